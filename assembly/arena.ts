@@ -1,0 +1,147 @@
+/**
+ * The arena: runs of 4 KiB granules, zeroed. Its state is the header's, so a copy of the memory is a copy of the arena.
+ *
+ * A free run begins with
+ *   0 │ next u32 │ granules u32 │   next: granule number of the next run in its class, 0 = none
+ *
+ * Runs are cut to the granule, never rounded up to a power of two: a pool page of 44 KiB costs 44 KiB.
+ */
+import { E_OUT_OF_MEMORY, fail } from "./error";
+import { ABI_VERSION, GRANULE, GRANULE_BITS, header, MAGIC, RUN_CLASSES, RUNS_AT } from "./layout";
+
+/** How many runs of the request's own class are looked at before a larger class is cut. */
+const LOOKS: u32 = 8;
+/** wasm pages of 64 KiB are 16 granules. */
+const WASM_PAGE_BITS: u32 = 4;
+/** Memory grows by at least 1 MiB: a grow costs 150 µs, whatever its size. */
+const GROW_PAGES: u32 = 16;
+
+/** Opens the arena; `limit` is in granules, header and static data included. */
+export function arena_init(limit: u32): void {
+  const h = header();
+  h.magic = MAGIC;
+  h.abiVersion = ABI_VERSION;
+  h.top = (<u32>__heap_base + GRANULE - 1) >> GRANULE_BITS;
+  h.limit = limit;
+  h.free = 0;
+  for (let c: u32 = 0; c < RUN_CLASSES; c++) setRuns(c, 0);
+}
+
+/** Takes `bytes` rounded up to granules, zeroed; 0 and OUT_OF_MEMORY where they do not fit. */
+export function arena_alloc(bytes: u32): u32 {
+  const n = granules(bytes);
+  const reused = takeRun(n);
+  if (reused != 0) {
+    memory.fill((<usize>reused) << GRANULE_BITS, 0, (<usize>n) << GRANULE_BITS);
+    header().free -= n;
+    return reused << GRANULE_BITS;
+  }
+  const h = header();
+  const at = h.top;
+  if (n > h.limit || at > h.limit - n || !reach(at + n)) {
+    fail(E_OUT_OF_MEMORY, 0, <f64>bytes);
+    return 0;
+  }
+  h.top = at + n;
+  return at << GRANULE_BITS;
+}
+
+/** Gives a run back. `bytes` is what it was taken with. */
+export function arena_free(ptr: u32, bytes: u32): void {
+  if (ptr == 0) return;
+  const n = granules(bytes);
+  header().free += n;
+  putRun(ptr >> GRANULE_BITS, n);
+}
+
+/** Bytes in use, header and static data included. */
+export function arena_used(): f64 {
+  const h = header();
+  return <f64>(h.top - h.free) * <f64>GRANULE;
+}
+
+/** Bytes that may still be taken. */
+export function arena_left(): f64 {
+  const h = header();
+  return <f64>(h.limit - h.top + h.free) * <f64>GRANULE;
+}
+
+/** 0, or the number of the broken invariant. */
+export function arena_check(): i32 {
+  const h = header();
+  if (h.magic != MAGIC || h.abiVersion != ABI_VERSION) return 1;
+  if (h.top > h.limit || (<u64>h.top) << GRANULE_BITS > (<u64>memory.size()) << 16) return 2;
+  let free: u32 = 0;
+  for (let c: u32 = 0; c < RUN_CLASSES; c++) {
+    for (let run = runs(c); run != 0; run = runNext(run)) {
+      const n = runGranules(run);
+      if (classOf(n) != c) return 3;
+      if (run + n > h.top) return 4;
+      free += n;
+      if (free > h.free) return 5;
+    }
+  }
+  return free == h.free ? 0 : 6;
+}
+
+function granules(bytes: u32): u32 {
+  return bytes == 0 ? 1 : ((bytes - 1) >> GRANULE_BITS) + 1;
+}
+
+/** floor(log2(n)) */
+function classOf(n: u32): u32 {
+  return 31 - clz(n);
+}
+
+function runs(c: u32): u32 {
+  return load<u32>(RUNS_AT + ((<usize>c) << 2));
+}
+
+function setRuns(c: u32, run: u32): void {
+  store<u32>(RUNS_AT + ((<usize>c) << 2), run);
+}
+
+function runNext(run: u32): u32 {
+  return load<u32>((<usize>run) << GRANULE_BITS);
+}
+
+function runGranules(run: u32): u32 {
+  return load<u32>((<usize>run) << GRANULE_BITS, 4);
+}
+
+function putRun(run: u32, n: u32): void {
+  const c = classOf(n);
+  store<u32>((<usize>run) << GRANULE_BITS, runs(c));
+  store<u32>((<usize>run) << GRANULE_BITS, n, 4);
+  setRuns(c, run);
+}
+
+/** A free run of n granules, the rest of a longer one put back; 0 = none. */
+function takeRun(n: u32): u32 {
+  for (let c = classOf(n); c < RUN_CLASSES; c++) {
+    let before: u32 = 0;
+    let run = runs(c);
+    for (let look: u32 = 0; run != 0 && look < LOOKS; look++) {
+      const have = runGranules(run);
+      if (have >= n) {
+        if (before == 0) setRuns(c, runNext(run));
+        else store<u32>((<usize>before) << GRANULE_BITS, runNext(run));
+        if (have > n) putRun(run + n, have - n);
+        return run;
+      }
+      before = run;
+      run = runNext(run);
+    }
+  }
+  return 0;
+}
+
+/** Grows the memory until granule `end` exists: geometrically where the limit leaves room, else by what is needed. */
+function reach(end: u32): bool {
+  const have = <u32>memory.size();
+  const need = (end + 15) >> WASM_PAGE_BITS;
+  if (need <= have) return true;
+  const most = (header().limit + 15) >> WASM_PAGE_BITS;
+  const want = min(max(need, have + max(GROW_PAGES, have >> 3)), max(most, need));
+  return memory.grow(want - have) >= 0 || memory.grow(need - have) >= 0;
+}

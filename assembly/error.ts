@@ -1,0 +1,39 @@
+/** What a call can refuse. Functions that return counts return these; functions that return handles return 0 and leave them in the error cell. */
+import { header } from "./layout";
+
+/** The memory limit is reached; nothing changed. */
+export const E_OUT_OF_MEMORY: i32 = -1;
+/** The rate limiter refuses and `maxPending` items wait already. */
+export const E_RATE_LIMITED: i32 = -2;
+/** A priority is negative, NaN, infinite, or its weight would overflow the tree. */
+export const E_PRIORITY: i32 = -3;
+/** An item's length is not in 1 … steps in the window. */
+export const E_LENGTH: i32 = -4;
+/** Every generation of every slot has been used. */
+export const E_KEYS_EXHAUSTED: i32 = -5;
+/** Restored state contradicts itself. */
+export const E_CORRUPT: i32 = -6;
+/** This selector cannot draw so. */
+export const E_UNSUPPORTED: i32 = -7;
+
+/** Fills the error cell and hands the code back. */
+export function fail(code: i32, argument: i32, value: f64): i32 {
+  const h = header();
+  h.errorCode = code;
+  h.errorArgument = argument;
+  h.errorValue = value;
+  return code;
+}
+
+export function error_code(): i32 {
+  return header().errorCode;
+}
+
+/** Which argument of the call, counted from 0; for batches, which element. */
+export function error_argument(): i32 {
+  return header().errorArgument;
+}
+
+export function error_value(): f64 {
+  return header().errorValue;
+}

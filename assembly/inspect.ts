@@ -1,0 +1,165 @@
+/** What can be asked of a table: its counters, an item, its own health. */
+import { E_CORRUPT } from "./error";
+import { Pool, rowOf } from "./pool";
+import { PRIORITIZED, Selector } from "./selectors/selector";
+import { Item } from "./slots";
+import { admitPending, discard, Table } from "./table";
+
+/** A counter by number: 0 size, 1 steps, 2 pending, 3 inserts, 4 samples, 5 deletes, 6 unique samples, 7 episodes, 8 deleted episodes, 9 retired slots. */
+export function table_counter(table: usize, which: u32): f64 {
+  const t = changetype<Table>(table);
+  switch (which) {
+    case 0:
+      return t.count;
+    case 1:
+      return t.steps;
+    case 2:
+      return t.pending;
+    case 3:
+      return <f64>t.limiter().inserts;
+    case 4:
+      return <f64>t.limiter().samples;
+    case 5:
+      return <f64>(t.limiter().inserts - t.count);
+    case 6:
+      return t.unique;
+    case 7:
+      return t.episodes().count;
+    case 8:
+      return t.deletedEpisodes;
+    case 9:
+      return t.slots().retired;
+    default:
+      return NaN;
+  }
+}
+
+/** Writes what there is to say of an item in use: first, length, shape, timesSampled, pending, plain (u32 each), then priority and probability (f64). 40 bytes. */
+export function table_item(table: usize, slot: u32, out: usize): void {
+  const t = changetype<Table>(table);
+  const item = t.slots().item(slot);
+  const pending = t.slots().isPending(slot);
+  store<u32>(out, item.first);
+  store<u32>(out, item.length(), 4);
+  store<u32>(out, item.shape(), 8);
+  store<u32>(out, pending ? 0 : item.timesSampled, 12);
+  store<u32>(out, pending ? 1 : 0, 16);
+  store<u32>(out, item.plain() ? 1 : 0, 20);
+  store<f64>(out, Math.abs(t.slots().priority(slot)), 24);
+  store<f64>(out, pending ? 0 : t.sampler().probability(slot, t.count), 32);
+}
+
+/** O(capacity): drops every live item and sets all counters to 0, as Reverb's reset; then lets in what waits. */
+export function table_clear(table: usize): void {
+  const t = changetype<Table>(table);
+  for (let slot: u32 = 1; slot <= t.slots().high; slot++) {
+    if (!t.slots().isLive(slot)) continue;
+    store<f64>(t.slots().priorityAt(slot), Infinity);
+    discard(t, slot);
+  }
+  t.sampler().clear(t.slots().capacity);
+  t.remover().clear(t.slots().capacity);
+  t.episodes().clear();
+  t.count = 0;
+  t.steps = 0;
+  t.unique = 0;
+  t.deletedEpisodes = 0;
+  const limiter = t.limiter();
+  limiter.inserts = 0;
+  limiter.samples = 0;
+  admitPending(t);
+}
+
+/** O(capacity): 0, or the number of the broken invariant. Recomputes all that is derived. */
+export function table_check(table: usize): i32 {
+  const t = changetype<Table>(table);
+  const slots = t.slots();
+  if (t.drawing != 0 || t.doomed != 0) return 1;
+  if (slots.high > slots.capacity || t.count > t.maxSize || t.steps > t.maxSteps) return 2;
+  let live: u32 = 0;
+  let pending: u32 = 0;
+  let steps: f64 = 0;
+  let memberships: u64 = 0;
+  for (let slot: u32 = 1; slot <= slots.high; slot++) {
+    const item = slots.item(slot);
+    if (slots.isPending(slot)) pending += 1;
+    if (!slots.isLive(slot)) continue;
+    live += 1;
+    steps += item.length();
+    if (item.first == 0 || item.length() == 0) return 3;
+    const episodes = episodesOf(t, item);
+    if (episodes == 0) return 4;
+    memberships += episodes;
+    if (!weighs(t, t.sampler(), slot) || !weighs(t, t.remover(), slot)) return 5;
+  }
+  if (live != t.count || pending != t.pending || steps != t.steps) return 6;
+  if (t.limiter().inserts < t.count) return 7;
+  if (chainOf(t, slots.freeFirst) + live + pending + slots.retired != slots.high) return 8;
+  if (queueOf(t) != pending) return 9;
+  if (t.episodes().memberships() != memberships) return 10;
+  const sampler = t.sampler().check(t.count, slots.capacity);
+  if (sampler != 0) return 20 + sampler;
+  const remover = t.remover().check(t.count, slots.capacity);
+  return remover != 0 ? 30 + remover : 0;
+}
+
+/** Distinct episodes of an item, 0 where one is missing in the map. */
+function episodesOf(t: Table, item: Item): u32 {
+  const rows = t.rows();
+  let n = item.first;
+  let last: u32 = 0;
+  let episodes: u32 = 0;
+  for (let i: u32 = 0; i < item.length(); i++) {
+    const episode = rows.episode(n);
+    if (t.episodes().items(episode) == 0) return 0;
+    if (episode != last) episodes += 1;
+    last = episode;
+    n = rows.next(n);
+  }
+  return episodes;
+}
+
+function weighs(t: Table, selector: Selector, slot: u32): bool {
+  if (selector.kind != PRIORITIZED) return true;
+  const tree = selector.tree();
+  return load<f64>(tree.leaf(slot)) == tree.weigh(t.slots().priority(slot));
+}
+
+/** Length of the queue of free slots, more than there are where it does not end. */
+function chainOf(t: Table, first: u32): u32 {
+  let length: u32 = 0;
+  let last: u32 = 0;
+  for (let slot = first; slot != 0 && length <= t.slots().high; slot = t.slots().item(slot).first) {
+    length += 1;
+    last = slot;
+  }
+  return length != 0 && last != t.slots().freeLast ? u32.MAX_VALUE : length;
+}
+
+/** Length of the queue of those that wait. */
+function queueOf(t: Table): u32 {
+  let slot = t.pendingFirst;
+  for (let i: u32 = 0; i < t.pending; i++) {
+    if (slot == 0 || slot > t.slots().high || !t.slots().isPending(slot)) return i;
+    if (i + 1 == t.pending && slot != t.pendingLast) return i;
+    slot = t.slots().item(slot).timesSampled;
+  }
+  return t.pending;
+}
+
+/** O(rows): 0, or the number of the broken invariant. */
+export function pool_check(pool: usize): i32 {
+  const p = changetype<Pool>(pool);
+  if (p.high > p.capacity || p.free > p.high) return 1;
+  let unheld: u32 = 0;
+  for (let number: u32 = 1; number <= p.high; number++) unheld += u32(load<u32>(p.head(rowOf(p, number))) == 0);
+  if (unheld != p.free) return 2;
+  let queued: u32 = 0;
+  for (let row = p.freeFirst; row != 0; row = p.next(row)) {
+    queued += 1;
+    if (load<u32>(p.head(row)) != 0 || queued > p.free) return 3;
+    if (queued == p.free && row != p.freeLast) return 4;
+  }
+  if (queued != p.free) return 5;
+  return p.fresh == rowOf(p, p.high + 1) ? 0 : 6;
+}

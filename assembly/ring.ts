@@ -1,0 +1,59 @@
+/**
+ * A ring of u32 with a fixed capacity: the window of a stream, the dense order of a uniform selector.
+ *
+ * RING, 16 bytes: │ entries u32 │ capacity u32 │ head u32 │ count u32 │   entries: address of u32 × capacity
+ */
+@unmanaged
+export class Ring {
+  entries: u32;
+  capacity: u32;
+  head: u32;
+  count: u32;
+
+  /** The index in `entries` of the i-th oldest. */
+  @inline
+  index(i: u32): u32 {
+    const at = this.head + i;
+    return at >= this.capacity ? at - this.capacity : at;
+  }
+
+  @inline
+  get(i: u32): u32 {
+    return load<u32>(<usize>this.entries + ((<usize>this.index(i)) << 2));
+  }
+
+  /** Adds at the young end and tells at which index. */
+  @inline
+  push(value: u32): u32 {
+    const at = this.index(this.count);
+    store<u32>(<usize>this.entries + ((<usize>at) << 2), value);
+    this.count += 1;
+    return at;
+  }
+
+  /** Adds to a full ring; gives the oldest, which leaves. */
+  @inline
+  replace(value: u32): u32 {
+    const at = <usize>this.entries + ((<usize>this.head) << 2);
+    const oldest = load<u32>(at);
+    store<u32>(at, value);
+    this.turnBy(1);
+    return oldest;
+  }
+
+  /** Of a full ring, makes the n oldest the youngest; n <= capacity. */
+  @inline
+  turnBy(n: u32): void {
+    this.head = this.index(n);
+  }
+
+  /** Takes the oldest. */
+  @inline
+  shift(): u32 {
+    const value = load<u32>(<usize>this.entries + ((<usize>this.head) << 2));
+    this.turnBy(1);
+    this.count -= 1;
+    return value;
+  }
+}
+if (offsetof<Ring>() != 16) ERROR("RING is 16 bytes");

@@ -1,0 +1,277 @@
+/**
+ * Sampling: n draws, the limiter asked before each, every item's count raised, exhausted items taken out.
+ * What leaves during a draw keeps its rows until `table_settle`, so that they can be gathered.
+ */
+import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
+import { E_UNSUPPORTED, fail } from "./error";
+import { power } from "./power";
+import { FIFO, LIFO, MAX_HEAP, MIN_HEAP, PRIORITIZED, Selector, UNIFORM } from "./selectors/selector";
+import { MAX_SHAPES } from "./slots";
+import { admitPending, discard, removeItem, Table } from "./table";
+
+/** Flags of a draw. */
+const DISTINCT: u32 = 1;
+const STRATIFIED: u32 = 2;
+
+/** Why a draw is shorter than asked. */
+const BY_MIN_SIZE: u32 = 1;
+const BY_CURSOR: u32 = 2;
+const BY_ITEMS: u32 = 3;
+
+/**
+ * Up to n items into the draw; how many. `flags`: 0, 1 without replacement, 2 stratified. `among`: only the k oldest, 0 for all.
+ * O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_settle` closes it.
+ */
+export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
+  const t = changetype<Table>(table);
+  const d = changetype<Draw>(draw);
+  const refused = supports(t, flags, among);
+  if (refused != 0) return refused;
+  d.count = 0;
+  d.blocked = 0;
+  d.longest = 0;
+  d.shape = 0;
+  t.drawing = 1;
+  // One by one where an item may leave or come in between two draws; else the whole batch at once: the same distribution.
+  if (flags == 0 && (t.maxTimesSampled != 0 || t.pending != 0)) drawSingly(t, d, n, among);
+  else drawBatch(t, d, n, flags, among);
+  return d.count;
+}
+
+/** Closes the draw: what left is released, what waits is let in. */
+export function table_settle(table: usize): void {
+  const t = changetype<Table>(table);
+  t.drawing = 0;
+  while (t.doomed != 0) {
+    const slot = t.doomed;
+    t.doomed = t.slots().item(slot).timesSampled;
+    discard(t, slot);
+  }
+  admitPending(t);
+}
+
+/** (tableSize × probability)^-beta for each entry, divided by the largest of the draw (1), by the largest that the table could give (2), or by nothing (0). */
+export function table_weights(table: usize, draw: usize, beta: f64, normalize: u32): void {
+  const t = changetype<Table>(table);
+  const d = changetype<Draw>(draw);
+  let most: f64 = 0;
+  for (let i: u32 = 0; i < d.count; i++) {
+    const size = <f64>load<u32>(d.u32At(TABLE_SIZE, i));
+    const weight = power(size * load<f64>(d.f64At(PROBABILITY, i)), -beta);
+    store<f64>(d.f64At(WEIGHT, i), weight);
+    most = max(most, weight);
+  }
+  if (normalize == 0 || d.count == 0) return;
+  if (normalize == 2 && t.sampler().kind == PRIORITIZED) {
+    const tree = t.sampler().tree();
+    const least = tree.least();
+    // An item that left with this draw may have weighed less than what is there now.
+    if (least != 0) most = max(most, power((<f64>t.count * least) / tree.total(), -beta));
+  }
+  for (let i: u32 = 0; i < d.count; i++) {
+    const at = d.f64At(WEIGHT, i);
+    store<f64>(at, load<f64>(at) / most);
+  }
+}
+
+function supports(t: Table, flags: u32, among: u32): i32 {
+  const kind = t.sampler().kind;
+  if ((flags & STRATIFIED) != 0) {
+    // Strata mean nothing in an order, nor where an item may have to leave between two draws.
+    if (kind != UNIFORM && kind != PRIORITIZED) return fail(E_UNSUPPORTED, 3, 0);
+    if (flags != STRATIFIED || t.maxTimesSampled != 0) return fail(E_UNSUPPORTED, 3, flags);
+  }
+  if (among == 0 || kind == FIFO) return 0;
+  if (kind == UNIFORM) {
+    // The first k of the ring are the k oldest from its disorder on.
+    const disorder = t.sampler().uniform().disorder;
+    return among >= disorder ? 0 : fail(E_UNSUPPORTED, 4, disorder);
+  }
+  if (kind == PRIORITIZED && isOrder(t.remover().kind)) return 0;
+  return fail(E_UNSUPPORTED, 4, among);
+}
+
+function isOrder(kind: u32): bool {
+  return kind == FIFO || kind == LIFO;
+}
+
+/** Each draw sees what the one before left. */
+function drawSingly(t: Table, d: Draw, n: u32, among: u32): void {
+  for (let i: u32 = 0; i < n && mayDraw(t, d); i++) {
+    drawSlots(t, d, i, 1, 0, among);
+    record(t, d, i, i + 1);
+    retireExhausted(t, d, i);
+    admitPending(t);
+  }
+}
+
+function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32): void {
+  let ask = t.limiter().samplesAllowed(n, t.count);
+  if (ask < n) noteLimiter(t, d, ask);
+  if ((flags & DISTINCT) != 0) ask = min(ask, among == 0 ? t.count : min(among, t.count));
+  const drawn: u32 = ask == 0 ? 0 : drawSlots(t, d, 0, ask, flags, among);
+  touchItems(t, d, drawn);
+  if (t.maxTimesSampled == 0) record(t, d, 0, drawn);
+  for (let i: u32 = 0; t.maxTimesSampled != 0 && i < drawn && mayDraw(t, d); i++) {
+    record(t, d, i, i + 1);
+    retireExhausted(t, d, i);
+  }
+  if (d.count < n && d.blocked == 0) d.block(BY_ITEMS, d.count, n);
+}
+
+function mayDraw(t: Table, d: Draw): bool {
+  if (t.limiter().canSample(1, t.count)) return true;
+  noteLimiter(t, d, 0);
+  return false;
+}
+
+/** `more`: samples that will still pass. */
+function noteLimiter(t: Table, d: Draw, more: u32): void {
+  const limiter = t.limiter();
+  if (<f64>t.count < limiter.minSize) d.block(BY_MIN_SIZE, t.count, limiter.minSize);
+  else d.block(BY_CURSOR, limiter.cursor() - <f64>more - 1, limiter.minDiff);
+}
+
+/** Entries `from` … `to` are drawn: raises their counts and writes what a learner wants to know of them. */
+function record(t: Table, d: Draw, from: u32, to: u32): void {
+  const slots = t.slots();
+  const limiter = t.limiter();
+  const size = t.count;
+  const drawn = d.column(SLOT);
+  const times = d.column(TIMES_SAMPLED);
+  const sizes = d.column(TABLE_SIZE);
+  const keys = d.column(KEY);
+  const priorities = d.column(PRIORITY);
+  const shape = from == 0 ? slots.item(d.slot(0)).shape() : d.shape;
+  let longest = d.longest;
+  let differ: u32 = 0;
+  let unique: u32 = 0;
+  for (let i = from; i < to; i++) {
+    const at = (<usize>i) << 2;
+    const slot = load<u32>(drawn + at);
+    const item = slots.item(slot);
+    const before = item.timesSampled;
+    // 2^32 draws of one item: the count stays at the top.
+    const after = before + u32(before != u32.MAX_VALUE);
+    item.timesSampled = after;
+    unique += u32(before == 0);
+    longest = max(longest, item.length());
+    differ |= item.shape() ^ shape;
+    store<u32>(times + at, after);
+    store<u32>(sizes + at, size);
+    store<f64>(keys + (at << 1), slots.key(slot));
+    store<f64>(priorities + (at << 1), slots.priority(slot));
+  }
+  d.longest = longest;
+  d.shape = differ == 0 ? shape : MAX_SHAPES;
+  d.count = to;
+  t.unique += unique;
+  limiter.samples += to - from;
+}
+
+/** Reads one word of each item, nothing else: so short a loop has many cache misses under way at a time, a longer one a few. */
+function touchItems(t: Table, d: Draw, n: u32): void {
+  const slots = t.slots();
+  const drawn = d.column(SLOT);
+  let sum: u32 = 0;
+  for (let at: usize = 0; at < (<usize>n) << 2; at += 4) {
+    const slot = load<u32>(drawn + at);
+    sum ^= slots.item(slot).word ^ load<u32>(slots.priorityAt(slot));
+  }
+  d.touched = sum;
+}
+
+function retireExhausted(t: Table, d: Draw, i: u32): void {
+  const slot = d.slot(i);
+  if (t.maxTimesSampled != 0 && t.slots().item(slot).timesSampled >= t.maxTimesSampled) removeItem(t, slot);
+}
+
+/** n slots and their probabilities from entry `at` on; how many. */
+function drawSlots(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
+  const sampler = t.sampler();
+  const out = d.u32At(SLOT, at);
+  const probabilities = d.f64At(PROBABILITY, at);
+  const distinct = (flags & DISTINCT) != 0;
+  switch (sampler.kind) {
+    case FIFO:
+    case LIFO:
+    case MIN_HEAP:
+    case MAX_HEAP: {
+      for (let i: u32 = 0; i < n; i++) store<f64>(probabilities + ((<usize>i) << 3), 1);
+      if (distinct) drawFirst(sampler, n, out);
+      else fillSlots(out, n, sampler.pick(0, t.count));
+      return n;
+    }
+    case UNIFORM: {
+      const oldest = among == 0 ? t.count : min(among, t.count);
+      const uniform = sampler.uniform();
+      for (let i: u32 = 0; i < n; i++) store<f64>(probabilities + ((<usize>i) << 3), 1 / <f64>oldest);
+      if (distinct) uniform.drawDistinct(t.random(), oldest, n, out, d.column(DRAWN));
+      else if ((flags & STRATIFIED) != 0) uniform.drawStratified(t.random(), oldest, n, out);
+      else uniform.drawMany(t.random(), oldest, n, out);
+      return n;
+    }
+    case PRIORITIZED:
+      return drawPrioritized(t, d, at, n, flags, among);
+    default:
+      return unreachable();
+  }
+}
+
+function drawPrioritized(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
+  const tree = t.sampler().tree();
+  const hide = among != 0 && among < t.count ? t.count - among : 0;
+  if (hide != 0) hideYoungest(t, hide);
+  const total = tree.total();
+  const out = d.u32At(SLOT, at);
+  const rests = d.column(REST);
+  let drawn = n;
+  if (tree.exhausted(0)) drawn = 0;
+  else if ((flags & DISTINCT) != 0) drawn = tree.drawDistinct(t.random(), n, out, d.column(SAVED), rests, d.column(DRAWN));
+  else tree.drawMany(t.random(), n, (flags & STRATIFIED) != 0, out, rests);
+  for (let i: u32 = 0; i < drawn; i++) {
+    store<f64>(d.f64At(PROBABILITY, at + i), tree.probability(load<u32>(out + ((<usize>i) << 2)), total));
+  }
+  if (hide != 0) showYoungest(t, hide);
+  return drawn;
+}
+
+/** Weighs the k youngest items as nothing. O(k log n): meant for the few that are too young. */
+function hideYoungest(t: Table, k: u32): void {
+  const order = t.remover().order();
+  let slot = order.oldest;
+  for (let i: u32 = 0; i < k; i++) {
+    slot = order.prev(slot);
+    t.sampler().tree().set(slot, 0);
+  }
+}
+
+function showYoungest(t: Table, k: u32): void {
+  const tree = t.sampler().tree();
+  const order = t.remover().order();
+  let slot = order.oldest;
+  for (let i: u32 = 0; i < k; i++) {
+    slot = order.prev(slot);
+    tree.set(slot, tree.weigh(t.slots().priority(slot)));
+  }
+}
+
+/** The first n in the selector's own order. */
+function drawFirst(selector: Selector, n: u32, out: usize): void {
+  let slot = selector.pick(0, n);
+  for (let i: u32 = 0; i < n; i++) {
+    store<u32>(out + ((<usize>i) << 2), slot);
+    if (selector.kind == FIFO) slot = selector.order().next(slot);
+    else if (selector.kind == LIFO) slot = selector.order().prev(slot);
+    else {
+      selector.heap().remove(slot);
+      slot = selector.heap().top();
+    }
+  }
+  if (isOrder(selector.kind)) return;
+  for (let i: u32 = 0; i < n; i++) selector.heap().insert(load<u32>(out + ((<usize>i) << 2)));
+}
+
+function fillSlots(out: usize, n: u32, slot: u32): void {
+  for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), slot);
+}

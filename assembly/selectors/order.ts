@@ -1,0 +1,93 @@
+/**
+ * Items in the order of insertion: fifo picks the oldest, lifo the youngest.
+ *
+ * ORDER, 8 bytes, then the links:
+ *    0 │ oldest u32 │ … u32 │  0 = empty
+ *    8 │ (prev u32 │ next u32) × (slots + 1) │  a circle: the youngest comes before the oldest
+ * Slots that are not in the circle hold what they held.
+ */
+const LINKS_AT: usize = 8;
+
+@unmanaged
+export class Order {
+  oldest: u32;
+  unused: u32;
+
+  @inline
+  at(slot: u32): usize {
+    return changetype<usize>(this) + LINKS_AT + ((<usize>slot) << 3);
+  }
+
+  @inline
+  prev(slot: u32): u32 {
+    return load<u32>(this.at(slot));
+  }
+
+  @inline
+  next(slot: u32): u32 {
+    return load<u32>(this.at(slot), 4);
+  }
+
+  /** 0 = empty */
+  @inline
+  youngest(): u32 {
+    return this.oldest == 0 ? 0 : this.prev(this.oldest);
+  }
+
+  /** O(1): joins at the young end. */
+  @inline
+  insert(slot: u32): void {
+    const oldest = this.oldest;
+    if (oldest == 0) {
+      this.oldest = slot;
+      this.link(slot, slot);
+    } else {
+      this.link(this.prev(oldest), slot);
+      this.link(slot, oldest);
+    }
+  }
+
+  /** O(1), wherever it stands. */
+  @inline
+  remove(slot: u32): void {
+    const next = this.next(slot);
+    if (slot == this.oldest) this.oldest = next == slot ? 0 : next;
+    this.link(this.prev(slot), next);
+  }
+
+  /** O(1): the oldest becomes the youngest. */
+  @inline
+  renew(): void {
+    this.oldest = this.next(this.oldest);
+  }
+
+  @inline
+  clear(): void {
+    this.oldest = 0;
+  }
+
+  /** 0, or the number of the broken invariant. */
+  check(count: u32, slots: u32): i32 {
+    if (count == 0) return this.oldest == 0 ? 0 : 1;
+    let slot = this.oldest;
+    for (let i: u32 = 0; i < count; i++) {
+      if (slot == 0 || slot > slots) return 2;
+      const next = this.next(slot);
+      if (next > slots || this.prev(next) != slot) return 3;
+      slot = next;
+      if (slot == this.oldest && i + 1 < count) return 4;
+    }
+    return slot == this.oldest ? 0 : 5;
+  }
+
+  @inline
+  private link(before: u32, after: u32): void {
+    store<u32>(this.at(before), after, 4);
+    store<u32>(this.at(after), before);
+  }
+}
+if (offsetof<Order>() != LINKS_AT) ERROR("ORDER: the links follow at byte 8");
+
+export function orderBytes(slots: u32): u32 {
+  return <u32>LINKS_AT + ((slots + 1) << 3);
+}

@@ -1,0 +1,384 @@
+/**
+ * Items in proportion to their weights: a 4-ary tree of f64 sums with one leaf a slot.
+ *
+ * SUM_TREE, 176 bytes, then the levels:
+ *    0 │ exponent f64                    │  weight = priority^exponent
+ *    8 │ lowest f64      │ highest f64   │  the priorities above 0 that it takes
+ *   24 │ depth u32       │ withMin u32   │  levels above the leaves
+ *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
+ *   96 │ mins u32 × 16                   │  addresses: mins[1] … mins[depth], where a minimum is asked for
+ *  160 │ cursor: slot u32, pad, rest f64 │  the walk of a single draw
+ *
+ * Parents are recomputed from their children, never adjusted: no drift. A whole batch walks one level at a time, so that
+ * its loads overlap; one walk after the other loses to plain JavaScript.
+ *
+ * A leaf is 0 (nothing there), FAINT (an item of weight 0) or at least LEAST. 2^30 faint leaves together are below LEAST and
+ * vanish beside it: where anything has weight, nothing faint is drawn; where nothing has, the total counts the faint ones.
+ */
+import { power } from "../power";
+import { random_below, random_f64 } from "../random";
+
+const SUMS_AT: usize = 32;
+const MINS_AT: usize = 96;
+const CURSOR_AT: usize = 160;
+/** The levels that no cache holds. */
+const COLD: u32 = 4;
+const LEVELS_AT: usize = 176;
+/** 2^-1074, the least positive f64. */
+const FAINT: f64 = 4.9406564584124654e-324;
+/** 2^-999: a smaller weight is as good as 0. */
+const LEAST: f64 = 1.8665272370064378e-301;
+/** 2^-1000: above every sum of faint leaves, below every weight. */
+const FLOOR: f64 = 9.332636185032189e-302;
+/** 2^990: 2^30 of these have a finite sum. */
+const MOST: f64 = 1.0463951242053391e298;
+
+@unmanaged
+export class SumTree {
+  exponent: f64;
+  lowest: f64;
+  highest: f64;
+  depth: u32;
+  withMin: u32;
+
+  @inline
+  sums(level: u32): usize {
+    return <usize>load<u32>(changetype<usize>(this) + SUMS_AT + ((<usize>level) << 2));
+  }
+
+  @inline
+  mins(level: u32): usize {
+    return <usize>load<u32>(changetype<usize>(this) + MINS_AT + ((<usize>level) << 2));
+  }
+
+  @inline
+  leaf(slot: u32): usize {
+    return this.sums(0) + ((<usize>slot) << 3);
+  }
+
+  @inline
+  total(): f64 {
+    return load<f64>(this.sums(this.depth));
+  }
+
+  /** priority^exponent, as a leaf. */
+  weigh(priority: f64): f64 {
+    if (priority == 0) return FAINT;
+    const weight = this.exponent == 1 ? priority : power(priority, this.exponent);
+    return weight < LEAST ? FAINT : min(weight, MOST);
+  }
+
+  setExponent(exponent: f64): void {
+    this.exponent = exponent;
+    this.lowest = exponent < 0 ? power(MOST, 1 / exponent) : 0;
+    this.highest = exponent > 0 ? min(power(MOST, 1 / exponent), f64.MAX_VALUE) : f64.MAX_VALUE;
+  }
+
+  /** The probability of a leaf's value in a total. */
+  @inline
+  probability(slot: u32, total: f64): f64 {
+    return load<f64>(this.leaf(slot)) / total;
+  }
+
+  /** The least weight above 0, 0 where there is none; only with a minimum. */
+  least(): f64 {
+    return load<f64>(this.mins(this.depth));
+  }
+
+  /** O(log n): sets one leaf. */
+  set(slot: u32, weight: f64): void {
+    store<f64>(this.leaf(slot), weight);
+    let node = slot >> 2;
+    for (let level: u32 = 1; level <= this.depth; level++) {
+      this.renew(level, node);
+      node >>= 2;
+    }
+  }
+
+  /** O(n log n), level by level: renews all that stands above n leaves that were written; `nodes` is scratch for u32 × n. */
+  climb(slots: usize, n: u32, nodes: usize): void {
+    const end = (<usize>n) << 2;
+    let from = slots;
+    for (let level: u32 = 1; level <= this.depth; level++) {
+      const below = this.sums(level - 1);
+      const here = this.sums(level);
+      // From where a level has fewer nodes than the batch, all of them are renewed.
+      if (this.families(level) <= n) {
+        this.renewAll(level);
+        continue;
+      }
+      for (let i: usize = 0; i < end; i += 4) {
+        const node = load<u32>(from + i) >> 2;
+        store<u32>(nodes + i, node);
+        store<f64>(here + ((<usize>node) << 3), SumTree.sum(below + ((<usize>node) << 5)));
+        if (this.withMin != 0) this.renewMin(level, node);
+      }
+      from = nodes;
+    }
+  }
+
+  /** O(log n): one slot. The total must not be 0. */
+  draw(random: usize): u32 {
+    const cursor = changetype<usize>(this) + CURSOR_AT;
+    this.drawMany(random, 1, false, cursor, cursor + 8);
+    return load<u32>(cursor);
+  }
+
+  /** O(n log n), level by level: n slots into `out`, with replacement; one in each n-th of the total if `stratified`. `rests` is scratch for f64 × n. */
+  drawMany(random: usize, n: u32, stratified: bool, out: usize, rests: usize): void {
+    const total = this.total();
+    const floor = this.floor(total);
+    for (let i: u32 = 0; i < n; i++) {
+      const r = stratified ? this.stratum(random, total, i, n) : this.point(random, total);
+      store<f64>(rests + ((<usize>i) << 3), r);
+      store<u32>(out + ((<usize>i) << 2), 0);
+    }
+    for (let level = this.depth; level > 0; level--) {
+      const below = this.sums(level - 1);
+      if (level <= COLD) this.touch(below, out, n);
+      for (let i: usize = 0; i < <usize>n; i++) {
+        const node = load<u32>(out + (i << 2));
+        const r = load<f64>(rests + (i << 3));
+        const at = below + ((<usize>node) << 5);
+        let k: u32;
+        let before: f64;
+        // The sums that the point has passed, by masks: V8 makes a branch of a select of f64, and this one would be a coin toss.
+        if (ASC_FEATURE_SIMD) {
+          const zero = i64x2.splat(0);
+          const first = v128.load(at);
+          // (s1, s2), then (s3, -)
+          const s12 = f64x2.add(first, v128.shuffle<i64>(zero, first, 0, 2));
+          const s3 = f64x2.add(v128.shuffle<i64>(s12, zero, 1, 2), v128.load64_zero(at, 16));
+          const point = f64x2.splat(r);
+          const over12 = f64x2.ge(point, s12);
+          const over3 = f64x2.ge(point, s3);
+          const passed = v128.bitmask<i64>(over12);
+          k = <u32>(passed - (passed >> 1) + (v128.bitmask<i64>(over3) & 1));
+          // Of what was passed, the largest: the sums only grow.
+          const sums = f64x2.pmax(v128.and(over12, s12), v128.and(over3, s3));
+          before = f64x2.extract_lane(f64x2.pmax(sums, v128.shuffle<i64>(sums, zero, 1, 2)), 0);
+        } else {
+          const s1 = load<f64>(at);
+          const s2 = s1 + load<f64>(at, 8);
+          const s3 = s2 + load<f64>(at, 16);
+          const over1 = u64(r >= s1);
+          const over2 = u64(r >= s2);
+          const over3 = u64(r >= s3);
+          k = <u32>(over1 + over2 + over3);
+          before = reinterpret<f64>(load<u64>(at) & (0 - over1));
+          before += reinterpret<f64>(load<u64>(at, 8) & (0 - over2));
+          before += reinterpret<f64>(load<u64>(at, 16) & (0 - over3));
+        }
+        // One test, nearly never true: two of them would be a coin for the branch predictor.
+        if ((u32(k == 3) & u32(load<f64>(at, 24) <= floor)) != 0) {
+          // Past the end by rounding: the last child that counts, at its very beginning.
+          k = SumTree.lastChild(at, floor);
+          before = r;
+        }
+        // Never below the floor, so that nothing faint can follow.
+        store<f64>(rests + (i << 3), max(r - before, floor));
+        store<u32>(out + (i << 2), (node << 2) + k);
+      }
+    }
+  }
+
+  /**
+   * O(n log n): up to n distinct slots into `out`, as if drawn one by one without replacement; fewer where fewer have weight.
+   * `saved`, `rests` are scratch for f64 × n, `drawn` for u32 × n.
+   * What is drawn weighs 0 until the end; what came twice in a round is drawn again from the rest: the same distribution.
+   */
+  drawDistinct(random: usize, n: u32, out: usize, saved: usize, rests: usize, drawn: usize): u32 {
+    const floor = this.floor(this.total());
+    let count: u32 = 0;
+    let rounds: u32 = 0;
+    while (count < n && !this.exhausted(floor)) {
+      const fresh = count;
+      const asked = n - count;
+      this.drawMany(random, asked, false, drawn, rests);
+      for (let i: u32 = 0; i < asked; i++) {
+        const slot = load<u32>(drawn + ((<usize>i) << 2));
+        const weight = load<f64>(this.leaf(slot));
+        if (weight == 0) continue;
+        store<f64>(this.leaf(slot), 0);
+        store<f64>(saved + ((<usize>count) << 3), weight);
+        store<u32>(out + ((<usize>count) << 2), slot);
+        count += 1;
+      }
+      // In the usual case nothing came twice, and no sum was ever changed.
+      if (count < n) this.climb(out + ((<usize>fresh) << 2), count - fresh, drawn);
+      rounds += 1;
+    }
+    for (let i: u32 = 0; i < count; i++) {
+      store<f64>(this.leaf(load<u32>(out + ((<usize>i) << 2))), load<f64>(saved + ((<usize>i) << 3)));
+    }
+    if (rounds > 1 || count < n) this.climb(out, count, drawn);
+    return count;
+  }
+
+  /** Whether nothing is left to draw: no weight at all, or only faint leaves where there was more. */
+  @inline
+  exhausted(floor: f64): bool {
+    const total = this.total();
+    return total == 0 || total < floor;
+  }
+
+  /** Which sums count: all where every item is faint, else those from FLOOR on. */
+  @inline
+  floor(total: f64): f64 {
+    return total < FLOOR ? 0 : FLOOR;
+  }
+
+  clear(slots: u32): void {
+    memory.fill(this.sums(0), 0, sumTreeBytes(slots, this.withMin != 0) - <u32>LEVELS_AT);
+  }
+
+  /** 0, or the number of the broken invariant. */
+  check(slots: u32): i32 {
+    for (let slot: u32 = 0; slot < levelLength(slots, 0); slot++) {
+      const weight = load<f64>(this.leaf(slot));
+      if (!(weight == 0 || weight == FAINT || (weight >= LEAST && weight <= MOST))) return 1;
+      if ((slot == 0 || slot > slots) && weight != 0) return 2;
+    }
+    for (let level: u32 = 1; level <= this.depth; level++) {
+      for (let node: u32 = 0; node < this.families(level); node++) {
+        if (load<f64>(this.sums(level) + ((<usize>node) << 3)) != SumTree.sum(this.sums(level - 1) + ((<usize>node) << 5))) return 3;
+        if (this.withMin != 0 && load<f64>(this.mins(level) + ((<usize>node) << 3)) != this.leastOf(level, node)) return 4;
+      }
+    }
+    return 0;
+  }
+
+  /** Nodes of a level that have children. */
+  @inline
+  private families(level: u32): u32 {
+    return <u32>(this.sums(level) - this.sums(level - 1)) >> 5;
+  }
+
+  private renewAll(level: u32): void {
+    for (let node: u32 = 0; node < this.families(level); node++) this.renew(level, node);
+  }
+
+  @inline
+  private renew(level: u32, node: u32): void {
+    store<f64>(this.sums(level) + ((<usize>node) << 3), SumTree.sum(this.sums(level - 1) + ((<usize>node) << 5)));
+    if (this.withMin != 0) this.renewMin(level, node);
+  }
+
+  private renewMin(level: u32, node: u32): void {
+    store<f64>(this.mins(level) + ((<usize>node) << 3), this.leastOf(level, node));
+  }
+
+  private leastOf(level: u32, node: u32): f64 {
+    const at = (level == 1 ? this.sums(0) : this.mins(level - 1)) + ((<usize>node) << 5);
+    let least = Infinity;
+    for (let k: usize = 0; k < 32; k += 8) {
+      const value = load<f64>(at + k);
+      // Leaves that weigh nothing do not count, nor do families without a weight.
+      if (value >= LEAST && value < least) least = value;
+    }
+    return least == Infinity ? 0 : least;
+  }
+
+  /** Four children in one order of addition, scalar and SIMD: (c0 + c2) + (c1 + c3). */
+  @inline
+  private static sum(at: usize): f64 {
+    if (ASC_FEATURE_SIMD) {
+      const pairs = f64x2.add(v128.load(at), v128.load(at, 16));
+      return f64x2.extract_lane(pairs, 0) + f64x2.extract_lane(pairs, 1);
+    }
+    return load<f64>(at) + load<f64>(at, 16) + (load<f64>(at, 8) + load<f64>(at, 24));
+  }
+
+  /** Reads one word of each family that is about to be looked at: in so short a loop many cache misses are under way at a time. */
+  private touch(below: usize, nodes: usize, n: u32): void {
+    let sum: u64 = 0;
+    for (let at = nodes; at < nodes + ((<usize>n) << 2); at += 4) sum ^= load<u64>(below + ((<usize>load<u32>(at)) << 5));
+    store<u64>(changetype<usize>(this) + CURSOR_AT, sum);
+  }
+
+  private static lastChild(at: usize, floor: f64): u32 {
+    let k: u32 = 3;
+    while (k > 0 && load<f64>(at + ((<usize>k) << 3)) <= floor) k--;
+    return k;
+  }
+
+  /** A point in [0, total). */
+  @inline
+  private point(random: usize, total: f64): f64 {
+    if (total < FLOOR) return <f64>random_below(random, <u32>(total / FAINT)) * FAINT;
+    return max(random_f64(random) * total, FLOOR);
+  }
+
+  /** A point in the i-th of n equal parts of [0, total). */
+  private stratum(random: usize, total: f64, i: u32, n: u32): f64 {
+    const part = (<f64>i + random_f64(random)) / <f64>n;
+    if (total < FLOOR) return min(Math.floor(part * (total / FAINT)), total / FAINT - 1) * FAINT;
+    return max(part * total, FLOOR);
+  }
+}
+if (offsetof<SumTree>() != SUMS_AT) ERROR("SUM_TREE: the levels' addresses follow at byte 32");
+
+/** How many nodes a level has, rounded up to whole families. */
+function levelLength(slots: u32, level: u32): u32 {
+  let n = (slots + 4) & ~3;
+  for (let l: u32 = 0; l < level; l++) n = ((n >> 2) + 3) & ~3;
+  return n;
+}
+
+/** Levels above the leaves. */
+function depthOf(slots: u32): u32 {
+  let depth: u32 = 1;
+  for (let n = (slots + 4) & ~3; n > 4; n = ((n >> 2) + 3) & ~3) depth++;
+  return depth;
+}
+
+export function sumTreeBytes(slots: u32, withMin: bool): u32 {
+  let nodes: u32 = 0;
+  const depth = depthOf(slots);
+  for (let level: u32 = 0; level <= depth; level++) {
+    nodes += levelLength(slots, level);
+    if (withMin && level > 0) nodes += levelLength(slots, level);
+  }
+  return <u32>LEVELS_AT + (nodes << 3);
+}
+
+/** On zeroed memory: all zeros is the empty tree. */
+export function sumTreeInit(t: SumTree, slots: u32, withMin: bool): void {
+  const address = changetype<usize>(t);
+  t.setExponent(1);
+  t.depth = depthOf(slots);
+  t.withMin = withMin ? 1 : 0;
+  let at = <u32>(address + LEVELS_AT);
+  for (let level: u32 = 0; level <= t.depth; level++) {
+    store<u32>(address + SUMS_AT + ((<usize>level) << 2), at);
+    at += levelLength(slots, level) << 3;
+  }
+  for (let level: u32 = 1; withMin && level <= t.depth; level++) {
+    store<u32>(address + MINS_AT + ((<usize>level) << 2), at);
+    at += levelLength(slots, level) << 3;
+  }
+}
+
+/** Bytes of a tree alone, on leaves 1 … leaves. */
+export function sum_tree_bytes(leaves: u32): u32 {
+  return sumTreeBytes(leaves, false);
+}
+
+/** An empty tree on zeroed memory. */
+export function sum_tree_init(tree: usize, leaves: u32, exponent: f64): void {
+  const t = changetype<SumTree>(tree);
+  sumTreeInit(t, leaves, false);
+  t.setExponent(exponent);
+}
+
+/** O(n log leaves): priorities (f64 × n) of leaves (u32 × n); `nodes` is scratch for u32 × n. */
+export function sum_tree_update(tree: usize, slots: usize, priorities: usize, n: u32, nodes: usize): void {
+  const t = changetype<SumTree>(tree);
+  for (let i: usize = 0; i < <usize>n; i++) store<f64>(t.leaf(load<u32>(slots + (i << 2))), t.weigh(load<f64>(priorities + (i << 3))));
+  t.climb(slots, n, nodes);
+}
+
+/** O(n log leaves): n draws with replacement into `out` (u32 × n); `rests` is scratch for f64 × n. The tree must not be empty. */
+export function sum_tree_draw(tree: usize, random: usize, n: u32, out: usize, rests: usize): void {
+  changetype<SumTree>(tree).drawMany(random, n, false, out, rests);
+}

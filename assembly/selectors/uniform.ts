@@ -1,0 +1,147 @@
+/**
+ * Every item with the same probability: a dense ring of slots.
+ *
+ * UNIFORM, 24 bytes, then the entries and the positions:
+ *    0 │ positions u32 │ disorder u32 │  address of u32 × (slots + 1): where in the ring's entries a slot stands
+ *    8 │ RING                         │  slots, oldest first as long as only the oldest left
+ *
+ * A removal in the middle moves the oldest entry into the hole. `disorder` is how far from the head such an entry can
+ * stand: the first k entries are the k oldest items whenever k >= disorder.
+ */
+import { random_below, random_f64 } from "../random";
+import { Ring } from "../ring";
+
+const RING_AT: usize = 8;
+const UNIFORM_BYTES: u32 = 24;
+
+@unmanaged
+export class Uniform {
+  positions: u32;
+  disorder: u32;
+
+  @inline
+  ring(): Ring {
+    return changetype<Ring>(changetype<usize>(this) + RING_AT);
+  }
+
+  @inline
+  position(slot: u32): usize {
+    return <usize>this.positions + ((<usize>slot) << 2);
+  }
+
+  /** O(1) */
+  @inline
+  insert(slot: u32): void {
+    store<u32>(this.position(slot), this.ring().push(slot));
+  }
+
+  /** O(1) */
+  @inline
+  remove(slot: u32): void {
+    const hole = load<u32>(this.position(slot));
+    const oldest = this.ring().shift();
+    if (this.disorder != 0) this.disorder -= 1;
+    if (oldest != slot) this.fill(hole, oldest);
+  }
+
+  /** Whether a full ring only has to turn for its oldest, this slot, to leave and join again: no entry moves. */
+  @inline
+  turns(slot: u32): bool {
+    const ring = this.ring();
+    return ring.count == ring.capacity && this.disorder == 0 && ring.get(0) == slot;
+  }
+
+  /** O(1): the slot leaves, and joins again as the youngest. */
+  @inline
+  replace(slot: u32): void {
+    if (this.turns(slot)) this.ring().turnBy(1);
+    else {
+      this.remove(slot);
+      this.insert(slot);
+    }
+  }
+
+  /** O(1): one of the `among` oldest; 0 < among <= count. */
+  @inline
+  draw(random: usize, among: u32): u32 {
+    return this.ring().get(random_below(random, among));
+  }
+
+  /** O(n): n of the `among` oldest, with replacement. */
+  drawMany(random: usize, among: u32, n: u32, out: usize): void {
+    // Two loops: the second one has its cache misses overlap.
+    for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), random_below(random, among));
+    for (let at = out; at < out + ((<usize>n) << 2); at += 4) store<u32>(at, this.ring().get(load<u32>(at)));
+  }
+
+  /** O(n): one out of each n-th of the `among` oldest. */
+  drawStratified(random: usize, among: u32, n: u32, out: usize): void {
+    for (let i: u32 = 0; i < n; i++) {
+      const rank = Math.floor(((<f64>i + random_f64(random)) / <f64>n) * <f64>among);
+      store<u32>(out + ((<usize>i) << 2), this.ring().get(min(<u32>rank, among - 1)));
+    }
+  }
+
+  /** O(n): n distinct ones of the `among` oldest, in random order: Fisher-Yates on the ring itself, undone afterwards. */
+  drawDistinct(random: usize, among: u32, n: u32, out: usize, swaps: usize): void {
+    for (let i: u32 = 0; i < n; i++) {
+      const j = i + random_below(random, among - i);
+      store<u32>(swaps + ((<usize>i) << 2), j);
+      this.swap(i, j);
+      store<u32>(out + ((<usize>i) << 2), this.ring().get(i));
+    }
+    for (let i: u32 = n; i > 0; i--) this.swap(i - 1, load<u32>(swaps + ((<usize>(i - 1)) << 2)));
+  }
+
+  clear(): void {
+    const ring = this.ring();
+    ring.head = 0;
+    ring.count = 0;
+    this.disorder = 0;
+  }
+
+  /** 0, or the number of the broken invariant. */
+  check(count: u32, slots: u32): i32 {
+    const ring = this.ring();
+    if (ring.count != count || count > ring.capacity) return 1;
+    if (this.disorder > count) return 2;
+    for (let i: u32 = 0; i < count; i++) {
+      const slot = ring.get(i);
+      if (slot == 0 || slot > slots) return 3;
+      if (load<u32>(this.position(slot)) != ring.index(i)) return 4;
+    }
+    return 0;
+  }
+
+  /** Puts the entry that was the oldest into a hole at index `hole`. */
+  private fill(hole: u32, slot: u32): void {
+    const ring = this.ring();
+    store<u32>(<usize>ring.entries + ((<usize>hole) << 2), slot);
+    store<u32>(this.position(slot), hole);
+    const offset = hole >= ring.head ? hole - ring.head : hole + ring.capacity - ring.head;
+    this.disorder = max(this.disorder, offset + 1);
+  }
+
+  private swap(i: u32, j: u32): void {
+    const ring = this.ring();
+    const a = <usize>ring.entries + ((<usize>ring.index(i)) << 2);
+    const b = <usize>ring.entries + ((<usize>ring.index(j)) << 2);
+    const slot = load<u32>(a);
+    store<u32>(a, load<u32>(b));
+    store<u32>(b, slot);
+  }
+}
+if (offsetof<Uniform>() != RING_AT || RING_AT + offsetof<Ring>() != UNIFORM_BYTES) ERROR("UNIFORM: RING at byte 8, the entries at byte 24");
+
+export function uniformBytes(slots: u32): u32 {
+  return UNIFORM_BYTES + (slots << 2) + ((slots + 1) << 2);
+}
+
+/** `most`: how many items there are at most, no more than slots. */
+export function uniformInit(u: Uniform, slots: u32, most: u32): void {
+  const ring = u.ring();
+  ring.entries = <u32>changetype<usize>(u) + UNIFORM_BYTES;
+  ring.capacity = most;
+  u.positions = ring.entries + (slots << 2);
+  u.clear();
+}

@@ -1,0 +1,360 @@
+/**
+ * A table: items, a sampler, a remover, a rate limiter, limits. It knows slots, and rows only as something to retain and release.
+ *
+ * TABLE, 280 bytes, then the arrays of slots and selectors:
+ *    0 │ pool u32            │ drawing u32    │  1 while a draw is open: what leaves is released at its end
+ *    8 │ maxSize u32         │ maxPending u32 │
+ *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
+ *   24 │ maxSteps f64                         │  +Infinity: no limit
+ *   32 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
+ *   48 │ turning u32         │ newest u32     │  the slot of the last item created; turning 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
+ *   56 │ steps f64           │ touch f64      │  canonical from here: sum of the live items' lengths · the last touch
+ *   72 │ unique f64          │ deletedEpisodes f64 │
+ *   88 │ count u32           │ pending u32    │
+ *   96 │ pendingFirst u32    │ pendingLast u32 │
+ *  104 │ RANDOM (32)                          │
+ *  136 │ LIMITER (48)                         │  its two counts are canonical: up to byte 152
+ *  184 │ SLOTS (48)                           │
+ *  232 │ sampler (8)         │ remover (8)    │  one address where both are alike
+ *  248 │ EPISODES (32)                        │
+ */
+
+import { Episodes } from "./episodes";
+import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "./error";
+import { align16 } from "./layout";
+import { Pool, Run, SINGLE } from "./pool";
+import { random_init } from "./random";
+import { RateLimiter } from "./rate-limiter";
+import { FIFO, isHeap, KIND, PRIORITIZED, Selector, selectorBytes, selectorInit, TOGETHER } from "./selectors/selector";
+import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
+
+const RANDOM_AT: usize = 104;
+const LIMITER_AT: usize = 136;
+const SLOTS_AT: usize = 184;
+const SAMPLER_AT: usize = 232;
+const REMOVER_AT: usize = 240;
+const EPISODES_AT: usize = 248;
+const TABLE_BYTES: u32 = 280;
+/** What an image stores of TABLE itself ends with the limiter's counts. */
+export const CANONICAL_END: u32 = 152;
+
+@unmanaged
+export class Table {
+  pool: u32;
+  drawing: u32;
+  maxSize: u32;
+  maxPending: u32;
+  maxTimesSampled: u32;
+  doomed: u32;
+  maxSteps: f64;
+  lowest: f64;
+  highest: f64;
+  turning: u32;
+  newest: u32;
+  steps: f64;
+  touch: f64;
+  unique: f64;
+  deletedEpisodes: f64;
+  count: u32;
+  pending: u32;
+  pendingFirst: u32;
+  pendingLast: u32;
+
+  @inline
+  rows(): Pool {
+    return changetype<Pool>(<usize>this.pool);
+  }
+
+  @inline
+  random(): usize {
+    return changetype<usize>(this) + RANDOM_AT;
+  }
+
+  @inline
+  limiter(): RateLimiter {
+    return changetype<RateLimiter>(changetype<usize>(this) + LIMITER_AT);
+  }
+
+  @inline
+  slots(): Slots {
+    return changetype<Slots>(changetype<usize>(this) + SLOTS_AT);
+  }
+
+  @inline
+  sampler(): Selector {
+    return changetype<Selector>(changetype<usize>(this) + SAMPLER_AT);
+  }
+
+  @inline
+  remover(): Selector {
+    return changetype<Selector>(changetype<usize>(this) + REMOVER_AT);
+  }
+
+  @inline
+  episodes(): Episodes {
+    return changetype<Episodes>(changetype<usize>(this) + EPISODES_AT);
+  }
+
+  /** Whether the remover keeps a structure of its own. */
+  @inline
+  apart(): bool {
+    return this.remover().handle != this.sampler().handle;
+  }
+
+  /** Whether both roles can take the priority: finite, not negative, its weight neither. */
+  @inline
+  takes(priority: f64): bool {
+    // NaN fails every comparison.
+    if (priority >= this.lowest && priority <= this.highest) return true;
+    return priority == 0;
+  }
+
+  @inline
+  mayInsert(): bool {
+    return this.limiter().canInsert(1, this.count);
+  }
+
+  /** Writes priority and touch of a slot that joins or is updated. */
+  @inline
+  mark(slot: u32, priority: f64): void {
+    store<f64>(this.slots().priorityAt(slot), priority);
+    if (this.slots().touches != 0) {
+      this.touch += 1;
+      store<f64>(this.slots().touchAt(slot), this.touch);
+    }
+  }
+}
+if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 104");
+if (
+  CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>("samplesPerInsert")) ||
+  LIMITER_AT + offsetof<RateLimiter>() != SLOTS_AT ||
+  SLOTS_AT + offsetof<Slots>() != SAMPLER_AT
+)
+  ERROR("TABLE: SLOTS at byte 184");
+if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 280 bytes");
+
+/** Slots of a table: its items, the one that is inserted before another leaves, and those that wait. */
+export function slotsOf(maxSize: u32, maxPending: u32): u32 {
+  return maxSize + 1 + maxPending;
+}
+
+/** Bytes of a table with its arrays, its map of episodes aside; may exceed what a memory holds. */
+export function table_bytes(maxSize: u32, maxPending: u32, sampler: u32, remover: u32): f64 {
+  const slots = slotsOf(maxSize, maxPending);
+  let bytes = <u64>align16(TABLE_BYTES) + slotsBytes(slots, isHeap(sampler) || isHeap(remover));
+  bytes += <u64>selectorBytes(sampler, slots) + <u64>selectorBytes(remover, slots);
+  return <f64>(bytes + 3 * 16);
+}
+
+/** An empty table on zeroed memory: no step limit, no sampling limit, a limiter that lets everything pass once there is an item. */
+export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): void {
+  const t = changetype<Table>(table);
+  const slots = slotsOf(maxSize, maxPending);
+  const heaps = isHeap(sampler) || isHeap(remover);
+  t.pool = pool;
+  t.maxSize = maxSize;
+  t.maxPending = maxPending;
+  t.maxSteps = Infinity;
+  t.episodes().forget();
+  let at = align16(<u32>table + TABLE_BYTES);
+  slotsInit(t.slots(), at, slots, heaps);
+  at = align16(at + <u32>slotsBytes(slots, heaps));
+  const priorities = t.slots().priorities;
+  const touches = t.slots().touches;
+  // A fifo makes room first, any other remover after.
+  const most = (remover & KIND) == FIFO ? maxSize : maxSize + 1;
+  selectorInit(t.sampler(), sampler, at, slots, most, priorities, touches);
+  if ((remover & TOGETHER) != 0) {
+    t.remover().kind = remover & KIND;
+    t.remover().handle = t.sampler().handle;
+  } else {
+    at = align16(at + selectorBytes(sampler, slots));
+    selectorInit(t.remover(), remover, at, slots, most, priorities, touches);
+  }
+  table_exponents(table, 1, 1);
+  table_limiter(table, 1, 1, -f64.MAX_VALUE, f64.MAX_VALUE);
+}
+
+/** The exponents of prioritized roles; on an empty table. */
+export function table_exponents(table: usize, sampler: f64, remover: f64): void {
+  const t = changetype<Table>(table);
+  t.lowest = 0;
+  t.highest = f64.MAX_VALUE;
+  bound(t, t.sampler(), sampler);
+  bound(t, t.remover(), remover);
+}
+
+function bound(t: Table, s: Selector, exponent: f64): void {
+  if (s.kind != PRIORITIZED) return;
+  const tree = s.tree();
+  tree.setExponent(exponent);
+  t.lowest = max(t.lowest, tree.lowest);
+  t.highest = min(t.highest, tree.highest);
+}
+
+/** `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. */
+export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32): void {
+  const t = changetype<Table>(table);
+  t.maxSteps = maxSteps;
+  t.maxTimesSampled = maxTimesSampled;
+  turning(t);
+}
+
+/** Reverb's four numbers. */
+export function table_limiter(table: usize, samplesPerInsert: f64, minSize: f64, minDiff: f64, maxDiff: f64): void {
+  const limiter = changetype<Table>(table).limiter();
+  limiter.samplesPerInsert = samplesPerInsert;
+  limiter.minSize = minSize;
+  limiter.minDiff = minDiff;
+  limiter.maxDiff = maxDiff;
+  turning(changetype<Table>(table));
+}
+
+function turning(t: Table): void {
+  t.turning = t.remover().kind == FIFO && t.limiter().lets() && t.maxSteps == Infinity ? 1 : 0;
+}
+
+/** Seeds the table's own random state. */
+export function table_seed(table: usize, low: u32, high: u32, stream: u32): void {
+  random_init(changetype<Table>(table).random(), low, high, stream);
+}
+
+export function table_can_insert(table: usize, n: f64): bool {
+  const t = changetype<Table>(table);
+  return t.limiter().canInsert(n, t.count);
+}
+
+export function table_can_sample(table: usize, n: f64): bool {
+  const t = changetype<Table>(table);
+  return t.limiter().canSample(n, t.count);
+}
+
+/**
+ * O(length + log n): an item of a run whose rows are held already; `run`: what Run.retain told. 1 it is in · 0 it waits: the limiter does not
+ * let it in yet, the call that makes room will, oldest first · or a code, and then the run is released and nothing changed.
+ */
+export function insertItem(t: Table, first: u32, length: u32, run: u32, shape: u32, priority: f64): i32 {
+  const waits = t.pending != 0 || !t.mayInsert();
+  const episodes: u32 = (run & SINGLE) != 0 ? 1 : length;
+  let code: i32 = 0;
+  let slot: u32 = 0;
+  if (waits && t.pending >= t.maxPending) code = E_RATE_LIMITED;
+  else if (!t.episodes().reserve(episodes)) code = E_OUT_OF_MEMORY;
+  else {
+    slot = t.slots().take();
+    if (slot == 0) code = E_KEYS_EXHAUSTED;
+  }
+  if (code != 0) {
+    releaseRun(t, first, length);
+    return fail(code, 0, <f64>t.pending);
+  }
+  t.newest = slot;
+  t.slots().item(slot).begin(first, length, run, shape);
+  if (waits) enqueue(t, slot, priority, episodes);
+  else admit(t, slot, priority);
+  return waits ? 0 : 1;
+}
+
+/** Lets in what waits, as long as the limiter allows. */
+export function admitPending(t: Table): void {
+  while (t.pending != 0 && t.mayInsert()) {
+    const slot = t.pendingFirst;
+    const item = t.slots().item(slot);
+    t.pendingFirst = item.timesSampled;
+    t.pending -= 1;
+    item.timesSampled = 0;
+    t.episodes().promised -= item.episodes();
+    admit(t, slot, Math.abs(t.slots().priority(slot)));
+  }
+}
+
+/** Takes a live item out of everything. Its rows are released at once, or when the open draw ends. */
+export function removeItem(t: Table, slot: u32): void {
+  const item = t.slots().item(slot);
+  t.sampler().remove(slot);
+  if (t.apart()) t.remover().remove(slot);
+  t.count -= 1;
+  t.steps -= <f64>item.length();
+  countEpisodes(t, item.first, item.episodes(), false);
+  store<f64>(t.slots().priorityAt(slot), FREE);
+  if (t.drawing != 0) {
+    item.timesSampled = t.doomed;
+    t.doomed = slot;
+  } else {
+    discard(t, slot);
+  }
+}
+
+/** Takes a pending item out of the queue. O(pending): the queue has one direction. */
+export function cancelItem(t: Table, slot: u32): void {
+  const slots = t.slots();
+  let before: u32 = 0;
+  for (let at = t.pendingFirst; at != slot; at = slots.item(at).timesSampled) before = at;
+  const item = slots.item(slot);
+  if (before == 0) t.pendingFirst = item.timesSampled;
+  else slots.item(before).timesSampled = item.timesSampled;
+  if (t.pendingLast == slot) t.pendingLast = before;
+  t.pending -= 1;
+  t.episodes().promised -= item.episodes();
+  store<f64>(slots.priorityAt(slot), FREE);
+  discard(t, slot);
+}
+
+/** Releases the rows of an item that left, and its slot. */
+export function discard(t: Table, slot: u32): void {
+  const item = t.slots().item(slot);
+  releaseRun(t, item.first, item.length());
+  t.slots().free(slot);
+}
+
+/** Run.retain, for where speed does not matter. */
+export function retainRun(t: Table, first: u32, length: u32): u32 {
+  return Run.retain(t.rows(), first, length);
+}
+
+function releaseRun(t: Table, first: u32, length: u32): void {
+  Run.release(t.rows(), first, length);
+}
+
+function admit(t: Table, slot: u32, priority: f64): void {
+  const item = t.slots().item(slot);
+  // Insert first, then evict: the new item may be the victim. Never of a fifo, where there is room for maxSize items only.
+  if (t.remover().kind == FIFO && t.count == t.maxSize) removeItem(t, t.remover().order().oldest);
+  t.limiter().inserts += 1;
+  t.count += 1;
+  t.steps += <f64>item.length();
+  countEpisodes(t, item.first, item.episodes(), true);
+  t.mark(slot, priority);
+  t.sampler().insert(slot, priority);
+  if (t.apart()) t.remover().insert(slot, priority);
+  while (t.count > t.maxSize || t.steps > t.maxSteps) removeItem(t, t.remover().pick(t.random(), t.count));
+}
+
+function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
+  store<f64>(t.slots().priorityAt(slot), -priority);
+  t.episodes().promised += episodes;
+  if (t.pending == 0) t.pendingFirst = slot;
+  else t.slots().item(t.pendingLast).timesSampled = slot;
+  t.pendingLast = slot;
+  t.pending += 1;
+}
+
+/** Counts an item in or out of the episodes that its first rows touch. */
+export function countEpisodes(t: Table, first: u32, rows: u32, joins: bool): void {
+  const pool = t.rows();
+  let last: u32 = 0;
+  let row = first;
+  for (let i = rows; i > 0; i--) {
+    const episode = pool.episode(row);
+    if (episode != last) {
+      if (joins) t.episodes().add(episode);
+      else leaveEpisode(t, episode);
+    }
+    last = episode;
+    row = pool.next(row);
+  }
+}
+
+export function leaveEpisode(t: Table, episode: u32): void {
+  if (t.episodes().remove(episode)) t.deletedEpisodes += 1;
+}

@@ -1,0 +1,254 @@
+/**
+ * A writer: one stream a lane, and rules by which their steps become items. It joins streams and tables, which do not know each other.
+ *
+ * WRITER, 24 bytes, then STREAM addresses u32 × lanes, then RULE × rules:
+ *    0 │ lanes u32   │ rules u32   │
+ *    8 │ rulesAt u32 │ scratch u32 │  addresses; scratch: u32 × 2 × rows of a block, of the host's making
+ *   16 │ across u32  │ … u32       │  1: windows live on over the ends of episodes
+ *
+ * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them.
+ *    0 │ table u32      │ length u32 │
+ *    8 │ stride u32     │ shape u32  │
+ *   16 │ priorities u32 │ … u32      │  during a block: f64 × rows, one for the item that ends with the row; 0: `priority` each
+ *   24 │ priority f64                │
+ */
+import { Bytes } from "./bytes";
+import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "./error";
+import { NARROW } from "./leaf";
+import { Pool, Run, reserveRows, SINGLE } from "./pool";
+import { appendStaged, endEpisode, placeLeaf, Stream } from "./stream";
+import { insertItem, Table } from "./table";
+import { Turn } from "./turn";
+
+const STREAMS_AT: usize = 24;
+const RULE_BYTES: u32 = 32;
+
+@unmanaged
+class Writer {
+  lanes: u32;
+  rules: u32;
+  rulesAt: u32;
+  scratch: u32;
+  across: u32;
+  unused: u32;
+
+  @inline
+  stream(lane: u32): Stream {
+    return changetype<Stream>(<usize>load<u32>(changetype<usize>(this) + STREAMS_AT + ((<usize>lane) << 2)));
+  }
+
+  @inline
+  rule(k: u32): Rule {
+    return changetype<Rule>(<usize>this.rulesAt + <usize>(k * RULE_BYTES));
+  }
+}
+if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 24");
+
+@unmanaged
+class Rule {
+  table: u32;
+  length: u32;
+  stride: u32;
+  shape: u32;
+  priorities: u32;
+  unused: u32;
+  priority: f64;
+
+  @inline
+  to(): Table {
+    return changetype<Table>(<usize>this.table);
+  }
+
+  @inline
+  priorityOf(r: u32): f64 {
+    return this.priorities == 0 ? this.priority : load<f64>(<usize>this.priorities + ((<usize>r) << 3));
+  }
+
+  /** Whether an item ends with step number `step` of an episode. */
+  @inline
+  makes(step: u32): bool {
+    if (step < this.length) return false;
+    return this.stride == 1 || (step - this.length) % this.stride == 0;
+  }
+}
+if (offsetof<Rule>() != RULE_BYTES) ERROR("RULE is 32 bytes");
+
+export function writer_bytes(lanes: u32, rules: u32): u32 {
+  return ((<u32>STREAMS_AT + (lanes << 2) + 7) & ~7) + rules * RULE_BYTES;
+}
+
+/** `across`: 1 where windows live on over the ends of episodes. Streams and rules are set one by one. */
+export function writer_init(writer: usize, lanes: u32, rules: u32, across: u32): void {
+  const w = changetype<Writer>(writer);
+  w.lanes = lanes;
+  w.rules = rules;
+  w.rulesAt = <u32>writer + writer_bytes(lanes, 0);
+  w.scratch = 0;
+  w.across = across;
+}
+
+export function writer_stream(writer: usize, lane: u32, stream: u32): void {
+  store<u32>(writer + STREAMS_AT + ((<usize>lane) << 2), stream);
+}
+
+export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, shape: u32): void {
+  const rule = changetype<Writer>(writer).rule(k);
+  rule.table = table;
+  rule.length = length;
+  rule.stride = stride;
+  rule.shape = shape;
+  rule.priorities = 0;
+  rule.priority = 1;
+}
+
+/** What rule k gives its items: `priority`, or during a block `priorities` (f64 × rows), if not 0. */
+export function writer_priority(writer: usize, k: u32, priority: f64, priorities: u32): void {
+  const rule = changetype<Writer>(writer).rule(k);
+  rule.priority = priority;
+  rule.priorities = priorities;
+}
+
+/** Scratch for blocks: u32 × 2 × rows. */
+export function writer_scratch(writer: usize, scratch: u32): void {
+  changetype<Writer>(writer).scratch = scratch;
+}
+
+/** O(length + log n): an item of a lane's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
+export function writer_create_item(writer: usize, lane: u32, table: usize, length: u32, shape: u32, priority: f64): i32 {
+  const s = changetype<Writer>(writer).stream(lane);
+  const first = s.firstOf(length);
+  if (first == 0) return fail(E_LENGTH, 3, <f64>length);
+  const t = changetype<Table>(table);
+  if (!t.takes(priority)) return fail(E_PRIORITY, 5, priority);
+  return makeItem(s, t, first, length, shape, priority);
+}
+
+/** O(row + items): appends the step of a staging record, and the items that the rules make of it. Items that wait, or what is refused, and then nothing changed. */
+export function writer_append(writer: usize, staged: usize): i32 {
+  const w = changetype<Writer>(writer);
+  const s = w.stream(0);
+  const rules = w.rules;
+  const step = (s.fresh != 0 ? 0 : s.episodeStep) + 1;
+  for (let k: u32 = 0; k < rules; k++) {
+    const rule = w.rule(k);
+    if (rule.to().turning == 0) {
+      const code = rule.makes(step) ? canTake(rule.to(), 1, rule.length) : 0;
+      if (code != 0) return code;
+    }
+  }
+  if (appendStaged(s, staged) == 0) return E_OUT_OF_MEMORY;
+  let waiting: u32 = 0;
+  for (let k: u32 = 0; k < rules; k++) {
+    const rule = w.rule(k);
+    if (!rule.makes(step)) continue;
+    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.shape, rule.priority) == 0) waiting += 1;
+  }
+  return waiting;
+}
+
+/** Ends the episode of a lane with its newest step. */
+export function writer_end(writer: usize, lane: u32): void {
+  const w = changetype<Writer>(writer);
+  endEpisode(w.stream(lane), w.across != 0);
+}
+
+/**
+ * O(rows × (row + items)): appends rows given as columns (`columns`: u32 × leaves, where each begins; row r belongs to lane r mod lanes),
+ * with the items that the rules make of them. `ends`: u8 × rows, not 0 where the lane's episode ends with the row; 0 for none.
+ * Items that wait, or what is refused, and then nothing changed.
+ */
+export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize): i32 {
+  const w = changetype<Writer>(writer);
+  const pool = w.stream(0).rows();
+  const refused = admissible(w, pool, rows, ends);
+  if (refused != 0) return refused;
+  const numbers = <usize>w.scratch;
+  const addresses = numbers + ((<usize>rows) << 2);
+  for (let i: usize = 0; i < (<usize>rows) << 2; i += 4) {
+    const row = pool.take();
+    store<u32>(numbers + i, row);
+    store<u32>(addresses + i, <u32>pool.bytes(row));
+  }
+  for (let i: u32 = 0; i < pool.leaves; i++) {
+    const leaf = pool.leaf(i);
+    if (leaf.kind == NARROW) scatter(load<u32>(columns + ((<usize>i) << 2)), leaf.bytes, addresses, leaf.at - pool.rowsAt, rows);
+  }
+  return pushEach(w, pool, columns, numbers, rows, ends);
+}
+
+/** Row after row, lane after lane. */
+function pushEach(w: Writer, pool: Pool, columns: usize, numbers: usize, rows: u32, ends: usize): u32 {
+  let waiting: u32 = 0;
+  let lane: u32 = 0;
+  for (let r: u32 = 0; r < rows; r++) {
+    const s = w.stream(lane);
+    const row = load<u32>(numbers + ((<usize>r) << 2));
+    for (let i: u32 = 0; i < pool.leaves; i++) {
+      const leaf = pool.leaf(i);
+      if (leaf.kind != NARROW) placeLeaf(s, pool, row, i, <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * leaf.valueBytes()));
+    }
+    s.push(pool, row);
+    for (let k: u32 = 0; k < w.rules; k++) {
+      const rule = w.rule(k);
+      if (!rule.makes(s.episodeStep)) continue;
+      if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.shape, rule.priorityOf(r)) == 0) waiting += 1;
+    }
+    if (ends != 0 && load<u8>(ends + <usize>r) != 0) endEpisode(s, w.across != 0);
+    lane = lane + 1 == w.lanes ? 0 : lane + 1;
+  }
+  return waiting;
+}
+
+/** An item of a run in the window: turned in where that can be, else inserted. */
+function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u32, priority: f64): i32 {
+  const run = Run.retain(t.rows(), first, length);
+  if ((run & SINGLE) != 0) {
+    if (Turn.fits(t, s.episode)) {
+      Turn.one(t, first, length, run, shape, priority);
+      return 1;
+    }
+  }
+  return insertItem(t, first, length, run, shape, priority);
+}
+
+/** Everything that could be refused half-way is asked for first. */
+function admissible(w: Writer, pool: Pool, rows: u32, ends: usize): i32 {
+  let episodes = w.lanes;
+  if (ends != 0) for (let r: u32 = 0; r < rows; r++) episodes += load<u8>(ends + <usize>r) != 0 ? 1 : 0;
+  for (let k: u32 = 0; k < w.rules; k++) {
+    const rule = w.rule(k);
+    for (let r: u32 = 0; rule.priorities != 0 && r < rows; r++) {
+      if (!rule.to().takes(rule.priorityOf(r))) return fail(E_PRIORITY, r, rule.priorityOf(r));
+    }
+    const code = canTake(rule.to(), rows, episodes);
+    if (code != 0) return code;
+  }
+  return reserveRows(pool, rows) ? 0 : E_OUT_OF_MEMORY;
+}
+
+/** Whether n more items in some episodes pass or may wait; 0, or what is refused. */
+function canTake(t: Table, n: u32, episodes: u32): i32 {
+  if (t.pending != 0 || !t.limiter().canInsert(n, t.count)) {
+    if (t.pending + n > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
+  }
+  return t.episodes().reserve(episodes) ? 0 : E_OUT_OF_MEMORY;
+}
+
+/** One leaf's column into the rows. */
+function scatter(column: usize, bytes: u32, addresses: usize, offset: u32, rows: u32): void {
+  const end = addresses + ((<usize>rows) << 2);
+  const to = <usize>offset;
+  switch (bytes) {
+    case 1:
+      for (let at = addresses; at < end; at += 4, column += 1) store<u8>(<usize>load<u32>(at) + to, load<u8>(column));
+      return;
+    case 4:
+      for (let at = addresses; at < end; at += 4, column += 4) store<u32>(<usize>load<u32>(at) + to, load<u32>(column));
+      return;
+    case 8:
+      for (let at = addresses; at < end; at += 4, column += 8) store<u64>(<usize>load<u32>(at) + to, load<u64>(column));
+      return;
+    default:
+      for (let at = addresses; at < end; at += 4, column += bytes) Bytes.copy(<usize>load<u32>(at) + to, column, bytes);
+  }
+}

@@ -1,0 +1,145 @@
+/** The core's exports, one line each as in assembly/index.ts, and the numbers that cross with them. Handles and addresses are offsets in linear memory. */
+
+type Fn<Args extends number[], Result = number> = (...args: Args) => Result;
+type A = number;
+
+export interface Exports {
+  readonly memory: WebAssembly.Memory;
+  readonly ABI_VERSION: WebAssembly.Global;
+
+  arena_alloc: Fn<[bytes: A]>;
+  arena_check: Fn<[]>;
+  arena_free: Fn<[ptr: A, bytes: A], void>;
+  arena_init: Fn<[limitGranules: A], void>;
+  arena_left: Fn<[]>;
+  arena_used: Fn<[]>;
+
+  crc32c: Fn<[crc: A, at: A, length: A]>;
+
+  draw_blocked: Fn<[draw: A]>;
+  draw_bytes: Fn<[capacity: A]>;
+  draw_column: Fn<[draw: A, which: A]>;
+  draw_have: Fn<[draw: A]>;
+  draw_init: Fn<[draw: A, capacity: A], void>;
+  draw_longest: Fn<[draw: A]>;
+  draw_n_step: Fn<[draw: A, pool: A, leaves: A, n: A, gamma: A, flags: A], void>;
+  draw_need: Fn<[draw: A]>;
+  draw_rows: Fn<[draw: A, at: A, capacity: A], void>;
+  draw_shape: Fn<[draw: A]>;
+  draw_window: Fn<[draw: A, table: A, width: A, from: A, cross: A], void>;
+
+  error_argument: Fn<[]>;
+  error_code: Fn<[]>;
+  error_value: Fn<[]>;
+
+  gather_leaf: Fn<[draw: A, pool: A, leaf: A, out: A], void>;
+  gather_mask: Fn<[draw: A, out: A], void>;
+  gather_runs: Fn<[draw: A, pool: A, leaf: A, out: A]>;
+  gather_select: Fn<[draw: A, pool: A, start: A, count: A, step: A], void>;
+
+  pool_bytes: Fn<[leaves: A]>;
+  pool_check: Fn<[pool: A]>;
+  pool_free_run: Fn<[pool: A, number: A, count: A]>;
+  pool_free_runs: Fn<[pool: A, cursor: A, most: A, out: A], void>;
+  pool_index: Fn<[pool: A]>;
+  pool_init: Fn<[pool: A, rowBytes: A, leaves: A], void>;
+  pool_leaf: Fn<[pool: A, i: A, kind: A, dtype: A, bytes: A, offset: A], void>;
+  pool_leaf_source: Fn<[pool: A, i: A, staged: A, frames: A, shared: A], void>;
+  pool_live: Fn<[pool: A]>;
+  pool_numbers: Fn<[pool: A, out: A], void>;
+  pool_open: Fn<[pool: A], void>;
+  pool_record: Fn<[pool: A]>;
+  pool_records: Fn<[pool: A, number: A, count: A, at: A, saving: A]>;
+  pool_restore: Fn<[pool: A, high: A, episodes: A]>;
+  pool_seek: Fn<[pool: A, number: A, held: A]>;
+  pool_unindex: Fn<[pool: A], void>;
+
+  random_below: Fn<[state: A, n: A]>;
+  random_bytes: Fn<[]>;
+  random_f64: Fn<[state: A]>;
+  random_init: Fn<[state: A, seedLow: A, seedHigh: A, stream: A], void>;
+
+  stream_bytes: Fn<[keep: A]>;
+  stream_check: Fn<[stream: A]>;
+  stream_clear: Fn<[stream: A], void>;
+  stream_episode_steps: Fn<[stream: A]>;
+  stream_init: Fn<[stream: A, pool: A, keep: A], void>;
+  stream_length: Fn<[stream: A]>;
+  stream_record: Fn<[stream: A, at: A, saving: A]>;
+
+  sum_tree_bytes: Fn<[leaves: A]>;
+  sum_tree_draw: Fn<[tree: A, random: A, n: A, out: A, rests: A], void>;
+  sum_tree_init: Fn<[tree: A, leaves: A, exponent: A], void>;
+  sum_tree_update: Fn<[tree: A, slots: A, priorities: A, n: A, nodes: A], void>;
+
+  table_bytes: Fn<[maxSize: A, maxPending: A, sampler: A, remover: A]>;
+  table_can_insert: Fn<[table: A, n: A]>;
+  table_can_sample: Fn<[table: A, n: A]>;
+  table_check: Fn<[table: A]>;
+  table_clear: Fn<[table: A], void>;
+  table_counter: Fn<[table: A, which: A]>;
+  table_delete: Fn<[table: A, keys: A, n: A]>;
+  table_exponents: Fn<[table: A, sampler: A, remover: A], void>;
+  table_find: Fn<[table: A, key: A]>;
+  table_init: Fn<[table: A, pool: A, maxSize: A, maxPending: A, sampler: A, remover: A], void>;
+  table_item: Fn<[table: A, slot: A, out: A], void>;
+  table_limiter: Fn<[table: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
+  table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A], void>;
+  table_newest: Fn<[table: A]>;
+  table_order: Fn<[table: A, role: A, cursor: A, most: A, out: A], void>;
+  table_records: Fn<[table: A, slot: A, count: A, at: A, saving: A]>;
+  table_rejoin: Fn<[table: A, role: A, count: A, from: A, disorder: A]>;
+  table_sample: Fn<[table: A, draw: A, n: A, flags: A, among: A]>;
+  table_seed: Fn<[table: A, low: A, high: A, stream: A], void>;
+  table_settle: Fn<[table: A], void>;
+  table_spans: Fn<[table: A, out: A], void>;
+  table_update: Fn<[table: A, keys: A, priorities: A, n: A, slots: A, nodes: A]>;
+  table_weights: Fn<[table: A, draw: A, beta: A, normalize: A], void>;
+
+  writer_append: Fn<[writer: A, staged: A]>;
+  writer_append_block: Fn<[writer: A, columns: A, rows: A, ends: A]>;
+  writer_bytes: Fn<[lanes: A, rules: A]>;
+  writer_create_item: Fn<[writer: A, lane: A, table: A, length: A, shape: A, priority: A]>;
+  writer_end: Fn<[writer: A, lane: A], void>;
+  writer_init: Fn<[writer: A, lanes: A, rules: A, across: A], void>;
+  writer_priority: Fn<[writer: A, rule: A, priority: A, priorities: A], void>;
+  writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, shape: A], void>;
+  writer_scratch: Fn<[writer: A, scratch: A], void>;
+  writer_stream: Fn<[writer: A, lane: A, stream: A], void>;
+}
+
+/** The version that this wrapper speaks. */
+export const ABI_VERSION = 1;
+
+/** Codes of refused calls (assembly/error.ts). */
+export const E_OUT_OF_MEMORY = -1;
+export const E_RATE_LIMITED = -2;
+export const E_PRIORITY = -3;
+export const E_LENGTH = -4;
+export const E_KEYS_EXHAUSTED = -5;
+export const E_CORRUPT = -6;
+export const E_UNSUPPORTED = -7;
+
+/** Columns of a draw (assembly/draw.ts). */
+export const KEY = 0;
+export const PROBABILITY = 1;
+export const PRIORITY = 2;
+export const WEIGHT = 3;
+export const RETURN = 4;
+export const DISCOUNT = 5;
+export const TIMES_SAMPLED = 9;
+export const TABLE_SIZE = 10;
+export const LENGTH = 11;
+export const STEPS = 12;
+export const TERMINATED = 14;
+export const TRUNCATED = 15;
+
+/** Flags of table_sample (assembly/sample.ts). */
+export const DISTINCT = 1;
+export const STRATIFIED = 2;
+
+/** The `start` of a column that begins where the n-step return ends (assembly/gather.ts). */
+export const BOOTSTRAP = 0x7fffffff;
+
+/** Counters of a table (assembly/inspect.ts). */
+export const COUNTERS = ["size", "steps", "pending", "inserts", "samples", "deletes", "uniqueSamples", "episodes", "deletedEpisodes", "retiredSlots"] as const;

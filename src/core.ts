@@ -1,0 +1,95 @@
+/** One instance of the core: the only file that compiles WebAssembly and the only one that holds views on linear memory. */
+import bytes from "../dist/core-bytes.js";
+import { ABI_VERSION, E_CORRUPT, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, type Exports } from "./abi.ts";
+import { ReplayError } from "./error.ts";
+
+const GRANULE = 4096;
+/** 4 GiB less a page: byte offsets stay below 2^32. */
+export const MOST_BYTES = 0xffff0000;
+
+let compiled: WebAssembly.Module | undefined;
+
+/** The core that comes with the package, compiled once. */
+function builtIn(): WebAssembly.Module {
+  compiled ??= new WebAssembly.Module(Uint8Array.from(bytes, (char) => char.charCodeAt(0)));
+  return compiled;
+}
+
+export class Core {
+  readonly x: Exports;
+  u8!: Uint8Array<ArrayBuffer>;
+  i8!: Int8Array<ArrayBuffer>;
+  u16!: Uint16Array<ArrayBuffer>;
+  i16!: Int16Array<ArrayBuffer>;
+  u32!: Uint32Array<ArrayBuffer>;
+  i32!: Int32Array<ArrayBuffer>;
+  u64!: BigUint64Array<ArrayBuffer>;
+  i64!: BigInt64Array<ArrayBuffer>;
+  f32!: Float32Array<ArrayBuffer>;
+  f64!: Float64Array<ArrayBuffer>;
+  /** Raised when memory grew or scratch moved: whoever keeps views of his own makes them anew. */
+  generation = 0;
+  readonly #maxBytes: number;
+  #scratch = 0;
+  #scratchBytes = 0;
+
+  /** @param module another build of the core: the scalar one, or where a host compiles ahead of time */
+  constructor(maxBytes: number, module: WebAssembly.Module = builtIn()) {
+    this.#maxBytes = maxBytes;
+    this.x = new WebAssembly.Instance(module, {}).exports as unknown as Exports;
+    const version = this.x.ABI_VERSION?.value;
+    if (version !== ABI_VERSION) throw new ReplayError("UNSUPPORTED", `core must have ABI version ${ABI_VERSION}, got ${version}: build or install both anew`);
+    this.x.arena_init(Math.floor(Math.min(maxBytes, MOST_BYTES) / GRANULE));
+    this.refresh();
+  }
+
+  /** Memory has grown: makes the views anew. To be called where `u8.length` is 0. */
+  refresh(): void {
+    const buffer = this.x.memory.buffer as ArrayBuffer;
+    this.u8 = new Uint8Array(buffer);
+    this.i8 = new Int8Array(buffer);
+    this.u16 = new Uint16Array(buffer);
+    this.i16 = new Int16Array(buffer);
+    this.u32 = new Uint32Array(buffer);
+    this.i32 = new Int32Array(buffer);
+    this.u64 = new BigUint64Array(buffer);
+    this.i64 = new BigInt64Array(buffer);
+    this.f32 = new Float32Array(buffer);
+    this.f64 = new Float64Array(buffer);
+    this.generation++;
+  }
+
+  /** Takes zeroed memory. */
+  alloc(size: number): number {
+    const at = size > MOST_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
+    if (this.u8.length === 0) this.refresh();
+    if (at === 0) throw this.failure(E_OUT_OF_MEMORY, `${size} more bytes`);
+    return at;
+  }
+
+  /** One region for everything that lives no longer than a call; it moves when it grows. */
+  scratch(size: number): number {
+    if (size > this.#scratchBytes) {
+      const wanted = Math.max(size, 2 * this.#scratchBytes, 4 * GRANULE);
+      const at = this.alloc(wanted);
+      this.x.arena_free(this.#scratch, this.#scratchBytes);
+      this.#scratch = at;
+      this.#scratchBytes = wanted;
+      this.generation++;
+    }
+    return this.#scratch;
+  }
+
+  /** The error of a refused call, for codes that mean the same everywhere. `what`: what was not possible. */
+  failure(code: number, what: string): ReplayError {
+    if (code === E_OUT_OF_MEMORY) {
+      return new ReplayError(
+        "OUT_OF_MEMORY",
+        `maxBytes of ${this.#maxBytes} leaves no room for ${what}; nothing changed: raise maxBytes, or lower a table's maxSize`,
+      );
+    }
+    if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", `no key is left for ${what}: every generation of every slot was used`);
+    if (code === E_CORRUPT) return new ReplayError("CORRUPT", `${what} contradicts itself`);
+    return new ReplayError("INVALID_DATA", `${what} was refused with code ${code}`);
+  }
+}

@@ -1,0 +1,68 @@
+/** Batches of a table one after the other. */
+import { integer } from "./error.ts";
+import type { SampleOptions } from "./reader.ts";
+import type { Table } from "./table.ts";
+
+export interface DatasetOptions<Path extends string = string, C = object> extends SampleOptions<Path, C> {
+  readonly batchSize: number;
+  /** Ends the iteration with its reason. */
+  readonly signal?: AbortSignal;
+  /** An async iteration ends, without an error, when the next batch has not come within so many milliseconds. */
+  readonly timeoutMs?: number;
+  /** Batches that are drawn ahead of the one that is asked for; 0 where it is left out. With `into` there are none. */
+  readonly prefetch?: number;
+}
+
+/**
+ * `for (const batch of dataset)` goes on while whole batches can be had at once, and then ends.
+ * `for await (const batch of dataset)` waits for the rate limiter, until the signal, the time-out, or `break`.
+ */
+export class Dataset<B> implements Iterable<B>, AsyncIterable<B> {
+  readonly #table: Table;
+  readonly #batchSize: number;
+  readonly #sample: SampleOptions<string, undefined>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #timeoutMs: number | undefined;
+  readonly #prefetch: number;
+
+  constructor(table: Table, options: DatasetOptions) {
+    const { batchSize, signal, timeoutMs, prefetch = 0, ...sample } = options;
+    this.#table = table;
+    this.#batchSize = integer("batchSize", batchSize, 1, 0xffffff);
+    this.#prefetch = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
+    this.#sample = sample as SampleOptions<string, undefined>;
+    this.#signal = signal;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  *[Symbol.iterator](): Generator<B, void> {
+    while (this.#table.ready(this.#batchSize, this.#sample)) {
+      this.#signal?.throwIfAborted();
+      const batch = this.#table.sample(this.#batchSize, this.#sample);
+      // Draws may use items up: what they gave is not lost, and it is the end.
+      if (batch.count !== 0) yield batch as B;
+      if (batch.count < this.#batchSize) return;
+    }
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<B, void> {
+    const ahead: Promise<B | undefined>[] = [];
+    for (;;) {
+      while (ahead.length <= this.#prefetch) ahead.push(this.#next());
+      const batch = await (ahead.shift() as Promise<B | undefined>);
+      if (batch === undefined) return;
+      yield batch;
+    }
+  }
+
+  /** The next batch; undefined where none came in time. */
+  async #next(): Promise<B | undefined> {
+    const options = { ...this.#sample, signal: this.#signal, timeoutMs: this.#timeoutMs };
+    try {
+      return (await this.#table.sampleWhenReady(this.#batchSize, options)) as B;
+    } catch (error) {
+      if ((error as { code?: string }).code === "TIMEOUT") return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/** What the public classes of one Replay share: the core, the pools, the areas for draws, and who waits. Not exported from the package. */
+import { E_OUT_OF_MEMORY } from "./abi.ts";
+import { type Selection, selectionsOf } from "./columns.ts";
+import { Core } from "./core.ts";
+import { DTYPES } from "./dtype.ts";
+import { ReplayError } from "./error.ts";
+import { type Layout, layoutOf, SHARED, up } from "./layout.ts";
+import { leavesOf, type Spec } from "./spec.ts";
+import { Waiters } from "./wait.ts";
+
+/** Item shapes that a replay can tell apart; 0 is the whole item. */
+const MAX_SHAPES = 64;
+
+/** Columns that items were created with, and what they are in the core's terms. */
+export interface ItemShape {
+  readonly columns: object;
+  readonly selections: readonly Selection[];
+}
+
+export class Engine {
+  readonly core: Core;
+  readonly spec: Spec;
+  readonly layout: Layout;
+  readonly pool: number;
+  /** The pools of shared frames, in the layout's order. */
+  readonly framePools: readonly number[];
+  readonly waiters = new Waiters();
+  /** Shapes of items, by number. */
+  readonly shapes: ItemShape[] = [];
+  /** Raised by every call that changes something: whoever reads over several calls sees that it must not go on. */
+  changes = 0;
+  closed = false;
+  #draw = 0;
+  #drawCapacity = 0;
+  #rowCapacity = 0;
+  #rows = 0;
+
+  constructor(spec: Spec, maxBytes: number, module?: WebAssembly.Module) {
+    this.spec = spec;
+    this.layout = layoutOf(leavesOf(spec));
+    this.core = new Core(maxBytes, module);
+    this.framePools = this.layout.pools.map(({ frameBytes }) => this.#framePool(frameBytes));
+    this.pool = this.#stepPool();
+  }
+
+  /** Every public call begins here. */
+  open(): void {
+    if (this.closed) throw new ReplayError("CLOSED", "this Replay was disposed of: make a new one, or restore a snapshot");
+  }
+
+  dispose(): void {
+    this.closed = true;
+    this.waiters.rejectAll(new ReplayError("CLOSED", "this Replay was disposed of while a call waited"));
+  }
+
+  /** The area for a draw of up to n items. */
+  draw(n: number): number {
+    if (n > this.#drawCapacity) {
+      const { x } = this.core;
+      const capacity = up(n, 64);
+      const made = this.core.alloc(x.draw_bytes(capacity));
+      if (this.#draw !== 0) x.arena_free(this.#draw, x.draw_bytes(this.#drawCapacity));
+      this.#draw = made;
+      this.#drawCapacity = capacity;
+      x.draw_init(made, capacity);
+      if (this.#rows !== 0) x.draw_rows(made, this.#rows, this.#rowCapacity);
+      this.core.generation++;
+    }
+    return this.#draw;
+  }
+
+  /** Makes room for the rows of a draw's windows. */
+  reserveRows(count: number): void {
+    if (count <= this.#rowCapacity) return;
+    const { x } = this.core;
+    const capacity = Math.max(up(count, 1024), 2 * this.#rowCapacity);
+    const made = this.core.alloc(12 * capacity);
+    x.arena_free(this.#rows, 12 * this.#rowCapacity);
+    this.#rows = made;
+    this.#rowCapacity = capacity;
+    x.draw_rows(this.#draw, made, capacity);
+  }
+
+  /** The number of an item shape, the same for equal columns. */
+  shapeOf(columns: object): number {
+    const text = JSON.stringify(columns);
+    const known = this.shapes.findIndex((shape) => JSON.stringify(shape.columns) === text);
+    if (known >= 0) return known + 1;
+    if (this.shapes.length + 1 >= MAX_SHAPES)
+      throw new ReplayError("UNSUPPORTED", `a Replay must have fewer than ${MAX_SHAPES} different item shapes, got one more`);
+    this.shapes.push({ columns, selections: selectionsOf(columns, this.layout.leaves) });
+    return this.shapes.length;
+  }
+
+  /** After calls that may have taken memory, or let items in. */
+  changed(): void {
+    this.changes++;
+    if (this.core.u8.length === 0) this.core.refresh();
+    if (this.waiters.size !== 0) this.waiters.wake();
+  }
+
+  #framePool(frameBytes: number): number {
+    const { x } = this.core;
+    const pool = this.core.alloc(x.pool_bytes(1));
+    x.pool_init(pool, up(frameBytes, 8), 1);
+    x.pool_leaf(pool, 0, 0, 0, frameBytes, 0);
+    x.pool_open(pool);
+    return pool;
+  }
+
+  #stepPool(): number {
+    const { x } = this.core;
+    const { leaves, rowBytes } = this.layout;
+    const pool = this.core.alloc(x.pool_bytes(leaves.length));
+    x.pool_init(pool, rowBytes, leaves.length);
+    for (const leaf of leaves) {
+      x.pool_leaf(pool, leaf.index, leaf.kind, DTYPES[leaf.leaf.dtype].code, leaf.frameBytes, leaf.offset);
+      const shared = leaf.kind === SHARED ? (this.framePools[this.layout.pools.findIndex((known) => known.name === leaf.leaf.shared)] as number) : 0;
+      x.pool_leaf_source(pool, leaf.index, leaf.staged, leaf.bytes / leaf.frameBytes, shared);
+    }
+    x.pool_open(pool);
+    return pool;
+  }
+
+  /** The error for a step that found no memory. */
+  noRoom(what: string): ReplayError {
+    return this.core.failure(E_OUT_OF_MEMORY, what);
+  }
+}

@@ -1,0 +1,35 @@
+/** The main entry: exports only. */
+export type { Batch, BatchInfo, Blocked, Column, NStepColumns, StepsOf } from "./batch.ts";
+export type { ColumnOf, ColumnSet } from "./columns.ts";
+export { Dataset, type DatasetOptions } from "./dataset.ts";
+export type { ArrayOf, Dtype } from "./dtype.ts";
+export { ReplayError, type ReplayErrorCode } from "./error.ts";
+export type { Plan } from "./plan.ts";
+export { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "./rate-limiter.ts";
+export type { NStepOptions, SampleOptions } from "./reader.ts";
+export { Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
+export { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, uniform } from "./selector.ts";
+export {
+  bool,
+  type ColumnsOf,
+  f32,
+  f64,
+  flatten,
+  i8,
+  i16,
+  i32,
+  i64,
+  type Leaf,
+  pack,
+  type Spec,
+  type StepOf,
+  shared,
+  u8,
+  u16,
+  u32,
+  u64,
+} from "./spec.ts";
+export type { StagedOf } from "./staged.ts";
+export type { BatchOf, Explanation, Table, TableOptions, TableStats } from "./table.ts";
+export type { WaitOptions } from "./wait.ts";
+export type { ItemOptions, ItemRule, Writer, WriterOptions } from "./writer.ts";

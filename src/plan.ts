@@ -1,0 +1,39 @@
+/** What a Replay will need, before anything is taken. */
+import { Core } from "./core.ts";
+import { HEAD_BYTES, type Layout, up, WIDE } from "./layout.ts";
+import { kindsOf } from "./selector.ts";
+import type { ResolvedTableOptions } from "./table.ts";
+
+export interface Plan {
+  /** Bytes of a step, its count, link and episode included; of shared leaves one new value a step. */
+  readonly bytesPerStep: number;
+  /** Bytes of a table's arrays, in all and an item. An episode costs 16 more while items refer to it. */
+  readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number } };
+  /** Steps that the limits make one expect: as many as the largest table has items, one new step an item, or its maxSteps if that is less. */
+  readonly steps: number;
+  /** Everything together. */
+  readonly bytes: number;
+}
+
+/** Header, static data, one draw and its scratch. */
+const OVERHEAD = 128 * 1024;
+
+export function planOf(layout: Layout, tables: { readonly [name: string]: ResolvedTableOptions }, core = new Core(1 << 20)): Plan {
+  const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
+  const frames = layout.pools.reduce((sum, { frameBytes }) => sum + HEAD_BYTES + up(frameBytes, 8), 0);
+  const bytesPerStep = HEAD_BYTES + layout.rowBytes + wide + frames;
+  const planned: { [name: string]: { bytes: number; bytesPerItem: number } } = {};
+  let steps = 0;
+  let bytes = OVERHEAD;
+  for (const [name, options] of Object.entries(tables)) {
+    const { maxSize, maxPending, sampler, remover, maxSteps } = options;
+    const kinds = kindsOf(sampler, remover);
+    const own = core.x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
+    // An item's share, without what a table of any size has.
+    const twice = core.x.table_bytes(2 * maxSize, maxPending, kinds.sampler, kinds.remover);
+    planned[name] = { bytes: own, bytesPerItem: (twice - own) / maxSize };
+    bytes += own;
+    steps = Math.max(steps, Math.min(maxSize, maxSteps));
+  }
+  return { bytesPerStep, tables: planned, steps, bytes: bytes + steps * bytesPerStep };
+}

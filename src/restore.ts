@@ -1,0 +1,197 @@
+/** Restoring a snapshot: sections as they come, each checked before it is believed. */
+import { Core } from "./core.ts";
+import type { Engine } from "./engine.ts";
+import { mustBe, ReplayError } from "./error.ts";
+import type { ResolvedReplayOptions } from "./replay.ts";
+import {
+  END,
+  FREE,
+  HEADER,
+  layoutHash,
+  MAGIC,
+  ORDER,
+  POOL,
+  poolsOf,
+  ROWS,
+  SECTION_BYTES,
+  SLOT_RECORD,
+  SLOTS,
+  type SnapshotHeader,
+  STREAM,
+  sectionCrc,
+  spansOf,
+  TABLE,
+} from "./snapshot.ts";
+import type { AnyTable } from "./table.ts";
+import type { AnyWriter, ResolvedWriterOptions } from "./writer.ts";
+
+export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
+
+/** A Replay that a header made, still empty. */
+interface Made {
+  readonly replay: unknown;
+  readonly engine: Engine;
+  readonly tables: readonly AnyTable[];
+  readonly writers: readonly AnyWriter[];
+}
+
+type Build = (options: ResolvedReplayOptions, shapes: readonly object[], writers: readonly ResolvedWriterOptions[]) => Made;
+
+/** No section is longer: a row has less than 1 GiB. */
+const MOST_SECTION = 0x7fffffff;
+const NAMES = ["", "HEADER", "POOL", "ROWS", "FREE", "TABLE", "SLOTS", "ORDER", "STREAM", "END"];
+
+/** The Replay, or a promise of it where the source is asynchronous. */
+export function restore(source: SnapshotSource | AsyncIterable<Uint8Array>, build: Build): unknown {
+  const parser = new Parser(build);
+  if (source instanceof Uint8Array) {
+    parser.feed(source);
+    return parser.finish();
+  }
+  if (typeof (source as Iterable<Uint8Array>)?.[Symbol.iterator] === "function") {
+    for (const chunk of source as Iterable<Uint8Array>) parser.feed(chunk);
+    return parser.finish();
+  }
+  if (typeof (source as AsyncIterable<Uint8Array>)?.[Symbol.asyncIterator] === "function") {
+    return (async () => {
+      for await (const chunk of source as AsyncIterable<Uint8Array>) parser.feed(chunk);
+      return parser.finish();
+    })();
+  }
+  throw new TypeError(mustBe("source", "a Uint8Array, or an iterable of them", source));
+}
+
+class Parser {
+  readonly #build: Build;
+  #core = new Core(1 << 22);
+  #made: Made | undefined;
+  /** Bytes that came and have not been read yet. */
+  #pending = new Uint8Array(0);
+  /** Offset of the first of them in the source. */
+  #offset = 0;
+  #sections = 0;
+  #started = false;
+  #ended = false;
+
+  constructor(build: Build) {
+    this.#build = build;
+  }
+
+  feed(chunk: Uint8Array): void {
+    if (!(chunk instanceof Uint8Array)) throw new TypeError(mustBe("source", "made of Uint8Arrays", chunk));
+    const joined = new Uint8Array(this.#pending.length + chunk.length);
+    joined.set(this.#pending);
+    joined.set(chunk, this.#pending.length);
+    let at = 0;
+    if (!this.#started && joined.length >= MAGIC.length) {
+      const magic = String.fromCharCode(...joined.subarray(0, MAGIC.length));
+      if (magic !== MAGIC) {
+        const other = magic.startsWith(MAGIC.slice(0, -1));
+        throw new ReplayError(
+          other ? "UNSUPPORTED" : "CORRUPT",
+          `snapshot must begin with ${MAGIC}, got ${JSON.stringify(magic)}${other ? ": another version wrote it" : ""}`,
+        );
+      }
+      this.#started = true;
+      at = MAGIC.length;
+    }
+    while (this.#started && joined.length - at >= SECTION_BYTES) {
+      const head = new DataView(joined.buffer, at, SECTION_BYTES);
+      const bytes = head.getUint32(8, true);
+      if (this.#ended || bytes > MOST_SECTION) throw this.#corrupt(at, this.#ended ? "bytes behind the end" : `a section of ${bytes} bytes`);
+      if (joined.length - at < SECTION_BYTES + bytes) break;
+      this.#read(joined.subarray(at, at + SECTION_BYTES + bytes), at, head.getUint32(0, true), head.getUint32(4, true), head.getUint32(12, true));
+      at += SECTION_BYTES + bytes;
+    }
+    this.#pending = joined.slice(at);
+    this.#offset += at;
+  }
+
+  finish(): unknown {
+    const made = this.#made;
+    if (!this.#ended || made === undefined || this.#pending.length !== 0)
+      throw this.#corrupt(this.#pending.length, this.#ended ? "bytes behind the end" : "the end is missing");
+    const { x } = this.#core;
+    const checks: [string, number][] = [
+      ...poolsOf(made.engine).map((pool): [string, number] => ["rows", x.pool_check(pool)]),
+      ...made.tables.map((table): [string, number] => [`table ${JSON.stringify(table.name)}`, x.table_check(table.handle)]),
+      ...made.writers.flatMap((writer) => writer.streams.map((stream): [string, number] => ["a writer", x.stream_check(stream)])),
+    ];
+    for (const [what, broken] of checks) {
+      if (broken !== 0) throw new ReplayError("CORRUPT", `snapshot contradicts itself: ${what}, invariant ${broken}`);
+    }
+    return made.replay;
+  }
+
+  #read(section: Uint8Array, at: number, kind: number, id: number, crc: number): void {
+    let core = this.#core;
+    const bytes = section.length - SECTION_BYTES;
+    let base = core.scratch(section.length);
+    core.u8.set(section, base);
+    if (sectionCrc(core, base, bytes) !== crc) throw this.#corrupt(at, `the checksum of section ${NAMES[kind] ?? kind} does not match`);
+    this.#sections++;
+    const payload = base + SECTION_BYTES;
+    const made = this.#made;
+    if (kind === HEADER && made === undefined) {
+      this.#header(new TextDecoder().decode(section.subarray(SECTION_BYTES)), at);
+      return;
+    }
+    if (made === undefined) throw this.#corrupt(at, "the header is missing");
+    core = this.#core;
+    base = payload >> 2;
+    const { x } = core;
+    const word = (i: number) => (4 * i < bytes ? (core.u32[base + i] as number) : 0);
+    const pool = poolsOf(made.engine)[id] ?? 0;
+    const table = made.tables[kind === ORDER ? id >> 1 : id]?.handle ?? 0;
+    const needsPool = kind === POOL || kind === ROWS || kind === FREE;
+    const needsTable = kind === TABLE || kind === SLOTS || kind === ORDER;
+    if ((needsPool && pool === 0) || (needsTable && table === 0)) throw this.#corrupt(at, `section ${NAMES[kind]} ${id} belongs to nothing`);
+    let code = 0;
+    if (kind === POOL && bytes === 8) code = x.pool_restore(pool, word(0), word(1));
+    else if (kind === ROWS && bytes === 8 + word(1) * x.pool_record(pool)) code = x.pool_records(pool, word(0), word(1), payload + 8, 0);
+    else if (kind === FREE && bytes % 8 === 0) for (let i = 0; i < bytes / 4 && code === 0; i += 2) code = x.pool_free_run(pool, word(i), word(i + 1));
+    else if (kind === TABLE) code = this.#numbers(table, section.subarray(SECTION_BYTES)) ? 0 : 1;
+    else if (kind === SLOTS && bytes === 8 + word(1) * SLOT_RECORD) code = x.table_records(table, word(0), word(1), payload + 8, 0);
+    else if (kind === ORDER && bytes >= 4) code = x.table_rejoin(table, id & 1, bytes / 4 - 1, payload + 4, word(0));
+    else if (kind === STREAM && bytes === 20 + 4 * word(1)) code = this.#stream(made, id, payload);
+    else if (kind === END && word(0) === this.#sections - 1) this.#ended = true;
+    else code = 1;
+    if (core.u8.length === 0) core.refresh();
+    if (code === -1) throw core.failure(code, "what the snapshot holds");
+    if (code !== 0) throw this.#corrupt(at, `section ${NAMES[kind] ?? kind} contradicts itself`);
+  }
+
+  #header(text: string, at: number): void {
+    let header: SnapshotHeader;
+    try {
+      header = JSON.parse(text) as SnapshotHeader;
+    } catch {
+      throw this.#corrupt(at, "the header is no JSON");
+    }
+    const made = this.#build(header.options, header.shapes, header.writers);
+    if (layoutHash(made.engine) !== header.layout) throw new ReplayError("UNSUPPORTED", "snapshot was written by a version that lays steps out in another way");
+    this.#made = made;
+    this.#core = made.engine.core;
+  }
+
+  #numbers(table: number, payload: Uint8Array): boolean {
+    const core = this.#core;
+    const spans = spansOf(core, table);
+    if (payload.length !== spans.reduce((sum, [, length]) => sum + length, 0)) return false;
+    let at = 0;
+    for (const [address, length] of spans) {
+      core.u8.set(payload.subarray(at, at + length), address);
+      at += length;
+    }
+    return true;
+  }
+
+  #stream(made: Made, id: number, payload: number): number {
+    const stream = made.writers.flatMap((writer) => writer.streams)[id];
+    return stream === undefined ? 1 : this.#core.x.stream_record(stream, payload, 0);
+  }
+
+  #corrupt(at: number, what: string): ReplayError {
+    return new ReplayError("CORRUPT", `snapshot is cut or altered at byte ${this.#offset + at}: ${what}`);
+  }
+}

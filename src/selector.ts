@@ -1,0 +1,59 @@
+/** Selectors: how a table picks an item. The same six serve as sampler and as remover. */
+import { finite } from "./error.ts";
+
+export type SelectorName = "fifo" | "lifo" | "uniform" | "prioritized" | "minHeap" | "maxHeap";
+
+export interface Selector {
+  readonly kind: SelectorName;
+  /** `prioritized` only: weight = priority^exponent. */
+  readonly exponent?: number;
+  /** `prioritized` only: keep the least weight, for importance weights that are normalised by the whole table. */
+  readonly withMin?: boolean;
+}
+
+/** Numbers of the kinds in the core (assembly/selectors/selector.ts). */
+const KINDS: { readonly [K in SelectorName]: number } = { fifo: 1, lifo: 2, uniform: 3, prioritized: 4, minHeap: 5, maxHeap: 6 };
+const WITH_MIN = 16;
+const TOGETHER = 32;
+
+/** The oldest item. O(1) */
+export const fifo = (): Selector => ({ kind: "fifo" });
+/** The youngest item. O(1) */
+export const lifo = (): Selector => ({ kind: "lifo" });
+/** Every item with probability 1 / size. O(1) */
+export const uniform = (): Selector => ({ kind: "uniform" });
+/** The item of least priority; among equals the least recently inserted or updated. O(log n) */
+export const minHeap = (): Selector => ({ kind: "minHeap" });
+/** The item of greatest priority; among equals the least recently inserted or updated. O(log n) */
+export const maxHeap = (): Selector => ({ kind: "maxHeap" });
+
+/**
+ * Each item with probability priority^exponent / total (Schaul et al., 2016, proportional variant). O(log n)
+ * Items of priority 0 are never drawn, except where all are 0: then all alike.
+ * @param exponent any finite number; 0 draws all items with a priority above 0 alike
+ * @param options.withMin for `normalize: "table"`; 3 bytes an item
+ */
+export function prioritized(exponent = 1, options: { withMin?: boolean } = {}): Selector {
+  finite("exponent", exponent);
+  return { kind: "prioritized", exponent, withMin: options.withMin ?? false };
+}
+
+/** The kinds of a table's two roles as the core takes them. One structure serves both where they keep the same order. */
+export function kindsOf(sampler: Selector, remover: Selector): { sampler: number; remover: number } {
+  const orders = isOrder(sampler) && isOrder(remover);
+  const alike = sampler.kind === remover.kind && sampler.exponent === remover.exponent;
+  return { sampler: codeOf(sampler), remover: orders || alike ? KINDS[remover.kind] + TOGETHER : codeOf(remover) };
+}
+
+function codeOf(selector: Selector): number {
+  return KINDS[selector.kind] + (selector.withMin === true ? WITH_MIN : 0);
+}
+
+function isOrder(selector: Selector): boolean {
+  return selector.kind === "fifo" || selector.kind === "lifo";
+}
+
+/** Whether a value is a selector, made by one of the functions above or read from a snapshot. */
+export function isSelector(value: unknown): value is Selector {
+  return typeof value === "object" && value !== null && (value as Selector).kind in KINDS;
+}

@@ -1,0 +1,255 @@
+/** A table as its users see it: draws, priorities, deletions, counters. */
+import { COUNTERS } from "./abi.ts";
+import type { Batch, Column, StepsOf } from "./batch.ts";
+import type { ColumnSet, DtypesOf } from "./columns.ts";
+import { Dataset, type DatasetOptions } from "./dataset.ts";
+import type { Engine } from "./engine.ts";
+import { finite, integer, kindOf, mustBe, show } from "./error.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
+import { Reader, type SampleOptions } from "./reader.ts";
+import type { Selector } from "./selector.ts";
+import type { PathOf, Spec } from "./spec.ts";
+import type { WaitOptions } from "./wait.ts";
+
+export interface TableOptions {
+  /** Items at most; inserting more evicts what the remover picks. */
+  readonly maxSize: number;
+  /** How `sample` picks; uniform() where it is left out. */
+  readonly sampler?: Selector;
+  /** What leaves when a limit is passed; fifo() where it is left out. */
+  readonly remover?: Selector;
+  /** When items may come in and out; minSize(1) where it is left out. */
+  readonly rateLimiter?: RateLimiter;
+  /** After so many draws an item leaves; no limit where it is left out. */
+  readonly maxTimesSampled?: number;
+  /** Steps at most, summed over the items. */
+  readonly maxSteps?: number;
+  /** Items that may wait for the rate limiter; 1,023 where it is left out. */
+  readonly maxPending?: number;
+}
+
+export type ResolvedTableOptions = Required<TableOptions>;
+
+/** What a batch shows: the columns that were asked for, or every leaf. */
+export type BatchOf<S, C> = Batch<C extends ColumnSet<S> ? { readonly [K in keyof C]: Column<DtypesOf<S, C>[K]> } : StepsOf<S>>;
+
+/** A table's counters. `inserts`, `samples` and `deletes` are those of the rate limiter since the last `clear`. */
+export type TableStats = { readonly [K in (typeof COUNTERS)[number]]: number } & { readonly name: string; readonly maxSize: number };
+
+/** Everything there is to say of one item. */
+export interface Explanation {
+  readonly key: number;
+  /** live: it can be drawn · waiting: the rate limiter has not let it in yet · gone: evicted, deleted or used up */
+  readonly state: "live" | "waiting" | "gone";
+  readonly length?: number;
+  readonly priority?: number;
+  readonly timesSampled?: number;
+  /** With which a draw of one item would give it now. */
+  readonly probability?: number;
+}
+
+/** A table whatever its spec: what the engine's other parts need of it. */
+export interface AnyTable {
+  readonly name: string;
+  readonly options: ResolvedTableOptions;
+  readonly handle: number;
+  stats(): TableStats;
+  explain(key: number): Explanation;
+}
+
+type Numbers = ArrayLike<number>;
+
+export class Table<S = Spec> implements AnyTable {
+  readonly name: string;
+  readonly options: ResolvedTableOptions;
+  /** The table's handle in the core. */
+  readonly handle: number;
+  readonly #engine: Engine;
+  readonly #reader: Reader;
+
+  /** Tables are made by `new Replay`. */
+  constructor(engine: Engine, name: string, options: ResolvedTableOptions, handle: number) {
+    this.#engine = engine;
+    this.name = name;
+    this.options = options;
+    this.handle = handle;
+    this.#reader = new Reader(engine, handle);
+  }
+
+  /** Items in the table. */
+  get size(): number {
+    return this.#counter(0);
+  }
+
+  /**
+   * Draws up to n items and gathers their steps. Never waits: the batch is shorter, and `blocked` says why, where the rate limiter or the number of items allows fewer.
+   * With `into` nothing is allocated. O(n log size + bytes)
+   */
+  sample<const C extends ColumnSet<S> | undefined = undefined>(n: number, options: SampleOptions<PathOf<S>, C> = {}): BatchOf<S, C> {
+    this.#engine.open();
+    return this.#reader.sample(n, options as SampleOptions) as BatchOf<S, C>;
+  }
+
+  /**
+   * `sample`, once the rate limiter lets n draws pass.
+   * @throws RangeError where it never will · ReplayError TIMEOUT, or the signal's reason
+   */
+  async sampleWhenReady<const C extends ColumnSet<S> | undefined = undefined>(
+    n: number,
+    options: SampleOptions<PathOf<S>, C> & WaitOptions = {},
+  ): Promise<BatchOf<S, C>> {
+    this.#engine.open();
+    integer("n", n, 1, 0xffffff);
+    const { signal, timeoutMs, ...rest } = options;
+    this.#couldSample(n);
+    const attempt = () => (this.ready(n, rest) ? this.sample(n, rest as SampleOptions<PathOf<S>, C>) : undefined);
+    return this.#engine.waiters.until(attempt, () => `sampling ${n} items of ${show(this.name)}`, { signal, timeoutMs });
+  }
+
+  /** Batches one after the other, for `for` and `for await`. */
+  dataset<const C extends ColumnSet<S> | undefined = undefined>(options: DatasetOptions<PathOf<S>, C>): Dataset<BatchOf<S, C>> {
+    this.#engine.open();
+    return new Dataset<BatchOf<S, C>>(this as unknown as Table, options as DatasetOptions);
+  }
+
+  /** New arrays for batches of n items with `length` steps each, to be given as `into`. */
+  batch<const C extends ColumnSet<S> | undefined = undefined>(n: number, options: SampleOptions<PathOf<S>, C> & { readonly length: number }): BatchOf<S, C> {
+    this.#engine.open();
+    return this.#reader.batch(n, options as SampleOptions) as BatchOf<S, C>;
+  }
+
+  /**
+   * Sets the priorities of items by key; a key whose item is gone is skipped. Of a key that comes twice the last one counts. O(n log size)
+   * @returns how many were there
+   */
+  updatePriorities(keys: Numbers, priorities: Numbers): number {
+    const engine = this.#engine;
+    engine.open();
+    const n = lengthOf("keys", keys);
+    if (lengthOf("priorities", priorities) !== n) throw new RangeError(`priorities must be as many as keys, ${n}, got ${priorities.length}`);
+    if (n === 0) return 0;
+    const { core } = engine;
+    const at = core.scratch(24 * n);
+    copyIn(core.f64, at >> 3, keys, n);
+    copyIn(core.f64, (at >> 3) + n, priorities, n);
+    const found = core.x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
+    if (found < 0) {
+      const i = core.x.error_argument();
+      throw priorityError(`priorities[${i}]`, core.x.error_value(), this.options);
+    }
+    engine.changed();
+    return found;
+  }
+
+  /** Deletes items by key; a key whose item is gone is skipped. O(n log size) @returns how many were there */
+  delete(keys: Numbers): number {
+    const engine = this.#engine;
+    engine.open();
+    const n = lengthOf("keys", keys);
+    if (n === 0) return 0;
+    const at = engine.core.scratch(8 * n);
+    copyIn(engine.core.f64, at >> 3, keys, n);
+    const found = engine.core.x.table_delete(this.handle, at, n);
+    engine.changed();
+    return found;
+  }
+
+  /** Drops every item and sets all counters to 0; keys are not used again. O(maxSize) */
+  clear(): void {
+    this.#engine.open();
+    this.#engine.core.x.table_clear(this.handle);
+    this.#engine.changed();
+  }
+
+  /** Whether the rate limiter would let n samples pass now. */
+  canSample(n = 1): boolean {
+    this.#engine.open();
+    return this.#engine.core.x.table_can_sample(this.handle, integer("n", n, 1)) !== 0;
+  }
+
+  /** Whether a batch of n can be had now: the rate limiter lets it pass, and there are items enough where they must differ or are used up. */
+  ready(n: number, options: { readonly replacement?: boolean; readonly among?: number } = {}): boolean {
+    const { maxTimesSampled } = this.options;
+    const items = options.replacement === false ? Math.min(this.size, options.among ?? this.size) : this.size * maxTimesSampled;
+    return this.canSample(n) && items >= n;
+  }
+
+  /** Whether the rate limiter would let n inserts pass now. */
+  canInsert(n = 1): boolean {
+    this.#engine.open();
+    return this.#engine.core.x.table_can_insert(this.handle, integer("n", n, 1)) !== 0;
+  }
+
+  stats(): TableStats {
+    const counters = Object.fromEntries(COUNTERS.map((name, i) => [name, this.#counter(i)])) as { [K in (typeof COUNTERS)[number]]: number };
+    return { name: this.name, maxSize: this.options.maxSize, ...counters };
+  }
+
+  /** What became of an item. O(1) */
+  explain(key: number): Explanation {
+    const { core } = this.#engine;
+    this.#engine.open();
+    if (typeof key !== "number") throw new TypeError(mustBe("key", "a number", key));
+    const slot = core.x.table_find(this.handle, key);
+    if (slot === 0) return { key, state: "gone" };
+    const at = core.scratch(48);
+    core.x.table_item(this.handle, slot, at);
+    const word = at >> 2;
+    return {
+      key,
+      state: core.u32[word + 4] === 1 ? "waiting" : "live",
+      length: core.u32[word + 1] as number,
+      timesSampled: core.u32[word + 3] as number,
+      priority: core.f64[(at >> 3) + 3] as number,
+      probability: core.f64[(at >> 3) + 4] as number,
+    };
+  }
+
+  #counter(which: number): number {
+    this.#engine.open();
+    return this.#engine.core.x.table_counter(this.handle, which);
+  }
+
+  /** Refuses to wait for what cannot come. */
+  #couldSample(n: number): void {
+    const { minSize, minDiff, maxDiff, samplesPerInsert } = this.options.rateLimiter;
+    if (minSize > this.options.maxSize)
+      throw new RangeError(`table ${show(this.name)} never holds minSize = ${minSize} items: maxSize is ${this.options.maxSize}`);
+    const range = Math.max(maxDiff, samplesPerInsert * minSize) - minDiff;
+    if (n > range)
+      throw new RangeError(
+        `n must be <= ${range}, the range of ${show(this.name)}'s rate limiter, or the wait never ends, got ${n}: ask for fewer, or widen errorBuffer`,
+      );
+  }
+}
+
+/** What is wrong with a priority that the core refused. */
+export function priorityError(subject: string, value: number, options: ResolvedTableOptions): RangeError {
+  if (value >= 0 && Number.isFinite(value)) {
+    const { sampler, remover } = options;
+    const exponent = sampler.kind === "prioritized" ? sampler.exponent : remover.exponent;
+    return new RangeError(`${subject} must have a weight, priority^${exponent}, of at most 2^990, got ${value}`);
+  }
+  return new RangeError(mustBe(subject, "a finite number >= 0", value));
+}
+
+/** A priority as an argument, before it reaches the core. */
+export function priorityArgument(subject: string, value: unknown): number {
+  return finite(subject, value, 0);
+}
+
+function lengthOf(subject: string, numbers: Numbers): number {
+  if (!Array.isArray(numbers) && !ArrayBuffer.isView(numbers)) throw new TypeError(mustBe(subject, "an array of numbers", numbers));
+  if (kindOf(numbers)?.startsWith("Big")) throw new TypeError(mustBe(subject, "an array of numbers", numbers));
+  return numbers.length;
+}
+
+function copyIn(to: Float64Array, at: number, from: Numbers, n: number): void {
+  if (Array.isArray(from)) {
+    for (let i = 0; i < n; i++) {
+      const value = from[i] as unknown;
+      if (typeof value !== "number") throw new TypeError(mustBe(`element ${i}`, "a number", value));
+      to[at + i] = value;
+    }
+  } else to.set(from as Float64Array, at);
+}

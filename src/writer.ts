@@ -1,0 +1,324 @@
+/** A writer: takes the steps of one environment (or of several in lock-step, its lanes) and makes items of them. */
+import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED } from "./abi.ts";
+import { ColumnBlock } from "./block.ts";
+import type { ColumnSet } from "./columns.ts";
+import type { Engine } from "./engine.ts";
+import { integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
+import { fillOf } from "./fill.ts";
+import type { ColumnsOf, Spec, StepOf } from "./spec.ts";
+import { type StagedOf, Staging } from "./staged.ts";
+import { type AnyTable, priorityArgument, priorityError, type Table } from "./table.ts";
+import type { WaitOptions } from "./wait.ts";
+
+/** A standing rule: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them. */
+export interface ItemRule<TableName extends string = string, Columns = object> {
+  readonly table: TableName;
+  readonly length: number;
+  /** 1 where it is left out: an item a step. */
+  readonly stride?: number;
+  /** 1 where it is left out. */
+  readonly priority?: number;
+  /** What a batch shows of these items, unless it is asked for other columns; every leaf of every step where it is left out. */
+  readonly columns?: Columns;
+}
+
+export interface WriterOptions<TableName extends string = string, Columns = object> {
+  /** Steps that the writer keeps at hand: the longest item that can be made. The longest rule, and at least 32, where it is left out. */
+  readonly keep?: number;
+  /** Environments in lock-step: every value then has a leading dimension of that length. */
+  readonly lanes?: number;
+  /** Items that are made of the steps as they come. */
+  readonly items?: readonly ItemRule<TableName, Columns>[];
+  /** Whether items may span episodes: the steps at hand then live on over `endEpisode`. */
+  readonly across?: boolean;
+}
+
+export interface ItemOptions<Columns = object> {
+  /** Of the last so many steps. */
+  readonly length: number;
+  /** 1 where it is left out. */
+  readonly priority?: number;
+  /** The lane whose steps these are; 0 where it is left out. */
+  readonly lane?: number;
+  readonly columns?: Columns;
+}
+
+/** A writer whatever its spec: what snapshots need of it. */
+export interface AnyWriter {
+  readonly options: ResolvedWriterOptions;
+  readonly streams: readonly number[];
+}
+
+/** What a snapshot stores of a writer's options. */
+export interface ResolvedWriterOptions {
+  readonly keep: number;
+  readonly lanes: number;
+  readonly items: readonly Required<Omit<ItemRule, "columns">>[];
+  readonly shapes: readonly number[];
+  readonly across: boolean;
+}
+
+const DEFAULT_KEEP = 32;
+
+export class Writer<S = Spec, TableName extends string = string> implements AnyWriter {
+  readonly options: ResolvedWriterOptions;
+  readonly #engine: Engine;
+  readonly #tables: ReadonlyMap<string, AnyTable>;
+  readonly #onClose: () => void;
+  /** WRITER in the core, and its STREAMs. */
+  readonly #writer: number;
+  readonly #streams: readonly number[];
+  readonly #staged: number;
+  readonly #staging: Staging;
+  readonly #fill: (step: unknown) => void;
+  /** Columns of many steps. */
+  readonly #block: ColumnBlock;
+  /** Columns of one step a lane, where there are several lanes: the staging record. */
+  readonly #laneBlock: ColumnBlock | undefined;
+  #closed = false;
+
+  /** Writers are made by `replay.writer`. */
+  constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void) {
+    this.options = options;
+    this.#engine = engine;
+    this.#tables = tables;
+    this.#onClose = onClose;
+    const { core, spec, layout, pool } = engine;
+    const { x } = core;
+    const { lanes, keep, items, shapes, across } = options;
+    this.#writer = core.alloc(x.writer_bytes(lanes, items.length));
+    x.writer_init(this.#writer, lanes, items.length, across ? 1 : 0);
+    this.#streams = Array.from({ length: lanes }, (_, lane) => {
+      const stream = core.alloc(x.stream_bytes(keep));
+      x.stream_init(stream, pool, keep);
+      x.writer_stream(this.#writer, lane, stream);
+      return stream;
+    });
+    items.forEach((rule, k) => {
+      x.writer_rule(this.#writer, k, this.#table(rule.table).handle, rule.length, rule.stride, shapes[k] as number);
+      x.writer_priority(this.#writer, k, rule.priority, 0);
+    });
+    this.#staged = core.alloc(layout.stagedBytes);
+    this.#block = new ColumnBlock(engine, this.#writer, lanes, items.length);
+    const laneBlock = lanes > 1 ? new ColumnBlock(engine, this.#writer, lanes, 0) : undefined;
+    laneBlock?.reserve(lanes);
+    this.#laneBlock = laneBlock;
+    const places = layout.leaves.map((leaf, i) =>
+      laneBlock === undefined ? { address: this.#staged + leaf.staged, length: leaf.size } : { address: laneBlock.columnAt(i), length: lanes * leaf.size },
+    );
+    this.#staging = new Staging(core, spec, layout.leaves, places, laneBlock === undefined);
+    this.#fill = laneBlock === undefined ? fillOf(core, spec, layout.leaves, this.#staged) : (step) => laneBlock.fill(step, lanes);
+  }
+
+  /** The step to come, to be filled in place: numbers are assigned, arrays filled. Then `append()`. What is not written keeps its value. */
+  get staged(): StagedOf<S> {
+    return this.#staging.step as StagedOf<S>;
+  }
+
+  /** Steps at hand, of which an item can be made (of lane 0). */
+  get length(): number {
+    this.#open();
+    return this.#engine.core.x.stream_length(this.#streams[0] as number);
+  }
+
+  /** Steps of the open episode (of lane 0). */
+  get episodeSteps(): number {
+    this.#open();
+    return this.#engine.core.x.stream_episode_steps(this.#streams[0] as number);
+  }
+
+  /**
+   * Appends a step, or what was filled in `staged`; then makes the items that the writer's rules say. Copies; allocates nothing. O(bytes + items)
+   * With several lanes every value has a leading dimension, one step a lane.
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait); then nothing changed
+   */
+  append(step?: StepOf<S>): void {
+    this.#open();
+    if (step === undefined) this.#staging.check();
+    else this.#fill(step);
+    const { core } = this.#engine;
+    if (this.#laneBlock !== undefined) {
+      this.#laneBlock.append(this.options.lanes, undefined);
+      return;
+    }
+    const waiting = core.x.writer_append(this.#writer, this.#staged);
+    if (waiting < 0) throw this.#refused(waiting, "one more step", 0);
+    this.#engine.changed();
+  }
+
+  /**
+   * Appends many steps at once, each leaf as one column with a leading dimension of time (with several lanes: time, lane).
+   * @param options.ends not 0 where the episode ends with the step
+   * @param options.priorities by table, one for the item that ends with the step, for this writer's rules
+   * @returns how many steps, all lanes together
+   */
+  appendColumns(
+    columns: ColumnsOf<S>,
+    options: { readonly ends?: ArrayLike<number>; readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> } } = {},
+  ): number {
+    this.#open();
+    onlyKeys("options", options, ["ends", "priorities"]);
+    const rows = this.#block.fill(columns, undefined);
+    const { items } = this.options;
+    for (const name in options.priorities) {
+      if (!items.some((rule) => rule.table === name))
+        throw new ReplayError("NOT_FOUND", `priorities must name tables of this writer's rules, got ${show(name)}`);
+    }
+    items.forEach((rule, k) => {
+      const given = options.priorities?.[rule.table as TableName];
+      this.#block.priorities(k, rule.priority, given, rows);
+    });
+    this.#block.append(rows, options.ends);
+    return rows;
+  }
+
+  /**
+   * Makes an item of the last steps. O(length + log size)
+   * @returns `undefined` when it is in the table; a promise where the rate limiter makes it wait, which resolves when it is let in
+   * @throws RangeError for a length that is not at hand, a priority that is none · ReplayError RATE_LIMITED, OUT_OF_MEMORY
+   */
+  createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
+    this.#open();
+    const to = typeof table === "string" ? this.#table(table) : table;
+    const { length, priority = 1, lane = 0 } = options;
+    // Whole numbers in range, at the cost of two comparisons: the core looks at the rest.
+    if ((length | 0) !== length || (lane | 0) !== lane || lane < 0 || lane >= this.options.lanes || typeof priority !== "number") this.#refuseItem(options);
+    const shape = options.columns === undefined ? 0 : this.#engine.shapeOf(options.columns);
+    const state = this.#engine.core.x.writer_create_item(this.#writer, lane, to.handle, length, shape, priority);
+    if (state < 0) throw this.#refused(state, `an item of ${length} steps`, lane, to);
+    this.#engine.changed();
+    return state === 1 ? undefined : this.#admitted(to);
+  }
+
+  /** The key of the item that was created last in a table; 0 before the first. */
+  lastKey(table: TableName | Table<S>): number {
+    this.#open();
+    const to = typeof table === "string" ? this.#table(table) : table;
+    return this.#engine.core.x.table_newest(to.handle);
+  }
+
+  /** Ends the episode with the newest step. The steps at hand are let go, so that no item spans two episodes, unless the writer is `across`. */
+  endEpisode(options: { readonly lane?: number } = {}): void {
+    this.#open();
+    const { lanes } = this.options;
+    const lane = options.lane === undefined ? undefined : integer("lane", options.lane, 0, lanes - 1);
+    for (let i = lane ?? 0; i < (lane === undefined ? lanes : lane + 1); i++) this.#engine.core.x.writer_end(this.#writer, i);
+    this.#engine.changed();
+  }
+
+  /** Waits until no item waits for the rate limiter in the tables of this writer's rules, or in all where it has none. `undefined` where none does. */
+  flush(options: WaitOptions = {}): Promise<void> | undefined {
+    this.#open();
+    const names = this.options.items.map((rule) => rule.table);
+    const tables = [...this.#tables.values()].filter((table) => names.length === 0 || names.includes(table.name));
+    const waiting = () => tables.reduce((sum, table) => sum + table.stats().pending, 0);
+    const result = this.#engine.waiters.until(
+      () => (waiting() === 0 ? true : undefined),
+      () => `letting ${waiting()} waiting items in`,
+      options,
+    );
+    return result === true ? undefined : (result as Promise<unknown> as Promise<void>);
+  }
+
+  /** Lets the steps at hand go, and the writer's memory. Items stay. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#onClose();
+    if (this.#engine.closed) return;
+    const { core } = this.#engine;
+    for (const stream of this.#streams) {
+      core.x.stream_clear(stream);
+      core.x.arena_free(stream, core.x.stream_bytes(this.options.keep));
+    }
+    this.#block.free();
+    this.#laneBlock?.free();
+    core.x.arena_free(this.#staged, this.#engine.layout.stagedBytes);
+    core.x.arena_free(this.#writer, core.x.writer_bytes(this.options.lanes, this.options.items.length));
+    this.#engine.changed();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** The streams in the core, lane by lane: for snapshots. */
+  get streams(): readonly number[] {
+    return this.#streams;
+  }
+
+  #open(): void {
+    this.#engine.open();
+    if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make another one with replay.writer()");
+  }
+
+  #table(name: string): AnyTable {
+    const table = this.#tables.get(name);
+    if (table === undefined) throw unknownTable(name, this.#tables.keys());
+    return table;
+  }
+
+  /** Resolves when the item that was just created is let in. */
+  #admitted(table: AnyTable): Promise<void> {
+    const key = this.#engine.core.x.table_newest(table.handle);
+    const attempt = () => (table.explain(key).state === "waiting" ? undefined : true);
+    return this.#engine.waiters.until<unknown>(attempt, () => "letting the item in") as Promise<void>;
+  }
+
+  #refuseItem({ length, priority, lane }: ItemOptions): never {
+    integer("length", length, 1, this.options.keep);
+    if (lane !== undefined) integer("lane", lane, 0, this.options.lanes - 1);
+    priorityArgument("priority", priority);
+    throw new RangeError(mustBe("length", `an integer in 1 … ${this.options.keep}`, length));
+  }
+
+  #refused(code: number, what: string, lane: number, table?: AnyTable): Error {
+    const { core } = this.#engine;
+    if (core.u8.length === 0) core.refresh();
+    if (code === E_RATE_LIMITED) {
+      const most = table === undefined ? "maxPending" : `maxPending = ${table.options.maxPending}`;
+      return new ReplayError(
+        "RATE_LIMITED",
+        `${what} would leave more than ${most} items waiting for the rate limiter; nothing changed: sample, or wait with flush(), before going on`,
+      );
+    }
+    if (code === E_LENGTH) {
+      const have = core.x.stream_length(this.#streams[lane] as number);
+      const { keep } = this.options;
+      const remedy = have === keep ? `keep is ${keep}: raise it` : "append more steps first";
+      return new RangeError(`length must be an integer in 1 … ${have}, the steps at hand, got ${core.x.error_value()}; ${remedy}`);
+    }
+    if (code === E_PRIORITY && table !== undefined) return priorityError("priority", core.x.error_value(), table.options);
+    return core.failure(code === E_OUT_OF_MEMORY ? E_OUT_OF_MEMORY : code, what);
+  }
+}
+
+export function unknownTable(name: unknown, known: Iterable<string>): ReplayError {
+  return new ReplayError("NOT_FOUND", `table must be one of ${[...known].map(show).join(", ")}, got ${show(name)}`);
+}
+
+/** Checks a writer's options, and fills in what was left out. */
+export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: WriterOptions): ResolvedWriterOptions {
+  onlyKeys("writer", options, ["keep", "lanes", "items", "across"]);
+  const items = (options.items ?? []).map((rule, k) => {
+    const subject = `items[${k}]`;
+    onlyKeys(subject, rule, ["table", "length", "stride", "priority", "columns"]);
+    if (!tables.has(rule.table)) throw unknownTable(rule.table, tables.keys());
+    return {
+      table: rule.table,
+      length: integer(`${subject}.length`, rule.length, 1, 0xffffff),
+      stride: integer(`${subject}.stride`, rule.stride ?? 1, 1, 0xffffff),
+      priority: priorityArgument(`${subject}.priority`, rule.priority ?? 1),
+    };
+  });
+  const longest = items.reduce((most, rule) => Math.max(most, rule.length), 0);
+  const keep = integer("keep", options.keep ?? Math.max(DEFAULT_KEEP, longest), 1, 0xffffff);
+  if (keep < longest) throw new RangeError(`keep must be at least the longest rule's length, ${longest}, got ${keep}`);
+  return {
+    keep,
+    lanes: integer("lanes", options.lanes ?? 1, 1, 65536),
+    items,
+    shapes: (options.items ?? []).map((rule) => (rule.columns === undefined ? 0 : engine.shapeOf(rule.columns))),
+    across: options.across === true,
+  };
+}
