@@ -8,7 +8,7 @@ import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "./error";
 import { GRANULE_BITS, header } from "./layout";
 import { SHARED, WIDE } from "./leaf";
 import { growPool, LINK_END, LINK_ROW, PLACE, PLACE_BITS, Pool, rowOf } from "./pool";
-import { Selector, UNIFORM } from "./selectors/selector";
+import { UNIFORM } from "./selectors/selector";
 import { Item, SHAPE_AT, Slots } from "./slots";
 import { Stream } from "./stream";
 import { CANONICAL_END, countEpisodes, retainRun, Table } from "./table";

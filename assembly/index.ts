@@ -1,4 +1,7 @@
 /** The ABI page: every export of the core, nothing else. Numbers only: i32, u32, f64; a handle is an offset, 0 = none. */
+// Found by name as the debug build's `abort`; nothing of it is exported.
+import "./trap";
+
 export { arena_alloc, arena_check, arena_free, arena_init, arena_left, arena_used } from "./arena";
 export { crc32c } from "./codec";
 export { draw_blocked, draw_bytes, draw_column, draw_have, draw_init, draw_longest, draw_need, draw_rows, draw_shape } from "./draw";

@@ -1,5 +1,4 @@
 /** What can be asked of a table: its counters, an item, its own health. */
-import { E_CORRUPT } from "./error";
 import { Pool, rowOf } from "./pool";
 import { PRIORITIZED, Selector } from "./selectors/selector";
 import { Item } from "./slots";

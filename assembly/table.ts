@@ -20,7 +20,7 @@
  */
 
 import { Episodes } from "./episodes";
-import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "./error";
+import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "./error";
 import { align16 } from "./layout";
 import { Pool, Run, SINGLE } from "./pool";
 import { random_init } from "./random";

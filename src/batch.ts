@@ -1,6 +1,6 @@
 /** A batch: what a sample gives, in arrays that belong to the caller. */
-import { type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
-import { mustBe, ReplayError, show } from "./error.ts";
+import { DISCOUNT, KEY, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED, WEIGHT } from "./abi.ts";
+import type { AnyArray, ArrayOf, Dtype } from "./dtype.ts";
 import type { IsAny, Leaf } from "./spec.ts";
 
 /** One contiguous array, and its shape: batch, time (unless squeezed), then the leaf's own. */
@@ -62,40 +62,20 @@ export interface Batch<Steps = unknown> {
   readonly blocked: Blocked | undefined;
 }
 
-/** A batch as the engine makes and fills it. */
-export type Writable<T> = { -readonly [K in keyof T]: T[K] };
+/** The draw's columns behind `info` and `nStep`. */
+export const INFO = {
+  keys: KEY,
+  probabilities: PROBABILITY,
+  priorities: PRIORITY,
+  timesSampled: TIMES_SAMPLED,
+  tableSizes: TABLE_SIZE,
+  weights: WEIGHT,
+};
+export const N_STEP = { returns: RETURN, discounts: DISCOUNT, steps: STEPS, terminated: TERMINATED, truncated: TRUNCATED };
 
-/** New arrays for n items. */
-export function newInfo(n: number, weights: boolean): BatchInfo {
-  return {
-    keys: new Float64Array(n),
-    probabilities: new Float64Array(n),
-    priorities: new Float64Array(n),
-    timesSampled: new Uint32Array(n),
-    tableSizes: new Uint32Array(n),
-    ...(weights ? { weights: new Float64Array(n) } : {}),
-  };
-}
-
-export function newNStep(n: number): NStepColumns {
-  return {
-    returns: new Float64Array(n),
-    discounts: new Float64Array(n),
-    steps: new Uint32Array(n),
-    terminated: new Uint8Array(n),
-    truncated: new Uint8Array(n),
-  };
-}
-
-export function newColumn(dtype: Dtype, shape: readonly number[]): Column {
-  return { data: new DTYPES[dtype].array(shape.reduce((product, n) => product * n, 1)), shape } as Column;
-}
-
-/** A caller's column, checked: the right typed array, long enough. */
-export function givenColumn(path: string, column: unknown, dtype: Dtype, length: number): Column {
-  const data = (column as Column | null | undefined)?.data;
-  const { array, kind } = DTYPES[dtype];
-  if (!(data instanceof array)) throw new ReplayError("SPEC_MISMATCH", mustBe(`into.steps.${path}.data`, `a ${kind}`, data));
-  if (data.length < length) throw new RangeError(`into.steps.${path}.data must have at least ${length} elements, got ${show(data)}`);
-  return column as Column;
+/** New arrays of n for some columns of a draw: f64, then u32, then u8 in the order of their numbers. */
+export function newArrays(columns: { readonly [name: string]: number }, n: number): { [name: string]: AnyArray } {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, column]) => [name, column < 8 ? new Float64Array(n) : column < TERMINATED ? new Uint32Array(n) : new Uint8Array(n)]),
+  );
 }

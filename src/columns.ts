@@ -1,7 +1,7 @@
 /** Columns: which steps of an item a batch shows, under which names. Transitions, n-step pairs and histories are read so, without a copy by hand. */
 import { BOOTSTRAP } from "./abi.ts";
 import type { Dtype } from "./dtype.ts";
-import { integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
+import { integer, onlyKeys, ReplayError, show } from "./error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import type { Leaf, LeafAt, PathOf } from "./spec.ts";
 
@@ -30,7 +30,8 @@ export type DtypesOf<S, C> = {
 
 /** A column as the core takes it. */
 export interface Selection {
-  readonly name: string;
+  /** Where a batch has it. */
+  readonly keys: readonly string[];
   readonly leaf: PlacedLeaf;
   readonly start: number;
   readonly step: number;
@@ -38,43 +39,43 @@ export interface Selection {
   readonly to: number | undefined;
 }
 
+/** Every leaf of every step. */
+export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
+  return leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false, to: undefined }));
+}
+
+/** The leaf at a path. */
+export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
+  const found = leaves.find((leaf) => leaf.path === path);
+  if (found === undefined) throw new ReplayError("NOT_FOUND", `${subject} must be a leaf, one of ${leaves.map((leaf) => show(leaf.path)).join(", ")}, got ${show(path)}`);
+  return found;
+}
+
 /** Checks a set of columns against the leaves. */
 export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Selection[] {
-  const selections = Object.entries(columns).map(([name, column]) => selectionOf(name, column as ColumnOf, leaves));
+  const place = (subject: string, value: number) => integer(subject, value, -0xffffff, 0xffffff);
+  const selections = Object.entries(columns).map(([name, column]: [string, ColumnOf]) => {
+    const subject = `columns.${name}`;
+    const { leaf, at, from, to, step } = onlyKeys(subject, column, "leaf, at, from, to, step");
+    if (at !== undefined && (from ?? to ?? step) !== undefined) throw new RangeError(`${subject} must have either at, or from, to and step, got both`);
+    return {
+      keys: [name],
+      leaf: leafAt(`${subject}.leaf`, leaves, leaf),
+      start: at === "bootstrap" ? BOOTSTRAP : place(`${subject}.${at === undefined ? "from" : "at"}`, at ?? from ?? 0),
+      step: integer(`${subject}.step`, step ?? 1, 1, 0xffffff),
+      squeezed: at !== undefined,
+      to: to === undefined ? to : place(`${subject}.to`, to),
+    };
+  });
   if (selections.length === 0) throw new RangeError("columns must have at least one column, got none");
   return selections;
 }
 
-/** How many steps a column has in windows of `width`. */
+/** How many steps a column has in windows of `width`, both ends counted as in a window that is full. */
 export function countOf(selection: Selection, width: number): number {
-  if (selection.squeezed) return 1;
-  const { start, step, to } = selection;
-  // Both ends from the item's start, as in a window that is full.
+  const { squeezed, start, step, to = width } = selection;
+  if (squeezed) return 1;
   const first = start < 0 ? Math.max(width + start, 0) : start;
-  const end = to === undefined ? width : to < 0 ? width + to : Math.min(to, width);
+  const end = to < 0 ? width + to : Math.min(to, width);
   return Math.max(Math.ceil((end - first) / step), 0);
-}
-
-function selectionOf(name: string, column: ColumnOf, leaves: readonly PlacedLeaf[]): Selection {
-  const subject = `columns.${name}`;
-  if (typeof column !== "object" || column === null) throw new TypeError(mustBe(subject, "an object {leaf, at} or {leaf, from, to, step}", column));
-  onlyKeys(subject, column, ["leaf", "at", "from", "to", "step"]);
-  const leaf = leaves.find((known) => known.path === column.leaf);
-  if (leaf === undefined) {
-    throw new ReplayError(
-      "NOT_FOUND",
-      `${subject}.leaf must be a leaf of the spec (${leaves.map((known) => known.path || '""').join(", ")}), got ${show(column.leaf)}`,
-    );
-  }
-  const squeezed = column.at !== undefined;
-  if (squeezed && (column.from !== undefined || column.to !== undefined || column.step !== undefined)) {
-    throw new RangeError(`${subject} must have either "at" or "from", "to" and "step", got both`);
-  }
-  const start = column.at === "bootstrap" ? BOOTSTRAP : place(`${subject}.${squeezed ? "at" : "from"}`, column.at ?? column.from ?? 0);
-  const step = integer(`${subject}.step`, column.step ?? 1, 1, 0xffffff);
-  return { name, leaf, start, step, squeezed, to: column.to === undefined ? undefined : place(`${subject}.to`, column.to) };
-}
-
-function place(subject: string, value: number): number {
-  return integer(subject, value, -0xffffff, 0xffffff);
 }

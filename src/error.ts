@@ -30,7 +30,6 @@ export class ReplayError extends Error {
 /** A value as a message shows it: short, and telling 1 from "1". */
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
-  if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
   if (ArrayBuffer.isView(value)) return `${kindOf(value)}(${(value as Uint8Array).length})`;
   if (Array.isArray(value)) return `an array of ${value.length}`;
@@ -48,31 +47,34 @@ export function mustBe(subject: string, rule: string, value: unknown): string {
   return `${subject} must be ${rule}, got ${show(value)}`;
 }
 
-/** An integer in least … most, or an error that says so. */
+/** A number in least … most, whole unless `fraction`, or an error that says so. */
+function inRange(subject: string, value: unknown, least: number, most: number, fraction: boolean): number {
+  if (typeof value === "number" && value >= least && value <= most && (fraction || Number.isInteger(value))) return value;
+  const wide = most >= Number.MAX_SAFE_INTEGER;
+  const rule = `${fraction ? "a finite number" : "an integer"}${least === -Number.MAX_VALUE ? "" : wide ? ` >= ${least}` : ` in ${least} … ${most}`}`;
+  const wrongKind = typeof value !== "number" || (!fraction && value % 1 !== 0 && Number.isFinite(value));
+  throw new (wrongKind ? TypeError : RangeError)(mustBe(subject, rule, value));
+}
+
 export function integer(subject: string, value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): number {
-  const rule = most === Number.MAX_SAFE_INTEGER ? `an integer >= ${least}` : `an integer in ${least} … ${most}`;
-  if (typeof value !== "number" || (!Number.isInteger(value) && Number.isFinite(value))) throw new TypeError(mustBe(subject, rule, value));
-  if (!(value >= least && value <= most)) throw new RangeError(mustBe(subject, rule, value));
-  return value;
+  return inRange(subject, value, least, most, false);
 }
 
-/** A number in least … most, or an error that says so. */
-export function finite(subject: string, value: unknown, least = -Number.MAX_VALUE, most = Number.MAX_VALUE): number {
-  const rule = least === -Number.MAX_VALUE ? "a finite number" : `a finite number >= ${least}`;
-  if (typeof value !== "number") throw new TypeError(mustBe(subject, rule, value));
-  if (!(value >= least && value <= most)) throw new RangeError(mustBe(subject, rule, value));
-  return value;
+export function finite(subject: string, value: unknown, least = -Number.MAX_VALUE): number {
+  return inRange(subject, value, least, Number.MAX_VALUE, true);
 }
 
-/** One of a few words, or an error that lists them. */
-export function oneOf<T extends string>(subject: string, value: unknown, words: readonly T[]): T {
-  if (!words.includes(value as T)) throw new RangeError(mustBe(subject, `one of ${words.map(show).join(", ")}`, value));
-  return value as T;
+/** What a word stands for, or an error that lists the words. */
+export function oneOf<T>(subject: string, words: { readonly [word: string]: T }, word: string): T {
+  if (Object.hasOwn(words, word)) return words[word] as T;
+  throw new RangeError(mustBe(subject, `one of ${Object.keys(words).map(show).join(", ")}`, word));
 }
 
-/** Refuses what an options object has and nobody reads: mostly a misspelt name. */
-export function onlyKeys(subject: string, value: object, keys: readonly string[]): void {
+/** An options object with no key but these: another one is mostly a misspelt name. */
+export function onlyKeys<T>(subject: string, value: T, keys: string): T {
+  if (typeof value !== "object" || value === null) throw new TypeError(mustBe(subject, `an object of ${keys}`, value));
   for (const key in value) {
-    if (!keys.includes(key)) throw new TypeError(`${subject} has no option ${show(key)}; it has ${keys.join(", ")}`);
+    if (!keys.split(", ").includes(key)) throw new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`);
   }
+  return value;
 }

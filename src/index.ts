@@ -7,7 +7,7 @@ export { ReplayError, type ReplayErrorCode } from "./error.ts";
 export type { Plan } from "./plan.ts";
 export { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "./rate-limiter.ts";
 export type { NStepOptions, SampleOptions } from "./reader.ts";
-export { Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
+export { internals, Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
 export { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, uniform } from "./selector.ts";
 export {
   bool,

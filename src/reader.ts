@@ -1,27 +1,11 @@
 /** Reading: draws items of a table and gathers their steps into arrays. One plan per batch object, made once, so that the next sample allocates nothing. */
-import {
-  BOOTSTRAP,
-  DISCOUNT,
-  DISTINCT,
-  KEY,
-  LENGTH,
-  PRIORITY,
-  PROBABILITY,
-  RETURN,
-  STEPS,
-  STRATIFIED,
-  TABLE_SIZE,
-  TERMINATED,
-  TIMES_SAMPLED,
-  TRUNCATED,
-  WEIGHT,
-} from "./abi.ts";
-import { type Batch, type Blocked, type Column, givenColumn, newColumn, newInfo, newNStep, type Writable } from "./batch.ts";
-import { countOf, type Selection, selectionsOf } from "./columns.ts";
-import type { AnyArray, DTYPES } from "./dtype.ts";
+import { BOOTSTRAP, DISTINCT, LENGTH, STRATIFIED } from "./abi.ts";
+import { type Batch, type Blocked, type Column, INFO, N_STEP, newArrays } from "./batch.ts";
+import { countOf, leafAt, type Selection, selectionsOf, wholeOf } from "./columns.ts";
+import { type AnyArray, DTYPES } from "./dtype.ts";
 import type { Engine } from "./engine.ts";
-import { finite, integer, mustBe, oneOf, ReplayError, show } from "./error.ts";
-import { type PlacedLeaf, up, WIDE } from "./layout.ts";
+import { finite, integer, mustBe, onlyKeys, oneOf, ReplayError } from "./error.ts";
+import { up, WIDE } from "./layout.ts";
 import { pack } from "./spec.ts";
 
 export interface NStepOptions<Path extends string = string> {
@@ -38,7 +22,7 @@ export interface NStepOptions<Path extends string = string> {
 }
 
 export interface SampleOptions<Path extends string = string, C = object> {
-  /** A batch to fill: one that `sample` or `batch` gave, of the same options. Without it new arrays are made. */
+  /** A batch to fill: one that `sample` or `batch` gave with the same options, or the same form of your own arrays. Without it new arrays are made. */
   readonly into?: Batch<unknown>;
   /** Whether an item may come more than once; true where it is left out. */
   readonly replacement?: boolean;
@@ -46,7 +30,7 @@ export interface SampleOptions<Path extends string = string, C = object> {
   readonly among?: number;
   /** One item out of each n-th of the distribution. */
   readonly stratified?: boolean;
-  /** Steps of a window; where it is left out, those of the longest item drawn. */
+  /** Steps of a window; where it is left out, those of the longest item drawn, or of `into`. */
   readonly length?: number;
   /** Where in a longer item the window begins; "start" where it is left out. */
   readonly offset?: "start" | "end" | "uniform";
@@ -63,29 +47,32 @@ export interface SampleOptions<Path extends string = string, C = object> {
   readonly normalize?: "batch" | "table" | "none";
 }
 
-const OFFSETS = { start: 0, end: 1, uniform: 2 } as const;
-const NORMALIZE = { none: 0, batch: 1, table: 2 } as const;
+const OFFSETS = { start: 0, end: 1, uniform: 2 };
+const NORMALIZE = { none: 0, batch: 1, table: 2 };
 const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items"] as const;
 /** A wide value is copied straight from its row to the caller's array, from this size on. */
 const STRAIGHT_BYTES = 4096;
+const MOST = 0xffffff;
 
-/** One array that a plan fills from the staging area. */
+/** One array that a plan fills. */
 interface Copy {
   readonly target: AnyArray;
   /** Elements an item. */
   readonly each: number;
-  /** In the staging area; -1 - c for the draw's column c. */
+  /** Where it comes from: in the staging area, or -1 - c for the draw's column c. */
   readonly from: number;
   view: AnyArray;
 }
 
-interface Output extends Copy {
-  readonly leaf: PlacedLeaf;
-  readonly selection: Selection | undefined;
+interface Output {
+  readonly selection: Selection;
   readonly count: number;
+  readonly from: number;
   /** The target as bytes, where wide values are copied straight. */
   readonly straight: Uint8Array | undefined;
 }
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** How one batch object is filled. */
 class Plan {
@@ -93,127 +80,102 @@ class Plan {
   readonly n: number;
   readonly width: number;
   readonly columns: object | undefined;
-  readonly outputs: readonly Output[];
-  readonly copies: readonly Copy[];
-  readonly maskAt: number;
-  readonly bytes: number;
-  generation = -1;
+  readonly #engine: Engine;
+  readonly #outputs: readonly Output[];
+  readonly #copies: Copy[] = [];
+  #maskAt = -1;
+  /** Bytes of the staging area. */
+  #bytes = 0;
+  #base = 0;
+  #generation = -1;
 
-  constructor(
-    engine: Engine,
-    batch: Writable<Batch<unknown>>,
-    n: number,
-    width: number,
-    columns: object | undefined,
-    selections: readonly Selection[] | undefined,
-  ) {
+  constructor(engine: Engine, batch: Batch<unknown>, n: number, width: number, columns: object | undefined, selections: readonly Selection[]) {
+    this.#engine = engine;
     this.batch = batch;
     this.n = n;
     this.width = width;
     this.columns = columns;
-    let at = 0;
-    const place = (bytes: number) => {
-      const here = at;
-      at += up(bytes, 16);
-      return here;
-    };
-    const output = (leaf: PlacedLeaf, selection: Selection | undefined, column: Column): Output => {
-      const count = selection === undefined ? width : countOf(selection, width);
-      const straight = leaf.kind === WIDE && leaf.bytes >= STRAIGHT_BYTES;
-      const { data } = column;
-      return {
-        target: data,
-        each: count * leaf.size,
-        from: straight ? 0 : place(n * count * leaf.bytes),
-        view: data,
-        leaf,
-        selection,
-        count,
-        straight: straight ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : undefined,
-      };
-    };
-    const steps = batch.steps as { [name: string]: Column };
-    this.outputs =
-      selections === undefined
-        ? engine.layout.leaves.map((leaf) => output(leaf, undefined, reach(steps, leaf.keys)))
-        : selections.map((selection) => output(selection.leaf, selection, steps[selection.name] as Column));
-    this.maskAt = batch.mask === undefined ? -1 : place(n * width);
-    const { info, nStep } = batch;
-    const copies: [AnyArray | undefined, number][] = [
-      [batch.lengths, LENGTH],
-      [info.keys, KEY],
-      [info.probabilities, PROBABILITY],
-      [info.priorities, PRIORITY],
-      [info.timesSampled, TIMES_SAMPLED],
-      [info.tableSizes, TABLE_SIZE],
-      [info.weights, WEIGHT],
-      [nStep?.returns, RETURN],
-      [nStep?.discounts, DISCOUNT],
-      [nStep?.steps, STEPS],
-      [nStep?.terminated, TERMINATED],
-      [nStep?.truncated, TRUNCATED],
-    ];
-    const copied = copies
-      .filter(([target]) => target !== undefined)
-      .map(([target, column]) => ({ target: target as AnyArray, each: 1, from: -1 - column, view: target as AnyArray }));
-    const mask = batch.mask === undefined ? [] : [{ target: batch.mask, each: width, from: this.maskAt, view: batch.mask }];
-    this.copies = [...this.outputs.filter((one) => one.straight === undefined), ...mask, ...copied];
-    this.bytes = up(at, 16) + (this.outputs.some((one) => one.straight !== undefined) ? 8 * n * width : 0);
+    this.#outputs = selections.map((selection) => {
+      const { leaf } = selection;
+      const { array, kind } = DTYPES[leaf.leaf.dtype];
+      const count = countOf(selection, width);
+      const data = reach(batch.steps, selection.keys)?.data;
+      const rule = `a ${kind} of at least ${n * count * leaf.size}`;
+      if (!(data instanceof array) || data.length < n * count * leaf.size) throw new ReplayError("SPEC_MISMATCH", mustBe(`into.steps.${selection.keys.join(".")}.data`, rule, data));
+      if (leaf.kind === WIDE && leaf.bytes >= STRAIGHT_BYTES) {
+        return { selection, count, from: 0, straight: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) };
+      }
+      return { selection, count, from: this.#stage(data, count * leaf.size, n * count * leaf.bytes), straight: undefined };
+    });
+    if (batch.mask !== undefined) this.#maskAt = this.#stage(batch.mask, width, n * width);
+    this.#copies.push(copyOf(batch.lengths, 1, -1 - LENGTH));
+    for (const [arrays, columnsOf] of [
+      [batch.info, INFO],
+      [batch.nStep, N_STEP],
+    ] as const) {
+      for (const [name, target] of Object.entries(arrays ?? {})) this.#copies.push(copyOf(target, 1, -1 - ((columnsOf as { [name: string]: number })[name] ?? Number.NaN)));
+    }
+    if (this.#outputs.some((output) => output.straight !== undefined)) this.#bytes += 8 * n * width;
+    for (const { target, each } of this.#copies) {
+      if (!ArrayBuffer.isView(target) || target.length < n * each) throw new RangeError(mustBe("into", `a batch of at least ${n} items`, target));
+    }
   }
 
-  /** Makes sure that the staging area is there and the views look at it; where it begins. */
-  prepare(engine: Engine, draw: number): number {
-    const { core } = engine;
-    const base = core.scratch(this.bytes);
-    if (this.generation === core.generation) return base;
-    const { buffer } = core.u8;
-    for (const copy of this.copies) {
-      const at = copy.from < 0 ? core.x.draw_column(draw, -1 - copy.from) >>> 0 : base + copy.from;
-      const Made = copy.target.constructor as (typeof DTYPES)["f32"]["array"];
-      copy.view = new Made(buffer, at, this.n * copy.each);
+  /** Makes sure that the staging area is there, and that the views look at it. */
+  prepare(draw: number): void {
+    const { core } = this.#engine;
+    this.#base = core.scratch(this.#bytes);
+    if (this.#generation === core.generation) return;
+    for (const copy of this.#copies) {
+      const at = copy.from < 0 ? core.x.draw_column(draw, -1 - copy.from) >>> 0 : this.#base + copy.from;
+      copy.view = new (copy.target.constructor as Float32ArrayConstructor)(core.u8.buffer, at, this.n * copy.each);
     }
-    this.generation = core.generation;
-    return base;
+    this.#generation = core.generation;
   }
 
   /** Gathers what was drawn and copies it out. */
-  fill(engine: Engine, draw: number, base: number, count: number): void {
-    const { core, pool } = engine;
+  fill(draw: number, count: number): void {
+    const { core, pool } = this.#engine;
     const { x } = core;
-    let selected: Output | undefined;
-    for (const output of this.outputs) {
-      if (selected === undefined || !sameRows(selected, output)) this.#select(engine, draw, output.selection, output.count);
-      selected = output;
-      if (output.straight === undefined) x.gather_leaf(draw, pool, output.leaf.index, base + output.from);
-      else this.#copyStraight(engine, draw, base, output, output.straight);
+    let last: Output | undefined;
+    for (const output of this.#outputs) {
+      const { start, step, leaf } = output.selection;
+      // Columns of the same steps are selected once.
+      if (last?.count !== output.count || last.selection.start !== start || last.selection.step !== step) x.gather_select(draw, pool, start, output.count, step);
+      last = output;
+      if (output.straight === undefined) x.gather_leaf(draw, pool, leaf.index, this.#base + output.from);
+      else this.#copyStraight(draw, leaf.index, leaf.bytes, output.straight);
     }
-    if (this.maskAt >= 0) {
-      this.#select(engine, draw, undefined, this.width);
-      x.gather_mask(draw, base + this.maskAt);
+    if (this.#maskAt >= 0) {
+      x.gather_select(draw, pool, 0, this.width, 1);
+      x.gather_mask(draw, this.#base + this.#maskAt);
     }
-    for (const copy of this.copies) {
+    for (const { target, view, each } of this.#copies) {
       // The same class on both sides: a plain copy of memory.
-      if (count === this.n) (copy.target as Float64Array).set(copy.view as Float64Array);
-      else if (count !== 0) (copy.target as Float64Array).set((copy.view as Float64Array).subarray(0, count * copy.each));
+      (target as Float64Array).set((count === this.n ? view : view.subarray(0, count * each)) as Float64Array);
     }
   }
 
-  #select(engine: Engine, draw: number, selection: Selection | undefined, count: number): void {
-    engine.core.x.gather_select(draw, engine.pool, selection?.start ?? 0, count, selection?.step ?? 1);
+  /** A place in the staging area for what goes to an array. */
+  #stage(target: AnyArray, each: number, bytes: number): number {
+    const from = this.#bytes;
+    this.#bytes += up(bytes, 16);
+    this.#copies.push(copyOf(target, each, from));
+    return from;
   }
 
-  #copyStraight(engine: Engine, draw: number, base: number, output: Output, target: Uint8Array): void {
-    const { core, pool } = engine;
-    const runsAt = base + this.bytes - 8 * this.n * this.width;
-    const runs = core.x.gather_runs(draw, pool, output.leaf.index, runsAt);
+  #copyStraight(draw: number, leaf: number, bytes: number, target: Uint8Array): void {
+    const { core, pool } = this.#engine;
+    const at = this.#base + this.#bytes - 8 * this.n * this.width;
+    const end = (at >> 2) + 2 * core.x.gather_runs(draw, pool, leaf, at);
     const { u8, u32 } = core;
     let to = 0;
-    for (let i = 0; i < runs; i++) {
-      const address = u32[(runsAt >> 2) + 2 * i] as number;
-      const bytes = (u32[(runsAt >> 2) + 2 * i + 1] as number) * output.leaf.bytes;
-      if (address === 0) target.fill(0, to, to + bytes);
-      else target.set(u8.subarray(address, address + bytes), to);
-      to += bytes;
+    for (let i = at >> 2; i < end; i += 2) {
+      const address = u32[i] as number;
+      const length = (u32[i + 1] as number) * bytes;
+      if (address === 0) target.fill(0, to, to + length);
+      else target.set(u8.subarray(address, address + length), to);
+      to += length;
     }
   }
 }
@@ -223,10 +185,12 @@ export class Reader {
   readonly #table: number;
   readonly #plans = new WeakMap<object, Plan>();
   readonly #selections = new WeakMap<object, readonly Selection[]>();
+  readonly #whole: readonly Selection[];
 
   constructor(engine: Engine, table: number) {
     this.#engine = engine;
     this.#table = table;
+    this.#whole = wholeOf(engine.layout.leaves);
   }
 
   /** Up to n items, drawn and gathered. */
@@ -234,34 +198,39 @@ export class Reader {
     const engine = this.#engine;
     const { x } = engine.core;
     const table = this.#table;
-    integer("n", n, 1, 0xffffff);
-    const { into, beta } = options;
-    const planned = into === undefined ? undefined : this.#planOf(into, n, options);
-    const nStep = options.nStep === undefined ? undefined : this.#nStep(options.nStep);
-    const normalize = NORMALIZE[oneOf("normalize", options.normalize ?? "batch", ["batch", "table", "none"])];
+    const { into, beta, length, columns, among = 0 } = options;
+    integer("n", n, 1, MOST);
+    integer("among", among, 0, 0xffffffff);
+    if (length !== undefined) integer("length", length, 1, MOST);
     if (beta !== undefined) finite("beta", beta);
-    if (nStep === undefined && this.#selectionsOf(options.columns, 0)?.some((one) => one.start === BOOTSTRAP)) {
-      throw new RangeError('columns with at: "bootstrap" need nStep, which says where that is');
-    }
-    const from = OFFSETS[oneOf("offset", options.offset ?? "start", ["start", "end", "uniform"])];
-    const wanted = options.length === undefined ? 0 : integer("length", options.length, 1, 0xffffff);
+    const from = oneOf("offset", OFFSETS, options.offset ?? "start");
+    const normalize = oneOf("normalize", NORMALIZE, options.normalize ?? "batch");
+    const nStep = options.nStep === undefined ? undefined : this.#nStep(options.nStep);
+    const selections = columns === undefined ? this.#whole : this.#selectionsOf(columns);
+    if (columns !== undefined && nStep === undefined && selections.some((one) => one.start === BOOTSTRAP)) throw new RangeError('columns with at: "bootstrap" must have nStep with them, got none');
+    let plan = into === undefined ? undefined : this.#planOf(into, n, options, selections);
     const draw = engine.draw(n);
-    if (planned !== undefined) engine.reserveRows(n * planned.width);
-    let base = planned?.prepare(engine, draw) ?? 0;
-    const count = this.#draw(draw, n, options);
+    if (plan !== undefined) {
+      engine.reserveRows(n * plan.width);
+      plan.prepare(draw);
+    }
+    const flags = (options.replacement === false ? DISTINCT : 0) + (options.stratified === true ? STRATIFIED : 0);
+    const count = x.table_sample(table, draw, n, flags, among);
+    if (count < 0) throw new ReplayError("UNSUPPORTED", x.error_argument() === 3 ? NO_STRATA : NO_AMONG);
     engine.changes++;
     try {
-      const plan = planned ?? this.#fresh(count, wanted || x.draw_longest(draw), options, x.draw_shape(draw));
-      if (planned === undefined) {
+      if (plan === undefined) {
+        const shape = columns === undefined ? x.draw_shape(draw) : 0;
+        plan = this.#fresh(count, length ?? x.draw_longest(draw), options, shape === 0 ? selections : this.#shaped(shape), shape !== 0 || columns !== undefined);
         engine.reserveRows(plan.n * plan.width);
-        base = plan.prepare(engine, draw);
+        plan.prepare(draw);
       }
       if (beta !== undefined) x.table_weights(table, draw, beta, normalize);
       x.draw_window(draw, table, plan.width, from, options.cross === true ? 1 : 0);
       if (nStep !== undefined) x.draw_n_step(draw, engine.pool, nStep.leaves, nStep.n, nStep.gamma, nStep.flags);
-      plan.fill(engine, draw, base, count);
+      plan.fill(draw, count);
       plan.batch.count = count;
-      plan.batch.blocked = count < n ? blocked(engine, draw) : undefined;
+      plan.batch.blocked = count === n ? undefined : { by: BLOCKED_BY[x.draw_blocked(draw)] as Blocked["by"], have: x.draw_have(draw), need: x.draw_need(draw) };
       return plan.batch;
     } finally {
       x.table_settle(table);
@@ -271,141 +240,88 @@ export class Reader {
 
   /** New arrays for n items, as `into`. */
   batch(n: number, options: SampleOptions): Batch<unknown> {
-    integer("n", n, 1, 0xffffff);
-    const width = integer("length", options.length, 1, 0xffffff);
-    const plan = this.#fresh(n, width, options, 0);
+    const { columns } = options;
+    const selections = columns === undefined ? this.#whole : this.#selectionsOf(columns);
+    const plan = this.#fresh(integer("n", n, 1, MOST), integer("length", options.length, 1, MOST), options, selections, columns !== undefined);
     this.#plans.set(plan.batch, plan);
     return plan.batch;
   }
 
-  #draw(draw: number, n: number, options: SampleOptions): number {
-    const { x } = this.#engine.core;
-    const { among = 0, stratified = false, replacement = true } = options;
-    if (options.among !== undefined) integer("among", among, 1, 0xffffffff);
-    const flags = (replacement ? 0 : DISTINCT) + (stratified ? STRATIFIED : 0);
-    const count = x.table_sample(this.#table, draw, n, flags, among);
-    if (count >= 0) return count;
-    throw new ReplayError("UNSUPPORTED", x.error_argument() === 3 ? NO_STRATA : NO_AMONG);
-  }
-
-  /** The plan of a batch that is to be filled, checked against the options. */
-  #planOf(into: Batch<unknown>, n: number, options: SampleOptions): Plan {
+  /** The plan of a batch that is to be filled. */
+  #planOf(into: Batch<unknown>, n: number, options: SampleOptions, selections: readonly Selection[]): Plan {
     if (typeof into !== "object" || into === null) throw new TypeError(mustBe("into", "a batch", into));
+    const { beta, nStep, columns } = options;
+    if ((beta !== undefined && into.info?.weights === undefined) || (nStep !== undefined && into.nStep === undefined)) {
+      throw new ReplayError("SPEC_MISMATCH", "into must have info.weights for beta, and nStep for nStep: make it with batch(n, options) and the same options");
+    }
     const known = this.#plans.get(into);
-    const lacks =
-      options.beta !== undefined && into.info?.weights === undefined
-        ? "info.weights for beta"
-        : options.nStep !== undefined && into.nStep === undefined
-          ? "nStep"
-          : "";
-    if (lacks !== "") throw new ReplayError("SPEC_MISMATCH", `into has no arrays ${lacks}: make it with batch(n, options) and the same options`);
-    if (known !== undefined && known.n === n && known.columns === options.columns && (options.length === undefined || options.length === known.width))
-      return known;
-    const width = options.length ?? known?.width ?? widthOf(this.#engine, into, options.columns);
-    const plan = this.#given(into, n, width, options.columns);
+    const width = options.length ?? known?.width ?? reach(into.steps, (selections[0] as Selection).keys)?.shape?.[1] ?? 0;
+    if (known?.n === n && known.columns === columns && known.width === width) return known;
+    const plan = new Plan(this.#engine, into, n, integer("length", width, 1, MOST), columns, selections);
     this.#plans.set(into, plan);
     return plan;
   }
 
   /** A plan for new arrays. */
-  #fresh(n: number, width: number, options: SampleOptions, shape: number): Plan {
-    const engine = this.#engine;
-    const selections = this.#selectionsOf(options.columns, shape);
-    const time = width === 0 ? [0] : [width];
-    const steps =
-      selections === undefined
-        ? pack(
-            engine.spec,
-            engine.layout.leaves.map((leaf) => newColumn(leaf.leaf.dtype, [n, ...time, ...leaf.shape])),
-          )
-        : Object.fromEntries(
-            selections.map((one) => [one.name, newColumn(one.leaf.leaf.dtype, [n, ...(one.squeezed ? [] : [countOf(one, width)]), ...one.leaf.shape])]),
-          );
-    const batch: Writable<Batch<unknown>> = {
+  #fresh(n: number, width: number, options: SampleOptions, selections: readonly Selection[], flat: boolean): Plan {
+    const columns = selections.map((one) => {
+      const shape = [n, ...(one.squeezed ? [] : [countOf(one, width)]), ...one.leaf.shape];
+      return { data: new DTYPES[one.leaf.leaf.dtype].array(shape.reduce((product, k) => product * k, 1)), shape };
+    });
+    const { weights, ...info } = INFO;
+    const batch = {
       count: 0,
-      steps,
+      steps: flat ? Object.fromEntries(columns.map((column, i) => [selections[i]?.keys[0], column])) : pack(this.#engine.spec, columns),
       lengths: new Uint32Array(n),
-      info: newInfo(n, options.beta !== undefined),
-      blocked: undefined,
+      info: newArrays(options.beta === undefined ? info : INFO, n),
+      ...(options.nStep === undefined ? {} : { nStep: newArrays(N_STEP, n) }),
       ...(options.mask === true ? { mask: new Uint8Array(n * width) } : {}),
-      ...(options.nStep === undefined ? {} : { nStep: newNStep(n) }),
+      blocked: undefined,
     };
-    return new Plan(engine, batch, n, width, options.columns, selections);
+    return new Plan(this.#engine, batch as unknown as Batch<unknown>, n, width, options.columns, selections);
   }
 
-  /** A plan for arrays that a caller gave. */
-  #given(into: Batch<unknown>, n: number, width: number, columns: object | undefined): Plan {
-    const engine = this.#engine;
-    const selections = this.#selectionsOf(columns, 0);
-    const steps = into.steps as { [name: string]: Column };
-    for (const leaf of selections === undefined ? engine.layout.leaves : [])
-      givenColumn(leaf.path, reach(steps, leaf.keys), leaf.leaf.dtype, n * width * leaf.size);
-    for (const one of selections ?? []) givenColumn(one.name, steps?.[one.name], one.leaf.leaf.dtype, n * countOf(one, width) * one.leaf.size);
-    const lengths = [into.lengths, ...Object.values(into.info ?? {}), ...Object.values(into.nStep ?? {})] as AnyArray[];
-    for (const array of lengths) {
-      if (!ArrayBuffer.isView(array) || array.length < n) throw new RangeError(mustBe("into", `a batch of at least ${n} items`, array));
-    }
-    return new Plan(engine, into as Writable<Batch<unknown>>, n, width, columns, selections);
+  #selectionsOf(columns: object): readonly Selection[] {
+    const known = this.#selections.get(columns);
+    if (known !== undefined) return known;
+    const made = selectionsOf(columns, this.#engine.layout.leaves);
+    this.#selections.set(columns, made);
+    return made;
   }
 
-  #selectionsOf(columns: object | undefined, shape: number): readonly Selection[] | undefined {
-    if (columns === undefined) {
-      if (shape === 0) return undefined;
-      const known = this.#engine.shapes[shape - 1];
-      if (known === undefined) throw new ReplayError("SPEC_MISMATCH", "items of several shapes were drawn: give columns, or draw one at a time");
-      return known.selections;
-    }
-    let selections = this.#selections.get(columns);
-    if (selections === undefined) {
-      selections = selectionsOf(columns, this.#engine.layout.leaves);
-      this.#selections.set(columns, selections);
-    }
-    return selections;
+  /** What the items drawn show of themselves. */
+  #shaped(shape: number): readonly Selection[] {
+    const known = this.#engine.shapes[shape - 1];
+    if (known === undefined) throw new ReplayError("SPEC_MISMATCH", "items of several shapes were drawn: give columns, or draw one at a time");
+    return known.selections;
   }
 
   #nStep(options: NStepOptions): { leaves: number; n: number; gamma: number; flags: number } {
-    const { reward, discount, terminal, nextState = "following" } = options;
+    const { n, gamma, reward, discount, terminal, nextState } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
     if (discount !== undefined && terminal !== undefined) throw new RangeError("nStep must have either discount or terminal, got both");
-    oneOf("nStep.nextState", nextState, ["following", "own"]);
-    const ends = discount ?? terminal;
     const leaf = (role: string, path: string) => {
-      const found = this.#engine.layout.leaves.find((known) => known.path === path);
-      if (found === undefined) throw new ReplayError("NOT_FOUND", mustBe(`nStep.${role}`, "a leaf of the spec", path));
-      if (found.size !== 1 || found.leaf.shared !== undefined)
-        throw new ReplayError("SPEC_MISMATCH", `nStep.${role} must be a single number a step, got ${show(path)} of shape [${found.shape}]`);
+      const found = leafAt(`nStep.${role}`, this.#engine.layout.leaves, path);
+      if (found.size !== 1 || found.leaf.shared !== undefined) throw new ReplayError("SPEC_MISMATCH", mustBe(`nStep.${role}`, "a leaf of one number a step", path));
       return found.index;
     };
+    const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : 0xffff;
     return {
-      leaves: leaf("reward", reward) + 65536 * (ends === undefined ? 65535 : leaf(discount === undefined ? "terminal" : "discount", ends)),
-      n: integer("nStep.n", options.n, 1, 0xffffff),
-      gamma: finite("nStep.gamma", options.gamma),
-      flags: (nextState === "own" ? 1 : 0) + (terminal === undefined ? 0 : 2),
+      leaves: leaf("reward", reward) + 65536 * ends,
+      n: integer("nStep.n", n, 1, MOST),
+      gamma: finite("nStep.gamma", gamma),
+      flags: oneOf("nStep.nextState", { following: 0, own: 1 }, nextState ?? "following") + (terminal === undefined ? 0 : 2),
     };
   }
 }
 
-const NO_STRATA = "stratified draws need a uniform or prioritized sampler, replacement, and no maxTimesSampled";
+const NO_STRATA = "stratified draws must have a uniform or prioritized sampler, replacement, and no maxTimesSampled";
 const NO_AMONG =
-  "among needs a fifo sampler, a uniform one whose younger items stayed in place, or a prioritized one with a fifo or lifo remover; draw from all items, or raise among";
+  "among must have a fifo sampler, a uniform one whose younger items stayed in place, or a prioritized one with a fifo or lifo remover: draw from all items, or raise among";
 
-/** Whether two outputs read the same steps, so that they need be selected once. */
-function sameRows(a: Output, b: Output): boolean {
-  return a.count === b.count && a.selection?.start === b.selection?.start && a.selection?.step === b.selection?.step;
+function copyOf(target: AnyArray, each: number, from: number): Copy {
+  return { target, each, from, view: target };
 }
 
-function blocked(engine: Engine, draw: number): Blocked {
-  const { x } = engine.core;
-  return { by: BLOCKED_BY[x.draw_blocked(draw)] as Blocked["by"], have: x.draw_have(draw), need: x.draw_need(draw) };
-}
-
-function reach(node: unknown, keys: readonly string[]): Column {
-  return keys.reduce((at, key) => (at as { [name: string]: unknown } | undefined)?.[key], node) as Column;
-}
-
-/** The width of a given batch, by its first column with a dimension of time. */
-function widthOf(engine: Engine, into: Batch<unknown>, columns: object | undefined): number {
-  const leaf = engine.layout.leaves[0] as PlacedLeaf;
-  const shape = columns === undefined ? reach(into.steps, leaf.keys)?.shape : undefined;
-  if (shape === undefined) throw new ReplayError("SPEC_MISMATCH", "length must be given with an into that no sample of this table made");
-  return integer("into's dimension of time", shape[1], 1);
+function reach(node: unknown, keys: readonly string[]): Column | undefined {
+  return keys.reduce((at, key) => (at as { [name: string]: unknown } | undefined)?.[key], node) as Column | undefined;
 }

@@ -1,15 +1,13 @@
 /** A Replay: one pool of steps, the tables that refer to them, the writers that append them. */
 
 import type { ColumnSet } from "./columns.ts";
-import { MOST_BYTES } from "./core.ts";
+import { Core, MOST_BYTES } from "./core.ts";
 import { Engine } from "./engine.ts";
 import { integer, mustBe, onlyKeys, show } from "./error.ts";
 import { layoutOf } from "./layout.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
-import { restore, type SnapshotSource } from "./restore.ts";
 import { fifo, isSelector, kindsOf, uniform } from "./selector.ts";
-import { snapshot } from "./snapshot.ts";
 import { leavesOf, type Spec } from "./spec.ts";
 import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "./table.ts";
 import { type ResolvedWriterOptions, resolveWriterOptions, unknownTable, Writer, type WriterOptions } from "./writer.ts";
@@ -42,9 +40,16 @@ export interface ResolvedReplayOptions {
   readonly seed: string;
 }
 
+/** What the package's own subpaths build on. Not for programs: it changes without notice. */
+export const internals = {
+  of: undefined as unknown as <S extends Spec, N extends string>(replay: Replay<S, N>) => { readonly engine: Engine; adopt(writer: ResolvedWriterOptions): void },
+  core: (maxBytes: number, module?: WebAssembly.Module): Core => new Core(maxBytes, module),
+};
+
 const DEFAULT_PENDING = 1023;
-/** Slots of a table are numbered by 27 bits. */
-const MOST_ITEMS = 2 ** 27;
+/** Items of a table, and items that wait: together their slots are numbered by 27 bits. */
+const MOST_ITEMS = 2 ** 26 - 1;
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export class Replay<const S extends Spec = Spec, const TableName extends string = string> {
   readonly options: ResolvedReplayOptions;
@@ -52,12 +57,15 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   readonly #tables = new Map<string, Table<S>>();
   readonly #writers = new Set<Writer<S, TableName>>();
 
+  static {
+    internals.of = (replay) => ({ engine: replay.#engine, adopt: (writer) => replay.#adopt(writer) });
+  }
+
   /**
    * Takes the tables' memory at once, the steps' as they come.
    * @throws RangeError where the limits cannot fit `maxBytes`; `Replay.plan` tells what they need
    */
   constructor(options: ReplayOptions<S, TableName>) {
-    onlyKeys("Replay", options, ["spec", "tables", "maxBytes", "seed", "module"]);
     this.options = resolveOptions(options);
     const { spec, tables, maxBytes, seed } = this.options;
     const layout = layoutOf(leavesOf(spec));
@@ -80,24 +88,6 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N>): Plan {
     const { spec, tables } = resolveOptions(options);
     return planOf(layoutOf(leavesOf(spec)), tables);
-  }
-
-  /**
-   * A Replay as it was when the snapshot was taken: the same items and keys, and the same draws from now on. Its writers are in `writers`.
-   * @throws ReplayError CORRUPT where bytes are missing or altered · UNSUPPORTED for another version's snapshot
-   */
-  static restore<S extends Spec = Spec, N extends string = string>(source: SnapshotSource, options?: { readonly module?: WebAssembly.Module }): Replay<S, N>;
-  static restore<S extends Spec = Spec, N extends string = string>(
-    source: AsyncIterable<Uint8Array>,
-    options?: { readonly module?: WebAssembly.Module },
-  ): Promise<Replay<S, N>>;
-  static restore(source: SnapshotSource | AsyncIterable<Uint8Array>, options: { readonly module?: WebAssembly.Module } = {}): unknown {
-    return restore(source, (stored: ResolvedReplayOptions, shapes: readonly object[], writers: readonly ResolvedWriterOptions[]) => {
-      const replay = new Replay({ ...stored, seed: BigInt(stored.seed), module: options.module });
-      for (const columns of shapes) replay.#engine.shapeOf(columns);
-      for (const writer of writers) replay.#adopt(writer);
-      return { replay, engine: replay.#engine, tables: [...replay.#tables.values()], writers: replay.writers };
-    });
   }
 
   /** @throws ReplayError NOT_FOUND */
@@ -125,15 +115,6 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   /** The writers that are open, in the order in which they were made. */
   get writers(): readonly Writer<S, TableName>[] {
     return [...this.#writers];
-  }
-
-  /**
-   * Everything, as chunks of at most about 256 KiB: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was read.
-   * @throws ReplayError OUT_OF_TURN where something did
-   */
-  snapshot(): Iterable<Uint8Array> {
-    this.#engine.open();
-    return snapshot(this.#engine, this.options, this.tables, this.writers);
   }
 
   /** What the options come to in bytes. */
@@ -169,18 +150,14 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
 }
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
-  if (typeof options !== "object" || options === null) throw new TypeError(mustBe("Replay", "given {spec, tables}", options));
-  const { spec, tables, maxBytes = MOST_BYTES, seed = 0 } = options;
+  const { spec, tables, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
   leavesOf(spec);
-  integer("maxBytes", maxBytes, 1, 2 ** 32);
   if (typeof seed !== "bigint") integer("seed", seed, 0);
-  if (typeof tables !== "object" || tables === null) throw new TypeError(mustBe("tables", "an object of table options by name", tables));
-  const names = Object.keys(tables);
-  if (names.length === 0) throw new RangeError("tables must have at least one table, got none");
+  if (Object.keys(tables ?? {}).length === 0) throw new RangeError(mustBe("tables", "an object of options by table name, with at least one", tables));
   return {
     spec,
-    tables: Object.fromEntries(names.map((name) => [name, resolveTable(name, tables[name] as TableOptions)])),
-    maxBytes: Math.min(maxBytes, MOST_BYTES),
+    tables: Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
+    maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MOST_BYTES),
     seed: String(seed),
   };
 }
@@ -188,27 +165,20 @@ function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
 function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
   if (name === "") throw new RangeError("tables must have names, got one that is empty");
   const subject = `tables.${name}`;
-  if (typeof options !== "object" || options === null) throw new TypeError(mustBe(subject, "an object of options", options));
-  onlyKeys(subject, options, ["maxSize", "sampler", "remover", "rateLimiter", "maxTimesSampled", "maxSteps", "maxPending"]);
-  const { sampler = uniform(), remover = fifo(), rateLimiter = minSize(1) } = options;
-  for (const [role, value] of [
-    ["sampler", sampler],
-    ["remover", remover],
-  ] as const) {
-    if (!isSelector(value))
-      throw new TypeError(mustBe(`${subject}.${role}`, "a selector: fifo(), lifo(), uniform(), prioritized(), minHeap() or maxHeap()", value));
+  const known = onlyKeys(subject, options, "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending");
+  const { maxSize, sampler = uniform(), remover = fifo(), rateLimiter = minSize(1), maxTimesSampled = NO_LIMIT, maxSteps = NO_LIMIT, maxPending = DEFAULT_PENDING } = known;
+  for (const [role, value] of Object.entries({ sampler, remover })) {
+    if (!isSelector(value)) throw new TypeError(mustBe(`${subject}.${role}`, "fifo(), lifo(), uniform(), prioritized(), minHeap() or maxHeap()", value));
   }
-  if (!isRateLimiter(rateLimiter))
-    throw new TypeError(mustBe(`${subject}.rateLimiter`, "a rate limiter: minSize(), sampleToInsertRatio() or queueLimiter()", rateLimiter));
-  const maxPending = integer(`${subject}.maxPending`, options.maxPending ?? DEFAULT_PENDING, 0, MOST_ITEMS / 2);
+  if (!isRateLimiter(rateLimiter)) throw new TypeError(mustBe(`${subject}.rateLimiter`, "minSize(), sampleToInsertRatio() or queueLimiter()", rateLimiter));
   return {
-    maxSize: integer(`${subject}.maxSize`, options.maxSize, 1, MOST_ITEMS / 2),
+    maxSize: integer(`${subject}.maxSize`, maxSize, 1, MOST_ITEMS),
     sampler,
     remover,
     rateLimiter,
-    maxTimesSampled: options.maxTimesSampled === undefined ? Number.MAX_SAFE_INTEGER : integer(`${subject}.maxTimesSampled`, options.maxTimesSampled, 1),
-    maxSteps: options.maxSteps === undefined ? Number.MAX_SAFE_INTEGER : integer(`${subject}.maxSteps`, options.maxSteps, 1),
-    maxPending,
+    maxTimesSampled: integer(`${subject}.maxTimesSampled`, maxTimesSampled, 1),
+    maxSteps: integer(`${subject}.maxSteps`, maxSteps, 1),
+    maxPending: integer(`${subject}.maxPending`, maxPending, 0, MOST_ITEMS),
   };
 }
 
@@ -219,7 +189,7 @@ function makeTable(engine: Engine, options: ResolvedTableOptions): number {
   const table = engine.core.alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
   x.table_init(table, engine.pool, maxSize, maxPending, kinds.sampler, kinds.remover);
   x.table_exponents(table, sampler.exponent ?? 1, remover.exponent ?? 1);
-  x.table_limits(table, maxSteps === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : maxSteps, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled);
+  x.table_limits(table, maxSteps === NO_LIMIT ? Number.POSITIVE_INFINITY : maxSteps, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled);
   x.table_limiter(table, rateLimiter.samplesPerInsert, rateLimiter.minSize, rateLimiter.minDiff, rateLimiter.maxDiff);
   return table;
 }

@@ -2,7 +2,7 @@
 import type { Core } from "./core.ts";
 import { type AnyArray, type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
 import { ReplayError } from "./error.ts";
-import { flattenInto, formOf, mismatch } from "./fill.ts";
+import { flattenInto, mismatch } from "./fill.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { type IsAny, isLeaf, keysOf, type Leaf, named, type Spec } from "./spec.ts";
 
@@ -80,7 +80,6 @@ export class Staging {
   #accessor(leaf: PlacedLeaf, { address, length }: { address: number; length: number }, scalars: boolean): PropertyDescriptor {
     const slot: Slot = { leaf, address, length, view: this.#view(leaf, address, length), lent: false, stale: false };
     this.#slots.push(slot);
-    const path = named(leaf.keys);
     const fresh = () => {
       if (this.#generation !== this.#core.generation) this.#renew();
       return slot.view as Float32Array;
@@ -104,8 +103,7 @@ export class Staging {
         return view;
       },
       set: (value: unknown) => {
-        const count = flattenInto(fresh() as { [i: number]: number | bigint }, 0, length, value, leaf.leaf.dtype, path);
-        if (count !== length) throw mismatch(path, formOf(leaf), value);
+        if (flattenInto(fresh(), 0, length, value, leaf.leaf.dtype, named(leaf.keys)) !== length) throw mismatch(leaf, value, [], length);
       },
     };
   }

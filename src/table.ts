@@ -1,10 +1,10 @@
 /** A table as its users see it: draws, priorities, deletions, counters. */
-import { COUNTERS } from "./abi.ts";
+import { COUNTERS, type Exports } from "./abi.ts";
 import type { Batch, Column, StepsOf } from "./batch.ts";
 import type { ColumnSet, DtypesOf } from "./columns.ts";
 import { Dataset, type DatasetOptions } from "./dataset.ts";
 import type { Engine } from "./engine.ts";
-import { finite, integer, kindOf, mustBe, show } from "./error.ts";
+import { integer, kindOf, mustBe, show } from "./error.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { Reader, type SampleOptions } from "./reader.ts";
 import type { Selector } from "./selector.ts";
@@ -78,7 +78,7 @@ export class Table<S = Spec> implements AnyTable {
 
   /** Items in the table. */
   get size(): number {
-    return this.#counter(0);
+    return this.#x().table_counter(this.handle, 0);
   }
 
   /**
@@ -123,133 +123,99 @@ export class Table<S = Spec> implements AnyTable {
    * @returns how many were there
    */
   updatePriorities(keys: Numbers, priorities: Numbers): number {
-    const engine = this.#engine;
-    engine.open();
+    const x = this.#x();
+    const { core } = this.#engine;
     const n = lengthOf("keys", keys);
-    if (lengthOf("priorities", priorities) !== n) throw new RangeError(`priorities must be as many as keys, ${n}, got ${priorities.length}`);
-    if (n === 0) return 0;
-    const { core } = engine;
+    if (lengthOf("priorities", priorities) !== n) throw new RangeError(mustBe("priorities", `as many as keys, ${n}`, priorities));
     const at = core.scratch(24 * n);
-    copyIn(core.f64, at >> 3, keys, n);
-    copyIn(core.f64, (at >> 3) + n, priorities, n);
-    const found = core.x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
-    if (found < 0) {
-      const i = core.x.error_argument();
-      throw priorityError(`priorities[${i}]`, core.x.error_value(), this.options);
-    }
-    engine.changed();
+    copyIn(core.f64, at >> 3, keys, "keys");
+    copyIn(core.f64, (at >> 3) + n, priorities, "priorities");
+    const found = x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
+    if (found < 0) throw priorityError(`priorities[${x.error_argument()}]`, x.error_value());
+    this.#engine.changed();
     return found;
   }
 
   /** Deletes items by key; a key whose item is gone is skipped. O(n log size) @returns how many were there */
   delete(keys: Numbers): number {
-    const engine = this.#engine;
-    engine.open();
+    const x = this.#x();
+    const { core } = this.#engine;
     const n = lengthOf("keys", keys);
-    if (n === 0) return 0;
-    const at = engine.core.scratch(8 * n);
-    copyIn(engine.core.f64, at >> 3, keys, n);
-    const found = engine.core.x.table_delete(this.handle, at, n);
-    engine.changed();
+    const at = core.scratch(8 * n);
+    copyIn(core.f64, at >> 3, keys, "keys");
+    const found = x.table_delete(this.handle, at, n);
+    this.#engine.changed();
     return found;
   }
 
   /** Drops every item and sets all counters to 0; keys are not used again. O(maxSize) */
   clear(): void {
-    this.#engine.open();
-    this.#engine.core.x.table_clear(this.handle);
+    this.#x().table_clear(this.handle);
     this.#engine.changed();
-  }
-
-  /** Whether the rate limiter would let n samples pass now. */
-  canSample(n = 1): boolean {
-    this.#engine.open();
-    return this.#engine.core.x.table_can_sample(this.handle, integer("n", n, 1)) !== 0;
   }
 
   /** Whether a batch of n can be had now: the rate limiter lets it pass, and there are items enough where they must differ or are used up. */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: number } = {}): boolean {
-    const { maxTimesSampled } = this.options;
-    const items = options.replacement === false ? Math.min(this.size, options.among ?? this.size) : this.size * maxTimesSampled;
+    const items = options.replacement === false ? Math.min(this.size, options.among ?? this.size) : this.size * this.options.maxTimesSampled;
     return this.canSample(n) && items >= n;
+  }
+
+  /** Whether the rate limiter would let n samples pass now. */
+  canSample(n = 1): boolean {
+    return this.#x().table_can_sample(this.handle, integer("n", n, 1)) !== 0;
   }
 
   /** Whether the rate limiter would let n inserts pass now. */
   canInsert(n = 1): boolean {
-    this.#engine.open();
-    return this.#engine.core.x.table_can_insert(this.handle, integer("n", n, 1)) !== 0;
+    return this.#x().table_can_insert(this.handle, integer("n", n, 1)) !== 0;
   }
 
   stats(): TableStats {
-    const counters = Object.fromEntries(COUNTERS.map((name, i) => [name, this.#counter(i)])) as { [K in (typeof COUNTERS)[number]]: number };
-    return { name: this.name, maxSize: this.options.maxSize, ...counters };
+    const counters = Object.fromEntries(COUNTERS.map((name, i) => [name, this.#x().table_counter(this.handle, i)]));
+    return { name: this.name, maxSize: this.options.maxSize, ...counters } as unknown as TableStats;
   }
 
   /** What became of an item. O(1) */
   explain(key: number): Explanation {
+    const x = this.#x();
     const { core } = this.#engine;
-    this.#engine.open();
     if (typeof key !== "number") throw new TypeError(mustBe("key", "a number", key));
-    const slot = core.x.table_find(this.handle, key);
+    const slot = x.table_find(this.handle, key);
     if (slot === 0) return { key, state: "gone" };
     const at = core.scratch(48);
-    core.x.table_item(this.handle, slot, at);
-    const word = at >> 2;
-    return {
-      key,
-      state: core.u32[word + 4] === 1 ? "waiting" : "live",
-      length: core.u32[word + 1] as number,
-      timesSampled: core.u32[word + 3] as number,
-      priority: core.f64[(at >> 3) + 3] as number,
-      probability: core.f64[(at >> 3) + 4] as number,
-    };
+    x.table_item(this.handle, slot, at);
+    const [, length, , timesSampled, waits] = core.u32.subarray(at >> 2);
+    const [priority, probability] = core.f64.subarray((at >> 3) + 3);
+    return { key, state: waits === 1 ? "waiting" : "live", length, timesSampled, priority, probability };
   }
 
-  #counter(which: number): number {
+  /** The core's functions, as long as the Replay is open. */
+  #x(): Exports {
     this.#engine.open();
-    return this.#engine.core.x.table_counter(this.handle, which);
+    return this.#engine.core.x;
   }
 
   /** Refuses to wait for what cannot come. */
   #couldSample(n: number): void {
-    const { minSize, minDiff, maxDiff, samplesPerInsert } = this.options.rateLimiter;
-    if (minSize > this.options.maxSize)
-      throw new RangeError(`table ${show(this.name)} never holds minSize = ${minSize} items: maxSize is ${this.options.maxSize}`);
-    const range = Math.max(maxDiff, samplesPerInsert * minSize) - minDiff;
-    if (n > range)
-      throw new RangeError(
-        `n must be <= ${range}, the range of ${show(this.name)}'s rate limiter, or the wait never ends, got ${n}: ask for fewer, or widen errorBuffer`,
-      );
+    const { maxSize, rateLimiter } = this.options;
+    const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
+    const range = minSize > maxSize ? 0 : Math.max(maxDiff, samplesPerInsert * minSize) - minDiff;
+    if (n > range) throw new RangeError(`n must be <= ${range}, which is all that the rate limiter and maxSize of ${show(this.name)} ever allow at a time, got ${n}`);
   }
 }
 
 /** What is wrong with a priority that the core refused. */
-export function priorityError(subject: string, value: number, options: ResolvedTableOptions): RangeError {
-  if (value >= 0 && Number.isFinite(value)) {
-    const { sampler, remover } = options;
-    const exponent = sampler.kind === "prioritized" ? sampler.exponent : remover.exponent;
-    return new RangeError(`${subject} must have a weight, priority^${exponent}, of at most 2^990, got ${value}`);
-  }
-  return new RangeError(mustBe(subject, "a finite number >= 0", value));
-}
-
-/** A priority as an argument, before it reaches the core. */
-export function priorityArgument(subject: string, value: unknown): number {
-  return finite(subject, value, 0);
+export function priorityError(subject: string, value: number): RangeError {
+  return new RangeError(mustBe(subject, "a finite number >= 0 (of a prioritized selector, its weight at most 2^990)", value));
 }
 
 function lengthOf(subject: string, numbers: Numbers): number {
-  if (!Array.isArray(numbers) && !ArrayBuffer.isView(numbers)) throw new TypeError(mustBe(subject, "an array of numbers", numbers));
-  if (kindOf(numbers)?.startsWith("Big")) throw new TypeError(mustBe(subject, "an array of numbers", numbers));
-  return numbers.length;
+  if ((Array.isArray(numbers) || ArrayBuffer.isView(numbers)) && !kindOf(numbers)?.startsWith("Big")) return numbers.length;
+  throw new TypeError(mustBe(subject, "an array of numbers", numbers));
 }
 
-function copyIn(to: Float64Array, at: number, from: Numbers, n: number): void {
-  if (Array.isArray(from)) {
-    for (let i = 0; i < n; i++) {
-      const value = from[i] as unknown;
-      if (typeof value !== "number") throw new TypeError(mustBe(`element ${i}`, "a number", value));
-      to[at + i] = value;
-    }
-  } else to.set(from as Float64Array, at);
+function copyIn(to: Float64Array, at: number, from: Numbers, subject: string): void {
+  const wrong = Array.isArray(from) ? from.findIndex((value) => typeof value !== "number") : -1;
+  if (wrong >= 0) throw new TypeError(mustBe(`${subject}[${wrong}]`, "a number", from[wrong]));
+  to.set(from, at);
 }

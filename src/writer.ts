@@ -1,13 +1,13 @@
 /** A writer: takes the steps of one environment (or of several in lock-step, its lanes) and makes items of them. */
-import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED } from "./abi.ts";
+import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "./abi.ts";
 import { ColumnBlock } from "./block.ts";
 import type { ColumnSet } from "./columns.ts";
 import type { Engine } from "./engine.ts";
-import { integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
+import { finite, integer, onlyKeys, ReplayError, show } from "./error.ts";
 import { fillOf } from "./fill.ts";
 import type { ColumnsOf, Spec, StepOf } from "./spec.ts";
 import { type StagedOf, Staging } from "./staged.ts";
-import { type AnyTable, priorityArgument, priorityError, type Table } from "./table.ts";
+import { type AnyTable, priorityError, type Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
 
 /** A standing rule: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them. */
@@ -59,6 +59,8 @@ export interface ResolvedWriterOptions {
 }
 
 const DEFAULT_KEEP = 32;
+/** The longest run that an item can name. */
+const MOST_STEPS = 0xffffff;
 
 export class Writer<S = Spec, TableName extends string = string> implements AnyWriter {
   readonly options: ResolvedWriterOptions;
@@ -136,12 +138,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     this.#open();
     if (step === undefined) this.#staging.check();
     else this.#fill(step);
-    const { core } = this.#engine;
-    if (this.#laneBlock !== undefined) {
-      this.#laneBlock.append(this.options.lanes, undefined);
-      return;
-    }
-    const waiting = core.x.writer_append(this.#writer, this.#staged);
+    const waiting = this.#laneBlock === undefined ? this.#engine.core.x.writer_append(this.#writer, this.#staged) : this.#laneBlock.append(this.options.lanes);
     if (waiting < 0) throw this.#refused(waiting, "one more step", 0);
     this.#engine.changed();
   }
@@ -152,23 +149,18 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
    * @param options.priorities by table, one for the item that ends with the step, for this writer's rules
    * @returns how many steps, all lanes together
    */
-  appendColumns(
-    columns: ColumnsOf<S>,
-    options: { readonly ends?: ArrayLike<number>; readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> } } = {},
-  ): number {
+  appendColumns(columns: ColumnsOf<S>, options: { readonly ends?: ArrayLike<number>; readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> } } = {}): number {
     this.#open();
-    onlyKeys("options", options, ["ends", "priorities"]);
-    const rows = this.#block.fill(columns, undefined);
+    const { ends, priorities } = onlyKeys("options", options, "ends, priorities");
     const { items } = this.options;
-    for (const name in options.priorities) {
-      if (!items.some((rule) => rule.table === name))
-        throw new ReplayError("NOT_FOUND", `priorities must name tables of this writer's rules, got ${show(name)}`);
-    }
+    const rows = this.#block.fill(columns);
+    for (const name in priorities) if (!items.some((rule) => rule.table === name)) throw unknownTable(name, items.map((rule) => rule.table));
     items.forEach((rule, k) => {
-      const given = options.priorities?.[rule.table as TableName];
-      this.#block.priorities(k, rule.priority, given, rows);
+      this.#block.priorities(k, rule.priority, priorities?.[rule.table as TableName], rows);
     });
-    this.#block.append(rows, options.ends);
+    const waiting = this.#block.append(rows, ends);
+    if (waiting < 0) throw this.#refused(waiting, `a block of ${rows} steps`, 0);
+    this.#engine.changed();
     return rows;
   }
 
@@ -180,12 +172,12 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     this.#open();
     const to = typeof table === "string" ? this.#table(table) : table;
-    const { length, priority = 1, lane = 0 } = options;
-    // Whole numbers in range, at the cost of two comparisons: the core looks at the rest.
-    if ((length | 0) !== length || (lane | 0) !== lane || lane < 0 || lane >= this.options.lanes || typeof priority !== "number") this.#refuseItem(options);
+    const length = integer("length", options.length, 1);
+    const priority = finite("priority", options.priority ?? 1, 0);
+    const lane = integer("lane", options.lane ?? 0, 0, this.options.lanes - 1);
     const shape = options.columns === undefined ? 0 : this.#engine.shapeOf(options.columns);
     const state = this.#engine.core.x.writer_create_item(this.#writer, lane, to.handle, length, shape, priority);
-    if (state < 0) throw this.#refused(state, `an item of ${length} steps`, lane, to);
+    if (state < 0) throw this.#refused(state, `an item of ${length} steps`, lane);
     this.#engine.changed();
     return state === 1 ? undefined : this.#admitted(to);
   }
@@ -265,31 +257,18 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     return this.#engine.waiters.until<unknown>(attempt, () => "letting the item in") as Promise<void>;
   }
 
-  #refuseItem({ length, priority, lane }: ItemOptions): never {
-    integer("length", length, 1, this.options.keep);
-    if (lane !== undefined) integer("lane", lane, 0, this.options.lanes - 1);
-    priorityArgument("priority", priority);
-    throw new RangeError(mustBe("length", `an integer in 1 … ${this.options.keep}`, length));
-  }
-
-  #refused(code: number, what: string, lane: number, table?: AnyTable): Error {
+  #refused(code: number, what: string, lane: number): Error {
     const { core } = this.#engine;
+    const { x } = core;
     if (core.u8.length === 0) core.refresh();
     if (code === E_RATE_LIMITED) {
-      const most = table === undefined ? "maxPending" : `maxPending = ${table.options.maxPending}`;
-      return new ReplayError(
-        "RATE_LIMITED",
-        `${what} would leave more than ${most} items waiting for the rate limiter; nothing changed: sample, or wait with flush(), before going on`,
-      );
+      return new ReplayError("RATE_LIMITED", `${what} would leave more than maxPending items waiting for the rate limiter; nothing changed: sample, or wait with flush(), before going on`);
     }
     if (code === E_LENGTH) {
-      const have = core.x.stream_length(this.#streams[lane] as number);
-      const { keep } = this.options;
-      const remedy = have === keep ? `keep is ${keep}: raise it` : "append more steps first";
-      return new RangeError(`length must be an integer in 1 … ${have}, the steps at hand, got ${core.x.error_value()}; ${remedy}`);
+      const have = x.stream_length(this.#streams[lane] as number);
+      return new RangeError(`length must be an integer in 1 … ${have}, the steps at hand, got ${x.error_value()}; ${have === this.options.keep ? "raise keep" : "append more steps first"}`);
     }
-    if (code === E_PRIORITY && table !== undefined) return priorityError("priority", core.x.error_value(), table.options);
-    return core.failure(code === E_OUT_OF_MEMORY ? E_OUT_OF_MEMORY : code, what);
+    return code === E_PRIORITY ? priorityError("priority", x.error_value()) : core.failure(code, what);
   }
 }
 
@@ -299,26 +278,24 @@ export function unknownTable(name: unknown, known: Iterable<string>): ReplayErro
 
 /** Checks a writer's options, and fills in what was left out. */
 export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: WriterOptions): ResolvedWriterOptions {
-  onlyKeys("writer", options, ["keep", "lanes", "items", "across"]);
-  const items = (options.items ?? []).map((rule, k) => {
+  const { items = [], keep, lanes = 1, across = false } = onlyKeys("writer", options, "keep, lanes, items, across");
+  const rules = items.map((rule, k) => {
     const subject = `items[${k}]`;
-    onlyKeys(subject, rule, ["table", "length", "stride", "priority", "columns"]);
-    if (!tables.has(rule.table)) throw unknownTable(rule.table, tables.keys());
+    const { table, length, stride = 1, priority = 1 } = onlyKeys(subject, rule, "table, length, stride, priority, columns");
+    if (!tables.has(table)) throw unknownTable(table, tables.keys());
     return {
-      table: rule.table,
-      length: integer(`${subject}.length`, rule.length, 1, 0xffffff),
-      stride: integer(`${subject}.stride`, rule.stride ?? 1, 1, 0xffffff),
-      priority: priorityArgument(`${subject}.priority`, rule.priority ?? 1),
+      table,
+      length: integer(`${subject}.length`, length, 1, MOST_STEPS),
+      stride: integer(`${subject}.stride`, stride, 1, MOST_STEPS),
+      priority: finite(`${subject}.priority`, priority, 0),
     };
   });
-  const longest = items.reduce((most, rule) => Math.max(most, rule.length), 0);
-  const keep = integer("keep", options.keep ?? Math.max(DEFAULT_KEEP, longest), 1, 0xffffff);
-  if (keep < longest) throw new RangeError(`keep must be at least the longest rule's length, ${longest}, got ${keep}`);
+  const longest = Math.max(1, ...rules.map((rule) => rule.length));
   return {
-    keep,
-    lanes: integer("lanes", options.lanes ?? 1, 1, 65536),
-    items,
-    shapes: (options.items ?? []).map((rule) => (rule.columns === undefined ? 0 : engine.shapeOf(rule.columns))),
-    across: options.across === true,
+    keep: integer("keep", keep ?? Math.max(DEFAULT_KEEP, longest), longest, MOST_STEPS),
+    lanes: integer("lanes", lanes, 1, 65536),
+    items: rules,
+    shapes: items.map((rule) => (rule.columns === undefined ? 0 : engine.shapeOf(rule.columns))),
+    across,
   };
 }

@@ -13,12 +13,11 @@
  *   STREAM  id: streams of all writers, in order │ last, window's length, episode, its steps, fresh, the window (u32 each)
  *   END     sections before this one u32
  */
-import type { Core } from "./core.ts";
-import type { Engine } from "./engine.ts";
-import { ReplayError } from "./error.ts";
-import type { ResolvedReplayOptions } from "./replay.ts";
-import type { AnyTable } from "./table.ts";
-import type { AnyWriter, ResolvedWriterOptions } from "./writer.ts";
+import type { Core } from "../core.ts";
+import type { Engine } from "../engine.ts";
+import { internals, type Replay, ReplayError, type Spec } from "../index.ts";
+import type { ResolvedReplayOptions } from "../replay.ts";
+import type { ResolvedWriterOptions } from "../writer.ts";
 
 export const MAGIC = "RPRSNAP1";
 /** Kinds of sections. */
@@ -49,19 +48,25 @@ export function poolsOf(engine: Engine): readonly number[] {
   return [...engine.framePools, engine.pool];
 }
 
-export function* snapshot(
-  engine: Engine,
-  options: ResolvedReplayOptions,
-  tables: readonly AnyTable[],
-  writers: readonly AnyWriter[],
-): Generator<Uint8Array, void> {
+/**
+ * Everything, as chunks of at most about 256 KiB: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was read.
+ * @throws ReplayError OUT_OF_TURN where something did
+ */
+export function snapshot<S extends Spec, N extends string>(replay: Replay<S, N>): Iterable<Uint8Array> {
+  const { engine } = internals.of(replay);
+  engine.open();
+  return chunks(replay as unknown as Replay, engine);
+}
+
+function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
   const { core } = engine;
   const { x } = core;
+  const { tables, writers } = replay;
   const pools = poolsOf(engine);
   const { changes } = engine;
   const header: SnapshotHeader = {
     layout: layoutHash(engine),
-    options,
+    options: replay.options,
     shapes: engine.shapes.map((shape) => shape.columns),
     writers: writers.map((writer) => writer.options),
   };

@@ -1,49 +1,29 @@
 /** Restoring a snapshot: sections as they come, each checked before it is believed. */
-import { Core } from "./core.ts";
-import type { Engine } from "./engine.ts";
-import { mustBe, ReplayError } from "./error.ts";
-import type { ResolvedReplayOptions } from "./replay.ts";
-import {
-  END,
-  FREE,
-  HEADER,
-  layoutHash,
-  MAGIC,
-  ORDER,
-  POOL,
-  poolsOf,
-  ROWS,
-  SECTION_BYTES,
-  SLOT_RECORD,
-  SLOTS,
-  type SnapshotHeader,
-  STREAM,
-  sectionCrc,
-  spansOf,
-  TABLE,
-} from "./snapshot.ts";
-import type { AnyTable } from "./table.ts";
-import type { AnyWriter, ResolvedWriterOptions } from "./writer.ts";
+import type { Core } from "../core.ts";
+import type { Engine } from "../engine.ts";
+import { internals, Replay, ReplayError, type Spec } from "../index.ts";
+import { END, FREE, HEADER, layoutHash, MAGIC, ORDER, POOL, poolsOf, ROWS, SECTION_BYTES, sectionCrc, SLOT_RECORD, SLOTS, type SnapshotHeader, spansOf, STREAM, TABLE } from "./write.ts";
 
 export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
 
-/** A Replay that a header made, still empty. */
-interface Made {
-  readonly replay: unknown;
-  readonly engine: Engine;
-  readonly tables: readonly AnyTable[];
-  readonly writers: readonly AnyWriter[];
+export interface RestoreOptions {
+  /** Another build of the core than the one that comes with the package. */
+  readonly module?: WebAssembly.Module;
 }
-
-type Build = (options: ResolvedReplayOptions, shapes: readonly object[], writers: readonly ResolvedWriterOptions[]) => Made;
 
 /** No section is longer: a row has less than 1 GiB. */
 const MOST_SECTION = 0x7fffffff;
 const NAMES = ["", "HEADER", "POOL", "ROWS", "FREE", "TABLE", "SLOTS", "ORDER", "STREAM", "END"];
 
-/** The Replay, or a promise of it where the source is asynchronous. */
-export function restore(source: SnapshotSource | AsyncIterable<Uint8Array>, build: Build): unknown {
-  const parser = new Parser(build);
+/**
+ * A Replay as it was when the snapshot was taken: the same items and keys, and the same draws from now on. Its writers are in `writers`.
+ * @param source bytes, an iterable of chunks, or an asynchronous one: then the result is a promise
+ * @throws ReplayError CORRUPT where bytes are missing or altered · UNSUPPORTED for another version's snapshot
+ */
+export function restore<S extends Spec = Spec, N extends string = string>(source: SnapshotSource, options?: RestoreOptions): Replay<S, N>;
+export function restore<S extends Spec = Spec, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions): Promise<Replay<S, N>>;
+export function restore(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions = {}): unknown {
+  const parser = new Parser(options);
   if (source instanceof Uint8Array) {
     parser.feed(source);
     return parser.finish();
@@ -58,13 +38,14 @@ export function restore(source: SnapshotSource | AsyncIterable<Uint8Array>, buil
       return parser.finish();
     })();
   }
-  throw new TypeError(mustBe("source", "a Uint8Array, or an iterable of them", source));
+  throw new TypeError("source must be a Uint8Array, or an iterable of them");
 }
 
 class Parser {
-  readonly #build: Build;
-  #core = new Core(1 << 22);
-  #made: Made | undefined;
+  readonly #options: RestoreOptions;
+  #core: Core;
+  #replay: Replay | undefined;
+  #engine: Engine | undefined;
   /** Bytes that came and have not been read yet. */
   #pending = new Uint8Array(0);
   /** Offset of the first of them in the source. */
@@ -73,12 +54,14 @@ class Parser {
   #started = false;
   #ended = false;
 
-  constructor(build: Build) {
-    this.#build = build;
+  constructor(options: RestoreOptions) {
+    this.#options = options;
+    // For checksums, until the header says what core there will be.
+    this.#core = internals.core(1 << 24, options.module);
   }
 
   feed(chunk: Uint8Array): void {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError(mustBe("source", "made of Uint8Arrays", chunk));
+    if (!(chunk instanceof Uint8Array)) throw new TypeError("source must be made of Uint8Arrays");
     const joined = new Uint8Array(this.#pending.length + chunk.length);
     joined.set(this.#pending);
     joined.set(chunk, this.#pending.length);
@@ -108,19 +91,20 @@ class Parser {
   }
 
   finish(): unknown {
-    const made = this.#made;
-    if (!this.#ended || made === undefined || this.#pending.length !== 0)
+    const replay = this.#replay;
+    const engine = this.#engine;
+    if (!this.#ended || replay === undefined || engine === undefined || this.#pending.length !== 0)
       throw this.#corrupt(this.#pending.length, this.#ended ? "bytes behind the end" : "the end is missing");
     const { x } = this.#core;
     const checks: [string, number][] = [
-      ...poolsOf(made.engine).map((pool): [string, number] => ["rows", x.pool_check(pool)]),
-      ...made.tables.map((table): [string, number] => [`table ${JSON.stringify(table.name)}`, x.table_check(table.handle)]),
-      ...made.writers.flatMap((writer) => writer.streams.map((stream): [string, number] => ["a writer", x.stream_check(stream)])),
+      ...poolsOf(engine).map((pool): [string, number] => ["rows", x.pool_check(pool)]),
+      ...replay.tables.map((table): [string, number] => [`table ${JSON.stringify(table.name)}`, x.table_check(table.handle)]),
+      ...replay.writers.flatMap((writer) => writer.streams.map((stream): [string, number] => ["a writer", x.stream_check(stream)])),
     ];
     for (const [what, broken] of checks) {
       if (broken !== 0) throw new ReplayError("CORRUPT", `snapshot contradicts itself: ${what}, invariant ${broken}`);
     }
-    return made.replay;
+    return replay;
   }
 
   #read(section: Uint8Array, at: number, kind: number, id: number, crc: number): void {
@@ -131,18 +115,19 @@ class Parser {
     if (sectionCrc(core, base, bytes) !== crc) throw this.#corrupt(at, `the checksum of section ${NAMES[kind] ?? kind} does not match`);
     this.#sections++;
     const payload = base + SECTION_BYTES;
-    const made = this.#made;
-    if (kind === HEADER && made === undefined) {
+    const replay = this.#replay;
+    const engine = this.#engine;
+    if (kind === HEADER && replay === undefined) {
       this.#header(new TextDecoder().decode(section.subarray(SECTION_BYTES)), at);
       return;
     }
-    if (made === undefined) throw this.#corrupt(at, "the header is missing");
+    if (replay === undefined || engine === undefined) throw this.#corrupt(at, "the header is missing");
     core = this.#core;
     base = payload >> 2;
     const { x } = core;
     const word = (i: number) => (4 * i < bytes ? (core.u32[base + i] as number) : 0);
-    const pool = poolsOf(made.engine)[id] ?? 0;
-    const table = made.tables[kind === ORDER ? id >> 1 : id]?.handle ?? 0;
+    const pool = poolsOf(engine)[id] ?? 0;
+    const table = replay.tables[kind === ORDER ? id >> 1 : id]?.handle ?? 0;
     const needsPool = kind === POOL || kind === ROWS || kind === FREE;
     const needsTable = kind === TABLE || kind === SLOTS || kind === ORDER;
     if ((needsPool && pool === 0) || (needsTable && table === 0)) throw this.#corrupt(at, `section ${NAMES[kind]} ${id} belongs to nothing`);
@@ -153,7 +138,7 @@ class Parser {
     else if (kind === TABLE) code = this.#numbers(table, section.subarray(SECTION_BYTES)) ? 0 : 1;
     else if (kind === SLOTS && bytes === 8 + word(1) * SLOT_RECORD) code = x.table_records(table, word(0), word(1), payload + 8, 0);
     else if (kind === ORDER && bytes >= 4) code = x.table_rejoin(table, id & 1, bytes / 4 - 1, payload + 4, word(0));
-    else if (kind === STREAM && bytes === 20 + 4 * word(1)) code = this.#stream(made, id, payload);
+    else if (kind === STREAM && bytes === 20 + 4 * word(1)) code = this.#stream(replay, id, payload);
     else if (kind === END && word(0) === this.#sections - 1) this.#ended = true;
     else code = 1;
     if (core.u8.length === 0) core.refresh();
@@ -168,10 +153,14 @@ class Parser {
     } catch {
       throw this.#corrupt(at, "the header is no JSON");
     }
-    const made = this.#build(header.options, header.shapes, header.writers);
-    if (layoutHash(made.engine) !== header.layout) throw new ReplayError("UNSUPPORTED", "snapshot was written by a version that lays steps out in another way");
-    this.#made = made;
-    this.#core = made.engine.core;
+    const replay = new Replay({ ...header.options, seed: BigInt(header.options.seed), module: this.#options.module });
+    const { engine, adopt } = internals.of(replay);
+    if (layoutHash(engine) !== header.layout) throw new ReplayError("UNSUPPORTED", "snapshot was written by a version that lays steps out in another way");
+    for (const columns of header.shapes) engine.shapeOf(columns);
+    for (const writer of header.writers) adopt(writer);
+    this.#replay = replay;
+    this.#engine = engine;
+    this.#core = engine.core;
   }
 
   #numbers(table: number, payload: Uint8Array): boolean {
@@ -186,8 +175,8 @@ class Parser {
     return true;
   }
 
-  #stream(made: Made, id: number, payload: number): number {
-    const stream = made.writers.flatMap((writer) => writer.streams)[id];
+  #stream(replay: Replay, id: number, payload: number): number {
+    const stream = replay.writers.flatMap((writer) => writer.streams)[id];
     return stream === undefined ? 1 : this.#core.x.stream_record(stream, payload, 0);
   }
 
