@@ -28,7 +28,7 @@ export class Bytes {
   }
 
   @inline
-  private static copy16(to: usize, from: usize): void {
+  static copy16(to: usize, from: usize): void {
     if (ASC_FEATURE_SIMD) {
       v128.store(to, v128.load(from));
     } else {

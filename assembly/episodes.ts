@@ -78,6 +78,13 @@ export class Episodes {
     return true;
   }
 
+  /** n items more of the episode that joined last, n less of another, which keeps some. */
+  move(left: u32, n: u32): void {
+    store<u32>(this.joined, load<u32>(this.joined, 4) + n, 4);
+    const at = this.seek(left);
+    store<u32>(at, load<u32>(at, 4) - n, 4);
+  }
+
   @inline
   items(episode: u32): u32 {
     return this.capacity == 0 ? 0 : load<u32>(this.seek(episode), 4);

@@ -4,6 +4,7 @@ import "./trap";
 
 export { arena_alloc, arena_check, arena_free, arena_init, arena_left, arena_used } from "./arena";
 export { crc32c } from "./codec";
+export { writer_append_block } from "./block";
 export { draw_blocked, draw_bytes, draw_column, draw_have, draw_init, draw_longest, draw_need, draw_rows, draw_shape } from "./draw";
 export { error_argument, error_code, error_value } from "./error";
 export { gather_leaf, gather_mask, gather_runs, gather_select } from "./gather";
@@ -36,7 +37,6 @@ export { table_bytes, table_can_insert, table_can_sample, table_exponents, table
 export { draw_window } from "./window";
 export {
   writer_append,
-  writer_append_block,
   writer_bytes,
   writer_create_item,
   writer_end,

@@ -135,6 +135,12 @@ export class Pool {
     this.free += 1;
   }
 
+  /** The row that `take` gives next; there must be room. */
+  @inline
+  upcoming(): u32 {
+    return this.freeFirst != 0 ? this.freeFirst : this.fresh;
+  }
+
   /** A row with count 1 and no link; there must be room. Its bytes are the caller's to write. */
   @inline
   take(): u32 {
@@ -247,6 +253,17 @@ export function rowOf(p: Pool, number: u32): u32 {
   return ((block >> GRANULE_BITS) << PLACE_BITS) | ((number - 1) % p.rows);
 }
 
+/** Takes rows as long as they follow each other, up to `most`; how many. There must be room. */
+export function takeRun(p: Pool, most: u32): u32 {
+  const first = p.take();
+  let count: u32 = 1;
+  while (count < most && p.upcoming() == first + count) {
+    p.take();
+    count += 1;
+  }
+  return count;
+}
+
 function takeFresh(p: Pool): u32 {
   const row = p.fresh;
   p.high += 1;
@@ -332,6 +349,19 @@ export class Run {
       left -= 1;
       if (left == 0) break;
       row = after;
+    }
+  }
+
+  /** What one hold (`by` 1) or release (`by` -1) of `items` runs of a length does, the first from `first` on and each a row further; all rows follow each other. */
+  static cover(p: Pool, first: u32, items: u32, length: u32, by: i32): void {
+    const rows = items + length - 1;
+    const most = min(items, length);
+    let head = p.head(first);
+    for (let j: u32 = 0; j < rows; j++) {
+      const refs = load<u32>(head) + min(min(j + 1, rows - j), most) * by;
+      store<u32>(head, refs);
+      if (refs == 0) p.drop(first + j, head);
+      head += HEAD_BYTES;
     }
   }
 }

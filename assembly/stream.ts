@@ -9,7 +9,7 @@
  */
 import { Bytes, bytesEqual, bytesZero } from "./bytes";
 import { Leaf, SHARED, WIDE } from "./leaf";
-import { LINK_END, Pool, reserveRows } from "./pool";
+import { HEAD_BYTES, LINK_END, Pool, reserveRows } from "./pool";
 import { Ring } from "./ring";
 
 const RING_AT: usize = 24;
@@ -56,6 +56,30 @@ export class Stream {
     const window = this.window();
     if (window.count == window.capacity) p.release(window.replace(row));
     else window.push(row);
+  }
+
+  /** Of rows that follow each other, in an open episode: episodes and links. Nothing holds them yet; the window comes with `slide`. */
+  pushMany(p: Pool, row: u32, count: u32): void {
+    if (this.last != 0) store<u32>(p.head(this.last), row, 4);
+    let head = p.head(row);
+    for (let n = row + 1; n <= row + count; n++) {
+      store<u64>(head, (<u64>n) << 32);
+      store<u32>(head, this.episode, 8);
+      head += HEAD_BYTES;
+    }
+    this.last = row + count - 1;
+    store<u32>(p.head(this.last), 0, 4);
+    this.episodeStep += count;
+  }
+
+  /** Moves the window on to the end of what `pushMany` brought. */
+  slide(p: Pool, row: u32, count: u32): void {
+    const window = this.window();
+    for (let n = row + count - min(count, window.capacity); n < row + count; n++) {
+      p.retain(n);
+      if (window.count == window.capacity) p.release(window.replace(n));
+      else window.push(n);
+    }
   }
 
   /** Begins an episode. */

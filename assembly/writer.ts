@@ -12,11 +12,9 @@
  *   16 │ priorities u32 │ … u32      │  during a block: f64 × rows, one for the item that ends with the row; 0: `priority` each
  *   24 │ priority f64                │
  */
-import { Bytes } from "./bytes";
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "./error";
-import { NARROW } from "./leaf";
-import { Pool, Run, reserveRows, SINGLE } from "./pool";
-import { appendStaged, endEpisode, placeLeaf, Stream } from "./stream";
+import { Run, SINGLE } from "./pool";
+import { appendStaged, endEpisode, Stream } from "./stream";
 import { insertItem, Table } from "./table";
 import { Turn } from "./turn";
 
@@ -24,7 +22,7 @@ const STREAMS_AT: usize = 24;
 const RULE_BYTES: u32 = 32;
 
 @unmanaged
-class Writer {
+export class Writer {
   lanes: u32;
   rules: u32;
   rulesAt: u32;
@@ -45,7 +43,7 @@ class Writer {
 if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 24");
 
 @unmanaged
-class Rule {
+export class Rule {
   table: u32;
   length: u32;
   stride: u32;
@@ -152,55 +150,8 @@ export function writer_end(writer: usize, lane: u32): void {
   endEpisode(w.stream(lane), w.across != 0);
 }
 
-/**
- * O(rows × (row + items)): appends rows given as columns (`columns`: u32 × leaves, where each begins; row r belongs to lane r mod lanes),
- * with the items that the rules make of them. `ends`: u8 × rows, not 0 where the lane's episode ends with the row; 0 for none.
- * Items that wait, or what is refused, and then nothing changed.
- */
-export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize): i32 {
-  const w = changetype<Writer>(writer);
-  const pool = w.stream(0).rows();
-  const refused = admissible(w, pool, rows, ends);
-  if (refused != 0) return refused;
-  const numbers = <usize>w.scratch;
-  const addresses = numbers + ((<usize>rows) << 2);
-  for (let i: usize = 0; i < (<usize>rows) << 2; i += 4) {
-    const row = pool.take();
-    store<u32>(numbers + i, row);
-    store<u32>(addresses + i, <u32>pool.bytes(row));
-  }
-  for (let i: u32 = 0; i < pool.leaves; i++) {
-    const leaf = pool.leaf(i);
-    if (leaf.kind == NARROW) scatter(load<u32>(columns + ((<usize>i) << 2)), leaf.bytes, addresses, leaf.at - pool.rowsAt, rows);
-  }
-  return pushEach(w, pool, columns, numbers, rows, ends);
-}
-
-/** Row after row, lane after lane. */
-function pushEach(w: Writer, pool: Pool, columns: usize, numbers: usize, rows: u32, ends: usize): u32 {
-  let waiting: u32 = 0;
-  let lane: u32 = 0;
-  for (let r: u32 = 0; r < rows; r++) {
-    const s = w.stream(lane);
-    const row = load<u32>(numbers + ((<usize>r) << 2));
-    for (let i: u32 = 0; i < pool.leaves; i++) {
-      const leaf = pool.leaf(i);
-      if (leaf.kind != NARROW) placeLeaf(s, pool, row, i, <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * leaf.valueBytes()));
-    }
-    s.push(pool, row);
-    for (let k: u32 = 0; k < w.rules; k++) {
-      const rule = w.rule(k);
-      if (!rule.makes(s.episodeStep)) continue;
-      if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.shape, rule.priorityOf(r)) == 0) waiting += 1;
-    }
-    if (ends != 0 && load<u8>(ends + <usize>r) != 0) endEpisode(s, w.across != 0);
-    lane = lane + 1 == w.lanes ? 0 : lane + 1;
-  }
-  return waiting;
-}
-
 /** An item of a run in the window: turned in where that can be, else inserted. */
-function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u32, priority: f64): i32 {
+export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u32, priority: f64): i32 {
   const run = Run.retain(t.rows(), first, length);
   if ((run & SINGLE) != 0) {
     if (Turn.fits(t, s.episode)) {
@@ -211,44 +162,11 @@ function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u32, prio
   return insertItem(t, first, length, run, shape, priority);
 }
 
-/** Everything that could be refused half-way is asked for first. */
-function admissible(w: Writer, pool: Pool, rows: u32, ends: usize): i32 {
-  let episodes = w.lanes;
-  if (ends != 0) for (let r: u32 = 0; r < rows; r++) episodes += load<u8>(ends + <usize>r) != 0 ? 1 : 0;
-  for (let k: u32 = 0; k < w.rules; k++) {
-    const rule = w.rule(k);
-    for (let r: u32 = 0; rule.priorities != 0 && r < rows; r++) {
-      if (!rule.to().takes(rule.priorityOf(r))) return fail(E_PRIORITY, r, rule.priorityOf(r));
-    }
-    const code = canTake(rule.to(), rows, episodes);
-    if (code != 0) return code;
-  }
-  return reserveRows(pool, rows) ? 0 : E_OUT_OF_MEMORY;
-}
-
 /** Whether n more items in some episodes pass or may wait; 0, or what is refused. */
-function canTake(t: Table, n: u32, episodes: u32): i32 {
+export function canTake(t: Table, n: u32, episodes: u32): i32 {
   if (t.pending != 0 || !t.limiter().canInsert(n, t.count)) {
     if (t.pending + n > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
   }
   return t.episodes().reserve(episodes) ? 0 : E_OUT_OF_MEMORY;
 }
 
-/** One leaf's column into the rows. */
-function scatter(column: usize, bytes: u32, addresses: usize, offset: u32, rows: u32): void {
-  const end = addresses + ((<usize>rows) << 2);
-  const to = <usize>offset;
-  switch (bytes) {
-    case 1:
-      for (let at = addresses; at < end; at += 4, column += 1) store<u8>(<usize>load<u32>(at) + to, load<u8>(column));
-      return;
-    case 4:
-      for (let at = addresses; at < end; at += 4, column += 4) store<u32>(<usize>load<u32>(at) + to, load<u32>(column));
-      return;
-    case 8:
-      for (let at = addresses; at < end; at += 4, column += 8) store<u64>(<usize>load<u32>(at) + to, load<u64>(column));
-      return;
-    default:
-      for (let at = addresses; at < end; at += 4, column += bytes) Bytes.copy(<usize>load<u32>(at) + to, column, bytes);
-  }
-}

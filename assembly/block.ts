@@ -1,0 +1,136 @@
+/** Blocks: many steps at once, given as columns. */
+import { Bytes } from "./bytes";
+import { E_OUT_OF_MEMORY, E_PRIORITY, fail } from "./error";
+import { NARROW } from "./leaf";
+import { PLAIN, Pool, reserveRows, Run, SINGLE, takeRun } from "./pool";
+import { SHAPE_AT } from "./slots";
+import { endEpisode, placeLeaf, Stream } from "./stream";
+import { Turn } from "./turn";
+import { canTake, makeItem, Rule, Writer } from "./writer";
+
+/** A shorter run is not worth its preparation. */
+const SHORT: u32 = 4;
+
+/**
+ * O(rows × (row + items)): appends rows given as columns (`columns`: u32 × leaves, where each begins; row r belongs to lane r mod lanes),
+ * with the items that the rules make of them. `ends`: u8 × rows, not 0 where the lane's episode ends with the row; 0 for none.
+ * Items that wait, or what is refused, and then nothing changed.
+ */
+export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize): i32 {
+  const w = changetype<Writer>(writer);
+  const pool = w.stream(0).rows();
+  const refused = admissible(w, pool, rows, ends);
+  if (refused != 0) return refused;
+  let waiting: u32 = 0;
+  for (let r: u32 = 0; r < rows; ) {
+    const row = pool.upcoming();
+    const count = takeRun(pool, rows - r);
+    for (let i: u32 = 0; i < pool.leaves; i++) {
+      const leaf = pool.leaf(i);
+      const column = <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * leaf.bytes);
+      if (leaf.kind == NARROW) scatter(column, leaf.bytes, pool.value(row, leaf), pool.rowBytes, count);
+    }
+    waiting += pushRun(w, pool, columns, row, r, r + count, ends);
+    r += count;
+  }
+  return waiting;
+}
+
+/** Rows of the block that follow each other in the pool: `row` is the r-th of the block. Items that wait. */
+function pushRun(w: Writer, pool: Pool, columns: usize, row: u32, r: u32, end: u32, ends: usize): u32 {
+  let waiting: u32 = 0;
+  while (r < end) {
+    const s = w.stream(r % w.lanes);
+    let most: u32 = 1;
+    if (w.lanes == 1 && pool.apart == 0) while (r + most < end && (ends == 0 || load<u8>(ends + <usize>(r + most - 1)) == 0)) most++;
+    let count = most < SHORT ? 0 : pushStraight(w, s, pool, row, r, most);
+    if (count == 0) {
+      waiting += pushOne(w, s, pool, columns, row, r);
+      count = 1;
+    }
+    r += count;
+    row += count;
+    if (ends != 0 && load<u8>(ends + <usize>(r - 1)) != 0) endEpisode(s, w.across != 0);
+  }
+  return waiting;
+}
+
+function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32): u32 {
+  let waiting: u32 = 0;
+  for (let i: u32 = 0; pool.apart != 0 && i < pool.leaves; i++) {
+    placeLeaf(s, pool, row, i, <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * pool.leaf(i).valueBytes()));
+  }
+  s.push(pool, row);
+  for (let k: u32 = 0; k < w.rules; k++) {
+    const rule = w.rule(k);
+    if (!rule.makes(s.episodeStep)) continue;
+    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.shape, rule.priorityOf(r)) == 0) waiting += 1;
+  }
+  return waiting;
+}
+
+/**
+ * The common case, made fast: up to `most` rows of which every rule makes an item each, all of them runs, each in the place of one of
+ * the oldest in a full table. How many; 0 where that does not hold.
+ */
+function pushStraight(w: Writer, s: Stream, pool: Pool, row: u32, r: u32, most: u32): u32 {
+  let count: u32 = w.rules == 0 || s.fresh != 0 ? 0 : most;
+  for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) count = turns(w.rule(k), s, row, count);
+  if (count < SHORT) return 0;
+  s.pushMany(pool, row, count);
+  for (let k: u32 = 0; k < w.rules; k++) Run.cover(pool, row + 1 - w.rule(k).length, count, w.rule(k).length, 1);
+  s.slide(pool, row, count);
+  for (let k: u32 = 0; k < w.rules; k++) {
+    const rule = w.rule(k);
+    const priorities: usize = rule.priorities == 0 ? 0 : <usize>rule.priorities + ((<usize>r) << 3);
+    const word = rule.length | PLAIN | SINGLE | (rule.shape << SHAPE_AT);
+    Turn.many(rule.to(), row + 1 - rule.length, word, count, rule.priority, priorities, w.scratch);
+  }
+  return count;
+}
+
+/** How many items that end with `row`, the next one, … can be turned in at once. */
+function turns(rule: Rule, s: Stream, row: u32, most: u32): u32 {
+  const window = s.window();
+  if (rule.stride != 1 || s.episodeStep + 1 < rule.length) return 0;
+  for (let i: u32 = 1; i < rule.length; i++) {
+    if (window.get(window.count - i) != row - i) return 0;
+  }
+  return Turn.fitting(rule.to(), s.episode, most);
+}
+
+/** Everything that could be refused half-way is asked for first. */
+function admissible(w: Writer, pool: Pool, rows: u32, ends: usize): i32 {
+  let episodes = w.lanes;
+  if (ends != 0) for (let r: u32 = 0; r < rows; r++) episodes += load<u8>(ends + <usize>r) != 0 ? 1 : 0;
+  for (let k: u32 = 0; k < w.rules; k++) {
+    const rule = w.rule(k);
+    for (let r: u32 = 0; rule.priorities != 0 && r < rows; r++) {
+      if (!rule.to().takes(rule.priorityOf(r))) return fail(E_PRIORITY, r, rule.priorityOf(r));
+    }
+    const code = canTake(rule.to(), rows, episodes);
+    if (code != 0) return code;
+  }
+  return reserveRows(pool, rows) ? 0 : E_OUT_OF_MEMORY;
+}
+
+/** One leaf's column into rows that follow each other. */
+function scatter(column: usize, bytes: u32, to: usize, step: u32, rows: u32): void {
+  const end = to + <usize>(rows * step);
+  switch (bytes) {
+    case 1:
+      for (; to < end; to += step, column += 1) store<u8>(to, load<u8>(column));
+      return;
+    case 4:
+      for (; to < end; to += step, column += 4) store<u32>(to, load<u32>(column));
+      return;
+    case 8:
+      for (; to < end; to += step, column += 8) store<u64>(to, load<u64>(column));
+      return;
+    case 16:
+      for (; to < end; to += step, column += 16) Bytes.copy16(to, column);
+      return;
+    default:
+      for (; to < end; to += step, column += bytes) Bytes.copy(to, column, bytes);
+  }
+}
