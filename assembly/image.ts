@@ -7,7 +7,8 @@ import { arena_alloc, arena_free } from "./arena";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "./error";
 import { GRANULE_BITS, header } from "./layout";
 import { SHARED, WIDE } from "./leaf";
-import { growPool, LINK_END, LINK_ROW, PLACE, PLACE_BITS, Pool, rowOf } from "./pool";
+import { growPool, Pool, rowOf } from "./pool";
+import { Head, LINK_END, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 import { UNIFORM } from "./selectors/selector";
 import { Item, SHAPE_AT, Slots } from "./slots";
 import { Stream } from "./stream";
@@ -58,7 +59,7 @@ export function pool_restore(pool: usize, high: u32, episodes: u32): i32 {
 /** The next row number from `number` on that is held (1) or not (0); rows ever used + 1 where there is none. */
 export function pool_seek(pool: usize, number: u32, held: u32): u32 {
   const p = changetype<Pool>(pool);
-  while (number <= p.high && u32(load<u32>(p.head(rowOf(p, number))) != 0) != held) number++;
+  while (number <= p.high && u32(Head.of(rowOf(p, number)).refs != 0) != held) number++;
   return number;
 }
 
@@ -76,7 +77,7 @@ export function pool_records(pool: usize, number: u32, count: u32, at: usize, sa
   if (number == 0 || <u64>number + count - 1 > p.high) return fail(E_CORRUPT, 1, number);
   for (; count > 0; count--, number++) {
     const row = rowOf(p, number);
-    const head = p.head(row);
+    const head = changetype<usize>(Head.of(row));
     const link = load<u32>(saving != 0 ? head + 4 : at);
     const next = exchange(p, link & LINK_ROW, saving);
     if (next > LINK_ROW) return fail(E_CORRUPT, 1, number);
@@ -95,30 +96,26 @@ export function pool_records(pool: usize, number: u32, count: u32, at: usize, sa
   return 0;
 }
 
-/** Runs of the queue of freed rows, from row `cursor` on (0: its head), up to `most`: writes how many, the next cursor (0 = done), then (number, count) each. */
+/** Runs of the queue of freed rows, from the run of row `cursor` on (0: the first), up to `most`: writes how many, the next cursor (0 = done), then (number, count) each. */
 export function pool_free_runs(pool: usize, cursor: u32, most: u32, out: usize): void {
   const p = changetype<Pool>(pool);
-  let row = cursor == 0 ? p.freeFirst : cursor;
+  const free = p.free();
+  let run = cursor == 0 ? free.first : cursor;
   let runs: u32 = 0;
-  for (; row != 0 && runs < most; runs++) {
-    const first = numberOf(p, row);
-    let count: u32 = 0;
-    while (row != 0 && numberOf(p, row) == first + count) {
-      row = p.next(row);
-      count += 1;
-    }
-    store<u32>(out + 8 + ((<usize>runs) << 3), first);
-    store<u32>(out + 8 + ((<usize>runs) << 3), count, 4);
+  for (; run != 0 && runs < most; runs++) {
+    store<u32>(out + 8 + ((<usize>runs) << 3), numberOf(p, run));
+    store<u32>(out + 8 + ((<usize>runs) << 3), free.endOf(run) + 1 - run, 4);
+    run = free.after(run);
   }
   store<u32>(out, runs);
-  store<u32>(out, row, 4);
+  store<u32>(out, run, 4);
 }
 
 /** Queues a run of rows as freed; 0, or CORRUPT. */
 export function pool_free_run(pool: usize, number: u32, count: u32): i32 {
   const p = changetype<Pool>(pool);
   if (number == 0 || <u64>number + count - 1 > p.high) return fail(E_CORRUPT, 1, number);
-  for (; count > 0; count--, number++) p.queue(rowOf(p, number), p.head(rowOf(p, number)));
+  for (; count > 0; count--, number++) p.free().push(rowOf(p, number));
   return 0;
 }
 
@@ -264,7 +261,7 @@ function rejoin(t: Table, slot: u32): i32 {
   item.first = exchange(t.rows(), item.first, 0);
   if (!t.takes(priority) || item.first > LINK_ROW || !isRun(t.rows(), item)) return fail(E_CORRUPT, 1, slot);
   // Rows may stand elsewhere now: whether they follow each other is found out anew.
-  item.word = item.length() | retainRun(t, item.first, item.length()) | (item.shape() << SHAPE_AT);
+  item.word = item.length() | retainRun(item.first, item.length()) | (item.shape() << SHAPE_AT);
   if (!t.episodes().reserve(item.episodes())) return E_OUT_OF_MEMORY;
   if (slots.isPending(slot)) {
     t.episodes().promised += item.episodes();

@@ -43,6 +43,5 @@ export {
   writer_init,
   writer_priority,
   writer_rule,
-  writer_scratch,
   writer_stream,
 } from "./writer";

@@ -1,5 +1,6 @@
 /** What can be asked of a table: its counters, an item, its own health. */
 import { Pool, rowOf } from "./pool";
+import { Head } from "./row";
 import { PRIORITIZED, Selector } from "./selectors/selector";
 import { Item } from "./slots";
 import { admitPending, discard, Table } from "./table";
@@ -149,16 +150,18 @@ function queueOf(t: Table): u32 {
 /** O(rows): 0, or the number of the broken invariant. */
 export function pool_check(pool: usize): i32 {
   const p = changetype<Pool>(pool);
-  if (p.high > p.capacity || p.free > p.high) return 1;
+  const free = p.free();
+  if (p.high > p.capacity || free.count > p.high) return 1;
   let unheld: u32 = 0;
-  for (let number: u32 = 1; number <= p.high; number++) unheld += u32(load<u32>(p.head(rowOf(p, number))) == 0);
-  if (unheld != p.free) return 2;
+  for (let number: u32 = 1; number <= p.high; number++) unheld += u32(Head.of(rowOf(p, number)).refs == 0);
+  if (unheld != free.count) return 2;
   let queued: u32 = 0;
-  for (let row = p.freeFirst; row != 0; row = p.next(row)) {
-    queued += 1;
-    if (load<u32>(p.head(row)) != 0 || queued > p.free) return 3;
-    if (queued == p.free && row != p.freeLast) return 4;
+  for (let run = free.first; run != 0; run = free.after(run)) {
+    const end = free.endOf(run);
+    if (end < run || queued + (end - run) >= free.count) return 3;
+    for (let row = run; row <= end; row++) if (Head.of(row).refs != 0) return 4;
+    queued += end + 1 - run;
   }
-  if (queued != p.free) return 5;
+  if (queued != free.count) return 5;
   return p.fresh == rowOf(p, p.high + 1) ? 0 : 6;
 }

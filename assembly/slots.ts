@@ -16,7 +16,7 @@
  *   32 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
  *   40 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  */
-import { PLAIN, SINGLE } from "./pool";
+import { PLAIN, SINGLE } from "./run";
 
 export const ITEM_BYTES: u32 = 16;
 /** The longest run that an item can name. */

@@ -22,9 +22,10 @@
 import { Episodes } from "./episodes";
 import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "./error";
 import { align16 } from "./layout";
-import { Pool, Run, SINGLE } from "./pool";
+import { Pool } from "./pool";
 import { random_init } from "./random";
 import { RateLimiter } from "./rate-limiter";
+import { Run, SINGLE } from "./run";
 import { FIFO, isHeap, KIND, PRIORITIZED, Selector, selectorBytes, selectorInit, TOGETHER } from "./selectors/selector";
 import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
 
@@ -308,8 +309,8 @@ export function discard(t: Table, slot: u32): void {
 }
 
 /** Run.retain, for where speed does not matter. */
-export function retainRun(t: Table, first: u32, length: u32): u32 {
-  return Run.retain(t.rows(), first, length);
+export function retainRun(first: u32, length: u32): u32 {
+  return Run.retain(first, length);
 }
 
 function releaseRun(t: Table, first: u32, length: u32): void {

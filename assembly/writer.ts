@@ -1,10 +1,9 @@
 /**
  * A writer: one stream a lane, and rules by which their steps become items. It joins streams and tables, which do not know each other.
  *
- * WRITER, 24 bytes, then STREAM addresses u32 × lanes, then RULE × rules:
+ * WRITER, 16 bytes, then STREAM addresses u32 × lanes, then RULE × rules:
  *    0 │ lanes u32   │ rules u32   │
- *    8 │ rulesAt u32 │ scratch u32 │  addresses; scratch: u32 × 2 × rows of a block, of the host's making
- *   16 │ across u32  │ … u32       │  1: windows live on over the ends of episodes
+ *    8 │ rulesAt u32 │ across u32  │  address · 1: windows live on over the ends of episodes
  *
  * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them.
  *    0 │ table u32      │ length u32 │
@@ -13,12 +12,12 @@
  *   24 │ priority f64                │
  */
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "./error";
-import { Run, SINGLE } from "./pool";
+import { Run, SINGLE } from "./run";
 import { appendStaged, endEpisode, Stream } from "./stream";
 import { insertItem, Table } from "./table";
 import { Turn } from "./turn";
 
-const STREAMS_AT: usize = 24;
+const STREAMS_AT: usize = 16;
 const RULE_BYTES: u32 = 32;
 
 @unmanaged
@@ -26,9 +25,7 @@ export class Writer {
   lanes: u32;
   rules: u32;
   rulesAt: u32;
-  scratch: u32;
   across: u32;
-  unused: u32;
 
   @inline
   stream(lane: u32): Stream {
@@ -40,7 +37,7 @@ export class Writer {
     return changetype<Rule>(<usize>this.rulesAt + <usize>(k * RULE_BYTES));
   }
 }
-if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 24");
+if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 16");
 
 @unmanaged
 export class Rule {
@@ -81,7 +78,6 @@ export function writer_init(writer: usize, lanes: u32, rules: u32, across: u32):
   w.lanes = lanes;
   w.rules = rules;
   w.rulesAt = <u32>writer + writer_bytes(lanes, 0);
-  w.scratch = 0;
   w.across = across;
 }
 
@@ -104,11 +100,6 @@ export function writer_priority(writer: usize, k: u32, priority: f64, priorities
   const rule = changetype<Writer>(writer).rule(k);
   rule.priority = priority;
   rule.priorities = priorities;
-}
-
-/** Scratch for blocks: u32 × 2 × rows. */
-export function writer_scratch(writer: usize, scratch: u32): void {
-  changetype<Writer>(writer).scratch = scratch;
 }
 
 /** O(length + log n): an item of a lane's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
@@ -152,7 +143,7 @@ export function writer_end(writer: usize, lane: u32): void {
 
 /** An item of a run in the window: turned in where that can be, else inserted. */
 export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u32, priority: f64): i32 {
-  const run = Run.retain(t.rows(), first, length);
+  const run = Run.retain(first, length);
   if ((run & SINGLE) != 0) {
     if (Turn.fits(t, s.episode)) {
       Turn.one(t, first, length, run, shape, priority);

@@ -95,6 +95,17 @@ export class SumTree {
     }
   }
 
+  /** O(n + log slots): sets the leaves of n neighbours by their priorities (f64 × n). */
+  setMany(slot: u32, n: u32, priorities: usize): void {
+    for (let i: u32 = 0; i < n; i++) store<f64>(this.leaf(slot + i), this.weigh(load<f64>(priorities + ((<usize>i) << 3))));
+    let last = slot + n - 1;
+    for (let level: u32 = 1; level <= this.depth; level++) {
+      slot >>= 2;
+      last >>= 2;
+      this.renewMany(level, slot, last);
+    }
+  }
+
   /** O(n log n), level by level: renews all that stands above n leaves that were written; `nodes` is scratch for u32 × n. */
   climb(slots: usize, n: u32, nodes: usize): void {
     const end = (<usize>n) << 2;
@@ -104,7 +115,7 @@ export class SumTree {
       const here = this.sums(level);
       // From where a level has fewer nodes than the batch, all of them are renewed.
       if (this.families(level) <= n) {
-        this.renewAll(level);
+        this.renewMany(level, 0, this.families(level) - 1);
         continue;
       }
       for (let i: usize = 0; i < end; i += 4) {
@@ -254,8 +265,8 @@ export class SumTree {
     return <u32>(this.sums(level) - this.sums(level - 1)) >> 5;
   }
 
-  private renewAll(level: u32): void {
-    for (let node: u32 = 0; node < this.families(level); node++) this.renew(level, node);
+  private renewMany(level: u32, first: u32, last: u32): void {
+    for (let node = first; node <= last; node++) this.renew(level, node);
   }
 
   @inline
