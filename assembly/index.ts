@@ -3,8 +3,8 @@
 import "./trap";
 
 export { arena_alloc, arena_check, arena_free, arena_init, arena_left, arena_used } from "./arena";
-export { crc32c } from "./codec";
 export { writer_append_block } from "./block";
+export { crc32c } from "./codec";
 export { draw_blocked, draw_bytes, draw_column, draw_have, draw_init, draw_longest, draw_need, draw_rows, draw_shape } from "./draw";
 export { error_argument, error_code, error_value } from "./error";
 export { gather_leaf, gather_mask, gather_runs, gather_select } from "./gather";

@@ -47,7 +47,8 @@ export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
 /** The leaf at a path. */
 export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
   const found = leaves.find((leaf) => leaf.path === path);
-  if (found === undefined) throw new ReplayError("NOT_FOUND", `${subject} must be a leaf, one of ${leaves.map((leaf) => show(leaf.path)).join(", ")}, got ${show(path)}`);
+  if (found === undefined)
+    throw new ReplayError("NOT_FOUND", `${subject} must be a leaf, one of ${leaves.map((leaf) => show(leaf.path)).join(", ")}, got ${show(path)}`);
   return found;
 }
 

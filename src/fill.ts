@@ -1,6 +1,6 @@
 /** From a nested step to the staging record: one small writer a leaf, made once from the spec. No code is generated: pages forbid it. */
 import type { Core } from "./core.ts";
-import { type Dtype, DTYPES } from "./dtype.ts";
+import { DTYPES, type Dtype } from "./dtype.ts";
 import { kindOf, mustBe, ReplayError } from "./error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { isLeaf, keysOf, named, type Spec } from "./spec.ts";
@@ -78,7 +78,8 @@ function leafWriter(core: Core, leaf: PlacedLeaf, address: number): Write {
     const { view } = viewOf(core, leaf, address);
     const given = kindOf(value);
     if (given === kind && (value as Float32Array).length === size) view.set(value as Float32Array, at);
-    else if (given !== undefined || (leaf.shape.length !== 0) !== Array.isArray(value) || flattenInto(view, at, size, value, dtype, named(leaf.keys)) !== size) throw mismatch(leaf, value);
+    else if (given !== undefined || (leaf.shape.length !== 0) !== Array.isArray(value) || flattenInto(view, at, size, value, dtype, named(leaf.keys)) !== size)
+      throw mismatch(leaf, value);
   };
   // The commonest leaves have a way of their own; whatever they do not expect takes the slow one.
   if (leaf.shape.length === 0 && (dtype === "f32" || dtype === "f64")) {

@@ -4,7 +4,7 @@ import { type Batch, type Blocked, type Column, INFO, N_STEP, newArrays } from "
 import { countOf, leafAt, type Selection, selectionsOf, wholeOf } from "./columns.ts";
 import { type AnyArray, DTYPES } from "./dtype.ts";
 import type { Engine } from "./engine.ts";
-import { finite, integer, mustBe, onlyKeys, oneOf, ReplayError } from "./error.ts";
+import { finite, integer, mustBe, oneOf, onlyKeys, ReplayError } from "./error.ts";
 import { up, WIDE } from "./layout.ts";
 import { pack } from "./spec.ts";
 
@@ -101,7 +101,8 @@ class Plan {
       const count = countOf(selection, width);
       const data = reach(batch.steps, selection.keys)?.data;
       const rule = `a ${kind} of at least ${n * count * leaf.size}`;
-      if (!(data instanceof array) || data.length < n * count * leaf.size) throw new ReplayError("SPEC_MISMATCH", mustBe(`into.steps.${selection.keys.join(".")}.data`, rule, data));
+      if (!(data instanceof array) || data.length < n * count * leaf.size)
+        throw new ReplayError("SPEC_MISMATCH", mustBe(`into.steps.${selection.keys.join(".")}.data`, rule, data));
       if (leaf.kind === WIDE && leaf.bytes >= STRAIGHT_BYTES) {
         return { selection, count, from: 0, straight: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) };
       }
@@ -113,7 +114,8 @@ class Plan {
       [batch.info, INFO],
       [batch.nStep, N_STEP],
     ] as const) {
-      for (const [name, target] of Object.entries(arrays ?? {})) this.#copies.push(copyOf(target, 1, -1 - ((columnsOf as { [name: string]: number })[name] ?? Number.NaN)));
+      for (const [name, target] of Object.entries(arrays ?? {}))
+        this.#copies.push(copyOf(target, 1, -1 - ((columnsOf as { [name: string]: number })[name] ?? Number.NaN)));
     }
     if (this.#outputs.some((output) => output.straight !== undefined)) this.#bytes += 8 * n * width;
     for (const { target, each } of this.#copies) {
@@ -141,7 +143,8 @@ class Plan {
     for (const output of this.#outputs) {
       const { start, step, leaf } = output.selection;
       // Columns of the same steps are selected once.
-      if (last?.count !== output.count || last.selection.start !== start || last.selection.step !== step) x.gather_select(draw, pool, start, output.count, step);
+      if (last?.count !== output.count || last.selection.start !== start || last.selection.step !== step)
+        x.gather_select(draw, pool, start, output.count, step);
       last = output;
       if (output.straight === undefined) x.gather_leaf(draw, pool, leaf.index, this.#base + output.from);
       else this.#copyStraight(draw, leaf.index, leaf.bytes, output.straight);
@@ -207,7 +210,8 @@ export class Reader {
     const normalize = oneOf("normalize", NORMALIZE, options.normalize ?? "batch");
     const nStep = options.nStep === undefined ? undefined : this.#nStep(options.nStep);
     const selections = columns === undefined ? this.#whole : this.#selectionsOf(columns);
-    if (columns !== undefined && nStep === undefined && selections.some((one) => one.start === BOOTSTRAP)) throw new RangeError('columns with at: "bootstrap" must have nStep with them, got none');
+    if (columns !== undefined && nStep === undefined && selections.some((one) => one.start === BOOTSTRAP))
+      throw new RangeError('columns with at: "bootstrap" must have nStep with them, got none');
     let plan = into === undefined ? undefined : this.#planOf(into, n, options, selections);
     const draw = engine.draw(n);
     if (plan !== undefined) {
@@ -221,7 +225,13 @@ export class Reader {
     try {
       if (plan === undefined) {
         const shape = columns === undefined ? x.draw_shape(draw) : 0;
-        plan = this.#fresh(count, length ?? x.draw_longest(draw), options, shape === 0 ? selections : this.#shaped(shape), shape !== 0 || columns !== undefined);
+        plan = this.#fresh(
+          count,
+          length ?? x.draw_longest(draw),
+          options,
+          shape === 0 ? selections : this.#shaped(shape),
+          shape !== 0 || columns !== undefined,
+        );
         engine.reserveRows(plan.n * plan.width);
         plan.prepare(draw);
       }
@@ -230,7 +240,8 @@ export class Reader {
       if (nStep !== undefined) x.draw_n_step(draw, engine.pool, nStep.leaves, nStep.n, nStep.gamma, nStep.flags);
       plan.fill(draw, count);
       plan.batch.count = count;
-      plan.batch.blocked = count === n ? undefined : { by: BLOCKED_BY[x.draw_blocked(draw)] as Blocked["by"], have: x.draw_have(draw), need: x.draw_need(draw) };
+      plan.batch.blocked =
+        count === n ? undefined : { by: BLOCKED_BY[x.draw_blocked(draw)] as Blocked["by"], have: x.draw_have(draw), need: x.draw_need(draw) };
       return plan.batch;
     } finally {
       x.table_settle(table);
@@ -301,7 +312,8 @@ export class Reader {
     if (discount !== undefined && terminal !== undefined) throw new RangeError("nStep must have either discount or terminal, got both");
     const leaf = (role: string, path: string) => {
       const found = leafAt(`nStep.${role}`, this.#engine.layout.leaves, path);
-      if (found.size !== 1 || found.leaf.shared !== undefined) throw new ReplayError("SPEC_MISMATCH", mustBe(`nStep.${role}`, "a leaf of one number a step", path));
+      if (found.size !== 1 || found.leaf.shared !== undefined)
+        throw new ReplayError("SPEC_MISMATCH", mustBe(`nStep.${role}`, "a leaf of one number a step", path));
       return found.index;
     };
     const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : 0xffff;

@@ -42,7 +42,9 @@ export interface ResolvedReplayOptions {
 
 /** What the package's own subpaths build on. Not for programs: it changes without notice. */
 export const internals = {
-  of: undefined as unknown as <S extends Spec, N extends string>(replay: Replay<S, N>) => { readonly engine: Engine; adopt(writer: ResolvedWriterOptions): void },
+  of: undefined as unknown as <S extends Spec, N extends string>(
+    replay: Replay<S, N>,
+  ) => { readonly engine: Engine; adopt(writer: ResolvedWriterOptions): void },
   core: (maxBytes: number, module?: WebAssembly.Module): Core => new Core(maxBytes, module),
 };
 
@@ -166,7 +168,15 @@ function resolveTable(name: string, options: TableOptions): ResolvedTableOptions
   if (name === "") throw new RangeError("tables must have names, got one that is empty");
   const subject = `tables.${name}`;
   const known = onlyKeys(subject, options, "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending");
-  const { maxSize, sampler = uniform(), remover = fifo(), rateLimiter = minSize(1), maxTimesSampled = NO_LIMIT, maxSteps = NO_LIMIT, maxPending = DEFAULT_PENDING } = known;
+  const {
+    maxSize,
+    sampler = uniform(),
+    remover = fifo(),
+    rateLimiter = minSize(1),
+    maxTimesSampled = NO_LIMIT,
+    maxSteps = NO_LIMIT,
+    maxPending = DEFAULT_PENDING,
+  } = known;
   for (const [role, value] of Object.entries({ sampler, remover })) {
     if (!isSelector(value)) throw new TypeError(mustBe(`${subject}.${role}`, "fifo(), lifo(), uniform(), prioritized(), minHeap() or maxHeap()", value));
   }

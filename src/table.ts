@@ -200,7 +200,8 @@ export class Table<S = Spec> implements AnyTable {
     const { maxSize, rateLimiter } = this.options;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
     const range = minSize > maxSize ? 0 : Math.max(maxDiff, samplesPerInsert * minSize) - minDiff;
-    if (n > range) throw new RangeError(`n must be <= ${range}, which is all that the rate limiter and maxSize of ${show(this.name)} ever allow at a time, got ${n}`);
+    if (n > range)
+      throw new RangeError(`n must be <= ${range}, which is all that the rate limiter and maxSize of ${show(this.name)} ever allow at a time, got ${n}`);
   }
 }
 

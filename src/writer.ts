@@ -149,12 +149,20 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
    * @param options.priorities by table, one for the item that ends with the step, for this writer's rules
    * @returns how many steps, all lanes together
    */
-  appendColumns(columns: ColumnsOf<S>, options: { readonly ends?: ArrayLike<number>; readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> } } = {}): number {
+  appendColumns(
+    columns: ColumnsOf<S>,
+    options: { readonly ends?: ArrayLike<number>; readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> } } = {},
+  ): number {
     this.#open();
     const { ends, priorities } = onlyKeys("options", options, "ends, priorities");
     const { items } = this.options;
     const rows = this.#block.fill(columns);
-    for (const name in priorities) if (!items.some((rule) => rule.table === name)) throw unknownTable(name, items.map((rule) => rule.table));
+    for (const name in priorities)
+      if (!items.some((rule) => rule.table === name))
+        throw unknownTable(
+          name,
+          items.map((rule) => rule.table),
+        );
     items.forEach((rule, k) => {
       this.#block.priorities(k, rule.priority, priorities?.[rule.table as TableName], rows);
     });
@@ -262,11 +270,16 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const { x } = core;
     if (core.u8.length === 0) core.refresh();
     if (code === E_RATE_LIMITED) {
-      return new ReplayError("RATE_LIMITED", `${what} would leave more than maxPending items waiting for the rate limiter; nothing changed: sample, or wait with flush(), before going on`);
+      return new ReplayError(
+        "RATE_LIMITED",
+        `${what} would leave more than maxPending items waiting for the rate limiter; nothing changed: sample, or wait with flush(), before going on`,
+      );
     }
     if (code === E_LENGTH) {
       const have = x.stream_length(this.#streams[lane] as number);
-      return new RangeError(`length must be an integer in 1 … ${have}, the steps at hand, got ${x.error_value()}; ${have === this.options.keep ? "raise keep" : "append more steps first"}`);
+      return new RangeError(
+        `length must be an integer in 1 … ${have}, the steps at hand, got ${x.error_value()}; ${have === this.options.keep ? "raise keep" : "append more steps first"}`,
+      );
     }
     return code === E_PRIORITY ? priorityError("priority", x.error_value()) : core.failure(code, what);
   }

@@ -2,7 +2,25 @@
 import type { Core } from "../core.ts";
 import type { Engine } from "../engine.ts";
 import { internals, Replay, ReplayError, type Spec } from "../index.ts";
-import { END, FREE, HEADER, layoutHash, MAGIC, ORDER, POOL, poolsOf, ROWS, SECTION_BYTES, sectionCrc, SLOT_RECORD, SLOTS, type SnapshotHeader, spansOf, STREAM, TABLE } from "./write.ts";
+import {
+  END,
+  FREE,
+  HEADER,
+  layoutHash,
+  MAGIC,
+  ORDER,
+  POOL,
+  poolsOf,
+  ROWS,
+  SECTION_BYTES,
+  SLOT_RECORD,
+  SLOTS,
+  type SnapshotHeader,
+  STREAM,
+  sectionCrc,
+  spansOf,
+  TABLE,
+} from "./write.ts";
 
 export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
 

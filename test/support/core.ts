@@ -11,7 +11,7 @@ const FILES: { readonly [T in Target]: string } = { release: "core.wasm", scalar
 
 /** A build, compiled: for the `module` option, or to look at its imports and exports. */
 export function moduleOf(target: Target): WebAssembly.Module {
-  return new WebAssembly.Module(readFileSync(join(root, "dist", FILES[target])));
+  return new WebAssembly.Module(new Uint8Array(readFileSync(join(root, "dist", FILES[target]))));
 }
 
 /** A fresh instance with an open arena of at most `maxBytes`. */
