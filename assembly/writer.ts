@@ -95,11 +95,13 @@ export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stri
   rule.priority = 1;
 }
 
-/** What rule k gives its items: `priority`, or during a block `priorities` (f64 × rows), if not 0. */
-export function writer_priority(writer: usize, k: u32, priority: f64, priorities: u32): void {
+/** What rule k gives its items: `priority`, or during a block `priorities` (f64 × rows), if not 0. 0, or E_PRIORITY for a `priority` that its table does not take. */
+export function writer_priority(writer: usize, k: u32, priority: f64, priorities: u32): i32 {
   const rule = changetype<Writer>(writer).rule(k);
+  if (!rule.to().takes(priority)) return fail(E_PRIORITY, 2, priority);
   rule.priority = priority;
   rule.priorities = priorities;
+  return 0;
 }
 
 /** O(length + log n): an item of a lane's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */

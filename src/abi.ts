@@ -102,7 +102,7 @@ export interface Exports {
   writer_create_item: Fn<[writer: A, lane: A, table: A, length: A, shape: A, priority: A]>;
   writer_end: Fn<[writer: A, lane: A], void>;
   writer_init: Fn<[writer: A, lanes: A, rules: A, across: A], void>;
-  writer_priority: Fn<[writer: A, rule: A, priority: A, priorities: A], void>;
+  writer_priority: Fn<[writer: A, rule: A, priority: A, priorities: A]>;
   writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, shape: A], void>;
   writer_stream: Fn<[writer: A, lane: A, stream: A], void>;
 }

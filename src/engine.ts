@@ -30,6 +30,8 @@ export class Engine {
   /** Raised by every call that changes something: whoever reads over several calls sees that it must not go on. */
   changes = 0;
   closed = false;
+  /** Staging records of closed writers, by size. */
+  readonly #spare = new Map<number, number[]>();
   #draw = 0;
   #drawCapacity = 0;
   #rowCapacity = 0;
@@ -51,6 +53,19 @@ export class Engine {
   dispose(): void {
     this.closed = true;
     this.waiters.rejectAll(new ReplayError("CLOSED", "this Replay was disposed of while a call waited"));
+  }
+
+  /** A zeroed staging record. */
+  stage(bytes: number): number {
+    const at = this.#spare.get(bytes)?.pop();
+    if (at === undefined) return this.core.alloc(bytes);
+    this.core.u8.fill(0, at, at + bytes);
+    return at;
+  }
+
+  /** Keeps a staging record for the next writer. It never becomes anything else: its user may still hold arrays that look at it. */
+  unstage(at: number, bytes: number): void {
+    if (at !== 0) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
   }
 
   /** The area for a draw of up to n items. */

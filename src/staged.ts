@@ -30,6 +30,7 @@ export class Staging {
   readonly #slots: Slot[] = [];
   #generation: number;
   #stale = 0;
+  #closed = false;
 
   /**
    * @param places where each leaf begins, and how many elements it has there
@@ -77,6 +78,12 @@ export class Staging {
     );
   }
 
+  /** The memory is no longer this writer's. */
+  close(): void {
+    this.#closed = true;
+    this.#generation = -1;
+  }
+
   #accessor(leaf: PlacedLeaf, { address, length }: { address: number; length: number }, scalars: boolean): PropertyDescriptor {
     const slot: Slot = { leaf, address, length, view: this.#view(leaf, address, length), lent: false, stale: false };
     this.#slots.push(slot);
@@ -113,6 +120,7 @@ export class Staging {
   }
 
   #renew(): void {
+    if (this.#closed) throw writerClosed();
     const moved = this.#slots[0]?.view.buffer !== this.#core.u8.buffer;
     this.#generation = this.#core.generation;
     if (!moved) return;
@@ -125,4 +133,8 @@ export class Staging {
       slot.lent = false;
     }
   }
+}
+
+export function writerClosed(): ReplayError {
+  return new ReplayError("CLOSED", "this writer was closed: make another one with replay.writer()");
 }

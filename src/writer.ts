@@ -5,8 +5,9 @@ import type { ColumnSet } from "./columns.ts";
 import type { Engine } from "./engine.ts";
 import { finite, integer, onlyKeys, ReplayError, show } from "./error.ts";
 import { fillOf } from "./fill.ts";
+import { up } from "./layout.ts";
 import type { ColumnsOf, Spec, StepOf } from "./spec.ts";
-import { type StagedOf, Staging } from "./staged.ts";
+import { type StagedOf, Staging, writerClosed } from "./staged.ts";
 import { type AnyTable, priorityError, type Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
 
@@ -67,10 +68,11 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   readonly #engine: Engine;
   readonly #tables: ReadonlyMap<string, AnyTable>;
   readonly #onClose: () => void;
-  /** WRITER in the core, and its STREAMs. */
-  readonly #writer: number;
+  /** WRITER in the core, and its STREAMs behind it: together so many bytes. */
+  readonly #bytes: number;
   readonly #streams: readonly number[];
-  readonly #staged: number;
+  readonly #writer: number;
+  #staged = 0;
   readonly #staging: Staging;
   readonly #fill: (step: unknown) => void;
   /** Columns of many steps. */
@@ -88,23 +90,31 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const { core, spec, layout, pool } = engine;
     const { x } = core;
     const { lanes, keep, items, shapes, across } = options;
-    this.#writer = core.alloc(x.writer_bytes(lanes, items.length));
-    x.writer_init(this.#writer, lanes, items.length, across ? 1 : 0);
+    const writerBytes = up(x.writer_bytes(lanes, items.length), 16);
+    const streamBytes = up(x.stream_bytes(keep), 16);
+    this.#bytes = writerBytes + lanes * streamBytes;
+    this.#writer = core.alloc(this.#bytes);
+    this.#block = new ColumnBlock(engine, this.#writer, lanes, items.length);
+    if (lanes > 1) this.#laneBlock = new ColumnBlock(engine, this.#writer, lanes, 0, true);
+    try {
+      x.writer_init(this.#writer, lanes, items.length, across ? 1 : 0);
+      items.forEach((rule, k) => {
+        x.writer_rule(this.#writer, k, this.#table(rule.table).handle, rule.length, rule.stride, shapes[k] as number);
+        if (x.writer_priority(this.#writer, k, rule.priority, 0) !== 0) throw priorityError(`items[${k}].priority`, rule.priority);
+      });
+      this.#staged = engine.stage(layout.stagedBytes);
+      this.#laneBlock?.reserve(lanes);
+    } catch (error) {
+      this.#free();
+      throw error;
+    }
     this.#streams = Array.from({ length: lanes }, (_, lane) => {
-      const stream = core.alloc(x.stream_bytes(keep));
+      const stream = this.#writer + writerBytes + lane * streamBytes;
       x.stream_init(stream, pool, keep);
       x.writer_stream(this.#writer, lane, stream);
       return stream;
     });
-    items.forEach((rule, k) => {
-      x.writer_rule(this.#writer, k, this.#table(rule.table).handle, rule.length, rule.stride, shapes[k] as number);
-      x.writer_priority(this.#writer, k, rule.priority, 0);
-    });
-    this.#staged = core.alloc(layout.stagedBytes);
-    this.#block = new ColumnBlock(engine, this.#writer, lanes, items.length);
-    const laneBlock = lanes > 1 ? new ColumnBlock(engine, this.#writer, lanes, 0) : undefined;
-    laneBlock?.reserve(lanes);
-    this.#laneBlock = laneBlock;
+    const laneBlock = this.#laneBlock;
     const places = layout.leaves.map((leaf, i) =>
       laneBlock === undefined ? { address: this.#staged + leaf.staged, length: leaf.size } : { address: laneBlock.columnAt(i), length: lanes * leaf.size },
     );
@@ -114,6 +124,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
 
   /** The step to come, to be filled in place: numbers are assigned, arrays filled. Then `append()`. What is not written keeps its value. */
   get staged(): StagedOf<S> {
+    this.#open();
     return this.#staging.step as StagedOf<S>;
   }
 
@@ -138,7 +149,8 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     this.#open();
     if (step === undefined) this.#staging.check();
     else this.#fill(step);
-    const waiting = this.#laneBlock === undefined ? this.#engine.core.x.writer_append(this.#writer, this.#staged) : this.#laneBlock.append(this.options.lanes);
+    const waiting =
+      this.#laneBlock === undefined ? this.#engine.core.x.writer_append(this.#writer, this.#staged) : this.#laneBlock.append(this.options.lanes);
     if (waiting < 0) throw this.#refused(waiting, "one more step", 0);
     this.#engine.changed();
   }
@@ -225,16 +237,10 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     if (this.#closed) return;
     this.#closed = true;
     this.#onClose();
+    this.#staging.close();
     if (this.#engine.closed) return;
-    const { core } = this.#engine;
-    for (const stream of this.#streams) {
-      core.x.stream_clear(stream);
-      core.x.arena_free(stream, core.x.stream_bytes(this.options.keep));
-    }
-    this.#block.free();
-    this.#laneBlock?.free();
-    core.x.arena_free(this.#staged, this.#engine.layout.stagedBytes);
-    core.x.arena_free(this.#writer, core.x.writer_bytes(this.options.lanes, this.options.items.length));
+    for (const stream of this.#streams) this.#engine.core.x.stream_clear(stream);
+    this.#free();
     this.#engine.changed();
   }
 
@@ -249,7 +255,14 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
 
   #open(): void {
     this.#engine.open();
-    if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make another one with replay.writer()");
+    if (this.#closed) throw writerClosed();
+  }
+
+  #free(): void {
+    this.#block.free();
+    this.#laneBlock?.free();
+    this.#engine.unstage(this.#staged, this.#engine.layout.stagedBytes);
+    this.#engine.core.x.arena_free(this.#writer, this.#bytes);
   }
 
   #table(name: string): AnyTable {

@@ -1,0 +1,55 @@
+/** Calls that must be refused: with the right kind of error, whose message says what is wrong, and without a trace. */
+import { expect } from "vitest";
+import { type Replay, ReplayError, type ReplayErrorCode, type Spec } from "../../src/index.ts";
+import { snapshot } from "../../src/snapshot/index.ts";
+
+type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
+
+/** The error of a call, or of the promise that it gave. */
+export function errorOf(call: () => unknown): Error {
+  try {
+    call();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error("the call was not refused");
+}
+
+/** Checks an error's class (by its code, a ReplayError's) and that its message says all these things. */
+export function expectError(error: Error, kind: Kind, ...says: RegExp[]): void {
+  if (typeof kind === "string") {
+    expect(error, error.message).toBeInstanceOf(ReplayError);
+    expect((error as ReplayError).code, error.message).toBe(kind);
+  } else {
+    expect(error.constructor, error.message).toBe(kind);
+  }
+  for (const said of says) expect(error.message).toMatch(said);
+}
+
+/** Everything canonical of a Replay, as bytes. */
+export function bytesOf<S extends Spec, N extends string>(replay: Replay<S, N>): Buffer {
+  return Buffer.concat([...snapshot(replay)]);
+}
+
+/** The call is refused so, and the Replay is what it was, byte for byte. */
+export function expectRefused<S extends Spec, N extends string>(replay: Replay<S, N>, call: () => unknown, kind: Kind, ...says: RegExp[]): void {
+  const before = bytesOf(replay);
+  expectError(errorOf(call), kind, ...says);
+  expect(bytesOf(replay).equals(before), "a refused call changed something").toBe(true);
+}
+
+/** The same of a call that gives a promise. */
+export async function expectRejected<S extends Spec, N extends string>(
+  replay: Replay<S, N>,
+  call: () => Promise<unknown> | undefined,
+  kind: Kind,
+  ...says: RegExp[]
+): Promise<void> {
+  const before = bytesOf(replay);
+  const error = await (async () => call())().then(
+    () => new Error("the call was not refused"),
+    (reason: Error) => reason,
+  );
+  expectError(error, kind, ...says);
+  expect(bytesOf(replay).equals(before), "a refused call changed something").toBe(true);
+}

@@ -1,0 +1,128 @@
+import { expect, test } from "vitest";
+import { f32, internals, prioritized, Replay } from "../../src/index.ts";
+import { restore } from "../../src/snapshot/index.ts";
+import { bytesOf, errorOf, expectError, expectRefused } from "../support/refused.ts";
+
+const spec = { a: f32(), b: f32(3) };
+const step = { a: 1, b: [1, 2, 3] };
+const tables = { t: { maxSize: 4 } };
+
+/** Whether the core's own structures are sound. */
+function sound(replay: Replay<typeof spec, "t">): boolean {
+  const { core } = internals.of(replay).engine;
+  return core.x.arena_check() === 0;
+}
+
+test("close gives memory back, and a new writer takes it again", () => {
+  const replay = new Replay({ spec, tables });
+  replay.writer({ keep: 5000 }).close();
+  const { used } = replay.stats().bytes;
+  for (let i = 0; i < 50; i++) replay.writer({ keep: 5000 }).close();
+  for (let i = 0; i < 50; i++) replay.writer({ lanes: 3 }).close();
+  const after = replay.stats().bytes.used;
+  for (let i = 0; i < 50; i++) replay.writer({ lanes: 3 }).close();
+  expect(after - used).toBeLessThan(64 * 1024);
+  expect(replay.stats().bytes.used).toBe(after);
+});
+
+test("a writer that finds no memory leaves none behind", () => {
+  const replay = new Replay({ spec, tables, maxBytes: 1 << 20 });
+  const { used } = replay.stats().bytes;
+  for (const options of [{ lanes: 100, keep: 4000 }, { lanes: 20_000, keep: 1 }, { keep: 300_000 }]) {
+    expectError(
+      errorOf(() => replay.writer(options)),
+      "OUT_OF_MEMORY",
+      /maxBytes/,
+    );
+    expect(replay.stats().bytes.used).toBe(used);
+    expect(replay.writers.length).toBe(0);
+  }
+  replay.writer().append(step);
+});
+
+test("what is kept of a closed writer's staging record can harm nothing", () => {
+  for (const lanes of [1, 2]) {
+    const replay = new Replay({ spec, tables });
+    const writer = replay.writer({ lanes });
+    const { staged } = writer;
+    const kept = staged.b;
+    writer.close();
+    kept.fill(1e10);
+    expectError(
+      errorOf(() => staged.b),
+      "CLOSED",
+      /closed/,
+    );
+    expectError(
+      errorOf(() => {
+        staged.b = new Float32Array(3);
+      }),
+      "CLOSED",
+      /closed/,
+    );
+    expect(sound(replay)).toBe(true);
+    const next = replay.writer({ lanes, keep: 5000 });
+    expect([...next.staged.b]).toEqual(new Array(3 * lanes).fill(0));
+    kept.fill(1e10);
+    next.append(lanes === 1 ? step : ({ a: [1, 2], b: [step.b, step.b] } as never));
+    next.createItem("t", { length: 1 });
+    expect([...replay.table("t").sample(1).steps.b.data]).toEqual([1, 2, 3]);
+    expect(sound(replay)).toBe(true);
+  }
+});
+
+test("a rule's priority must be one that its table takes", () => {
+  const replay = new Replay({ spec, tables: { t: { maxSize: 4, sampler: prioritized(2) }, u: { maxSize: 4 } } });
+  expectRefused(
+    replay,
+    () =>
+      replay.writer({
+        items: [
+          { table: "u", length: 1, priority: 1e300 },
+          { table: "t", length: 1, priority: 1e300 },
+        ],
+      }),
+    RangeError,
+    /items\[1\]\.priority/,
+    /1e\+300/,
+  );
+  const writer = replay.writer({ items: [{ table: "t", length: 1, priority: 1e148 }] });
+  writer.append(step);
+  expect(restore(bytesOf(replay)).table("t").sample(1).info.priorities[0]).toBe(1e148);
+});
+
+test("every public call of a closed writer is refused", () => {
+  const replay = new Replay({ spec, tables });
+  const writer = replay.writer();
+  writer.append(step);
+  writer.close();
+  writer.close();
+  writer[Symbol.dispose]();
+  expect(replay.writers).toEqual([]);
+  const calls = {
+    append: () => writer.append(step),
+    appendColumns: () => writer.appendColumns({ a: [1], b: [[1, 2, 3]] }),
+    createItem: () => writer.createItem("t", { length: 1 }),
+    endEpisode: () => writer.endEpisode(),
+    flush: () => writer.flush(),
+    lastKey: () => writer.lastKey("t"),
+    length: () => writer.length,
+    episodeSteps: () => writer.episodeSteps,
+    staged: () => writer.staged,
+  };
+  for (const call of Object.values(calls)) expectRefused(replay, call, "CLOSED", /writer was closed/, /replay\.writer\(\)/);
+});
+
+test("items outlive their writer", () => {
+  const replay = new Replay({ spec, tables });
+  {
+    const writer = replay.writer();
+    writer.append(step);
+    writer.append({ a: 2, b: [4, 5, 6] });
+    writer.createItem("t", { length: 1 });
+    expect(replay.stats()).toMatchObject({ steps: 2, writers: 1 });
+    writer.close();
+  }
+  expect(replay.stats()).toMatchObject({ steps: 1, writers: 0 });
+  expect([...replay.table("t").sample(1).steps.b.data]).toEqual([4, 5, 6]);
+});
