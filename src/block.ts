@@ -10,6 +10,8 @@ export class ColumnBlock {
   readonly #writer: number;
   readonly #lanes: number;
   readonly #rules: number;
+  /** Arrays that look at it were handed out. */
+  readonly #lent: boolean;
   /** One run of memory: the columns' addresses, the columns, ends, priorities. */
   #at = 0;
   #bytes = 0;
@@ -18,11 +20,12 @@ export class ColumnBlock {
   #endsAt = 0;
   #prioritiesAt = 0;
 
-  constructor(engine: Engine, writer: number, lanes: number, rules: number) {
+  constructor(engine: Engine, writer: number, lanes: number, rules: number, lent = false) {
     this.#engine = engine;
     this.#writer = writer;
     this.#lanes = lanes;
     this.#rules = rules;
+    this.#lent = lent;
   }
 
   /** Where leaf i's column begins. */
@@ -40,7 +43,7 @@ export class ColumnBlock {
       at = up(at + bytes * rows, 16);
       return here;
     });
-    const made = core.alloc(at);
+    const made = this.#lent ? this.#engine.stage(at) : core.alloc(at);
     this.free();
     this.#at = made;
     this.#bytes = at;
@@ -51,7 +54,8 @@ export class ColumnBlock {
   }
 
   free(): void {
-    this.#engine.core.x.arena_free(this.#at, this.#bytes);
+    if (this.#lent) this.#engine.unstage(this.#at, this.#bytes);
+    else this.#engine.core.x.arena_free(this.#at, this.#bytes);
   }
 
   /** Writes columns; how many rows. With `rows` given, so many are asked for, and there is no dimension of time. */

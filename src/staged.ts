@@ -16,6 +16,8 @@ interface Slot {
   readonly leaf: PlacedLeaf;
   readonly address: number;
   readonly length: number;
+  /** A number to its users, not an array. */
+  readonly scalar: boolean;
   view: AnyArray;
   /** The array was handed out since memory last moved. */
   lent: boolean;
@@ -23,11 +25,78 @@ interface Slot {
   stale: boolean;
 }
 
+/** Makes what the user sees of a staging record. */
+export type StepMaker = (staging: Staging) => unknown;
+
+/**
+ * How the steps of a spec are made: once a Replay, so that those of all its writers have the same accessors. V8 makes a slow dictionary of
+ * an object whose accessors differ from those of an earlier one of the same form.
+ */
+export function stepMaker(spec: Spec): StepMaker {
+  let next = 0;
+  const build = (node: Spec): number | StepMaker => {
+    if (isLeaf(node)) return next++;
+    const children = keysOf(node).map((key) => [key, build((node as { [key: string]: Spec })[key] as Spec)] as const);
+    return Array.isArray(node) ? listMaker(children) : objectMaker(children);
+  };
+  const whole = build(spec);
+  // A spec that is one leaf: the step is that leaf's value, under a name.
+  return typeof whole === "number" ? objectMaker([["value", whole]]) : whole;
+}
+
+type Children = readonly (readonly [key: string, child: number | StepMaker])[];
+
+function objectMaker(children: Children): StepMaker {
+  // A class a node, since accessors that are defined on objects of one class must all be the same.
+  class Step {
+    readonly #staging: Staging;
+
+    constructor(staging: Staging) {
+      this.#staging = staging;
+      for (const [key, child] of children) {
+        const known = accessors.get(key);
+        Object.defineProperty(this, key, known ?? { enumerable: true, value: (child as StepMaker)(staging) });
+      }
+      Object.freeze(this);
+    }
+
+    static accessor(i: number): PropertyDescriptor {
+      return {
+        enumerable: true,
+        get(this: Step) {
+          return this.#staging.read(i);
+        },
+        set(this: Step, value: unknown) {
+          this.#staging.write(i, value);
+        },
+      };
+    }
+  }
+  const leaves = children.filter((entry): entry is readonly [string, number] => typeof entry[1] === "number");
+  const accessors = new Map(leaves.map(([key, i]) => [key, Step.accessor(i)]));
+  return (staging) => new Step(staging);
+}
+
+/** Elements that are accessors are slow in any case. */
+function listMaker(children: Children): StepMaker {
+  return (staging) => {
+    const made: unknown[] = [];
+    for (const [key, child] of children) {
+      const descriptor =
+        typeof child === "number"
+          ? { get: () => staging.read(child), set: (value: unknown) => staging.write(child, value) }
+          : { value: child(staging) };
+      Object.defineProperty(made, key, { enumerable: true, ...descriptor });
+    }
+    return Object.freeze(made);
+  };
+}
+
 export class Staging {
   /** What the user sees. */
   readonly step: unknown;
   readonly #core: Core;
-  readonly #slots: Slot[] = [];
+  readonly #slots: readonly Slot[];
   #generation: number;
   #stale = 0;
   #closed = false;
@@ -36,34 +105,14 @@ export class Staging {
    * @param places where each leaf begins, and how many elements it has there
    * @param scalars whether leaves of shape [] are numbers
    */
-  constructor(core: Core, spec: Spec, leaves: readonly PlacedLeaf[], places: readonly { address: number; length: number }[], scalars: boolean) {
+  constructor(core: Core, maker: StepMaker, leaves: readonly PlacedLeaf[], places: readonly { address: number; length: number }[], scalars: boolean) {
     this.#core = core;
     this.#generation = core.generation;
-    let next = 0;
-    const build = (node: Spec): unknown => {
-      if (isLeaf(node)) return next++;
-      const made = Array.isArray(node) ? [] : {};
-      for (const key of keysOf(node)) {
-        const child = build((node as { [key: string]: Spec })[key] as Spec);
-        const descriptor =
-          typeof child === "number"
-            ? this.#accessor(leaves[child] as PlacedLeaf, places[child] as { address: number; length: number }, scalars)
-            : { value: child };
-        Object.defineProperty(made, key, { enumerable: true, ...descriptor });
-      }
-      return Object.freeze(made);
-    };
-    const whole = build(spec);
-    // A spec that is one leaf: the step is that leaf's value, under a name.
-    this.step =
-      typeof whole === "number"
-        ? Object.freeze(
-            Object.defineProperty({}, "value", {
-              enumerable: true,
-              ...this.#accessor(leaves[0] as PlacedLeaf, places[0] as { address: number; length: number }, scalars),
-            }),
-          )
-        : whole;
+    this.#slots = leaves.map((leaf, i) => {
+      const { address, length } = places[i] as { address: number; length: number };
+      return { leaf, address, length, scalar: scalars && leaf.shape.length === 0, view: this.#view(leaf, address, length), lent: false, stale: false };
+    });
+    this.step = maker(this);
   }
 
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
@@ -84,35 +133,28 @@ export class Staging {
     this.#generation = -1;
   }
 
-  #accessor(leaf: PlacedLeaf, { address, length }: { address: number; length: number }, scalars: boolean): PropertyDescriptor {
-    const slot: Slot = { leaf, address, length, view: this.#view(leaf, address, length), lent: false, stale: false };
-    this.#slots.push(slot);
-    const fresh = () => {
-      if (this.#generation !== this.#core.generation) this.#renew();
-      return slot.view as Float32Array;
-    };
-    if (scalars && leaf.shape.length === 0) {
-      return {
-        get: () => fresh()[0],
-        set: (value: number) => {
-          fresh()[0] = value;
-        },
-      };
+  /** Leaf i as its accessor gives it. */
+  read(i: number): unknown {
+    const slot = this.#fresh(i);
+    if (slot.scalar) return slot.view[0];
+    slot.lent = true;
+    if (slot.stale) {
+      slot.stale = false;
+      this.#stale--;
     }
-    return {
-      get: () => {
-        const view = fresh();
-        slot.lent = true;
-        if (slot.stale) {
-          slot.stale = false;
-          this.#stale--;
-        }
-        return view;
-      },
-      set: (value: unknown) => {
-        if (flattenInto(fresh(), 0, length, value, leaf.leaf.dtype, named(leaf.keys)) !== length) throw mismatch(leaf, value, [], length);
-      },
-    };
+    return slot.view;
+  }
+
+  /** Assigns leaf i. */
+  write(i: number, value: unknown): void {
+    const { leaf, length, scalar, view } = this.#fresh(i);
+    if (scalar) (view as Float32Array)[0] = value as number;
+    else if (flattenInto(view, 0, length, value, leaf.leaf.dtype, named(leaf.keys)) !== length) throw mismatch(leaf, value, [], length);
+  }
+
+  #fresh(i: number): Slot {
+    if (this.#generation !== this.#core.generation) this.#renew();
+    return this.#slots[i] as Slot;
   }
 
   #view(leaf: PlacedLeaf, address: number, length: number): AnyArray {
