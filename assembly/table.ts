@@ -114,10 +114,10 @@ export class Table {
     return this.limiter().canInsert(1, this.count);
   }
 
-  /** Writes priority and touch of a slot that joins or is updated. */
+  /** Writes priority and touch of a slot that joins or is updated. The sign of -0 would mark it as pending. */
   @inline
   mark(slot: u32, priority: f64): void {
-    store<f64>(this.slots().priorityAt(slot), priority);
+    store<f64>(this.slots().priorityAt(slot), Math.abs(priority));
     if (this.slots().touches != 0) {
       this.touch += 1;
       store<f64>(this.slots().touchAt(slot), this.touch);
@@ -331,7 +331,7 @@ function admit(t: Table, slot: u32, priority: f64): void {
 }
 
 function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
-  store<f64>(t.slots().priorityAt(slot), -priority);
+  store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
   t.episodes().promised += episodes;
   if (t.pending == 0) t.pendingFirst = slot;
   else t.slots().item(t.pendingLast).timesSampled = slot;

@@ -84,7 +84,7 @@ export class Turn {
       item.generation += 1;
       item.timesSampled = 0;
       if (priorities != 0) priority = load<f64>(priorities + ((<usize>i) << 3));
-      store<f64>(slots.priorityAt(slot), priority);
+      store<f64>(slots.priorityAt(slot), Math.abs(priority));
       if (weighs) {
         store<f64>(sampler.tree().leaf(slot), sampler.tree().weigh(priority));
         store<u32>(scratch + ((<usize>i) << 2), slot);
