@@ -74,7 +74,7 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
  * the oldest in a full table. How many; 0 where that does not hold.
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, row: u32, r: u32, most: u32): u32 {
-  let count: u32 = w.rules == 0 || s.fresh != 0 ? 0 : most;
+  let count: u32 = w.rules == 0 || s.fresh != 0 || w.crowded() ? 0 : most;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) count = turns(w.rule(k), s, row, count);
   if (count < SHORT) return 0;
   s.pushMany(pool, row, count);

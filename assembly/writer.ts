@@ -39,6 +39,14 @@ export class Writer {
   rule(k: u32): Rule {
     return changetype<Rule>(<usize>this.rulesAt + <usize>(k * RULE_BYTES));
   }
+
+  /** Whether two rules make items for one table: these come in turns. */
+  crowded(): bool {
+    for (let k: u32 = 1; k < this.rules; k++) {
+      for (let j: u32 = 0; j < k; j++) if (this.rule(j).table == this.rule(k).table) return true;
+    }
+    return false;
+  }
 }
 if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 24");
 
