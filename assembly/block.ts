@@ -108,10 +108,26 @@ function admissible(w: Writer, pool: Pool, rows: u32, ends: usize): i32 {
     for (let r: u32 = 0; rule.priorities != 0 && r < rows; r++) {
       if (!rule.to().takes(rule.priorityOf(r))) return fail(E_PRIORITY, r, rule.priorityOf(r));
     }
-    const code = canTake(rule.to(), rows, episodes);
+    const items = rule.to().limiter().lets() ? rows : itemsOf(w, k, rows, ends);
+    const code = canTake(rule.to(), items, episodes);
     if (code != 0) return code;
   }
   return reserveRows(pool, rows) ? 0 : E_OUT_OF_MEMORY;
+}
+
+/** Items that the rules up to the k-th make of a block for the table of the k-th. */
+function itemsOf(w: Writer, k: u32, rows: u32, ends: usize): u32 {
+  let items: u32 = 0;
+  for (let lane: u32 = 0; lane < w.lanes; lane++) {
+    const s = w.stream(lane);
+    let step: u32 = s.fresh != 0 ? 0 : s.episodeStep;
+    for (let r = lane; r < rows; r += w.lanes) {
+      step += 1;
+      items += w.making(k, step);
+      if (ends != 0 && load<u8>(ends + <usize>r) != 0) step = 0;
+    }
+  }
+  return items;
 }
 
 /** One leaf's column into rows that follow each other. */
