@@ -2,7 +2,7 @@
 import { Bytes } from "./bytes";
 import { E_OUT_OF_MEMORY, E_PRIORITY, fail } from "./error";
 import { NARROW } from "./leaf";
-import { PLAIN, Pool, reserveRows, Run, SINGLE, takeRun } from "./pool";
+import { PLAIN, Pool, Run, reserveRows, SINGLE, takeRun } from "./pool";
 import { SHAPE_AT } from "./slots";
 import { endEpisode, placeLeaf, Stream } from "./stream";
 import { Turn } from "./turn";

@@ -318,12 +318,13 @@ function releaseRun(t: Table, first: u32, length: u32): void {
 
 function admit(t: Table, slot: u32, priority: f64): void {
   const item = t.slots().item(slot);
-  // Insert first, then evict: the new item may be the victim. Never of a fifo, where there is room for maxSize items only.
+  // Insert first, then evict: the new item may be the victim. Never of a fifo, where there is room for maxSize items only; but an
+  // episode that the new item holds did not end with the old one.
+  countEpisodes(t, item.first, item.episodes(), true);
   if (t.remover().kind == FIFO && t.count == t.maxSize) removeItem(t, t.remover().order().oldest);
   t.limiter().inserts += 1;
   t.count += 1;
   t.steps += <f64>item.length();
-  countEpisodes(t, item.first, item.episodes(), true);
   t.mark(slot, priority);
   t.sampler().insert(slot, priority);
   if (t.apart()) t.remover().insert(slot, priority);

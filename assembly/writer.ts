@@ -187,4 +187,3 @@ export function canTake(t: Table, n: u32, episodes: u32): i32 {
   }
   return t.episodes().reserve(episodes) ? 0 : E_OUT_OF_MEMORY;
 }
-

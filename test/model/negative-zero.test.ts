@@ -47,4 +47,3 @@ describe("a priority of -0", () => {
     expect(replay.table("t").size).toBe(16);
   });
 });
-
