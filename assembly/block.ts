@@ -77,7 +77,7 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
  * the oldest in a full table. How many; 0 where that does not hold.
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, row: u32, r: u32, most: u32): u32 {
-  let count: u32 = s.fresh != 0 ? 0 : most;
+  let count: u32 = s.fresh != 0 || w.crowded() ? 0 : most;
   let refs: u32 = 0;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
     count = turns(w.rule(k), s, row, count);
@@ -122,7 +122,8 @@ function admissible(w: Writer, pool: Pool, rows: u32, ends: usize): i32 {
     for (let r: u32 = 0; rule.priorities != 0 && r < rows; r++) {
       if (!rule.to().takes(rule.priorityOf(r))) return fail(E_PRIORITY, r, rule.priorityOf(r));
     }
-    const code = canTake(rule.to(), rows, episodes);
+    const items = rule.to().limiter().lets() ? rows : itemsOf(w, k, rows, ends);
+    const code = canTake(rule.to(), items, episodes);
     if (code != 0) return code;
   }
   return reserveRows(pool, rows) ? 0 : E_OUT_OF_MEMORY;
@@ -135,6 +136,21 @@ function scatterRows(pool: Pool, columns: usize, row: u32, r: u32, count: u32): 
     const column = <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * leaf.bytes);
     if (leaf.kind == NARROW) scatter(column, leaf.bytes, pool.value(row, leaf), pool.rowBytes, count);
   }
+}
+
+/** Items that the rules up to the k-th make of a block for the table of the k-th. */
+function itemsOf(w: Writer, k: u32, rows: u32, ends: usize): u32 {
+  let items: u32 = 0;
+  for (let lane: u32 = 0; lane < w.lanes; lane++) {
+    const s = w.stream(lane);
+    let step: u32 = s.fresh != 0 ? 0 : s.episodeStep;
+    for (let r = lane; r < rows; r += w.lanes) {
+      step += 1;
+      items += w.making(k, step);
+      if (ends != 0 && load<u8>(ends + <usize>r) != 0) step = 0;
+    }
+  }
+  return items;
 }
 
 /** One leaf's column into rows that follow each other. */

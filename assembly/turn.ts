@@ -89,8 +89,10 @@ export class Turn {
       item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
     }
     const marks = slots.priorityAt(slot);
-    if (priorities != 0) memory.copy(marks, priorities, (<usize>n) << 3);
-    else for (let at = marks; at < marks + ((<usize>n) << 3); at += 8) store<f64>(at, priority);
+    for (let at = marks; at < marks + ((<usize>n) << 3); at += 8) {
+      if (priorities != 0) priority = load<f64>(priorities + (at - marks));
+      store<f64>(at, Math.abs(priority));
+    }
     order.oldest = order.next(newest);
     t.newest = newest;
     t.steps += <f64>n * (<f64>(word & MAX_LENGTH) - <f64>oldLength);

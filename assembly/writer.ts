@@ -36,6 +36,21 @@ export class Writer {
   rule(k: u32): Rule {
     return changetype<Rule>(<usize>this.rulesAt + <usize>(k * RULE_BYTES));
   }
+
+  /** Items that the rules up to the k-th make of a step for the table of the k-th. */
+  making(k: u32, step: u32): u32 {
+    let items: u32 = 0;
+    for (let j: u32 = 0; j <= k; j++) items += u32(this.rule(j).table == this.rule(k).table && this.rule(j).makes(step));
+    return items;
+  }
+
+  /** Whether two rules make items for one table: these come in turns. */
+  crowded(): bool {
+    for (let k: u32 = 1; k < this.rules; k++) {
+      for (let j: u32 = 0; j < k; j++) if (this.rule(j).table == this.rule(k).table) return true;
+    }
+    return false;
+  }
 }
 if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 16");
 
@@ -122,8 +137,9 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const step = (s.fresh != 0 ? 0 : s.episodeStep) + 1;
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
-    if (rule.to().turning == 0) {
-      const code = rule.makes(step) ? canTake(rule.to(), 1, rule.length) : 0;
+    // Whatever else turns items in, a new episode needs a place in the table's map.
+    if (rule.to().turning == 0 || s.fresh != 0 || !rule.to().episodes().joins(s.episode)) {
+      const code = rule.makes(step) ? canTake(rule.to(), w.making(k, step), rule.length) : 0;
       if (code != 0) return code;
     }
   }
@@ -158,7 +174,9 @@ export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u3
 /** Whether n more items in some episodes pass or may wait; 0, or what is refused. */
 export function canTake(t: Table, n: u32, episodes: u32): i32 {
   if (t.pending != 0 || !t.limiter().canInsert(n, t.count)) {
-    if (t.pending + n > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
+    let passing: u32 = t.pending != 0 ? 0 : n;
+    while (passing != 0 && !t.limiter().canInsert(passing, t.count)) passing--;
+    if (t.pending + n - passing > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
   }
   return t.episodes().reserve(episodes) ? 0 : E_OUT_OF_MEMORY;
 }

@@ -169,16 +169,17 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const { ends, priorities } = onlyKeys("options", options, "ends, priorities");
     const { items } = this.options;
     const rows = this.#block.fill(columns);
-    for (const name in priorities)
-      if (!items.some((rule) => rule.table === name))
-        throw unknownTable(
-          name,
-          items.map((rule) => rule.table),
-        );
-    items.forEach((rule, k) => {
-      this.#block.priorities(k, rule.priority, priorities?.[rule.table as TableName], rows);
-    });
-    const waiting = this.#block.append(rows, ends);
+    for (const name in priorities) if (!items.some((rule) => rule.table === name)) throw unknownTable(name, items.map((rule) => rule.table));
+    let waiting: number;
+    try {
+      items.forEach((rule, k) => {
+        this.#block.priorities(k, rule.priority, priorities?.[rule.table as TableName], rows);
+      });
+      waiting = this.#block.append(rows, ends);
+    } finally {
+      // What was given for this block must not be read for a step of several lanes.
+      for (const [k, { priority }] of priorities === undefined ? [] : items.entries()) this.#block.priorities(k, priority, undefined, rows);
+    }
     if (waiting < 0) throw this.#refused(waiting, `a block of ${rows} steps`, 0);
     this.#engine.changed();
     return rows;

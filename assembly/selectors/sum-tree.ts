@@ -7,7 +7,7 @@
  *   24 │ depth u32       │ withMin u32   │  levels above the leaves
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
  *   96 │ mins u32 × 16                   │  addresses: mins[1] … mins[depth], where a minimum is asked for
- *  160 │ cursor: slot u32, pad, rest f64 │  the walk of a single draw
+ *  160 │ cursor: slot u32, … u32, rest f64 │  the walk of a single draw · of no meaning: what the touching of cache lines read
  *
  * Parents are recomputed from their children, never adjusted: no drift. A whole batch walks one level at a time, so that
  * its loads overlap; one walk after the other loses to plain JavaScript.
@@ -304,7 +304,8 @@ export class SumTree {
   private touch(below: usize, nodes: usize, n: u32): void {
     let sum: u64 = 0;
     for (let at = nodes; at < nodes + ((<usize>n) << 2); at += 4) sum ^= load<u64>(below + ((<usize>load<u32>(at)) << 5));
-    store<u64>(changetype<usize>(this) + CURSOR_AT, sum);
+    // Between slot and rest: both belong to a draw that may be under way.
+    store<u32>(changetype<usize>(this) + CURSOR_AT, <u32>sum, 4);
   }
 
   private static lastChild(at: usize, floor: f64): u32 {
