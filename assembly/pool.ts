@@ -58,7 +58,6 @@ export class Pool {
     return changetype<Leaf>(changetype<usize>(this) + LEAVES_AT + <usize>(i * LEAF_BYTES));
   }
 
-
   /** Address of the row's bytes. */
   @inline
   bytes(row: u32): usize {

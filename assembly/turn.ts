@@ -4,7 +4,7 @@
  */
 import { PLAIN, Run } from "./run";
 import { PRIORITIZED, UNIFORM } from "./selectors/selector";
-import { Item, ITEM_BYTES, MAX_LENGTH } from "./slots";
+import { ITEM_BYTES, Item, MAX_LENGTH } from "./slots";
 import { countEpisodes, leaveEpisode, Table } from "./table";
 
 @unmanaged

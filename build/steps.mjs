@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { coreLiteral, PLACEHOLDER, writeCoreBytes } from "./core-bytes.mjs";
+import { literalOf, writeBytes } from "./wasm-bytes.mjs";
 
 /** Features that every runtime has which we run in; the core's own switches (SIMD) are asc's. */
 const FEATURES = ["simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals"].map((feature) => `--enable-${feature}`);
@@ -22,32 +22,50 @@ export async function dependencies() {
   });
 }
 
-/** Compiles the core for the given targets; the release build is what the package inlines. */
+/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do. */
+const TARGETS = {
+  release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
+  scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
+  debug: { entry: "assembly/index.ts", file: "dist/core.debug.wasm" },
+  image: { entry: "assembly/image/index.ts", file: "dist/image.wasm" },
+};
+
+/** Compiles the core for the given targets, and the image module. */
 export async function core(targets) {
-  const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/core-bytes.mjs"];
-  for (const target of targets) {
+  const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/wasm-bytes.mjs"];
+  for (const target of [...targets, "image"]) {
     await step(`core (${target})`, `dist/.stamp-core-${target}`, sources, () => {
-      execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", "--config", "asconfig.json", "--target", target]);
-      if (target === "debug") return;
-      const file = target === "release" ? "dist/core.wasm" : `dist/core.${target}.wasm`;
-      // For size, after asc has optimised for speed: a tenth smaller in transit, and as fast.
-      execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", "-Os", "-lmu", ...FEATURES, file, "-o", file]);
-      if (target === "release") writeCoreBytes(file, "dist/core-bytes.js");
+      const { entry, file } = TARGETS[target];
+      execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", target]);
+      // For size, after asc has optimised for speed: smaller in transit, and as fast.
+      if (target !== "debug") execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", "-Os", "-lmu", ...FEATURES, file, "-o", file]);
+      if (target === "release" || target === "image") writeBytes(file);
     });
   }
 }
 
 /** Bundles the entries of the package, the core inlined in the main one, and the programs that run it elsewhere. */
 export async function bundle() {
-  const sources = [...files("src"), ...files("test/runtime"), ...files("test/conformance", ".ts"), "dist/core-bytes.js", "build/steps.mjs", "package.json"];
+  const sources = [
+    ...files("src"),
+    ...files("test/runtime"),
+    ...files("test/conformance", ".ts"),
+    "dist/core-bytes.js",
+    "dist/image-bytes.js",
+    "build/steps.mjs",
+    "package.json",
+  ];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
     const common = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
-    await build({ ...common, entryPoints: ["src/index.ts"], outfile: "dist/index.js", minify: true, plugins: [placeholder] });
-    writeFileSync("dist/index.js", readFileSync("dist/index.js", "utf8").replace(`"${PLACEHOLDER}"`, () => coreLiteral("dist/core.wasm")));
-    await build({ ...common, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js", minify: true, plugins: [mainEntry] });
+    const packaged = { ...common, minify: true, plugins: [placeholders, mainEntry] };
+    await build({ ...packaged, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
+    await build({ ...packaged, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js" });
+    inline("dist/index.js", "dist/core.wasm");
+    inline("dist/snapshot.js", "dist/image.wasm");
     for (const [name, entry] of Object.entries(PROGRAMS)) {
-      if (existsSync(entry)) await build({ ...common, entryPoints: [entry], outfile: `dist/${name}.mjs`, platform: name === "conformance" ? "node" : "neutral" });
+      if (existsSync(entry))
+        await build({ ...common, entryPoints: [entry], outfile: `dist/${name}.mjs`, platform: name === "conformance" ? "node" : "neutral" });
     }
   });
 }
@@ -55,12 +73,21 @@ export async function bundle() {
 /** Programs that carry the whole package with them. */
 const PROGRAMS = { digest: "test/runtime/digest.ts", conformance: "test/conformance/run.ts" };
 
-const placeholder = {
-  name: "placeholder for the core",
+/** A module's bytes come in after the bundling: a bundler would escape their characters anew, and worse. */
+const placeholders = {
+  name: "placeholders for WebAssembly",
   setup(build) {
-    build.onLoad({ filter: /core-bytes\.js$/ }, () => ({ contents: `export default "${PLACEHOLDER}";` }));
+    build.onLoad({ filter: /-bytes\.js$/ }, () => ({ contents: `export default "${PLACEHOLDER}";` }));
   },
 };
+const PLACEHOLDER = "@bytes@";
+
+function inline(bundle, wasmFile) {
+  writeFileSync(
+    bundle,
+    readFileSync(bundle, "utf8").replace(`"${PLACEHOLDER}"`, () => literalOf(wasmFile)),
+  );
+}
 
 /** Subpaths share the main entry's classes: they import it instead of bringing their own. */
 const mainEntry = {

@@ -88,7 +88,11 @@ export class ColumnBlock {
   /** Appends the rows that were filled in. Items that wait, or a negative code. */
   append(rows: number, ends?: ArrayLike<number>): number {
     const { core } = this.#engine;
-    if (ends !== undefined) core.u8.set(Uint8Array.from(perStep("ends", ends, rows), (end) => (end ? 1 : 0)), this.#endsAt);
+    if (ends !== undefined)
+      core.u8.set(
+        Uint8Array.from(perStep("ends", ends, rows), (end) => (end ? 1 : 0)),
+        this.#endsAt,
+      );
     return core.x.writer_append_block(this.#writer, this.#at, rows, ends === undefined ? 0 : this.#endsAt);
   }
 
@@ -104,4 +108,3 @@ function perStep(subject: string, given: ArrayLike<number>, rows: number): Array
   if (given.length !== rows) throw new RangeError(mustBe(subject, `one a step, ${rows}`, given));
   return given;
 }
-

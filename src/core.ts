@@ -4,7 +4,7 @@ import { ABI_VERSION, E_CORRUPT, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, type Exports
 import { ReplayError } from "./error.ts";
 
 const GRANULE = 4096;
-/** By which the bytes are written in the string (build/core-bytes.mjs). */
+/** By which the bytes are written in the string (build/wasm-bytes.mjs). */
 const MASK = 112;
 /** 4 GiB less a page: byte offsets stay below 2^32. */
 export const MOST_BYTES = 0xffff0000;
@@ -13,8 +13,13 @@ let compiled: WebAssembly.Module | undefined;
 
 /** The core that comes with the package, compiled once. */
 function builtIn(): WebAssembly.Module {
-  compiled ??= new WebAssembly.Module(Uint8Array.from(bytes, (char) => char.charCodeAt(0) ^ MASK));
+  compiled ??= compile(bytes);
   return compiled;
+}
+
+/** A module from the string that stands for it. */
+export function compile(bytes: string): WebAssembly.Module {
+  return new WebAssembly.Module(Uint8Array.from(bytes, (char) => char.charCodeAt(0) ^ MASK));
 }
 
 export class Core {

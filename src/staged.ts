@@ -83,9 +83,7 @@ function listMaker(children: Children): StepMaker {
     const made: unknown[] = [];
     for (const [key, child] of children) {
       const descriptor =
-        typeof child === "number"
-          ? { get: () => staging.read(child), set: (value: unknown) => staging.write(child, value) }
-          : { value: child(staging) };
+        typeof child === "number" ? { get: () => staging.read(child), set: (value: unknown) => staging.write(child, value) } : { value: child(staging) };
       Object.defineProperty(made, key, { enumerable: true, ...descriptor });
     }
     return Object.freeze(made);

@@ -149,8 +149,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     this.#open();
     if (step === undefined) this.#staging.check();
     else this.#fill(step);
-    const waiting =
-      this.#laneBlock === undefined ? this.#engine.core.x.writer_append(this.#writer, this.#staged) : this.#laneBlock.append(this.options.lanes);
+    const waiting = this.#laneBlock === undefined ? this.#engine.core.x.writer_append(this.#writer, this.#staged) : this.#laneBlock.append(this.options.lanes);
     if (waiting < 0) throw this.#refused(waiting, "one more step", 0);
     this.#engine.changed();
   }
@@ -169,7 +168,12 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const { ends, priorities } = onlyKeys("options", options, "ends, priorities");
     const { items } = this.options;
     const rows = this.#block.fill(columns);
-    for (const name in priorities) if (!items.some((rule) => rule.table === name)) throw unknownTable(name, items.map((rule) => rule.table));
+    for (const name in priorities)
+      if (!items.some((rule) => rule.table === name))
+        throw unknownTable(
+          name,
+          items.map((rule) => rule.table),
+        );
     let waiting: number;
     try {
       items.forEach((rule, k) => {

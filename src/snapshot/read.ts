@@ -2,6 +2,7 @@
 import type { Core } from "../core.ts";
 import type { Engine } from "../engine.ts";
 import { internals, Replay, ReplayError, type Spec } from "../index.ts";
+import { imageOf } from "./image.ts";
 import {
   END,
   FREE,
@@ -113,11 +114,11 @@ class Parser {
     const engine = this.#engine;
     if (!this.#ended || replay === undefined || engine === undefined || this.#pending.length !== 0)
       throw this.#corrupt(this.#pending.length, this.#ended ? "bytes behind the end" : "the end is missing");
-    const { x } = this.#core;
+    const image = imageOf(this.#core);
     const checks: [string, number][] = [
-      ...poolsOf(engine).map((pool): [string, number] => ["rows", x.pool_check(pool)]),
-      ...replay.tables.map((table): [string, number] => [`table ${JSON.stringify(table.name)}`, x.table_check(table.handle)]),
-      ...replay.writers.flatMap((writer) => writer.streams.map((stream): [string, number] => ["a writer", x.stream_check(stream)])),
+      ...poolsOf(engine).map((pool): [string, number] => ["rows", image.pool_check(pool)]),
+      ...replay.tables.map((table): [string, number] => [`table ${JSON.stringify(table.name)}`, image.table_check(table.handle)]),
+      ...replay.writers.flatMap((writer) => writer.streams.map((stream): [string, number] => ["a writer", image.stream_check(stream)])),
     ];
     for (const [what, broken] of checks) {
       if (broken !== 0) throw new ReplayError("CORRUPT", `snapshot contradicts itself: ${what}, invariant ${broken}`);
@@ -142,7 +143,7 @@ class Parser {
     if (replay === undefined || engine === undefined) throw this.#corrupt(at, "the header is missing");
     core = this.#core;
     base = payload >> 2;
-    const { x } = core;
+    const image = imageOf(core);
     const word = (i: number) => (4 * i < bytes ? (core.u32[base + i] as number) : 0);
     const pool = poolsOf(engine)[id] ?? 0;
     const table = replay.tables[kind === ORDER ? id >> 1 : id]?.handle ?? 0;
@@ -150,12 +151,12 @@ class Parser {
     const needsTable = kind === TABLE || kind === SLOTS || kind === ORDER;
     if ((needsPool && pool === 0) || (needsTable && table === 0)) throw this.#corrupt(at, `section ${NAMES[kind]} ${id} belongs to nothing`);
     let code = 0;
-    if (kind === POOL && bytes === 8) code = x.pool_restore(pool, word(0), word(1));
-    else if (kind === ROWS && bytes === 8 + word(1) * x.pool_record(pool)) code = x.pool_records(pool, word(0), word(1), payload + 8, 0);
-    else if (kind === FREE && bytes % 8 === 0) for (let i = 0; i < bytes / 4 && code === 0; i += 2) code = x.pool_free_run(pool, word(i), word(i + 1));
+    if (kind === POOL && bytes === 8) code = image.pool_restore(pool, word(0), word(1));
+    else if (kind === ROWS && bytes === 8 + word(1) * image.pool_record(pool)) code = image.pool_records(pool, word(0), word(1), payload + 8, 0);
+    else if (kind === FREE && bytes % 8 === 0) for (let i = 0; i < bytes / 4 && code === 0; i += 2) code = image.pool_free_run(pool, word(i), word(i + 1));
     else if (kind === TABLE) code = this.#numbers(table, section.subarray(SECTION_BYTES)) ? 0 : 1;
-    else if (kind === SLOTS && bytes === 8 + word(1) * SLOT_RECORD) code = x.table_records(table, word(0), word(1), payload + 8, 0);
-    else if (kind === ORDER && bytes >= 4) code = x.table_rejoin(table, id & 1, bytes / 4 - 1, payload + 4, word(0));
+    else if (kind === SLOTS && bytes === 8 + word(1) * SLOT_RECORD) code = image.table_records(table, word(0), word(1), payload + 8, 0);
+    else if (kind === ORDER && bytes >= 4) code = image.table_rejoin(table, id & 1, bytes / 4 - 1, payload + 4, word(0));
     else if (kind === STREAM && bytes === 20 + 4 * word(1)) code = this.#stream(replay, id, payload);
     else if (kind === END && word(0) === this.#sections - 1) this.#ended = true;
     else code = 1;
@@ -195,7 +196,7 @@ class Parser {
 
   #stream(replay: Replay, id: number, payload: number): number {
     const stream = replay.writers.flatMap((writer) => writer.streams)[id];
-    return stream === undefined ? 1 : this.#core.x.stream_record(stream, payload, 0);
+    return stream === undefined ? 1 : imageOf(this.#core).stream_record(stream, payload, 0);
   }
 
   #corrupt(at: number, what: string): ReplayError {

@@ -1,8 +1,8 @@
 /** One table on a core without the wrapper: the shortest way from a test to the exports. Steps hold nothing but their number. */
-import { type Exports, KEY, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/abi.ts";
+import { KEY, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/abi.ts";
 import type { RateLimiter } from "../../src/rate-limiter.ts";
 import { kindsOf, type Selector } from "../../src/selector.ts";
-import { coreOf, type Target } from "../support/core.ts";
+import { type CoreExports, coreOf, type Target } from "../support/core.ts";
 
 export interface RigOptions {
   readonly sampler: Selector;
@@ -50,7 +50,7 @@ export function plain(sampler: Selector, remover: Selector, maxSize: number): Ri
 }
 
 export class Rig {
-  readonly x: Exports;
+  readonly x: CoreExports;
   readonly pool: number;
   readonly stream: number;
   readonly writer: number;

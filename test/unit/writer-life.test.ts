@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { f32, internals, prioritized, Replay } from "../../src/index.ts";
+import { imageOf } from "../../src/snapshot/image.ts";
 import { restore } from "../../src/snapshot/index.ts";
 import { bytesOf, errorOf, expectError, expectRefused } from "../support/refused.ts";
 
@@ -10,7 +11,7 @@ const tables = { t: { maxSize: 4 } };
 /** Whether the core's own structures are sound. */
 function sound(replay: Replay<typeof spec, "t">): boolean {
   const { core } = internals.of(replay).engine;
-  return core.x.arena_check() === 0;
+  return imageOf(core).arena_check() === 0;
 }
 
 test("close gives memory back, and a new writer takes it again", () => {
