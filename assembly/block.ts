@@ -1,5 +1,5 @@
 /** Blocks: many steps at once, given as columns. */
-import { Bytes } from "./bytes";
+import { Bytes, copyBytes } from "./bytes";
 import { E_OUT_OF_MEMORY, E_PRIORITY, fail } from "./error";
 import { NARROW } from "./leaf";
 import { Pool, reserveRows } from "./pool";
@@ -157,19 +157,13 @@ function itemsOf(w: Writer, k: u32, rows: u32, ends: usize): u32 {
 function scatter(column: usize, bytes: u32, to: usize, step: u32, rows: u32): void {
   const end = to + <usize>(rows * step);
   switch (bytes) {
-    case 1:
-      for (; to < end; to += step, column += 1) store<u8>(to, load<u8>(column));
-      return;
     case 4:
       for (; to < end; to += step, column += 4) store<u32>(to, load<u32>(column));
-      return;
-    case 8:
-      for (; to < end; to += step, column += 8) store<u64>(to, load<u64>(column));
       return;
     case 16:
       for (; to < end; to += step, column += 16) Bytes.copy16(to, column);
       return;
     default:
-      for (; to < end; to += step, column += bytes) Bytes.copy(to, column, bytes);
+      for (; to < end; to += step, column += bytes) copyBytes(to, column, bytes);
   }
 }

@@ -165,7 +165,6 @@ export class Slots {
   }
 
   /** The slot that still holds this item, live or pending; 0 = the item is gone, or the number was never a key. */
-  @inline
   find(key: f64): u32 {
     if (!(key >= 0 && key <= 9007199254740991)) return 0;
     const k = <u64>key;
