@@ -82,11 +82,10 @@ const placeholders = {
 };
 const PLACEHOLDER = "@bytes@";
 
+/** The bytes go to the front: in the middle they would push what stands before them out of the 32 KiB that gzip looks back. */
 function inline(bundle, wasmFile) {
-  writeFileSync(
-    bundle,
-    readFileSync(bundle, "utf8").replace(`"${PLACEHOLDER}"`, () => literalOf(wasmFile)),
-  );
+  const code = readFileSync(bundle, "utf8").replace(`"${PLACEHOLDER}"`, "$bytes");
+  writeFileSync(bundle, `const $bytes=${literalOf(wasmFile)};\n${code}`);
 }
 
 /** Subpaths share the main entry's classes: they import it instead of bringing their own. */
