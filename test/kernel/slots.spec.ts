@@ -1,4 +1,4 @@
-import { PLAIN, SINGLE } from "../../assembly/pool";
+import { PLAIN, SINGLE } from "../../assembly/run";
 import { FREE, MAX_LENGTH, MAX_SHAPES, Slots, slotsBytes, slotsInit } from "../../assembly/slots";
 import { Dice } from "./support/dice";
 import { openArena, zeroed } from "./support/memory";
