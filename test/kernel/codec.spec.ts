@@ -55,7 +55,7 @@ describe("crc32c", () => {
     const whole = crc32c(0, bytes, 64);
     for (let bit: u32 = 0; bit < 512; bit++) {
       const at = bytes + <usize>(bit >> 3);
-      const flip = <u8>1 << <u8>(bit & 7);
+      const flip = (<u8>1) << (<u8>(bit & 7));
       store<u8>(at, load<u8>(at) ^ flip);
       assert(crc32c(0, bytes, 64) != whole, "another bit");
       store<u8>(at, load<u8>(at) ^ flip);

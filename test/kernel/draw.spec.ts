@@ -7,7 +7,7 @@ import { endEpisode, Stream } from "../../assembly/stream";
 import { insertItem, Table } from "../../assembly/table";
 import { draw_window } from "../../assembly/window";
 import { openArena, zeroed } from "./support/memory";
-import { append, newDraw, newPool, newStream, newTable, NUMBER } from "./support/world";
+import { append, NUMBER, newDraw, newPool, newStream, newTable } from "./support/world";
 
 const out: usize = memory.data(4096, 16);
 let pool: usize = 0;

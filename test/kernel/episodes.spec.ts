@@ -60,7 +60,7 @@ describe("episodes", () => {
       const rising = i < 30000;
       const episode = 1 + dice.below(3000);
       const items = model.has(episode) ? model.get(episode) : 0;
-      if (dice.below(4) != 0 == rising) {
+      if ((dice.below(4) != 0) == rising) {
         assert(e.reserve(1), "room");
         if (e.joins(episode)) e.joinAgain();
         else e.add(episode);

@@ -11,7 +11,7 @@ let first: u32 = 0;
 function empty(): FreeRows {
   openArena(1 << 20);
   memory.fill(at, 0, 24);
-  first = <u32>(zeroed(1000 * 12) >> GRANULE_BITS) << PLACE_BITS;
+  first = (<u32>(zeroed(1000 * 12) >> GRANULE_BITS)) << PLACE_BITS;
   return changetype<FreeRows>(at);
 }
 

@@ -1,4 +1,4 @@
-import { Draw, DISCOUNT as DISCOUNTS, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "../../assembly/draw";
+import { DISCOUNT as DISCOUNTS, Draw, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "../../assembly/draw";
 import { draw_n_step } from "../../assembly/n-step";
 import { Run } from "../../assembly/run";
 import { FIFO } from "../../assembly/selectors/selector";

@@ -17,15 +17,7 @@ function fraction(output: u64): f64 {
 describe("random", () => {
   it("gives the first ten outputs of xoshiro256** from the state 1, 2, 3, 4", () => {
     const published: u64[] = [
-      11520,
-      0,
-      1509978240,
-      1215971899390074240,
-      1216172134540287360,
-      607988272756665600,
-      16172922978634559625,
-      8476171486693032832,
-      10595114339597558777,
+      11520, 0, 1509978240, 1215971899390074240, 1216172134540287360, 607988272756665600, 16172922978634559625, 8476171486693032832, 10595114339597558777,
       2904607092377533576,
     ];
     setState(1, 2, 3, 4);
@@ -75,7 +67,9 @@ describe("random", () => {
     random_init(state, 42, 0, 3);
     for (let i = 0; i < sixes.length; i++) expect<u32>(random_below(state, 6)).toBe(sixes[i]);
     // Of 2^32 words a quarter is rejected.
-    const threeQuarters: u32[] = [999191613, 2577853199, 195093996, 2406734676, 3217850218, 11766716, 2923448653, 2457360940, 2761499163, 2311057866, 891617772, 3132212723];
+    const threeQuarters: u32[] = [
+      999191613, 2577853199, 195093996, 2406734676, 3217850218, 11766716, 2923448653, 2457360940, 2761499163, 2311057866, 891617772, 3132212723,
+    ];
     random_init(state, 42, 0, 3);
     for (let i = 0; i < threeQuarters.length; i++) expect<u32>(random_below(state, 0xc0000000)).toBe(threeQuarters[i]);
   });

@@ -16,7 +16,7 @@ export class Dice {
 
   /** In [0, n). */
   below(n: u32): u32 {
-    return <u32>(((<u64>this.next()) * n) >> 32);
+    return <u32>((<u64>this.next() * n) >> 32);
   }
 
   /** In [0, 1). */
