@@ -100,6 +100,7 @@ export class Pool {
   /** Lets a row go `times` times; where nothing holds it any more, its frames go with it, and it queues for reuse. */
   @inline
   releaseTimes(row: u32, head: Head, times: u32): void {
+    if (!ASC_NO_ASSERT) assert(head.refs >= times, "a row is let go of as often as it was held");
     const refs = head.refs - times;
     head.refs = refs;
     if (refs != 0) return;
@@ -236,6 +237,7 @@ export function rowOf(p: Pool, number: u32): u32 {
 /** Takes n rows that were never used, all of one block; the first. */
 function takeFresh(p: Pool, n: u32): u32 {
   const row = p.fresh;
+  assert(row != 0, "room is made before rows are taken");
   p.high += n;
   p.fresh = (row & PLACE) + n == p.rows ? rowOf(p, p.high + 1) : row + n;
   return row;
