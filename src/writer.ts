@@ -78,6 +78,8 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   /** Columns of one step a lane, where there are several lanes: the staging record. */
   readonly #laneBlock: ColumnBlock | undefined;
   #closed = false;
+  /** The table that was named last: comparing its name is cheaper than the map's hash. */
+  #last: AnyTable | undefined;
 
   /** Writers are made by `replay.writer`. */
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void) {
@@ -245,8 +247,10 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   }
 
   #table(name: string): AnyTable {
+    if (this.#last?.name === name) return this.#last;
     const table = this.#tables.get(name);
     if (table === undefined) throw unknownTable(name, this.#tables.keys());
+    this.#last = table;
     return table;
   }
 
