@@ -26,96 +26,137 @@ interface Slot {
 }
 
 /** Makes what the user sees of a staging record. */
-export type StepMaker = (staging: Staging) => unknown;
+export type StepMaker = (staging: Staging) => object;
 
 /**
  * How the steps of a spec are made: once a Replay, so that those of all its writers have the same accessors. V8 makes a slow dictionary of
  * an object whose accessors differ from those of an earlier one of the same form.
+ * @param scalars whether leaves of shape [] are numbers
  */
-export function stepMaker(spec: Spec): StepMaker {
+export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: boolean): StepMaker {
   let next = 0;
-  const build = (node: Spec): number | StepMaker => {
-    if (isLeaf(node)) return next++;
+  const build = (node: Spec): PropertyDescriptor | StepMaker => {
+    if (isLeaf(node)) {
+      const leaf = leaves[next++] as PlacedLeaf;
+      return scalars && leaf.shape.length === 0 ? Step.number(leaf) : Step.array(leaf.index);
+    }
     const children = keysOf(node).map((key) => [key, build((node as { [key: string]: Spec })[key] as Spec)] as const);
     return Array.isArray(node) ? listMaker(children) : objectMaker(children);
   };
   const whole = build(spec);
   // A spec that is one leaf: the step is that leaf's value, under a name.
-  return typeof whole === "number" ? objectMaker([["value", whole]]) : whole;
+  return typeof whole === "function" ? whole : objectMaker([["value", whole]]);
 }
 
-type Children = readonly (readonly [key: string, child: number | StepMaker])[];
+type Children = readonly (readonly [key: string, child: PropertyDescriptor | StepMaker])[];
 
-function objectMaker(children: Children): StepMaker {
-  // A class a node, since accessors that are defined on objects of one class must all be the same.
-  class Step {
-    readonly #staging: Staging;
+/** One object of a step. Its accessors are short, so that V8 puts them where they are called; a number that is handed on as an argument costs an allocation. */
+class Step {
+  readonly #staging: Staging;
 
-    constructor(staging: Staging) {
-      this.#staging = staging;
-      for (const [key, child] of children) {
-        const known = accessors.get(key);
-        Object.defineProperty(this, key, known ?? { enumerable: true, value: (child as StepMaker)(staging) });
-      }
-      Object.freeze(this);
-    }
+  constructor(staging: Staging) {
+    this.#staging = staging;
+  }
 
-    static accessor(i: number): PropertyDescriptor {
+  /** What reads and assigns a leaf that is a number. */
+  static number({ index, leaf: { dtype }, staged }: PlacedLeaf): PropertyDescriptor {
+    const at = staged / DTYPES[dtype].bytes;
+    if (dtype === "f32") {
       return {
-        enumerable: true,
         get(this: Step) {
-          return this.#staging.read(i);
+          return this.#staging.core.f32[this.#staging.at4 + at];
         },
-        set(this: Step, value: unknown) {
-          this.#staging.write(i, value);
+        set(this: Step, value: number) {
+          this.#staging.core.f32[this.#staging.at4 + at] = value;
         },
       };
     }
+    if (dtype === "i32") {
+      return {
+        get(this: Step) {
+          return this.#staging.core.i32[this.#staging.at4 + at];
+        },
+        set(this: Step, value: number) {
+          this.#staging.core.i32[this.#staging.at4 + at] = value;
+        },
+      };
+    }
+    return {
+      get(this: Step) {
+        return this.#staging.view(index)[0];
+      },
+      set(this: Step, value: number) {
+        this.#staging.view(index)[0] = value;
+      },
+    };
   }
-  const leaves = children.filter((entry): entry is readonly [string, number] => typeof entry[1] === "number");
-  const accessors = new Map(leaves.map(([key, i]) => [key, Step.accessor(i)]));
-  return (staging) => new Step(staging);
+
+  /** What lends the array of a leaf, and fills it. */
+  static array(index: number): PropertyDescriptor {
+    return {
+      get(this: Step) {
+        return this.#staging.lend(index);
+      },
+      set(this: Step, value: unknown) {
+        this.#staging.fill(index, value);
+      },
+    };
+  }
+}
+
+function objectMaker(children: Children): StepMaker {
+  // A class a node: V8 tells objects apart by where they begin.
+  const Node = class extends Step {};
+  return (staging) => define(new Node(staging), staging, children);
 }
 
 /** Elements that are accessors are slow in any case. */
 function listMaker(children: Children): StepMaker {
   return (staging) => {
-    const made: unknown[] = [];
-    for (const [key, child] of children) {
-      const descriptor =
-        typeof child === "number" ? { get: () => staging.read(child), set: (value: unknown) => staging.write(child, value) } : { value: child(staging) };
-      Object.defineProperty(made, key, { enumerable: true, ...descriptor });
-    }
-    return Object.freeze(made);
+    const step = new Step(staging);
+    const bound = children.map(([key, child]) =>
+      typeof child === "function" ? ([key, child] as const) : ([key, { get: child.get?.bind(step), set: child.set?.bind(step) }] as const),
+    );
+    return define([], staging, bound);
   };
+}
+
+function define(made: object, staging: Staging, children: Children): object {
+  for (const [key, child] of children) {
+    Object.defineProperty(made, key, { enumerable: true, ...(typeof child === "function" ? { value: child(staging) } : child) });
+  }
+  return Object.freeze(made);
 }
 
 export class Staging {
   /** What the user sees. */
   readonly step: unknown;
-  readonly #core: Core;
+  readonly core: Core;
+  /** Where the record begins, in words. */
+  at4: number;
   readonly #slots: readonly Slot[];
   #generation: number;
   #stale = 0;
   #closed = false;
 
   /**
+   * @param at where the record begins
    * @param places where each leaf begins, and how many elements it has there
-   * @param scalars whether leaves of shape [] are numbers
    */
-  constructor(core: Core, maker: StepMaker, leaves: readonly PlacedLeaf[], places: readonly { address: number; length: number }[], scalars: boolean) {
-    this.#core = core;
+  constructor(core: Core, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], places: readonly { address: number; length: number }[]) {
+    this.core = core;
+    this.at4 = at / 4;
     this.#generation = core.generation;
     this.#slots = leaves.map((leaf, i) => {
       const { address, length } = places[i] as { address: number; length: number };
-      return { leaf, address, length, scalar: scalars && leaf.shape.length === 0, view: this.#view(leaf, address, length), lent: false, stale: false };
+      return { leaf, address, length, view: this.#view(leaf, address, length), lent: false, stale: false };
     });
     this.step = maker(this);
   }
 
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
-    if (this.#generation !== this.#core.generation) this.#renew();
+    if (this.#generation !== this.core.generation) this.#renew();
     if (this.#stale === 0) return;
     const slot = this.#slots.find((one) => one.stale) as Slot;
     const path = named(slot.leaf.keys);
@@ -125,16 +166,21 @@ export class Staging {
     );
   }
 
-  /** The memory is no longer this writer's. */
+  /** The memory is no longer this writer's: what is assigned goes nowhere. */
   close(): void {
     this.#closed = true;
     this.#generation = -1;
+    this.at4 = Number.NaN;
   }
 
-  /** Leaf i as its accessor gives it. */
-  read(i: number): unknown {
+  /** The elements of leaf i. */
+  view(i: number): Float32Array {
+    return this.#fresh(i).view as Float32Array;
+  }
+
+  /** The same, for a user to keep until memory moves. */
+  lend(i: number): AnyArray {
     const slot = this.#fresh(i);
-    if (slot.scalar) return slot.view[0];
     slot.lent = true;
     if (slot.stale) {
       slot.stale = false;
@@ -143,26 +189,25 @@ export class Staging {
     return slot.view;
   }
 
-  /** Assigns leaf i. */
-  write(i: number, value: unknown): void {
-    const { leaf, length, scalar, view } = this.#fresh(i);
-    if (scalar) (view as Float32Array)[0] = value as number;
-    else if (flattenInto(view, 0, length, value, leaf.leaf.dtype, named(leaf.keys)) !== length) throw mismatch(leaf, value, [], length);
+  /** Assigns the elements of leaf i. */
+  fill(i: number, value: unknown): void {
+    const { leaf, length, view } = this.#fresh(i);
+    if (flattenInto(view, 0, length, value, leaf.leaf.dtype, named(leaf.keys)) !== length) throw mismatch(leaf, value, [], length);
   }
 
   #fresh(i: number): Slot {
-    if (this.#generation !== this.#core.generation) this.#renew();
+    if (this.#generation !== this.core.generation) this.#renew();
     return this.#slots[i] as Slot;
   }
 
   #view(leaf: PlacedLeaf, address: number, length: number): AnyArray {
-    return new DTYPES[leaf.leaf.dtype].array(this.#core.u8.buffer, address, length);
+    return new DTYPES[leaf.leaf.dtype].array(this.core.u8.buffer, address, length);
   }
 
   #renew(): void {
     if (this.#closed) throw writerClosed();
-    const moved = this.#slots[0]?.view.buffer !== this.#core.u8.buffer;
-    this.#generation = this.#core.generation;
+    const moved = this.#slots[0]?.view.buffer !== this.core.u8.buffer;
+    this.#generation = this.core.generation;
     if (!moved) return;
     for (const slot of this.#slots) {
       slot.view = this.#view(slot.leaf, slot.address, slot.length);

@@ -80,6 +80,8 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   /** Columns of one step a lane, where there are several lanes: the staging record. */
   readonly #laneBlock: ColumnBlock | undefined;
   #closed = false;
+  /** The table that was named last: comparing its name is cheaper than the map's hash. */
+  #last: AnyTable | undefined;
 
   /** Writers are made by `replay.writer`. */
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void) {
@@ -118,7 +120,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const places = layout.leaves.map((leaf, i) =>
       laneBlock === undefined ? { address: this.#staged + leaf.staged, length: leaf.size } : { address: laneBlock.columnAt(i), length: lanes * leaf.size },
     );
-    this.#staging = new Staging(core, engine.makeStep, layout.leaves, places, laneBlock === undefined);
+    this.#staging = new Staging(core, laneBlock === undefined ? engine.makeStep : engine.makeLanes, this.#staged, layout.leaves, places);
     this.#fill = laneBlock === undefined ? fillOf(core, spec, layout.leaves, this.#staged) : (step) => laneBlock.fill(step, lanes);
   }
 
@@ -271,8 +273,10 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   }
 
   #table(name: string): AnyTable {
+    if (this.#last?.name === name) return this.#last;
     const table = this.#tables.get(name);
     if (table === undefined) throw unknownTable(name, this.#tables.keys());
+    this.#last = table;
     return table;
   }
 
