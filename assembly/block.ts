@@ -78,6 +78,8 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, row: u32, r: u32, most: u32): u32 {
   let count: u32 = s.fresh != 0 || w.crowded() ? 0 : most;
+  // Without an item nothing holds what does not stay in the window.
+  if (w.rules == 0) count = min(count, s.window().capacity);
   let refs: u32 = 0;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
     count = turns(w.rule(k), s, row, count);
