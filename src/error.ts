@@ -39,7 +39,7 @@ export function show(value: unknown): string {
 
 /** The name of a typed array's class, also of subclasses and other realms. */
 export function kindOf(value: unknown): string | undefined {
-  return (value as { [Symbol.toStringTag]?: string } | null | undefined)?.[Symbol.toStringTag];
+  return typeof value === "object" ? (value as { [Symbol.toStringTag]?: string } | null)?.[Symbol.toStringTag] : undefined;
 }
 
 /** `subject must be rule, got value` */
