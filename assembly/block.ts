@@ -77,8 +77,9 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
  * the oldest in a full table. How many; 0 where that does not hold.
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, row: u32, r: u32, most: u32): u32 {
-  // Without a rule the window alone holds rows, and lets go of them one by one.
-  let count: u32 = s.fresh != 0 || w.rules == 0 || w.crowded() ? 0 : most;
+  let count: u32 = s.fresh != 0 || w.crowded() ? 0 : most;
+  // Without an item nothing holds what does not stay in the window.
+  if (w.rules == 0) count = min(count, s.window().capacity);
   let refs: u32 = 0;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
     count = turns(w.rule(k), s, row, count);

@@ -110,16 +110,16 @@ export class Rig {
     this.f64 = new Float64Array(this.x.memory.buffer);
   }
 
-  append(step: number): void {
+  append(step: number, writer = this.writer): void {
     this.u32[this.#staged >> 2] = step;
-    const code = this.x.writer_append(this.writer, this.#staged);
+    const code = this.x.writer_append(writer, this.#staged);
     if (code !== 0) throw new Error(`append gave ${code}`);
     this.refresh();
   }
 
   /** 1 in, 0 waits, or a code. */
-  create(length: number, priority: number): number {
-    const code = this.x.writer_create_item(this.writer, 0, this.table, length, 0, priority);
+  create(length: number, priority: number, writer = this.writer): number {
+    const code = this.x.writer_create_item(writer, 0, this.table, length, 0, priority);
     this.refresh();
     return code;
   }
