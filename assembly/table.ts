@@ -7,8 +7,8 @@
  *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
  *   24 │ maxSteps f64                         │  +Infinity: no limit
  *   32 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
- *   48 │ turning u32         │ newest u32     │  the slot of the last item created; turning 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
- *   56 │ steps f64           │ touch f64      │  canonical from here: sum of the live items' lengths · the last touch
+ *   48 │ turning u32         │ newest u32     │  canonical from byte 52: the slot of the last item created · turning 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
+ *   56 │ steps f64           │ touch f64      │  sum of the live items' lengths · the last touch
  *   72 │ unique f64          │ deletedEpisodes f64 │
  *   88 │ count u32           │ pending u32    │
  *   96 │ pendingFirst u32    │ pendingLast u32 │

@@ -75,7 +75,10 @@ export const N_STEP = { returns: RETURN, discounts: DISCOUNT, steps: STEPS, term
 
 /** New arrays of n for some columns of a draw: f64, then u32, then u8 in the order of their numbers. */
 export function newArrays(columns: { readonly [name: string]: number }, n: number): { [name: string]: AnyArray } {
-  return Object.fromEntries(
-    Object.entries(columns).map(([name, column]) => [name, column < 8 ? new Float64Array(n) : column < TERMINATED ? new Uint32Array(n) : new Uint8Array(n)]),
-  );
+  return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, new (arrayOf(column))(n)]));
+}
+
+/** The class of a draw's column. */
+export function arrayOf(column: number): Float64ArrayConstructor | Uint32ArrayConstructor | Uint8ArrayConstructor {
+  return column < 8 ? Float64Array : column < TERMINATED ? Uint32Array : Uint8Array;
 }

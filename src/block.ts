@@ -3,7 +3,7 @@ import type { Engine } from "./engine.ts";
 import { kindOf, mustBe } from "./error.ts";
 import { flattenInto, formOf, mismatch, viewOf } from "./fill.ts";
 import { type PlacedLeaf, up } from "./layout.ts";
-import { named } from "./spec.ts";
+import { flatten, named } from "./spec.ts";
 
 export class ColumnBlock {
   readonly #engine: Engine;
@@ -60,8 +60,8 @@ export class ColumnBlock {
 
   /** Writes columns; how many rows. With `rows` given, so many are asked for, and there is no dimension of time. */
   fill(step: unknown, rows?: number): number {
-    const { core, layout } = this.#engine;
-    const values = layout.leaves.map(({ keys }) => keys.reduce((node, key) => (node as { [key: string]: unknown } | null | undefined)?.[key], step));
+    const { core, spec, layout } = this.#engine;
+    const values = flatten(spec, step);
     const count = rows ?? this.#rowsOf(layout.leaves[0] as PlacedLeaf, values[0]);
     this.reserve(count);
     layout.leaves.forEach((leaf, i) => {

@@ -55,7 +55,7 @@ export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unk
 /** Checks a set of columns against the leaves. */
 export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Selection[] {
   const place = (subject: string, value: number) => integer(subject, value, -0xffffff, 0xffffff);
-  const selections = Object.entries(columns).map(([name, column]: [string, ColumnOf]) => {
+  const selections = Object.entries(columns ?? {}).map(([name, column]: [string, ColumnOf]) => {
     const subject = `columns.${name}`;
     const { leaf, at, from, to, step } = onlyKeys(subject, column, "leaf, at, from, to, step");
     if (at !== undefined && (from ?? to ?? step) !== undefined) throw new RangeError(`${subject} must have either at, or from, to and step, got both`);
@@ -76,7 +76,7 @@ export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Se
 export function countOf(selection: Selection, width: number): number {
   const { squeezed, start, step, to = width } = selection;
   if (squeezed) return 1;
-  const first = start < 0 ? Math.max(width + start, 0) : start;
+  const first = start < 0 ? width + start : start;
   const end = to < 0 ? width + to : Math.min(to, width);
   return Math.max(Math.ceil((end - first) / step), 0);
 }

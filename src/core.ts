@@ -78,10 +78,13 @@ export class Core {
   scratch(size: number): number {
     if (size > this.#scratchBytes) {
       const wanted = Math.max(size, 2 * this.#scratchBytes, 4 * GRANULE);
-      const at = this.alloc(wanted);
       this.x.arena_free(this.#scratch, this.#scratchBytes);
-      this.#scratch = at;
-      this.#scratchBytes = wanted;
+      this.#scratch = 0;
+      this.#scratchBytes = 0;
+      // Near the limit there may be room for what is needed, and for no more.
+      const bytes = wanted > this.x.arena_left() ? size : wanted;
+      this.#scratch = this.alloc(bytes);
+      this.#scratchBytes = bytes;
       this.generation++;
     }
     return this.#scratch;

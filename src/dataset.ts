@@ -47,19 +47,33 @@ export class Dataset<B> implements Iterable<B>, AsyncIterable<B> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<B, void> {
     const ahead: Promise<B | undefined>[] = [];
-    for (;;) {
-      while (ahead.length <= this.#prefetch) ahead.push(this.#next());
-      const batch = await (ahead.shift() as Promise<B | undefined>);
-      if (batch === undefined) return;
-      yield batch;
+    const stop = new AbortController();
+    const forward = () => stop.abort(this.#signal?.reason);
+    this.#signal?.throwIfAborted();
+    this.#signal?.addEventListener("abort", forward);
+    try {
+      for (;;) {
+        while (ahead.length <= this.#prefetch) {
+          const next = this.#next(stop.signal);
+          // It may fail long before its turn, or without one.
+          next.catch(() => {});
+          ahead.push(next);
+        }
+        const batch = await (ahead.shift() as Promise<B | undefined>);
+        if (batch === undefined) return;
+        yield batch;
+      }
+    } finally {
+      // What still waits would draw, and nobody would see it.
+      this.#signal?.removeEventListener("abort", forward);
+      stop.abort();
     }
   }
 
   /** The next batch; undefined where none came in time. */
-  async #next(): Promise<B | undefined> {
-    const options = { ...this.#sample, signal: this.#signal, timeoutMs: this.#timeoutMs };
+  async #next(signal: AbortSignal): Promise<B | undefined> {
     try {
-      return (await this.#table.sampleWhenReady(this.#batchSize, options)) as B;
+      return (await this.#table.sampleWhenReady(this.#batchSize, { ...this.#sample, signal, timeoutMs: this.#timeoutMs })) as B;
     } catch (error) {
       if ((error as { code?: string }).code === "TIMEOUT") return undefined;
       throw error;

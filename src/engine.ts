@@ -10,7 +10,7 @@ import { type StepMaker, stepMaker } from "./staged.ts";
 import { Waiters } from "./wait.ts";
 
 /** Item shapes that a replay can tell apart; 0 is the whole item. */
-const MAX_SHAPES = 64;
+export const MAX_SHAPES = 64;
 
 /** Columns that items were created with, and what they are in the core's terms. */
 export interface ItemShape {

@@ -37,7 +37,7 @@ export function show(value: unknown): string {
   return String(value);
 }
 
-/** The name of a typed array's class, also of subclasses and other realms. */
+/** The name of a typed array's class, also of subclasses and other realms. A bigint has such a tag too, and is none. */
 export function kindOf(value: unknown): string | undefined {
   return typeof value === "object" ? (value as { [Symbol.toStringTag]?: string } | null)?.[Symbol.toStringTag] : undefined;
 }
@@ -60,9 +60,9 @@ export function integer(subject: string, value: unknown, least: number, most = N
   throw outOfRange(subject, value, least, most, false);
 }
 
-export function finite(subject: string, value: unknown, least = -Number.MAX_VALUE): number {
-  if (typeof value === "number" && value >= least && value <= Number.MAX_VALUE) return value;
-  throw outOfRange(subject, value, least, Number.MAX_VALUE, true);
+export function finite(subject: string, value: unknown, least = -Number.MAX_VALUE, most = Number.MAX_VALUE): number {
+  if (typeof value === "number" && value >= least && value <= most) return value;
+  throw outOfRange(subject, value, least, most, true);
 }
 
 /** What a word stands for, or an error that lists the words. */
@@ -75,7 +75,7 @@ export function oneOf<T>(subject: string, words: { readonly [word: string]: T },
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null) throw new TypeError(mustBe(subject, `an object of ${keys}`, value));
   for (const key in value) {
-    if (!keys.split(", ").includes(key)) throw new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`);
+    if (!`, ${keys}, `.includes(`, ${key}, `)) throw new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`);
   }
   return value;
 }

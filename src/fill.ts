@@ -3,7 +3,7 @@ import type { Core } from "./core.ts";
 import { DTYPES, type Dtype } from "./dtype.ts";
 import { kindOf, mustBe, ReplayError } from "./error.ts";
 import type { PlacedLeaf } from "./layout.ts";
-import { isLeaf, keysOf, named, type Spec } from "./spec.ts";
+import { isLeaf, keysOf, named, type Spec, strange } from "./spec.ts";
 
 type Write = (value: unknown) => void;
 
@@ -23,7 +23,7 @@ export function fillOf(core: Core, spec: Spec, leaves: readonly PlacedLeaf[], st
     }
     const keys = keysOf(node);
     const children = keys.map((key) => build((node as { [key: string]: Spec })[key] as Spec, [...path, key]));
-    return nodeWriter(named(path), keys, children);
+    return nodeWriter(path, keys, children);
   };
   return build(spec, []);
 }
@@ -90,7 +90,7 @@ function leafWriter(core: Core, leaf: PlacedLeaf, address: number): Write {
   }
   if (leaf.shape.length === 0 && dtype === "i32") {
     return (value) => {
-      if (((value as number) | 0) === value) core.i32[at] = value;
+      if (typeof value === "number" && (value | 0) === value) core.i32[at] = value;
       else slow(value);
     };
   }
@@ -98,7 +98,7 @@ function leafWriter(core: Core, leaf: PlacedLeaf, address: number): Write {
     return (value) => {
       const { view } = viewOf(core, leaf, address);
       const number = typeof value === "boolean" && dtype === "bool" ? +value : (value as number);
-      view[at] = number;
+      if (typeof number === "number") view[at] = number;
       // What the array holds is what was given, or it could not hold it.
       if (view[at] !== number || (dtype === "bool" && number > 1)) slow(value);
     };
@@ -121,17 +121,14 @@ function leafWriter(core: Core, leaf: PlacedLeaf, address: number): Write {
 type Nested = { [key: string]: unknown };
 
 /** Writes the children of an object or array. The first eight stand in a row, so that each place in the code sees one key only, which is what engines are fast at. */
-function nodeWriter(path: string, keys: readonly string[], children: readonly Write[]): Write {
+function nodeWriter(path: readonly string[], keys: readonly string[], children: readonly Write[]): Write {
   const n = keys.length;
   const [k0, k1, k2, k3, k4, k5, k6, k7] = keys as string[] & { length: 8 };
   const [w0, w1, w2, w3, w4, w5, w6, w7] = children as Write[] & { length: 8 };
-  const strange = (value: unknown) => {
-    throw new ReplayError("SPEC_MISMATCH", mustBe(path, `nested with keys ${keys.join(", ")}`, value));
-  };
   return (value) => {
     let seen = 0;
     if (typeof value === "object") for (const _ in value) seen++;
-    if (seen !== n) strange(value);
+    if (seen !== n) throw strange(path, keys, value);
     const node = value as Nested;
     if (n > 0) (w0 as Write)(node[k0 as string]);
     if (n > 1) (w1 as Write)(node[k1 as string]);

@@ -17,11 +17,13 @@ export interface Plan {
 
 /** Header, static data, one draw and its scratch. */
 const OVERHEAD = 128 * 1024;
+/** Steps that a writer keeps at hand, where it is not told. */
+const WINDOW = 32;
 
 export function planOf(layout: Layout, tables: { readonly [name: string]: ResolvedTableOptions }, core = new Core(1 << 20)): Plan {
   const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
-  const frames = layout.pools.reduce((sum, { frameBytes }) => sum + HEAD_BYTES + up(frameBytes, 8), 0);
-  const bytesPerStep = HEAD_BYTES + layout.rowBytes + wide + frames;
+  const frames = layout.pools.map(({ frameBytes }) => HEAD_BYTES + up(frameBytes, 8));
+  const rowBytes = HEAD_BYTES + layout.rowBytes + wide;
   const planned: { [name: string]: { bytes: number; bytesPerItem: number } } = {};
   let steps = 0;
   let bytes = OVERHEAD;
@@ -35,5 +37,13 @@ export function planOf(layout: Layout, tables: { readonly [name: string]: Resolv
     bytes += own;
     steps = Math.max(steps, Math.min(maxSize, maxSteps));
   }
-  return { bytesPerStep, tables: planned, steps, bytes: bytes + steps * bytesPerStep };
+  const pools = [rowBytes, ...frames];
+  for (const each of pools) bytes += blocksOf(steps + WINDOW, each);
+  return { bytesPerStep: pools.reduce((sum, each) => sum + each, 0), tables: planned, steps, bytes };
+}
+
+/** Bytes of a pool with so many rows: it takes whole blocks (assembly/pool.ts). */
+function blocksOf(rows: number, each: number): number {
+  const block = Math.min(Math.max(Math.floor(65520 / each), 1), 1024);
+  return Math.ceil(rows / block) * up(block * each + 16, 4096);
 }

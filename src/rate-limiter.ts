@@ -52,8 +52,6 @@ export function queueLimiter(size: number): RateLimiter {
 export function isRateLimiter(value: unknown): value is RateLimiter {
   const limiter = value as RateLimiter | null;
   return (
-    typeof limiter === "object" &&
-    limiter !== null &&
-    [limiter.samplesPerInsert, limiter.minSize, limiter.minDiff, limiter.maxDiff].every((n) => typeof n === "number" && !Number.isNaN(n))
+    typeof limiter === "object" && limiter !== null && [limiter.samplesPerInsert, limiter.minSize, limiter.minDiff, limiter.maxDiff].every(Number.isFinite)
   );
 }

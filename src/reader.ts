@@ -1,9 +1,9 @@
 /** Reading: draws items of a table and gathers their steps into arrays. One plan per batch object, made once, so that the next sample allocates nothing. */
 import { BOOTSTRAP, DISTINCT, LENGTH, STRATIFIED } from "./abi.ts";
-import { type Batch, type Blocked, type Column, INFO, N_STEP, newArrays } from "./batch.ts";
+import { arrayOf, type Batch, type Blocked, type Column, INFO, N_STEP, newArrays } from "./batch.ts";
 import { countOf, leafAt, type Selection, selectionsOf, wholeOf } from "./columns.ts";
 import { type AnyArray, DTYPES } from "./dtype.ts";
-import type { Engine } from "./engine.ts";
+import { type Engine, MAX_SHAPES } from "./engine.ts";
 import { finite, integer, mustBe, oneOf, onlyKeys, ReplayError } from "./error.ts";
 import { up, WIDE } from "./layout.ts";
 import { pack } from "./spec.ts";
@@ -80,6 +80,8 @@ class Plan {
   readonly n: number;
   readonly width: number;
   readonly columns: object | undefined;
+  /** The shape of items whose columns these are; 0 where the caller chose. */
+  readonly shape: number;
   readonly #engine: Engine;
   readonly #outputs: readonly Output[];
   readonly #copies: Copy[] = [];
@@ -89,12 +91,13 @@ class Plan {
   #base = 0;
   #generation = -1;
 
-  constructor(engine: Engine, batch: Batch<unknown>, n: number, width: number, columns: object | undefined, selections: readonly Selection[]) {
+  constructor(engine: Engine, batch: Batch<unknown>, n: number, width: number, columns: object | undefined, selections: readonly Selection[], shape = 0) {
     this.#engine = engine;
     this.batch = batch;
     this.n = n;
     this.width = width;
     this.columns = columns;
+    this.shape = shape;
     this.#outputs = selections.map((selection) => {
       const { leaf } = selection;
       const { array, kind } = DTYPES[leaf.leaf.dtype];
@@ -108,19 +111,20 @@ class Plan {
       }
       return { selection, count, from: this.#stage(data, count * leaf.size, n * count * leaf.bytes), straight: undefined };
     });
-    if (batch.mask !== undefined) this.#maskAt = this.#stage(batch.mask, width, n * width);
-    this.#copies.push(copyOf(batch.lengths, 1, -1 - LENGTH));
-    for (const [arrays, columnsOf] of [
-      [batch.info, INFO],
-      [batch.nStep, N_STEP],
-    ] as const) {
-      for (const [name, target] of Object.entries(arrays ?? {}))
-        this.#copies.push(copyOf(target, 1, -1 - ((columnsOf as { [name: string]: number })[name] ?? Number.NaN)));
+    const own = (name: string, array: { readonly name: string; new (n: number): AnyArray }, least: number, target: unknown): AnyArray => {
+      if (target instanceof array && target.length >= least) return target;
+      throw new ReplayError("SPEC_MISMATCH", mustBe(`into.${name}`, `a ${array.name} of at least ${least}`, target));
+    };
+    if (batch.mask !== undefined) this.#maskAt = this.#stage(own("mask", Uint8Array, n * width, batch.mask), width, n * width);
+    this.#copies.push(copyOf(own("lengths", Uint32Array, n, batch.lengths), 1, -1 - LENGTH));
+    for (const [part, columnsOf] of Object.entries({ info: INFO, nStep: N_STEP })) {
+      const arrays = (batch as unknown as { [part: string]: { [name: string]: AnyArray } | undefined })[part];
+      for (const [name, column] of Object.entries(columnsOf)) {
+        const target = arrays?.[name];
+        if (target !== undefined) this.#copies.push(copyOf(own(`${part}.${name}`, arrayOf(column), n, target), 1, -1 - column));
+      }
     }
     if (this.#outputs.some((output) => output.straight !== undefined)) this.#bytes += 8 * n * width;
-    for (const { target, each } of this.#copies) {
-      if (!ArrayBuffer.isView(target) || target.length < n * each) throw new RangeError(mustBe("into", `a batch of at least ${n} items`, target));
-    }
   }
 
   /** Makes sure that the staging area is there, and that the views look at it. */
@@ -201,7 +205,7 @@ export class Reader {
     const engine = this.#engine;
     const { x } = engine.core;
     const table = this.#table;
-    const { into, beta, length, columns, among = 0 } = options;
+    const { into, beta, length, columns, among = 0 } = onlyKeys("options", options, OPTIONS);
     integer("n", n, 1, MOST);
     integer("among", among, 0, 0xffffffff);
     if (length !== undefined) integer("length", length, 1, MOST);
@@ -211,8 +215,7 @@ export class Reader {
     const normalize = oneOf("normalize", NORMALIZE, options.normalize ?? "batch");
     const nStep = options.nStep === undefined ? undefined : this.#nStep(options.nStep);
     const selections = columns === undefined ? this.#whole : this.#selectionsOf(columns);
-    if (columns !== undefined && nStep === undefined && selections.some((one) => one.start === BOOTSTRAP))
-      throw new RangeError('columns with at: "bootstrap" must have nStep with them, got none');
+    if (nStep === undefined) noBootstrap(selections);
     let plan = into === undefined ? undefined : this.#planOf(into, n, options, selections);
     const draw = engine.draw(n);
     if (plan !== undefined) {
@@ -226,15 +229,14 @@ export class Reader {
     try {
       if (plan === undefined) {
         const shape = columns === undefined ? x.draw_shape(draw) : 0;
-        plan = this.#fresh(
-          count,
-          length ?? x.draw_longest(draw),
-          options,
-          shape === 0 ? selections : this.#shaped(shape),
-          shape !== 0 || columns !== undefined,
-        );
+        plan = this.#fresh(count, length ?? x.draw_longest(draw), options, shape === 0 ? selections : this.#shaped(shape), shape);
+        if (shape !== 0) this.#plans.set(plan.batch, plan);
         engine.reserveRows(plan.n * plan.width);
         plan.prepare(draw);
+      }
+      if (plan.shape !== 0) {
+        if (x.draw_shape(draw) !== plan.shape) this.#shaped(MAX_SHAPES);
+        if (nStep === undefined) noBootstrap(this.#shaped(plan.shape));
       }
       if (beta !== undefined) x.table_weights(table, draw, beta, normalize);
       x.draw_window(draw, table, plan.width, from, options.cross === true ? 1 : 0);
@@ -252,9 +254,9 @@ export class Reader {
 
   /** New arrays for n items, as `into`. */
   batch(n: number, options: SampleOptions): Batch<unknown> {
-    const { columns } = options;
+    const { columns } = onlyKeys("options", options, OPTIONS);
     const selections = columns === undefined ? this.#whole : this.#selectionsOf(columns);
-    const plan = this.#fresh(integer("n", n, 1, MOST), integer("length", options.length, 1, MOST), options, selections, columns !== undefined);
+    const plan = this.#fresh(integer("n", n, 1, MOST), integer("length", options.length, 1, MOST), options, selections);
     this.#plans.set(plan.batch, plan);
     return plan.batch;
   }
@@ -269,13 +271,14 @@ export class Reader {
     const known = this.#plans.get(into);
     const width = options.length ?? known?.width ?? reach(into.steps, (selections[0] as Selection).keys)?.shape?.[1] ?? 0;
     if (known?.n === n && known.columns === columns && known.width === width) return known;
-    const plan = new Plan(this.#engine, into, n, integer("length", width, 1, MOST), columns, selections);
+    const plan = new Plan(this.#engine, into, n, integer("length, given or of into,", width, 1, MOST), columns, selections);
     this.#plans.set(into, plan);
     return plan;
   }
 
   /** A plan for new arrays. */
-  #fresh(n: number, width: number, options: SampleOptions, selections: readonly Selection[], flat: boolean): Plan {
+  #fresh(n: number, width: number, options: SampleOptions, selections: readonly Selection[], shape = 0): Plan {
+    const flat = shape !== 0 || options.columns !== undefined;
     const columns = selections.map((one) => {
       const shape = [n, ...(one.squeezed ? [] : [countOf(one, width)]), ...one.leaf.shape];
       return { data: new DTYPES[one.leaf.leaf.dtype].array(shape.reduce((product, k) => product * k, 1)), shape };
@@ -290,7 +293,7 @@ export class Reader {
       ...(options.mask === true ? { mask: new Uint8Array(n * width) } : {}),
       blocked: undefined,
     };
-    return new Plan(this.#engine, batch as unknown as Batch<unknown>, n, width, options.columns, selections);
+    return new Plan(this.#engine, batch as unknown as Batch<unknown>, n, width, options.columns, selections, shape);
   }
 
   #selectionsOf(columns: object): readonly Selection[] {
@@ -304,7 +307,7 @@ export class Reader {
   /** What the items drawn show of themselves. */
   #shaped(shape: number): readonly Selection[] {
     const known = this.#engine.shapes[shape - 1];
-    if (known === undefined) throw new ReplayError("SPEC_MISMATCH", "items of several shapes were drawn: give columns, or draw one at a time");
+    if (known === undefined) throw new ReplayError("SPEC_MISMATCH", "items of another shape, or of several, were drawn: give columns, or draw one at a time");
     return known.selections;
   }
 
@@ -327,9 +330,15 @@ export class Reader {
   }
 }
 
+const OPTIONS = "into, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
 const NO_STRATA = "stratified draws must have a uniform or prioritized sampler, replacement, and no maxTimesSampled";
 const NO_AMONG =
   "among must have a fifo sampler, a uniform one whose younger items stayed in place, or a prioritized one with a fifo or lifo remover: draw from all items, or raise among";
+
+/** Where the n-step return ends is only known where there is one. */
+function noBootstrap(selections: readonly Selection[]): void {
+  if (selections.some((one) => one.start === BOOTSTRAP)) throw new RangeError('columns with at: "bootstrap" must have nStep with them, got none');
+}
 
 function copyOf(target: AnyArray, each: number, from: number): Copy {
   return { target, each, from, view: target };

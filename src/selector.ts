@@ -55,5 +55,6 @@ function isOrder(selector: Selector): boolean {
 
 /** Whether a value is a selector, made by one of the functions above or read from a snapshot. */
 export function isSelector(value: unknown): value is Selector {
-  return typeof value === "object" && value !== null && (value as Selector).kind in KINDS;
+  const { kind, exponent = 1 } = (value ?? {}) as Selector;
+  return Object.hasOwn(KINDS, kind) && Number.isFinite(exponent);
 }

@@ -3,7 +3,7 @@
  * Leaves have one order everywhere: objects by sorted key, arrays by index.
  */
 import { type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
-import { integer, mustBe, ReplayError, show } from "./error.ts";
+import { integer, mustBe, oneOf, ReplayError, show } from "./error.ts";
 
 export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = readonly number[]> {
   readonly dtype: D;
@@ -122,14 +122,24 @@ export function named(keys: readonly string[]): string {
  * @throws ReplayError SPEC_MISMATCH where the structure is another one
  */
 export function flatten(spec: Spec, value: unknown): unknown[] {
-  return leavesOf(spec).map(({ keys }) => {
-    let node = value as { [key: string]: unknown };
-    for (const key of keys) {
-      if (typeof node !== "object" || node === null || !(key in node)) throw new ReplayError("SPEC_MISMATCH", `${named(keys)} is missing in ${show(value)}`);
-      node = node[key] as { [key: string]: unknown };
+  const values: unknown[] = [];
+  const visit = (node: Spec, part: unknown, path: readonly string[]) => {
+    if (isLeaf(node)) {
+      values.push(part);
+      return;
     }
-    return node;
-  });
+    const keys = keysOf(node);
+    if (typeof part !== "object" || part === null || Object.keys(part).length !== keys.length || !keys.every((key) => key in part))
+      throw strange(path, keys, part);
+    for (const key of keys) visit((node as { [key: string]: Spec })[key] as Spec, (part as { [key: string]: unknown })[key], [...path, key]);
+  };
+  visit(spec, value, []);
+  return values;
+}
+
+/** The error for a value of another structure. */
+export function strange(path: readonly string[], keys: readonly string[], value: unknown): ReplayError {
+  return new ReplayError("SPEC_MISMATCH", mustBe(named(path), `nested with keys ${keys.join(", ")}`, value));
 }
 
 /** The reverse of `flatten`: nests one value a leaf as the spec does. */
@@ -154,7 +164,7 @@ function walk(node: Spec, keys: readonly string[], found: FoundLeaf[]): void {
     }
     return;
   }
-  if (!(node.dtype in DTYPES)) throw new RangeError(mustBe(`dtype of ${path}`, `one of ${Object.keys(DTYPES).join(", ")}`, node.dtype));
+  oneOf(`dtype of ${path}`, DTYPES, node.dtype);
   if (!Array.isArray(node.shape)) throw new TypeError(mustBe(`shape of ${path}`, "an array of integers >= 1", node.shape));
   for (const n of node.shape) integer(`shape of ${path}`, n, 1, 0x7fffffff);
   if (node.stack !== undefined) {

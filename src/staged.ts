@@ -17,7 +17,6 @@ interface Slot {
   readonly address: number;
   readonly length: number;
   /** A number to its users, not an array. */
-  readonly scalar: boolean;
   view: AnyArray;
   /** The array was handed out since memory last moved. */
   lent: boolean;

@@ -8,6 +8,9 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
 }
 
+/** Longer ones go off at once: setTimeout counts in 31 bits. */
+const MOST_MS = 0x7fffffff;
+
 interface Waiter {
   /** Tries; whether it is done. May throw: that ends the wait. */
   readonly attempt: () => boolean;
@@ -16,14 +19,24 @@ interface Waiter {
 
 export class Waiters {
   readonly #waiting = new Set<Waiter>();
+  #waking = false;
+  #again = false;
 
   get size(): number {
     return this.#waiting.size;
   }
 
-  /** Tries all that wait, in the order in which they came. */
+  /** Tries all that wait, in the order in which they came; again, where what one did may help another. */
   wake(): void {
-    for (const waiter of [...this.#waiting]) this.#try(waiter);
+    this.#again = true;
+    // An attempt's own call comes here as well.
+    if (this.#waking) return;
+    this.#waking = true;
+    while (this.#again) {
+      this.#again = false;
+      for (const waiter of [...this.#waiting]) this.#try(waiter);
+    }
+    this.#waking = false;
   }
 
   rejectAll(reason: unknown): void {
@@ -36,7 +49,7 @@ export class Waiters {
    */
   until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}): T | Promise<T> {
     const { signal, timeoutMs } = options;
-    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0);
+    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MOST_MS);
     signal?.throwIfAborted();
     const first = attempt();
     if (first !== undefined) return first;
@@ -61,7 +74,7 @@ export class Waiters {
       };
       const aborted = () => waiter.reject(signal?.reason);
       const timer =
-        timeoutMs === undefined || timeoutMs === Number.POSITIVE_INFINITY
+        timeoutMs === undefined
           ? undefined
           : setTimeout(() => waiter.reject(new ReplayError("TIMEOUT", `${what()} did not become possible within ${timeoutMs} ms`)), timeoutMs);
       signal?.addEventListener("abort", aborted, { once: true });

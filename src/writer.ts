@@ -3,7 +3,7 @@ import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "./abi.ts";
 import { ColumnBlock } from "./block.ts";
 import type { ColumnSet } from "./columns.ts";
 import type { Engine } from "./engine.ts";
-import { finite, integer, onlyKeys, ReplayError, show } from "./error.ts";
+import { finite, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
 import { fillOf } from "./fill.ts";
 import { up } from "./layout.ts";
 import type { ColumnsOf, Spec, StepOf } from "./spec.ts";
@@ -59,6 +59,7 @@ export interface ResolvedWriterOptions {
   readonly across: boolean;
 }
 
+const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
 const DEFAULT_KEEP = 32;
 /** The longest run that an item can name. */
 const MOST_STEPS = 0xffffff;
@@ -186,7 +187,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
       // What was given for this block must not be read for a step of several lanes.
       for (const [k, { priority }] of priorities === undefined ? [] : items.entries()) this.#block.priorities(k, priority, undefined, rows);
     }
-    if (waiting < 0) throw this.#refused(waiting, `a block of ${rows} steps`, 0);
+    if (waiting < 0) throw this.#refused(waiting, `a block of ${rows} steps`, 0, `priorities[${this.#engine.core.x.error_argument()}]`);
     this.#engine.changed();
     return rows;
   }
@@ -198,11 +199,13 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
    */
   createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     this.#open();
-    const to = typeof table === "string" ? this.#table(table) : table;
-    const length = integer("length", options.length, 1);
-    const priority = finite("priority", options.priority ?? 1, 0);
-    const lane = integer("lane", options.lane ?? 0, 0, this.options.lanes - 1);
-    const shape = options.columns === undefined ? 0 : this.#engine.shapeOf(options.columns);
+    const to = this.#table(table);
+    const { length, priority = 1, lane = 0, columns } = options;
+    for (const key in options) if (!(key in ITEM_OPTIONS)) onlyKeys("item", options, "length, priority, lane, columns");
+    integer("length", length, 1);
+    finite("priority", priority, 0);
+    integer("lane", lane, 0, this.options.lanes - 1);
+    const shape = columns === undefined ? 0 : this.#engine.shapeOf(columns);
     const state = this.#engine.core.x.writer_create_item(this.#writer, lane, to.handle, length, shape, priority);
     if (state < 0) throw this.#refused(state, `an item of ${length} steps`, lane);
     this.#engine.changed();
@@ -212,8 +215,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   /** The key of the item that was created last in a table; 0 before the first. */
   lastKey(table: TableName | Table<S>): number {
     this.#open();
-    const to = typeof table === "string" ? this.#table(table) : table;
-    return this.#engine.core.x.table_newest(to.handle);
+    return this.#engine.core.x.table_newest(this.#table(table).handle);
   }
 
   /** Ends the episode with the newest step. The steps at hand are let go, so that no item spans two episodes, unless the writer is `across`. */
@@ -272,12 +274,15 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     this.#engine.core.x.arena_free(this.#writer, this.#bytes);
   }
 
-  #table(name: string): AnyTable {
-    if (this.#last?.name === name) return this.#last;
-    const table = this.#tables.get(name);
-    if (table === undefined) throw unknownTable(name, this.#tables.keys());
-    this.#last = table;
-    return table;
+  /** A table by its name, or itself if it is one of this Replay. */
+  #table(table: string | AnyTable): AnyTable {
+    const last = this.#last;
+    if (last !== undefined && (last.name === table || last === table)) return last;
+    const name = typeof table === "string" ? table : table?.name;
+    const found = this.#tables.get(name);
+    if (found === undefined || (table !== name && table !== found)) throw unknownTable(table, this.#tables.keys());
+    this.#last = found;
+    return found;
   }
 
   /** Resolves when the item that was just created is let in. */
@@ -287,7 +292,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     return this.#engine.waiters.until<unknown>(attempt, () => "letting the item in") as Promise<void>;
   }
 
-  #refused(code: number, what: string, lane: number): Error {
+  #refused(code: number, what: string, lane: number, subject = "priority"): Error {
     const { core } = this.#engine;
     const { x } = core;
     if (core.u8.length === 0) core.refresh();
@@ -303,7 +308,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
         `length must be an integer in 1 … ${have}, the steps at hand, got ${x.error_value()}; ${have === this.options.keep ? "raise keep" : "append more steps first"}`,
       );
     }
-    return code === E_PRIORITY ? priorityError("priority", x.error_value()) : core.failure(code, what);
+    return code === E_PRIORITY ? priorityError(subject, x.error_value()) : core.failure(code, what);
   }
 }
 
@@ -314,7 +319,8 @@ export function unknownTable(name: unknown, known: Iterable<string>): ReplayErro
 /** Checks a writer's options, and fills in what was left out. */
 export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: WriterOptions): ResolvedWriterOptions {
   const { items = [], keep, lanes = 1, across = false } = onlyKeys("writer", options, "keep, lanes, items, across");
-  const rules = items.map((rule, k) => {
+  if (!Array.isArray(items)) throw new TypeError(mustBe("items", "an array of rules", items));
+  const rules = (items as readonly ItemRule[]).map((rule, k) => {
     const subject = `items[${k}]`;
     const { table, length, stride = 1, priority = 1 } = onlyKeys(subject, rule, "table, length, stride, priority, columns");
     if (!tables.has(table)) throw unknownTable(table, tables.keys());

@@ -13,8 +13,8 @@ const SLOT_RECORD: usize = 32;
 /** Where a table's own numbers are, which hold no address: two spans (address, bytes). The host copies them out, or in again before anything else. */
 export function table_spans(table: usize, out: usize): void {
   const t = changetype<Table>(table);
-  store<u32>(out, <u32>table + offsetof<Table>("steps"));
-  store<u32>(out, CANONICAL_END - offsetof<Table>("steps"), 4);
+  store<u32>(out, <u32>table + offsetof<Table>("newest"));
+  store<u32>(out, CANONICAL_END - offsetof<Table>("newest"), 4);
   store<u32>(out, <u32>changetype<usize>(t.slots()) + offsetof<Slots>("high"), 8);
   store<u32>(out, offsetof<Slots>() - offsetof<Slots>("high"), 12);
 }
@@ -23,7 +23,7 @@ export function table_spans(table: usize, out: usize): void {
 export function table_records(table: usize, slot: u32, count: u32, at: usize, saving: u32): i32 {
   const t = changetype<Table>(table);
   const slots = t.slots();
-  if (slots.high > slots.capacity || t.count > t.maxSize || t.count > slots.high) return fail(E_CORRUPT, 1, slots.high);
+  if (slots.high > slots.capacity || t.newest > slots.high || t.count > t.maxSize || t.count > slots.high) return fail(E_CORRUPT, 1, slots.high);
   if (slot == 0 || <u64>slot + count - 1 > slots.high) return fail(E_CORRUPT, 1, slot);
   for (; count > 0; count--, slot++, at += SLOT_RECORD) {
     const item = slots.item(slot);
@@ -49,6 +49,7 @@ export function table_order(table: usize, role: u32, cursor: u32, most: u32, out
   let count: u32 = 0;
   let next: u32 = 0;
   const slots = out + 12;
+  store<u32>(out, 0, 8);
   if (s.keepsOrder() && (role == 0 || t.apart())) {
     if (s.kind == UNIFORM) {
       const ring = s.uniform().ring();

@@ -18,7 +18,6 @@ import {
   SLOTS,
   type SnapshotHeader,
   STREAM,
-  sectionCrc,
   spansOf,
   TABLE,
 } from "./write.ts";
@@ -32,6 +31,8 @@ export interface RestoreOptions {
 
 /** No section is longer: a row has less than 1 GiB. */
 const MOST_SECTION = 0x7fffffff;
+/** Bytes that are summed at a time. */
+const PIECE = 1 << 16;
 const NAMES = ["", "HEADER", "POOL", "ROWS", "FREE", "TABLE", "SLOTS", "ORDER", "STREAM", "END"];
 
 /**
@@ -62,7 +63,8 @@ export function restore(source: SnapshotSource | AsyncIterable<Uint8Array>, opti
 
 class Parser {
   readonly #options: RestoreOptions;
-  #core: Core;
+  /** For checksums. */
+  readonly #sums: Core;
   #replay: Replay | undefined;
   #engine: Engine | undefined;
   /** Bytes that came and have not been read yet. */
@@ -75,8 +77,7 @@ class Parser {
 
   constructor(options: RestoreOptions) {
     this.#options = options;
-    // For checksums, until the header says what core there will be.
-    this.#core = internals.core(1 << 24, options.module);
+    this.#sums = internals.core(1 << 20, options.module);
   }
 
   feed(chunk: Uint8Array): void {
@@ -114,7 +115,7 @@ class Parser {
     const engine = this.#engine;
     if (!this.#ended || replay === undefined || engine === undefined || this.#pending.length !== 0)
       throw this.#corrupt(this.#pending.length, this.#ended ? "bytes behind the end" : "the end is missing");
-    const image = imageOf(this.#core);
+    const image = imageOf(engine.core);
     const checks: [string, number][] = [
       ...poolsOf(engine).map((pool): [string, number] => ["rows", image.pool_check(pool)]),
       ...replay.tables.map((table): [string, number] => [`table ${JSON.stringify(table.name)}`, image.table_check(table.handle)]),
@@ -127,13 +128,9 @@ class Parser {
   }
 
   #read(section: Uint8Array, at: number, kind: number, id: number, crc: number): void {
-    let core = this.#core;
     const bytes = section.length - SECTION_BYTES;
-    let base = core.scratch(section.length);
-    core.u8.set(section, base);
-    if (sectionCrc(core, base, bytes) !== crc) throw this.#corrupt(at, `the checksum of section ${NAMES[kind] ?? kind} does not match`);
+    if (this.#sum(section) !== crc) throw this.#corrupt(at, `the checksum of section ${NAMES[kind] ?? kind} does not match`);
     this.#sections++;
-    const payload = base + SECTION_BYTES;
     const replay = this.#replay;
     const engine = this.#engine;
     if (kind === HEADER && replay === undefined) {
@@ -141,9 +138,11 @@ class Parser {
       return;
     }
     if (replay === undefined || engine === undefined) throw this.#corrupt(at, "the header is missing");
-    core = this.#core;
-    base = payload >> 2;
+    const { core } = engine;
     const image = imageOf(core);
+    const payload = core.scratch(bytes);
+    core.u8.set(section.subarray(SECTION_BYTES), payload);
+    const base = payload >> 2;
     const word = (i: number) => (4 * i < bytes ? (core.u32[base + i] as number) : 0);
     const pool = poolsOf(engine)[id] ?? 0;
     const table = replay.tables[kind === ORDER ? id >> 1 : id]?.handle ?? 0;
@@ -154,10 +153,10 @@ class Parser {
     if (kind === POOL && bytes === 8) code = image.pool_restore(pool, word(0), word(1));
     else if (kind === ROWS && bytes === 8 + word(1) * image.pool_record(pool)) code = image.pool_records(pool, word(0), word(1), payload + 8, 0);
     else if (kind === FREE && bytes % 8 === 0) for (let i = 0; i < bytes / 4 && code === 0; i += 2) code = image.pool_free_run(pool, word(i), word(i + 1));
-    else if (kind === TABLE) code = this.#numbers(table, section.subarray(SECTION_BYTES)) ? 0 : 1;
+    else if (kind === TABLE) code = this.#numbers(core, table, section.subarray(SECTION_BYTES)) ? 0 : 1;
     else if (kind === SLOTS && bytes === 8 + word(1) * SLOT_RECORD) code = image.table_records(table, word(0), word(1), payload + 8, 0);
     else if (kind === ORDER && bytes >= 4) code = image.table_rejoin(table, id & 1, bytes / 4 - 1, payload + 4, word(0));
-    else if (kind === STREAM && bytes === 20 + 4 * word(1)) code = this.#stream(replay, id, payload);
+    else if (kind === STREAM && bytes === 20 + 4 * word(1)) code = this.#stream(core, replay, id, payload);
     else if (kind === END && word(0) === this.#sections - 1) this.#ended = true;
     else code = 1;
     if (core.u8.length === 0) core.refresh();
@@ -179,11 +178,21 @@ class Parser {
     for (const writer of header.writers) adopt(writer);
     this.#replay = replay;
     this.#engine = engine;
-    this.#core = engine.core;
   }
 
-  #numbers(table: number, payload: Uint8Array): boolean {
-    const core = this.#core;
+  /** The checksum of a section, its own place in the head left out. In pieces: an altered length may be any. */
+  #sum(section: Uint8Array): number {
+    const { x } = this.#sums;
+    const at = this.#sums.scratch(SECTION_BYTES + PIECE);
+    let crc = 0;
+    for (let from = 0, to = 12; from < section.length; from = Math.max(to, SECTION_BYTES), to = Math.min(from + PIECE, section.length)) {
+      this.#sums.u8.set(section.subarray(from, to), at);
+      crc = x.crc32c(crc, at, to - from);
+    }
+    return crc >>> 0;
+  }
+
+  #numbers(core: Core, table: number, payload: Uint8Array): boolean {
     const spans = spansOf(core, table);
     if (payload.length !== spans.reduce((sum, [, length]) => sum + length, 0)) return false;
     let at = 0;
@@ -194,9 +203,9 @@ class Parser {
     return true;
   }
 
-  #stream(replay: Replay, id: number, payload: number): number {
+  #stream(core: Core, replay: Replay, id: number, payload: number): number {
     const stream = replay.writers.flatMap((writer) => writer.streams)[id];
-    return stream === undefined ? 1 : imageOf(this.#core).stream_record(stream, payload, 0);
+    return stream === undefined ? 1 : imageOf(core).stream_record(stream, payload, 0);
   }
 
   #corrupt(at: number, what: string): ReplayError {

@@ -34,7 +34,7 @@ export const END = 9;
 export const SECTION_BYTES = 16;
 export const SLOT_RECORD = 32;
 
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 export interface SnapshotHeader {
   /** The bytes of a row: another version may lay it out differently. */
@@ -50,7 +50,7 @@ export function poolsOf(engine: Engine): readonly number[] {
 }
 
 /**
- * Everything, as chunks of at most about 256 KiB: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was read.
+ * Everything, as chunks of at most about 64 KiB: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was read.
  * @throws ReplayError OUT_OF_TURN where something did
  */
 export function snapshot<S extends Spec, N extends string>(replay: Replay<S, N>): Iterable<Uint8Array> {

@@ -1,0 +1,44 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../support/core.ts";
+
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+const code = () => readFileSync(join(root, "dist/index.js"), "utf8");
+
+/** Every path that a subpath of the package leads to. */
+function targetsOf(entry: unknown): string[] {
+  return typeof entry === "string" ? [entry] : Object.values(entry as object).flatMap(targetsOf);
+}
+
+test("every export of the package is there after a build", () => {
+  const targets = Object.values(manifest.exports).flatMap(targetsOf);
+  expect(targets).toContain("./dist/index.js");
+  expect(targets).toContain("./dist/types/index.d.ts");
+  for (const target of targets) expect([target, existsSync(join(root, target))]).toEqual([target, true]);
+});
+
+test("types come first in each entry, as TypeScript asks for", () => {
+  for (const entry of Object.values(manifest.exports)) if (typeof entry === "object") expect(Object.keys(entry as object)[0]).toBe("types");
+});
+
+test("there is no runtime dependency", () => {
+  for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"]) expect(manifest[kind]).toBe(undefined);
+  expect(code().match(/(^|[;}\n])import\s*[{*"'\w]|\brequire\(|\bimport\(/)?.[0]).toBe(undefined);
+});
+
+test("the entry makes no code out of text: pages forbid it", () => {
+  expect(code().match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]).toBe(undefined);
+});
+
+test("the entry works in plain Node", () => {
+  const script = `
+    const { f32, Replay } = await import("./dist/index.js");
+    const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 4 } }, seed: 1 });
+    const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+    for (let x = 0; x < 3; x++) writer.append({ x });
+    console.log(JSON.stringify([...replay.table("t").sample(1, { among: 1 }).steps.x.data]));`;
+  expect(execFileSync(process.execPath, ["--input-type=module", "-e", script], { cwd: root, encoding: "utf8" }).trim()).toBe("[0,1]");
+});

@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+import { f32, f64, i32, Replay, shared, u8 } from "../../src/index.ts";
+import { TestRandom } from "../support/random.ts";
+import { expectRefused } from "../support/refused.ts";
+
+const GAMMA = 0.9;
+
+interface Step {
+  readonly r: number;
+  readonly d: number;
+  readonly end: boolean;
+}
+
+interface Expected {
+  ret: number;
+  discount: number;
+  steps: number;
+  terminated: number;
+  truncated: number;
+}
+
+/** Sutton and Barto, 2018, section 7.1, on the steps of one item: the plain reading of the formula. */
+function nStep(window: readonly Step[], n: number, own: boolean): Expected {
+  const result: Expected = { ret: 0, discount: 1, steps: 0, terminated: 0, truncated: 0 };
+  for (const [j, { r, d, end }] of window.entries()) {
+    if (result.steps === n) break;
+    // Without its own next observation, a step needs the one that follows.
+    const followed = own || (j + 1 < window.length && !end);
+    if (!followed) {
+      if (end) result.truncated = 1;
+      break;
+    }
+    result.ret += result.discount * r;
+    result.discount *= GAMMA * d;
+    result.steps++;
+    if (d === 0) {
+      result.terminated = 1;
+      break;
+    }
+    if (end) {
+      result.truncated = 1;
+      break;
+    }
+  }
+  return result;
+}
+
+test.each([
+  ["following", "discount"],
+  ["own", "discount"],
+  ["following", "terminal"],
+  ["own", "terminal"],
+] as const)("returns, discounts and real steps: next observation %s, %s", (nextState, role) => {
+  const replay = new Replay({ spec: { at: i32(), r: f64(), d: f64(), done: u8() }, tables: { t: { maxSize: 1000 } }, seed: 1 });
+  const random = new TestRandom(7);
+  const writer = replay.writer({ items: [{ table: "t", length: 6 }], across: true });
+  const all: Step[] = [];
+  for (let at = 0; at < 300; at++) {
+    const d = random.next() < 0.15 ? 0 : 1;
+    const end = d === 0 || random.next() < 0.1;
+    const r = random.next() - 0.5;
+    all.push({ r, d, end });
+    writer.append({ at, r, d, done: 1 - d });
+    if (end) writer.endEpisode();
+  }
+  // What the last step of an episode without an end would say is not known here: each item is read as it stands.
+  for (const n of [1, 2, 3, 5, 6, 50]) {
+    const ends = role === "discount" ? ({ discount: "d" } as const) : ({ terminal: "done" } as const);
+    const columns = { at: { leaf: "at", at: 0 }, next: { leaf: "at", at: "bootstrap" } } as const;
+    const batch = replay.table("t").sample(200, { length: 6, columns, nStep: { n, gamma: GAMMA, reward: "r", nextState, ...ends } });
+    for (let i = 0; i < batch.count; i++) {
+      const first = batch.steps.at.data[i] as number;
+      const window: Step[] = [];
+      for (const step of all.slice(first, first + 6)) {
+        window.push(step);
+        if (step.end) break;
+      }
+      const expected = nStep(window, n, nextState === "own");
+      const got = batch.nStep as NonNullable<typeof batch.nStep>;
+      expect(got.returns[i]).toBeCloseTo(expected.ret, 12);
+      expect(got.discounts[i]).toBeCloseTo(expected.discount, 12);
+      expect([got.steps[i], got.terminated[i], got.truncated[i]], `n ${n}, first ${first}`).toEqual([expected.steps, expected.terminated, expected.truncated]);
+      if (nextState === "following" && (batch.lengths[i] as number) > expected.steps) expect(batch.steps.next.data[i]).toBe(first + expected.steps);
+    }
+  }
+});
+
+test("nStep that means nothing is refused before anything is drawn", () => {
+  const replay = new Replay({ spec: { r: f32(), d: f32(), wide: f32(3), frame: shared("f", f32()) }, tables: { t: { maxSize: 3 } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  writer.append({ r: 1, d: 1, wide: [1, 2, 3], frame: 1 });
+  const good = { n: 2, gamma: 0.9, reward: "r", discount: "d" };
+  const bad: [object, typeof TypeError | typeof RangeError | "NOT_FOUND" | "SPEC_MISMATCH", ...RegExp[]][] = [
+    [{ ...good, n: 0 }, RangeError, /^nStep\.n must/, /got 0/],
+    [{ ...good, n: 1.5 }, TypeError, /^nStep\.n must/, /1\.5/],
+    [{ ...good, n: "3" }, TypeError, /^nStep\.n must/, /"3"/],
+    [{ ...good, gamma: Number.NaN }, RangeError, /^nStep\.gamma must/, /NaN/],
+    [{ ...good, gamma: undefined }, TypeError, /^nStep\.gamma must/, /undefined/],
+    [{ ...good, reward: "x" }, "NOT_FOUND", /^nStep\.reward must be a leaf/, /"x"/],
+    [{ ...good, reward: "wide" }, "SPEC_MISMATCH", /^nStep\.reward must be a leaf of one number/, /"wide"/],
+    [{ ...good, reward: "frame" }, "SPEC_MISMATCH", /^nStep\.reward/, /"frame"/],
+    [{ ...good, discount: "x" }, "NOT_FOUND", /^nStep\.discount must be a leaf/],
+    [{ ...good, terminal: "d" }, RangeError, /^nStep must have either discount or terminal/],
+    [{ ...good, nextState: "next" }, RangeError, /^nStep\.nextState must be one of "following", "own"/, /"next"/],
+    [{ ...good, lambda: 1 }, TypeError, /^nStep has no option "lambda"/],
+    [null as never, TypeError, /^nStep must be an object/, /null/],
+  ];
+  for (const [nStep, kind, ...says] of bad) expectRefused(replay, () => replay.table("t").sample(1, { nStep: nStep as never }), kind, ...says);
+});

@@ -1,0 +1,102 @@
+import { expectTypeOf, test } from "vitest";
+import { type Batch, bool, type Column, f32, f64, i32, i64, Replay, type Spec, shared, type Table, u8, u64, type Writer } from "../../src/index.ts";
+import { restore, snapshot } from "../../src/snapshot/index.ts";
+
+const spec = { obs: { image: u8(2, 2), pos: [f32(3), i64()] }, reward: f64(), done: bool() } as const;
+const replay = new Replay({ spec, tables: { a: { maxSize: 4 }, b: { maxSize: 4 } } });
+const table = replay.table("a");
+const writer = replay.writer();
+const step = { obs: { image: [1, 2, 3, 4], pos: [[1, 2, 3], 4n] }, reward: 1, done: false } as const;
+
+test("a batch is nested as the spec, each leaf with the array of its dtype", () => {
+  expectTypeOf(table.sample(1).steps).toEqualTypeOf<{
+    readonly obs: { readonly image: Column<"u8">; readonly pos: readonly [Column<"f32">, Column<"i64">] };
+    readonly reward: Column<"f64">;
+    readonly done: Column<"bool">;
+  }>();
+  const { steps, info } = table.sample(1);
+  expectTypeOf(steps.obs.image.data).toEqualTypeOf<Uint8Array>();
+  expectTypeOf(steps.obs.pos[1].data).toEqualTypeOf<BigInt64Array>();
+  expectTypeOf(steps.done.data).toEqualTypeOf<Uint8Array>();
+  expectTypeOf(info.keys).toEqualTypeOf<Float64Array>();
+  const leaf = new Replay({ spec: i32(), tables: { t: { maxSize: 1 } } });
+  expectTypeOf(leaf.table("t").sample(1).steps).toEqualTypeOf<Column<"i32">>();
+});
+
+test("columns give a flat batch with their names and dtypes", () => {
+  const columns = { s: { leaf: "obs.image", at: 0 }, p: { leaf: "obs.pos.0", from: -2 }, r: { leaf: "reward" } } as const;
+  const batch = table.sample(1, { columns });
+  expectTypeOf(batch.steps).toEqualTypeOf<{ readonly s: Column<"u8">; readonly p: Column<"f32">; readonly r: Column<"f64"> }>();
+  expectTypeOf(table.sampleWhenReady(1, { columns })).resolves.toEqualTypeOf<typeof batch>();
+  expectTypeOf(table.batch(1, { columns, length: 2 })).toEqualTypeOf<typeof batch>();
+  for (const one of table.dataset({ batchSize: 1, columns })) expectTypeOf(one).toEqualTypeOf<typeof batch>();
+});
+
+test("names that are not in the spec or among the tables do not compile", () => {
+  const never = () => {
+    // @ts-expect-error no such table
+    replay.table("c");
+    // @ts-expect-error no such table
+    writer.createItem("c", { length: 1 });
+    // @ts-expect-error no such table
+    replay.writer({ items: [{ table: "c", length: 1 }] });
+    // @ts-expect-error no such leaf
+    table.sample(1, { columns: { x: { leaf: "obs.imag" } } });
+    // @ts-expect-error a node, not a leaf
+    table.sample(1, { columns: { x: { leaf: "obs" } } });
+    // @ts-expect-error no such leaf
+    table.sample(1, { nStep: { n: 1, gamma: 1, reward: "rewards" } });
+    // @ts-expect-error no such leaf
+    writer.createItem("a", { length: 1, columns: { x: { leaf: "obs.pos.2" } } });
+    // @ts-expect-error no such option
+    table.sample(1, { replacment: true });
+    // @ts-expect-error no such column
+    table.sample(1, { columns: { x: { leaf: "done" } } }).steps.y;
+  };
+  expectTypeOf(never).toBeFunction();
+});
+
+test("a step has the spec's structure and its values' kinds", () => {
+  expectTypeOf(writer.append).toBeCallableWith(step);
+  expectTypeOf(writer.append).toBeCallableWith({ ...step, obs: { image: new Uint8Array(4), pos: [new Float32Array(3), 5] as const }, done: 1 });
+  const never = () => {
+    // @ts-expect-error a leaf is missing
+    writer.append({ obs: step.obs, reward: 1 });
+    // @ts-expect-error a word is no number
+    writer.append({ ...step, reward: "1" });
+    // @ts-expect-error a bigint is for 64-bit leaves
+    writer.append({ ...step, reward: 1n });
+    // @ts-expect-error another dtype's array
+    writer.append({ ...step, obs: { ...step.obs, image: new Float32Array(4) } });
+    // @ts-expect-error an array is no single number
+    writer.append({ ...step, reward: [1] });
+    // @ts-expect-error columns are arrays
+    writer.appendColumns({ ...step, reward: 1 });
+    // @ts-expect-error a key too many
+    writer.append({ ...step, other: 1 });
+  };
+  expectTypeOf(never).toBeFunction();
+});
+
+test("staged: numbers and arrays", () => {
+  expectTypeOf(writer.staged.reward).toEqualTypeOf<number>();
+  expectTypeOf(writer.staged.obs.image).toEqualTypeOf<Uint8Array>();
+  expectTypeOf(writer.staged.obs.pos[1]).toEqualTypeOf<bigint>();
+  const leaf = new Replay({ spec: u64(), tables: { t: { maxSize: 1 } } });
+  expectTypeOf(leaf.writer().staged).toEqualTypeOf<{ value: bigint }>();
+});
+
+test("shared leaves keep their dtype; a stack's shape is not known", () => {
+  const sharing = new Replay({ spec: { f: shared("f", u8(4), 3), g: shared("g", f32(2)) }, tables: { t: { maxSize: 1 } } });
+  expectTypeOf(sharing.table("t").sample(1).steps.f).toEqualTypeOf<Column<"u8">>();
+  expectTypeOf(sharing.table("t").sample(1).steps.g.data).toEqualTypeOf<Float32Array>();
+});
+
+const chunks = () => snapshot(replay);
+
+test("a spec of which nothing is known allows everything by name", () => {
+  const any = restore(chunks());
+  expectTypeOf(any.table("a")).toEqualTypeOf<Table<Spec>>();
+  expectTypeOf(any.table("a").sample(1)).toEqualTypeOf<Batch<unknown>>();
+  expectTypeOf(any.writer()).toEqualTypeOf<Writer<Spec, string>>();
+});

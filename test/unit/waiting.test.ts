@@ -1,0 +1,275 @@
+import { expect, test } from "vitest";
+import { i32, minSize, queueLimiter, type RateLimiter, Replay, ReplayError, sampleToInsertRatio } from "../../src/index.ts";
+import { errorOf, expectError, expectRefused, expectRejected } from "../support/refused.ts";
+
+function make(rateLimiter: RateLimiter, options: object = {}) {
+  const replay = new Replay({ spec: i32(), tables: { t: { maxSize: 100, rateLimiter, ...options } } });
+  const writer = replay.writer();
+  const insert = (x: number) => {
+    writer.append(x);
+    return writer.createItem("t", { length: 1 });
+  };
+  return { replay, writer, insert, table: replay.table("t") };
+}
+
+/** Whether a promise is settled by now. */
+async function settled(promise: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  promise.then(
+    () => {
+      done = true;
+    },
+    () => {
+      done = true;
+    },
+  );
+  for (let i = 0; i < 5; i++) await Promise.resolve();
+  return done;
+}
+
+test("limiters that mean nothing are refused", () => {
+  const bad: [() => unknown, typeof TypeError | typeof RangeError, ...RegExp[]][] = [
+    [() => minSize(0), RangeError, /^minSize must/, /got 0/],
+    [() => minSize(1.5), TypeError, /^minSize must/, /1\.5/],
+    [() => minSize("1" as never), TypeError, /^minSize must/, /"1"/],
+    [() => queueLimiter(0), RangeError, /^size must/, /got 0/],
+    [() => queueLimiter(Number.NaN), RangeError, /^size must/, /NaN/],
+    [() => sampleToInsertRatio(0, 1, 9), RangeError, /^samplesPerInsert must be > 0/, /got 0/],
+    [() => sampleToInsertRatio(-1, 1, 9), RangeError, /^samplesPerInsert/, /got -1/],
+    [() => sampleToInsertRatio(Number.NaN, 1, 9), RangeError, /^samplesPerInsert/, /NaN/],
+    [() => sampleToInsertRatio(1, 0, 9), RangeError, /^minSize must/, /got 0/],
+    [() => sampleToInsertRatio(1, 1, "9" as never), TypeError, /^errorBuffer must/, /"9"/],
+    [() => sampleToInsertRatio(1, 1, Number.POSITIVE_INFINITY), RangeError, /^errorBuffer must/, /Infinity/],
+    [() => sampleToInsertRatio(1, 1, [0] as never), TypeError, /^errorBuffer must be a number or a pair/, /an array of 1/],
+    [() => sampleToInsertRatio(1, 1, [0, Number.NaN]), RangeError, /^errorBuffer\[1\] must/, /NaN/],
+    [() => sampleToInsertRatio(4, 10, 3), RangeError, /^errorBuffer must leave a range of at least .* 8/, /37 … 43/],
+    [() => sampleToInsertRatio(1, 10, [20, 40]), RangeError, /^errorBuffer must begin at or below .* 10/, /20 … 40/],
+  ];
+  for (const [call, kind, ...says] of bad) expectError(errorOf(call), kind, ...says);
+  for (const rateLimiter of [null, 3, {}, { ...minSize(1), maxDiff: Number.POSITIVE_INFINITY }, { ...minSize(1), minDiff: Number.NaN }]) {
+    expectError(
+      errorOf(() => make(rateLimiter as never)),
+      TypeError,
+      /^tables\.t\.rateLimiter must be minSize\(\)/,
+    );
+  }
+});
+
+test("minSize: samples wait for items, inserts never", () => {
+  const { table, insert } = make(minSize(3));
+  expect(insert(1)).toBe(undefined);
+  expect(insert(2)).toBe(undefined);
+  expect(table.sample(2).blocked).toEqual({ by: "minSize", have: 2, need: 3 });
+  expect([table.canSample(), table.canInsert(1000)]).toEqual([false, true]);
+  insert(3);
+  expect([table.canSample(1000), table.ready(1000)]).toEqual([true, true]);
+  expect(table.sample(2).count).toBe(2);
+});
+
+test("a queue: what waits comes in when the call that makes room has been made, oldest first", async () => {
+  const { table, insert, replay } = make(queueLimiter(2), { maxTimesSampled: 1, sampler: { kind: "fifo" } });
+  expect([insert(1), insert(2)]).toEqual([undefined, undefined]);
+  const third = insert(3) as Promise<void>;
+  const fourth = insert(4) as Promise<void>;
+  expect(third).toBeInstanceOf(Promise);
+  expect(table.stats()).toMatchObject({ size: 2, pending: 2, inserts: 2 });
+  const flushed = replay.writers[0]?.flush() as Promise<void>;
+  expect(await settled(third)).toBe(false);
+  expect([...table.sample(1).steps.data]).toEqual([1]);
+  expect(table.stats()).toMatchObject({ size: 2, pending: 1 });
+  await third;
+  expect(await settled(fourth)).toBe(false);
+  expect([...table.sample(2).steps.data]).toEqual([2, 3]);
+  await fourth;
+  await flushed;
+  expect(replay.writers[0]?.flush()).toBe(undefined);
+  expect([...table.sample(2).steps.data]).toEqual([4]);
+});
+
+test("a queue that is shorter than a batch passes on what comes in while the batch is drawn", () => {
+  const { table, insert } = make(queueLimiter(2), { maxTimesSampled: 1, sampler: { kind: "fifo" } });
+  for (let i = 0; i < 7; i++) insert(i);
+  const batch = table.sample(9);
+  expect([...batch.steps.data]).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  expect(batch.blocked).toEqual({ by: "minSize", have: 0, need: 1 });
+});
+
+test("sampleToInsertRatio keeps the cursor between its bounds", () => {
+  const { table, insert } = make(sampleToInsertRatio(2, 5, 4));
+  for (let i = 0; i < 7; i++) expect(insert(i)).toBe(undefined);
+  // 8 × 2 - 0 = 16 > 14
+  expect(table.canInsert()).toBe(false);
+  expect(insert(7)).toBeInstanceOf(Promise);
+  // 7 × 2 - samples >= 6, and an eighth insert comes in after the second
+  const batch = table.sample(20);
+  expect(batch.count).toBe(10);
+  expect(batch.blocked?.by).toBe("samplesPerInsert");
+  expect(table.stats()).toMatchObject({ inserts: 8, samples: 10, pending: 0 });
+  insert(8);
+  expect(table.sample(20).count).toBe(2);
+});
+
+test("deleting or clearing what waits settles its promise", async () => {
+  const { table, insert, writer } = make(queueLimiter(1));
+  insert(1);
+  const waiting = insert(2) as Promise<void>;
+  expect(table.explain(writer.lastKey("t")).state).toBe("waiting");
+  expect(table.delete([writer.lastKey("t")])).toBe(1);
+  await waiting;
+  const next = insert(3) as Promise<void>;
+  table.clear();
+  await next;
+  expect(table.stats()).toMatchObject({ size: 1, pending: 0, inserts: 1 });
+});
+
+test("sampleWhenReady waits, in the order of the calls", async () => {
+  const { table, insert } = make(minSize(2));
+  const first = table.sampleWhenReady(4);
+  const second = table.sampleWhenReady(1);
+  insert(1);
+  expect(await settled(first)).toBe(false);
+  insert(2);
+  expect((await first).count).toBe(4);
+  expect((await second).count).toBe(1);
+  expect((await table.sampleWhenReady(1)).count).toBe(1);
+});
+
+test("sampleWhenReady without replacement waits for so many items", async () => {
+  const { table, insert } = make(minSize(1));
+  insert(1);
+  const pair = table.sampleWhenReady(2, { replacement: false });
+  expect(await settled(pair)).toBe(false);
+  insert(2);
+  expect(new Set((await pair).steps.data)).toEqual(new Set([1, 2]));
+});
+
+test("a wait ends with its time, its signal, or its Replay", async () => {
+  const { replay, table, insert, writer } = make(queueLimiter(1), { maxTimesSampled: 1 });
+  await expectRejected(replay, () => table.sampleWhenReady(1, { timeoutMs: 1 }), "TIMEOUT", /sampling 1 items of "t"/, /1 ms/);
+  const gone = new AbortController();
+  gone.abort(new Error("gone"));
+  await expect(table.sampleWhenReady(1, { signal: gone.signal })).rejects.toThrow("gone");
+  const later = new AbortController();
+  const waiting = table.sampleWhenReady(1, { signal: later.signal, timeoutMs: 60_000 });
+  later.abort(new Error("later"));
+  await expect(waiting).rejects.toThrow("later");
+  insert(1);
+  insert(2);
+  await expectRejected(replay, () => writer.flush({ timeoutMs: 0 }), "TIMEOUT", /1 waiting items/);
+  expect(() => writer.flush({ signal: gone.signal })).toThrow("gone");
+  const flushed = writer.flush() as Promise<void>;
+  table.sample(1);
+  await flushed;
+  table.sample(1);
+  const never = table.sampleWhenReady(1);
+  replay.dispose();
+  await expect(never).rejects.toMatchObject({ code: "CLOSED", message: expect.stringMatching(/disposed/) });
+});
+
+test("waits that mean nothing are refused", async () => {
+  const { replay, table, insert, writer } = make(queueLimiter(3));
+  for (const timeoutMs of [-1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31]) {
+    await expectRejected(replay, () => table.sampleWhenReady(1, { timeoutMs }), RangeError, /^timeoutMs must/, new RegExp(`got ${timeoutMs}`));
+  }
+  await expectRejected(replay, () => table.sampleWhenReady(1, { timeoutMs: "9" as never }), TypeError, /^timeoutMs must/, /"9"/);
+  await expectRejected(replay, () => table.sampleWhenReady(0), RangeError, /^n must/, /got 0/);
+  await expectRejected(replay, () => table.sampleWhenReady(4), RangeError, /^n must be <= 3/, /got 4/);
+  insert(1);
+  expectRefused(replay, () => writer.flush({ timeoutMs: -1 }), RangeError, /^timeoutMs must/, /got -1/);
+  expectRefused(replay, () => table.ready(0), RangeError, /^n must/, /got 0/);
+  expectRefused(replay, () => table.canSample(-1), RangeError, /^n must/, /got -1/);
+  expectRefused(replay, () => table.canInsert(0.5), TypeError, /^n must/, /0\.5/);
+});
+
+test("a sync dataset goes on while whole batches are there, and loses none that it drew", () => {
+  const { table, insert } = make(minSize(1), { maxTimesSampled: 1, sampler: { kind: "fifo" } });
+  for (let i = 0; i < 7; i++) insert(i);
+  const seen = [...table.dataset({ batchSize: 3 })].map((batch) => [...batch.steps.data]);
+  expect(seen).toEqual([
+    [0, 1, 2],
+    [3, 4, 5],
+  ]);
+  expect(table.size).toBe(1);
+  const signal = AbortSignal.abort(new Error("enough"));
+  expect(() => [...table.dataset({ batchSize: 1, signal })]).toThrow("enough");
+  expect(table.size).toBe(1);
+});
+
+test("an async dataset waits, prefetches, and ends by time or signal", async () => {
+  for (const prefetch of [0, 2]) {
+    const { table, insert } = make(minSize(1), { maxTimesSampled: 1, sampler: { kind: "fifo" } });
+    const seen: number[] = [];
+    const feeding = (async () => {
+      for (let i = 0; i < 10; i++) {
+        insert(i);
+        await Promise.resolve();
+      }
+    })();
+    for await (const batch of table.dataset({ batchSize: 2, prefetch, timeoutMs: 20 })) seen.push(...batch.steps.data);
+    await feeding;
+    expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    const stop = new AbortController();
+    const rest = (async () => {
+      for await (const batch of table.dataset({ batchSize: 2, prefetch, signal: stop.signal })) seen.push(batch.count);
+    })();
+    stop.abort(new Error("stop"));
+    await expect(rest).rejects.toThrow("stop");
+    expect(seen.length).toBe(10);
+  }
+});
+
+test("a dataset can fill one batch again and again", async () => {
+  const { table, insert } = make(minSize(1));
+  insert(5);
+  const into = table.batch(4, { length: 1 });
+  let turns = 0;
+  for await (const batch of table.dataset({ batchSize: 4, into, prefetch: 3 })) {
+    expect(batch).toBe(into);
+    if (++turns === 3) break;
+  }
+  for (const batch of table.dataset({ batchSize: 4, into })) {
+    expect(batch).toBe(into);
+    if (++turns === 6) break;
+  }
+  expect(table.stats().samples).toBe(24);
+});
+
+test("a dataset that was left draws nothing more", async () => {
+  const { table, insert } = make(minSize(1), { maxTimesSampled: 1 });
+  insert(0);
+  for await (const batch of table.dataset({ batchSize: 1, prefetch: 3 })) {
+    expect(batch.count).toBe(1);
+    break;
+  }
+  for (let i = 0; i < 5; i++) insert(i);
+  expect(table.stats()).toMatchObject({ size: 5, samples: 1 });
+});
+
+test("a dataset's options are checked", () => {
+  const { replay, table, insert } = make(minSize(1));
+  insert(1);
+  const bad: [object, typeof TypeError | typeof RangeError, ...RegExp[]][] = [
+    [{}, TypeError, /^batchSize must/, /undefined/],
+    [{ batchSize: 0 }, RangeError, /^batchSize must/, /got 0/],
+    [{ batchSize: 1.5 }, TypeError, /^batchSize must/, /1\.5/],
+    [{ batchSize: 1, prefetch: -1 }, RangeError, /^prefetch must/, /got -1/],
+    [{ batchSize: 1, prefetch: true }, TypeError, /^prefetch must/, /true/],
+  ];
+  for (const [options, kind, ...says] of bad) expectRefused(replay, () => table.dataset(options as never), kind, ...says);
+  expectRefused(replay, () => [...table.dataset({ batchSize: 1, shuffle: true } as never)], TypeError, /"shuffle"/);
+});
+
+test("a rejection that nobody awaits does not end the program", async () => {
+  const { replay, table } = make(minSize(1));
+  const seen: unknown[] = [];
+  const listen = (reason: unknown) => seen.push(reason);
+  process.on("unhandledRejection", listen);
+  const batches = table.dataset({ batchSize: 1, prefetch: 3 })[Symbol.asyncIterator]().next();
+  const refused = expect(batches).rejects.toThrow("disposed");
+  table.sampleWhenReady(1).catch((error: unknown) => expect(error).toBeInstanceOf(ReplayError));
+  replay.dispose();
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  process.off("unhandledRejection", listen);
+  await refused;
+  expect(seen).toEqual([]);
+});
