@@ -6,9 +6,10 @@ import type { Engine } from "./engine.ts";
 import { finite, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
 import { fillOf } from "./fill.ts";
 import { up } from "./layout.ts";
+import { priorityError } from "./numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "./spec.ts";
 import { type StagedOf, Staging, writerClosed } from "./staged.ts";
-import { type AnyTable, priorityError, type Table } from "./table.ts";
+import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
 
 /** A standing rule: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them. */
