@@ -105,7 +105,7 @@ class Plan {
       const data = reach(batch.steps, selection.keys)?.data;
       const rule = `a ${kind} of at least ${n * count * leaf.size}`;
       if (!(data instanceof array) || data.length < n * count * leaf.size)
-        throw new ReplayError("SPEC_MISMATCH", mustBe(`into.steps.${selection.keys.join(".")}.data`, rule, data));
+        throw mustBe("SPEC_MISMATCH", `into.steps.${selection.keys.join(".")}.data`, rule, data);
       if (leaf.kind === WIDE && leaf.bytes >= STRAIGHT_BYTES) {
         return { selection, count, from: 0, straight: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) };
       }
@@ -113,7 +113,7 @@ class Plan {
     });
     const own = (name: string, array: { readonly name: string; new (n: number): AnyArray }, least: number, target: unknown): AnyArray => {
       if (target instanceof array && target.length >= least) return target;
-      throw new ReplayError("SPEC_MISMATCH", mustBe(`into.${name}`, `a ${array.name} of at least ${least}`, target));
+      throw mustBe("SPEC_MISMATCH", `into.${name}`, `a ${array.name} of at least ${least}`, target);
     };
     if (batch.mask !== undefined) this.#maskAt = this.#stage(own("mask", Uint8Array, n * width, batch.mask), width, n * width);
     this.#copies.push(copyOf(own("lengths", Uint32Array, n, batch.lengths), 1, -1 - LENGTH));
@@ -261,7 +261,7 @@ export class Reader {
 
   /** The plan of a batch that is to be filled. */
   #planOf(into: Batch<unknown>, n: number, options: SampleOptions, selections: readonly Selection[]): Plan {
-    if (typeof into !== "object" || into === null) throw new TypeError(mustBe("into", "a batch", into));
+    if (typeof into !== "object" || into === null) throw mustBe(TypeError, "into", "a batch", into);
     const { beta, nStep, columns } = options;
     if ((beta !== undefined && into.info?.weights === undefined) || (nStep !== undefined && into.nStep === undefined)) {
       throw new ReplayError("SPEC_MISMATCH", "into must have info.weights for beta, and nStep for nStep: make it with batch(n, options) and the same options");
@@ -315,7 +315,7 @@ export class Reader {
     const leaf = (role: string, path: string) => {
       const found = leafAt(`nStep.${role}`, this.#engine.layout.leaves, path);
       if (found.size !== 1 || found.leaf.shared !== undefined)
-        throw new ReplayError("SPEC_MISMATCH", mustBe(`nStep.${role}`, "a leaf of one number a step", path));
+        throw mustBe("SPEC_MISMATCH", `nStep.${role}`, "a leaf of one number a step", path);
       return found.index;
     };
     const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : 0xffff;
