@@ -70,7 +70,9 @@ class Report {
     const lines = [context.message, this.#where];
     if (actual) lines.push(`got ${actual.stringify({ indent: 0 })}`);
     if (expected) lines.push(`expected ${expected.negated ? "not " : ""}${expected.stringify({ indent: 0 })}`);
-    return [...lines, ...errors.map((error) => error.message), ...context.stack.split("\n")].filter((line) => line && !line.includes("@as-pect")).join("\n");
+    return [...lines, ...[...errors, ...context.errors].map((error) => `${error.message}\n${error.stackTrace}`), ...context.stack.split("\n")]
+      .filter((line) => line && !line.includes("@as-pect"))
+      .join("\n");
   }
 }
 
