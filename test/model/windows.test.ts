@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bool, f32, f64, fifo, i8, i32, Replay, u16 } from "../../src/index.ts";
+import { broken } from "../support/health.ts";
 
 const RUNS = { seed: 30, numRuns: 400 };
 
@@ -112,6 +113,39 @@ describe("windows", () => {
 });
 
 describe("columns", () => {
+  test("of the last steps begin with padding where a window is shorter, also where all are", () => {
+    fc.assert(
+      fc.property(scene, fc.integer({ min: 1, max: 6 }), fc.integer({ min: -8, max: -1 }), fc.integer({ min: 1, max: 3 }), (given, width, from, step) => {
+        const { table, items } = record(given);
+        const batch = table.sample(items.length, { replacement: false, length: width, cross: true, columns: { run: { leaf: "n", from, step } } });
+        const count = Math.ceil(-from / step);
+        expect(batch.steps.run.shape).toEqual([items.length, count]);
+        for (const [i, item] of items.entries()) {
+          const rows = windowOf(item, 0, width, true);
+          const run = Array.from({ length: count }, (_, k) => rows[rows.length + from + k * step]?.n ?? 0);
+          expect([...(batch.steps.run.data as Int32Array).subarray(i * count, (i + 1) * count)]).toEqual(run);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  test("may be far longer than the window, of narrow and wide leaves, in new arrays and in given ones", () => {
+    const replay = new Replay({ spec: { n: i32(), wide: f32(1024) }, tables: { t: { maxSize: 4, sampler: fifo() } } });
+    const writer = replay.writer({ keep: 3 });
+    for (let n = 1; n <= 3; n++) writer.append({ n, wide: new Float32Array(1024).fill(n) });
+    writer.createItem("t", { length: 3 });
+    for (const count of [5, 1000, 3000]) {
+      const options = { length: 3, columns: { n: { leaf: "n", from: -count }, wide: { leaf: "wide", from: -count } } } as const;
+      for (const batch of [replay.table("t").sample(1, options), replay.table("t").sample(1, { ...options, into: replay.table("t").batch(1, options) })]) {
+        const wanted = Int32Array.from({ length: count }, (_, k) => Math.max(k + 4 - count, 0));
+        expect(batch.steps.n).toEqual({ data: wanted, shape: [1, count] });
+        expect((batch.steps.wide.data as Float32Array).filter((_, i) => i % 1024 === 1023)).toEqual(Float32Array.from(wanted));
+      }
+      expect(broken(replay)).toEqual([]);
+    }
+  });
+
   test("show one step, or every k-th of a run", () => {
     fc.assert(
       fc.property(
