@@ -79,6 +79,8 @@ class Plan {
   readonly batch: Writable<Batch<unknown>>;
   readonly n: number;
   readonly width: number;
+  /** Rows an item that the longest column may have. */
+  readonly rows: number;
   readonly columns: object | undefined;
   /** The shape of items whose columns these are; 0 where the caller chose. */
   readonly shape: number;
@@ -124,7 +126,8 @@ class Plan {
         if (target !== undefined) this.#copies.push(copyOf(own(`${part}.${name}`, arrayOf(column), n, target), 1, -1 - column));
       }
     }
-    if (this.#outputs.some((output) => output.straight !== undefined)) this.#bytes += 8 * n * width;
+    this.rows = rowsOf(selections, width);
+    if (this.#outputs.some((output) => output.straight !== undefined)) this.#bytes += 8 * n * this.rows;
   }
 
   /** Makes sure that the staging area is there, and that the views look at it. */
@@ -173,7 +176,7 @@ class Plan {
 
   #copyStraight(draw: number, leaf: number, bytes: number, target: Uint8Array): void {
     const { core, pool } = this.#engine;
-    const at = this.#base + this.#bytes - 8 * this.n * this.width;
+    const at = this.#base + this.#bytes - 8 * this.n * this.rows;
     const end = (at >> 2) + 2 * core.x.gather_runs(draw, pool, leaf, at);
     const { u8, u32 } = core;
     let to = 0;
@@ -221,9 +224,10 @@ export class Reader {
     // One item has one shape, whatever the others have.
     const mixed = shape === MAX_SHAPES && n === 1 && plan === undefined;
     if (plan !== undefined && ownShape && plan.shape !== shape) shape = MAX_SHAPES;
-    for (const shown of mixed ? engine.shapes.map((one) => one.selections) : [this.#shown(shape, selections)]) if (nStep === undefined) noBootstrap(shown);
+    const shown = mixed ? engine.shapes.flatMap((one) => one.selections) : this.#shown(shape, selections);
+    if (nStep === undefined) noBootstrap(shown);
     const draw = engine.draw(n);
-    engine.reserveRows(n * (plan?.width ?? length ?? x.table_counter(table, LONGEST)));
+    engine.reserveRows(n * (plan?.rows ?? rowsOf(shown, length ?? x.table_counter(table, LONGEST))));
     plan?.prepare(draw);
     const flags = (options.replacement === false ? DISTINCT : 0) + (options.stratified === true ? STRATIFIED : 0);
     const count = x.table_sample(table, draw, n, flags, among);
@@ -332,6 +336,11 @@ const OPTIONS = "into, replacement, among, stratified, length, offset, cross, co
 const NO_STRATA = "stratified draws must have a uniform or prioritized sampler, replacement, and no maxTimesSampled";
 const NO_AMONG =
   "among must have a fifo sampler, a uniform one whose younger items stayed in place, or a prioritized one with a fifo or lifo remover: draw from all items, or raise among";
+
+/** Rows an item that the longest column has at most: one of the last steps may have more than the window. */
+function rowsOf(selections: readonly Selection[], width: number): number {
+  return Math.max(width, ...selections.map(({ squeezed, start }) => (squeezed ? 1 : -start)));
+}
 
 /** Where the n-step return ends is only known where there is one. */
 function noBootstrap(selections: readonly Selection[]): void {
