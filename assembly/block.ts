@@ -1,8 +1,10 @@
 /** Blocks: many steps at once, given as columns. */
-import { Bytes } from "./bytes";
+import { Bytes, copyBytes } from "./bytes";
 import { E_OUT_OF_MEMORY, E_PRIORITY, fail } from "./error";
 import { NARROW } from "./leaf";
-import { PLAIN, Pool, Run, reserveRows, SINGLE, takeRun } from "./pool";
+import { Pool, reserveRows } from "./pool";
+import { Head } from "./row";
+import { PLAIN, SINGLE } from "./run";
 import { SHAPE_AT } from "./slots";
 import { endEpisode, placeLeaf, Stream } from "./stream";
 import { Turn } from "./turn";
@@ -23,13 +25,9 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   if (refused != 0) return refused;
   let waiting: u32 = 0;
   for (let r: u32 = 0; r < rows; ) {
-    const row = pool.upcoming();
-    const count = takeRun(pool, rows - r);
-    for (let i: u32 = 0; i < pool.leaves; i++) {
-      const leaf = pool.leaf(i);
-      const column = <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * leaf.bytes);
-      if (leaf.kind == NARROW) scatter(column, leaf.bytes, pool.value(row, leaf), pool.rowBytes, count);
-    }
+    const row = pool.upcoming(rows - r);
+    const count = pool.takeMany(rows - r);
+    scatterRows(pool, columns, row, r, count);
     waiting += pushRun(w, pool, columns, row, r, r + count, ends);
     r += count;
   }
@@ -42,8 +40,11 @@ function pushRun(w: Writer, pool: Pool, columns: usize, row: u32, r: u32, end: u
   while (r < end) {
     const s = w.stream(r % w.lanes);
     let most: u32 = 1;
-    if (w.lanes == 1 && pool.apart == 0) while (r + most < end && (ends == 0 || load<u8>(ends + <usize>(r + most - 1)) == 0)) most++;
-    let count = most < SHORT ? 0 : pushStraight(w, s, pool, row, r, most);
+    if (w.lanes == 1 && pool.apart == 0) {
+      if (ends == 0) most = end - r;
+      else while (r + most < end && load<u8>(ends + <usize>(r + most - 1)) == 0) most++;
+    }
+    let count = pushStraight(w, s, pool, row, r, most);
     if (count == 0) {
       waiting += pushOne(w, s, pool, columns, row, r);
       count = 1;
@@ -57,6 +58,8 @@ function pushRun(w: Writer, pool: Pool, columns: usize, row: u32, r: u32, end: u
 
 function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32): u32 {
   let waiting: u32 = 0;
+  // refs 1, next 0
+  store<u64>(changetype<usize>(Head.of(row)), 1);
   for (let i: u32 = 0; pool.apart != 0 && i < pool.leaves; i++) {
     placeLeaf(s, pool, row, i, <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * pool.leaf(i).valueBytes()));
   }
@@ -74,19 +77,32 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
  * the oldest in a full table. How many; 0 where that does not hold.
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, row: u32, r: u32, most: u32): u32 {
-  let count: u32 = w.rules == 0 || s.fresh != 0 ? 0 : most;
-  for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) count = turns(w.rule(k), s, row, count);
+  let count: u32 = s.fresh != 0 || w.crowded() ? 0 : most;
+  // Without an item nothing holds what does not stay in the window.
+  if (w.rules == 0) count = min(count, s.window().capacity);
+  let refs: u32 = 0;
+  for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
+    count = turns(w.rule(k), s, row, count);
+    refs += w.rule(k).length;
+  }
   if (count < SHORT) return 0;
-  s.pushMany(pool, row, count);
-  for (let k: u32 = 0; k < w.rules; k++) Run.cover(pool, row + 1 - w.rule(k).length, count, w.rule(k).length, 1);
-  s.slide(pool, row, count);
+  s.pushMany(pool, row, count, refs);
+  for (let k: u32 = 0; k < w.rules; k++) holdEnds(row, count, w.rule(k).length);
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     const priorities: usize = rule.priorities == 0 ? 0 : <usize>rule.priorities + ((<usize>r) << 3);
     const word = rule.length | PLAIN | SINGLE | (rule.shape << SHAPE_AT);
-    Turn.many(rule.to(), row + 1 - rule.length, word, count, rule.priority, priorities, w.scratch);
+    Turn.many(rule.to(), row + 1 - rule.length, word, count, rule.priority, priorities);
   }
   return count;
+}
+
+/** Of runs of a length, one of which ends with each of `count` rows: holds the rows before the first, and lets go of the last ones, which are in fewer than `length`. */
+function holdEnds(row: u32, count: u32, length: u32): void {
+  for (let i: u32 = 1; i < length; i++) {
+    Head.of(row - i).refs += min(count, length - i);
+    if (i <= count) Head.of(row + count - i).refs -= length - i;
+  }
 }
 
 /** How many items that end with `row`, the next one, … can be turned in at once. */
@@ -108,29 +124,48 @@ function admissible(w: Writer, pool: Pool, rows: u32, ends: usize): i32 {
     for (let r: u32 = 0; rule.priorities != 0 && r < rows; r++) {
       if (!rule.to().takes(rule.priorityOf(r))) return fail(E_PRIORITY, r, rule.priorityOf(r));
     }
-    const code = canTake(rule.to(), rows, episodes);
+    const items = rule.to().limiter().lets() ? rows : itemsOf(w, k, rows, ends);
+    const code = canTake(rule.to(), items, episodes);
     if (code != 0) return code;
   }
   return reserveRows(pool, rows) ? 0 : E_OUT_OF_MEMORY;
+}
+
+/** The narrow leaves of the block's rows from the r-th on into rows that follow each other. */
+function scatterRows(pool: Pool, columns: usize, row: u32, r: u32, count: u32): void {
+  for (let i: u32 = 0; i < pool.leaves; i++) {
+    const leaf = pool.leaf(i);
+    const column = <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * leaf.bytes);
+    if (leaf.kind == NARROW) scatter(column, leaf.bytes, pool.value(row, leaf), pool.rowBytes, count);
+  }
+}
+
+/** Items that the rules up to the k-th make of a block for the table of the k-th. */
+function itemsOf(w: Writer, k: u32, rows: u32, ends: usize): u32 {
+  let items: u32 = 0;
+  for (let lane: u32 = 0; lane < w.lanes; lane++) {
+    const s = w.stream(lane);
+    let step: u32 = s.fresh != 0 ? 0 : s.episodeStep;
+    for (let r = lane; r < rows; r += w.lanes) {
+      step += 1;
+      items += w.making(k, step);
+      if (ends != 0 && load<u8>(ends + <usize>r) != 0) step = 0;
+    }
+  }
+  return items;
 }
 
 /** One leaf's column into rows that follow each other. */
 function scatter(column: usize, bytes: u32, to: usize, step: u32, rows: u32): void {
   const end = to + <usize>(rows * step);
   switch (bytes) {
-    case 1:
-      for (; to < end; to += step, column += 1) store<u8>(to, load<u8>(column));
-      return;
     case 4:
       for (; to < end; to += step, column += 4) store<u32>(to, load<u32>(column));
-      return;
-    case 8:
-      for (; to < end; to += step, column += 8) store<u64>(to, load<u64>(column));
       return;
     case 16:
       for (; to < end; to += step, column += 16) Bytes.copy16(to, column);
       return;
     default:
-      for (; to < end; to += step, column += bytes) Bytes.copy(to, column, bytes);
+      for (; to < end; to += step, column += bytes) copyBytes(to, column, bytes);
   }
 }

@@ -71,6 +71,7 @@ export class Episodes {
       at = this.seek(episode);
       this.left = <u32>at;
     }
+    if (!ASC_NO_ASSERT) assert(load<u32>(at, 4) != 0, "an episode loses no more items than it has");
     const items = load<u32>(at, 4) - 1;
     store<u32>(at, items, 4);
     if (items != 0) return false;

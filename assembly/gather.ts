@@ -1,6 +1,7 @@
 /** Gather: the bytes of a draw's rows, leaf by leaf, each into one contiguous run. */
-import { Bytes } from "./bytes";
+import { Bytes, copyBytes } from "./bytes";
 import { Draw, LENGTH, STEPS } from "./draw";
+import { ZEROS_AT } from "./layout";
 import { Leaf, SHARED, WIDE } from "./leaf";
 import { Pool } from "./pool";
 
@@ -86,29 +87,24 @@ export function gather_runs(draw: usize, pool: usize, i: u32, out: usize): u32 {
 function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out: usize): void {
   const end = addresses + ((<usize>count) << 2);
   switch (bytes) {
-    case 1:
-      for (let at = addresses; at < end; at += 4, out++) {
-        const row = <usize>load<u32>(at);
-        store<u8>(out, row == 0 ? 0 : load<u8>(row + offset));
-      }
-      return;
     case 4:
       for (let at = addresses; at < end; at += 4, out += 4) {
         const row = <usize>load<u32>(at);
         store<u32>(out, row == 0 ? 0 : load<u32>(row + offset));
       }
       return;
-    case 8:
-      for (let at = addresses; at < end; at += 4, out += 8) {
+    case 16:
+      for (let at = addresses; at < end; at += 4, out += 16) {
         const row = <usize>load<u32>(at);
-        store<u64>(out, row == 0 ? 0 : load<u64>(row + offset));
+        // Padding is the header's zeros.
+        Bytes.copy16(out, row == 0 ? ZEROS_AT : row + offset);
       }
       return;
     default:
       for (let at = addresses; at < end; at += 4, out += bytes) {
         const row = <usize>load<u32>(at);
         if (row == 0) memory.fill(out, 0, bytes);
-        else Bytes.copy(out, row + offset, bytes);
+        else copyBytes(out, row + offset, bytes);
       }
   }
 }
@@ -122,7 +118,7 @@ function gatherShared(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usi
     for (let f: u32 = 0; f < leaf.frames; f++, out += bytes) {
       const frame = n == 0 ? 0 : load<u32>(p.value(n, leaf) + ((<usize>f) << 2));
       if (frame == 0) memory.fill(out, 0, bytes);
-      else Bytes.copy(out, frames.value(frame, value), bytes);
+      else copyBytes(out, frames.value(frame, value), bytes);
     }
   }
 }

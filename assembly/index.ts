@@ -2,29 +2,13 @@
 // Found by name as the debug build's `abort`; nothing of it is exported.
 import "./trap";
 
-export { arena_alloc, arena_check, arena_free, arena_init, arena_left, arena_used } from "./arena";
+export { arena_alloc, arena_free, arena_init, arena_left, arena_used } from "./arena";
 export { writer_append_block } from "./block";
 export { crc32c } from "./codec";
 export { draw_blocked, draw_bytes, draw_column, draw_have, draw_init, draw_longest, draw_need, draw_rows, draw_shape } from "./draw";
 export { error_argument, error_code, error_value } from "./error";
 export { gather_leaf, gather_mask, gather_runs, gather_select } from "./gather";
-export {
-  pool_free_run,
-  pool_free_runs,
-  pool_index,
-  pool_numbers,
-  pool_record,
-  pool_records,
-  pool_restore,
-  pool_seek,
-  pool_unindex,
-  stream_record,
-  table_order,
-  table_records,
-  table_rejoin,
-  table_spans,
-} from "./image";
-export { pool_check, table_check, table_clear, table_counter, table_item } from "./inspect";
+export { table_clear, table_counter, table_item } from "./inspect";
 export { table_delete, table_find, table_newest, table_update } from "./keys";
 export { ABI_VERSION } from "./layout";
 export { draw_n_step } from "./n-step";
@@ -32,7 +16,7 @@ export { pool_bytes, pool_init, pool_leaf, pool_leaf_source, pool_live, pool_ope
 export { random_below, random_bytes, random_f64, random_init } from "./random";
 export { table_sample, table_settle, table_weights } from "./sample";
 export { sum_tree_bytes, sum_tree_draw, sum_tree_init, sum_tree_update } from "./selectors/sum-tree";
-export { stream_bytes, stream_check, stream_clear, stream_episode_steps, stream_init, stream_length } from "./stream";
+export { stream_bytes, stream_clear, stream_episode_steps, stream_init, stream_length } from "./stream";
 export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limiter, table_limits, table_seed } from "./table";
 export { draw_window } from "./window";
 export {
@@ -43,6 +27,5 @@ export {
   writer_init,
   writer_priority,
   writer_rule,
-  writer_scratch,
   writer_stream,
 } from "./writer";

@@ -32,7 +32,7 @@ export function table_update(table: usize, keys: usize, priorities: usize, n: u3
     found += 1;
     const priority = load<f64>(priorities + ((<usize>i) << 3));
     if (t.slots().isPending(slot)) {
-      store<f64>(t.slots().priorityAt(slot), -priority);
+      store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
       continue;
     }
     t.mark(slot, priority);

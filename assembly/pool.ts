@@ -1,38 +1,31 @@
 /**
  * The pool: rows of one spec, each counted and linked to its successor. The ring buffer, generalised: no dead rows, no wrap-around, nothing moves.
- * A row is named by where it is, granule × 1024 + place in the block: no directory stands between a name and its bytes. 0 means none.
  *
- * POOL, 80 bytes, then LEAF × leaves:
+ * POOL, 96 bytes, then LEAF × leaves:
  *    0 │ rows u32       │ rowsAt u32    │  rows a block, at most 1,024 · where in a block their bytes begin
  *    8 │ rowBytes u32   │ blockBytes u32 │
- *   16 │ freeFirst u32  │ freeLast u32  │  queue of freed rows through `next`, reused oldest first
- *   24 │ free u32       │ fresh u32     │  its length · the next row never used, 0 = none is left
- *   32 │ high u32       │ capacity u32  │  rows ever used · rows that there is room for
- *   40 │ episodes u32   │ leaves u32    │  the last episode number given
- *   48 │ apart u32      │ shares u32    │  how many leaves are not in the row · are SHARED
- *   56 │ directory u32  │ slots u32     │  address of u32 × slots: the blocks, in the order in which they came
- *   64 │ blocks u32     │ index u32     │  while an image is made: address of u32 × granules, the place of a block in the directory
- *   72 │ indexBytes u32 │ … u32         │
+ *   16 │ fresh u32      │ high u32      │  the next row never used, 0 = none is left · rows ever used
+ *   24 │ capacity u32   │ episodes u32  │  rows that there is room for · the last episode number given
+ *   32 │ leaves u32     │ apart u32     │  how many · of them not in the row
+ *   40 │ shares u32     │ slots u32     │  of them SHARED
+ *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
+ *   56 │ index u32      │ indexBytes u32 │  while an image is made: address of u32 × granules, the place of a block in the directory
+ *   64 │ FREE_ROWS (24)                 │  rows to use again, oldest first
+ *   88 │ … u64                          │
  *
  * A block, at most 64 KiB or one row:
  *   │ HEAD × rows │ bytes × rows │ values of the first WIDE leaf × rows │ …
- * HEAD, 12 bytes: │ refs u32 │ next u32 │ episode u32 │
- *   refs: items, windows and rows (of another pool) that hold this row
- *   next: the row that follows, 0 = none; bit 31: the episode ends here
  */
 import { arena_alloc, arena_free } from "./arena";
+import { FreeRows } from "./free-rows";
 import { align16, GRANULE, GRANULE_BITS, PAGE_BYTES } from "./layout";
 import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
+import { HEAD_BYTES, Head, LINK_END, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 
-/** The row in a link. */
-export const LINK_ROW: u32 = 0x3fffffff;
-/** The bit of a link that ends the episode. */
-export const LINK_END: u32 = 0x80000000;
-/** A row's name: granule, then place. */
-export const PLACE_BITS: u32 = 10;
-export const PLACE: u32 = (1 << PLACE_BITS) - 1;
-export const HEAD_BYTES: u32 = 12;
-const LEAVES_AT: usize = 80;
+const FREE_AT: usize = 64;
+const LEAVES_AT: usize = 96;
+/** Freed rows that stay in the queue as long as there are rows never used. */
+const SPARE: u32 = 16;
 /** A directory begins with one granule. */
 const FIRST_SLOTS: u32 = GRANULE >> 2;
 
@@ -42,9 +35,6 @@ export class Pool {
   rowsAt: u32;
   rowBytes: u32;
   blockBytes: u32;
-  freeFirst: u32;
-  freeLast: u32;
-  free: u32;
   fresh: u32;
   high: u32;
   capacity: u32;
@@ -52,110 +42,101 @@ export class Pool {
   leaves: u32;
   apart: u32;
   shares: u32;
-  directory: u32;
   slots: u32;
+  directory: u32;
   blocks: u32;
   index: u32;
   indexBytes: u32;
-  unused: u32;
+
+  @inline
+  free(): FreeRows {
+    return changetype<FreeRows>(changetype<usize>(this) + FREE_AT);
+  }
 
   @inline
   leaf(i: u32): Leaf {
     return changetype<Leaf>(changetype<usize>(this) + LEAVES_AT + <usize>(i * LEAF_BYTES));
   }
 
-  @inline
-  block(row: u32): usize {
-    return <usize>((row >> PLACE_BITS) << GRANULE_BITS);
-  }
-
-  /** Address of the row's HEAD: its count of holders. */
-  @inline
-  head(row: u32): usize {
-    return this.block(row) + <usize>((row & PLACE) * HEAD_BYTES);
-  }
-
   /** Address of the row's bytes. */
   @inline
   bytes(row: u32): usize {
-    return this.block(row) + <usize>this.rowsAt + <usize>((row & PLACE) * this.rowBytes);
+    return Head.block(row) + <usize>this.rowsAt + <usize>((row & PLACE) * this.rowBytes);
   }
 
   /** Address of the row's value of a leaf; SHARED: of its frames' rows. */
   @inline
   value(row: u32, leaf: Leaf): usize {
-    return this.block(row) + <usize>leaf.at + <usize>((row & PLACE) * leaf.step);
+    return Head.block(row) + <usize>leaf.at + <usize>((row & PLACE) * leaf.step);
   }
 
   /** The row that follows, 0 = none. */
   @inline
   next(row: u32): u32 {
-    return load<u32>(this.head(row), 4) & LINK_ROW;
+    return Head.of(row).next & LINK_ROW;
   }
 
   /** Whether the episode ends with this row. */
   @inline
   ends(row: u32): bool {
-    return (load<u32>(this.head(row), 4) & LINK_END) != 0;
+    return (Head.of(row).next & LINK_END) != 0;
   }
 
   @inline
   episode(row: u32): u32 {
-    return load<u32>(this.head(row), 8);
+    return Head.of(row).episode;
   }
 
   @inline
   retain(row: u32): void {
-    const head = this.head(row);
-    store<u32>(head, load<u32>(head) + 1);
+    Head.of(row).refs += 1;
   }
 
   @inline
   release(row: u32): void {
-    const head = this.head(row);
-    const refs = load<u32>(head) - 1;
-    store<u32>(head, refs);
-    if (refs == 0) this.drop(row, head);
+    this.releaseTimes(row, Head.of(row), 1);
   }
 
-  /** A row that nothing holds any more: its frames go with it, and it queues for reuse. */
+  /** Lets a row go `times` times; where nothing holds it any more, its frames go with it, and it queues for reuse. */
   @inline
-  drop(row: u32, head: usize): void {
+  releaseTimes(row: u32, head: Head, times: u32): void {
+    if (!ASC_NO_ASSERT) assert(head.refs >= times, "a row is let go of as often as it was held");
+    const refs = head.refs - times;
+    head.refs = refs;
+    if (refs != 0) return;
     if (this.shares != 0) releaseShared(this, row);
-    this.queue(row, head);
-  }
-
-  /** Queues a row that nothing holds for reuse. */
-  @inline
-  queue(row: u32, head: usize): void {
-    store<u32>(head, 0, 4);
-    if (this.freeFirst != 0) store<u32>(this.head(this.freeLast), row, 4);
-    else this.freeFirst = row;
-    this.freeLast = row;
-    this.free += 1;
-  }
-
-  /** The row that `take` gives next; there must be room. */
-  @inline
-  upcoming(): u32 {
-    return this.freeFirst != 0 ? this.freeFirst : this.fresh;
+    this.free().push(row);
   }
 
   /** A row with count 1 and no link; there must be room. Its bytes are the caller's to write. */
   @inline
   take(): u32 {
-    let row = this.freeFirst;
-    if (row == 0) row = takeFresh(this);
-    else {
-      this.freeFirst = load<u32>(this.head(row), 4);
-      this.free -= 1;
-    }
+    const row = this.reuses(1) ? this.free().take() : takeFresh(this, 1);
     // refs 1, next 0
-    store<u64>(this.head(row), 1);
+    store<u64>(changetype<usize>(Head.of(row)), 1);
     return row;
   }
+
+  /** Takes up to `most` rows that follow each other, from `upcoming(most)` on; how many. There must be room. Nothing of them is written. */
+  takeMany(most: u32): u32 {
+    if (this.reuses(most)) return this.free().takeMany(most);
+    const taken = min(most, this.rows - (this.fresh & PLACE));
+    takeFresh(this, taken);
+    return taken;
+  }
+
+  /** The row that `takeMany` begins with. */
+  upcoming(most: u32): u32 {
+    return this.reuses(most) ? this.free().first : this.fresh;
+  }
+
+  /** Whether to take freed rows: not while there are so few that the queue would run empty and begin anew all the time. */
+  @inline
+  private reuses(most: u32): bool {
+    return this.free().count >= most + SPARE || this.fresh == 0;
+  }
 }
-if (offsetof<Pool>() != LEAVES_AT) ERROR("POOL: the leaves follow at byte 80");
+if (offsetof<Pool>() != FREE_AT || FREE_AT + offsetof<FreeRows>() + 8 != LEAVES_AT) ERROR("POOL: FREE_ROWS at byte 64, the leaves at byte 96");
 
 export function pool_bytes(leaves: u32): u32 {
   return <u32>LEAVES_AT + leaves * LEAF_BYTES;
@@ -218,12 +199,12 @@ export function pool_open(pool: usize): void {
 /** Rows that are held by something. */
 export function pool_live(pool: usize): u32 {
   const p = changetype<Pool>(pool);
-  return p.high - p.free;
+  return p.high - p.free().count;
 }
 
 /** Makes sure that `count` rows can be taken, in this pool and in those that it shares; false (OUT_OF_MEMORY) leaves what there is. */
 export function reserveRows(p: Pool, count: u32): bool {
-  while (p.free + p.capacity - p.high < count) {
+  while (p.free().count + p.capacity - p.high < count) {
     if (!growPool(p)) return false;
   }
   if (p.shares == 0) return true;
@@ -253,21 +234,12 @@ export function rowOf(p: Pool, number: u32): u32 {
   return ((block >> GRANULE_BITS) << PLACE_BITS) | ((number - 1) % p.rows);
 }
 
-/** Takes rows as long as they follow each other, up to `most`; how many. There must be room. */
-export function takeRun(p: Pool, most: u32): u32 {
-  const first = p.take();
-  let count: u32 = 1;
-  while (count < most && p.upcoming() == first + count) {
-    p.take();
-    count += 1;
-  }
-  return count;
-}
-
-function takeFresh(p: Pool): u32 {
+/** Takes n rows that were never used, all of one block; the first. */
+function takeFresh(p: Pool, n: u32): u32 {
   const row = p.fresh;
-  p.high += 1;
-  p.fresh = (row & PLACE) + 1 == p.rows ? rowOf(p, p.high + 1) : row + 1;
+  assert(row != 0, "room is made before rows are taken");
+  p.high += n;
+  p.fresh = (row & PLACE) + n == p.rows ? rowOf(p, p.high + 1) : row + n;
   return row;
 }
 
@@ -305,63 +277,7 @@ function releaseShared(p: Pool, row: u32): void {
 
 /** `release` in a pool that itself shares nothing. */
 function releaseFrame(p: Pool, row: u32): void {
-  const head = p.head(row);
-  const refs = load<u32>(head) - 1;
-  store<u32>(head, refs);
-  if (refs == 0) p.queue(row, head);
-}
-
-/** What a run of rows is: single, no episode ends before its last row; plain, each row is its predecessor + 1 as well. Places in ITEM's word. */
-export const PLAIN: u32 = 1 << 24;
-export const SINGLE: u32 = 1 << 25;
-
-/** A run of rows: linked, one after the other. */
-@unmanaged
-export class Run {
-  /** Holds each row of a run once more; tells what it is. */
-  @inline
-  static retain(p: Pool, first: u32, length: u32): u32 {
-    let kind = PLAIN | SINGLE;
-    let row = first;
-    for (let left = length; ; ) {
-      const head = p.head(row);
-      store<u32>(head, load<u32>(head) + 1);
-      left -= 1;
-      if (left == 0) break;
-      const link = load<u32>(head, 4);
-      if (link != row + 1) kind &= (link & LINK_END) != 0 ? 0 : SINGLE;
-      row = link & LINK_ROW;
-      assert(row != 0, "a run is linked to its end");
-    }
-    return kind;
-  }
-
-  @inline
-  static release(p: Pool, first: u32, length: u32): void {
-    let row = first;
-    for (let left = length; ; ) {
-      const head = p.head(row);
-      const refs = load<u32>(head) - 1;
-      // Before the row is queued, which overwrites its link.
-      const after = load<u32>(head, 4) & LINK_ROW;
-      store<u32>(head, refs);
-      if (refs == 0) p.drop(row, head);
-      left -= 1;
-      if (left == 0) break;
-      row = after;
-    }
-  }
-
-  /** What one hold (`by` 1) or release (`by` -1) of `items` runs of a length does, the first from `first` on and each a row further; all rows follow each other. */
-  static cover(p: Pool, first: u32, items: u32, length: u32, by: i32): void {
-    const rows = items + length - 1;
-    const most = min(items, length);
-    let head = p.head(first);
-    for (let j: u32 = 0; j < rows; j++) {
-      const refs = load<u32>(head) + min(min(j + 1, rows - j), most) * by;
-      store<u32>(head, refs);
-      if (refs == 0) p.drop(first + j, head);
-      head += HEAD_BYTES;
-    }
-  }
+  const head = Head.of(row);
+  head.refs -= 1;
+  if (head.refs == 0) p.free().push(row);
 }

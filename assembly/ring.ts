@@ -25,6 +25,7 @@ export class Ring {
   /** Adds at the young end and tells at which index. */
   @inline
   push(value: u32): u32 {
+    if (!ASC_NO_ASSERT) assert(this.count < this.capacity, "a ring holds no more than its capacity");
     const at = this.index(this.count);
     store<u32>(<usize>this.entries + ((<usize>at) << 2), value);
     this.count += 1;
@@ -50,6 +51,7 @@ export class Ring {
   /** Takes the oldest. */
   @inline
   shift(): u32 {
+    if (!ASC_NO_ASSERT) assert(this.count != 0, "an empty ring has no oldest");
     const value = load<u32>(<usize>this.entries + ((<usize>this.head) << 2));
     this.turnBy(1);
     this.count -= 1;

@@ -111,7 +111,7 @@ function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32): void {
   if ((flags & DISTINCT) != 0) ask = min(ask, among == 0 ? t.count : min(among, t.count));
   const drawn: u32 = ask == 0 ? 0 : drawSlots(t, d, 0, ask, flags, among);
   touchItems(t, d, drawn);
-  if (t.maxTimesSampled == 0) record(t, d, 0, drawn);
+  if (t.maxTimesSampled == 0 && drawn != 0) record(t, d, 0, drawn);
   for (let i: u32 = 0; t.maxTimesSampled != 0 && i < drawn && mayDraw(t, d); i++) {
     record(t, d, i, i + 1);
     retireExhausted(t, d, i);
@@ -189,39 +189,29 @@ function retireExhausted(t: Table, d: Draw, i: u32): void {
 /** n slots and their probabilities from entry `at` on; how many. */
 function drawSlots(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
   const sampler = t.sampler();
+  if (sampler.kind == PRIORITIZED) return drawPrioritized(t, d, at, n, flags, among);
   const out = d.u32At(SLOT, at);
-  const probabilities = d.f64At(PROBABILITY, at);
-  const distinct = (flags & DISTINCT) != 0;
-  switch (sampler.kind) {
-    case FIFO:
-    case LIFO:
-    case MIN_HEAP:
-    case MAX_HEAP: {
-      for (let i: u32 = 0; i < n; i++) store<f64>(probabilities + ((<usize>i) << 3), 1);
-      if (distinct) drawFirst(sampler, n, out);
-      else fillSlots(out, n, sampler.pick(0, t.count));
-      return n;
-    }
-    case UNIFORM: {
-      const oldest = among == 0 ? t.count : min(among, t.count);
-      const uniform = sampler.uniform();
-      for (let i: u32 = 0; i < n; i++) store<f64>(probabilities + ((<usize>i) << 3), 1 / <f64>oldest);
-      if (distinct) uniform.drawDistinct(t.random(), oldest, n, out, d.column(DRAWN));
-      else if ((flags & STRATIFIED) != 0) uniform.drawStratified(t.random(), oldest, n, out);
-      else uniform.drawMany(t.random(), oldest, n, out);
-      return n;
-    }
-    case PRIORITIZED:
-      return drawPrioritized(t, d, at, n, flags, among);
-    default:
-      return unreachable();
+  let probability: f64 = 1;
+  if (sampler.kind == UNIFORM) {
+    const oldest = among == 0 ? t.count : min(among, t.count);
+    const uniform = sampler.uniform();
+    probability = 1 / <f64>oldest;
+    if ((flags & DISTINCT) != 0) uniform.drawDistinct(t.random(), oldest, n, out, d.column(DRAWN));
+    else if ((flags & STRATIFIED) != 0) uniform.drawStratified(t.random(), oldest, n, out);
+    else uniform.drawMany(t.random(), oldest, n, out);
+  } else if ((flags & DISTINCT) != 0) {
+    drawFirst(sampler, n, out);
+  } else {
+    fillSlots(out, n, sampler.pick(0, t.count));
   }
+  for (let i = at; i < at + n; i++) store<f64>(d.f64At(PROBABILITY, i), probability);
+  return n;
 }
 
 function drawPrioritized(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
   const tree = t.sampler().tree();
-  const hide = among != 0 && among < t.count ? t.count - among : 0;
-  if (hide != 0) hideYoungest(t, hide);
+  const hidden = among != 0 && among < t.count ? t.count - among : 0;
+  weighYoungest(t, hidden, 0);
   const total = tree.total();
   const out = d.u32At(SLOT, at);
   const rests = d.column(REST);
@@ -232,27 +222,19 @@ function drawPrioritized(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: 
   for (let i: u32 = 0; i < drawn; i++) {
     store<f64>(d.f64At(PROBABILITY, at + i), tree.probability(load<u32>(out + ((<usize>i) << 2)), total));
   }
-  if (hide != 0) showYoungest(t, hide);
+  weighYoungest(t, hidden, 1);
   return drawn;
 }
 
-/** Weighs the k youngest items as nothing. O(k log n): meant for the few that are too young. */
-function hideYoungest(t: Table, k: u32): void {
-  const order = t.remover().order();
-  let slot = order.oldest;
-  for (let i: u32 = 0; i < k; i++) {
-    slot = order.prev(slot);
-    t.sampler().tree().set(slot, 0);
-  }
-}
-
-function showYoungest(t: Table, k: u32): void {
+/** Weighs the k youngest items `times` (0 or 1) their weight. O(k log n): meant for the few that are too young. */
+function weighYoungest(t: Table, k: u32, times: f64): void {
+  if (k == 0) return;
   const tree = t.sampler().tree();
   const order = t.remover().order();
   let slot = order.oldest;
-  for (let i: u32 = 0; i < k; i++) {
+  for (; k > 0; k--) {
     slot = order.prev(slot);
-    tree.set(slot, tree.weigh(t.slots().priority(slot)));
+    tree.set(slot, times * tree.weigh(t.slots().priority(slot)));
   }
 }
 

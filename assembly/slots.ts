@@ -16,7 +16,7 @@
  *   32 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
  *   40 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  */
-import { PLAIN, SINGLE } from "./pool";
+import { PLAIN, SINGLE } from "./run";
 
 export const ITEM_BYTES: u32 = 16;
 /** The longest run that an item can name. */
@@ -165,7 +165,6 @@ export class Slots {
   }
 
   /** The slot that still holds this item, live or pending; 0 = the item is gone, or the number was never a key. */
-  @inline
   find(key: f64): u32 {
     if (!(key >= 0 && key <= 9007199254740991)) return 0;
     const k = <u64>key;

@@ -9,8 +9,9 @@
  */
 import { Bytes, bytesEqual, bytesZero } from "./bytes";
 import { Leaf, SHARED, WIDE } from "./leaf";
-import { HEAD_BYTES, LINK_END, Pool, reserveRows } from "./pool";
+import { Pool, reserveRows } from "./pool";
 import { Ring } from "./ring";
+import { HEAD_BYTES, Head, LINK_END } from "./row";
 
 const RING_AT: usize = 24;
 const STREAM_BYTES: u32 = 40;
@@ -47,35 +48,30 @@ export class Stream {
   push(p: Pool, row: u32): void {
     if (this.fresh != 0) this.open(p);
     this.episodeStep += 1;
-    store<u32>(p.head(row), this.episode, 8);
-    if (this.last != 0) {
-      const head = p.head(this.last);
-      store<u32>(head, load<u32>(head, 4) | row, 4);
-    }
+    Head.of(row).episode = this.episode;
+    if (this.last != 0) Head.of(this.last).next |= row;
     this.last = row;
     const window = this.window();
     if (window.count == window.capacity) p.release(window.replace(row));
     else window.push(row);
   }
 
-  /** Of rows that follow each other, in an open episode: episodes and links. Nothing holds them yet; the window comes with `slide`. */
-  pushMany(p: Pool, row: u32, count: u32): void {
-    if (this.last != 0) store<u32>(p.head(this.last), row, 4);
-    let head = p.head(row);
-    for (let n = row + 1; n <= row + count; n++) {
-      store<u64>(head, (<u64>n) << 32);
-      store<u32>(head, this.episode, 8);
-      head += HEAD_BYTES;
+  /** Rows that follow each other, in an open episode, each held `refs` times: episodes, links, and the window. */
+  pushMany(p: Pool, row: u32, count: u32, refs: u32): void {
+    if (this.last != 0) Head.of(this.last).next = row;
+    const last = row + count - 1;
+    const episode = this.episode;
+    let head = Head.of(row);
+    for (let n = row; n <= last; n++) {
+      store<u64>(changetype<usize>(head), ((<u64>(n + 1)) << 32) | refs);
+      head.episode = episode;
+      head = changetype<Head>(changetype<usize>(head) + HEAD_BYTES);
     }
-    this.last = row + count - 1;
-    store<u32>(p.head(this.last), 0, 4);
+    Head.of(last).next = 0;
+    this.last = last;
     this.episodeStep += count;
-  }
-
-  /** Moves the window on to the end of what `pushMany` brought. */
-  slide(p: Pool, row: u32, count: u32): void {
     const window = this.window();
-    for (let n = row + count - min(count, window.capacity); n < row + count; n++) {
+    for (let n = last + 1 - min(count, window.capacity); n <= last; n++) {
       p.retain(n);
       if (window.count == window.capacity) p.release(window.replace(n));
       else window.push(n);
@@ -109,7 +105,7 @@ export function stream_init(stream: usize, pool: u32, keep: u32): void {
 /** O(row): appends the step of a staging record. Its row; 0 (OUT_OF_MEMORY) leaves everything as it was. */
 export function appendStaged(s: Stream, staged: usize): u32 {
   const p = s.rows();
-  if (p.freeFirst == 0 || p.shares != 0) {
+  if (p.free().first == 0 || p.shares != 0) {
     if (!reserveRows(p, 1)) return 0;
   }
   const n = p.take();
@@ -124,8 +120,7 @@ export function appendStaged(s: Stream, staged: usize): u32 {
 /** Ends the episode with the newest step; the next one opens another. Unless `keep`, the window is emptied, so that no item spans both. */
 export function endEpisode(s: Stream, keep: bool): void {
   if (s.last != 0) {
-    const head = s.rows().head(s.last);
-    store<u32>(head, load<u32>(head, 4) | LINK_END, 4);
+    Head.of(s.last).next |= LINK_END;
   }
   s.fresh = 1;
   s.episodeStep = 0;
@@ -159,7 +154,7 @@ export function stream_check(stream: usize): i32 {
   if (window.count != 0 && window.get(window.count - 1) != s.last) return 2;
   for (let i: u32 = 0; i < window.count; i++) {
     const n = window.get(i);
-    if (n == 0 || load<u32>(p.head(n)) == 0) return 3;
+    if (n == 0 || Head.of(n).refs == 0) return 3;
     if (i + 1 < window.count && p.next(n) != window.get(i + 1)) return 4;
   }
   if (s.fresh == 0 && (s.last == 0 || p.episode(s.last) != s.episode)) return 5;
@@ -189,6 +184,8 @@ function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u
     return found;
   }
   found = frames.take();
+  // Of a freed row it is the queue's.
+  Head.of(found).episode = 0;
   memory.copy(frames.value(found, frames.leaf(0)), bytes, leaf.bytes);
   return found;
 }

@@ -22,9 +22,10 @@
 import { Episodes } from "./episodes";
 import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "./error";
 import { align16 } from "./layout";
-import { Pool, Run, SINGLE } from "./pool";
+import { Pool } from "./pool";
 import { random_init } from "./random";
 import { RateLimiter } from "./rate-limiter";
+import { Run, SINGLE } from "./run";
 import { FIFO, isHeap, KIND, PRIORITIZED, Selector, selectorBytes, selectorInit, TOGETHER } from "./selectors/selector";
 import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
 
@@ -114,10 +115,10 @@ export class Table {
     return this.limiter().canInsert(1, this.count);
   }
 
-  /** Writes priority and touch of a slot that joins or is updated. */
+  /** Writes priority and touch of a slot that joins or is updated. The sign of -0 would mark it as pending. */
   @inline
   mark(slot: u32, priority: f64): void {
-    store<f64>(this.slots().priorityAt(slot), priority);
+    store<f64>(this.slots().priorityAt(slot), Math.abs(priority));
     if (this.slots().touches != 0) {
       this.touch += 1;
       store<f64>(this.slots().touchAt(slot), this.touch);
@@ -308,8 +309,8 @@ export function discard(t: Table, slot: u32): void {
 }
 
 /** Run.retain, for where speed does not matter. */
-export function retainRun(t: Table, first: u32, length: u32): u32 {
-  return Run.retain(t.rows(), first, length);
+export function retainRun(first: u32, length: u32): u32 {
+  return Run.retain(first, length);
 }
 
 function releaseRun(t: Table, first: u32, length: u32): void {
@@ -318,12 +319,13 @@ function releaseRun(t: Table, first: u32, length: u32): void {
 
 function admit(t: Table, slot: u32, priority: f64): void {
   const item = t.slots().item(slot);
-  // Insert first, then evict: the new item may be the victim. Never of a fifo, where there is room for maxSize items only.
+  // Insert first, then evict: the new item may be the victim. Never of a fifo, where there is room for maxSize items only; but an
+  // episode that the new item holds did not end with the old one.
+  countEpisodes(t, item.first, item.episodes(), true);
   if (t.remover().kind == FIFO && t.count == t.maxSize) removeItem(t, t.remover().order().oldest);
   t.limiter().inserts += 1;
   t.count += 1;
   t.steps += <f64>item.length();
-  countEpisodes(t, item.first, item.episodes(), true);
   t.mark(slot, priority);
   t.sampler().insert(slot, priority);
   if (t.apart()) t.remover().insert(slot, priority);
@@ -331,7 +333,7 @@ function admit(t: Table, slot: u32, priority: f64): void {
 }
 
 function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
-  store<f64>(t.slots().priorityAt(slot), -priority);
+  store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
   t.episodes().promised += episodes;
   if (t.pending == 0) t.pendingFirst = slot;
   else t.slots().item(t.pendingLast).timesSampled = slot;

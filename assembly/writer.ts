@@ -1,10 +1,9 @@
 /**
  * A writer: one stream a lane, and rules by which their steps become items. It joins streams and tables, which do not know each other.
  *
- * WRITER, 24 bytes, then STREAM addresses u32 × lanes, then RULE × rules:
+ * WRITER, 16 bytes, then STREAM addresses u32 × lanes, then RULE × rules:
  *    0 │ lanes u32   │ rules u32   │
- *    8 │ rulesAt u32 │ scratch u32 │  addresses; scratch: u32 × 2 × rows of a block, of the host's making
- *   16 │ across u32  │ … u32       │  1: windows live on over the ends of episodes
+ *    8 │ rulesAt u32 │ across u32  │  address · 1: windows live on over the ends of episodes
  *
  * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them.
  *    0 │ table u32      │ length u32 │
@@ -13,12 +12,12 @@
  *   24 │ priority f64                │
  */
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "./error";
-import { Run, SINGLE } from "./pool";
+import { Run, SINGLE } from "./run";
 import { appendStaged, endEpisode, Stream } from "./stream";
 import { insertItem, Table } from "./table";
 import { Turn } from "./turn";
 
-const STREAMS_AT: usize = 24;
+const STREAMS_AT: usize = 16;
 const RULE_BYTES: u32 = 32;
 
 @unmanaged
@@ -26,9 +25,7 @@ export class Writer {
   lanes: u32;
   rules: u32;
   rulesAt: u32;
-  scratch: u32;
   across: u32;
-  unused: u32;
 
   @inline
   stream(lane: u32): Stream {
@@ -39,8 +36,23 @@ export class Writer {
   rule(k: u32): Rule {
     return changetype<Rule>(<usize>this.rulesAt + <usize>(k * RULE_BYTES));
   }
+
+  /** Items that the rules up to the k-th make of a step for the table of the k-th. */
+  making(k: u32, step: u32): u32 {
+    let items: u32 = 0;
+    for (let j: u32 = 0; j <= k; j++) items += u32(this.rule(j).table == this.rule(k).table && this.rule(j).makes(step));
+    return items;
+  }
+
+  /** Whether two rules make items for one table: these come in turns. */
+  crowded(): bool {
+    for (let k: u32 = 1; k < this.rules; k++) {
+      for (let j: u32 = 0; j < k; j++) if (this.rule(j).table == this.rule(k).table) return true;
+    }
+    return false;
+  }
 }
-if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 24");
+if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 16");
 
 @unmanaged
 export class Rule {
@@ -81,7 +93,6 @@ export function writer_init(writer: usize, lanes: u32, rules: u32, across: u32):
   w.lanes = lanes;
   w.rules = rules;
   w.rulesAt = <u32>writer + writer_bytes(lanes, 0);
-  w.scratch = 0;
   w.across = across;
 }
 
@@ -108,11 +119,6 @@ export function writer_priority(writer: usize, k: u32, priority: f64, priorities
   return 0;
 }
 
-/** Scratch for blocks: u32 × 2 × rows. */
-export function writer_scratch(writer: usize, scratch: u32): void {
-  changetype<Writer>(writer).scratch = scratch;
-}
-
 /** O(length + log n): an item of a lane's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
 export function writer_create_item(writer: usize, lane: u32, table: usize, length: u32, shape: u32, priority: f64): i32 {
   const s = changetype<Writer>(writer).stream(lane);
@@ -131,8 +137,9 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const step = (s.fresh != 0 ? 0 : s.episodeStep) + 1;
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
-    if (rule.to().turning == 0) {
-      const code = rule.makes(step) ? canTake(rule.to(), 1, rule.length) : 0;
+    // Whatever else turns items in, a new episode needs a place in the table's map.
+    if (rule.to().turning == 0 || s.fresh != 0 || !rule.to().episodes().joins(s.episode)) {
+      const code = rule.makes(step) ? canTake(rule.to(), w.making(k, step), rule.length) : 0;
       if (code != 0) return code;
     }
   }
@@ -154,10 +161,10 @@ export function writer_end(writer: usize, lane: u32): void {
 
 /** An item of a run in the window: turned in where that can be, else inserted. */
 export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u32, priority: f64): i32 {
-  const run = Run.retain(t.rows(), first, length);
+  const run = Run.retain(first, length);
   if ((run & SINGLE) != 0) {
     if (Turn.fits(t, s.episode)) {
-      Turn.one(t, first, length, run, shape, priority);
+      Turn.one(t, s.episode, first, length, run, shape, priority);
       return 1;
     }
   }
@@ -167,7 +174,9 @@ export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u3
 /** Whether n more items in some episodes pass or may wait; 0, or what is refused. */
 export function canTake(t: Table, n: u32, episodes: u32): i32 {
   if (t.pending != 0 || !t.limiter().canInsert(n, t.count)) {
-    if (t.pending + n > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
+    let passing: u32 = t.pending != 0 ? 0 : n;
+    while (passing != 0 && !t.limiter().canInsert(passing, t.count)) passing--;
+    if (t.pending + n - passing > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
   }
   return t.episodes().reserve(episodes) ? 0 : E_OUT_OF_MEMORY;
 }

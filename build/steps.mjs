@@ -4,7 +4,10 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeCoreBytes } from "./core-bytes.mjs";
+import { literalOf, writeBytes } from "./wasm-bytes.mjs";
+
+/** Features that every runtime has which we run in; the core's own switches (SIMD) are asc's. */
+const FEATURES = ["simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals"].map((feature) => `--enable-${feature}`);
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 process.chdir(root);
@@ -19,32 +22,79 @@ export async function dependencies() {
   });
 }
 
-/** Compiles the core for the given targets; the release build is what the package inlines. */
+/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do. */
+const TARGETS = {
+  release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
+  scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
+  debug: { entry: "assembly/index.ts", file: "dist/core.debug.wasm" },
+  image: { entry: "assembly/image/index.ts", file: "dist/image.wasm" },
+};
+
+/** Compiles the core for the given targets, and the image module. */
 export async function core(targets) {
-  const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/core-bytes.mjs"];
-  for (const target of targets) {
+  const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/wasm-bytes.mjs"];
+  for (const target of [...targets, "image"]) {
     await step(`core (${target})`, `dist/.stamp-core-${target}`, sources, () => {
-      execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", "--config", "asconfig.json", "--target", target]);
-      if (target === "release") writeCoreBytes("dist/core.wasm", "dist/core-bytes.js");
+      const { entry, file } = TARGETS[target];
+      execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", target]);
+      // For size, after asc has optimised for speed: smaller in transit, and as fast.
+      if (target !== "debug") execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", "-Os", "-lmu", ...FEATURES, file, "-o", file]);
+      if (target === "release" || target === "image") writeBytes(file);
     });
   }
 }
 
-/** Bundles the main entry with the core inlined, and the programs that run it elsewhere. */
+/** Bundles the entries of the package, the core inlined in the main one, and the programs that run it elsewhere. */
 export async function bundle() {
-  const sources = [...files("src"), ...files("test/runtime"), ...files("test/conformance", ".ts"), "dist/core-bytes.js", "build/steps.mjs", "package.json"];
+  const sources = [
+    ...files("src"),
+    ...files("test/runtime"),
+    ...files("test/conformance", ".ts"),
+    "dist/core-bytes.js",
+    "dist/image-bytes.js",
+    "build/steps.mjs",
+    "package.json",
+  ];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
     const common = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
-    await build({ ...common, entryPoints: ["src/index.ts"], outfile: "dist/index.js", minify: true, sourcemap: true });
-    if (existsSync("test/runtime/digest.ts")) {
-      await build({ ...common, entryPoints: ["test/runtime/digest.ts"], outfile: "dist/digest.mjs", loader: { ".wasm": "binary" } });
-    }
-    if (existsSync("test/conformance/run.ts")) {
-      await build({ ...common, entryPoints: ["test/conformance/run.ts"], outfile: "dist/conformance.mjs", platform: "node" });
+    const packaged = { ...common, minify: true, plugins: [placeholders, mainEntry] };
+    await build({ ...packaged, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
+    await build({ ...packaged, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js" });
+    inline("dist/index.js", "dist/core.wasm");
+    inline("dist/snapshot.js", "dist/image.wasm");
+    for (const [name, entry] of Object.entries(PROGRAMS)) {
+      if (existsSync(entry))
+        await build({ ...common, entryPoints: [entry], outfile: `dist/${name}.mjs`, platform: name === "conformance" ? "node" : "neutral" });
     }
   });
 }
+
+/** Programs that carry the whole package with them. */
+const PROGRAMS = { digest: "test/runtime/digest.ts", conformance: "test/conformance/run.ts" };
+
+/** A module's bytes come in after the bundling: a bundler would escape their characters anew, and worse. */
+const placeholders = {
+  name: "placeholders for WebAssembly",
+  setup(build) {
+    build.onLoad({ filter: /-bytes\.js$/ }, () => ({ contents: `export default "${PLACEHOLDER}";` }));
+  },
+};
+const PLACEHOLDER = "@bytes@";
+
+/** The bytes go to the front: in the middle they would push what stands before them out of the 32 KiB that gzip looks back. */
+function inline(bundle, wasmFile) {
+  const code = readFileSync(bundle, "utf8").replace(`"${PLACEHOLDER}"`, "$bytes");
+  writeFileSync(bundle, `const $bytes=${literalOf(wasmFile)};\n${code}`);
+}
+
+/** Subpaths share the main entry's classes: they import it instead of bringing their own. */
+const mainEntry = {
+  name: "main entry",
+  setup(build) {
+    build.onResolve({ filter: /^\.\.\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
+  },
+};
 
 /** The types of the main entry. */
 export async function declarations() {

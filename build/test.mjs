@@ -1,10 +1,11 @@
 // Runs the tests: the kernels alone (as-pect), then everything else (vitest). Closes with `N passed, N failed`.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { kernelTests } from "./kernel-tests.mjs";
 import { root } from "./steps.mjs";
 
-const REPORT = "dist/vitest.json";
+const REPORT = join(root, "dist/vitest.json");
 
 export async function test(args) {
   const kernels = args.length === 0 ? await kernelTests() : { passed: 0, failed: 0 };

@@ -1,14 +1,13 @@
 /** The core's exports, one line each as in assembly/index.ts, and the numbers that cross with them. Handles and addresses are offsets in linear memory. */
 
-type Fn<Args extends number[], Result = number> = (...args: Args) => Result;
-type A = number;
+export type Fn<Args extends number[], Result = number> = (...args: Args) => Result;
+export type A = number;
 
 export interface Exports {
   readonly memory: WebAssembly.Memory;
   readonly ABI_VERSION: WebAssembly.Global;
 
   arena_alloc: Fn<[bytes: A]>;
-  arena_check: Fn<[]>;
   arena_free: Fn<[ptr: A, bytes: A], void>;
   arena_init: Fn<[limitGranules: A], void>;
   arena_left: Fn<[]>;
@@ -38,21 +37,11 @@ export interface Exports {
   gather_select: Fn<[draw: A, pool: A, start: A, count: A, step: A], void>;
 
   pool_bytes: Fn<[leaves: A]>;
-  pool_check: Fn<[pool: A]>;
-  pool_free_run: Fn<[pool: A, number: A, count: A]>;
-  pool_free_runs: Fn<[pool: A, cursor: A, most: A, out: A], void>;
-  pool_index: Fn<[pool: A]>;
   pool_init: Fn<[pool: A, rowBytes: A, leaves: A], void>;
   pool_leaf: Fn<[pool: A, i: A, kind: A, dtype: A, bytes: A, offset: A], void>;
   pool_leaf_source: Fn<[pool: A, i: A, staged: A, frames: A, shared: A], void>;
   pool_live: Fn<[pool: A]>;
-  pool_numbers: Fn<[pool: A, out: A], void>;
   pool_open: Fn<[pool: A], void>;
-  pool_record: Fn<[pool: A]>;
-  pool_records: Fn<[pool: A, number: A, count: A, at: A, saving: A]>;
-  pool_restore: Fn<[pool: A, high: A, episodes: A]>;
-  pool_seek: Fn<[pool: A, number: A, held: A]>;
-  pool_unindex: Fn<[pool: A], void>;
 
   random_below: Fn<[state: A, n: A]>;
   random_bytes: Fn<[]>;
@@ -60,12 +49,10 @@ export interface Exports {
   random_init: Fn<[state: A, seedLow: A, seedHigh: A, stream: A], void>;
 
   stream_bytes: Fn<[keep: A]>;
-  stream_check: Fn<[stream: A]>;
   stream_clear: Fn<[stream: A], void>;
   stream_episode_steps: Fn<[stream: A]>;
   stream_init: Fn<[stream: A, pool: A, keep: A], void>;
   stream_length: Fn<[stream: A]>;
-  stream_record: Fn<[stream: A, at: A, saving: A]>;
 
   sum_tree_bytes: Fn<[leaves: A]>;
   sum_tree_draw: Fn<[tree: A, random: A, n: A, out: A, rests: A], void>;
@@ -75,7 +62,6 @@ export interface Exports {
   table_bytes: Fn<[maxSize: A, maxPending: A, sampler: A, remover: A]>;
   table_can_insert: Fn<[table: A, n: A]>;
   table_can_sample: Fn<[table: A, n: A]>;
-  table_check: Fn<[table: A]>;
   table_clear: Fn<[table: A], void>;
   table_counter: Fn<[table: A, which: A]>;
   table_delete: Fn<[table: A, keys: A, n: A]>;
@@ -86,13 +72,9 @@ export interface Exports {
   table_limiter: Fn<[table: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
   table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A], void>;
   table_newest: Fn<[table: A]>;
-  table_order: Fn<[table: A, role: A, cursor: A, most: A, out: A], void>;
-  table_records: Fn<[table: A, slot: A, count: A, at: A, saving: A]>;
-  table_rejoin: Fn<[table: A, role: A, count: A, from: A, disorder: A]>;
   table_sample: Fn<[table: A, draw: A, n: A, flags: A, among: A]>;
   table_seed: Fn<[table: A, low: A, high: A, stream: A], void>;
   table_settle: Fn<[table: A], void>;
-  table_spans: Fn<[table: A, out: A], void>;
   table_update: Fn<[table: A, keys: A, priorities: A, n: A, slots: A, nodes: A]>;
   table_weights: Fn<[table: A, draw: A, beta: A, normalize: A], void>;
 
@@ -104,7 +86,6 @@ export interface Exports {
   writer_init: Fn<[writer: A, lanes: A, rules: A, across: A], void>;
   writer_priority: Fn<[writer: A, rule: A, priority: A, priorities: A]>;
   writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, shape: A], void>;
-  writer_scratch: Fn<[writer: A, scratch: A], void>;
   writer_stream: Fn<[writer: A, lane: A, stream: A], void>;
 }
 

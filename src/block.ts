@@ -5,9 +5,6 @@ import { flattenInto, formOf, mismatch, viewOf } from "./fill.ts";
 import { type PlacedLeaf, up } from "./layout.ts";
 import { flatten, named } from "./spec.ts";
 
-/** What the core needs beside a row (assembly/writer.ts). */
-const SCRATCH_BYTES = 8;
-
 export class ColumnBlock {
   readonly #engine: Engine;
   readonly #writer: number;
@@ -15,13 +12,12 @@ export class ColumnBlock {
   readonly #rules: number;
   /** Arrays that look at it were handed out. */
   readonly #lent: boolean;
-  /** One run of memory: the columns' addresses, the columns, ends, the core's scratch, priorities. */
+  /** One run of memory: the columns' addresses, the columns, ends, priorities. */
   #at = 0;
   #bytes = 0;
   #capacity = 0;
   #columns: number[] = [];
   #endsAt = 0;
-  #scratchAt = 0;
   #prioritiesAt = 0;
 
   constructor(engine: Engine, writer: number, lanes: number, rules: number, lent = false) {
@@ -42,7 +38,7 @@ export class ColumnBlock {
     if (rows <= this.#capacity) return;
     const { core, layout } = this.#engine;
     let at = up(4 * layout.leaves.length, 16);
-    const offsets = [...layout.leaves.map((leaf) => leaf.bytes), 1, SCRATCH_BYTES, 8 * this.#rules].map((bytes) => {
+    const offsets = [...layout.leaves.map((leaf) => leaf.bytes), 1, 8 * this.#rules].map((bytes) => {
       const here = at;
       at = up(at + bytes * rows, 16);
       return here;
@@ -53,7 +49,7 @@ export class ColumnBlock {
     this.#bytes = at;
     this.#capacity = rows;
     this.#columns = offsets.map((offset) => made + offset);
-    [this.#endsAt = 0, this.#scratchAt = 0, this.#prioritiesAt = 0] = this.#columns.splice(layout.leaves.length);
+    [this.#endsAt = 0, this.#prioritiesAt = 0] = this.#columns.splice(layout.leaves.length);
     core.u32.set(this.#columns, made >> 2);
   }
 
@@ -97,7 +93,6 @@ export class ColumnBlock {
         Uint8Array.from(perStep("ends", ends, rows), (end) => (end ? 1 : 0)),
         this.#endsAt,
       );
-    core.x.writer_scratch(this.#writer, this.#scratchAt);
     return core.x.writer_append_block(this.#writer, this.#at, rows, ends === undefined ? 0 : this.#endsAt);
   }
 

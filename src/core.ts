@@ -4,6 +4,8 @@ import { ABI_VERSION, E_CORRUPT, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, type Exports
 import { ReplayError } from "./error.ts";
 
 const GRANULE = 4096;
+/** By which the bytes are written in the string (build/wasm-bytes.mjs). */
+const MASK = 112;
 /** 4 GiB less a page: byte offsets stay below 2^32. */
 export const MOST_BYTES = 0xffff0000;
 
@@ -11,8 +13,13 @@ let compiled: WebAssembly.Module | undefined;
 
 /** The core that comes with the package, compiled once. */
 function builtIn(): WebAssembly.Module {
-  compiled ??= new WebAssembly.Module(Uint8Array.from(bytes, (char) => char.charCodeAt(0)));
+  compiled ??= compile(bytes);
   return compiled;
+}
+
+/** A module from the string that stands for it. */
+export function compile(bytes: string): WebAssembly.Module {
+  return new WebAssembly.Module(Uint8Array.from(bytes, (char) => char.charCodeAt(0) ^ MASK));
 }
 
 export class Core {
@@ -70,14 +77,16 @@ export class Core {
   /** One region for everything that lives no longer than a call; it moves when it grows. */
   scratch(size: number): number {
     if (size > this.#scratchBytes) {
-      const wanted = Math.max(size, 2 * this.#scratchBytes, 4 * GRANULE);
+      const most = Math.max(size, 2 * this.#scratchBytes, 4 * GRANULE);
       this.x.arena_free(this.#scratch, this.#scratchBytes);
-      this.#scratch = 0;
-      this.#scratchBytes = 0;
-      // Near the limit there may be room for what is needed, and for no more.
-      const bytes = wanted > this.x.arena_left() ? size : wanted;
-      this.#scratch = this.alloc(bytes);
-      this.#scratchBytes = bytes;
+      this.#scratch = most > MOST_BYTES ? 0 : this.x.arena_alloc(most) >>> 0;
+      this.#scratchBytes = this.#scratch === 0 ? 0 : most;
+      if (this.u8.length === 0) this.refresh();
+      if (this.#scratch === 0) {
+        // Near the limit there may be room for what is needed, and for no more.
+        this.#scratch = this.alloc(size);
+        this.#scratchBytes = size;
+      }
       this.generation++;
     }
     return this.#scratch;

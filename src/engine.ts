@@ -6,6 +6,7 @@ import { DTYPES } from "./dtype.ts";
 import { ReplayError } from "./error.ts";
 import { type Layout, layoutOf, SHARED, up } from "./layout.ts";
 import { leavesOf, type Spec } from "./spec.ts";
+import { type StepMaker, stepMaker } from "./staged.ts";
 import { Waiters } from "./wait.ts";
 
 /** Item shapes that a replay can tell apart; 0 is the whole item. */
@@ -24,6 +25,9 @@ export class Engine {
   readonly pool: number;
   /** The pools of shared frames, in the layout's order. */
   readonly framePools: readonly number[];
+  /** Make the staged steps of writers with one lane, and with several. */
+  readonly makeStep: StepMaker;
+  readonly makeLanes: StepMaker;
   readonly waiters = new Waiters();
   /** Shapes of items, by number. */
   readonly shapes: ItemShape[] = [];
@@ -40,6 +44,8 @@ export class Engine {
   constructor(spec: Spec, maxBytes: number, module?: WebAssembly.Module) {
     this.spec = spec;
     this.layout = layoutOf(leavesOf(spec));
+    this.makeStep = stepMaker(spec, this.layout.leaves, true);
+    this.makeLanes = stepMaker(spec, this.layout.leaves, false);
     this.core = new Core(maxBytes, module);
     this.framePools = this.layout.pools.map(({ frameBytes }) => this.#framePool(frameBytes));
     this.pool = this.#stepPool();

@@ -47,21 +47,22 @@ export function mustBe(subject: string, rule: string, value: unknown): string {
   return `${subject} must be ${rule}, got ${show(value)}`;
 }
 
-/** A number in least … most, whole unless `fraction`, or an error that says so. */
-function inRange(subject: string, value: unknown, least: number, most: number, fraction: boolean): number {
-  if (typeof value === "number" && value >= least && value <= most && (fraction || Number.isInteger(value))) return value;
+/** What is wrong with a number that is not in least … most, or not whole though it must be. Apart from the tests, which are short so that they are compiled into their callers. */
+function outOfRange(subject: string, value: unknown, least: number, most: number, fraction: boolean): Error {
   const wide = most >= Number.MAX_SAFE_INTEGER;
   const rule = `${fraction ? "a finite number" : "an integer"}${least === -Number.MAX_VALUE ? "" : wide ? ` >= ${least}` : ` in ${least} … ${most}`}`;
   const wrongKind = typeof value !== "number" || (!fraction && value % 1 !== 0 && Number.isFinite(value));
-  throw new (wrongKind ? TypeError : RangeError)(mustBe(subject, rule, value));
+  return new (wrongKind ? TypeError : RangeError)(mustBe(subject, rule, value));
 }
 
 export function integer(subject: string, value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): number {
-  return inRange(subject, value, least, most, false);
+  if (typeof value === "number" && value >= least && value <= most && Number.isInteger(value)) return value;
+  throw outOfRange(subject, value, least, most, false);
 }
 
 export function finite(subject: string, value: unknown, least = -Number.MAX_VALUE, most = Number.MAX_VALUE): number {
-  return inRange(subject, value, least, most, true);
+  if (typeof value === "number" && value >= least && value <= most) return value;
+  throw outOfRange(subject, value, least, most, true);
 }
 
 /** What a word stands for, or an error that lists the words. */

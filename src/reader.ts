@@ -209,7 +209,8 @@ export class Reader {
     integer("n", n, 1, MOST);
     integer("among", among, 0, 0xffffffff);
     if (length !== undefined) integer("length", length, 1, MOST);
-    if (beta !== undefined) finite("beta", beta);
+    // Tested here: handed on as an argument, a fraction would be allocated.
+    if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
     const from = oneOf("offset", OFFSETS, options.offset ?? "start");
     const normalize = oneOf("normalize", NORMALIZE, options.normalize ?? "batch");
     const nStep = options.nStep === undefined ? undefined : this.#nStep(options.nStep);

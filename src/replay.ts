@@ -1,7 +1,7 @@
 /** A Replay: one pool of steps, the tables that refer to them, the writers that append them. */
 
 import type { ColumnSet } from "./columns.ts";
-import { Core, MOST_BYTES } from "./core.ts";
+import { Core, compile, MOST_BYTES } from "./core.ts";
 import { Engine } from "./engine.ts";
 import { integer, mustBe, onlyKeys, show } from "./error.ts";
 import { layoutOf } from "./layout.ts";
@@ -46,6 +46,7 @@ export const internals = {
     replay: Replay<S, N>,
   ) => { readonly engine: Engine; adopt(writer: ResolvedWriterOptions): void },
   core: (maxBytes: number, module?: WebAssembly.Module): Core => new Core(maxBytes, module),
+  compile,
 };
 
 const DEFAULT_PENDING = 1023;

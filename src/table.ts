@@ -4,7 +4,7 @@ import type { Batch, Column, StepsOf } from "./batch.ts";
 import type { ColumnSet, DtypesOf } from "./columns.ts";
 import { Dataset, type DatasetOptions } from "./dataset.ts";
 import type { Engine } from "./engine.ts";
-import { integer, kindOf, mustBe, show } from "./error.ts";
+import { integer, kindOf, mustBe, ReplayError, show } from "./error.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { Reader, type SampleOptions } from "./reader.ts";
 import type { Selector } from "./selector.ts";
@@ -87,6 +87,10 @@ export class Table<S = Spec> implements AnyTable {
    */
   sample<const C extends ColumnSet<S> | undefined = undefined>(n: number, options: SampleOptions<PathOf<S>, C> = {}): BatchOf<S, C> {
     this.#engine.open();
+    const { sampler } = this.options;
+    if (options.normalize === "table" && sampler.kind === "prioritized" && sampler.withMin !== true) {
+      throw new ReplayError("UNSUPPORTED", 'normalize: "table" must have a sampler that keeps the least weight: say prioritized(exponent, { withMin: true })');
+    }
     return this.#reader.sample(n, options as SampleOptions) as BatchOf<S, C>;
   }
 

@@ -81,6 +81,8 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   /** Columns of one step a lane, where there are several lanes: the staging record. */
   readonly #laneBlock: ColumnBlock | undefined;
   #closed = false;
+  /** The table that was named last: comparing its name is cheaper than the map's hash. */
+  #last: AnyTable | undefined;
 
   /** Writers are made by `replay.writer`. */
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void) {
@@ -119,7 +121,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const places = layout.leaves.map((leaf, i) =>
       laneBlock === undefined ? { address: this.#staged + leaf.staged, length: leaf.size } : { address: laneBlock.columnAt(i), length: lanes * leaf.size },
     );
-    this.#staging = new Staging(core, spec, layout.leaves, places, laneBlock === undefined);
+    this.#staging = new Staging(core, laneBlock === undefined ? engine.makeStep : engine.makeLanes, this.#staged, layout.leaves, places);
     this.#fill = laneBlock === undefined ? fillOf(core, spec, layout.leaves, this.#staged) : (step) => laneBlock.fill(step, lanes);
   }
 
@@ -175,10 +177,16 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
           name,
           items.map((rule) => rule.table),
         );
-    items.forEach((rule, k) => {
-      this.#block.priorities(k, rule.priority, priorities?.[rule.table as TableName], rows);
-    });
-    const waiting = this.#block.append(rows, ends);
+    let waiting: number;
+    try {
+      items.forEach((rule, k) => {
+        this.#block.priorities(k, rule.priority, priorities?.[rule.table as TableName], rows);
+      });
+      waiting = this.#block.append(rows, ends);
+    } finally {
+      // What was given for this block must not be read for a step of several lanes.
+      for (const [k, { priority }] of priorities === undefined ? [] : items.entries()) this.#block.priorities(k, priority, undefined, rows);
+    }
     if (waiting < 0) throw this.#refused(waiting, `a block of ${rows} steps`, 0, `priorities[${this.#engine.core.x.error_argument()}]`);
     this.#engine.changed();
     return rows;
@@ -268,9 +276,11 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
 
   /** A table by its name, or itself if it is one of this Replay. */
   #table(table: string | AnyTable): AnyTable {
+    if (this.#last === table || this.#last?.name === table) return this.#last as AnyTable;
     const name = typeof table === "string" ? table : table?.name;
     const found = this.#tables.get(name);
     if (found === undefined || (table !== name && table !== found)) throw unknownTable(table, this.#tables.keys());
+    this.#last = found;
     return found;
   }
 

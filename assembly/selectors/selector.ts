@@ -88,17 +88,11 @@ export class Selector {
   /** An item leaves and another comes in the same slot; priority and touch are the new one's already. */
   @inline
   replace(slot: u32, priority: f64): void {
-    switch (this.kind) {
-      case UNIFORM:
-        return this.uniform().replace(slot);
-      case PRIORITIZED:
-        return this.tree().set(slot, this.tree().weigh(priority));
-      case MIN_HEAP:
-      case MAX_HEAP:
-        return this.heap().update(slot);
-      default:
-        this.order().remove(slot);
-        return this.order().insert(slot);
+    if (this.kind == UNIFORM && this.uniform().turns(slot)) this.uniform().ring().turnBy(1);
+    else if (isHeap(this.kind)) this.heap().update(slot);
+    else {
+      if (this.kind != PRIORITIZED) this.remove(slot);
+      this.insert(slot, priority);
     }
   }
 

@@ -7,7 +7,7 @@
  *   24 │ depth u32       │ withMin u32   │  levels above the leaves
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
  *   96 │ mins u32 × 16                   │  addresses: mins[1] … mins[depth], where a minimum is asked for
- *  160 │ cursor: slot u32, pad, rest f64 │  the walk of a single draw
+ *  160 │ cursor: slot u32, … u32, rest f64 │  the walk of a single draw · of no meaning: what the touching of cache lines read
  *
  * Parents are recomputed from their children, never adjusted: no drift. A whole batch walks one level at a time, so that
  * its loads overlap; one walk after the other loses to plain JavaScript.
@@ -95,6 +95,17 @@ export class SumTree {
     }
   }
 
+  /** O(n + log slots): sets the leaves of n neighbours by their priorities (f64 × n). */
+  setMany(slot: u32, n: u32, priorities: usize): void {
+    for (let i: u32 = 0; i < n; i++) store<f64>(this.leaf(slot + i), this.weigh(load<f64>(priorities + ((<usize>i) << 3))));
+    let last = slot + n - 1;
+    for (let level: u32 = 1; level <= this.depth; level++) {
+      slot >>= 2;
+      last >>= 2;
+      this.renewMany(level, slot, last);
+    }
+  }
+
   /** O(n log n), level by level: renews all that stands above n leaves that were written; `nodes` is scratch for u32 × n. */
   climb(slots: usize, n: u32, nodes: usize): void {
     const end = (<usize>n) << 2;
@@ -104,7 +115,7 @@ export class SumTree {
       const here = this.sums(level);
       // From where a level has fewer nodes than the batch, all of them are renewed.
       if (this.families(level) <= n) {
-        this.renewAll(level);
+        this.renewMany(level, 0, this.families(level) - 1);
         continue;
       }
       for (let i: usize = 0; i < end; i += 4) {
@@ -254,8 +265,8 @@ export class SumTree {
     return <u32>(this.sums(level) - this.sums(level - 1)) >> 5;
   }
 
-  private renewAll(level: u32): void {
-    for (let node: u32 = 0; node < this.families(level); node++) this.renew(level, node);
+  private renewMany(level: u32, first: u32, last: u32): void {
+    for (let node = first; node <= last; node++) this.renew(level, node);
   }
 
   @inline
@@ -293,7 +304,8 @@ export class SumTree {
   private touch(below: usize, nodes: usize, n: u32): void {
     let sum: u64 = 0;
     for (let at = nodes; at < nodes + ((<usize>n) << 2); at += 4) sum ^= load<u64>(below + ((<usize>load<u32>(at)) << 5));
-    store<u64>(changetype<usize>(this) + CURSOR_AT, sum);
+    // Between slot and rest: both belong to a draw that may be under way.
+    store<u32>(changetype<usize>(this) + CURSOR_AT, <u32>sum, 4);
   }
 
   private static lastChild(at: usize, floor: f64): u32 {

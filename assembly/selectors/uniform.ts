@@ -51,16 +51,6 @@ export class Uniform {
     return ring.count == ring.capacity && this.disorder == 0 && ring.get(0) == slot;
   }
 
-  /** O(1): the slot leaves, and joins again as the youngest. */
-  @inline
-  replace(slot: u32): void {
-    if (this.turns(slot)) this.ring().turnBy(1);
-    else {
-      this.remove(slot);
-      this.insert(slot);
-    }
-  }
-
   /** O(1): one of the `among` oldest; 0 < among <= count. */
   @inline
   draw(random: usize, among: u32): u32 {

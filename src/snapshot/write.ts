@@ -18,6 +18,7 @@ import type { Engine } from "../engine.ts";
 import { internals, type Replay, ReplayError, type Spec } from "../index.ts";
 import type { ResolvedReplayOptions } from "../replay.ts";
 import type { ResolvedWriterOptions } from "../writer.ts";
+import { imageOf } from "./image.ts";
 
 export const MAGIC = "RPRSNAP1";
 /** Kinds of sections. */
@@ -61,6 +62,7 @@ export function snapshot<S extends Spec, N extends string>(replay: Replay<S, N>)
 function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
   const { core } = engine;
   const { x } = core;
+  const image = imageOf(core);
   const { tables, writers } = replay;
   const pools = poolsOf(engine);
   const { changes } = engine;
@@ -72,6 +74,8 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
   };
   let sections = 0;
   const section = new Section(core);
+  // Room for any of them at once: near the limit there may be none for a larger one later.
+  section.reserve(CHUNK_BYTES + SECTION_BYTES);
   const seal = (kind: number, id: number, bytes: number): Uint8Array => {
     sections++;
     return section.seal(kind, id, bytes);
@@ -84,7 +88,7 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
     for (const [id, table] of tables.entries()) yield* tableSections(core, section, seal, id, table.handle);
     for (const [id, stream] of writers.flatMap((writer) => writer.streams).entries()) {
       const bytes = 20 + 4 * x.stream_length(stream);
-      x.stream_record(stream, section.reserve(bytes), 1);
+      image.stream_record(stream, section.reserve(bytes), 1);
       yield seal(STREAM, id, bytes);
     }
     core.u32[section.reserve(4) >> 2] = sections;
@@ -92,7 +96,7 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
   };
   try {
     for (const pool of pools) {
-      const code = x.pool_index(pool);
+      const code = image.pool_index(pool);
       if (core.u8.length === 0) core.refresh();
       if (code !== 0) throw core.failure(code, "a snapshot's index of rows");
     }
@@ -103,7 +107,7 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
       if (engine.changes !== changes) throw new ReplayError("OUT_OF_TURN", "this Replay changed while a snapshot of it was read: read it to its end first");
     }
   } finally {
-    for (const pool of pools) x.pool_unindex(pool);
+    for (const pool of pools) image.pool_unindex(pool);
   }
 }
 
@@ -147,25 +151,25 @@ export function sectionCrc(core: Core, at: number, bytes: number): number {
 type Seal = (kind: number, id: number, bytes: number) => Uint8Array;
 
 function* poolSections(core: Core, section: Section, seal: Seal, id: number, pool: number): Generator<Uint8Array, void> {
-  const { x } = core;
-  x.pool_numbers(pool, section.reserve(8));
+  const image = imageOf(core);
+  image.pool_numbers(pool, section.reserve(8));
   const high = core.u32[section.reserve(8) >> 2] as number;
   yield seal(POOL, id, 8);
-  const record = x.pool_record(pool);
+  const record = image.pool_record(pool);
   const most = Math.max(Math.floor(CHUNK_BYTES / record), 1);
-  for (let number = x.pool_seek(pool, 1, 1) >>> 0; number <= high; ) {
+  for (let number = image.pool_seek(pool, 1, 1) >>> 0; number <= high; ) {
     // Held rows, up to the next one that is not, or as many as a chunk takes.
-    const count = Math.min((x.pool_seek(pool, number, 0) >>> 0) - number, most);
+    const count = Math.min((image.pool_seek(pool, number, 0) >>> 0) - number, most);
     const at = section.reserve(8 + count * record);
     core.u32.set([number, count], at >> 2);
-    x.pool_records(pool, number, count, at + 8, 1);
+    image.pool_records(pool, number, count, at + 8, 1);
     yield seal(ROWS, id, 8 + count * record);
-    number = x.pool_seek(pool, number + count, 1) >>> 0;
+    number = image.pool_seek(pool, number + count, 1) >>> 0;
   }
   const runs = CHUNK_BYTES / 8;
   for (let cursor = 0; ; ) {
     const at = section.reserve(8 + 8 * runs);
-    x.pool_free_runs(pool, cursor, runs, at);
+    image.pool_free_runs(pool, cursor, runs, at);
     const count = core.u32[at >> 2] as number;
     cursor = core.u32[(at >> 2) + 1] as number;
     core.u8.copyWithin(at, at + 8, at + 8 + 8 * count);
@@ -175,7 +179,7 @@ function* poolSections(core: Core, section: Section, seal: Seal, id: number, poo
 }
 
 function* tableSections(core: Core, section: Section, seal: Seal, id: number, table: number): Generator<Uint8Array, void> {
-  const { x } = core;
+  const image = imageOf(core);
   let bytes = 0;
   const numbers = section.reserve(1024);
   for (const [address, length] of spansOf(core, table)) {
@@ -189,13 +193,13 @@ function* tableSections(core: Core, section: Section, seal: Seal, id: number, ta
     const count = Math.min(most, high - slot + 1);
     const at = section.reserve(8 + count * SLOT_RECORD);
     core.u32.set([slot, count], at >> 2);
-    x.table_records(table, slot, count, at + 8, 1);
+    image.table_records(table, slot, count, at + 8, 1);
     yield seal(SLOTS, id, 8 + count * SLOT_RECORD);
   }
   for (const role of [0, 1]) {
     for (let cursor = 0; ; ) {
       const at = section.reserve(12 + CHUNK_BYTES);
-      x.table_order(table, role, cursor, CHUNK_BYTES / 4, at);
+      image.table_order(table, role, cursor, CHUNK_BYTES / 4, at);
       const count = core.u32[at >> 2] as number;
       cursor = core.u32[(at >> 2) + 1] as number;
       core.u8.copyWithin(at, at + 8, at + 12 + 4 * count);
@@ -208,7 +212,7 @@ function* tableSections(core: Core, section: Section, seal: Seal, id: number, ta
 /** Where a table keeps its own numbers: (address, bytes) each. */
 export function spansOf(core: Core, table: number): [number, number][] {
   const at = core.scratch(2048) + 1024 + SECTION_BYTES;
-  core.x.table_spans(table, at);
+  imageOf(core).table_spans(table, at);
   const [a = 0, b = 0, c = 0, d = 0] = core.u32.subarray(at >> 2, (at >> 2) + 4);
   return [
     [a, b],

@@ -43,6 +43,7 @@ function scene(
   open: (replay: AnyReplay) => void,
   step: (random: TestRandom, lanes: number) => unknown,
 ): Scene {
+  const first = { v: { leaf: "x" in spec ? "x" : "r", at: 0 } };
   return {
     make(module) {
       const replay: AnyReplay = new Replay({ spec, tables, seed: 11, module });
@@ -60,12 +61,12 @@ function scene(
         if (writer.options.lanes === 1 && length <= writer.length) unlessFull(() => writer.createItem(table, { length, lane, priority: random.below(5) }));
       } else if (dice < 0.8) writer.endEpisode({ lane });
       else if (dice < 0.9) {
-        const { info, count } = table.sample(4, { length: 1 });
+        const { info, count } = table.sample(4, { length: 1, columns: first });
         table.updatePriorities(
           info.keys.subarray(0, count),
           Array.from({ length: count }, () => 3 * random.next()),
         );
-      } else if (dice < 0.98) table.sample(3, { length: 2, offset: "uniform" });
+      } else if (dice < 0.98) table.sample(3, { length: 2, offset: "uniform", columns: first });
       else table.delete([writer.lastKey(table)]);
     },
   };

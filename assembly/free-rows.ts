@@ -1,0 +1,94 @@
+/**
+ * The queue of a pool's freed rows, oldest first, as runs of neighbours: a row that follows the one freed before it costs no write,
+ * and a block of steps takes a whole run at once.
+ *
+ * FREE_ROWS, 24 bytes:
+ *    0 │ first u32 │ end u32   │  the next row to take, 0 = none · last row of its run, 0 = it is the last run, which ends with `last`
+ *    8 │ next u32  │ count u32 │  the run after the first, where `end` is not 0 · rows in all
+ *   16 │ tail u32  │ last u32  │  first and last row of the last run; 0 = no run may be continued
+ *
+ * A run between the first and the last one says in the HEAD of its first row: `next` the run that follows, `episode` its last row.
+ */
+import { Head } from "./row";
+
+@unmanaged
+export class FreeRows {
+  first: u32;
+  end: u32;
+  next: u32;
+  count: u32;
+  tail: u32;
+  last: u32;
+
+  /** O(1): queues a row that nothing holds. */
+  @inline
+  push(row: u32): void {
+    this.count += 1;
+    // A name behind the last place of a block names no row.
+    if (row != this.last + 1) this.begin(row);
+    this.last = row;
+  }
+
+  /** O(1): takes the oldest; there must be one. */
+  @inline
+  take(): u32 {
+    const row = this.first;
+    this.count -= 1;
+    if (row != this.last && row != this.end) this.first = row + 1;
+    else this.leaveRun();
+    return row;
+  }
+
+  /** O(1): takes up to `most` rows that follow each other from `first` on; how many. There must be one. */
+  takeMany(most: u32): u32 {
+    const row = this.first;
+    const end = this.runEnd();
+    const taken = min(most, end + 1 - row);
+    this.count -= taken;
+    this.first = row + taken;
+    if (this.first > end) this.leaveRun();
+    return taken;
+  }
+
+  /** Last row of the run that begins with `first`. */
+  @inline
+  runEnd(): u32 {
+    return this.end != 0 ? this.end : this.last;
+  }
+
+  /** Last row of a run, by its first one. */
+  endOf(run: u32): u32 {
+    if (run == this.first) return this.runEnd();
+    return run == this.tail ? this.last : Head.of(run).episode;
+  }
+
+  /** The run after another, 0 = none. */
+  after(run: u32): u32 {
+    if (run == this.tail || this.end == 0) return 0;
+    return run == this.first ? this.next : Head.of(run).next;
+  }
+
+  /** A row that does not follow the last one opens a run. */
+  private begin(row: u32): void {
+    if (this.first == 0) {
+      this.first = row;
+    } else if (this.end == 0) {
+      this.end = this.last;
+      this.next = row;
+    } else {
+      Head.of(this.tail).next = row;
+      Head.of(this.tail).episode = this.last;
+    }
+    this.tail = row;
+  }
+
+  /** The first run is used up. */
+  private leaveRun(): void {
+    const run = this.end == 0 ? 0 : this.next;
+    if (run == 0) this.last = 0;
+    this.end = run == this.tail || run == 0 ? 0 : Head.of(run).episode;
+    if (this.end != 0) this.next = Head.of(run).next;
+    this.first = run;
+  }
+}
+if (offsetof<FreeRows>() != 24) ERROR("FREE_ROWS is 24 bytes");

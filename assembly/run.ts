@@ -1,0 +1,61 @@
+/** A run: rows that are linked, one after the other. What an item is made of. */
+import { Pool } from "./pool";
+import { Head, LINK_END, LINK_ROW } from "./row";
+
+/** What a run is: single, no episode ends before its last row; plain, each row is its predecessor + 1 as well. Places in ITEM's word. */
+export const PLAIN: u32 = 1 << 24;
+export const SINGLE: u32 = 1 << 25;
+
+@unmanaged
+export class Run {
+  /** Holds each row of a run once more; tells what it is. */
+  @inline
+  static retain(first: u32, length: u32): u32 {
+    let kind = PLAIN | SINGLE;
+    let row = first;
+    for (let left = length; ; ) {
+      const head = Head.of(row);
+      head.refs += 1;
+      left -= 1;
+      if (left == 0) break;
+      const link = head.next;
+      if (link != row + 1) kind &= (link & LINK_END) != 0 ? 0 : SINGLE;
+      row = link & LINK_ROW;
+      assert(row != 0, "a run is linked to its end");
+    }
+    return kind;
+  }
+
+  @inline
+  static release(p: Pool, first: u32, length: u32): void {
+    let row = first;
+    for (let left = length; ; ) {
+      const head = Head.of(row);
+      // Before the row is queued, which may overwrite its link.
+      const after = head.next & LINK_ROW;
+      p.releaseTimes(row, head, 1);
+      left -= 1;
+      if (left == 0) break;
+      row = after;
+    }
+  }
+
+  /** Lets go of `items` plain runs of a length, the first from `first` on and each a row further. */
+  static releaseMany(p: Pool, first: u32, items: u32, length: u32): void {
+    // Row j is in one run more than the row before it, in as many, then in one less.
+    const most = min(items, length);
+    const ramp = most - 1;
+    const flat = items + length - 1 - 2 * ramp;
+    releaseRows(p, first, ramp, 1, 1);
+    releaseRows(p, first + ramp, flat, most, 0);
+    releaseRows(p, first + ramp + flat, ramp, ramp, -1);
+  }
+}
+
+/** Lets go of rows that follow each other: the first `times` times, each of the others `more` times more often than the one before. */
+function releaseRows(p: Pool, first: u32, rows: u32, times: u32, more: i32): void {
+  for (let row = first; row < first + rows; row++) {
+    p.releaseTimes(row, Head.of(row), times);
+    times += more;
+  }
+}

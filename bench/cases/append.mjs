@@ -1,0 +1,165 @@
+/** Appending a step: what it costs in each form, against the ring that is filled one by one. */
+import { fifo, Replay, uniform } from "../../dist/index.js";
+import { fillRing, fullRing, fullTable } from "../filled.mjs";
+import { ObjectRing } from "../rivals/object-ring.mjs";
+import { SnakeMemory } from "../rivals/tfjs-snake.mjs";
+import { BATCH, SOURCE_STEPS, STEPS, source, spec } from "../source.mjs";
+
+const MASK = SOURCE_STEPS - 1;
+const ITEM = { length: 2 };
+const UNIT = "ns/step";
+
+/** Fills the staging record and appends it, n times. */
+function staged(writer, { observation, action, reward, discount, stepType }) {
+  const step = writer.staged;
+  return (n) => {
+    for (let k = 0; k < n; k++) {
+      const i = k & MASK;
+      const o = 4 * i;
+      const to = step.observation;
+      to[0] = observation[o];
+      to[1] = observation[o + 1];
+      to[2] = observation[o + 2];
+      to[3] = observation[o + 3];
+      step.action = action[i];
+      step.reward = reward[i];
+      step.discount = discount[i];
+      step.stepType = stepType[i];
+      writer.append();
+    }
+    return writer.length;
+  };
+}
+
+/** The same, and an item by `createItem`. */
+function stagedItem(writer, { observation, action, reward, discount, stepType }) {
+  const step = writer.staged;
+  return (n) => {
+    for (let k = 0; k < n; k++) {
+      const i = k & MASK;
+      const o = 4 * i;
+      const to = step.observation;
+      to[0] = observation[o];
+      to[1] = observation[o + 1];
+      to[2] = observation[o + 2];
+      to[3] = observation[o + 3];
+      step.action = action[i];
+      step.reward = reward[i];
+      step.discount = discount[i];
+      step.stepType = stepType[i];
+      writer.append();
+      writer.createItem("t", ITEM);
+    }
+    return writer.length;
+  };
+}
+
+/** A new object a step, as an environment's wrapper makes it; its observation belongs to the environment. */
+function nested(append, { steps }) {
+  return (n) => {
+    for (let k = 0; k < n; k++) {
+      const { observation, action, reward, discount, stepType } = steps[k & MASK];
+      append({ observation, action, reward, discount, stepType });
+    }
+    return n;
+  };
+}
+
+function nestedItem(writer, { steps }) {
+  return (n) => {
+    for (let k = 0; k < n; k++) {
+      const { observation, action, reward, discount, stepType } = steps[k & MASK];
+      writer.append({ observation, action, reward, discount, stepType });
+      writer.createItem("t", ITEM);
+    }
+    return writer.length;
+  };
+}
+
+function byRule() {
+  return fullTable(STEPS).replay.writer({ items: [{ table: "t", length: 2 }] });
+}
+
+/** A writer whose first item can be made: one step is there already. */
+function byCall(steps) {
+  const writer = fullTable(STEPS).replay.writer();
+  writer.append(steps[0]);
+  return writer;
+}
+
+function ringSide(columns) {
+  const ring = fullRing(STEPS);
+  return (n) => {
+    fillRing(ring, columns, n);
+    return ring.head;
+  };
+}
+
+function againstRing(name, limit, ours) {
+  return {
+    name,
+    unit: UNIT,
+    rivalName: "column ring, one by one",
+    limit,
+    make() {
+      const data = source();
+      return { ours: ours(data), rival: ringSide(data.columns) };
+    },
+  };
+}
+
+function againstObjects(name, rivalName, rival) {
+  return {
+    name,
+    unit: UNIT,
+    rivalName,
+    make() {
+      const data = source();
+      const writer = byRule();
+      return { ours: nested((step) => writer.append(step), data), rival: rival(data) };
+    },
+  };
+}
+
+export const cases = [
+  againstRing("staged append, no table", 0.35, ({ columns }) => {
+    const replay = new Replay({ spec, tables: { t: { maxSize: STEPS, sampler: uniform(), remover: fifo() } } });
+    return staged(replay.writer(), columns);
+  }),
+  againstRing("staged append + item by rule", 0.15, ({ columns }) => staged(byRule(), columns)),
+  againstRing("staged append + createItem", 0.15, ({ columns, steps }) => stagedItem(byCall(steps), columns)),
+  againstRing("nested append + item by rule", 0.07, (data) => {
+    const writer = byRule();
+    return nested((step) => writer.append(step), data);
+  }),
+  againstRing("nested append + createItem", 0.07, (data) => nestedItem(byCall(data.steps), data)),
+  againstRing(`columns of ${BATCH} steps + items`, 0.5, ({ columns }) => {
+    const writer = byRule();
+    return (n) => {
+      for (let k = 0; k < n; k += BATCH) writer.appendColumns(columns);
+      return writer.length;
+    };
+  }),
+  againstObjects("nested append + item by rule, object ring", "object ring", (data) => {
+    const ring = new ObjectRing(STEPS);
+    const fill = nested((step) => ring.append(step), data);
+    fill(STEPS);
+    return fill;
+  }),
+  againstObjects("nested append + item by rule, tfjs snake", "tfjs snake memory", ({ steps }) => {
+    const memory = new SnakeMemory(STEPS);
+    const own = ({ observation, action, reward, discount, stepType }) => ({ observation: observation.slice(), action, reward, discount, stepType });
+    // A transition is a pair of steps, the second of which is the first of the next.
+    let last = own(steps[0]);
+    const fill = (n) => {
+      for (let k = 0; k < n; k++) {
+        const next = own(steps[k & MASK]);
+        memory.append([last, next]);
+        last = next;
+      }
+      return memory.length;
+    };
+    fill(STEPS);
+    return fill;
+  }),
+];

@@ -1,0 +1,75 @@
+/** Bytes an item and a step, and what 10^6 calls leave on the heap. */
+import { fifo, prioritized, Replay } from "../../dist/index.js";
+import { fullTable, prioritizedTable, priority } from "../filled.mjs";
+import { heapGrowth } from "../measure.mjs";
+import { Random } from "../random.mjs";
+import { SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../source.mjs";
+
+const CALLS = 1_000_000;
+const MOST_GROWTH = 64 * 1024;
+/** Items a draw or update; small, since it is the calls that count. */
+const BATCH = 16;
+
+function fact(name, limit, measure) {
+  return { name, unit: "bytes", rivalName: "limit", limit: 1, fact: () => ({ ours: measure(), rival: limit }) };
+}
+
+/** What the store takes a step beyond its row, when STEPS of them are there. */
+function storeBytes() {
+  const { replay } = fullTable(STEPS);
+  const { steps, bytes } = replay.stats();
+  return (bytes.used - replay.plan().tables.t.bytes) / steps - STEP_BYTES;
+}
+
+function appendGrowth() {
+  const writer = fullTable(STEPS).replay.writer({ items: [{ table: "t", length: 2 }] });
+  const { observation, action, reward, discount, stepType } = source().columns;
+  const step = writer.staged;
+  return heapGrowth((k) => {
+    const i = k & (SOURCE_STEPS - 1);
+    const to = step.observation;
+    for (let d = 0; d < 4; d++) to[d] = observation[4 * i + d];
+    step.action = action[i];
+    step.reward = reward[i];
+    step.discount = discount[i];
+    step.stepType = stepType[i];
+    writer.append();
+  }, CALLS);
+}
+
+function nestedGrowth() {
+  const writer = fullTable(STEPS).replay.writer();
+  const { steps } = source();
+  const item = { length: 2 };
+  writer.append(steps[0]);
+  return heapGrowth((k) => {
+    writer.append(steps[k & (SOURCE_STEPS - 1)]);
+    writer.createItem("t", item);
+  }, CALLS);
+}
+
+function sampleGrowth() {
+  const { table } = prioritizedTable(STEPS);
+  const options = { into: table.batch(BATCH, { length: 2, beta: 0.4 }), beta: 0.4 };
+  return heapGrowth(() => table.sample(BATCH, options), CALLS);
+}
+
+function updateGrowth() {
+  const { table } = prioritizedTable(STEPS);
+  const { keys } = table.sample(BATCH, { length: 2 }).info;
+  const random = new Random(19);
+  const priorities = Float64Array.from({ length: BATCH }, () => priority(random));
+  return heapGrowth(() => table.updatePriorities(keys, priorities), CALLS);
+}
+
+export const cases = [
+  fact("table bytes an item, prioritized + fifo", 48, () => {
+    const tables = { t: { maxSize: STEPS, sampler: prioritized(0.6), remover: fifo() } };
+    return Replay.plan({ spec, tables }).tables.t.bytesPerItem;
+  }),
+  fact("store bytes a step beyond the row", 12, storeBytes),
+  fact("heap growth of 10^6 staged appends + items", MOST_GROWTH, appendGrowth),
+  fact("heap growth of 10^6 nested appends + createItem", MOST_GROWTH, nestedGrowth),
+  fact("heap growth of 10^6 samples into", MOST_GROWTH, sampleGrowth),
+  fact("heap growth of 10^6 updates", MOST_GROWTH, updateGrowth),
+];

@@ -1,0 +1,132 @@
+/** Prioritized replay: the tree alone, and the cycle of a learner. */
+import { readFileSync } from "node:fs";
+import { EXPONENT, fullRing, prioritizedTable, priority } from "../filled.mjs";
+import { Random } from "../random.mjs";
+import { ColumnRing } from "../rivals/column-ring.mjs";
+import { BatchSumTree, SumTree } from "../rivals/sum-tree.mjs";
+import { BATCH, STEPS } from "../source.mjs";
+
+const UNIT = "µs/batch";
+const LEAVES = 2 ** 20;
+const BETA = 0.4;
+/** Batches of priorities made beforehand; a power of two. */
+const SETS = 16;
+
+function priorities() {
+  const random = new Random(11);
+  return Array.from({ length: SETS }, () => Float64Array.from({ length: BATCH }, () => priority(random)));
+}
+
+/** The core's tree, called as any host of dist/core.wasm would. */
+function coreTree() {
+  const module = new WebAssembly.Module(readFileSync(new URL("../../dist/core.wasm", import.meta.url)));
+  const x = new WebAssembly.Instance(module, {}).exports;
+  x.arena_init(2 ** 14);
+  const tree = x.arena_alloc(x.sum_tree_bytes(LEAVES));
+  const state = x.arena_alloc(x.random_bytes());
+  const [slots, nodes] = [x.arena_alloc(4 * BATCH), x.arena_alloc(4 * BATCH)];
+  const [weights, rests] = [x.arena_alloc(8 * BATCH), x.arena_alloc(8 * BATCH)];
+  x.sum_tree_init(tree, LEAVES, 1);
+  x.random_init(state, 5, 0, 0);
+  const u32 = new Uint32Array(x.memory.buffer, slots, BATCH);
+  const f64 = new Float64Array(x.memory.buffer, weights, BATCH);
+  const random = new Random(9);
+  for (let first = 1; first <= LEAVES; first += BATCH) {
+    for (let i = 0; i < BATCH; i++) {
+      u32[i] = first + i;
+      f64[i] = priority(random);
+    }
+    x.sum_tree_update(tree, slots, weights, BATCH, nodes);
+  }
+  const sets = priorities();
+  return (n) => {
+    for (let k = 0; k < n; k++) {
+      x.sum_tree_draw(tree, state, BATCH, slots, rests);
+      f64.set(sets[k & (SETS - 1)]);
+      x.sum_tree_update(tree, slots, weights, BATCH, nodes);
+    }
+    return u32[0];
+  };
+}
+
+function filled(tree) {
+  const random = new Random(9);
+  tree.fill(Float64Array.from({ length: tree.leaves }, () => priority(random)));
+  return tree;
+}
+
+function jsTree(tree) {
+  filled(tree);
+  const random = new Random(5);
+  const slots = new Int32Array(BATCH);
+  const sets = priorities();
+  return (n) => {
+    for (let k = 0; k < n; k++) {
+      tree.draw(random, BATCH, slots);
+      tree.update(slots, sets[k & (SETS - 1)], BATCH);
+    }
+    return slots;
+  };
+}
+
+/** Sample with importance weights, then new priorities by key. */
+export function cycle(table) {
+  const into = table.batch(BATCH, { length: 2, beta: BETA });
+  const options = { into, beta: BETA };
+  const sets = priorities();
+  return (n) => {
+    let found = 0;
+    for (let k = 0; k < n; k++) found += table.updatePriorities(table.sample(BATCH, options).info.keys, sets[k & (SETS - 1)]);
+    return found;
+  };
+}
+
+/** The same by hand: no keys, so that nothing notices a step that was overwritten meanwhile. */
+export function ringCycle(steps, Tree) {
+  const ring = fullRing(steps);
+  const tree = filled(new Tree(2 ** Math.ceil(Math.log2(steps)), BATCH));
+  // Beyond the ring there is nothing, and the pair at its seam is none.
+  for (let slot = steps; slot < tree.leaves; slot++) tree.nodes[tree.leaves + slot] = 0;
+  tree.nodes[tree.leaves + ((ring.head + steps - 1) % steps)] = 0;
+  tree.fill(tree.nodes.slice(tree.leaves));
+  const random = new Random(5);
+  const slots = new Int32Array(BATCH);
+  const out = ColumnRing.batch(BATCH);
+  const [probabilities, importance, weights] = [new Float64Array(BATCH), new Float64Array(BATCH), new Float64Array(BATCH)];
+  const sets = priorities();
+  return (n) => {
+    for (let k = 0; k < n; k++) {
+      tree.draw(random, BATCH, slots);
+      ring.gather(slots, BATCH, out);
+      const total = tree.total;
+      let most = 0;
+      for (let i = 0; i < BATCH; i++) {
+        const probability = tree.weight(slots[i]) / total;
+        const weight = (ring.size * probability) ** -BETA;
+        probabilities[i] = probability;
+        importance[i] = weight;
+        if (weight > most) most = weight;
+      }
+      for (let i = 0; i < BATCH; i++) importance[i] /= most;
+      const errors = sets[k & (SETS - 1)];
+      for (let i = 0; i < BATCH; i++) weights[i] = errors[i] ** EXPONENT;
+      tree.update(slots, weights, BATCH);
+    }
+    return importance;
+  };
+}
+
+function tree(name, rivalName, Rival, limit) {
+  return { name, unit: UNIT, rivalName, limit, make: () => ({ ours: coreTree(), rival: jsTree(new Rival(LEAVES, BATCH)) }) };
+}
+
+function whole(name, rivalName, Rival, limit) {
+  return { name, unit: UNIT, rivalName, limit, make: () => ({ ours: cycle(prioritizedTable(STEPS).table), rival: ringCycle(STEPS, Rival) }) };
+}
+
+export const cases = [
+  tree("sum tree alone", "JavaScript tree, batched", BatchSumTree, 1.8),
+  tree("sum tree alone, plain tree", "JavaScript tree, plain", SumTree),
+  whole("prioritized cycle", "JavaScript tree, batched, and column ring", BatchSumTree, 1.2),
+  whole("prioritized cycle, plain tree", "JavaScript tree, plain, and column ring", SumTree),
+];

@@ -1,0 +1,77 @@
+/** Uniform samples of two-step items with their info into given arrays. */
+import { fullRing, fullTable } from "../filled.mjs";
+import { Random } from "../random.mjs";
+import { ColumnRing } from "../rivals/column-ring.mjs";
+import { ObjectRing } from "../rivals/object-ring.mjs";
+import { SnakeMemory } from "../rivals/tfjs-snake.mjs";
+import { BATCH, SOURCE_STEPS, STEPS, source } from "../source.mjs";
+
+const UNIT = "µs/batch";
+
+export function sampling(table) {
+  const into = table.batch(BATCH, { length: 2 });
+  const options = { into };
+  return (n) => {
+    let count = 0;
+    for (let k = 0; k < n; k++) count += table.sample(BATCH, options).count;
+    return count;
+  };
+}
+
+export function ringSampling(ring) {
+  const random = new Random(3);
+  const starts = new Int32Array(BATCH);
+  const out = ColumnRing.batch(BATCH);
+  return (n) => {
+    for (let k = 0; k < n; k++) {
+      ring.draw(random, BATCH, starts);
+      ring.gather(starts, BATCH, out);
+    }
+    return out;
+  };
+}
+
+/** Objects of their own, as an environment that is not reused would leave them. */
+function* objects(count) {
+  const { steps } = source();
+  for (let k = 0; k < count; k++) {
+    const step = steps[k & (SOURCE_STEPS - 1)];
+    yield { ...step, observation: step.observation.slice() };
+  }
+}
+
+function objectSampling() {
+  const ring = new ObjectRing(STEPS);
+  for (const step of objects(STEPS)) ring.append(step);
+  const random = new Random(3);
+  const out = ColumnRing.batch(BATCH);
+  return (n) => {
+    for (let k = 0; k < n; k++) ring.sample(random, BATCH, out);
+    return out;
+  };
+}
+
+function snakeSampling() {
+  const memory = new SnakeMemory(STEPS);
+  let last;
+  for (const step of objects(STEPS + 1)) {
+    if (last !== undefined) memory.append([last, step]);
+    last = step;
+  }
+  const random = new Random(3);
+  const out = ColumnRing.batch(BATCH);
+  return (n) => {
+    for (let k = 0; k < n; k++) memory.sample(random, BATCH, out);
+    return out;
+  };
+}
+
+function against(name, rivalName, rival, limit, rounds) {
+  return { name, unit: UNIT, rivalName, limit, rounds, make: () => ({ ours: sampling(fullTable(STEPS).table), rival: rival() }) };
+}
+
+export const cases = [
+  against(`uniform sample of ${BATCH}`, "column ring", () => ringSampling(fullRing(STEPS)), 1),
+  against(`uniform sample of ${BATCH}, object ring`, "object ring", objectSampling),
+  against(`uniform sample of ${BATCH}, tfjs snake`, "tfjs snake memory", snakeSampling, undefined, 5),
+];

@@ -1,0 +1,45 @@
+/** Filled structures to measure: a replay with a table of n two-step items, and its rivals with as many steps. */
+import { fifo, prioritized, Replay, uniform } from "../dist/index.js";
+import { Random } from "./random.mjs";
+import { ColumnRing } from "./rivals/column-ring.mjs";
+import { block, SOURCE_STEPS, source, spec } from "./source.mjs";
+
+/** Learners use an exponent; 1 would spare both sides the power. */
+export const EXPONENT = 0.6;
+const BLOCK = 4096;
+
+/** A full table of n items of two steps, each new step an item. */
+export function fullTable(n, sampler = uniform()) {
+  const replay = new Replay({ spec, tables: { t: { maxSize: n, sampler, remover: fifo() } }, seed: 1 });
+  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  const random = new Random(7);
+  const columns = block(source().columns, BLOCK);
+  // Once round, and a little further: every slot has been used, and the next item evicts.
+  for (let steps = 0; steps < n + 2 * BLOCK; steps += BLOCK) {
+    writer.appendColumns(columns, { priorities: { t: Float64Array.from({ length: BLOCK }, () => priority(random)) } });
+  }
+  writer.close();
+  return { replay, table: replay.table("t") };
+}
+
+export const prioritizedTable = (n) => fullTable(n, prioritized(EXPONENT));
+
+/** Like TD errors: above 0, of different sizes. */
+export function priority(random) {
+  return random.next() + 0.01;
+}
+
+export function fullRing(n) {
+  const ring = new ColumnRing(n);
+  fillRing(ring, source().columns, n + 1);
+  return ring;
+}
+
+/** Appends n steps one by one; kept apart, as the one loop that all rows with this rival time. */
+export function fillRing(ring, { observation, action, reward, discount, stepType }, n) {
+  for (let k = 0; k < n; k++) {
+    const i = k & (SOURCE_STEPS - 1);
+    const o = 4 * i;
+    ring.append(observation[o], observation[o + 1], observation[o + 2], observation[o + 3], action[i], reward[i], discount[i], stepType[i]);
+  }
+}

@@ -1,0 +1,23 @@
+/** Seeded random numbers for sources and rivals: Marsaglia's xorshift32 (2003), about the cheapest there is in JavaScript, so that no rival loses by it. */
+export class Random {
+  #state;
+
+  constructor(seed) {
+    this.#state = Math.imul(seed, 0x9e3779b1) | 1;
+  }
+
+  /** In [0, 1), 32 bits. */
+  next() {
+    let s = this.#state;
+    s ^= s << 13;
+    s ^= s >>> 17;
+    s ^= s << 5;
+    this.#state = s;
+    return (s >>> 0) * 2.3283064365386963e-10;
+  }
+
+  /** An integer in [0, n). */
+  below(n) {
+    return (this.next() * n) | 0;
+  }
+}

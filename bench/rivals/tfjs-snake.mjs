@@ -1,0 +1,42 @@
+/**
+ * The algorithm of the replay memory in TensorFlow.js' snake example (tensorflow/tfjs-examples, snake-dqn/replay_memory.js, Apache-2.0, Google LLC),
+ * written anew: a ring of whole transitions, and a list of all indices that every sample shuffles from end to end, to take the first n.
+ * Its batch is then copied into arrays, as the example does on its way to tensors.
+ */
+import { put } from "./object-ring.mjs";
+
+export class SnakeMemory {
+  constructor(capacity) {
+    this.capacity = capacity;
+    this.buffer = new Array(capacity).fill(null);
+    this.indices = Array.from({ length: capacity }, (_, i) => i);
+    this.index = 0;
+    this.length = 0;
+  }
+
+  append(transition) {
+    this.buffer[this.index] = transition;
+    this.length = Math.min(this.length + 1, this.capacity);
+    this.index = (this.index + 1) % this.capacity;
+  }
+
+  /** Without replacement; the buffer must be full. */
+  sample(random, n, out) {
+    shuffle(random, this.indices);
+    for (let i = 0; i < n; i++) {
+      const [step, next] = this.buffer[this.indices[i]];
+      put(step, out, 2 * i);
+      put(next, out, 2 * i + 1);
+    }
+  }
+}
+
+/** Fisher and Yates. */
+function shuffle(random, list) {
+  for (let left = list.length; left > 1; left--) {
+    const i = random.below(left);
+    const last = list[left - 1];
+    list[left - 1] = list[i];
+    list[i] = last;
+  }
+}

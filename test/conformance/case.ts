@@ -1,0 +1,58 @@
+/** A case of the tables' family, as its file has it (tfagents/README.md), checked as far as the runner relies on it. */
+
+export type Op = readonly [kind: string, args: { readonly [name: string]: unknown }];
+export type Result = { readonly [field: string]: unknown };
+
+export interface TableCase {
+  readonly name: string;
+  readonly tables: readonly TableArgs[];
+  /** What an append gives, unless it says so itself. */
+  readonly spec: unknown;
+  readonly ops: readonly Op[];
+  /** What the constructors refused; then there are no results. */
+  readonly error: Result | undefined;
+  readonly results: readonly Result[];
+}
+
+export interface TableArgs {
+  readonly name: string;
+  readonly kind?: unknown;
+  readonly sampler?: unknown;
+  readonly remover?: unknown;
+  readonly max_size?: unknown;
+  readonly max_times_sampled?: unknown;
+  readonly rate_limiter?: unknown;
+  readonly signature?: unknown;
+}
+
+/** A case, or a file, that does not say what it wants in the words of its README. */
+export class Malformed extends Error {}
+
+export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** @throws Malformed */
+export function readTableCase(raw: { readonly [key: string]: unknown }): TableCase {
+  const { name, tables, ops, spec, expect } = raw;
+  if (typeof name !== "string") throw new Malformed(`name must be a string, got ${JSON.stringify(name)}`);
+  if (!Array.isArray(tables) || !tables.every((table) => isObject(table) && typeof table.name === "string"))
+    throw new Malformed("tables must be an array of objects with a name");
+  if (!isObject(expect)) throw new Malformed("expect must be an object");
+  if (!Array.isArray(ops)) throw new Malformed("ops must be an array");
+  const error = isObject(expect.error) ? expect.error : undefined;
+  const results = expect.results ?? (error === undefined ? undefined : []);
+  if (!Array.isArray(results) || !results.every(isObject)) throw new Malformed("expect must have results, an array of objects, or an error");
+  return { name, tables, spec, ops: ops.map(readOp), error, results };
+}
+
+function readOp(op: unknown, i: number): Op {
+  if (!Array.isArray(op) || typeof op[0] !== "string" || !(op[1] === undefined || isObject(op[1])))
+    throw new Malformed(`op ${i} must be [name] or [name, {…}], got ${JSON.stringify(op)}`);
+  return [op[0], op[1] ?? {}];
+}
+
+/** A number of a case: NaN and the infinities are written as words. */
+export function numberOf(value: unknown): unknown {
+  return value === "NaN" || value === "Infinity" || value === "-Infinity" ? Number(value) : value;
+}

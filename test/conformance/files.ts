@@ -1,0 +1,88 @@
+/** Files of cases: found in folders, read, and given to the runner of their family. */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { isObject } from "./case.ts";
+import type { Outcome } from "./outcome.ts";
+import { runTableCase } from "./table-cases.ts";
+
+/** What came of a file, or of a path that leads to none. */
+export interface FileReport {
+  /** As it was given, or below the folder that was given. */
+  readonly path: string;
+  readonly outcomes: readonly Outcome[];
+}
+
+type Raw = { readonly [key: string]: unknown };
+
+/** Runs every *.json at some paths, folders with all below them. */
+export async function runPaths(paths: readonly string[]): Promise<FileReport[]> {
+  const reports: FileReport[] = [];
+  for (const path of paths) {
+    if (!existsSync(path)) reports.push(broken(path, "no such file or folder"));
+    else {
+      const files = statSync(path).isDirectory() ? jsonBelow(path) : [path];
+      if (files.length === 0) reports.push(broken(path, "no *.json in this folder"));
+      for (const file of files) reports.push(await runFile(file));
+    }
+  }
+  return reports;
+}
+
+async function runFile(path: string): Promise<FileReport> {
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    return broken(path, `malformed: ${(error as Error).message}`);
+  }
+  const other = otherFile(path, content);
+  if (other !== undefined) return { path, outcomes: other };
+  if (!Array.isArray(content) || content.length === 0) return broken(path, "malformed: a file of cases must be an array with at least one");
+  const outcomes: Outcome[] = [];
+  for (const [i, raw] of content.entries()) outcomes.push(await runCase(raw, i));
+  return { path, outcomes };
+}
+
+/** A case of any family. */
+export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
+  const name = isObject(raw) && typeof raw.name === "string" ? raw.name : `case ${i}`;
+  if (!isObject(raw)) return { name, state: "failed", why: `malformed: a case must be an object, got ${JSON.stringify(raw)}` };
+  const family = FAMILIES.find(({ has }) => has(raw));
+  if (family !== undefined) return { name, state: "skipped", why: `not built yet: ${family.what}` };
+  if (Array.isArray(raw.tables) && raw.class === undefined) return runTableCase(raw);
+  return { name, state: "failed", why: `malformed: of no known family, its fields are ${Object.keys(raw).join(", ")}` };
+}
+
+/** Families that have no runner. */
+const FAMILIES: readonly { readonly what: string; has(raw: Raw): boolean }[] = [
+  { what: "PFRL's replay buffers", has: (raw) => typeof raw.tier === "string" },
+  { what: "RLDS episodes", has: (raw) => Array.isArray(raw.episodes) && raw.class === undefined },
+  { what: "TF-Agents' replay buffers", has: (raw) => isObject(raw.buffers) || raw.class === "ReverbReplayBuffer" },
+  { what: "TF-Agents' episode observer", has: (raw) => /^Reverb.*EpisodeObserver$/.test(String(raw.class)) },
+  { what: "TF-Agents' trajectory observer", has: (raw) => /^Reverb.*(Trajectory|Sequence)Observer$/.test(String(raw.class)) },
+];
+
+/** Files that hold no array of cases, but recordings of another kind. */
+function otherFile(path: string, content: unknown): Outcome[] | undefined {
+  if (!isObject(content)) return undefined;
+  const skip = (names: readonly string[], what: string): Outcome[] => names.map((name) => ({ name, state: "skipped", why: `not built yet: ${what}` }));
+  if (typeof content.environment === "string" && Array.isArray(content.cases)) {
+    return skip(
+      content.cases.map((_, i) => `case ${i}`),
+      `runs of the environment ${content.environment}`,
+    );
+  }
+  const recorded = readdirSync(dirname(path)).some((file) => file.endsWith(".bin") || file.endsWith(".tfrecord"));
+  return recorded ? skip(Object.keys(content), "Reverb's messages and checkpoint files") : undefined;
+}
+
+function jsonBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".json"))
+    .map((entry) => join(folder, relative(folder, join(entry.parentPath ?? entry.path, entry.name))))
+    .sort();
+}
+
+function broken(path: string, why: string): FileReport {
+  return { path, outcomes: [{ name: "", state: "failed", why }] };
+}

@@ -1,0 +1,13 @@
+/** `npm run conformance -- PATH…`: files of cases, or folders of them; without a path the copies in this folder. */
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { runPaths } from "./files.ts";
+import { reportOf } from "./report.ts";
+
+// Bundled to dist/conformance.mjs, one folder below the root.
+const copies = relative(process.cwd(), fileURLToPath(new URL("../test/conformance", import.meta.url)));
+
+const paths = process.argv.slice(2);
+const { lines, failed } = reportOf(await runPaths(paths.length === 0 ? [copies] : paths));
+console.log(lines.join("\n"));
+process.exitCode = failed === 0 ? 0 : 1;

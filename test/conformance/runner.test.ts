@@ -1,0 +1,191 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { root } from "../support/core.ts";
+import { TestRandom } from "../support/random.ts";
+import { DEPARTURES } from "./departures.ts";
+import { runCase, runPaths } from "./files.ts";
+import { reportOf } from "./report.ts";
+
+type Json = { [key: string]: unknown };
+interface Raw extends Json {
+  name: string;
+  ops: unknown[];
+  expect: { results?: Json[]; error?: Json };
+}
+
+const cases = JSON.parse(readFileSync(join(import.meta.dirname, "tfagents", "reverb-table.json"), "utf8")) as Raw[];
+const named = (name: string) => structuredClone(cases.find((raw) => raw.name === name)) as Raw;
+const folder = mkdtempSync(join(tmpdir(), "conformance-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: unknown): string {
+  const path = join(folder, name);
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}
+
+/** What README.md says that does not count. */
+const NOT_HELD = ["sampler", "remover", "how", "count", "message", "type"];
+
+/** Every number, truth value and shape of an answer that counts, as a way to change it. */
+function changes(node: Json | unknown[], path: string): [path: string, change: () => void][] {
+  return Object.entries(node).flatMap(([key, value]) => {
+    const here = `${path}.${key}`;
+    const set = (to: unknown): [string, () => void][] => [[here, () => Object.assign(node, { [key]: to })]];
+    if (NOT_HELD.includes(key)) return [];
+    if (typeof value === "number") return set(value === Number.MAX_VALUE || value === -Number.MAX_VALUE ? 0 : value + 1);
+    if (typeof value === "boolean") return set(!value);
+    if (typeof value === "string") return set(`${value}?`);
+    return typeof value === "object" && value !== null ? changes(value as Json, here) : [];
+  });
+}
+
+describe("a case altered so that it must fail", () => {
+  it("fails at the op that was altered, whatever was altered", async () => {
+    const random = new TestRandom(1);
+    for (const { name } of cases.filter((raw) => raw.expect.results !== undefined && !Object.hasOwn(DEPARTURES, raw.name))) {
+      const outcome = await runCase(named(name));
+      if (outcome.state !== "passed") continue;
+      for (let k = 0; k < 3; k++) {
+        const altered = named(name);
+        const all = (altered.expect.results as Json[]).flatMap((result, i) => changes(result, "").map(([path, change]) => ({ i, path, change })));
+        if (all.length === 0) continue;
+        const { i, path, change } = random.pick(all);
+        change();
+        const { state, why } = await runCase(altered);
+        expect([name, path, state, why?.startsWith(`op ${i} `)]).toEqual([name, path, "failed", true]);
+      }
+    }
+  });
+
+  it.each(["update_unknown_table", "legacy_too_long", "writer_wrong_shape", "limiter_really_blocks", "writer_no_history"])(
+    "%s fails where its error is taken away",
+    async (name) => {
+      const altered = named(name);
+      const i = (altered.expect.results as Json[]).findIndex((result) => result.error !== undefined);
+      (altered.expect.results as Json[])[i] = {};
+      expect(await runCase(altered)).toMatchObject({ state: "failed", why: expect.stringContaining(`op ${i} `) });
+    },
+  );
+
+  it("fails where an error of another meaning was expected", async () => {
+    const altered = named("legacy_too_long");
+    for (const result of altered.expect.results as Json[]) if (result.error !== undefined) result.error = { type: "DeadlineExceededError" };
+    expect(await runCase(altered)).toMatchObject({ state: "failed", why: expect.stringMatching(/^op 2 .*expected TIMEOUT, got RangeError/) });
+  });
+
+  it("fails where the constructor was to refuse, or refuses", async () => {
+    expect(await runCase({ ...named("sampler_Fifo"), expect: { error: { type: "ValueError" } } })).toMatchObject({
+      state: "failed",
+      why: "constructor: expected ValueError, got none",
+    });
+    expect(await runCase({ ...named("bad_max_size"), expect: { results: [] } })).toMatchObject({ state: "failed", why: expect.stringContaining("maxSize") });
+  });
+
+  it("fails where a tally has another outcome, or one too many", async () => {
+    for (const change of [(all: Json[]) => all.pop(), (all: Json[]) => all.push({ value: 9, priority: 1, probability: 0.2 })]) {
+      const altered = named("sampler_Uniform");
+      change((altered.expect.results as Json[])[3]?.outcomes as Json[]);
+      expect(await runCase(altered)).toMatchObject({ state: "failed", why: expect.stringMatching(/^op 3 .*outcomes/) });
+    }
+  });
+});
+
+describe("a case that says nonsense", () => {
+  it.each<[string, (raw: Raw) => void, RegExp]>([
+    ["an unknown op", (raw) => raw.ops.push(["dance", {}]), /^op 5: unknown op "dance"$/],
+    ["an op that is none", (raw) => raw.ops.push(7), /^malformed: op 5 must be/],
+    ["an op without a result", (raw) => raw.ops.push(["size"]), /^malformed: expect.results has nothing for op 5$/],
+    ["no expectation", (raw) => Object.assign(raw, { expect: undefined }), /^malformed: expect must be/],
+    ["an unknown selector", (raw) => Object.assign(raw, { tables: [{ name: "t", sampler: "Best" }] }), /^malformed: unknown selector "Best"$/],
+    ["an unknown limiter", (raw) => Object.assign(raw, { tables: [{ name: "t", rate_limiter: ["Often", 1] }] }), /^malformed: unknown rate limiter/],
+    ["a table without a name", (raw) => Object.assign(raw, { tables: [{}] }), /^malformed: tables must be/],
+    ["a writer that was not made", (raw) => Object.assign(raw, { ops: [["flush"]] }), /^malformed: no writer "w" was made$/],
+    ["no known family", (raw) => Object.assign(raw, { tables: undefined }), /^malformed: of no known family/],
+  ])("fails with its reason: %s", async (_, change, why) => {
+    const raw = named("sampler_Fifo");
+    change(raw);
+    expect(await runCase(raw)).toMatchObject({ name: "sampler_Fifo", state: "failed", why: expect.stringMatching(why) });
+  });
+});
+
+describe("paths", () => {
+  it("take files, and folders with all below them", async () => {
+    file("deep/a/one.json", [named("delete")]);
+    file("deep/two.json", [named("reset"), { ...named("delete"), expect: { results: [{ value: 1 }] } }]);
+    file("deep/notes.md", "no cases");
+    const { lines, failed } = reportOf(await runPaths([join(folder, "deep"), join(folder, "deep", "a", "one.json")]));
+    expect(failed).toBe(1);
+    expect(lines[0]).toMatch(/^FAILED .*two\.json delete: op 0 /);
+    expect(lines.at(-1)).toBe("3 passed, 1 failed, 0 skipped");
+  });
+
+  it.each([
+    ["nowhere", () => join(folder, "nowhere"), "no such file or folder"],
+    ["no JSON", () => file("bad.json", "{"), "malformed: "],
+    ["no array", () => file("object.json", {}), "malformed: a file of cases must be an array with at least one"],
+    ["no case", () => file("numbers.json", [1]), "malformed: a case must be an object, got 1"],
+    ["an empty folder", () => join(file("empty/notes.md", ""), ".."), "no *.json in this folder"],
+  ])("fail with a reason: %s", async (_, path, why) => {
+    const { lines, failed } = reportOf(await runPaths([path()]));
+    expect(failed).toBe(1);
+    expect(lines[0]).toContain(why);
+    expect(lines.at(-1)).toBe("0 passed, 1 failed, 0 skipped");
+  });
+
+  it.each([
+    ["PFRL's replay buffers", { name: "a", class: "ReplayBuffer", tier: "behaviour", args: {}, ops: [], expect: [] }],
+    ["TF-Agents' trajectory observer", { name: "a", class: "ReverbAddTrajectoryObserver", args: {}, spec: {}, ops: [], expect: {} }],
+    ["TF-Agents' trajectory observer", { name: "a", class: "ReverbTrajectorySequenceObserver", args: {}, spec: {}, ops: [], expect: {} }],
+    ["TF-Agents' episode observer", { name: "a", class: "ReverbAddEpisodeObserver", args: {}, spec: {}, ops: [], expect: {} }],
+    ["TF-Agents' replay buffers", { name: "a", class: "TFUniformReplayBuffer", buffers: {}, spec: {}, ops: [], expect: {} }],
+    ["TF-Agents' replay buffers", { name: "a", class: "ReverbReplayBuffer", tables: [], spec: {}, ops: [], expect: {} }],
+    ["RLDS episodes", { name: "a", spec: {}, episodes: [], ops: [], expect: {} }],
+  ])("of a family without a runner are skipped, a line a file: %s", async (what, raw) => {
+    const path = file("family.json", [raw, { ...raw, name: "b" }]);
+    const { lines, failed } = reportOf(await runPaths([path]));
+    expect(failed).toBe(0);
+    expect(lines[0]).toBe(`skipped 2 of ${path}: not built yet: ${what}`);
+    expect(lines.at(-1)).toBe("0 passed, 0 failed, 2 skipped");
+  });
+});
+
+describe("departures", () => {
+  it("are counted, and named with their rule", async () => {
+    const { lines } = reportOf(await runPaths([file("departures.json", [named("update_negative"), named("writer_close"), named("delete")])]));
+    expect(lines).toEqual([
+      "2 departures, held to our own answers instead of the recorded ones:",
+      `  update_negative (passed): ${DEPARTURES.update_negative?.rule}`,
+      `  writer_close (passed): ${DEPARTURES.writer_close?.rule}`,
+      "3 passed, 0 failed, 0 skipped",
+    ]);
+  });
+
+  it("under another name the recorded answer is held, and fails", async () => {
+    expect(await runCase({ ...named("writer_close"), name: "close" })).toMatchObject({
+      state: "failed",
+      why: expect.stringMatching(/^op 6 .*expected 0, got 1$/),
+    });
+  });
+});
+
+describe("the program", () => {
+  const run = (...args: string[]) => spawnSync(process.execPath, [join(root, "dist", "conformance.mjs"), ...args], { encoding: "utf8" });
+
+  it("without a path runs the copies", () => {
+    const { status, stdout } = run();
+    expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
+    expect(stdout).toContain(`${Object.keys(DEPARTURES).length} departures`);
+    expect(status).toBe(0);
+  });
+
+  it("ends with 1 where a case fails", () => {
+    const { status, stdout } = run(file("fails.json", [{ ...named("writer_close"), name: "close" }]));
+    expect(stdout.trimEnd().split("\n").at(-1)).toBe("0 passed, 1 failed, 0 skipped");
+    expect(status).toBe(1);
+  });
+});

@@ -1,0 +1,90 @@
+/** The steps of a case: which spec its Replay has, and values of its JSON as typed arrays. */
+
+import { DTYPES, type Dtype } from "../../src/dtype.ts";
+import { f64, type Spec } from "../../src/index.ts";
+import { isObject, Malformed, numberOf, type Op, type TableCase } from "./case.ts";
+
+/** One Replay serves all that a case writes: a branch each for `insert`, the trajectory writer and the legacy writer. */
+export type Branch = "insert" | "step" | "legacy";
+
+const DTYPE_OF: { readonly [numpy: string]: Dtype } = {
+  bool: "bool",
+  int8: "i8",
+  uint8: "u8",
+  int16: "i16",
+  uint16: "u16",
+  int32: "i32",
+  uint32: "u32",
+  int64: "i64",
+  uint64: "u64",
+  float32: "f32",
+  float64: "f64",
+};
+
+/** The spec of a Replay for the case: what its ops append; of a field the first append decides, as it does for a writer of theirs. */
+export function specOf(test: TableCase): { readonly [branch: string]: Spec } {
+  const branches: { [branch: string]: Spec } = {};
+  for (const op of test.ops) {
+    if (op[0] === "append") branches[branchOf(op)] ??= ourSpec(appendSpec(test, op));
+  }
+  if (test.ops.some(([kind]) => kind === "trajectory_writer")) branches.step ??= ourSpec(test.spec);
+  if (Object.keys(branches).length === 0 || test.ops.some(([kind]) => kind === "insert")) branches.insert = f64();
+  return branches;
+}
+
+export function branchOf([, args]: Op): Branch {
+  return args.legacy === true ? "legacy" : "step";
+}
+
+/** What an append op says of its data, in the case's words. */
+export function appendSpec(test: TableCase, [, args]: Op): unknown {
+  return args.spec ?? test.spec;
+}
+
+/** A spec of a case as ours. */
+export function ourSpec(theirs: unknown): Spec {
+  if (isLeaf(theirs)) {
+    const dtype = DTYPE_OF[theirs.dtype];
+    if (dtype === undefined) throw new Malformed(`unknown dtype ${JSON.stringify(theirs.dtype)}`);
+    return { dtype, shape: theirs.shape };
+  }
+  if (Array.isArray(theirs)) return theirs.map(ourSpec);
+  if (isObject(theirs)) return Object.fromEntries(Object.entries(theirs).map(([key, node]) => [key, ourSpec(node)]));
+  throw new Malformed(`spec must be nested leaves {dtype, shape}, got ${JSON.stringify(theirs)}`);
+}
+
+/** A value of a case as its spec says, each leaf a typed array. */
+export function build(theirs: unknown, value: unknown): unknown {
+  if (isLeaf(theirs)) {
+    const { dtype } = ourSpec(theirs) as { dtype: Dtype };
+    const flat = [value].flat(Number.POSITIVE_INFINITY).map(numberOf);
+    const made = new DTYPES[dtype].array(flat.length);
+    flat.forEach((element, i) => {
+      made[i] = made instanceof BigInt64Array || made instanceof BigUint64Array ? BigInt(element as number) : Number(element);
+    });
+    return made;
+  }
+  if (Array.isArray(theirs)) return theirs.map((node, i) => build(node, (value as unknown[])[i]));
+  return Object.fromEntries(Object.entries(theirs as object).map(([key, node]) => [key, build(node, (value as { [key: string]: unknown })[key])]));
+}
+
+/** A step of nothing but zeros, which is also a column of one: what a branch holds while another is written. */
+export function zeros(spec: Spec): unknown {
+  if (typeof (spec as { dtype?: unknown }).dtype === "string") {
+    const { dtype, shape } = spec as { dtype: Dtype; shape: readonly number[] };
+    return new DTYPES[dtype].array(shape.reduce((product, n) => product * n, 1));
+  }
+  if (Array.isArray(spec)) return spec.map(zeros);
+  return Object.fromEntries(Object.entries(spec).map(([key, node]) => [key, zeros(node as Spec)]));
+}
+
+function isLeaf(node: unknown): node is { readonly dtype: string; readonly shape: readonly number[] } {
+  return isObject(node) && typeof node.dtype === "string" && Array.isArray(node.shape);
+}
+
+/** The paths of a spec's leaves, in our order: by key. */
+export function leafPaths(spec: Spec, path: string): string[] {
+  if (typeof (spec as { dtype?: unknown }).dtype === "string") return [path];
+  const keys = Array.isArray(spec) ? [...spec.keys()].map(String) : Object.keys(spec).sort();
+  return keys.flatMap((key) => leafPaths((spec as { [key: string]: Spec })[key] as Spec, `${path}.${key}`));
+}

@@ -1,0 +1,74 @@
+/** A tiny pool, and streams, tables and writers on it. A step is its number (i32), a reward (f32) and a discount (f64): 16 bytes. */
+import { Draw, draw_bytes, draw_init, draw_rows } from "../../../assembly/draw";
+import { NARROW } from "../../../assembly/leaf";
+import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/pool";
+import { appendStaged, Stream, stream_bytes, stream_init } from "../../../assembly/stream";
+import { Table, table_bytes, table_init, table_seed } from "../../../assembly/table";
+import { writer_bytes, writer_init, writer_stream } from "../../../assembly/writer";
+import { zeroed } from "./memory";
+
+export const NUMBER: u32 = 0;
+export const REWARD: u32 = 1;
+export const DISCOUNT: u32 = 2;
+const I32: u32 = 5;
+const F32: u32 = 9;
+const F64: u32 = 10;
+
+const staged: usize = memory.data(16, 16);
+
+export function newPool(): Pool {
+  const at = zeroed(pool_bytes(3));
+  pool_init(at, 16, 3);
+  pool_leaf(at, DISCOUNT, NARROW, F64, 8, 0);
+  pool_leaf(at, NUMBER, NARROW, I32, 4, 8);
+  pool_leaf(at, REWARD, NARROW, F32, 4, 12);
+  pool_open(at);
+  return changetype<Pool>(at);
+}
+
+export function newStream(pool: Pool, keep: u32): Stream {
+  const at = zeroed(stream_bytes(keep));
+  stream_init(at, <u32>changetype<usize>(pool), keep);
+  return changetype<Stream>(at);
+}
+
+/** Writes a step where `appendStaged` and `writer_append` are told to look; gives the address. */
+export function stage(number: i32, reward: f64 = 0, discount: f64 = 1): usize {
+  store<f64>(staged, discount);
+  store<i32>(staged, number, 8);
+  store<f32>(staged, <f32>reward, 12);
+  return staged;
+}
+
+export function append(s: Stream, number: i32, reward: f64 = 0, discount: f64 = 1): u32 {
+  const row = appendStaged(s, stage(number, reward, discount));
+  assert(row != 0, "there is room");
+  return row;
+}
+
+export function numberOf(pool: Pool, row: u32): i32 {
+  return load<i32>(pool.value(row, pool.leaf(NUMBER)));
+}
+
+export function newTable(pool: Pool, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): Table {
+  const at = zeroed(<u32>table_bytes(maxSize, maxPending, sampler, remover));
+  table_init(at, <u32>changetype<usize>(pool), maxSize, maxPending, sampler, remover);
+  table_seed(at, 1, 2, 3);
+  return changetype<Table>(at);
+}
+
+/** A writer with a stream a lane; rules are set by the spec. */
+export function newWriter(pool: Pool, lanes: u32, keep: u32, rules: u32, across: bool = false): usize {
+  const writer = zeroed(writer_bytes(lanes, rules));
+  writer_init(writer, lanes, rules, across ? 1 : 0);
+  for (let lane: u32 = 0; lane < lanes; lane++) writer_stream(writer, lane, <u32>changetype<usize>(newStream(pool, keep)));
+  return writer;
+}
+
+/** Room for n items of up to `width` rows. */
+export function newDraw(n: u32, width: u32): Draw {
+  const draw = zeroed(draw_bytes(n));
+  draw_init(draw, n);
+  draw_rows(draw, <u32>zeroed(12 * n * width), n * width);
+  return changetype<Draw>(draw);
+}

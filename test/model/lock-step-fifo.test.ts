@@ -1,0 +1,3 @@
+import { lockStepSuite } from "./lock-step-suite.ts";
+
+lockStepSuite("fifo");

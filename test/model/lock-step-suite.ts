@@ -1,0 +1,68 @@
+/** Every remover under one sampler, at sizes around the widths of the core's structures: one file a sampler, so that they run side by side. */
+import { describe, test } from "vitest";
+import { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, sampleToInsertRatio, uniform } from "../../src/index.ts";
+import { minSize, queueLimiter, type RateLimiter } from "../../src/rate-limiter.ts";
+import type { SelectorName } from "../../src/selector.ts";
+import { TestRandom } from "../support/random.ts";
+import { LockStep } from "./lock-step.ts";
+import { plain, type RigOptions } from "./rig.ts";
+import { isRandom } from "./twin-table.ts";
+
+const SIZES = [1, 2, 3, 4, 5, 16, 17, 63, 64, 65, 1000];
+/** Six samplers × six removers × eleven sizes × two tables × this: above a million. */
+const OPERATIONS = 1300;
+const KINDS = ["fifo", "lifo", "uniform", "prioritized", "minHeap", "maxHeap"] as const;
+const EXPONENTS = [1, 1, 0.5, 2, 0, -1];
+
+function selector(kind: SelectorName, random: TestRandom): Selector {
+  const made = { fifo, lifo, uniform, minHeap, maxHeap, prioritized: () => prioritized(random.pick(EXPONENTS), { withMin: random.below(2) === 0 }) };
+  return made[kind]();
+}
+
+function limiter(random: TestRandom, maxSize: number): RateLimiter {
+  switch (random.below(4)) {
+    case 0:
+      return queueLimiter(1 + random.below(maxSize + 2));
+    case 1:
+      return sampleToInsertRatio(random.pick([0.5, 1, 3]), 1 + random.below(maxSize), 6 + random.below(20));
+    case 2:
+      return minSize(1 + random.below(maxSize));
+    default:
+      return minSize(1);
+  }
+}
+
+/** All that a table can have. */
+function limited(sampler: Selector, remover: Selector, maxSize: number, random: TestRandom): RigOptions {
+  const rate = limiter(random, maxSize);
+  const waits = rate.maxDiff !== Number.MAX_VALUE;
+  return {
+    ...plain(sampler, remover, maxSize),
+    limiter: rate,
+    maxPending: random.below(7),
+    maxTimesSampled: random.pick([0, 1, 2, 3]),
+    // The twin could not tell in which order a random remover took several items.
+    maxSteps: waits && isRandom(remover) ? Number.POSITIVE_INFINITY : random.pick([Number.POSITIVE_INFINITY, 1 + random.below(3 * maxSize)]),
+    keep: 1 + random.below(8),
+    across: random.below(2) === 0,
+  };
+}
+
+export function lockStepSuite(samplerKind: SelectorName): void {
+  describe(`a table with a ${samplerKind} sampler does what its twin does`, () => {
+    for (const removerKind of KINDS) {
+      test(`under a ${removerKind} remover`, () => {
+        for (const [i, maxSize] of SIZES.entries()) {
+          const seed = 100 * KINDS.indexOf(samplerKind) + 1000 * KINDS.indexOf(removerKind) + i;
+          const random = new TestRandom(seed);
+          const sampler = selector(samplerKind, random);
+          const remover = random.below(2) === 0 && samplerKind === removerKind ? sampler : selector(removerKind, random);
+          const most = 2 * maxSize + 2 + 64;
+          for (const options of [plain(sampler, remover, maxSize), limited(sampler, remover, maxSize, random)]) {
+            new LockStep({ ...options, seed, most }).run(OPERATIONS);
+          }
+        }
+      });
+    }
+  });
+}

@@ -1,0 +1,20 @@
+/** At the memory limit nothing is lost in silence. */
+import { expect, test } from "vitest";
+import { f32, Replay } from "../../src/index.ts";
+import { broken } from "../support/health.ts";
+
+test("a step whose item finds no room in the map of episodes is refused", () => {
+  const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 6000, maxPending: 0 } }, maxBytes: 520 * 1024 });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }], keep: 1 });
+  let steps = 0;
+  const fill = () => {
+    for (; steps < 6000; steps++) {
+      writer.append({ a: steps });
+      writer.endEpisode();
+    }
+  };
+  expect(fill).toThrowError(expect.objectContaining({ code: "OUT_OF_MEMORY" }));
+  expect(replay.table("t").stats()).toMatchObject({ size: steps, inserts: steps });
+  expect(replay.stats().steps).toBe(steps);
+  expect(broken(replay)).toEqual([]);
+});

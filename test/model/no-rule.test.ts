@@ -1,0 +1,18 @@
+/** A writer without rules. */
+import { expect, test } from "vitest";
+import { f32, Replay } from "../../src/index.ts";
+import { broken } from "../support/health.ts";
+
+test("a block longer than the window keeps what fits the window, and frees the rest", () => {
+  for (const keep of [1, 3, 4, 32]) {
+    const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 4 } } });
+    const writer = replay.writer({ keep });
+    for (let i = 0; i < 3; i++) {
+      writer.appendColumns({ a: Float32Array.from({ length: 100 }, (_, a) => 100 * i + a) });
+      expect(broken(replay)).toEqual([]);
+      expect(replay.stats().steps).toBe(keep);
+    }
+    writer.createItem("t", { length: keep });
+    expect(replay.table("t").sample(1).steps.a.data).toEqual(Float32Array.from({ length: keep }, (_, a) => 300 - keep + a));
+  }
+});

@@ -1,0 +1,186 @@
+/** After a million operations under each remover the steps that are held are those that live items, waiting items and windows reach. */
+import { describe, expect, test } from "vitest";
+import { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, uniform } from "../../src/index.ts";
+import { TestRandom } from "../support/random.ts";
+import { plain, Rig, type RigOptions } from "./rig.ts";
+
+const OPERATIONS = 1_000_000;
+const CHECKS = 10;
+const KEEP = 12;
+
+/** Everything that was ever made, in typed arrays: an item is a key and a run of steps. */
+class Items {
+  keys = new Float64Array(1 << 16);
+  first = new Uint32Array(1 << 16);
+  length = new Uint8Array(1 << 16);
+  count = 0;
+
+  add(key: number, first: number, length: number): void {
+    this.keys[this.count] = key;
+    this.first[this.count] = first;
+    this.length[this.count] = length;
+    this.count++;
+  }
+
+  /** Forgets those that the core does not know any more. */
+  sift(has: (key: number) => boolean): void {
+    let kept = 0;
+    for (let i = 0; i < this.count; i++) {
+      if (!has(this.keys[i] as number)) continue;
+      this.keys[kept] = this.keys[i] as number;
+      this.first[kept] = this.first[i] as number;
+      this.length[kept] = this.length[i] as number;
+      kept++;
+    }
+    this.count = kept;
+  }
+
+  get full(): boolean {
+    return this.count === this.keys.length;
+  }
+}
+
+/** A writer whose steps are numbered from `base` + 1 on. */
+interface Counted {
+  readonly writer: number;
+  readonly stream: number;
+  readonly base: number;
+  newest: number;
+  length: number;
+}
+
+/** Two writers that take turns, so that an item's steps are not always neighbours in the pool. */
+class Streams {
+  readonly rig: Rig;
+  readonly #writers: readonly Counted[];
+
+  constructor(rig: Rig) {
+    const { x } = rig;
+    this.rig = rig;
+    const stream = x.arena_alloc(x.stream_bytes(KEEP));
+    x.stream_init(stream, rig.pool, KEEP);
+    const writer = x.arena_alloc(x.writer_bytes(1, 0));
+    x.writer_init(writer, 1, 0, 1);
+    x.writer_stream(writer, 0, stream);
+    rig.refresh();
+    this.#writers = [
+      { writer: rig.writer, stream: rig.stream, base: 0, newest: 0, length: 0 },
+      { writer, stream, base: OPERATIONS, newest: 0, length: 0 },
+    ];
+  }
+
+  append(k: number): void {
+    const one = this.#writers[k] as Counted;
+    one.newest++;
+    one.length = Math.min(one.length + 1, KEEP);
+    this.rig.append(one.base + one.newest, one.writer);
+  }
+
+  create(k: number, length: number, priority: number, items: Items): void {
+    const { writer, base, newest, length: most } = this.#writers[k] as Counted;
+    const code = this.rig.create(Math.min(length, most), priority, writer);
+    if (code >= 0) items.add(this.rig.newest(), base + newest - Math.min(length, most) + 1, Math.min(length, most));
+  }
+
+  end(k: number): void {
+    const one = this.#writers[k] as Counted;
+    this.rig.x.writer_end(one.writer, 0);
+    // The second writer's windows live on.
+    if (k === 0) one.length = 0;
+  }
+
+  /** Whether a writer has a step at hand. */
+  any(k: number): boolean {
+    return (this.#writers[k] as Counted).length > 0;
+  }
+
+  mark(held: Uint8Array): void {
+    for (const { base, newest, length } of this.#writers) held.fill(1, base + newest - length + 1, base + newest + 1);
+  }
+
+  clear(): void {
+    for (const one of this.#writers) {
+      this.rig.x.writer_end(one.writer, 0);
+      this.rig.x.stream_clear(one.stream);
+      one.length = 0;
+    }
+  }
+
+  broken(): string {
+    return `${this.rig.broken()} ${this.#writers.map(({ stream }) => this.rig.x.stream_check(stream)).join(" ")}`;
+  }
+}
+
+/** The numbers of the steps that the pool holds, as the image of it has them. */
+function heldBy(rig: Rig): Uint8Array {
+  const { x, pool } = rig;
+  const held = new Uint8Array(2 * OPERATIONS + 1);
+  x.pool_index(pool);
+  const record = x.pool_record(pool);
+  const at = x.arena_alloc(64 * record);
+  x.pool_numbers(pool, at);
+  rig.refresh();
+  const high = rig.u32[at >> 2] as number;
+  for (let number = x.pool_seek(pool, 1, 1); number <= high; ) {
+    const count = Math.min(x.pool_seek(pool, number, 0) - number, 64);
+    x.pool_records(pool, number, count, at, 1);
+    for (let i = 0; i < count; i++) (held[rig.u32[(at + i * record + 8) >> 2] as number] as number)++;
+    number = x.pool_seek(pool, number + count, 1);
+  }
+  x.arena_free(at, 64 * record);
+  x.pool_unindex(pool);
+  return held;
+}
+
+function run(sampler: Selector, remover: Selector, seed: number): void {
+  const random = new TestRandom(seed);
+  const options: RigOptions = {
+    ...plain(sampler, remover, 1000),
+    keep: KEEP,
+    seed,
+    maxPending: 40,
+    maxTimesSampled: seed % 2 === 0 ? 3 : 0,
+    limiter: { samplesPerInsert: 0.5, minSize: 1, minDiff: -1e9, maxDiff: 100 },
+  };
+  const streams = new Streams(new Rig(options));
+  const { rig } = streams;
+  const items = new Items();
+  const check = () => {
+    items.sift((key) => rig.has(key));
+    expect(items.count).toBe(rig.counter(0) + rig.counter(2));
+    const wanted = new Uint8Array(2 * OPERATIONS + 1);
+    for (let i = 0; i < items.count; i++) wanted.fill(1, items.first[i] as number, (items.first[i] as number) + (items.length[i] as number));
+    streams.mark(wanted);
+    expect(Buffer.compare(heldBy(rig), wanted)).toBe(0);
+    expect(rig.x.pool_live(rig.pool)).toBe(wanted.reduce((sum, one) => sum + one, 0));
+    expect(streams.broken()).toBe("0 0 0 0 0 0");
+  };
+  for (let i = 1; i <= OPERATIONS; i++) {
+    const dice = random.below(1024);
+    const k = dice & 1;
+    if (dice < 400 || !streams.any(k)) streams.append(k);
+    else if (dice < 960) streams.create(k, 1 + random.below(KEEP), dice & 7, items);
+    else if (dice < 985) {
+      rig.sample(1 + random.below(24));
+      rig.settle();
+    } else if (dice < 1000 && items.count > 0) rig.delete([items.keys[random.below(items.count)] as number]);
+    else if (dice < 1010 && items.count > 0) rig.update([items.keys[random.below(items.count)] as number], [dice & 3]);
+    else streams.end(k);
+    if (items.full) items.sift((key) => rig.has(key));
+    if (i % (OPERATIONS / CHECKS) === 0) check();
+  }
+  expect(rig.counter(3)).toBeGreaterThan(100_000);
+  // Nothing is held for good.
+  streams.clear();
+  for (let i = 0; i < 50 && rig.counter(2) > 0; i++) rig.x.table_clear(rig.table);
+  rig.x.table_clear(rig.table);
+  expect(rig.counter(0) + rig.counter(2)).toBe(0);
+  expect(rig.x.pool_live(rig.pool)).toBe(0);
+  expect(streams.broken()).toBe("0 0 0 0 0 0");
+}
+
+describe("a million operations", () => {
+  for (const [i, remover] of [fifo(), lifo(), uniform(), prioritized(0.6), minHeap(), maxHeap()].entries()) {
+    test(`under a ${remover.kind} remover`, () => run([uniform(), prioritized(1), fifo()][i % 3] as Selector, remover, i));
+  }
+});

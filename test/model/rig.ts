@@ -1,0 +1,196 @@
+/** One table on a core without the wrapper: the shortest way from a test to the exports. Steps hold nothing but their number. */
+import { KEY, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/abi.ts";
+import type { RateLimiter } from "../../src/rate-limiter.ts";
+import { kindsOf, type Selector } from "../../src/selector.ts";
+import { type CoreExports, coreOf, type Target } from "../support/core.ts";
+
+export interface RigOptions {
+  readonly sampler: Selector;
+  readonly remover: Selector;
+  readonly maxSize: number;
+  readonly maxPending: number;
+  /** 0: no limit. */
+  readonly maxTimesSampled: number;
+  readonly maxSteps: number;
+  readonly limiter: RateLimiter;
+  /** Steps of the window. */
+  readonly keep: number;
+  readonly across: boolean;
+  readonly seed: number;
+  /** Items of the largest draw. */
+  readonly most: number;
+  readonly target?: Target;
+}
+
+export interface ItemView {
+  readonly length: number;
+  readonly timesSampled: number;
+  readonly pending: boolean;
+  readonly priority: number;
+  readonly probability: number;
+}
+
+const NO_LIMIT: RateLimiter = { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
+
+/** A table without limits but its size. */
+export function plain(sampler: Selector, remover: Selector, maxSize: number): RigOptions {
+  return {
+    sampler,
+    remover,
+    maxSize,
+    maxPending: 0,
+    maxTimesSampled: 0,
+    maxSteps: Number.POSITIVE_INFINITY,
+    limiter: NO_LIMIT,
+    keep: 4,
+    across: false,
+    seed: 1,
+    most: 1024,
+  };
+}
+
+export class Rig {
+  readonly x: CoreExports;
+  readonly pool: number;
+  readonly stream: number;
+  readonly writer: number;
+  readonly table: number;
+  readonly draw: number;
+  u32!: Uint32Array;
+  f64!: Float64Array;
+  readonly #staged: number;
+  /** Room for keys, priorities, slots, nodes and steps of the largest draw. */
+  readonly #scratch: number;
+  readonly #most: number;
+  /** Indices of the draw's columns in `f64` and `u32`. */
+  readonly keys: number;
+  readonly probabilities: number;
+  readonly priorities: number;
+  readonly times: number;
+  readonly sizes: number;
+
+  constructor(options: RigOptions) {
+    const x = coreOf(options.target ?? "release");
+    this.x = x;
+    const { maxSize, maxPending, sampler, remover, limiter, keep, most } = options;
+    this.pool = x.arena_alloc(x.pool_bytes(1));
+    x.pool_init(this.pool, 8, 1);
+    x.pool_leaf(this.pool, 0, 0, 6, 4, 0);
+    x.pool_open(this.pool);
+    this.stream = x.arena_alloc(x.stream_bytes(keep));
+    x.stream_init(this.stream, this.pool, keep);
+    this.writer = x.arena_alloc(x.writer_bytes(1, 0));
+    x.writer_init(this.writer, 1, 0, options.across ? 1 : 0);
+    x.writer_stream(this.writer, 0, this.stream);
+    const kinds = kindsOf(sampler, remover);
+    this.table = x.arena_alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
+    x.table_init(this.table, this.pool, maxSize, maxPending, kinds.sampler, kinds.remover);
+    x.table_exponents(this.table, sampler.exponent ?? 1, remover.exponent ?? 1);
+    x.table_limits(this.table, options.maxSteps, options.maxTimesSampled);
+    x.table_limiter(this.table, limiter.samplesPerInsert, limiter.minSize, limiter.minDiff, limiter.maxDiff);
+    x.table_seed(this.table, options.seed, 0, 0);
+    this.draw = x.arena_alloc(x.draw_bytes(most));
+    x.draw_init(this.draw, most);
+    x.draw_rows(this.draw, x.arena_alloc(12 * most * keep), most * keep);
+    this.#most = most;
+    this.#staged = x.arena_alloc(16);
+    this.#scratch = x.arena_alloc(24 * most + 4 * most * keep);
+    this.keys = x.draw_column(this.draw, KEY) >>> 3;
+    this.probabilities = x.draw_column(this.draw, PROBABILITY) >>> 3;
+    this.priorities = x.draw_column(this.draw, PRIORITY) >>> 3;
+    this.times = x.draw_column(this.draw, TIMES_SAMPLED) >>> 2;
+    this.sizes = x.draw_column(this.draw, TABLE_SIZE) >>> 2;
+    this.refresh();
+  }
+
+  /** Memory may have grown. */
+  refresh(): void {
+    if (this.u32 !== undefined && this.u32.length !== 0) return;
+    this.u32 = new Uint32Array(this.x.memory.buffer);
+    this.f64 = new Float64Array(this.x.memory.buffer);
+  }
+
+  append(step: number, writer = this.writer): void {
+    this.u32[this.#staged >> 2] = step;
+    const code = this.x.writer_append(writer, this.#staged);
+    if (code !== 0) throw new Error(`append gave ${code}`);
+    this.refresh();
+  }
+
+  /** 1 in, 0 waits, or a code. */
+  create(length: number, priority: number, writer = this.writer): number {
+    const code = this.x.writer_create_item(writer, 0, this.table, length, 0, priority);
+    this.refresh();
+    return code;
+  }
+
+  newest(): number {
+    return this.x.table_newest(this.table);
+  }
+
+  counter(which: number): number {
+    return this.x.table_counter(this.table, which);
+  }
+
+  update(keys: readonly number[], priorities: readonly number[]): number {
+    const at = this.#scratch;
+    const n = keys.length;
+    this.f64.set(keys, at >> 3);
+    this.f64.set(priorities, (at >> 3) + n);
+    return this.x.table_update(this.table, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
+  }
+
+  delete(keys: readonly number[]): number {
+    this.f64.set(keys, this.#scratch >> 3);
+    return this.x.table_delete(this.table, this.#scratch, keys.length);
+  }
+
+  /** Draws, and leaves the draw open for `steps`; `settle` closes it. */
+  sample(n: number, flags = 0, among = 0): number {
+    if (n > this.#most) throw new Error(`a draw of ${n} has no room`);
+    return this.x.table_sample(this.table, this.draw, n, flags, among);
+  }
+
+  settle(): void {
+    this.x.table_settle(this.table);
+  }
+
+  /** Of the open draw, the numbers of the steps of every item, `width` places each, 0 for none. */
+  steps(width: number): Uint32Array {
+    const out = this.#scratch;
+    this.x.draw_window(this.draw, this.table, width, 0, 1);
+    this.x.gather_select(this.draw, this.pool, 0, width, 1);
+    this.x.gather_leaf(this.draw, this.pool, 0, out);
+    return this.u32.subarray(out >> 2);
+  }
+
+  has(key: number): boolean {
+    return this.x.table_find(this.table, key) !== 0;
+  }
+
+  /** What the core says of an item in use. */
+  item(key: number): ItemView | undefined {
+    const slot = this.x.table_find(this.table, key);
+    if (slot === 0) return undefined;
+    const at = this.#scratch;
+    this.x.table_item(this.table, slot, at);
+    const { u32, f64 } = this;
+    const i = at >> 2;
+    return {
+      length: u32[i + 1] as number,
+      timesSampled: u32[i + 3] as number,
+      pending: u32[i + 4] === 1,
+      priority: f64[(at >> 3) + 3] as number,
+      probability: f64[(at >> 3) + 4] as number,
+    };
+  }
+
+  /** What is broken: `table pool stream arena`, all 0 where nothing is. */
+  broken(): string {
+    const { x } = this;
+    return `${x.table_check(this.table)} ${x.pool_check(this.pool)} ${x.stream_check(this.stream)} ${x.arena_check()}`;
+  }
+}
+
+/** What `broken` says of a healthy core. */
+export const HEALTHY = "0 0 0 0";

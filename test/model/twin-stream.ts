@@ -1,0 +1,41 @@
+/** A stream as its rules tell it: numbered steps, each of an episode, and a window of the last ones. */
+export class TwinStream {
+  /** Number of the newest step; the first is 1. */
+  newest = 0;
+  /** Steps at hand: the last so many. */
+  length = 0;
+  readonly #keep: number;
+  readonly #across: boolean;
+  /** The episode of each step, by number. */
+  readonly #episodes: number[] = [0];
+  #episode = 0;
+  #open = false;
+
+  constructor(keep: number, across: boolean) {
+    this.#keep = keep;
+    this.#across = across;
+  }
+
+  append(): number {
+    if (!this.#open) this.#episode++;
+    this.#open = true;
+    this.#episodes.push(this.#episode);
+    this.length = Math.min(this.length + 1, this.#keep);
+    return ++this.newest;
+  }
+
+  end(): void {
+    this.#open = false;
+    if (!this.#across) this.length = 0;
+  }
+
+  /** The episodes of a run of steps, each once. */
+  episodes(first: number, length: number): number[] {
+    return [...new Set(this.#episodes.slice(first, first + length))];
+  }
+
+  /** Whether a step is at hand. */
+  holds(step: number): boolean {
+    return step > this.newest - this.length && step <= this.newest;
+  }
+}

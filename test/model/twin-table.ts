@@ -1,0 +1,181 @@
+/**
+ * A table as Reverb's rules tell it, in arrays and linear scans: nothing here was taken from the core's code.
+ *
+ * - An item is inserted first; then, while a limit is passed, what the remover picks leaves: it may be the new one.
+ * - fifo the oldest, lifo the youngest; heaps the least or greatest priority, of equals the least recently inserted or updated.
+ * - The limiter's cursor is inserts × samplesPerInsert - samples. What it refuses waits, and comes in in order.
+ */
+import type { RateLimiter } from "../../src/rate-limiter.ts";
+import type { Selector } from "../../src/selector.ts";
+
+export interface TwinItem {
+  readonly key: number;
+  /** Number of the first step; steps of an item have consecutive numbers. */
+  readonly first: number;
+  readonly length: number;
+  /** Its episodes, each once. */
+  readonly episodes: readonly number[];
+  priority: number;
+  /** When it was last inserted or updated. */
+  touch: number;
+  timesSampled: number;
+}
+
+export interface TwinOptions {
+  readonly sampler: Selector;
+  readonly remover: Selector;
+  readonly maxSize: number;
+  readonly maxPending: number;
+  /** 0: no limit. */
+  readonly maxTimesSampled: number;
+  readonly maxSteps: number;
+  readonly limiter: RateLimiter;
+}
+
+export function isRandom({ kind }: Selector): boolean {
+  return kind === "uniform" || kind === "prioritized";
+}
+
+/** The weight of a priority: 0 where it is 0, whatever the exponent. */
+export function weightOf({ kind, exponent = 1 }: Selector, priority: number): number {
+  if (kind === "uniform") return 1;
+  return priority === 0 ? 0 : priority ** exponent;
+}
+
+export class TwinTable {
+  /** In the order of insertion. */
+  readonly live: TwinItem[] = [];
+  readonly pending: TwinItem[] = [];
+  inserts = 0;
+  samples = 0;
+  unique = 0;
+  deletedEpisodes = 0;
+  readonly #options: TwinOptions;
+  /** Whether the core has lost this item: how the twin learns what a random remover chose. */
+  readonly #gone: (key: number) => boolean;
+  #clock = 0;
+
+  constructor(options: TwinOptions, gone: (key: number) => boolean) {
+    this.#options = options;
+    this.#gone = gone;
+  }
+
+  get steps(): number {
+    return this.live.reduce((sum, item) => sum + item.length, 0);
+  }
+
+  get episodes(): number {
+    return new Set(this.live.flatMap((item) => item.episodes)).size;
+  }
+
+  canInsert(): boolean {
+    const { minSize, samplesPerInsert, maxDiff } = this.#options.limiter;
+    if (this.live.length + 1 <= minSize) return true;
+    return (this.inserts + 1) * samplesPerInsert - this.samples <= maxDiff;
+  }
+
+  canSample(): boolean {
+    const { minSize, samplesPerInsert, minDiff } = this.#options.limiter;
+    if (this.live.length < minSize) return false;
+    return this.inserts * samplesPerInsert - this.samples - 1 >= minDiff;
+  }
+
+  /** "in", "waits", or "refused" where too many wait already. */
+  insert(item: TwinItem): "in" | "waits" | "refused" {
+    if (this.pending.length === 0 && this.canInsert()) {
+      this.#admit(item);
+      return "in";
+    }
+    if (this.pending.length >= this.#options.maxPending) return "refused";
+    this.pending.push(item);
+    return "waits";
+  }
+
+  /** Lets in what waits. */
+  settle(): void {
+    while (this.pending.length > 0 && this.canInsert()) this.#admit(this.pending.shift() as TwinItem);
+  }
+
+  update(key: number, priority: number): boolean {
+    const item = this.find(key);
+    if (item !== undefined) {
+      item.priority = priority;
+      item.touch = ++this.#clock;
+    }
+    return item !== undefined;
+  }
+
+  delete(key: number): boolean {
+    const item = this.find(key);
+    if (item === undefined) return false;
+    const at = this.pending.indexOf(item);
+    if (at >= 0) this.pending.splice(at, 1);
+    else this.#remove(item);
+    return true;
+  }
+
+  clear(): void {
+    this.live.length = 0;
+    this.inserts = this.samples = this.unique = this.deletedEpisodes = 0;
+    this.settle();
+  }
+
+  find(key: number): TwinItem | undefined {
+    return this.live.find((item) => item.key === key) ?? this.pending.find((item) => item.key === key);
+  }
+
+  /** The item was drawn. Whether it was used up. */
+  drawn(item: TwinItem): boolean {
+    const { maxTimesSampled } = this.#options;
+    this.samples++;
+    item.timesSampled++;
+    if (item.timesSampled === 1) this.unique++;
+    const used = maxTimesSampled !== 0 && item.timesSampled >= maxTimesSampled;
+    if (used) this.#remove(item);
+    return used;
+  }
+
+  /** What a deterministic selector picks of some items. */
+  static pick({ kind }: Selector, items: readonly TwinItem[]): TwinItem {
+    const before = (a: TwinItem, b: TwinItem): boolean => {
+      if (a.priority === b.priority) return a.touch < b.touch;
+      return kind === "minHeap" ? a.priority < b.priority : a.priority > b.priority;
+    };
+    if (kind === "fifo") return items[0] as TwinItem;
+    if (kind === "lifo") return items[items.length - 1] as TwinItem;
+    return items.reduce((best, item) => (before(item, best) ? item : best));
+  }
+
+  /** The probability with which a draw gives an item. */
+  probability(item: TwinItem): number {
+    const { sampler } = this.#options;
+    if (!isRandom(sampler)) return TwinTable.pick(sampler, this.live) === item ? 1 : 0;
+    const total = this.live.reduce((sum, one) => sum + weightOf(sampler, one.priority), 0);
+    return total === 0 ? 1 / this.live.length : weightOf(sampler, item.priority) / total;
+  }
+
+  #admit(item: TwinItem): void {
+    const { maxSize, maxSteps } = this.#options;
+    this.live.push(item);
+    this.inserts++;
+    item.touch = ++this.#clock;
+    while (this.live.length > maxSize || this.steps > maxSteps) this.#remove(this.#victim());
+  }
+
+  #victim(): TwinItem {
+    const { remover } = this.#options;
+    if (!isRandom(remover)) return TwinTable.pick(remover, this.live);
+    const weight = (item: TwinItem) => weightOf(remover, item.priority);
+    // Of several that left: those with weight first, the longest last, for only the last one may bring the steps below the limit.
+    const left = this.live.filter((item) => this.#gone(item.key)).sort((a, b) => Number(weight(a) === 0) - Number(weight(b) === 0) || a.length - b.length);
+    const [victim] = left;
+    if (victim === undefined) throw new Error("the core keeps more than its limits allow");
+    if (weight(victim) === 0 && this.live.some((item) => weight(item) > 0)) throw new Error("the remover drew an item of weight 0 beside others");
+    return victim;
+  }
+
+  #remove(item: TwinItem): void {
+    this.live.splice(this.live.indexOf(item), 1);
+    for (const episode of item.episodes) if (!this.live.some((one) => one.episodes.includes(episode))) this.deletedEpisodes++;
+  }
+}

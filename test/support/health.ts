@@ -1,0 +1,16 @@
+/** Every invariant that the core can check of itself. */
+import { internals, type Replay, type Spec } from "../../src/index.ts";
+import { imageOf } from "../../src/snapshot/image.ts";
+
+/** What is broken, by name and number; empty where all is well. */
+export function broken<S extends Spec, N extends string>(replay: Replay<S, N>): string[] {
+  const { engine } = internals.of(replay);
+  const x = imageOf(engine.core);
+  const checks: [string, number][] = [
+    ["arena", x.arena_check()],
+    ...[...engine.framePools, engine.pool].map((pool): [string, number] => ["pool", x.pool_check(pool)]),
+    ...replay.tables.map((table): [string, number] => [`table ${table.name}`, x.table_check(table.handle)]),
+    ...replay.writers.flatMap((writer) => writer.streams).map((stream): [string, number] => ["stream", x.stream_check(stream)]),
+  ];
+  return checks.filter(([, code]) => code !== 0).map(([what, code]) => `${what}: ${code}`);
+}

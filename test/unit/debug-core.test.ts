@@ -1,0 +1,160 @@
+/** The debug core: its assertions fire, say where and why, and hold under a random load. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Exports } from "../../src/abi.ts";
+import { f32, i32, lifo, maxHeap, prioritized, Replay, sampleToInsertRatio, shared, uniform } from "../../src/index.ts";
+import { coreOf, moduleOf, root } from "../support/core.ts";
+import { broken } from "../support/health.ts";
+import { TestRandom } from "../support/random.ts";
+import { debugCore, trapOf } from "../support/trap.ts";
+
+/** Where the source asserts so: the trap must name this place. */
+function place(file: string, message: string): { line: number; column: number; message: string } {
+  const lines = readFileSync(join(root, "assembly", file), "utf8").split("\n");
+  const line = lines.findIndex((text) => text.includes(`"${message}"`));
+  return { line: line + 1, column: (lines[line] ?? "").indexOf("assert(") + 1, message };
+}
+
+/** A pool of steps of 8 bytes with a writer that keeps 4, and a table; three steps are in, and an item of them. */
+function threeSteps(x: Exports) {
+  const alloc = (bytes: number) => x.arena_alloc(bytes);
+  const pool = alloc(x.pool_bytes(1));
+  x.pool_init(pool, 8, 1);
+  x.pool_leaf(pool, 0, 0, 6, 4, 0);
+  x.pool_open(pool);
+  const stream = alloc(x.stream_bytes(4));
+  x.stream_init(stream, pool, 4);
+  const writer = alloc(x.writer_bytes(1, 0));
+  x.writer_init(writer, 1, 0, 0);
+  x.writer_stream(writer, 0, stream);
+  const table = alloc(x.table_bytes(4, 0, 3, 1));
+  x.table_init(table, pool, 4, 0, 3, 1);
+  const scratch = alloc(64);
+  for (let i = 0; i < 3; i++) x.writer_append(writer, scratch);
+  x.writer_create_item(writer, 0, table, 3, 0, 1);
+  x.table_item(table, 1, scratch);
+  const u32 = new Uint32Array(x.memory.buffer);
+  const row = u32[scratch >> 2] as number;
+  // HEAD of assembly/row.ts: refs, next, episode.
+  const head = ((row >>> 10) << 12) + (row & 1023) * 12;
+  return { pool, stream, writer, table, scratch, u32, head };
+}
+
+test.for(["debug", "release", "scalar"] as const)("the static data of the %s core begins behind the header", (target) => {
+  const x = coreOf(target);
+  expect(x.crc32c(0, x.arena_alloc(64), 64)).not.toBe(0);
+  expect(x.arena_check()).toBe(0);
+});
+
+describe("an assertion of the debug core", () => {
+  test("fires where a run of the arena is given back that was not taken", () => {
+    const x = debugCore();
+    expect(trapOf(x, () => x.arena_free(4100, 8))).toEqual(place("arena.ts", "only what was taken is given back"));
+    expect(trapOf(x, () => x.arena_free(1 << 24, 4096))).toEqual(place("arena.ts", "only what was taken is given back"));
+  });
+
+  test("fires where a link of an item's run is lost", () => {
+    const x = debugCore();
+    const { writer, table, u32, head } = threeSteps(x);
+    u32[(head + 4) >> 2] = 0;
+    expect(trapOf(x, () => x.writer_create_item(writer, 0, table, 3, 0, 1))).toEqual(place("run.ts", "a run is linked to its end"));
+  });
+
+  test("fires where a row is let go of more often than it was held", () => {
+    const x = debugCore();
+    const { table, u32, head } = threeSteps(x);
+    u32[head >> 2] = 0;
+    expect(trapOf(x, () => x.table_clear(table))).toEqual(place("pool.ts", "a row is let go of as often as it was held"));
+  });
+
+  test("fires where an episode loses an item that it does not have", () => {
+    const x = debugCore();
+    const { table, u32, scratch, head } = threeSteps(x);
+    u32[(head + 8) >> 2] = 77;
+    new Float64Array(x.memory.buffer)[scratch >> 3] = x.table_newest(table);
+    expect(trapOf(x, () => x.table_delete(table, scratch, 1))).toEqual(place("episodes.ts", "an episode loses no more items than it has"));
+  });
+
+  test("is told from a trap of another kind, and from a call that does not trap", () => {
+    const x = debugCore();
+    expect(trapOf(x, () => x.crc32c(0, 0x7fffffff, 8))).toEqual({ line: 0, column: 0, message: "" });
+    expect(() => trapOf(x, () => x.arena_used())).toThrow("was to trap");
+  });
+
+  test("is not in the release core: the same call goes on", () => {
+    const x = coreOf("release");
+    const { writer, table, u32, head } = threeSteps(x);
+    u32[(head + 4) >> 2] = 0;
+    expect(() => x.writer_create_item(writer, 0, table, 3, 0, 1)).not.toThrow();
+  });
+});
+
+describe("the debug core under a random load", () => {
+  const spec = { observation: shared("frame", f32(6)), nextObservation: shared("frame", f32(6)), action: i32(), reward: f32() };
+  const tables = {
+    ring: { maxSize: 40 },
+    per: { maxSize: 33, sampler: prioritized(0.6, { withMin: true }), remover: prioritized(-1), maxTimesSampled: 3 },
+    heap: { maxSize: 17, sampler: maxHeap(), remover: lifo() },
+    rated: { maxSize: 25, sampler: uniform(), rateLimiter: sampleToInsertRatio(2, 4, 12), maxPending: 5, maxSteps: 60 },
+  };
+  type Name = keyof typeof tables;
+  const names = Object.keys(tables) as Name[];
+
+  /** A digest of all that was answered, with every invariant checked on the way. */
+  function run(module: WebAssembly.Module, seed: number): string {
+    const replay = new Replay({ spec, tables, module, seed, maxBytes: 16 << 20 });
+    const random = new TestRandom(seed);
+    const items = [
+      { table: "ring" as const, length: 2 },
+      { table: "per" as const, length: 1, priority: 0.3 },
+    ];
+    const writers = [replay.writer({ keep: 6, items }), replay.writer({ keep: 3 }), replay.writer({ keep: 4, items })];
+    let digest = 17;
+    const note = (value: number) => {
+      digest = (Math.imul(digest, 31) + Math.floor(value * 1000)) | 0;
+    };
+    let frame = 0;
+    let known = 0;
+    const observe = (k: number) => Float32Array.from({ length: 6 }, (_, i) => Math.floor(k / 3) + i);
+    for (let i = 0; i < 3000; i++) {
+      const writer = random.pick(writers);
+      const name = random.pick(names);
+      const table = replay.table(name);
+      const kind = random.below(10);
+      try {
+        if (kind < 5) writer.append({ observation: observe(frame), nextObservation: observe(++frame), action: i, reward: random.next() });
+        else if (kind === 5) writer.createItem(name, { length: 1 + random.below(4), priority: random.next() });
+        else if (kind === 6) writer.endEpisode();
+        else if (kind === 7) {
+          const batch = table.sample(1 + random.below(9), { replacement: random.below(2) === 0 });
+          for (let k = 0; k < batch.count; k++) {
+            known = batch.info.keys[k] as number;
+            note(known);
+          }
+          if (batch.count > 0)
+            note(
+              table.updatePriorities(
+                batch.info.keys.slice(0, batch.count),
+                Array.from({ length: batch.count }, () => random.next()),
+              ),
+            );
+        } else if (kind === 8 && random.below(4) === 0) note(table.delete([known, i]));
+        else note(table.size);
+      } catch (error) {
+        // Refused: too short a window, too many that wait.
+        if (!(error instanceof RangeError) && (error as { code?: string }).code !== "RATE_LIMITED") throw error;
+        note(1);
+      }
+      if (i % 25 === 0) expect(broken(replay)).toEqual([]);
+    }
+    expect(broken(replay)).toEqual([]);
+    for (const table of replay.tables) for (const count of Object.values(table.stats())) if (typeof count === "number") note(count);
+    replay.dispose();
+    return String(digest);
+  }
+
+  test.for([1, 2, 3])("breaks no assertion and no invariant, and answers as the release core does (seed %i)", (seed) => {
+    expect(run(moduleOf("debug"), seed)).toBe(run(moduleOf("release"), seed));
+  });
+});
