@@ -276,7 +276,8 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
 
   /** A table by its name, or itself if it is one of this Replay. */
   #table(table: string | AnyTable): AnyTable {
-    if (this.#last === table || this.#last?.name === table) return this.#last as AnyTable;
+    const last = this.#last;
+    if (last !== undefined && (last.name === table || last === table)) return last;
     const name = typeof table === "string" ? table : table?.name;
     const found = this.#tables.get(name);
     if (found === undefined || (table !== name && table !== found)) throw unknownTable(table, this.#tables.keys());

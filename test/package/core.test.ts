@@ -3,26 +3,27 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ABI_VERSION } from "../../src/abi.ts";
 import { internals, Replay, type Spec, u8 } from "../../src/index.ts";
-import { moduleOf, root, type Target } from "../support/core.ts";
+import { imageOf } from "../../src/snapshot/image.ts";
+import { coreOf, moduleOf, root, type Target } from "../support/core.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 
 const TARGETS: readonly Target[] = ["release", "scalar", "debug"];
-/** A core's page and the image module's, each with the interface of the wrapper. */
-const PAGES = [
-  ["assembly/index.ts", "src/abi.ts", "Exports"],
-  ["assembly/image/index.ts", "src/snapshot/image.ts", "ImageExports"],
-] as const;
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 
-/** What the ABI page exports. */
-function onPage(page = "assembly/index.ts"): string[] {
+/** The two modules: their pages, and the interfaces by which the wrapper knows them. */
+const CORE = { page: "assembly/index.ts", file: "src/abi.ts", besides: ["memory"] };
+const IMAGE = { page: "assembly/image/index.ts", file: "src/snapshot/image.ts", besides: [] };
+type Page = typeof CORE | typeof IMAGE;
+
+/** What an ABI page exports. */
+function onPage({ page }: Page): string[] {
   const names = [...read(page).matchAll(/^export \{([^}]*)\}/gm)].flatMap((match) => (match[1] as string).split(","));
   return names.map((name) => name.trim()).filter((name) => name !== "");
 }
 
 /** What the wrapper expects. */
-function inInterface(file: string, name: string): string[] {
-  const body = new RegExp(`export interface ${name} \\{([\\s\\S]*?)\\n\\}`).exec(read(file))?.[1] as string;
+function inInterface({ file }: Page): string[] {
+  const body = /export interface \w*Exports \{([\s\S]*?)\n\}/.exec(read(file))?.[1] as string;
   return [...body.matchAll(/^ {2}(?:readonly )?(\w+):/gm)].map((match) => match[1] as string);
 }
 
@@ -30,37 +31,30 @@ test.each(TARGETS)("the %s core imports nothing and exports the ABI page", (targ
   const module = moduleOf(target);
   expect(WebAssembly.Module.imports(module)).toEqual([]);
   const exported = WebAssembly.Module.exports(module).map(({ name }) => name);
-  expect(exported.sort()).toEqual([...onPage(), "memory"].sort());
+  expect(exported.sort()).toEqual([...onPage(CORE), "memory"].sort());
 });
 
-test.each(PAGES)("%s and the interface in %s name the same exports, each once", (page, file, name) => {
-  const names = onPage(page);
-  expect(names.length).toBeGreaterThan(10);
-  expect(new Set(names).size).toBe(names.length);
+test("the image module imports the core's memory and nothing else, holds no data, and exports its page", () => {
+  expect(WebAssembly.Module.imports(moduleOf("image"))).toEqual([{ module: "env", name: "memory", kind: "memory" }]);
   expect(
-    inInterface(file, name)
-      .filter((one) => one !== "memory")
-      .sort(),
-  ).toEqual(names.sort());
-});
-
-test("the image module exports its page, and imports the core's memory", () => {
-  const module = moduleOf("image");
-  expect(WebAssembly.Module.imports(module)).toEqual([{ module: "env", name: "memory", kind: "memory" }]);
-  expect(
-    WebAssembly.Module.exports(module)
+    WebAssembly.Module.exports(moduleOf("image"))
       .map(({ name }) => name)
-      .filter((name) => name !== "memory")
       .sort(),
-  ).toEqual(onPage("assembly/image/index.ts").sort());
+  ).toEqual(onPage(IMAGE).sort());
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  new WebAssembly.Instance(moduleOf("image"), { env: { memory } });
+  expect(new Uint8Array(memory.buffer).some((byte) => byte !== 0)).toBe(false);
 });
 
-test("functions of the core take as many arguments as the wrapper gives them", () => {
-  const { exports } = new WebAssembly.Instance(moduleOf("release"), {});
-  const counts = [...read("src/abi.ts").matchAll(/^ {2}(\w+): Fn<\[(.*?)\]/gm)].map(([, name, args]) => [
-    name,
-    args === "" ? 0 : (args as string).split(",").length,
-  ]);
+test.each([CORE, IMAGE])("$page and the wrapper's interface name the same exports, each once", (page) => {
+  expect(onPage(page).length).toBeGreaterThan(15);
+  expect(new Set(onPage(page)).size).toBe(onPage(page).length);
+  expect(inInterface(page).sort()).toEqual([...onPage(page), ...page.besides].sort());
+});
+
+test.each([CORE, IMAGE])("functions of $page take as many arguments as the wrapper gives them", ({ file }) => {
+  const exports = coreOf("release") as unknown as WebAssembly.Exports;
+  const counts = [...read(file).matchAll(/^ {2}(\w+): Fn<\[(.*?)\]/gm)].map(([, name, args]) => [name, args === "" ? 0 : (args as string).split(",").length]);
   for (const [name, count] of counts) expect([name, (exports[name as string] as () => void).length]).toEqual([name, count]);
 });
 
@@ -80,5 +74,5 @@ test("another version's core, or another module, is refused", () => {
     /ABI version 1/,
     /undefined/,
   );
-  for (const target of TARGETS) expect(internals.core(1 << 20, moduleOf(target)).x.arena_used()).toBeGreaterThan(0);
+  for (const target of TARGETS) expect(imageOf(internals.core(1 << 20, moduleOf(target))).arena_check()).toBe(0);
 });
