@@ -77,14 +77,16 @@ export class Core {
   /** One region for everything that lives no longer than a call; it moves when it grows. */
   scratch(size: number): number {
     if (size > this.#scratchBytes) {
-      const wanted = Math.max(size, 2 * this.#scratchBytes, 4 * GRANULE);
+      const most = Math.max(size, 2 * this.#scratchBytes, 4 * GRANULE);
       this.x.arena_free(this.#scratch, this.#scratchBytes);
-      this.#scratch = 0;
-      this.#scratchBytes = 0;
-      // Near the limit there may be room for what is needed, and for no more.
-      const bytes = wanted > this.x.arena_left() ? size : wanted;
-      this.#scratch = this.alloc(bytes);
-      this.#scratchBytes = bytes;
+      this.#scratch = most > MOST_BYTES ? 0 : this.x.arena_alloc(most) >>> 0;
+      this.#scratchBytes = this.#scratch === 0 ? 0 : most;
+      if (this.u8.length === 0) this.refresh();
+      if (this.#scratch === 0) {
+        // Near the limit there may be room for what is needed, and for no more.
+        this.#scratch = this.alloc(size);
+        this.#scratchBytes = size;
+      }
       this.generation++;
     }
     return this.#scratch;
