@@ -6,7 +6,7 @@ import { do_not_optimize } from "mitata";
 
 const SAMPLE_MS = 20;
 const ROUNDS = 15;
-const WARM_MS = 400;
+const WARM_MS = 300;
 
 /** Keeps what a measured function returns from being optimised away. */
 function timed(side, n) {

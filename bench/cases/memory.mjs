@@ -15,11 +15,14 @@ function fact(name, limit, measure) {
   return { name, unit: "bytes", rivalName: "limit", limit: 1, fact: () => ({ ours: measure(), rival: limit }) };
 }
 
-/** What the store takes a step beyond its row, when STEPS of them are there. */
+/** What the store takes a step beyond its row: by how much more that is with STEPS of them than with half as many, without the tables. */
 function storeBytes() {
-  const { replay } = fullTable(STEPS);
-  const { steps, bytes } = replay.stats();
-  return (bytes.used - replay.plan().tables.t.bytes) / steps - STEP_BYTES;
+  const [half, whole] = [STEPS / 2, STEPS].map((n) => {
+    const { replay } = fullTable(n);
+    const { steps, bytes } = replay.stats();
+    return { steps, bytes: bytes.used - replay.plan().tables.t.bytes };
+  });
+  return (whole.bytes - half.bytes) / (whole.steps - half.steps) - STEP_BYTES;
 }
 
 function appendGrowth() {
