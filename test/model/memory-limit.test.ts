@@ -4,7 +4,7 @@ import { f32, Replay } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 
 test("a step whose item finds no room in the map of episodes is refused", () => {
-  const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 6000, maxPending: 0 } }, maxBytes: 520 * 1024 });
+  const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 6000, maxPending: 0 } }, maxBytes: 572 * 1024 });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }], keep: 1 });
   let steps = 0;
   const fill = () => {
