@@ -8,7 +8,7 @@
  *   32 │ rows u32     │ selected u32 │  u32 × rowCapacity each: rows, those of one output column
  *   40 │ addresses u32│ rowCapacity u32 │  u32 × rowCapacity: where the selected rows' bytes are, 0 = padding
  *   48 │ width u32    │ chosen u32   │  rows an item in `rows`, in `selected`
- *   56 │ touched u32  │ shape u32    │  of no meaning: what the touching of cache lines read · the shape of all items drawn, 64 where they differ
+ *   56 │ touched u32  │ shape u32    │  of no meaning: what the touching of cache lines read · of the first item drawn
  *   64 │ columns u32 × 16            │  where each begins
  */
 import { align16 } from "./layout";
@@ -118,7 +118,7 @@ export function draw_longest(draw: usize): u32 {
   return changetype<Draw>(draw).longest;
 }
 
-/** The shape of the items drawn; 64 where they have several. */
+/** The shape of the first item drawn. */
 export function draw_shape(draw: usize): u32 {
   return changetype<Draw>(draw).shape;
 }

@@ -1,7 +1,8 @@
 /** What can be asked of a table: its counters, an item. */
+import { MAX_SHAPES } from "./slots";
 import { admitPending, discard, Table } from "./table";
 
-/** A counter by number: 0 size, 1 steps, 2 pending, 3 inserts, 4 samples, 5 deletes, 6 unique samples, 7 episodes, 8 deleted episodes, 9 retired slots. */
+/** A counter by number: 0 size, 1 steps, 2 pending, 3 inserts, 4 samples, 5 deletes, 6 unique samples, 7 episodes, 8 deleted episodes, 9 retired slots, 10 the shape of all items since it was empty (64: they had several), 11 the length of the longest of them. */
 export function table_counter(table: usize, which: u32): f64 {
   const t = changetype<Table>(table);
   switch (which) {
@@ -25,6 +26,10 @@ export function table_counter(table: usize, which: u32): f64 {
       return t.deletedEpisodes;
     case 9:
       return t.slots().retired;
+    case 10:
+      return popcnt(t.shapes) > 1 ? MAX_SHAPES : t.shapes == 0 ? 0 : <f64>ctz(t.shapes);
+    case 11:
+      return t.longest;
     default:
       return NaN;
   }
@@ -59,6 +64,8 @@ export function table_clear(table: usize): void {
   t.count = 0;
   t.steps = 0;
   t.unique = 0;
+  t.shapes = 0;
+  t.longest = 0;
   t.deletedEpisodes = 0;
   const limiter = t.limiter();
   limiter.inserts = 0;

@@ -5,8 +5,7 @@
 import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 import { E_UNSUPPORTED, fail } from "./error";
 import { power } from "./power";
-import { FIFO, LIFO, MAX_HEAP, MIN_HEAP, PRIORITIZED, Selector, UNIFORM } from "./selectors/selector";
-import { MAX_SHAPES } from "./slots";
+import { FIFO, LIFO, PRIORITIZED, Selector, UNIFORM } from "./selectors/selector";
 import { admitPending, discard, removeItem, Table } from "./table";
 
 /** Flags of a draw. */
@@ -30,7 +29,6 @@ export function table_sample(table: usize, draw: usize, n: u32, flags: u32, amon
   d.count = 0;
   d.blocked = 0;
   d.longest = 0;
-  d.shape = 0;
   t.drawing = 1;
   // One by one where an item may leave or come in between two draws; else the whole batch at once: the same distribution.
   if (flags == 0 && (t.maxTimesSampled != 0 || t.pending != 0)) drawSingly(t, d, n, among);
@@ -142,9 +140,7 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
   const sizes = d.column(TABLE_SIZE);
   const keys = d.column(KEY);
   const priorities = d.column(PRIORITY);
-  const shape = from == 0 ? slots.item(d.slot(0)).shape() : d.shape;
   let longest = d.longest;
-  let differ: u32 = 0;
   let unique: u32 = 0;
   for (let i = from; i < to; i++) {
     const at = (<usize>i) << 2;
@@ -156,14 +152,13 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
     item.timesSampled = after;
     unique += u32(before == 0);
     longest = max(longest, item.length());
-    differ |= item.shape() ^ shape;
     store<u32>(times + at, after);
     store<u32>(sizes + at, size);
     store<f64>(keys + (at << 1), slots.key(slot));
     store<f64>(priorities + (at << 1), slots.priority(slot));
   }
   d.longest = longest;
-  d.shape = differ == 0 ? shape : MAX_SHAPES;
+  if (from == 0) d.shape = slots.item(d.slot(0)).shape();
   d.count = to;
   t.unique += unique;
   limiter.samples += to - from;

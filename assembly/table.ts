@@ -1,7 +1,7 @@
 /**
  * A table: items, a sampler, a remover, a rate limiter, limits. It knows slots, and rows only as something to retain and release.
  *
- * TABLE, 280 bytes, then the arrays of slots and selectors:
+ * TABLE, 296 bytes, then the arrays of slots and selectors:
  *    0 │ pool u32            │ drawing u32    │  1 while a draw is open: what leaves is released at its end
  *    8 │ maxSize u32         │ maxPending u32 │
  *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
@@ -12,11 +12,13 @@
  *   72 │ unique f64          │ deletedEpisodes f64 │
  *   88 │ count u32           │ pending u32    │
  *   96 │ pendingFirst u32    │ pendingLast u32 │
- *  104 │ RANDOM (32)                          │
- *  136 │ LIMITER (48)                         │  its two counts are canonical: up to byte 152
- *  184 │ SLOTS (48)                           │
- *  232 │ sampler (8)         │ remover (8)    │  one address where both are alike
- *  248 │ EPISODES (32)                        │
+ *  104 │ shapes u64                           │  bit k: an item of shape k was created
+ *  112 │ longest u32         │ … u32          │  the longest item that was created
+ *  120 │ RANDOM (32)                          │
+ *  152 │ LIMITER (48)                         │  its two counts are canonical: up to byte 168
+ *  200 │ SLOTS (48)                           │
+ *  248 │ sampler (8)         │ remover (8)    │  one address where both are alike
+ *  264 │ EPISODES (32)                        │
  */
 
 import { Episodes } from "./episodes";
@@ -29,15 +31,15 @@ import { Run, SINGLE } from "./run";
 import { FIFO, isHeap, KIND, PRIORITIZED, Selector, selectorBytes, selectorInit, TOGETHER } from "./selectors/selector";
 import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
 
-const RANDOM_AT: usize = 104;
-const LIMITER_AT: usize = 136;
-const SLOTS_AT: usize = 184;
-const SAMPLER_AT: usize = 232;
-const REMOVER_AT: usize = 240;
-const EPISODES_AT: usize = 248;
-const TABLE_BYTES: u32 = 280;
+const RANDOM_AT: usize = 120;
+const LIMITER_AT: usize = 152;
+const SLOTS_AT: usize = 200;
+const SAMPLER_AT: usize = 248;
+const REMOVER_AT: usize = 256;
+const EPISODES_AT: usize = 264;
+const TABLE_BYTES: u32 = 296;
 /** What an image stores of TABLE itself ends with the limiter's counts. */
-export const CANONICAL_END: u32 = 152;
+export const CANONICAL_END: u32 = 168;
 
 @unmanaged
 export class Table {
@@ -60,6 +62,9 @@ export class Table {
   pending: u32;
   pendingFirst: u32;
   pendingLast: u32;
+  shapes: u64;
+  longest: u32;
+  unused: u32;
 
   @inline
   rows(): Pool {
@@ -110,6 +115,13 @@ export class Table {
     return priority == 0;
   }
 
+  /** Notes what an item that is created looks like. */
+  @inline
+  sees(shape: u32, length: u32): void {
+    this.shapes |= (<u64>1) << shape;
+    if (length > this.longest) this.longest = length;
+  }
+
   @inline
   mayInsert(): bool {
     return this.limiter().canInsert(1, this.count);
@@ -125,14 +137,14 @@ export class Table {
     }
   }
 }
-if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 104");
+if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 120");
 if (
   CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>("samplesPerInsert")) ||
   LIMITER_AT + offsetof<RateLimiter>() != SLOTS_AT ||
   SLOTS_AT + offsetof<Slots>() != SAMPLER_AT
 )
-  ERROR("TABLE: SLOTS at byte 184");
-if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 280 bytes");
+  ERROR("TABLE: SLOTS at byte 200");
+if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 296 bytes");
 
 /** Slots of a table: its items, the one that is inserted before another leaves, and those that wait. */
 export function slotsOf(maxSize: u32, maxPending: u32): u32 {
@@ -251,6 +263,7 @@ export function insertItem(t: Table, first: u32, length: u32, run: u32, shape: u
   }
   t.newest = slot;
   t.slots().item(slot).begin(first, length, run, shape);
+  t.sees(shape, length);
   if (waits) enqueue(t, slot, priority, episodes);
   else admit(t, slot, priority);
   return waits ? 0 : 1;

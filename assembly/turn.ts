@@ -4,7 +4,7 @@
  */
 import { PLAIN, Run } from "./run";
 import { PRIORITIZED, UNIFORM } from "./selectors/selector";
-import { ITEM_BYTES, Item, MAX_LENGTH } from "./slots";
+import { ITEM_BYTES, Item, MAX_LENGTH, SHAPE_AT } from "./slots";
 import { countEpisodes, leaveEpisode, Table } from "./table";
 
 @unmanaged
@@ -39,6 +39,7 @@ export class Turn {
       countEpisodes(t, oldFirst, oldLength, false);
     }
     item.begin(first, length, run, shape);
+    t.sees(shape, length);
     item.generation += 1;
     t.mark(slot, priority);
     t.remover().order().renew();
@@ -95,6 +96,7 @@ export class Turn {
     }
     order.oldest = order.next(newest);
     t.newest = newest;
+    t.sees(word >> SHAPE_AT, word & MAX_LENGTH);
     t.steps += <f64>n * (<f64>(word & MAX_LENGTH) - <f64>oldLength);
     t.limiter().inserts += n;
     t.episodes().move(t.rows().episode(oldFirst), n);

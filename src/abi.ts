@@ -124,3 +124,6 @@ export const BOOTSTRAP = 0x7fffffff;
 
 /** Counters of a table (assembly/inspect.ts). */
 export const COUNTERS = ["size", "steps", "pending", "inserts", "samples", "deletes", "uniqueSamples", "episodes", "deletedEpisodes", "retiredSlots"] as const;
+/** Two more, of all items since the table was empty: their shape (MAX_SHAPES where they had several), the length of the longest. */
+export const SHAPE = 10;
+export const LONGEST = 11;

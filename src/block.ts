@@ -3,7 +3,10 @@ import type { Engine } from "./engine.ts";
 import { kindOf, mustBe } from "./error.ts";
 import { flattenInto, formOf, mismatch, viewOf } from "./fill.ts";
 import { type PlacedLeaf, up } from "./layout.ts";
+import { copyIn, lengthOf, type Numbers } from "./numbers.ts";
 import { flatten, named } from "./spec.ts";
+
+const ONE_EACH = "one a step";
 
 export class ColumnBlock {
   readonly #engine: Engine;
@@ -79,20 +82,25 @@ export class ColumnBlock {
   }
 
   /** What rule k gives the items of the next block: one priority each, or `priority` for all. */
-  priorities(k: number, priority: number, given: ArrayLike<number> | undefined, rows: number): void {
+  priorities(k: number, priority: number, given: Numbers | undefined, rows: number): void {
     const at = this.#prioritiesAt + 8 * k * rows;
-    if (given !== undefined) this.#engine.core.f64.set(perStep("priorities", given, rows), at >> 3);
+    if (given !== undefined) {
+      lengthOf("priorities", given, rows, ONE_EACH);
+      copyIn(this.#engine.core.f64, at >> 3, given, "priorities");
+    }
     this.#engine.core.x.writer_priority(this.#writer, k, priority, given === undefined ? 0 : at);
   }
 
   /** Appends the rows that were filled in. Items that wait, or a negative code. */
   append(rows: number, ends?: ArrayLike<number>): number {
     const { core } = this.#engine;
-    if (ends !== undefined)
+    if (ends !== undefined) {
+      lengthOf("ends", ends, rows, ONE_EACH);
       core.u8.set(
-        Uint8Array.from(perStep("ends", ends, rows), (end) => (end ? 1 : 0)),
+        Uint8Array.from(ends, (end) => (end ? 1 : 0)),
         this.#endsAt,
       );
+    }
     return core.x.writer_append_block(this.#writer, this.#at, rows, ends === undefined ? 0 : this.#endsAt);
   }
 
@@ -101,10 +109,4 @@ export class ColumnBlock {
     if (Number.isInteger(rows / this.#lanes) && rows > 0) return rows;
     throw new RangeError(mustBe(named(leaf.keys), `a column of at least one whole step, ${formOf(leaf, ["time"])}`, value));
   }
-}
-
-/** Numbers of which there is one a step. */
-function perStep(subject: string, given: ArrayLike<number>, rows: number): ArrayLike<number> {
-  if (given.length !== rows) throw new RangeError(mustBe(subject, `one a step, ${rows}`, given));
-  return given;
 }

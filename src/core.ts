@@ -36,6 +36,8 @@ export class Core {
   f64!: Float64Array<ArrayBuffer>;
   /** Raised when memory grew or scratch moved: whoever keeps views of his own makes them anew. */
   generation = 0;
+  /** Told at once when memory moved. */
+  readonly lookers = new Set<{ moved(): void }>();
   readonly #maxBytes: number;
   #scratch = 0;
   #scratchBytes = 0;
@@ -64,6 +66,7 @@ export class Core {
     this.f32 = new Float32Array(buffer);
     this.f64 = new Float64Array(buffer);
     this.generation++;
+    for (const looker of this.lookers) looker.moved();
   }
 
   /** Takes zeroed memory. */

@@ -2,9 +2,10 @@
 import { COUNTERS, type Exports } from "./abi.ts";
 import type { Batch, Column, StepsOf } from "./batch.ts";
 import type { ColumnSet, DtypesOf } from "./columns.ts";
-import { Dataset, type DatasetOptions } from "./dataset.ts";
+import { Dataset, type DatasetOptions, type Source } from "./dataset.ts";
 import type { Engine } from "./engine.ts";
-import { integer, kindOf, mustBe, ReplayError, show } from "./error.ts";
+import { integer, mustBe, ReplayError, show } from "./error.ts";
+import { copyIn, lengthOf, type Numbers, priorityError } from "./numbers.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { Reader, type SampleOptions } from "./reader.ts";
 import type { Selector } from "./selector.ts";
@@ -56,8 +57,6 @@ export interface AnyTable {
   stats(): TableStats;
   explain(key: number): Explanation;
 }
-
-type Numbers = ArrayLike<number>;
 
 export class Table<S = Spec> implements AnyTable {
   readonly name: string;
@@ -113,7 +112,7 @@ export class Table<S = Spec> implements AnyTable {
   /** Batches one after the other, for `for` and `for await`. */
   dataset<const C extends ColumnSet<S> | undefined = undefined>(options: DatasetOptions<PathOf<S>, C>): Dataset<BatchOf<S, C>> {
     this.#engine.open();
-    return new Dataset<BatchOf<S, C>>(this as unknown as Table, options as DatasetOptions);
+    return new Dataset(this as unknown as Source<BatchOf<S, C>>, options as DatasetOptions);
   }
 
   /** New arrays for batches of n items with `length` steps each, to be given as `into`. */
@@ -130,7 +129,7 @@ export class Table<S = Spec> implements AnyTable {
     const x = this.#x();
     const { core } = this.#engine;
     const n = lengthOf("keys", keys);
-    if (lengthOf("priorities", priorities) !== n) throw new RangeError(mustBe("priorities", `as many as keys, ${n}`, priorities));
+    lengthOf("priorities", priorities, n, "as many as keys");
     const at = core.scratch(24 * n);
     copyIn(core.f64, at >> 3, keys, "keys");
     copyIn(core.f64, (at >> 3) + n, priorities, "priorities");
@@ -207,20 +206,4 @@ export class Table<S = Spec> implements AnyTable {
     if (n > range)
       throw new RangeError(`n must be <= ${range}, which is all that the rate limiter and maxSize of ${show(this.name)} ever allow at a time, got ${n}`);
   }
-}
-
-/** What is wrong with a priority that the core refused. */
-export function priorityError(subject: string, value: number): RangeError {
-  return new RangeError(mustBe(subject, "a finite number >= 0 (of a prioritized selector, its weight at most 2^990)", value));
-}
-
-function lengthOf(subject: string, numbers: Numbers): number {
-  if ((Array.isArray(numbers) || ArrayBuffer.isView(numbers)) && !kindOf(numbers)?.startsWith("Big")) return numbers.length;
-  throw new TypeError(mustBe(subject, "an array of numbers", numbers));
-}
-
-function copyIn(to: Float64Array, at: number, from: Numbers, subject: string): void {
-  const wrong = Array.isArray(from) ? from.findIndex((value) => typeof value !== "number") : -1;
-  if (wrong >= 0) throw new TypeError(mustBe(`${subject}[${wrong}]`, "a number", from[wrong]));
-  to.set(from, at);
 }

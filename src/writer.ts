@@ -6,9 +6,10 @@ import type { Engine } from "./engine.ts";
 import { finite, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
 import { fillOf } from "./fill.ts";
 import { up } from "./layout.ts";
+import { priorityError } from "./numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "./spec.ts";
 import { type StagedOf, Staging, writerClosed } from "./staged.ts";
-import { type AnyTable, priorityError, type Table } from "./table.ts";
+import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
 
 /** A standing rule: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them. */
@@ -121,7 +122,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const places = layout.leaves.map((leaf, i) =>
       laneBlock === undefined ? { address: this.#staged + leaf.staged, length: leaf.size } : { address: laneBlock.columnAt(i), length: lanes * leaf.size },
     );
-    this.#staging = new Staging(core, laneBlock === undefined ? engine.makeStep : engine.makeLanes, this.#staged, layout.leaves, places);
+    this.#staging = new Staging(core, laneBlock === undefined ? engine.makeStep : engine.makeLanes, this.#staged, layout.stagedBytes, layout.leaves, places);
     this.#fill = laneBlock === undefined ? fillOf(core, spec, layout.leaves, this.#staged) : (step) => laneBlock.fill(step, lanes);
   }
 
