@@ -79,3 +79,8 @@ export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   }
   return value;
 }
+
+/** The same for where every nanosecond counts: allocates nothing. */
+export function onlyKnown(subject: string, value: object, known: object): void {
+  for (const key in value) if (!(key in known)) onlyKeys(subject, value, Object.keys(known).join(", "));
+}

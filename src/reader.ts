@@ -4,7 +4,7 @@ import { arrayOf, type Batch, type Blocked, type Column, INFO, N_STEP, newArrays
 import { countOf, leafAt, type Selection, selectionsOf, wholeOf } from "./columns.ts";
 import { type AnyArray, DTYPES } from "./dtype.ts";
 import { type Engine, MAX_SHAPES } from "./engine.ts";
-import { finite, integer, mustBe, oneOf, onlyKeys, ReplayError } from "./error.ts";
+import { finite, integer, mustBe, oneOf, onlyKeys, onlyKnown, ReplayError } from "./error.ts";
 import { up, WIDE } from "./layout.ts";
 import { pack } from "./spec.ts";
 
@@ -208,7 +208,8 @@ export class Reader {
     const engine = this.#engine;
     const { x } = engine.core;
     const table = this.#table;
-    const { into, beta, length, columns, among = 0 } = onlyKeys("options", options, OPTIONS);
+    onlyKnown("options", options, OPTIONS);
+    const { into, beta, length, columns, among = 0 } = options;
     integer("n", n, 1, MOST);
     integer("among", among, 0, 0xffffffff);
     if (length !== undefined) integer("length", length, 1, MOST);
@@ -256,7 +257,8 @@ export class Reader {
 
   /** New arrays for n items, as `into`. */
   batch(n: number, options: SampleOptions): Batch<unknown> {
-    const { columns } = onlyKeys("options", options, OPTIONS);
+    onlyKnown("options", options, OPTIONS);
+    const { columns } = options;
     const selections = columns === undefined ? this.#whole : this.#selectionsOf(columns);
     const plan = this.#fresh(integer("n", n, 1, MOST), integer("length", options.length, 1, MOST), options, selections);
     this.#plans.set(plan.batch, plan);
@@ -332,7 +334,7 @@ export class Reader {
   }
 }
 
-const OPTIONS = "into, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
+const OPTIONS = { into: 0, replacement: 0, among: 0, stratified: 0, length: 0, offset: 0, cross: 0, columns: 0, nStep: 0, mask: 0, beta: 0, normalize: 0 };
 const NO_STRATA = "stratified draws must have a uniform or prioritized sampler, replacement, and no maxTimesSampled";
 const NO_AMONG =
   "among must have a fifo sampler, a uniform one whose younger items stayed in place, or a prioritized one with a fifo or lifo remover: draw from all items, or raise among";

@@ -3,7 +3,7 @@ import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "./abi.ts";
 import { ColumnBlock } from "./block.ts";
 import type { ColumnSet } from "./columns.ts";
 import type { Engine } from "./engine.ts";
-import { finite, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
+import { finite, integer, mustBe, onlyKeys, onlyKnown, ReplayError, show } from "./error.ts";
 import { fillOf } from "./fill.ts";
 import { up } from "./layout.ts";
 import { priorityError } from "./numbers.ts";
@@ -202,7 +202,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     this.#open();
     const to = this.#table(table);
     const { length, priority = 1, lane = 0, columns } = options;
-    for (const key in options) if (!(key in ITEM_OPTIONS)) onlyKeys("item", options, "length, priority, lane, columns");
+    onlyKnown("item", options, ITEM_OPTIONS);
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
