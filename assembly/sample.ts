@@ -5,7 +5,7 @@
 import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 import { E_UNSUPPORTED, fail } from "./error";
 import { power } from "./power";
-import { FIFO, LIFO, MAX_HEAP, MIN_HEAP, PRIORITIZED, Selector, UNIFORM } from "./selectors/selector";
+import { FIFO, LIFO, PRIORITIZED, Selector, UNIFORM } from "./selectors/selector";
 import { admitPending, discard, removeItem, Table } from "./table";
 
 /** Flags of a draw. */

@@ -184,6 +184,8 @@ function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u
     return found;
   }
   found = frames.take();
+  // Of a freed row it is the queue's.
+  Head.of(found).episode = 0;
   memory.copy(frames.value(found, frames.leaf(0)), bytes, leaf.bytes);
   return found;
 }

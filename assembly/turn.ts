@@ -9,20 +9,20 @@ import { countEpisodes, leaveEpisode, Table } from "./table";
 
 @unmanaged
 export class Turn {
-  /** Whether the next item of this episode, a single run, can be turned in. */
+  /** Whether the next item of this episode, a single run, can be turned in. It decides the item's key, so it must not hang on what was found last. */
   @inline
   static fits(t: Table, episode: u32): bool {
     // Nested, since V8 keeps the value of each && as a number.
     if (t.turning != 0) {
       if (t.count == t.maxSize) {
-        if (t.episodes().joins(episode)) return t.slots().renews(t.remover().order().oldest);
+        if (t.slots().renews(t.remover().order().oldest)) return t.episodes().joins(episode) || t.episodes().reserve(1);
       }
     }
     return false;
   }
 
   /** One item: its run is held, and it `fits`. */
-  static one(t: Table, first: u32, length: u32, run: u32, shape: u32, priority: f64): void {
+  static one(t: Table, episode: u32, first: u32, length: u32, run: u32, shape: u32, priority: f64): void {
     const slot = t.remover().order().oldest;
     const item = t.slots().item(slot);
     const oldFirst = item.first;
@@ -30,7 +30,7 @@ export class Turn {
     t.newest = slot;
     t.limiter().inserts += 1;
     if (length != oldLength) t.steps += <f64>length - <f64>oldLength;
-    t.episodes().joinAgain();
+    t.episodes().add(episode);
     if (item.single()) {
       const left = t.rows().episode(oldFirst);
       if (t.episodes().leavesSome(left)) t.episodes().leaveAgain();
@@ -54,7 +54,7 @@ export class Turn {
   static fitting(t: Table, episode: u32, most: u32): u32 {
     const slots = t.slots();
     const slot = t.remover().order().oldest;
-    if (!Turn.fits(t, episode) || slots.touches != 0) return 0;
+    if (!Turn.fits(t, episode) || !t.episodes().joins(episode) || slots.touches != 0) return 0;
     if (t.sampler().kind == UNIFORM && !t.sampler().uniform().turns(slot)) return 0;
     const order = t.remover().order();
     const first = slots.item(slot).first;

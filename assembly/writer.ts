@@ -164,7 +164,7 @@ export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u3
   const run = Run.retain(first, length);
   if ((run & SINGLE) != 0) {
     if (Turn.fits(t, s.episode)) {
-      Turn.one(t, first, length, run, shape, priority);
+      Turn.one(t, s.episode, first, length, run, shape, priority);
       return 1;
     }
   }

@@ -1,15 +1,15 @@
 // The kernels alone: all of test/kernel/*.spec.ts, compiled together with as-pect's own sources, in one instance.
 // as-pect's command line would compile every spec by itself and print no cause of a trap, so its TestContext is driven from here.
 import { relative } from "node:path";
-import { TestContext } from "@as-pect/core";
-import { instantiateSync } from "@assemblyscript/loader";
-import { main as asc } from "assemblyscript/asc";
 import { files, root } from "./steps.mjs";
 
 const CONFIG = "test/kernel/as-pect.asconfig.json";
 
 /** Runs them and prints what fails; how many passed and failed. */
 export async function kernelTests(specs = files("test/kernel", ".spec.ts")) {
+  // Not before: this file is read in a clone that has no node_modules yet.
+  const { TestContext } = await import("@as-pect/core");
+  const { instantiateSync } = await import("@assemblyscript/loader");
   const binary = await compile(specs);
   if (binary === undefined) return { passed: 0, failed: 1 };
   const report = new Report();
@@ -24,6 +24,7 @@ export async function kernelTests(specs = files("test/kernel", ".spec.ts")) {
 
 /** The module with all specs in it; undefined, with the compiler's messages printed, where it does not compile. */
 async function compile(specs) {
+  const { main: asc } = await import("assemblyscript/asc");
   let binary;
   const { error, stderr } = await asc([...specs.map((spec) => relative(root, spec)), "--config", CONFIG, "--target", "kernel"], {
     writeFile(name, contents) {
@@ -69,7 +70,9 @@ class Report {
     const lines = [context.message, this.#where];
     if (actual) lines.push(`got ${actual.stringify({ indent: 0 })}`);
     if (expected) lines.push(`expected ${expected.negated ? "not " : ""}${expected.stringify({ indent: 0 })}`);
-    return [...lines, ...errors.map((error) => error.message), ...context.stack.split("\n")].filter((line) => line && !line.includes("@as-pect")).join("\n");
+    return [...lines, ...[...errors, ...context.errors].map((error) => `${error.message}\n${error.stackTrace}`), ...context.stack.split("\n")]
+      .filter((line) => line && !line.includes("@as-pect"))
+      .join("\n");
   }
 }
 

@@ -110,11 +110,11 @@ async function step(name, stamp, sources, make) {
   const digest = hash.digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
   const start = performance.now();
-  process.stdout.write(`${name} …\n`);
+  process.stderr.write(`${name} …\n`);
   await make();
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, digest);
-  process.stdout.write(`${name} done in ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
+  process.stderr.write(`${name} done in ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
 }
 
 /** The files below a folder, in an order that is the same everywhere. */

@@ -33,6 +33,8 @@ export class Core {
   f64!: Float64Array<ArrayBuffer>;
   /** Raised when memory grew or scratch moved: whoever keeps views of his own makes them anew. */
   generation = 0;
+  /** Told at once when memory moved. */
+  readonly lookers = new Set<{ moved(): void }>();
   readonly #maxBytes: number;
   #scratch = 0;
   #scratchBytes = 0;
@@ -52,6 +54,7 @@ export class Core {
     const views = Object.entries(DTYPES).map(([dtype, { array }]) => [dtype, new array(this.x.memory.buffer)]);
     Object.assign(this, Object.fromEntries(views));
     this.generation++;
+    for (const looker of this.lookers) looker.moved();
   }
 
   /** Takes zeroed memory. */
@@ -65,13 +68,13 @@ export class Core {
   /** One region for everything that lives no longer than a call; it moves when it grows. */
   scratch(size: number): number {
     if (size > this.#scratchBytes) {
-      const wanted = Math.max(size, 2 * this.#scratchBytes, 4 * GRANULE);
+      const most = Math.max(size, 2 * this.#scratchBytes, 4 * GRANULE);
       this.x.arena_free(this.#scratch, this.#scratchBytes);
-      this.#scratch = this.#scratchBytes = 0;
+      this.#scratch = most > MOST_BYTES ? 0 : this.x.arena_alloc(most) >>> 0;
+      this.#scratchBytes = this.#scratch === 0 ? 0 : most;
+      if (this.u8.length === 0) this.refresh();
       // Near the limit there may be room for what is needed, and for no more.
-      const bytes = wanted > this.x.arena_left() ? size : wanted;
-      this.#scratch = this.alloc(bytes);
-      this.#scratchBytes = bytes;
+      if (this.#scratch === 0) this.#scratch = this.alloc((this.#scratchBytes = size));
       this.generation++;
     }
     return this.#scratch;

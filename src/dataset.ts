@@ -1,7 +1,7 @@
 /** Batches of a table one after the other. */
 import { integer } from "./error.ts";
 import type { SampleOptions } from "./reader.ts";
-import type { Table } from "./table.ts";
+import type { WaitOptions } from "./wait.ts";
 
 export interface DatasetOptions<Path extends string = string, C = object> extends SampleOptions<Path, C> {
   readonly batchSize: number;
@@ -13,19 +13,26 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
   readonly prefetch?: number;
 }
 
+/** What batches come from: a table. */
+export interface Source<B> {
+  ready(n: number, options: SampleOptions<string, undefined>): boolean;
+  sample(n: number, options: SampleOptions<string, undefined>): B & { readonly count: number };
+  sampleWhenReady(n: number, options: SampleOptions<string, undefined> & WaitOptions): Promise<B>;
+}
+
 /**
  * `for (const batch of dataset)` goes on while whole batches can be had at once, and then ends.
  * `for await (const batch of dataset)` waits for the rate limiter, until the signal, the time-out, or `break`.
  */
 export class Dataset<B> implements Iterable<B>, AsyncIterable<B> {
-  readonly #table: Table;
+  readonly #table: Source<B>;
   readonly #batchSize: number;
   readonly #sample: SampleOptions<string, undefined>;
   readonly #signal: AbortSignal | undefined;
   readonly #timeoutMs: number | undefined;
   readonly #prefetch: number;
 
-  constructor(table: Table, options: DatasetOptions) {
+  constructor(table: Source<B>, options: DatasetOptions) {
     const { batchSize, signal, timeoutMs, prefetch = 0, ...sample } = options;
     this.#table = table;
     this.#batchSize = integer("batchSize", batchSize, 1, 0xffffff);
@@ -40,7 +47,7 @@ export class Dataset<B> implements Iterable<B>, AsyncIterable<B> {
       this.#signal?.throwIfAborted();
       const batch = this.#table.sample(this.#batchSize, this.#sample);
       // Draws may use items up: what they gave is not lost, and it is the end.
-      if (batch.count !== 0) yield batch as B;
+      if (batch.count !== 0) yield batch;
       if (batch.count < this.#batchSize) return;
     }
   }
@@ -73,7 +80,7 @@ export class Dataset<B> implements Iterable<B>, AsyncIterable<B> {
   /** The next batch; undefined where none came in time. */
   async #next(signal: AbortSignal): Promise<B | undefined> {
     try {
-      return (await this.#table.sampleWhenReady(this.#batchSize, { ...this.#sample, signal, timeoutMs: this.#timeoutMs })) as B;
+      return await this.#table.sampleWhenReady(this.#batchSize, { ...this.#sample, signal, timeoutMs: this.#timeoutMs });
     } catch (error) {
       if ((error as { code?: string }).code === "TIMEOUT") return undefined;
       throw error;

@@ -76,9 +76,14 @@ export function oneOf<T>(subject: string, words: { readonly [word: string]: T },
   throw mustBe(RangeError, subject, `one of ${Object.keys(words).map(show).join(", ")}`, word);
 }
 
+/** Sets of keys by the strings that list them: hot paths check their options too. */
+const KNOWN = new Map<string, Set<string>>();
+
 /** An options object with no key but these: another one is mostly a misspelt name. */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null) throw mustBe(TypeError, subject, `an object of ${keys}`, value);
-  for (const key in value) if (!`, ${keys}, `.includes(`, ${key}, `)) throw new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`);
+  let known = KNOWN.get(keys);
+  if (known === undefined) KNOWN.set(keys, (known = new Set(keys.split(", "))));
+  for (const key in value) if (!known.has(key)) throw new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`);
   return value;
 }

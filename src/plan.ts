@@ -15,8 +15,8 @@ export interface Plan {
   readonly bytes: number;
 }
 
-/** Header, static data, one draw and its scratch. */
-const OVERHEAD = 128 * 1024;
+/** Header, static data, one draw and its scratch, a snapshot's. */
+const OVERHEAD = 192 * 1024;
 /** Steps that a writer keeps at hand, where it is not told. */
 const WINDOW = 32;
 

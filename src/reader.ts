@@ -79,6 +79,8 @@ class Plan {
   readonly batch: Writable<Batch<unknown>>;
   readonly n: number;
   readonly width: number;
+  /** Rows an item that the longest column may have. */
+  readonly rows: number;
   readonly columns: object | undefined;
   /** The shape of items whose columns these are; 0 where the caller chose. */
   readonly shape: number;
@@ -124,7 +126,8 @@ class Plan {
         if (target !== undefined) this.#copies.push(copyOf(own(`${part}.${name}`, arrayOf(column), n, target), 1, -1 - column));
       }
     }
-    if (this.#outputs.some((output) => output.straight !== undefined)) this.#bytes += 8 * n * width;
+    this.rows = rowsOf(selections, width);
+    if (this.#outputs.some((output) => output.straight !== undefined)) this.#bytes += 8 * n * this.rows;
   }
 
   /** Makes sure that the staging area is there, and that the views look at it. */
@@ -173,7 +176,7 @@ class Plan {
 
   #copyStraight(draw: number, leaf: number, bytes: number, target: Uint8Array): void {
     const { core, pool } = this.#engine;
-    const at = this.#base + this.#bytes - 8 * this.n * this.width;
+    const at = this.#base + this.#bytes - 8 * this.n * this.rows;
     const end = (at >> 2) + 2 * core.x.gather_runs(draw, pool, leaf, at);
     const { u8, u32 } = core;
     let to = 0;
@@ -216,24 +219,23 @@ export class Reader {
     const nStep = options.nStep === undefined ? undefined : this.#nStep(options.nStep);
     const selections = columns === undefined ? this.#whole : this.#selectionsOf(columns);
     let plan = into === undefined ? undefined : this.#planOf(into, n, options, selections);
-    const ownShape = plan === undefined ? columns === undefined : plan.shape !== 0;
-    let shape = ownShape ? x.table_counter(table, SHAPE) : 0;
-    // One item has one shape, whatever the others have.
-    const mixed = shape === MAX_SHAPES && n === 1 && plan === undefined;
-    if (plan !== undefined && ownShape && plan.shape !== shape) shape = MAX_SHAPES;
-    for (const shown of mixed ? engine.shapes.map((one) => one.selections) : [this.#shown(shape, selections)]) if (nStep === undefined) noBootstrap(shown);
+    // Whatever could fail is done before the draw, which changes the table.
+    const shape = plan !== undefined ? this.#sameShape(plan) : columns === undefined ? x.table_counter(table, SHAPE) : 0;
+    const shown = n === 1 && shape === MAX_SHAPES ? engine.shapes.flatMap((one) => one.selections) : this.#shown(shape, selections);
+    if (nStep === undefined) noBootstrap(shown);
     const draw = engine.draw(n);
-    engine.reserveRows(n * (plan?.width ?? length ?? x.table_counter(table, LONGEST)));
-    plan?.prepare(draw);
+    if (plan === undefined) engine.reserveRows(n * rowsOf(shown, length ?? x.table_counter(table, LONGEST)));
+    else {
+      engine.reserveRows(n * plan.rows);
+      plan.prepare(draw);
+    }
     const flags = (options.replacement === false ? DISTINCT : 0) + (options.stratified === true ? STRATIFIED : 0);
     const count = x.table_sample(table, draw, n, flags, among);
     if (count < 0) throw new ReplayError("UNSUPPORTED", x.error_argument() === 3 ? NO_STRATA : NO_AMONG);
     engine.changes++;
     try {
       if (plan === undefined) {
-        if (mixed) shape = count === 0 ? 0 : x.draw_shape(draw);
-        plan = this.#fresh(count, length ?? x.draw_longest(draw), options, this.#shown(shape, selections), shape);
-        if (shape !== 0) this.#plans.set(plan.batch, plan);
+        plan = this.#freshOf(count, length ?? x.draw_longest(draw), options, selections, count === 0 || shape !== MAX_SHAPES ? shape : x.draw_shape(draw));
         plan.prepare(draw);
       }
       if (beta !== undefined) x.table_weights(table, draw, beta, normalize);
@@ -303,6 +305,20 @@ export class Reader {
   }
 
   /** What the items drawn show of themselves. */
+  /** A plan for new arrays of items of a shape, which may be given as `into` again. */
+  #freshOf(n: number, width: number, options: SampleOptions, selections: readonly Selection[], shape: number): Plan {
+    const known = shape === MAX_SHAPES ? 0 : shape;
+    const plan = this.#fresh(n, width, options, this.#shown(known, selections), known);
+    if (known !== 0) this.#plans.set(plan.batch, plan);
+    return plan;
+  }
+
+  /** The shape of a plan, if its table's items have it, where it was made for them. */
+  #sameShape(plan: Plan): number {
+    const { shape } = plan;
+    return shape === 0 || shape === this.#engine.core.x.table_counter(this.#table, SHAPE) ? shape : MAX_SHAPES;
+  }
+
   #shown(shape: number, selections: readonly Selection[]): readonly Selection[] {
     const known = shape === 0 ? selections : this.#engine.shapes[shape - 1]?.selections;
     if (known === undefined) throw new ReplayError("SPEC_MISMATCH", "items of this table have another shape, or several: give columns, or draw one at a time");
@@ -332,6 +348,11 @@ const OPTIONS = "into, replacement, among, stratified, length, offset, cross, co
 const NO_STRATA = "stratified draws must have a uniform or prioritized sampler, replacement, and no maxTimesSampled";
 const NO_AMONG =
   "among must have a fifo sampler, a uniform one whose younger items stayed in place, or a prioritized one with a fifo or lifo remover: draw from all items, or raise among";
+
+/** Rows an item that the longest column has at most: one of the last steps may have more than the window. */
+function rowsOf(selections: readonly Selection[], width: number): number {
+  return Math.max(width, ...selections.map(({ squeezed, start }) => (squeezed ? 1 : -start)));
+}
 
 /** Where the n-step return ends is only known where there is one. */
 function noBootstrap(selections: readonly Selection[]): void {

@@ -16,7 +16,6 @@ interface Slot {
   readonly leaf: PlacedLeaf;
   readonly address: number;
   readonly length: number;
-  /** A number to its users, not an array. */
   view: AnyArray;
   /** The array was handed out since memory last moved. */
   lent: boolean;
@@ -49,43 +48,57 @@ export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: bo
 
 type Children = readonly (readonly [key: string, child: PropertyDescriptor | StepMaker])[];
 
-/** One object of a step. Its accessors are short, so that V8 puts them where they are called; a number that is handed on as an argument costs an allocation. */
+/**
+ * One object of a step. Its accessors are as short as can be: V8 then compiles them into their callers, whatever else is there, and a number that
+ * is assigned is not allocated.
+ */
 class Step {
   readonly #staging: Staging;
+  /** The whole record. */
+  #f32!: Float32Array;
+  #i32!: Int32Array;
 
   constructor(staging: Staging) {
     this.#staging = staging;
+    this.look();
+    staging.objects.push(this);
+  }
+
+  /** Looks at the record where it is now. */
+  look(): void {
+    this.#f32 = this.#staging.f32;
+    this.#i32 = this.#staging.i32;
   }
 
   /** What reads and assigns a leaf that is a number. */
   static number({ index, leaf: { dtype }, staged }: PlacedLeaf): PropertyDescriptor {
-    const at = staged / DTYPES[dtype].bytes;
+    const at = staged / 4;
     if (dtype === "f32") {
       return {
         get(this: Step) {
-          return this.#staging.core.f32[this.#staging.at4 + at];
+          return this.#f32[at];
         },
         set(this: Step, value: number) {
-          this.#staging.core.f32[this.#staging.at4 + at] = value;
+          this.#f32[at] = value;
         },
       };
     }
     if (dtype === "i32") {
       return {
         get(this: Step) {
-          return this.#staging.core.i32[this.#staging.at4 + at];
+          return this.#i32[at];
         },
         set(this: Step, value: number) {
-          this.#staging.core.i32[this.#staging.at4 + at] = value;
+          this.#i32[at] = value;
         },
       };
     }
     return {
       get(this: Step) {
-        return this.#staging.view(index)[0];
+        return this.#staging.slot(index).view[0];
       },
       set(this: Step, value: number) {
-        this.#staging.view(index)[0] = value;
+        (this.#staging.slot(index).view as Float32Array)[0] = value;
       },
     };
   }
@@ -127,14 +140,25 @@ function define(made: object, staging: Staging, children: Children): object {
   return Object.freeze(made);
 }
 
+/** In the place of a closed writer's record. */
+const CLOSED = new Proxy(new Float32Array(0), { get: refuse, set: refuse });
+
+function refuse(): never {
+  throw writerClosed();
+}
+
 export class Staging {
   /** What the user sees. */
-  readonly step: unknown;
-  readonly core: Core;
-  /** Where the record begins, in words. */
-  at4: number;
+  readonly step: object;
+  /** All objects of the step. */
+  readonly objects: Step[] = [];
+  /** The record, one element a word. */
+  f32!: Float32Array;
+  i32!: Int32Array;
+  readonly #core: Core;
+  readonly #at: number;
+  readonly #words: number;
   readonly #slots: readonly Slot[];
-  #generation: number;
   #stale = 0;
   #closed = false;
 
@@ -142,20 +166,21 @@ export class Staging {
    * @param at where the record begins
    * @param places where each leaf begins, and how many elements it has there
    */
-  constructor(core: Core, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], places: readonly { address: number; length: number }[]) {
-    this.core = core;
-    this.at4 = at / 4;
-    this.#generation = core.generation;
+  constructor(core: Core, maker: StepMaker, at: number, bytes: number, leaves: readonly PlacedLeaf[], places: readonly { address: number; length: number }[]) {
+    this.#core = core;
+    this.#at = at;
+    this.#words = bytes / 4;
     this.#slots = leaves.map((leaf, i) => {
       const { address, length } = places[i] as { address: number; length: number };
       return { leaf, address, length, view: this.#view(leaf, address, length), lent: false, stale: false };
     });
+    this.#look();
     this.step = maker(this);
+    core.lookers.add(this);
   }
 
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
-    if (this.#generation !== this.core.generation) this.#renew();
     if (this.#stale === 0) return;
     const slot = this.#slots.find((one) => one.stale) as Slot;
     const path = named(slot.leaf.keys);
@@ -165,21 +190,24 @@ export class Staging {
     );
   }
 
-  /** The memory is no longer this writer's: what is assigned goes nowhere. */
+  /** The memory is no longer this writer's. */
   close(): void {
     this.#closed = true;
-    this.#generation = -1;
-    this.at4 = Number.NaN;
+    this.#core.lookers.delete(this);
+    this.f32 = CLOSED;
+    this.i32 = CLOSED as unknown as Int32Array;
+    for (const object of this.objects) object.look();
   }
 
-  /** The elements of leaf i. */
-  view(i: number): Float32Array {
-    return this.#fresh(i).view as Float32Array;
+  /** Leaf i. */
+  slot(i: number): Slot {
+    if (this.#closed) refuse();
+    return this.#slots[i] as Slot;
   }
 
-  /** The same, for a user to keep until memory moves. */
+  /** The elements of leaf i, for a user to keep until memory moves. */
   lend(i: number): AnyArray {
-    const slot = this.#fresh(i);
+    const slot = this.slot(i);
     slot.lent = true;
     if (slot.stale) {
       slot.stale = false;
@@ -190,24 +218,14 @@ export class Staging {
 
   /** Assigns the elements of leaf i. */
   fill(i: number, value: unknown): void {
-    const { leaf, length, view } = this.#fresh(i);
+    const { leaf, length, view } = this.slot(i);
     if (flattenInto(view, 0, length, value, leaf.leaf.dtype, named(leaf.keys)) !== length) throw mismatch(leaf, value, [], length);
   }
 
-  #fresh(i: number): Slot {
-    if (this.#generation !== this.core.generation) this.#renew();
-    return this.#slots[i] as Slot;
-  }
-
-  #view(leaf: PlacedLeaf, address: number, length: number): AnyArray {
-    return new DTYPES[leaf.leaf.dtype].array(this.core.u8.buffer, address, length);
-  }
-
-  #renew(): void {
-    if (this.#closed) throw writerClosed();
-    const moved = this.#slots[0]?.view.buffer !== this.core.u8.buffer;
-    this.#generation = this.core.generation;
-    if (!moved) return;
+  /** Memory has moved. */
+  moved(): void {
+    this.#look();
+    for (const object of this.objects) object.look();
     for (const slot of this.#slots) {
       slot.view = this.#view(slot.leaf, slot.address, slot.length);
       if (slot.lent && !slot.stale) {
@@ -216,6 +234,16 @@ export class Staging {
       }
       slot.lent = false;
     }
+  }
+
+  #look(): void {
+    const { buffer } = this.#core.u8;
+    this.f32 = new Float32Array(buffer, this.#at, this.#words);
+    this.i32 = new Int32Array(buffer, this.#at, this.#words);
+  }
+
+  #view(leaf: PlacedLeaf, address: number, length: number): AnyArray {
+    return new DTYPES[leaf.leaf.dtype].array(this.#core.u8.buffer, address, length);
   }
 }
 

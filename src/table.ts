@@ -2,7 +2,7 @@
 import { COUNTERS, type Exports } from "./abi.ts";
 import type { Batch, Column, StepsOf } from "./batch.ts";
 import type { ColumnSet, DtypesOf } from "./columns.ts";
-import { Dataset, type DatasetOptions } from "./dataset.ts";
+import { Dataset, type DatasetOptions, type Source } from "./dataset.ts";
 import type { Engine } from "./engine.ts";
 import { integer, mustBe, ReplayError, show } from "./error.ts";
 import { copyIn, lengthOf, type Numbers, priorityError } from "./numbers.ts";
@@ -112,7 +112,7 @@ export class Table<S = Spec> implements AnyTable {
   /** Batches one after the other, for `for` and `for await`. */
   dataset<const C extends ColumnSet<S> | undefined = undefined>(options: DatasetOptions<PathOf<S>, C>): Dataset<BatchOf<S, C>> {
     this.#engine.open();
-    return new Dataset<BatchOf<S, C>>(this as unknown as Table, options as DatasetOptions);
+    return new Dataset(this as unknown as Source<BatchOf<S, C>>, options as DatasetOptions);
   }
 
   /** New arrays for batches of n items with `length` steps each, to be given as `into`. */

@@ -122,7 +122,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const places = layout.leaves.map((leaf, i) =>
       laneBlock === undefined ? { address: this.#staged + leaf.staged, length: leaf.size } : { address: laneBlock.columnAt(i), length: lanes * leaf.size },
     );
-    this.#staging = new Staging(core, laneBlock === undefined ? engine.makeStep : engine.makeLanes, this.#staged, layout.leaves, places);
+    this.#staging = new Staging(core, laneBlock === undefined ? engine.makeStep : engine.makeLanes, this.#staged, layout.stagedBytes, layout.leaves, places);
     this.#fill = laneBlock === undefined ? fillOf(core, spec, layout.leaves, this.#staged) : (step) => laneBlock.fill(step, lanes);
   }
 

@@ -10,7 +10,7 @@ const ITEM = { length: 2 };
 const UNIT = "ns/step";
 
 /** Fills the staging record and appends it, n times. */
-function staged(writer, { observation, action, reward, discount, stepType }) {
+export function staged(writer, { observation, action, reward, discount, stepType }) {
   const step = writer.staged;
   return (n) => {
     for (let k = 0; k < n; k++) {
@@ -81,7 +81,7 @@ function byRule() {
 }
 
 /** A writer whose first item can be made: one step is there already. */
-function byCall(steps) {
+export function byCall(steps) {
   const writer = fullTable(STEPS).replay.writer();
   writer.append(steps[0]);
   return writer;

@@ -11,41 +11,46 @@ function frames() {
   return Uint8Array.from({ length: ROW }, () => random.below(256));
 }
 
-function ours() {
+/** `items` of `length` steps each: BATCH rows together. */
+function ours(items, length) {
   const replay = new Replay({ spec: { frame: u8(84, 84, 4) }, tables: { t: { maxSize: ROWS, sampler: uniform() } }, seed: 1 });
-  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  const writer = replay.writer({ items: [{ table: "t", length }] });
   const frame = frames();
   for (let k = 0; k < ROWS; k++) writer.append({ frame });
   const table = replay.table("t");
-  const options = { into: table.batch(BATCH, { length: 1 }) };
+  const options = { into: table.batch(items, { length }) };
   return (n) => {
-    for (let k = 0; k < n; k++) table.sample(BATCH, options);
+    for (let k = 0; k < n; k++) table.sample(items, options);
     return options.into;
   };
 }
 
-/** At a random place of as large a store. */
-function oneSet() {
+/** BATCH rows of as large a store, by `sets` copies that each begin at a random row. */
+function copies(sets) {
   const store = new Uint8Array(ROW * ROWS);
   const frame = frames();
   for (let k = 0; k < ROWS; k++) store.set(frame, k * ROW);
   const random = new Random(17);
   const out = new Uint8Array(ROW * BATCH);
+  const rows = BATCH / sets;
   return (n) => {
     for (let k = 0; k < n; k++) {
-      const at = ROW * random.below(ROWS - BATCH + 1);
-      out.set(store.subarray(at, at + ROW * BATCH));
+      for (let to = 0; to < out.length; to += ROW * rows) {
+        const at = ROW * random.below(ROWS - rows + 1);
+        out.set(store.subarray(at, at + ROW * rows), to);
+      }
     }
     return out;
   };
 }
 
+function against(name, items, length, sets, limit) {
+  const rivalName = sets === 1 ? "one TypedArray.set" : `${sets} TypedArray.sets`;
+  return { name, unit: "µs/batch", rivalName, limit, make: () => ({ ours: ours(items, length), rival: copies(sets) }) };
+}
+
 export const cases = [
-  {
-    name: `gather of ${BATCH} rows of ${ROW} bytes`,
-    unit: "µs/batch",
-    rivalName: "one TypedArray.set",
-    limit: 0.8,
-    make: () => ({ ours: ours(), rival: oneSet() }),
-  },
+  against(`gather of ${BATCH} rows of ${ROW} bytes`, BATCH, 1, 1, 0.8),
+  against(`gather of ${BATCH} rows of ${ROW} bytes, one window`, 1, BATCH, 1, 0.8),
+  against(`gather of ${BATCH} rows of ${ROW} bytes, row by row`, BATCH, 1, BATCH),
 ];

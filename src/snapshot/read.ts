@@ -140,7 +140,7 @@ class Parser {
     if (replay === undefined || engine === undefined) throw this.#corrupt(at, "the header is missing");
     const { core } = engine;
     const image = imageOf(core);
-    const payload = core.scratch(bytes);
+    const payload = core.scratch(Math.max(bytes, PIECE + SECTION_BYTES));
     core.u8.set(section.subarray(SECTION_BYTES), payload);
     const base = payload >> 2;
     const word = (i: number) => (4 * i < bytes ? (core.u32[base + i] as number) : 0);

@@ -74,6 +74,8 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
   };
   let sections = 0;
   const section = new Section(core);
+  // Room for any of them at once: near the limit there may be none for a larger one later.
+  section.reserve(CHUNK_BYTES + SECTION_BYTES);
   const seal = (kind: number, id: number, bytes: number): Uint8Array => {
     sections++;
     return section.seal(kind, id, bytes);

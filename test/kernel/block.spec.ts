@@ -1,6 +1,6 @@
 import { writer_append_block } from "../../assembly/block";
 import { E_PRIORITY, E_RATE_LIMITED, error_argument } from "../../assembly/error";
-import { pool_check, table_check } from "../../assembly/inspect";
+import { pool_check, table_check } from "../../assembly/image/check";
 import { Pool, pool_live } from "../../assembly/pool";
 import { FIFO, LIFO, MIN_HEAP, PRIORITIZED, UNIFORM } from "../../assembly/selectors/selector";
 import { stream_check } from "../../assembly/stream";

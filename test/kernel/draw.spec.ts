@@ -56,7 +56,7 @@ function numbers(d: Draw, start: i32, count: u32, step: i32): i32[] {
 
 function equal(got: i32[], want: i32[]): void {
   expect<i32>(got.length).toBe(want.length);
-  for (let i = 0; i < want.length; i++) expect<i32>(got[i]).toBe(want[i], "entry " + i.toString());
+  for (let i = 0; i < want.length; i++) expect<i32>(got[i]).toBe(want[i], `entry ${i}`);
 }
 
 describe("draw", () => {

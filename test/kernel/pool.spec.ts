@@ -1,6 +1,6 @@
 import { arena_left } from "../../assembly/arena";
 import { E_OUT_OF_MEMORY, error_code } from "../../assembly/error";
-import { pool_check } from "../../assembly/inspect";
+import { pool_check } from "../../assembly/image/check";
 import { PAGE_BYTES } from "../../assembly/layout";
 import { NARROW, SHARED, WIDE } from "../../assembly/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_leaf_source, pool_live, pool_open, reserveRows, rowOf } from "../../assembly/pool";

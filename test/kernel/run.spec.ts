@@ -1,4 +1,4 @@
-import { pool_check } from "../../assembly/inspect";
+import { pool_check } from "../../assembly/image/check";
 import { Pool, pool_live } from "../../assembly/pool";
 import { Head } from "../../assembly/row";
 import { PLAIN, Run, SINGLE } from "../../assembly/run";

@@ -1,5 +1,5 @@
 import { arena_left } from "../../assembly/arena";
-import { pool_check } from "../../assembly/inspect";
+import { pool_check } from "../../assembly/image/check";
 import { SHARED, WIDE } from "../../assembly/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_leaf_source, pool_live, pool_open } from "../../assembly/pool";
 import { Head } from "../../assembly/row";

@@ -1,9 +1,11 @@
 import { random_init } from "../../assembly/random";
+import { Selector, UNIFORM } from "../../assembly/selectors/selector";
 import { Uniform, uniformBytes, uniformInit } from "../../assembly/selectors/uniform";
 import { Dice } from "./support/dice";
 import { openArena, zeroed } from "./support/memory";
 
 const random: usize = memory.data(32, 16);
+const role: usize = memory.data(8, 16);
 const out: usize = memory.data(4 * 64, 16);
 const swaps: usize = memory.data(4 * 64, 16);
 
@@ -13,6 +15,14 @@ function empty(slots: u32, most: u32 = slots): Uniform {
   const uniform = changetype<Uniform>(zeroed(uniformBytes(slots)));
   uniformInit(uniform, slots, most);
   return uniform;
+}
+
+/** The slot leaves, and joins again as the youngest. */
+function replace(uniform: Uniform, slot: u32): void {
+  const selector = changetype<Selector>(role);
+  selector.kind = UNIFORM;
+  selector.handle = <u32>changetype<usize>(uniform);
+  selector.replace(slot, 0);
 }
 
 function drawn(i: u32): u32 {
@@ -37,7 +47,7 @@ describe("uniform", () => {
     uniform.insert(1);
     expect<u32>(uniform.draw(random, 1)).toBe(1);
     expect<bool>(uniform.turns(1)).toBe(true);
-    uniform.replace(1);
+    replace(uniform, 1);
     expect<i32>(uniform.check(1, 1)).toBe(0);
     uniform.remove(1);
     expect<i32>(uniform.check(0, 1)).toBe(0);
@@ -49,7 +59,7 @@ describe("uniform", () => {
     for (let round: u32 = 0; round < 11; round++) {
       const oldest = 1 + (round % 4);
       expect<bool>(uniform.turns(oldest)).toBe(true);
-      uniform.replace(oldest);
+      replace(uniform, oldest);
       expect<u32>(uniform.disorder).toBe(0);
       expect<u32>(uniform.ring().get(3)).toBe(oldest);
       expect<i32>(uniform.check(4, 4)).toBe(0);
@@ -68,7 +78,7 @@ describe("uniform", () => {
           uniform.insert(slot);
           model.push(slot);
         } else if (dice.below(2) == 0) {
-          uniform.replace(slot);
+          replace(uniform, slot);
           model.splice(at, 1);
           model.push(slot);
         } else {
@@ -112,7 +122,7 @@ describe("uniform", () => {
   it("draws distinct ones, each order alike, and leaves the ring as it was", () => {
     const uniform = empty(6);
     for (let slot: u32 = 1; slot <= 6; slot++) uniform.insert(slot);
-    uniform.replace(1);
+    replace(uniform, 1);
     const firsts = new StaticArray<u32>(7);
     for (let round = 0; round < 12000; round++) {
       uniform.drawDistinct(random, 6, 6, out, swaps);

@@ -1,5 +1,5 @@
 import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, error_argument, error_code, error_value } from "../../assembly/error";
-import { pool_check, table_check } from "../../assembly/inspect";
+import { pool_check, table_check } from "../../assembly/image/check";
 import { pool_live } from "../../assembly/pool";
 import { FIFO, PRIORITIZED, UNIFORM } from "../../assembly/selectors/selector";
 import { stream_length } from "../../assembly/stream";

@@ -72,6 +72,24 @@ function drawFrom(x: Exports, capacity: number, weights: readonly number[], seed
   return drawn;
 }
 
+describe("the generator", () => {
+  test("gives what the papers say, whatever the seed, the stream and the range", () => {
+    const x = coreOf("release");
+    const state = x.arena_alloc(x.random_bytes());
+    const random = new TestRandom(2);
+    // Ranges of which much is rejected, and of which little is.
+    for (const range of [1, 2, 3, 1000, 2 ** 31 + 1, 3 * 2 ** 30, 2 ** 32 - 1]) {
+      const [low, high, stream] = [random.below(2 ** 32), random.below(2 ** 32), random.below(100)] as const;
+      x.random_init(state, low, high, stream);
+      const twin = new Xoshiro(low, high, stream);
+      for (let i = 0; i < 200; i++) {
+        expect(x.random_below(state, range) >>> 0).toBe(twin.below(range));
+        expect(x.random_f64(state)).toBe(twin.unit());
+      }
+    }
+  });
+});
+
 describe("a sum tree", () => {
   for (const target of ["release", "scalar"] as const) {
     test(`of any capacity and fill draws what a scan finds, ${target}`, () => {

@@ -4,19 +4,9 @@ import { DTYPES } from "../../src/dtype.ts";
 import { type Replay as AnyReplay, Replay, ReplayError, type ReplayOptions, type Spec } from "../../src/index.ts";
 import { flatten, leavesOf, pack } from "../../src/spec.ts";
 import type { Writer, WriterOptions } from "../../src/writer.ts";
+import { expectAlike } from "../support/alike.ts";
 import { broken } from "../support/health.ts";
 import type { TestRandom } from "../support/random.ts";
-
-/** `toEqual`, but quick for long arrays. */
-function alike(a: unknown, b: unknown): boolean {
-  if (ArrayBuffer.isView(a) && ArrayBuffer.isView(b)) {
-    const [x, y] = [a, b].map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)) as [Buffer, Buffer];
-    return a.constructor === b.constructor && x.equals(y);
-  }
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return Object.is(a, b);
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => key in b && alike(a[key as never], b[key as never]));
-}
 
 type Column = Float64Array;
 type R = AnyReplay<Spec, string>;
@@ -96,7 +86,7 @@ export class TwinBlocks {
   /** The same call on both; what they give is equal. */
   both<T>(call: (replay: R) => T): T {
     const [block, single] = [call(this.block), call(this.single)];
-    if (!alike(block, single)) expect(block).toEqual(single);
+    expectAlike(block, single);
     return block;
   }
 

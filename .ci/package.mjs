@@ -1,0 +1,73 @@
+// What npm would publish: nothing but what a user needs, and it works where nothing else is.
+import { deepEqual, equal } from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { checks } from "./checks.mjs";
+
+const root = join(import.meta.dirname, "..");
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const folder = realpathSync(mkdtempSync(join(tmpdir(), "reprise-package-")));
+const user = join(folder, "user");
+mkdirSync(user);
+
+const PROGRAM = `import { f32, prioritized, Replay } from "reprise";
+import { restore, snapshot } from "reprise/snapshot";
+const replay = new Replay({ spec: { reward: f32() }, tables: { per: { maxSize: 8, sampler: prioritized(0.6) } }, seed: 1 });
+replay.writer({ items: [{ table: "per", length: 1 }] }).appendColumns({ reward: new Float32Array([1, 2, 3]) });
+const bytes = Uint8Array.from([...snapshot(replay)].flatMap((chunk) => [...chunk]));
+console.log(replay.table("per").sample(2).count, restore(bytes).table("per").size);
+`;
+
+/** What a command printed; its errors, where it failed. */
+function run(cwd, command, args) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
+  if (status !== 0) throw new Error(error?.message ?? `${command} ${args.join(" ")}: exit ${status}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Everything that "exports" names. */
+function targets(value) {
+  return typeof value === "string" ? [value.replace("./", "")] : Object.values(value).flatMap(targets);
+}
+
+let packed = [];
+
+try {
+  await checks({
+    "npm pack lists the entries, their types and the documents, nothing else"() {
+      const [{ files, filename }] = JSON.parse(run(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
+      packed = files.map(({ path }) => path);
+      writeFileSync(join(folder, "name"), filename);
+      const wanted = new Set(targets(manifest.exports));
+      const strangers = packed.filter(
+        (path) => !wanted.has(path) && !/^dist\/types\/.+\.d\.ts$/.test(path) && !/^(README|CHANGELOG)\.md$|^LICENSE$/.test(path),
+      );
+      deepEqual(strangers, []);
+    },
+    "npm pack leaves out no entry"() {
+      deepEqual(
+        targets(manifest.exports).filter((path) => !packed.includes(path)),
+        [],
+      );
+    },
+    "the package depends on nothing"() {
+      equal(Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).length, 0);
+    },
+    "installed in an empty folder, it works"() {
+      writeFileSync(join(user, "package.json"), '{ "type": "module", "private": true }\n');
+      run(user, "npm", ["install", "--offline", "--no-audit", "--no-fund", join(folder, readFileSync(join(folder, "name"), "utf8"))]);
+      writeFileSync(join(user, "program.mjs"), PROGRAM);
+      equal(run(user, process.execPath, ["program.mjs"]), "2 3\n");
+    },
+    "its types are found, and hold for that program"() {
+      writeFileSync(join(user, "program.ts"), PROGRAM);
+      const options = { module: "nodenext", target: "es2022", strict: true, noEmit: true, types: [], lib: ["es2022", "esnext.disposable", "dom"] };
+      writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["program.ts"] }));
+      run(user, process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
+    },
+  });
+} finally {
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,47 @@
+// Two builds from nothing, in two folders, are the same bytes.
+import { equal } from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { checks } from "./checks.mjs";
+
+const root = join(import.meta.dirname, "..");
+const folder = realpathSync(mkdtempSync(join(tmpdir(), "reprise-rebuild-")));
+
+/** Builds a copy of the sources; the hash of every WebAssembly module and script that came out, by name. */
+function build(name) {
+  const copy = join(folder, name);
+  const left = ["node_modules", "dist", ".git"].map((entry) => join(root, entry));
+  cpSync(root, copy, { recursive: true, filter: (path) => !left.includes(path) });
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"), "junction");
+  execFileSync(process.execPath, ["build/run.mjs", "build"], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });
+  const made = readdirSync(join(copy, "dist")).filter((file) => /\.(wasm|js|mjs)$/.test(file));
+  const hashes = made.map((file) => [
+    file,
+    createHash("sha256")
+      .update(readFileSync(join(copy, "dist", file)))
+      .digest("hex"),
+  ]);
+  return Object.fromEntries(hashes);
+}
+
+try {
+  const first = build("one");
+  const second = build("another-name");
+  const names = [...new Set([...Object.keys(first), ...Object.keys(second), "core.wasm", "core.scalar.wasm", "index.js"])].sort();
+  await checks(
+    Object.fromEntries(
+      names.map((file) => [
+        `two builds give one ${file}`,
+        () => {
+          equal(typeof first[file], "string", `${file} was not built`);
+          equal(first[file], second[file]);
+        },
+      ]),
+    ),
+  );
+} finally {
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,115 @@
+// Who may import whom: `node build/direction.mjs [ROOT]` says which file breaks which rule, and what to do about it; exit 1 if one does.
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join, posix, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { read } from "./imports.mjs";
+import { GENERATED, LAYERS, OUTER } from "./layers.mjs";
+
+/** The faults of a tree, one line each, and how many files were read. */
+export function direction(root, layers = LAYERS) {
+  const faults = [];
+  const modules = new Map();
+  for (const folder of Object.keys(layers)) {
+    for (const file of sources(root, folder)) modules.set(file, read(readFileSync(join(root, file), "utf8")));
+  }
+  const rank = new Map();
+  for (const [folder, order] of Object.entries(layers)) {
+    order.flat().forEach((name) => {
+      const file = `${folder}/${name}.ts`;
+      if (!modules.has(file)) faults.push(`build/layers.mjs: names ${file}, which is not there: take it out`);
+      rank.set(
+        file,
+        order.findIndex((layer) => layer.includes(name)),
+      );
+    });
+  }
+  for (const [file, { imports, names, outside }] of modules) {
+    const fault = (line, text) => faults.push(`${file}:${line}: ${text}`);
+    if (!rank.has(file) && !isOuter(file)) fault(1, "has no layer: give it one in build/layers.mjs, above all that it imports");
+    for (const { to, line, typeOnly } of imports) {
+      const wrong = judge(file, to, typeOnly, modules, rank);
+      if (wrong !== undefined) fault(line, wrong);
+    }
+    if (file.startsWith("assembly/")) {
+      for (const { name, line } of outside) fault(line, `${name} asks the host for something: the core has no imports; pass it in as an argument`);
+    } else if (!isOuter(file)) {
+      for (const { name, line } of names) {
+        fault(line, `names ${name}, which only some runtimes have: take it as an option, or move the file to one of ${OUTER.join(", ")}`);
+      }
+    }
+  }
+  const circle = cycle(modules);
+  if (circle !== undefined) faults.push(`${circle[0]}: imports itself, by ${circle.join(" → ")}: move what they share to a module below them`);
+  return { files: modules.size, faults };
+}
+
+/** What is wrong with an import; undefined where nothing is. */
+function judge(file, to, typeOnly, modules, rank) {
+  const assembly = file.startsWith("assembly/");
+  if (!to.startsWith(".")) {
+    if (isOuter(file)) return undefined;
+    return `imports ${to}: ${assembly ? "the core" : "the engine"} depends on nothing; write it here, or take it as an ${assembly ? "argument" : "option"}`;
+  }
+  const target = resolved(file, to);
+  const folder = file.slice(0, file.indexOf("/"));
+  if (GENERATED[target] === file) return undefined;
+  if (!target.startsWith(`${folder}/`)) return `imports ${target}: ${folder} knows nothing outside ${folder}; move what it needs into ${folder}`;
+  if (!modules.has(target)) return `imports ${target}, which is not there: correct the path`;
+  if (isOuter(target) && !isOuter(file)) return `imports ${target}, which may name a runtime: let that file import this one`;
+  const inner = target !== "src/index.ts" && !target.slice(4).includes("/");
+  if (!assembly && file.slice(4).includes("/") && inner && !typeOnly) {
+    return `imports values of ${target}: a subpath shares the main entry's, or there would be two of each; import them from src/index.ts, or only types`;
+  }
+  const here = rank.get(file);
+  const there = rank.get(target);
+  if (here === undefined || there === undefined || there < here) return undefined;
+  return `imports ${target}, which is not below it (layer ${there}, this is ${here}): move what they share to a lower module, or pass it in`;
+}
+
+function resolved(file, to) {
+  const path = posix.join(posix.dirname(file), to);
+  return /\.[a-z]+$/.test(path) ? path : `${path}.ts`;
+}
+
+function isOuter(file) {
+  return OUTER.some((folder) => file.startsWith(folder));
+}
+
+/** Files that import each other in a circle, the first one at both ends. */
+function cycle(modules) {
+  const state = new Map();
+  const path = [];
+  const visit = (file) => {
+    if (state.get(file) === "done" || !modules.has(file)) return undefined;
+    if (state.get(file) === "open") return [...path.slice(path.indexOf(file)), file];
+    state.set(file, "open");
+    path.push(file);
+    for (const { to } of modules.get(file).imports) {
+      const found = to.startsWith(".") ? visit(resolved(file, to)) : undefined;
+      if (found !== undefined) return found;
+    }
+    path.pop();
+    state.set(file, "done");
+    return undefined;
+  };
+  for (const file of modules.keys()) {
+    const found = visit(file);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function sources(root, folder) {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true })
+    .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))
+    .sort();
+}
+
+if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  const { files, faults } = direction(resolve(process.argv[2] ?? dirname(dirname(fileURLToPath(import.meta.url)))));
+  for (const fault of faults) console.error(fault);
+  console.log(`direction: ${files} files, ${faults.length} wrong`);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}

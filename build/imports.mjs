@@ -1,0 +1,62 @@
+// What a TypeScript or AssemblyScript file imports and names, with lines: read from its syntax tree, so that comments and strings do not count.
+import ts from "typescript";
+
+const RUNTIME = new Set(["Buffer", "Bun", "Deno", "document", "process", "require", "window"]);
+
+/** @returns imports as {to, line, typeOnly}; runtime names as {name, line}; outside declarations (`declare`, `@external`) as {name, line} */
+export function read(text) {
+  const source = ts.createSourceFile("file.ts", text, ts.ScriptTarget.Latest, true);
+  const found = { imports: [], names: [], outside: [] };
+  const lineOf = (node) => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+  const own = new Set();
+  const visit = (node) => {
+    const specifier = specifierOf(node);
+    if (specifier !== undefined) found.imports.push({ to: specifier.text, line: lineOf(specifier), typeOnly: isTypeOnly(node) });
+    if (node.kind === ts.SyntaxKind.DeclareKeyword) found.outside.push({ name: "declare", line: lineOf(node) });
+    if (ts.isDecorator(node) && /^@external\b/.test(node.getText(source))) found.outside.push({ name: "@external", line: lineOf(node) });
+    if (ts.isIdentifier(node) && RUNTIME.has(node.text)) {
+      if (declares(node)) own.add(node.text);
+      else if (!isKey(node)) found.names.push({ name: node.text, line: lineOf(node) });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  found.names = found.names.filter(({ name }) => !own.has(name));
+  return found;
+}
+
+/** The string that an import, a re-export, `import()` or an import type names. */
+function specifierOf(node) {
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier;
+  if (ts.isImportTypeNode(node)) return node.argument.literal;
+  const imports = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
+  return imports && node.arguments[0] && ts.isStringLiteralLike(node.arguments[0]) ? node.arguments[0] : undefined;
+}
+
+function isTypeOnly(node) {
+  if (ts.isImportTypeNode(node)) return true;
+  if (ts.isExportDeclaration(node)) return node.isTypeOnly || every(node.exportClause);
+  if (!ts.isImportDeclaration(node) || node.importClause === undefined) return false;
+  const { isTypeOnly: whole, name, namedBindings } = node.importClause;
+  return whole || (name === undefined && every(namedBindings));
+}
+
+function every(clause) {
+  return clause?.elements !== undefined && clause.elements.length > 0 && clause.elements.every((element) => element.isTypeOnly);
+}
+
+/** Whether an identifier is being declared in this file: its uses are not the runtime's. */
+function declares({ parent, text }) {
+  const declared = ts.isVariableDeclaration(parent) || ts.isParameter(parent) || ts.isBindingElement(parent) || ts.isFunctionDeclaration(parent);
+  return (declared || ts.isImportSpecifier(parent)) && parent.name?.text === text;
+}
+
+/** Whether an identifier only names a member of something: `.name`, `name:` */
+function isKey(node) {
+  const { parent } = node;
+  if (ts.isPropertyAccessExpression(parent)) return parent.name === node && parent.expression.getText() !== "globalThis";
+  return (
+    (ts.isPropertyAssignment(parent) || ts.isClassElement(parent) || ts.isTypeElement(parent) || ts.isBindingElement(parent)) &&
+    (parent.propertyName ?? parent.name) === node
+  );
+}

@@ -1,0 +1,63 @@
+// The layers of the project, lowest first: a module imports only from layers below its own, never from its own. A module's place is the
+// lowest one that its imports leave it; what is new is entered here, and where it does not fit, one of the two is wrong.
+
+export const LAYERS = {
+  assembly: [
+    // Numbers, bytes and the memory map: they know nothing but themselves.
+    ["bytes", "codec", "layout", "leaf", "power", "random", "rate-limiter", "ring", "trap"],
+    // Single structures: the error cell, a row's head, a draw, the four that select.
+    ["draw", "error", "row", "selectors/heap", "selectors/order", "selectors/sum-tree", "selectors/uniform"],
+    // What structures are made with: memory, the queue of freed rows, the one switch over selectors.
+    ["arena", "free-rows", "selectors/selector"],
+    // What grows: rows, and the map of episodes.
+    ["episodes", "pool"],
+    // Over rows: runs of them, streams that make them, draws that read them, their names in an image.
+    ["gather", "image/names", "n-step", "run", "stream"],
+    // An item's word says what kind of run it is.
+    ["slots", "image/pool", "image/stream"],
+    // A table knows slots, and rows only as something to hold.
+    ["table"],
+    // What is done with a table; it knows none of this.
+    ["image/check", "image/table", "inspect", "keys", "sample", "turn", "window"],
+    // Streams and tables, which do not know each other, come together.
+    ["writer"],
+    ["block"],
+    // The ABI pages: exports only.
+    ["image/index", "index"],
+  ],
+  src: [
+    // Words and numbers that everyone shares.
+    ["abi", "dtype", "error"],
+    // The one file that compiles WebAssembly; options and specs, each alone.
+    ["core", "rate-limiter", "selector", "spec", "wait"],
+    // What a spec comes to.
+    ["batch", "layout", "numbers"],
+    // Paths to leaves, and values into them.
+    ["columns", "fill"],
+    ["staged"],
+    // What all of one Replay share.
+    ["engine"],
+    // In by columns, out by batches.
+    ["block", "reader"],
+    ["dataset"],
+    ["table"],
+    ["plan", "writer"],
+    ["replay"],
+    // The main entry: exports only.
+    ["index"],
+    // Subpaths build on the main entry.
+    ["snapshot/image"],
+    ["snapshot/write"],
+    ["snapshot/read"],
+    ["snapshot/index"],
+  ],
+};
+
+/** Folders of src that may name a runtime and import packages. */
+export const OUTER = ["src/adapters/", "src/cli/", "src/reverb/", "src/runtime/", "src/storage/"];
+
+/** Modules made by the build, by the only ones that may import them. */
+export const GENERATED = {
+  "dist/core-bytes.js": "src/core.ts",
+  "dist/image-bytes.js": "src/snapshot/image.ts",
+};

@@ -1,0 +1,51 @@
+// Run by heap.test.ts with --expose-gc and --allow-natives-syntax: prints by how many bytes the heap grows in CALLS calls of each kind.
+
+import { heapGrowth } from "../../bench/measure.mjs";
+import { f32, i32, prioritized, Replay } from "../../dist/index.js";
+
+const CALLS = 100_000;
+const BATCH = 16;
+
+const replay = new Replay({
+  spec: { observation: f32(4), action: i32(), reward: f32() },
+  tables: { t: { maxSize: 1000, sampler: prioritized(0.6) } },
+});
+const table = replay.table("t");
+const ruled = replay.writer({ items: [{ table: "t", length: 2 }] });
+const plain = replay.writer();
+const step = { observation: new Float32Array([0.1, 0.2, 0.3, 0.4]), action: 1, reward: 0.5 };
+for (let i = 0; i < 2000; i++) ruled.append(step);
+plain.append(step);
+
+const staged = ruled.staged;
+const item = { length: 2, priority: 0.7 };
+const beta = { into: table.batch(BATCH, { length: 2, beta: 0.4 }), beta: 0.4 };
+const { keys } = table.sample(BATCH, { length: 2 }).info;
+const priorities = new Float64Array(BATCH).fill(0.3);
+
+const calls = {
+  "staged append": (n) => {
+    for (let i = 0; i < n; i++) {
+      staged.observation[i & 3] = i / 7;
+      staged.action = i & 7;
+      staged.reward = i / 3;
+      ruled.append();
+    }
+  },
+  "nested append and createItem": (n) => {
+    for (let i = 0; i < n; i++) {
+      plain.append(step);
+      plain.createItem("t", item);
+    }
+  },
+  "sample into": (n) => {
+    for (let i = 0; i < n; i++) table.sample(BATCH, beta);
+  },
+  updatePriorities: (n) => {
+    for (let i = 0; i < n; i++) table.updatePriorities(keys, priorities);
+  },
+};
+const growth = Object.fromEntries(Object.entries(calls).map(([name, side]) => [name, heapGrowth(side, CALLS)]));
+// Not a call of this file's: V8's own word on whether an object is a dictionary. Made of a string, since only the flag makes it a program.
+const fast = new Function("object", "return %HasFastProperties(object)");
+console.log(JSON.stringify({ growth, fast: [ruled, plain, replay.writer()].map((writer) => fast(writer.staged)) }));

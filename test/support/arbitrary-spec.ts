@@ -1,0 +1,76 @@
+/** Random specs, and steps that fit them: for fast-check. */
+import fc from "fast-check";
+import { DTYPES, type Dtype } from "../../src/dtype.ts";
+import type { Leaf, Spec } from "../../src/index.ts";
+import { leavesOf } from "../../src/spec.ts";
+
+const dtypes = Object.keys(DTYPES) as Dtype[];
+/** Of awkward order: by text, not by number; and words that a leaf has. */
+const KEYS = ["a", "b", "Z", "10", "9", "shape", "dtype", "é", "long name"];
+
+/** A leaf of up to 60 elements, or now and then one of 1 KiB or more. */
+export const leaf: fc.Arbitrary<Leaf> = fc.record({
+  dtype: fc.constantFrom(...dtypes),
+  shape: fc.oneof({ weight: 12, arbitrary: fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 3 }) }, { weight: 1, arbitrary: fc.constant([1100]) }),
+});
+
+export const spec: fc.Arbitrary<Spec> = fc.letrec<{ node: Spec }>((tie) => ({
+  node: fc.oneof(
+    { maxDepth: 3 },
+    leaf,
+    fc.array(tie("node"), { minLength: 1, maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...KEYS), tie("node"), { minKeys: 1, maxKeys: 4, noNullPrototype: true }),
+  ),
+})).node;
+
+/** An element as its dtype holds it: also the odd ones. */
+export function element(dtype: Dtype): fc.Arbitrary<number | bigint> {
+  const { least, most } = DTYPES[dtype];
+  if (dtype === "i64") return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+  if (dtype === "u64") return fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
+  if (dtype === "f32") return fc.float();
+  return dtype === "f64" ? fc.double() : fc.integer({ min: least, max: most });
+}
+
+/** How a value is given. */
+export type Form = "typed" | "flat" | "nested";
+
+/** One leaf's value: its elements, and the form in which they are given. */
+export interface LeafValue {
+  readonly elements: readonly (number | bigint)[];
+  readonly form: Form;
+}
+
+/** Steps of a spec: for each step, one value a leaf. */
+export function stepsOf(of: Spec, least: number, most: number): fc.Arbitrary<LeafValue[][]> {
+  const values = leavesOf(of).map(({ leaf: { dtype }, size }) =>
+    fc.record({
+      // Of long values the first elements vary.
+      elements: fc
+        .array(element(dtype), { minLength: Math.min(size, 8), maxLength: Math.min(size, 8) })
+        .map((few) => Array.from({ length: size }, (_, i) => few[i % few.length] as number | bigint)),
+      form: fc.constantFrom<Form>("typed", "flat", "nested"),
+    }),
+  );
+  return fc.array(fc.tuple(...values), { minLength: least, maxLength: most });
+}
+
+/** A value in the form in which `append` is to take it. */
+export function given(dtype: Dtype, shape: readonly number[], { elements, form }: LeafValue): unknown {
+  if (shape.length === 0 && form !== "typed") return elements[0];
+  if (form === "typed" && shape.length > 0) {
+    const typed = new DTYPES[dtype].array(elements.length);
+    elements.forEach((one, i) => {
+      typed[i] = one;
+    });
+    return typed;
+  }
+  return form === "nested" ? nest(elements, shape) : shape.length === 0 ? elements[0] : elements;
+}
+
+function nest(elements: readonly unknown[], shape: readonly number[]): unknown {
+  const [n, ...rest] = shape;
+  if (n === undefined) return elements[0];
+  const each = elements.length / n;
+  return Array.from({ length: n }, (_, i) => nest(elements.slice(i * each, (i + 1) * each), rest));
+}

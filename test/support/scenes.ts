@@ -1,0 +1,144 @@
+/** Replays of every interesting kind, each with calls that go on and on: for tests that compare two of them. */
+import {
+  f32,
+  fifo,
+  i32,
+  lifo,
+  maxHeap,
+  minHeap,
+  prioritized,
+  queueLimiter,
+  Replay,
+  type Selector,
+  type Spec,
+  sampleToInsertRatio,
+  shared,
+  type TableOptions,
+  u8,
+  uniform,
+} from "../../src/index.ts";
+import type { Writer } from "../../src/writer.ts";
+import type { TestRandom } from "./random.ts";
+
+export type AnyReplay = Replay<Spec, string>;
+
+export interface Scene {
+  make(module?: WebAssembly.Module): AnyReplay;
+  /** One call that changes something, chosen by `random`; may be refused for the limiter's sake. */
+  act(replay: AnyReplay, random: TestRandom): void;
+}
+
+const SELECTORS: { readonly [name: string]: () => Selector } = {
+  fifo,
+  lifo,
+  uniform,
+  prioritized: () => prioritized(0.6, { withMin: true }),
+  minHeap,
+  maxHeap,
+};
+
+function scene(
+  spec: Spec,
+  tables: { readonly [name: string]: TableOptions },
+  open: (replay: AnyReplay) => void,
+  step: (random: TestRandom, lanes: number) => unknown,
+): Scene {
+  const first = { v: { leaf: "x" in spec ? "x" : "r", at: 0 } };
+  return {
+    make(module) {
+      const replay: AnyReplay = new Replay({ spec, tables, seed: 11, module });
+      open(replay);
+      return replay;
+    },
+    act(replay, random) {
+      const writer = replay.writers[random.below(replay.writers.length)] as Writer<Spec, string>;
+      const table = replay.tables[random.below(replay.tables.length)] as AnyReplay["tables"][number];
+      const dice = random.next();
+      const lane = random.below(writer.options.lanes);
+      if (dice < 0.6) unlessFull(() => writer.append(step(random, writer.options.lanes)));
+      else if (dice < 0.75) {
+        const length = 1 + random.below(4);
+        if (writer.options.lanes === 1 && length <= writer.length) unlessFull(() => writer.createItem(table, { length, lane, priority: random.below(5) }));
+      } else if (dice < 0.8) writer.endEpisode({ lane });
+      else if (dice < 0.9) {
+        const { info, count } = table.sample(4, { length: 1, columns: first });
+        table.updatePriorities(
+          info.keys.subarray(0, count),
+          Array.from({ length: count }, () => 3 * random.next()),
+        );
+      } else if (dice < 0.98) table.sample(3, { length: 2, offset: "uniform", columns: first });
+      else table.delete([writer.lastKey(table)]);
+    },
+  };
+}
+
+function unlessFull(call: () => unknown): void {
+  try {
+    call();
+  } catch (error) {
+    if ((error as { code?: string }).code !== "RATE_LIMITED") throw error;
+  }
+}
+
+const numbers = { x: i32(), o: f32(2) };
+const numbered = (random: TestRandom, lanes: number) => {
+  const x = Array.from({ length: lanes }, () => random.below(1e6));
+  const o = new Float32Array(x.flatMap((v) => [v, -v]));
+  return lanes === 1 ? { x: x[0], o } : { x, o };
+};
+const one = (replay: AnyReplay) => void replay.writer({ items: replay.tables.map(({ name }) => ({ table: name, length: 2 })) });
+
+const frames = { s: shared("f", u8(40), 2), n: shared("f", u8(40)), wide: u8(1500), r: f32() };
+const framed = (random: TestRandom) => {
+  const frame = () => new Uint8Array(40).fill(random.below(4));
+  return { s: new Uint8Array([...frame(), ...frame()]), n: frame(), wide: new Uint8Array(1500).fill(random.below(256)), r: random.next() };
+};
+
+export const SCENES: { readonly [name: string]: Scene } = {
+  ...Object.fromEntries(
+    Object.entries(SELECTORS).flatMap(([sampler, s]) =>
+      Object.entries(SELECTORS).map(([remover, r]) => [
+        `${sampler} over ${remover}`,
+        scene(numbers, { t: { maxSize: 30, sampler: s(), remover: r() } }, one, numbered),
+      ]),
+    ),
+  ),
+  "items that wait": scene(
+    numbers,
+    {
+      q: { maxSize: 20, rateLimiter: queueLimiter(6), maxTimesSampled: 1, maxPending: 9 },
+      r: { maxSize: 20, rateLimiter: sampleToInsertRatio(2, 3, 6), maxPending: 5 },
+    },
+    (replay) => void replay.writer(),
+    numbered,
+  ),
+  "limits of steps and draws": scene(
+    numbers,
+    { t: { maxSize: 30, maxSteps: 40, maxTimesSampled: 3, sampler: prioritized(), remover: minHeap() } },
+    one,
+    numbered,
+  ),
+  "several writers and lanes": scene(
+    numbers,
+    { t: { maxSize: 25 }, u: { maxSize: 9, sampler: prioritized(), remover: uniform() } },
+    (replay) => {
+      replay.writer({ lanes: 3, items: [{ table: "t", length: 2, stride: 2 }] });
+      replay.writer({
+        across: true,
+        keep: 6,
+        items: [{ table: "u", length: 4, priority: 2, columns: { first: { leaf: "x", at: 0 }, rest: { leaf: "o", from: 1 } } }],
+      });
+      replay.writer({ keep: 9 });
+    },
+    numbered,
+  ),
+  "shared and wide leaves": scene(
+    frames,
+    { t: { maxSize: 30 }, u: { maxSize: 8, sampler: prioritized(2), remover: lifo() } },
+    (replay) => {
+      replay.writer({ items: [{ table: "t", length: 3 }], across: true });
+      replay.writer();
+    },
+    framed,
+  ),
+};

@@ -1,0 +1,145 @@
+import { expect, test } from "vitest";
+import { f32, i32, Replay, type Spec, shared, u8 } from "../../src/index.ts";
+import { broken } from "../support/health.ts";
+import { errorOf, expectError } from "../support/refused.ts";
+
+/** Each item holds eight steps of its own: more than plan() expects. */
+const LENGTH = 8;
+const tables = { t: { maxSize: 2000 } };
+
+interface AnyWriter {
+  append(step: unknown): void;
+  appendColumns(columns: unknown): number;
+  lastKey(table: "t"): number;
+  createItem(table: "t", options: { length: number }): unknown;
+}
+
+function full(spec: Spec, step: (i: number) => unknown) {
+  const { bytes } = Replay.plan({ spec, tables });
+  const replay = new Replay({ spec, tables, maxBytes: bytes + 64 * 1024 });
+  const writer = replay.writer({ keep: LENGTH }) as AnyWriter;
+  let i = 0;
+  const keys: number[] = [];
+  let error: Error | undefined;
+  while (error === undefined && i < 20_000) {
+    try {
+      writer.append(step(i));
+      i++;
+    } catch (thrown) {
+      error = thrown as Error;
+    }
+    // Whoever wants to draw at the limit must have drawn before.
+    if (i === 50 * LENGTH) replay.table("t").sample(16, { length: 1 });
+    if (error !== undefined || i % LENGTH !== 0) continue;
+    writer.createItem("t", { length: LENGTH });
+    keys.push(writer.lastKey("t"));
+  }
+  return { replay, writer, keys, steps: i, error: error as Error };
+}
+
+/** Everything that can be seen without memory. */
+function state(replay: Replay<Spec, "t">) {
+  const { bytes, ...rest } = replay.stats();
+  return rest;
+}
+
+test.each<[string, Spec, (i: number) => unknown]>([
+  ["narrow", f32(), (i) => i],
+  ["a row a block", u8(33_000), (i) => new Uint8Array(33_000).fill(i)],
+  ["wide", { a: i32(), b: f32(1000) }, (i) => ({ a: i, b: new Float32Array(1000).fill(i) })],
+  ["shared", { s: shared("f", u8(300)), n: shared("f", u8(300)) }, (i) => ({ s: new Uint8Array(300).fill(i), n: new Uint8Array(300).fill(i + 1) })],
+])("at the limit of memory a step is refused without a trace, and goes in when there is room: %s", (_, spec, step) => {
+  const { replay, writer, keys, steps, error } = full(spec, step);
+  const table = replay.table("t");
+  expect(steps).toBeGreaterThan(2000);
+  expectError(error, "OUT_OF_MEMORY", /maxBytes of \d+ leaves no room for one more step/, /raise maxBytes/);
+  const before = state(replay);
+  const { used, max } = replay.stats().bytes;
+  expect(used).toBeLessThanOrEqual(max);
+  for (let k = 0; k < 3; k++) {
+    expectError(
+      errorOf(() => writer.append(step(1))),
+      "OUT_OF_MEMORY",
+    );
+    expectError(
+      errorOf(() => writer.appendColumns(columnsOf(spec, step))),
+      "OUT_OF_MEMORY",
+      /maxBytes/,
+    );
+  }
+  expect(state(replay)).toEqual(before);
+  expect(broken(replay)).toEqual([]);
+  // The oldest items leave, and their rows are used again.
+  expect(table.delete(keys.slice(0, 100))).toBe(100);
+  for (let i = 0; i < 50 * LENGTH; i++) {
+    writer.append(step(i));
+    if ((i + 1) % LENGTH === 0) writer.createItem("t", { length: LENGTH });
+  }
+  expect(table.size).toBe((before.tables.t?.size as number) - 50);
+  expect(broken(replay)).toEqual([]);
+});
+
+/** The same step 40 times, as columns. */
+function columnsOf(spec: Spec, step: (i: number) => unknown): unknown {
+  const many = (value: unknown) => Array.from({ length: 40 }, () => value);
+  return "dtype" in spec ? many(step(1)) : Object.fromEntries(Object.entries(step(1) as object).map(([key, value]) => [key, many(value)]));
+}
+
+test("an item that finds no place in the map of episodes is refused", () => {
+  const options = { spec: i32(), tables: { t: { maxSize: 20_000 } } };
+  const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
+  const writer = replay.writer();
+  // Each item is an episode of its own, which costs more than the plan says.
+  let refused: Error | undefined;
+  for (let i = 0; i < 20_000 && refused === undefined; i++) {
+    const before = replay.stats().tables;
+    try {
+      writer.append(i);
+      writer.createItem("t", { length: 1 });
+    } catch (error) {
+      refused = error as Error;
+      expect(replay.stats().tables).toEqual(before);
+    }
+    writer.endEpisode();
+  }
+  expectError(refused as Error, "OUT_OF_MEMORY", /maxBytes/);
+  expect(broken(replay)).toEqual([]);
+  replay.table("t").clear();
+  writer.append(1);
+  writer.createItem("t", { length: 1 });
+  expect(replay.table("t").size).toBe(1);
+});
+
+test("a batch that finds no memory draws nothing", () => {
+  const { replay } = full(f32(), (i) => i);
+  const before = state(replay);
+  expectError(
+    errorOf(() => replay.table("t").sample(100_000)),
+    "OUT_OF_MEMORY",
+    /maxBytes/,
+  );
+  expectError(
+    errorOf(() => replay.table("t").batch(10, { length: 1 }) && replay.table("t").sample(10, { into: replay.table("t").batch(10, { length: 500_000 }) })),
+    "OUT_OF_MEMORY",
+    /maxBytes/,
+  );
+  expect(state(replay)).toEqual(before);
+  expect(replay.table("t").sample(16, { length: 1 }).count).toBe(16);
+});
+
+test("memory that one table gives up serves another", () => {
+  const options = { spec: u8(1000), tables: { a: { maxSize: 300 }, b: { maxSize: 300 } } };
+  const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
+  const writer = replay.writer({ keep: 1 });
+  const put = (name: "a" | "b", i: number) => {
+    writer.append(new Uint8Array(1000).fill(i));
+    writer.createItem(name, { length: 1 });
+  };
+  for (let round = 0; round < 6; round++) {
+    const [name, other] = round % 2 ? (["a", "b"] as const) : (["b", "a"] as const);
+    for (let i = 0; i < 300; i++) put(name, i);
+    replay.table(name).clear();
+    expect(replay.table(other).size).toBe(0);
+  }
+  expect(replay.stats().steps).toBe(1);
+});

@@ -1,0 +1,198 @@
+import { expect, test } from "vitest";
+import { f32, i32, minSize, prioritized, Replay, type ReplayErrorCode, u8, uniform } from "../../src/index.ts";
+import { snapshot } from "../../src/snapshot/index.ts";
+import { moduleOf } from "../support/core.ts";
+import { errorOf, expectError, expectRefused } from "../support/refused.ts";
+
+type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
+
+test("a Replay's options are checked", () => {
+  const good = { spec: f32(), tables: { t: { maxSize: 4 } } };
+  const table = (options: unknown) => ({ ...good, tables: { t: options } });
+  const bad: [unknown, Kind, ...RegExp[]][] = [
+    [null, TypeError, /^Replay must be an object of spec, tables/, /null/],
+    [{ ...good, maxbytes: 1 }, TypeError, /^Replay has no option "maxbytes"; it has spec/],
+    [{ ...good, tables: undefined }, RangeError, /^tables must be an object/, /undefined/],
+    [{ ...good, tables: {} }, RangeError, /^tables must be an object/],
+    [{ ...good, tables: { "": { maxSize: 1 } } }, RangeError, /^tables must have names/],
+    [{ ...good, seed: -1 }, RangeError, /^seed must/, /got -1/],
+    [{ ...good, seed: 1.5 }, TypeError, /^seed must/, /1\.5/],
+    [{ ...good, seed: "1" }, TypeError, /^seed must/, /"1"/],
+    [{ ...good, seed: Number.NaN }, RangeError, /^seed must/, /NaN/],
+    [{ ...good, maxBytes: 0 }, RangeError, /^maxBytes must/, /got 0/],
+    [{ ...good, maxBytes: 2 ** 33 }, RangeError, /^maxBytes must/, /8589934592/],
+    [{ ...good, maxBytes: 1000.5 }, TypeError, /^maxBytes must/, /1000\.5/],
+    [{ ...good, maxBytes: 1000 }, RangeError, /^maxBytes must be at least \d+, got 1000/, /table "t"/, /Raise maxBytes/],
+    [table(null), TypeError, /^tables\.t must be an object/, /null/],
+    [table(3), TypeError, /^tables\.t must be an object/, /got 3/],
+    [table({}), TypeError, /^tables\.t\.maxSize must/, /undefined/],
+    [table({ maxSize: 0 }), RangeError, /^tables\.t\.maxSize must/, /got 0/],
+    [table({ maxSize: 1.5 }), TypeError, /^tables\.t\.maxSize must/, /1\.5/],
+    [table({ maxSize: "4" }), TypeError, /^tables\.t\.maxSize must/, /"4"/],
+    [table({ maxSize: 2 ** 26 }), RangeError, /^tables\.t\.maxSize must/, /67108864/],
+    [table({ maxSize: 2 ** 26 - 1 }), RangeError, /^maxBytes must be at least/],
+    [table({ maxSize: 4, size: 1 }), TypeError, /^tables\.t has no option "size"/],
+    [table({ maxSize: 4, maxTimesSampled: 0 }), RangeError, /^tables\.t\.maxTimesSampled must/, /got 0/],
+    [table({ maxSize: 4, maxSteps: 0 }), RangeError, /^tables\.t\.maxSteps must/, /got 0/],
+    [table({ maxSize: 4, maxSteps: true }), TypeError, /^tables\.t\.maxSteps must/, /true/],
+    [table({ maxSize: 4, maxPending: -1 }), RangeError, /^tables\.t\.maxPending must/, /got -1/],
+    [table({ maxSize: 4, sampler: "uniform" }), TypeError, /^tables\.t\.sampler must be fifo\(\)/, /"uniform"/],
+    [table({ maxSize: 4, sampler: uniform }), TypeError, /^tables\.t\.sampler must be/, /a function/],
+    [table({ maxSize: 4, remover: { kind: "random" } }), TypeError, /^tables\.t\.remover must be/],
+    [table({ maxSize: 4, remover: { kind: "toString" } }), TypeError, /^tables\.t\.remover must be/],
+    [table({ maxSize: 4, sampler: { kind: "prioritized", exponent: Number.NaN } }), TypeError, /^tables\.t\.sampler must be/],
+    [table({ maxSize: 4, rateLimiter: "minSize" }), TypeError, /^tables\.t\.rateLimiter must be/, /"minSize"/],
+  ];
+  for (const [options, kind, ...says] of bad) {
+    expectError(
+      errorOf(() => new Replay(options as never)),
+      kind,
+      ...says,
+    );
+  }
+  for (const exponent of [Number.NaN, Number.POSITIVE_INFINITY]) {
+    expectError(
+      errorOf(() => prioritized(exponent)),
+      RangeError,
+      /^exponent must be a finite/,
+    );
+  }
+});
+
+test("a table that is not there is named, with those that are", () => {
+  const replay = new Replay({ spec: f32(), tables: { a: { maxSize: 4 }, b: { maxSize: 4 } } });
+  for (const name of ["c", "", "toString", undefined, 3]) expectRefused(replay, () => replay.table(name as "a"), "NOT_FOUND", /^table must be one of "a", "b"/);
+  expect(replay.tables.map(({ name }) => name)).toEqual(["a", "b"]);
+});
+
+test.each([
+  ["a number", f32(), 1],
+  ["800 bytes", f32(200), new Float32Array(200).fill(1)],
+  ["an image", u8(84, 84), new Uint8Array(84 * 84).fill(1)],
+])("what plan tells is enough: steps of %s", (_, spec, step) => {
+  for (const maxSize of [1, 100, 1023, 3000]) {
+    for (const sampler of [uniform(), prioritized(0.6)]) {
+      const options = { spec, tables: { t: { maxSize, sampler } } };
+      const { bytes } = Replay.plan(options);
+      expectError(
+        errorOf(() => new Replay({ ...options, maxBytes: bytes - 1 })),
+        RangeError,
+        new RegExp(`^maxBytes must be at least ${bytes}`),
+      );
+      const replay = new Replay({ ...options, maxBytes: bytes });
+      expect(replay.plan().bytes).toBe(bytes);
+      const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+      for (let i = 0; i < 1.5 * maxSize; i++) writer.append(step as never);
+      expect(replay.table("t").size).toBe(maxSize);
+      expect(replay.table("t").sample(4).count).toBe(4);
+      expect(replay.stats().bytes.used).toBeLessThanOrEqual(bytes);
+    }
+  }
+});
+
+test("plan tells the parts as well", () => {
+  const plan = Replay.plan({ spec: { a: f32(3), b: u8(2000) }, tables: { big: { maxSize: 1000 }, small: { maxSize: 10, maxSteps: 20 } } });
+  expect(plan.bytesPerStep).toBe(12 + 16 + 2000);
+  expect(plan.steps).toBe(1000);
+  expect(plan.tables.big?.bytesPerItem).toBeGreaterThan(24);
+  expect(plan.bytes).toBeGreaterThan(1000 * 2028 + (plan.tables.big?.bytes ?? 0) + (plan.tables.small?.bytes ?? 0));
+});
+
+test("same seed and same calls, same batches; another seed, others", () => {
+  const run = (seed: number | bigint, module?: WebAssembly.Module) => {
+    const replay = new Replay({ spec: i32(), tables: { u: { maxSize: 50 }, p: { maxSize: 50, sampler: prioritized(0.7) } }, seed, module });
+    const writer = replay.writer({
+      items: [
+        { table: "u", length: 2 },
+        { table: "p", length: 3 },
+      ],
+    });
+    const seen: unknown[] = [];
+    for (let i = 0; i < 80; i++) {
+      writer.append(i);
+      if (i % 9 === 8) writer.endEpisode();
+      const { table } = { table: replay.table(i % 2 ? "u" : "p") };
+      const batch = table.sample(8, { offset: "uniform", length: 2 });
+      seen.push(batch);
+      table.updatePriorities(
+        batch.info.keys.subarray(0, batch.count),
+        batch.steps.data
+          .filter((_, k) => k % 2 === 0)
+          .map(Math.abs)
+          .subarray(0, batch.count),
+      );
+    }
+    return seen;
+  };
+  const first = run(7);
+  expect(run(7)).toEqual(first);
+  expect(run(7n)).toEqual(first);
+  expect(run(7n + 2n ** 64n)).toEqual(first);
+  expect(run(7, moduleOf("scalar"))).toEqual(first);
+  expect(run(8)).not.toEqual(first);
+  expect(run(7n + 2n ** 32n)).not.toEqual(first);
+});
+
+test("tables of one Replay draw apart from each other", () => {
+  const replay = new Replay({ spec: i32(), tables: { a: { maxSize: 99 }, b: { maxSize: 99 } } });
+  const writer = replay.writer({
+    items: [
+      { table: "a", length: 1 },
+      { table: "b", length: 1 },
+    ],
+  });
+  for (let i = 0; i < 99; i++) writer.append(i);
+  const a = [...replay.table("a").sample(50).steps.data];
+  expect([...replay.table("b").sample(50).steps.data]).not.toEqual(a);
+  expect(replay.stats().steps).toBe(99);
+});
+
+test("after dispose every call is refused", async () => {
+  const replay = new Replay({ spec: f32(2), tables: { t: { maxSize: 4, rateLimiter: minSize(1) } } });
+  const writer = replay.writer();
+  const { staged } = writer;
+  writer.append([1, 2]);
+  writer.createItem("t", { length: 1 });
+  const table = replay.table("t");
+  const dataset = table.dataset({ batchSize: 1 });
+  const chunks = snapshot(replay)[Symbol.iterator]();
+  chunks.next();
+  replay.dispose();
+  replay.dispose();
+  replay[Symbol.dispose]();
+  const calls = {
+    table: () => replay.table("t"),
+    writer: () => replay.writer(),
+    stats: () => replay.stats(),
+    size: () => table.size,
+    sample: () => table.sample(1),
+    dataset: () => table.dataset({ batchSize: 1 }),
+    iterate: () => [...dataset],
+    batch: () => table.batch(1, { length: 1 }),
+    updatePriorities: () => table.updatePriorities([1], [1]),
+    delete: () => table.delete([1]),
+    clear: () => table.clear(),
+    ready: () => table.ready(1),
+    canSample: () => table.canSample(),
+    canInsert: () => table.canInsert(),
+    tableStats: () => table.stats(),
+    explain: () => table.explain(1),
+    append: () => writer.append([1, 2]),
+    appendStaged: () => writer.append(),
+    appendColumns: () => writer.appendColumns([[1, 2]]),
+    createItem: () => writer.createItem("t", { length: 1 }),
+    endEpisode: () => writer.endEpisode(),
+    flush: () => writer.flush(),
+    lastKey: () => writer.lastKey("t"),
+    length: () => writer.length,
+    episodeSteps: () => writer.episodeSteps,
+    staged: () => writer.staged,
+    snapshot: () => snapshot(replay),
+    chunks: () => chunks.next(),
+  };
+  for (const call of Object.values(calls)) expectError(errorOf(call), "CLOSED", /disposed of/);
+  await expect(table.sampleWhenReady(1)).rejects.toMatchObject({ code: "CLOSED" });
+  await expect(dataset[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "CLOSED" });
+  writer.close();
+  expect(() => staged.value).toThrow(/closed/);
+});

@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { Replay, ReplayError, u8 } from "../../src/index.ts";
+import { restore } from "../../src/snapshot/index.ts";
+import { TestRandom } from "../support/random.ts";
+import { bytesOf, errorOf, expectError } from "../support/refused.ts";
+import { SCENES } from "../support/scenes.ts";
+
+function sceneBytes(name: string): Buffer {
+  const { make, act } = SCENES[name] as (typeof SCENES)[string];
+  const replay = make();
+  const random = new TestRandom(3);
+  for (let i = 0; i < 150; i++) act(replay, random);
+  return bytesOf(replay);
+}
+
+/** Where each section begins, and the end. */
+function borders(bytes: Buffer): number[] {
+  const found: number[] = [];
+  for (let at = 8; at < bytes.length; at += 16 + bytes.readUInt32LE(at + 8)) found.push(at);
+  return [...found, bytes.length];
+}
+
+const refusalOf = (bytes: Uint8Array) => errorOf(() => restore(bytes)) as ReplayError;
+
+test("nothing, too little, too much, or something else is CORRUPT", () => {
+  const bytes = sceneBytes("fifo over fifo");
+  for (const source of [new Uint8Array(0), [], bytes.subarray(0, 3), bytes.subarray(0, 8), Buffer.from("not a snapshot, but long enough")]) {
+    expectError(
+      errorOf(() => restore(source)),
+      "CORRUPT",
+      /^snapshot /,
+    );
+  }
+  expectError(refusalOf(Buffer.concat([bytes, Buffer.from([0])])), "CORRUPT", /behind the end/);
+  expectError(refusalOf(Buffer.concat([bytes, bytes])), "CORRUPT", /behind the end/);
+  expectError(refusalOf(Buffer.concat([bytes.subarray(0, 8), bytes])), "CORRUPT");
+});
+
+test("another version's snapshot is UNSUPPORTED, and the message says which", () => {
+  const bytes = Buffer.from(sceneBytes("fifo over fifo"));
+  bytes.write("RPRSNAP2");
+  expectError(refusalOf(bytes), "UNSUPPORTED", /must begin with RPRSNAP1, got "RPRSNAP2"/, /another version/);
+  bytes.write("RPRSNAQ1");
+  expectError(refusalOf(bytes), "CORRUPT", /RPRSNAQ1/);
+});
+
+test.each(["items that wait", "several writers and lanes", "shared and wide leaves"])("cut anywhere, it is CORRUPT: %s", (name) => {
+  const bytes = sceneBytes(name);
+  const cuts = new Set(borders(bytes).flatMap((at) => [at - 1, at, at + 16]));
+  const random = new TestRandom(8);
+  for (let i = 0; i < 15; i++) cuts.add(random.below(bytes.length));
+  for (const cut of cuts) if (cut >= 0 && cut < bytes.length) expectError(refusalOf(bytes.subarray(0, cut)), "CORRUPT", /cut or altered/);
+});
+
+test("a section that is missing, twice there, or in another's place is CORRUPT", () => {
+  const bytes = sceneBytes("prioritized over fifo");
+  const at = borders(bytes);
+  const sections = at.slice(1).map((end, i) => bytes.subarray(at[i], end));
+  const magic = bytes.subarray(0, 8);
+  expect(sections.length).toBeGreaterThan(6);
+  for (let i = 0; i < sections.length; i++) {
+    expectError(refusalOf(Buffer.concat([magic, ...sections.filter((_, k) => k !== i)])), "CORRUPT");
+    const twice = sections.flatMap((section, k) => (k === i ? [section, section] : [section]));
+    expectError(refusalOf(Buffer.concat([magic, ...twice])), "CORRUPT");
+  }
+});
+
+test.each(["uniform over lifo", "maxHeap over uniform", "items that wait", "several writers and lanes", "shared and wide leaves"])(
+  "one bit altered, it is refused with a code, or was never read: %s",
+  (name) => {
+    const bytes = Buffer.from(sceneBytes(name));
+    const random = new TestRandom(9);
+    const heads = borders(bytes)
+      .slice(0, -1)
+      .flatMap((at) => [0, 4, 8, 11, 12, 16].map((k) => at + k));
+    const places = new Set([0, 1, 2, 3, 4, 5, 6, 7, ...heads, ...Array.from({ length: 60 }, () => random.below(bytes.length))]);
+    for (const at of places) {
+      const bit = 1 << random.below(8);
+      bytes.writeUInt8(bytes.readUInt8(at) ^ bit, at);
+      const error = refusalOf(bytes);
+      expect(error, `byte ${at}: ${error.message}`).toBeInstanceOf(ReplayError);
+      expect(error.code, `byte ${at}: ${error.message}`).toMatch(at === 7 ? /^UNSUPPORTED$/ : /^CORRUPT$/);
+      bytes.writeUInt8(bytes.readUInt8(at) ^ bit, at);
+    }
+    expect(bytesOf(restore(bytes)).equals(bytes)).toBe(true);
+  },
+);
+
+test("a length that became greater than memory is CORRUPT as well", () => {
+  const options = { spec: u8(800), tables: { t: { maxSize: 400 } } };
+  const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  for (let i = 0; i < 400; i++) writer.append(new Uint8Array(800).fill(i));
+  const bytes = bytesOf(replay);
+  for (const at of borders(bytes).slice(0, -1)) {
+    for (const bit of [0, 9, 17, 18, 19, 20, 31]) {
+      const altered = Buffer.from(bytes);
+      altered.writeUInt32LE((altered.readUInt32LE(at + 8) ^ (1 << bit)) >>> 0, at + 8);
+      expectError(refusalOf(altered), "CORRUPT", /cut or altered at byte \d+/);
+    }
+  }
+});

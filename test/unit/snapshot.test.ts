@@ -1,0 +1,188 @@
+import { expect, test } from "vitest";
+import { f32, Replay, u8 } from "../../src/index.ts";
+import { restore, snapshot } from "../../src/snapshot/index.ts";
+import { moduleOf } from "../support/core.ts";
+import { TestRandom } from "../support/random.ts";
+import { bytesOf, errorOf, expectError } from "../support/refused.ts";
+import { type AnyReplay, SCENES } from "../support/scenes.ts";
+
+const DRAWS = 10_000;
+
+/** The next draws of every table, whatever they use up: keys, probabilities and steps, as bytes. */
+function draws(replay: AnyReplay): Buffer {
+  const leaf = "x" in (replay.options.spec as object) ? "x" : "r";
+  const parts = replay.tables.flatMap((table) =>
+    [100, DRAWS / 2 - 100, DRAWS / 2].flatMap((n) => {
+      const { info, steps } = table.sample(n, { columns: { v: { leaf, at: 0 } } }) as { info: object; steps: { v: { data: Int32Array } } };
+      return [...Object.values(info), steps.v.data].map(({ buffer }) => new Uint8Array(buffer));
+    }),
+  );
+  return Buffer.concat(parts);
+}
+
+test.each(Object.keys(SCENES))("a restored Replay goes on as the original: %s", (name) => {
+  const { make, act } = SCENES[name] as (typeof SCENES)[string];
+  const original = make();
+  const past = new TestRandom(name.length);
+  for (let i = 0; i < 250; i++) act(original, past);
+  const bytes = bytesOf(original);
+  const restored = restore(bytes) as AnyReplay;
+  expect(bytesOf(restored).equals(bytes)).toBe(true);
+  expect(restored.stats().tables).toEqual(original.stats().tables);
+  expect(restored.options).toEqual(original.options);
+  expect(restored.writers.map(({ options }) => options)).toEqual(original.writers.map(({ options }) => options));
+  for (const [i, writer] of original.writers.entries()) {
+    for (const table of original.tables) expect(restored.writers[i]?.lastKey(table.name)).toBe(writer.lastKey(table));
+  }
+  // On another core, with the same calls.
+  const other = restore(bytes, { module: moduleOf("scalar") }) as AnyReplay;
+  const futures = [original, restored, other].map((replay) => {
+    const random = new TestRandom(5);
+    for (let i = 0; i < 250; i++) act(replay, random);
+    return bytesOf(replay);
+  });
+  expect(futures[1]?.equals(futures[0] as Buffer)).toBe(true);
+  expect(futures[2]?.equals(futures[0] as Buffer)).toBe(true);
+  expect(draws(restored).equals(draws(original))).toBe(true);
+});
+
+test("the same calls give the same snapshot, and taking one changes nothing", () => {
+  const { make, act } = SCENES["several writers and lanes"] as (typeof SCENES)[string];
+  const [a, b] = [make(), make(moduleOf("scalar"))] as const;
+  const [ra, rb] = [new TestRandom(1), new TestRandom(1)];
+  for (let i = 0; i < 200; i++) {
+    act(a, ra);
+    act(b, rb);
+    if (i % 20 === 0) expect(bytesOf(a).equals(bytesOf(b))).toBe(true);
+    // Only one of them is looked at between the calls.
+    if (i % 3 === 0) bytesOf(a);
+  }
+  expect(bytesOf(a).equals(bytesOf(b))).toBe(true);
+});
+
+function small() {
+  const replay = new Replay({ spec: u8(3000), tables: { t: { maxSize: 200 } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  for (let i = 0; i < 250; i++) writer.append(new Uint8Array(3000).fill(i));
+  return { replay, writer };
+}
+
+test("bytes, chunks of any size, and chunks that come later are read alike", async () => {
+  const { replay } = small();
+  const bytes = bytesOf(replay);
+  const chunks = [...snapshot(replay)];
+  expect(chunks.length).toBeGreaterThan(5);
+  for (const chunk of chunks) expect(chunk.length).toBeLessThan(70_000);
+  const random = new TestRandom(4);
+  function* pieces(): Generator<Uint8Array> {
+    for (let at = 0; at < bytes.length; ) {
+      const size = random.next() < 0.5 ? random.below(20) : random.below(100_000);
+      yield bytes.subarray(at, at + size);
+      at += size;
+    }
+  }
+  async function* later() {
+    for (const piece of pieces()) {
+      await Promise.resolve();
+      yield piece;
+    }
+  }
+  expect(bytesOf(restore(bytes)).equals(bytes)).toBe(true);
+  expect(bytesOf(restore(chunks)).equals(bytes)).toBe(true);
+  expect(bytesOf(restore(pieces())).equals(bytes)).toBe(true);
+  expect(bytesOf(await restore(later())).equals(bytes)).toBe(true);
+  expect(bytesOf(restore(snapshot(replay))).equals(bytes)).toBe(true);
+});
+
+test("what is no source is refused", async () => {
+  for (const source of [undefined, null, 3, {}, new ArrayBuffer(8)]) {
+    expectError(
+      errorOf(() => restore(source as never)),
+      TypeError,
+      /^source must be a Uint8Array/,
+    );
+  }
+  for (const source of [[1], ["RPRSNAP1"], [[1, 2]]]) {
+    expectError(
+      errorOf(() => restore(source as never)),
+      TypeError,
+      /^source must be made of Uint8Arrays/,
+    );
+  }
+  async function* words() {
+    yield "RPRSNAP1";
+  }
+  await expect(restore(words() as never)).rejects.toThrow(/^source must be made of/);
+});
+
+test("a Replay that changes while its snapshot is read says so", () => {
+  const changes: ((replay: ReturnType<typeof small>) => unknown)[] = [
+    ({ writer }) => writer.append(new Uint8Array(3000)),
+    ({ writer }) => writer.endEpisode(),
+    ({ writer }) => writer.createItem("t", { length: 1 }),
+    ({ writer }) => writer.close(),
+    ({ replay }) => replay.writer(),
+    ({ replay }) => replay.table("t").sample(1),
+    ({ replay }) => replay.table("t").clear(),
+    ({ replay, writer }) => replay.table("t").updatePriorities([writer.lastKey("t")], [2]),
+    ({ replay, writer }) => replay.table("t").delete([writer.lastKey("t")]),
+  ];
+  for (const change of changes) {
+    const made = small();
+    const chunks = snapshot(made.replay)[Symbol.iterator]();
+    chunks.next();
+    chunks.next();
+    change(made);
+    expectError(
+      errorOf(() => {
+        while (!chunks.next().done);
+      }),
+      "OUT_OF_TURN",
+      /changed while a snapshot/,
+    );
+    expect(bytesOf(restore(bytesOf(made.replay))).equals(bytesOf(made.replay))).toBe(true);
+  }
+  // What only looks is no change.
+  const { replay } = small();
+  const chunks = snapshot(replay)[Symbol.iterator]();
+  chunks.next();
+  replay.stats();
+  replay.table("t").explain(1);
+  while (!chunks.next().done);
+});
+
+test("a snapshot that is not read to its end keeps nothing", () => {
+  const { replay } = small();
+  bytesOf(replay);
+  const { used } = replay.stats().bytes;
+  for (let i = 0; i < 20; i++) {
+    for (const _ of snapshot(replay)) break;
+    const chunks = snapshot(replay)[Symbol.iterator]();
+    chunks.next();
+    chunks.return?.();
+  }
+  expect(replay.stats().bytes.used).toBe(used);
+});
+
+test("an empty Replay, seeds of 64 bits, options of all kinds survive", () => {
+  const replay = new Replay({
+    spec: [f32(), { a: u8() }] as const,
+    tables: { z: { maxSize: 3 }, a: { maxSize: 1, maxTimesSampled: 7, maxSteps: 9, maxPending: 0 } },
+    seed: -(2n ** 63n),
+    maxBytes: 1 << 20,
+  });
+  const restored = restore(bytesOf(replay));
+  expect(restored.options).toEqual(replay.options);
+  expect(restored.tables.map(({ name }) => name)).toEqual(["z", "a"]);
+  expect(bytesOf(restored).equals(bytesOf(replay))).toBe(true);
+});
+
+test("a Replay that fills what plan told it can be stored and restored", () => {
+  const options = { spec: f32(200), tables: { t: { maxSize: 3000 } } };
+  const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  for (let i = 0; i < 4000; i++) writer.append(new Float32Array(200).fill(i));
+  replay.table("t").sample(16);
+  const bytes = bytesOf(replay);
+  expect(bytesOf(restore(bytes)).equals(bytes)).toBe(true);
+});
