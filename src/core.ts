@@ -74,7 +74,10 @@ export class Core {
       this.#scratchBytes = this.#scratch === 0 ? 0 : most;
       if (this.u8.length === 0) this.refresh();
       // Near the limit there may be room for what is needed, and for no more.
-      if (this.#scratch === 0) this.#scratch = this.alloc((this.#scratchBytes = size));
+      if (this.#scratch === 0) {
+        this.#scratch = this.alloc(size);
+        this.#scratchBytes = size;
+      }
       this.generation++;
     }
     return this.#scratch;
