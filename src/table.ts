@@ -88,7 +88,7 @@ export class Table<S = Spec> implements AnyTable {
     this.#engine.open();
     const { sampler } = this.options;
     if (options.normalize === "table" && sampler.kind === "prioritized" && sampler.withMin !== true) {
-      throw new ReplayError("UNSUPPORTED", 'normalize: "table" must have a sampler that keeps the least weight: say prioritized(exponent, { withMin: true })');
+      throw new ReplayError("UNSUPPORTED", 'normalize: "table" must have a sampler that keeps the least weight: prioritized(exponent, { withMin: true })');
     }
     return this.#reader.sample(n, options as SampleOptions) as BatchOf<S, C>;
   }
@@ -203,7 +203,6 @@ export class Table<S = Spec> implements AnyTable {
     const { maxSize, rateLimiter } = this.options;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
     const range = minSize > maxSize ? 0 : Math.max(maxDiff, samplesPerInsert * minSize) - minDiff;
-    if (n > range)
-      throw new RangeError(`n must be <= ${range}, which is all that the rate limiter and maxSize of ${show(this.name)} ever allow at a time, got ${n}`);
+    if (n > range) throw new RangeError(`n must be <= ${range}, all that the rate limiter and maxSize of ${show(this.name)} ever allow at a time, got ${n}`);
   }
 }
