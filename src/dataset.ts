@@ -15,9 +15,9 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
 
 /** What batches come from: a table. */
 export interface Source<B> {
-  ready(n: number, options: SampleOptions<string, undefined>): boolean;
-  sample(n: number, options: SampleOptions<string, undefined>): B & { readonly count: number };
-  sampleWhenReady(n: number, options: SampleOptions<string, undefined> & WaitOptions): Promise<B>;
+  ready(n: number, options: SampleOptions): boolean;
+  sample(n: number, options: SampleOptions): B & { readonly count: number };
+  sampleWhenReady(n: number, options: SampleOptions & WaitOptions): Promise<B>;
 }
 
 /**
@@ -27,7 +27,7 @@ export interface Source<B> {
 export class Dataset<B> implements Iterable<B>, AsyncIterable<B> {
   readonly #table: Source<B>;
   readonly #n: number;
-  readonly #sample: SampleOptions<string, undefined>;
+  readonly #sample: SampleOptions;
   readonly #wait: WaitOptions;
   /** Batches under way at a time. */
   readonly #most: number;
@@ -37,7 +37,7 @@ export class Dataset<B> implements Iterable<B>, AsyncIterable<B> {
     this.#table = table;
     this.#n = integer("batchSize", batchSize, 1, 0xffffff);
     this.#most = 1 + (options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0);
-    this.#sample = sample as SampleOptions<string, undefined>;
+    this.#sample = sample as SampleOptions;
     this.#wait = { signal, timeoutMs };
   }
 

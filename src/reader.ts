@@ -55,7 +55,7 @@ export class Reader {
   }
 
   /** Up to n items, drawn and gathered. */
-  sample(n: number, options: SampleOptions): Batch<unknown> {
+  sample(n: number, options: SampleOptions = {}): Batch<unknown> {
     const engine = this.#engine;
     const { x } = engine.core;
     const table = this.#table;
