@@ -40,7 +40,8 @@ test("what was asked for is there: n-step returns, weights, a mask", () => {
   const plain = table.sample(1);
   expectTypeOf(plain.info.weights).toEqualTypeOf<Float64Array | undefined>();
   expectTypeOf(plain.mask).toEqualTypeOf<Uint8Array | undefined>();
-  expectTypeOf(table.sample(1, { into: batch, beta: 0.4 }).info.weights).toEqualTypeOf<Float64Array>();
+  const own = table.batch(1, { length: 2, beta: 0.4 });
+  expectTypeOf(table.sample(1, { into: own, beta: 0.4 }).info.weights).toEqualTypeOf<Float64Array>();
 });
 
 test("names that are not in the spec or among the tables do not compile", () => {
