@@ -1,7 +1,7 @@
 /** The main entry: exports only. */
 export type { Batch, BatchInfo, Blocked, Column, NStepColumns, StepsOf } from "./batch.ts";
 export type { ColumnOf, ColumnSet } from "./columns.ts";
-export { Dataset, type DatasetOptions } from "./dataset.ts";
+export type { Dataset, DatasetOptions } from "./dataset.ts";
 export type { ArrayOf, Dtype } from "./dtype.ts";
 export { ReplayError, type ReplayErrorCode } from "./error.ts";
 export type { NStepOptions } from "./n-step.ts";

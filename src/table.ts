@@ -2,7 +2,7 @@
 import { COUNTERS, type Exports } from "./abi.ts";
 import type { Batch, Column, NStepColumns, StepsOf } from "./batch.ts";
 import type { ColumnSet, DtypesOf } from "./columns.ts";
-import { Dataset, type DatasetOptions, type Source } from "./dataset.ts";
+import { type Dataset, type DatasetOptions, datasetOf, type Source } from "./dataset.ts";
 import type { Engine } from "./engine.ts";
 import { integer, mustBe, ReplayError, show } from "./error.ts";
 import { copyIn, lengthOf, type Numbers, priorityError } from "./numbers.ts";
@@ -121,7 +121,7 @@ export class Table<S = Spec> implements AnyTable {
   /** Batches one after the other, for `for` and `for await`. */
   dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): Dataset<BatchOf<S, O>> {
     this.#engine.open();
-    return new Dataset(this as unknown as Source<BatchOf<S, O>>, options as DatasetOptions);
+    return datasetOf(this as unknown as Source<BatchOf<S, O>>, options as DatasetOptions);
   }
 
   /** New arrays for batches of n items with `length` steps each, to be given as `into`. */
