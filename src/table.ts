@@ -129,10 +129,9 @@ export class Table<S = Spec> implements AnyTable {
     const x = this.#x();
     const { core } = this.#engine;
     const n = lengthOf("keys", keys);
-    lengthOf("priorities", priorities, n, "as many as keys");
     const at = core.scratch(24 * n);
-    copyIn(core.f64, at >> 3, keys, "keys");
-    copyIn(core.f64, (at >> 3) + n, priorities, "priorities");
+    copyIn(core.f64, at >> 3, "keys", keys, n);
+    copyIn(core.f64, (at >> 3) + n, "priorities", priorities, n);
     const found = x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
     if (found < 0) throw priorityError(`priorities[${x.error_argument()}]`, x.error_value());
     this.#engine.changed();
@@ -145,7 +144,7 @@ export class Table<S = Spec> implements AnyTable {
     const { core } = this.#engine;
     const n = lengthOf("keys", keys);
     const at = core.scratch(8 * n);
-    copyIn(core.f64, at >> 3, keys, "keys");
+    copyIn(core.f64, at >> 3, "keys", keys, n);
     const found = x.table_delete(this.handle, at, n);
     this.#engine.changed();
     return found;
