@@ -1,41 +1,46 @@
-/** Values on their way to their places in memory: checked, and copied. */
-import type { Core } from "./core.ts";
-import { DTYPES } from "./dtype.ts";
+/** Values on their way into memory: checked, and copied. */
+import { type AnyArray, DTYPES } from "./dtype.ts";
 import { kindOf, mustBe } from "./error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { isList } from "./numbers.ts";
 import { named, sizeOf, type Visit } from "./spec.ts";
 
-/** Where values of a leaf go, one after the other: one, or as many as the first dimensions of `shape` say. */
-export interface Place {
+/** What is given for a leaf at a time: one value, or as many as the first dimensions of `shape` say. */
+export interface Form {
   readonly leaf: PlacedLeaf;
-  readonly address: number;
   readonly shape: readonly number[];
   /** Elements of them all. */
   readonly size: number;
 }
 
+/** Where it goes to, time after time. */
+export interface Place extends Form {
+  readonly address: number;
+  /** Its elements; another array once memory has moved. */
+  view: Numbered;
+}
+
+/** Typed arrays of any dtype, as if they were one: what may be written to them is checked before. */
+type Numbered = Float32Array;
+
 /** Values up to this many elements are copied by a loop; a call to `set` costs more than they do. */
 const SHORT = 16;
 
 /** @param lead dimensions before the leaf's own: time, lanes */
-export function placeOf(leaf: PlacedLeaf, address: number, lead: readonly number[]): Place {
+export function formOf(leaf: PlacedLeaf, lead: readonly number[]): Form {
   const shape = [...lead, ...leaf.shape];
-  return { leaf, address, shape, size: sizeOf(shape) };
+  return { leaf, shape, size: sizeOf(shape) };
 }
 
 /**
- * Writes a value to its place: a typed array of the dtype, or numbers, nested as the shape says or flat.
+ * Writes a value to memory: a typed array of the dtype, or numbers, nested as the shape says or flat.
  * @throws ReplayError SPEC_MISMATCH, INVALID_DATA for a number that its dtype cannot hold; both name the leaf
  */
-export function put(core: Core, place: Place, value: unknown): void {
-  const { leaf, address, shape, size } = place;
+export function put({ leaf, shape, size }: Form, to: AnyArray, at: number, value: unknown): void {
   const { dtype } = leaf.leaf;
-  const { bytes, kind } = DTYPES[dtype];
-  const to = core[dtype] as unknown as Float32Array;
-  let at = address / bytes;
+  let next = at;
   const spread = (part: unknown, depth: number, size: number): boolean => {
-    if (depth === shape.length) putNumber(to, at++, leaf, part);
+    if (depth === shape.length) putNumber(leaf, to as Numbered, next++, part);
     else {
       if (!isList(part)) return false;
       const { length } = part;
@@ -45,13 +50,13 @@ export function put(core: Core, place: Place, value: unknown): void {
     }
     return true;
   };
-  const given = kindOf(value);
-  if (given === kind && (value as Float32Array).length === size) to.set(value as Float32Array, at);
-  else if (given !== undefined || !spread(value, 0, size)) throw mustBe("SPEC_MISMATCH", named(leaf.keys), `${dtype} of shape [${shape.join(", ")}]`, value);
+  const kind = kindOf(value);
+  if (kind === DTYPES[dtype].kind && (value as Numbered).length === size) (to as Numbered).set(value as Numbered, at);
+  else if (kind !== undefined || !spread(value, 0, size)) throw mustBe("SPEC_MISMATCH", named(leaf.keys), `${dtype} of shape [${shape.join(", ")}]`, value);
 }
 
 /** Writes one number, if its dtype can hold it. */
-function putNumber(to: Float32Array, at: number, { leaf: { dtype }, keys }: PlacedLeaf, value: unknown): void {
+function putNumber({ leaf: { dtype }, keys }: PlacedLeaf, to: Numbered, at: number, value: unknown): void {
   const { kind, least, most } = DTYPES[dtype];
   const wide = kind.startsWith("Big");
   const number = wide && Number.isSafeInteger(value) ? BigInt(value as number) : dtype === "bool" && typeof value === "boolean" ? Number(value) : value;
@@ -65,37 +70,37 @@ function putNumber(to: Float32Array, at: number, { leaf: { dtype }, keys }: Plac
   throw mustBe(known ? "INVALID_DATA" : "SPEC_MISMATCH", named(keys), `${dtype}, ${rule}`, value);
 }
 
-/** `put` for a place that is filled again and again: the commonest values have a way of their own. */
-export function putter(core: Core, place: Place): Visit {
-  const { leaf, address, shape, size } = place;
+/** `put` for a place: the commonest values have a way of their own. */
+export function putter(place: Place): Visit {
+  const { leaf, shape, size } = place;
   const { dtype } = leaf.leaf;
-  const { array, bytes, least, most } = DTYPES[dtype];
-  const at = address / bytes;
-  if (shape.length === 0 && (dtype === "f32" || dtype === "f64")) {
+  const { array, most } = DTYPES[dtype];
+  const slow: Visit = (value) => put(place, place.view, 0, value);
+  if (shape.length === 0 && dtype.startsWith("f")) {
     return (value) => {
-      if (typeof value === "number") core[dtype][at] = value;
-      else put(core, place, value);
+      if (typeof value === "number") place.view[0] = value;
+      else slow(value);
     };
   }
   if (shape.length === 0 && dtype === "i32") {
     return (value) => {
-      if (typeof value === "number" && (value | 0) === value) core.i32[at] = value;
-      else put(core, place, value);
+      if (typeof value === "number" && (value | 0) === value) place.view[0] = value;
+      else slow(value);
     };
   }
-  if (shape.length === 0 && least !== undefined) {
+  if (shape.length === 0 && most !== undefined) {
     return (value) => {
-      const to = core[dtype] as Int32Array;
+      const { view } = place;
       const number = typeof value === "boolean" && dtype === "bool" ? +value : (value as number);
-      if (typeof number === "number") to[at] = number;
-      if (to[at] !== number || number > (most as number)) put(core, place, value);
+      if (typeof number === "number") view[0] = number;
+      if (view[0] !== number || number > most) slow(value);
     };
   }
   return (value) => {
-    const from = value as Float32Array;
-    const to = core[dtype] as Float32Array;
-    if (!(value instanceof array) || from.length !== size) put(core, place, value);
-    else if (size > SHORT) to.set(from, at);
-    else for (let i = 0; i < size; i++) to[at + i] = from[i] as number;
+    const from = value as Numbered;
+    const { view } = place;
+    if (!(value instanceof array) || from.length !== size) slow(value);
+    else if (size > SHORT) view.set(from);
+    else for (let i = 0; i < size; i++) view[i] = from[i] as number;
   };
 }

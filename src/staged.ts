@@ -2,7 +2,7 @@
 import type { Core } from "./core.ts";
 import { type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
 import { ReplayError } from "./error.ts";
-import { type Place, putter } from "./fill.ts";
+import { formOf, type Place, putter } from "./fill.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { fold, type IsAny, type Leaf, named, type Spec, type Visit } from "./spec.ts";
 
@@ -84,7 +84,7 @@ class Step {
         return this.#staging.lend(index);
       },
       set(this: Step, value: unknown) {
-        this.#staging.fill(index, value);
+        (this.#staging.puts[index] as Visit)(value);
       },
     };
   }
@@ -117,15 +117,13 @@ export class Staging {
   /** What the user sees. */
   readonly step: object;
   /** What writes a leaf's value to its place, leaf by leaf. */
-  readonly puts: readonly Visit[];
+  puts: readonly Visit[];
   /** The record and what follows it, one element a word. */
   f32!: Float32Array;
   i32!: Int32Array;
   readonly #core: Core;
   readonly #at: number;
-  readonly #places: readonly Place[];
-  /** Of each leaf, made when it is asked for. */
-  #views!: Float32Array[];
+  #places: readonly Place[];
   /** How often memory has moved, and the count when each leaf's array was lent last. */
   #moves = 0;
   readonly #lent: number[];
@@ -134,14 +132,15 @@ export class Staging {
 
   /**
    * @param at where the record begins
-   * @param places of its leaves
+   * @param addresses where each leaf begins
+   * @param lead the first dimension of values: none where there is one lane
    */
-  constructor(core: Core, maker: StepMaker, at: number, places: readonly Place[]) {
+  constructor(core: Core, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], addresses: readonly number[], lead: readonly number[]) {
     this.#core = core;
     this.#at = at;
-    this.#places = places;
-    this.#lent = new Array(places.length);
-    this.puts = places.map((place) => putter(core, place));
+    this.#places = leaves.map((leaf, i) => ({ ...formOf(leaf, lead), address: addresses[i] as number, view: new Float32Array() }));
+    this.#lent = new Array(leaves.length);
+    this.puts = this.#places.map(putter);
     this.moved();
     this.step = maker(this);
     core.lookers.add(this);
@@ -164,40 +163,28 @@ export class Staging {
     this.#core.lookers.delete(this);
     this.f32 = CLOSED;
     this.i32 = CLOSED;
-    this.#views = CLOSED;
+    this.puts = CLOSED;
+    this.#places = CLOSED;
   }
 
   /** The elements of leaf i. */
   view(i: number): Float32Array {
-    return this.#views[i] ?? this.#look(i);
+    return (this.#places[i] as Place).view;
   }
 
-  /** The same, for a user to keep until memory moves. Not by `view`: that much is not compiled into an accessor's caller. */
+  /** The same, for a user to keep until memory moves. */
   lend(i: number): Float32Array {
     this.#lent[i] = this.#moves;
-    return this.#views[i] ?? this.#look(i);
-  }
-
-  /** Assigns the elements of leaf i. */
-  fill(i: number, value: unknown): void {
-    this.view(i);
-    (this.puts[i] as Visit)(value);
+    return (this.#places[i] as Place).view;
   }
 
   /** Memory has moved. */
   moved(): void {
     const { buffer } = this.#core.u8;
     this.#moves++;
-    this.#views = new Array(this.#places.length);
     this.f32 = new Float32Array(buffer, this.#at);
     this.i32 = new Int32Array(buffer, this.#at);
-  }
-
-  #look(i: number): Float32Array {
-    const { leaf, address, size } = this.#places[i] as Place;
-    const view = new DTYPES[leaf.leaf.dtype].array(this.#core.u8.buffer, address, size) as Float32Array;
-    this.#views[i] = view;
-    return view;
+    for (const place of this.#places) place.view = new DTYPES[place.leaf.leaf.dtype].array(buffer, place.address, place.size) as Float32Array;
   }
 }
 

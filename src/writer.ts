@@ -2,9 +2,10 @@
 import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, type Exports } from "./abi.ts";
 import { blockOffsets, stepsOf } from "./block.ts";
 import type { ColumnSet } from "./columns.ts";
+import { DTYPES } from "./dtype.ts";
 import type { Engine } from "./engine.ts";
 import { finite, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
-import { placeOf, put } from "./fill.ts";
+import { formOf, put } from "./fill.ts";
 import { type PlacedLeaf, up } from "./layout.ts";
 import { copyIn, lengthOf, priorityError } from "./numbers.ts";
 import { type ColumnsOf, flattener, type Spec, type StepOf, type Visit, visitor } from "./spec.ts";
@@ -131,8 +132,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     });
     const addresses = offsets.map((offset) => this.#record + offset);
     if (lanes > 1) core.u32.set(addresses, this.#record >> 2);
-    const places = leaves.map((leaf, i) => placeOf(leaf, addresses[i] as number, this.#lead));
-    const staging = new Staging(core, lanes === 1 ? engine.makeStep : engine.makeLanes, this.#record, places);
+    const staging = new Staging(core, lanes === 1 ? engine.makeStep : engine.makeLanes, this.#record, leaves, addresses, this.#lead);
     this.#staging = staging;
     this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
     this.#flatten = flattener(spec);
@@ -196,9 +196,11 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const prioritiesAt = offsets.pop() as number;
     const endsAt = prioritiesAt + 8 * rows * items.length;
     const block = core.scratch(endsAt + rows);
-    offsets.forEach((offset, i) => {
-      core.u32[(block >> 2) + i] = block + offset;
-      put(core, placeOf(leaves[i] as PlacedLeaf, block + offset, [steps, ...this.#lead]), values[i]);
+    leaves.forEach((leaf, i) => {
+      const address = block + (offsets[i] as number);
+      const { dtype } = leaf.leaf;
+      core.u32[(block >> 2) + i] = address;
+      put(formOf(leaf, [steps, ...this.#lead]), core[dtype], address / DTYPES[dtype].bytes, values[i]);
     });
     if (ends !== undefined) {
       lengthOf("ends", ends, rows);
