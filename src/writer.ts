@@ -168,7 +168,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const x = this.#x;
     const lanes = this.#lanes;
     const waiting = lanes === 1 ? x.writer_append(this.#writer, this.#record) : x.writer_append_block(this.#writer, this.#record, lanes, 0);
-    this.#done(waiting, "one more step");
+    this.#done(waiting);
   }
 
   /**
@@ -217,7 +217,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const code = x.writer_append_block(this.#writer, block, rows, ends === undefined ? 0 : block + endsAt);
     // What was given for this block must not be read for a step of several lanes.
     for (const [k, rule] of items.entries()) x.writer_priority(this.#writer, k, rule.priority, 0);
-    this.#done(code, `a block of ${rows} steps`, `priorities[${x.error_argument()}]`);
+    this.#done(code, `priorities[${x.error_argument()}]`);
     return rows;
   }
 
@@ -236,7 +236,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     integer("lane", lane, 0, this.options.lanes - 1);
     const shape = columns === undefined ? 0 : this.#engine.shapeOf(columns);
     const state = this.#x.writer_create_item(this.#writer, lane, to.handle, length, shape, priority);
-    return this.#done(state, "one more item", "priority", lane) === 1 ? undefined : this.#admitted(to);
+    return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
 
   /** The key of the item that was created last in a table; 0 before the first. */
@@ -249,10 +249,8 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   endEpisode(options: { readonly lane?: number } = {}): void {
     this.#open();
     const { lane } = options;
-    const { lanes } = this.options;
-    const first = lane === undefined ? 0 : integer("lane", lane, 0, lanes - 1);
-    const end = lane === undefined ? lanes : first + 1;
-    for (let i = first; i < end; i++) this.#x.writer_end(this.#writer, i);
+    const lanes = lane === undefined ? this.streams.keys() : [integer("lane", lane, 0, this.#lanes - 1)];
+    for (const i of lanes) this.#x.writer_end(this.#writer, i);
     this.#engine.changed();
   }
 
@@ -316,22 +314,21 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   }
 
   /** Ends a call to the core: what it gave, or the error for what it refused. */
-  #done(code: number, what: string, subject?: string, lane?: number): number {
-    if (code < 0) throw this.#refused(code, what, subject, lane);
+  #done(code: number, subject?: string, lane?: number): number {
+    if (code < 0) throw this.#refused(code, subject, lane);
     this.#engine.changed();
     return code;
   }
 
-  #refused(code: number, what: string, subject = "priority", lane = 0): Error {
+  #refused(code: number, subject = "priority", lane = 0): Error {
     const { core } = this.#engine;
-    const x = this.#x;
+    const { x } = core;
     if (core.u8.length === 0) core.refresh();
-    if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", `${what} would leave more than maxPending items waiting: sample, or wait for flush()`);
-    if (code === E_LENGTH) {
-      const have = x.stream_length(this.streams[lane] as number);
-      return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (append more, or raise keep)`, x.error_value());
-    }
-    return code === E_PRIORITY ? priorityError(subject, x.error_value()) : core.failure(code, what);
+    if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "more than maxPending items would wait: sample, or wait for flush()");
+    if (code === E_PRIORITY) return priorityError(subject, x.error_value());
+    if (code !== E_LENGTH) return core.failure(code, "this call");
+    const have = x.stream_length(this.streams[lane] as number);
+    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (append more, or raise keep)`, x.error_value());
   }
 }
 
