@@ -34,11 +34,12 @@ export const LAYERS = {
     ["batch", "layout", "numbers"],
     // Paths to leaves, and values into them.
     ["columns", "fill"],
-    ["staged"],
+    ["n-step", "staged"],
     // What all of one Replay share.
     ["engine"],
     // In by columns, out by batches.
-    ["block", "reader"],
+    ["block", "filler"],
+    ["reader"],
     ["dataset"],
     ["table"],
     ["plan", "writer"],

@@ -1,6 +1,6 @@
 /** One instance of the core: the only file that compiles WebAssembly and the only one that holds views on linear memory. */
 import bytes from "../dist/core-bytes.js";
-import { ABI_VERSION, E_CORRUPT, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, type Exports } from "./abi.ts";
+import { ABI_VERSION, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, type Exports } from "./abi.ts";
 import { DTYPES } from "./dtype.ts";
 import { ReplayError } from "./error.ts";
 
@@ -40,9 +40,10 @@ export class Core {
   #scratchBytes = 0;
 
   /** @param module another build of the core: the scalar one, or where a host compiles ahead of time */
-  constructor(maxBytes: number, module: WebAssembly.Module = (builtIn ??= compile(bytes))) {
+  constructor(maxBytes: number, module?: WebAssembly.Module) {
     this.#maxBytes = maxBytes;
-    this.x = new WebAssembly.Instance(module, {}).exports as unknown as Exports;
+    builtIn ??= compile(bytes);
+    this.x = new WebAssembly.Instance(module ?? builtIn, {}).exports as unknown as Exports;
     const version = this.x.ABI_VERSION?.value;
     if (version !== ABI_VERSION) throw new ReplayError("UNSUPPORTED", `core must have ABI version ${ABI_VERSION}, got ${version}: install both anew`);
     this.x.arena_init(Math.floor(Math.min(maxBytes, MOST_BYTES) / GRANULE));
@@ -83,11 +84,10 @@ export class Core {
     return this.#scratch;
   }
 
-  /** The error of a refused call, for codes that mean the same everywhere. `what`: what was not possible. */
+  /** The error of a call that found no room, or no key. `what`: what was not possible. */
   failure(code: number, what: string): ReplayError {
-    if (code === E_OUT_OF_MEMORY) return new ReplayError("OUT_OF_MEMORY", `maxBytes of ${this.#maxBytes} leaves no room for ${what}: raise it, or lower a maxSize`);
-    if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", `no key is left for ${what}: every one was used`);
-    if (code === E_CORRUPT) return new ReplayError("CORRUPT", `${what} contradicts itself`);
-    return new ReplayError("INVALID_DATA", `${what} was refused with code ${code}`);
+    return code === E_KEYS_EXHAUSTED
+      ? new ReplayError("KEYS_EXHAUSTED", `no key is left for ${what}: make a new Replay`)
+      : new ReplayError("OUT_OF_MEMORY", `maxBytes of ${this.#maxBytes} leaves no room for ${what}: raise it, or lower a table's maxSize`);
   }
 }

@@ -15,9 +15,9 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
 
 /** What batches come from: a table. */
 export interface Source<B> {
-  ready(n: number, options: SampleOptions<string, undefined>): boolean;
-  sample(n: number, options: SampleOptions<string, undefined>): B & { readonly count: number };
-  sampleWhenReady(n: number, options: SampleOptions<string, undefined> & WaitOptions): Promise<B>;
+  ready(n: number, options: SampleOptions): boolean;
+  sample(n: number, options: SampleOptions): B & { readonly count: number };
+  sampleWhenReady(n: number, options: SampleOptions & WaitOptions): Promise<B>;
 }
 
 /**
@@ -26,53 +26,53 @@ export interface Source<B> {
  */
 export class Dataset<B> implements Iterable<B>, AsyncIterable<B> {
   readonly #table: Source<B>;
-  readonly #batchSize: number;
-  readonly #sample: SampleOptions<string, undefined>;
-  readonly #signal: AbortSignal | undefined;
-  readonly #timeoutMs: number | undefined;
-  readonly #prefetch: number;
+  readonly #n: number;
+  readonly #sample: SampleOptions;
+  readonly #wait: WaitOptions;
+  /** Batches under way at a time. */
+  readonly #most: number;
 
   constructor(table: Source<B>, options: DatasetOptions) {
     const { batchSize, signal, timeoutMs, prefetch = 0, ...sample } = options;
     this.#table = table;
-    this.#batchSize = integer("batchSize", batchSize, 1, 0xffffff);
-    this.#prefetch = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
-    this.#sample = sample as SampleOptions<string, undefined>;
-    this.#signal = signal;
-    this.#timeoutMs = timeoutMs;
+    this.#n = integer("batchSize", batchSize, 1, 0xffffff);
+    this.#most = 1 + (options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0);
+    this.#sample = sample as SampleOptions;
+    this.#wait = { signal, timeoutMs };
   }
 
   *[Symbol.iterator](): Generator<B, void> {
-    while (this.#table.ready(this.#batchSize, this.#sample)) {
-      this.#signal?.throwIfAborted();
-      const batch = this.#table.sample(this.#batchSize, this.#sample);
+    while (this.#table.ready(this.#n, this.#sample)) {
+      this.#wait.signal?.throwIfAborted();
+      const batch = this.#table.sample(this.#n, this.#sample);
       // Draws may use items up: what they gave is not lost, and it is the end.
       if (batch.count !== 0) yield batch;
-      if (batch.count < this.#batchSize) return;
+      if (batch.count < this.#n) return;
     }
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<B, void> {
+    const { signal } = this.#wait;
     const ahead: Promise<B | undefined>[] = [];
     const stop = new AbortController();
-    const forward = () => stop.abort(this.#signal?.reason);
-    this.#signal?.throwIfAborted();
-    this.#signal?.addEventListener("abort", forward);
+    const forward = () => stop.abort(signal?.reason);
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", forward);
     try {
       for (;;) {
-        while (ahead.length <= this.#prefetch) {
+        while (ahead.length < this.#most) {
           const next = this.#next(stop.signal);
           // It may fail long before its turn, or without one.
           next.catch(() => {});
           ahead.push(next);
         }
-        const batch = await (ahead.shift() as Promise<B | undefined>);
+        const batch = await ahead.shift();
         if (batch === undefined) return;
         yield batch;
       }
     } finally {
       // What still waits would draw, and nobody would see it.
-      this.#signal?.removeEventListener("abort", forward);
+      signal?.removeEventListener("abort", forward);
       stop.abort();
     }
   }
@@ -80,7 +80,7 @@ export class Dataset<B> implements Iterable<B>, AsyncIterable<B> {
   /** The next batch; undefined where none came in time. */
   async #next(signal: AbortSignal): Promise<B | undefined> {
     try {
-      return await this.#table.sampleWhenReady(this.#batchSize, { ...this.#sample, signal, timeoutMs: this.#timeoutMs });
+      return await this.#table.sampleWhenReady(this.#n, { ...this.#sample, ...this.#wait, signal });
     } catch (error) {
       if ((error as { code?: string }).code === "TIMEOUT") return undefined;
       throw error;

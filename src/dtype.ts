@@ -19,12 +19,18 @@ export interface ArrayOfDtype {
 export type ArrayOf<D extends Dtype> = ArrayOfDtype[D];
 export type AnyArray = ArrayOfDtype[Dtype];
 
+export type ArrayClass = {
+  readonly name: string;
+  new (length: number): AnyArray;
+  new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): AnyArray;
+};
+
 export interface DtypeInfo {
   /** The number by which the core knows it. */
   readonly code: number;
   /** Bytes of an element. */
   readonly bytes: number;
-  readonly array: { new (length: number): AnyArray; new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): AnyArray };
+  readonly array: ArrayClass;
   /** Name of the array's class. */
   readonly kind: string;
   /** Bounds of an integer; undefined for floats and 64-bit integers. */
@@ -33,7 +39,7 @@ export interface DtypeInfo {
 }
 
 function info(code: number, array: unknown, least?: number, most?: number): DtypeInfo {
-  const made = array as DtypeInfo["array"] & { BYTES_PER_ELEMENT: number; name: string };
+  const made = array as ArrayClass & { BYTES_PER_ELEMENT: number };
   return { code, bytes: made.BYTES_PER_ELEMENT, array: made, kind: made.name, least, most };
 }
 

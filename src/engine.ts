@@ -1,10 +1,10 @@
-/** What the public classes of one Replay share: the core, the pools, the areas for draws, and who waits. Not exported from the package. */
+/** What the public classes of one Replay share: the core, the pools, item shapes, and who waits. Not exported from the package. */
 import { type Selection, selectionsOf } from "./columns.ts";
 import { Core } from "./core.ts";
 import { DTYPES } from "./dtype.ts";
 import { ReplayError } from "./error.ts";
-import { type Layout, layoutOf, up } from "./layout.ts";
-import { leavesOf, type Spec } from "./spec.ts";
+import { type Layout, up } from "./layout.ts";
+import type { Spec } from "./spec.ts";
 import { type StepMaker, stepMaker } from "./staged.ts";
 import { Waiters } from "./wait.ts";
 
@@ -35,19 +35,15 @@ export class Engine {
   closed = false;
   /** Staging records of closed writers, by size. */
   readonly #spare = new Map<number, number[]>();
-  #draw = 0;
-  #drawCapacity = 0;
-  #rowCapacity = 0;
-  #rows = 0;
 
-  constructor(spec: Spec, maxBytes: number, module?: WebAssembly.Module) {
+  constructor(spec: Spec, layout: Layout, maxBytes: number, module?: WebAssembly.Module) {
     this.spec = spec;
-    this.layout = layoutOf(leavesOf(spec));
-    this.makeStep = stepMaker(spec, this.layout.leaves, true);
-    this.makeLanes = stepMaker(spec, this.layout.leaves, false);
+    this.layout = layout;
+    this.makeStep = stepMaker(spec, layout.leaves, true);
+    this.makeLanes = stepMaker(spec, layout.leaves, false);
     this.core = new Core(maxBytes, module);
     const { x } = this.core;
-    const { leaves, pools, rowBytes } = this.layout;
+    const { leaves, pools, rowBytes } = layout;
     this.framePools = pools.map(({ frameBytes }) => this.#pool(up(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0)));
     this.pool = this.#pool(rowBytes, leaves.length, (pool) => {
       for (const { index, kind, leaf, bytes, frameBytes, offset, staged } of leaves) {
@@ -80,34 +76,6 @@ export class Engine {
     if (at !== 0) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
   }
 
-  /** The area for a draw of up to n items. */
-  draw(n: number): number {
-    if (n > this.#drawCapacity) {
-      const { x } = this.core;
-      const capacity = up(n, 64);
-      const made = this.core.alloc(x.draw_bytes(capacity));
-      x.arena_free(this.#draw, x.draw_bytes(this.#drawCapacity));
-      this.#draw = made;
-      this.#drawCapacity = capacity;
-      x.draw_init(made, capacity);
-      if (this.#rows !== 0) x.draw_rows(made, this.#rows, this.#rowCapacity);
-      this.core.generation++;
-    }
-    return this.#draw;
-  }
-
-  /** Makes room for the rows of a draw's windows. */
-  reserveRows(count: number): void {
-    if (count <= this.#rowCapacity) return;
-    const { x } = this.core;
-    const capacity = Math.max(up(count, 1024), 2 * this.#rowCapacity);
-    const made = this.core.alloc(12 * capacity);
-    x.arena_free(this.#rows, 12 * this.#rowCapacity);
-    this.#rows = made;
-    this.#rowCapacity = capacity;
-    x.draw_rows(this.#draw, made, capacity);
-  }
-
   /** The number of an item shape, the same for equal columns. */
   shapeOf(columns: object): number {
     const text = JSON.stringify(columns);
@@ -123,7 +91,7 @@ export class Engine {
   changed(): void {
     this.changes++;
     if (this.core.u8.length === 0) this.core.refresh();
-    if (this.waiters.size !== 0) this.waiters.wake();
+    this.waiters.wake();
   }
 
   /** A pool whose leaves are set up by `place`. */
@@ -135,5 +103,4 @@ export class Engine {
     x.pool_open(pool);
     return pool;
   }
-
 }

@@ -70,6 +70,12 @@ export function finite(subject: string, value: unknown, least = -Number.MAX_VALU
   throw outOfRange(subject, value, least, most, true);
 }
 
+/** A boolean as the core takes it. */
+export function flag(subject: string, value: unknown): number {
+  if (typeof value === "boolean") return Number(value);
+  throw mustBe(TypeError, subject, "a boolean", value);
+}
+
 /** What a word stands for, or an error that lists the words. */
 export function oneOf<T>(subject: string, words: { readonly [word: string]: T }, word: string): T {
   if (Object.hasOwn(words, word)) return words[word] as T;
@@ -82,8 +88,8 @@ const KNOWN = new Map<string, Set<string>>();
 /** An options object with no key but these: another one is mostly a misspelt name. */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null) throw mustBe(TypeError, subject, `an object of ${keys}`, value);
-  let known = KNOWN.get(keys);
-  if (known === undefined) KNOWN.set(keys, (known = new Set(keys.split(", "))));
+  const known = KNOWN.get(keys) ?? new Set(keys.split(", "));
+  KNOWN.set(keys, known);
   for (const key in value) if (!known.has(key)) throw new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`);
   return value;
 }

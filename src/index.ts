@@ -4,9 +4,10 @@ export type { ColumnOf, ColumnSet } from "./columns.ts";
 export { Dataset, type DatasetOptions } from "./dataset.ts";
 export type { ArrayOf, Dtype } from "./dtype.ts";
 export { ReplayError, type ReplayErrorCode } from "./error.ts";
+export type { NStepOptions } from "./n-step.ts";
 export type { Plan } from "./plan.ts";
 export { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "./rate-limiter.ts";
-export type { NStepOptions, SampleOptions } from "./reader.ts";
+export type { SampleOptions } from "./reader.ts";
 export { internals, Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
 export { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, uniform } from "./selector.ts";
 export {

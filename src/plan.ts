@@ -20,7 +20,8 @@ const OVERHEAD = 192 * 1024;
 /** Steps that a writer keeps at hand, where it is not told. */
 const WINDOW = 32;
 
-export function planOf(layout: Layout, tables: { readonly [name: string]: ResolvedTableOptions }, core = new Core(1 << 20)): Plan {
+export function planOf(layout: Layout, tables: { readonly [name: string]: ResolvedTableOptions }): Plan {
+  const { x } = new Core(1 << 20);
   const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
   const frames = layout.pools.map(({ frameBytes }) => HEAD_BYTES + up(frameBytes, 8));
   const rowBytes = HEAD_BYTES + layout.rowBytes + wide;
@@ -30,9 +31,9 @@ export function planOf(layout: Layout, tables: { readonly [name: string]: Resolv
   for (const [name, options] of Object.entries(tables)) {
     const { maxSize, maxPending, sampler, remover, maxSteps } = options;
     const kinds = kindsOf(sampler, remover);
-    const own = core.x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
+    const own = x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
     // An item's share, without what a table of any size has.
-    const twice = core.x.table_bytes(2 * maxSize, maxPending, kinds.sampler, kinds.remover);
+    const twice = x.table_bytes(2 * maxSize, maxPending, kinds.sampler, kinds.remover);
     planned[name] = { bytes: own, bytesPerItem: (twice - own) / maxSize };
     bytes += own;
     steps = Math.max(steps, Math.min(maxSize, maxSteps));

@@ -22,25 +22,18 @@ export function minSize(minSize = 1): RateLimiter {
  * @param errorBuffer how far the cursor may stray from `samplesPerInsert * minSize` to both sides, or the range [minDiff, maxDiff] itself
  */
 export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, errorBuffer: number | readonly [number, number]): RateLimiter {
-  if (!(finite("samplesPerInsert", samplesPerInsert) > 0)) throw mustBe(RangeError, "samplesPerInsert", "> 0", samplesPerInsert);
+  if (finite("samplesPerInsert", samplesPerInsert) <= 0) throw mustBe(RangeError, "samplesPerInsert", "> 0", samplesPerInsert);
   integer("minSize", minSize, 1);
   const middle = samplesPerInsert * minSize;
-  const pair = Array.isArray(errorBuffer);
-  if (pair && errorBuffer.length !== 2) throw mustBe(TypeError, "errorBuffer", "a number or a pair [minDiff, maxDiff]", errorBuffer);
-  const minDiff = pair ? finite("errorBuffer[0]", errorBuffer[0]) : middle - finite("errorBuffer", errorBuffer);
-  const maxDiff = pair ? finite("errorBuffer[1]", errorBuffer[1]) : middle + (errorBuffer as number);
+  const [minDiff, maxDiff] = Array.isArray(errorBuffer) ? errorBuffer : [middle - finite("errorBuffer", errorBuffer), middle + (errorBuffer as number)];
+  finite("errorBuffer[0]", minDiff);
+  finite("errorBuffer[1]", maxDiff);
   const room = 2 * Math.max(1, samplesPerInsert);
-  if (!(maxDiff - minDiff >= room)) {
-    throw new RangeError(
-      `errorBuffer must leave a range of at least 2 * max(1, samplesPerInsert) = ${room}, or inserts and samples block each other, got ${minDiff} … ${maxDiff}`,
-    );
-  }
-  if (minDiff > middle) {
-    throw new RangeError(
-      `errorBuffer must begin at or below samplesPerInsert * minSize = ${middle}, or the first sample waits for ever, got ${minDiff} … ${maxDiff}`,
-    );
-  }
-  return { samplesPerInsert, minSize, minDiff, maxDiff };
+  // In less, inserts and samples block each other; above it, the first sample waits for ever.
+  if (minDiff <= middle && maxDiff - minDiff >= room) return { samplesPerInsert, minSize, minDiff, maxDiff };
+  throw new RangeError(
+    `errorBuffer must leave a range of at least 2 * max(1, samplesPerInsert) = ${room} that begins at or below samplesPerInsert * minSize = ${middle}, got ${minDiff} … ${maxDiff}`,
+  );
 }
 
 /** A queue of `size` items: inserts wait while it is full, samples while it is empty. With `maxTimesSampled: 1`. */
@@ -50,8 +43,6 @@ export function queueLimiter(size: number): RateLimiter {
 
 /** Whether a value has the four numbers. */
 export function isRateLimiter(value: unknown): value is RateLimiter {
-  const limiter = value as RateLimiter | null;
-  return (
-    typeof limiter === "object" && limiter !== null && [limiter.samplesPerInsert, limiter.minSize, limiter.minDiff, limiter.maxDiff].every(Number.isFinite)
-  );
+  const { samplesPerInsert, minSize, minDiff, maxDiff } = (value ?? {}) as RateLimiter;
+  return [samplesPerInsert, minSize, minDiff, maxDiff].every(Number.isFinite);
 }

@@ -75,9 +75,9 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     const plan = planOf(layout, tables);
     if (plan.bytes > maxBytes)
       throw new RangeError(
-        `maxBytes must be at least ${plan.bytes}, got ${maxBytes}: ${describe(plan)}. Raise maxBytes, or lower a table's maxSize or maxSteps`,
+        `maxBytes must be at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes and the tables, got ${maxBytes}: raise it, or lower a table's maxSize or maxSteps`,
       );
-    const engine = new Engine(spec, maxBytes, options.module);
+    const engine = new Engine(spec, layout, maxBytes, options.module);
     this.#engine = engine;
     const bits = BigInt.asUintN(64, BigInt(seed));
     Object.entries(tables).forEach(([name, table], number) => {
@@ -154,7 +154,6 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
   const { spec, tables, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
-  leavesOf(spec);
   if (typeof seed !== "bigint") integer("seed", seed, 0);
   if (Object.keys(tables ?? {}).length === 0) throw mustBe(RangeError, "tables", "an object of options by table name, with at least one", tables);
   return {
@@ -168,7 +167,6 @@ function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
 function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
   if (name === "") throw new RangeError("tables must have names, got one that is empty");
   const subject = `tables.${name}`;
-  const known = onlyKeys(subject, options, "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending");
   const {
     maxSize,
     sampler = uniform(),
@@ -177,20 +175,15 @@ function resolveTable(name: string, options: TableOptions): ResolvedTableOptions
     maxTimesSampled = NO_LIMIT,
     maxSteps = NO_LIMIT,
     maxPending = DEFAULT_PENDING,
-  } = known;
-  for (const [role, value] of Object.entries({ sampler, remover })) {
-    if (!isSelector(value)) throw mustBe(TypeError, `${subject}.${role}`, "fifo(), lifo(), uniform(), prioritized(), minHeap() or maxHeap()", value);
-  }
-  if (!isRateLimiter(rateLimiter)) throw mustBe(TypeError, `${subject}.rateLimiter`, "minSize(), sampleToInsertRatio() or queueLimiter()", rateLimiter);
-  return {
-    maxSize: integer(`${subject}.maxSize`, maxSize, 1, MOST_ITEMS),
-    sampler,
-    remover,
-    rateLimiter,
-    maxTimesSampled: integer(`${subject}.maxTimesSampled`, maxTimesSampled, 1),
-    maxSteps: integer(`${subject}.maxSteps`, maxSteps, 1),
-    maxPending: integer(`${subject}.maxPending`, maxPending, 0, MOST_ITEMS),
-  };
+  } = onlyKeys(subject, options, "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending");
+  integer(`${subject}.maxSize`, maxSize, 1, MOST_ITEMS);
+  integer(`${subject}.maxTimesSampled`, maxTimesSampled, 1);
+  integer(`${subject}.maxSteps`, maxSteps, 1);
+  integer(`${subject}.maxPending`, maxPending, 0, MOST_ITEMS);
+  for (const [role, value] of Object.entries({ sampler, remover }))
+    if (!isSelector(value)) throw mustBe(TypeError, `${subject}.${role}`, "a selector, such as uniform()", value);
+  if (!isRateLimiter(rateLimiter)) throw mustBe(TypeError, `${subject}.rateLimiter`, "a rate limiter, such as minSize()", rateLimiter);
+  return { maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending };
 }
 
 function makeTable(engine: Engine, options: ResolvedTableOptions): number {
@@ -203,9 +196,4 @@ function makeTable(engine: Engine, options: ResolvedTableOptions): number {
   x.table_limits(table, maxSteps === NO_LIMIT ? Number.POSITIVE_INFINITY : maxSteps, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled);
   x.table_limiter(table, rateLimiter.samplesPerInsert, rateLimiter.minSize, rateLimiter.minDiff, rateLimiter.maxDiff);
   return table;
-}
-
-function describe(plan: Plan): string {
-  const tables = Object.entries(plan.tables).map(([name, { bytes }]) => `table ${show(name)} ${bytes}`);
-  return `${plan.steps} steps of ${plan.bytesPerStep} bytes, ${tables.join(", ")}`;
 }

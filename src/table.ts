@@ -1,6 +1,6 @@
 /** A table as its users see it: draws, priorities, deletions, counters. */
 import { COUNTERS, type Exports } from "./abi.ts";
-import type { Batch, Column, StepsOf } from "./batch.ts";
+import type { Batch, Column, NStepColumns, StepsOf } from "./batch.ts";
 import type { ColumnSet, DtypesOf } from "./columns.ts";
 import { Dataset, type DatasetOptions, type Source } from "./dataset.ts";
 import type { Engine } from "./engine.ts";
@@ -31,8 +31,17 @@ export interface TableOptions {
 
 export type ResolvedTableOptions = Required<TableOptions>;
 
-/** What a batch shows: the columns that were asked for, or every leaf. */
-export type BatchOf<S, C> = Batch<C extends ColumnSet<S> ? { readonly [K in keyof C]: Column<DtypesOf<S, C>[K]> } : StepsOf<S>>;
+type Options<S> = SampleOptions<PathOf<S>, ColumnSet<S>>;
+/** A name that is no option is an error of types, too. */
+type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
+
+/** What a batch holds by its options: the columns that were asked for, or every leaf; n-step returns, weights, a mask. */
+export type BatchOf<S, O> = Batch<
+  O extends { readonly columns: infer C extends ColumnSet<S> } ? { readonly [K in keyof C]: Column<DtypesOf<S, C>[K]> } : StepsOf<S>
+> &
+  (O extends { readonly nStep: object } ? { readonly nStep: NStepColumns } : unknown) &
+  (O extends { readonly beta: number } ? { readonly info: { readonly weights: Float64Array } } : unknown) &
+  (O extends { readonly mask: true } ? { readonly mask: Uint8Array } : unknown);
 
 /** A table's counters. `inserts`, `samples` and `deletes` are those of the rate limiter since the last `clear`. */
 export type TableStats = { readonly [K in (typeof COUNTERS)[number]]: number } & { readonly name: string; readonly maxSize: number };
@@ -84,41 +93,41 @@ export class Table<S = Spec> implements AnyTable {
    * Draws up to n items and gathers their steps. Never waits: the batch is shorter, and `blocked` says why, where the rate limiter or the number of items allows fewer.
    * With `into` nothing is allocated. O(n log size + bytes)
    */
-  sample<const C extends ColumnSet<S> | undefined = undefined>(n: number, options: SampleOptions<PathOf<S>, C> = {}): BatchOf<S, C> {
+  sample<const O extends Options<S> = object>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
     const { sampler } = this.options;
-    if (options.normalize === "table" && sampler.kind === "prioritized" && sampler.withMin !== true) {
-      throw new ReplayError("UNSUPPORTED", 'normalize: "table" must have a sampler that keeps the least weight: say prioritized(exponent, { withMin: true })');
+    if (options?.normalize === "table" && sampler.kind === "prioritized" && sampler.withMin !== true) {
+      throw new ReplayError("UNSUPPORTED", 'normalize: "table" must have a sampler that keeps the least weight: prioritized(exponent, { withMin: true })');
     }
-    return this.#reader.sample(n, options as SampleOptions) as BatchOf<S, C>;
+    return this.#reader.sample(n, options as SampleOptions) as BatchOf<S, O>;
   }
 
   /**
    * `sample`, once the rate limiter lets n draws pass.
    * @throws RangeError where it never will · ReplayError TIMEOUT, or the signal's reason
    */
-  async sampleWhenReady<const C extends ColumnSet<S> | undefined = undefined>(
+  async sampleWhenReady<const O extends Options<S> & WaitOptions = object>(
     n: number,
-    options: SampleOptions<PathOf<S>, C> & WaitOptions = {},
-  ): Promise<BatchOf<S, C>> {
+    options?: O & Only<O, SampleOptions & WaitOptions>,
+  ): Promise<BatchOf<S, O>> {
     this.#engine.open();
     integer("n", n, 1, 0xffffff);
-    const { signal, timeoutMs, ...rest } = options;
+    const { signal, timeoutMs, ...rest } = (options ?? {}) as Options<S> & WaitOptions;
     this.#couldSample(n);
-    const attempt = () => (this.ready(n, rest) ? this.sample(n, rest as SampleOptions<PathOf<S>, C>) : undefined);
+    const attempt = () => (this.ready(n, rest) ? (this.#reader.sample(n, rest) as BatchOf<S, O>) : undefined);
     return this.#engine.waiters.until(attempt, () => `sampling ${n} items of ${show(this.name)}`, { signal, timeoutMs });
   }
 
   /** Batches one after the other, for `for` and `for await`. */
-  dataset<const C extends ColumnSet<S> | undefined = undefined>(options: DatasetOptions<PathOf<S>, C>): Dataset<BatchOf<S, C>> {
+  dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): Dataset<BatchOf<S, O>> {
     this.#engine.open();
-    return new Dataset(this as unknown as Source<BatchOf<S, C>>, options as DatasetOptions);
+    return new Dataset(this as unknown as Source<BatchOf<S, O>>, options as DatasetOptions);
   }
 
   /** New arrays for batches of n items with `length` steps each, to be given as `into`. */
-  batch<const C extends ColumnSet<S> | undefined = undefined>(n: number, options: SampleOptions<PathOf<S>, C> & { readonly length: number }): BatchOf<S, C> {
+  batch<const O extends Options<S> & { readonly length: number }>(n: number, options: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
-    return this.#reader.batch(n, options as SampleOptions) as BatchOf<S, C>;
+    return this.#reader.batch(n, options as SampleOptions) as BatchOf<S, O>;
   }
 
   /**
@@ -202,7 +211,6 @@ export class Table<S = Spec> implements AnyTable {
     const { maxSize, rateLimiter } = this.options;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
     const range = minSize > maxSize ? 0 : Math.max(maxDiff, samplesPerInsert * minSize) - minDiff;
-    if (n > range)
-      throw new RangeError(`n must be <= ${range}, which is all that the rate limiter and maxSize of ${show(this.name)} ever allow at a time, got ${n}`);
+    if (n > range) throw new RangeError(`n must be <= ${range}, all that the rate limiter and maxSize of ${show(this.name)} ever allow at a time, got ${n}`);
   }
 }

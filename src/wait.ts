@@ -12,9 +12,9 @@ export interface WaitOptions {
 const MOST_MS = 0x7fffffff;
 
 interface Waiter {
-  /** Tries; whether it is done. May throw: that ends the wait. */
-  readonly attempt: () => boolean;
-  readonly reject: (reason: unknown) => void;
+  /** Tries, and ends the wait where that gives a result, or throws. */
+  attempt(): void;
+  reject(reason: unknown): void;
 }
 
 export class Waiters {
@@ -22,29 +22,26 @@ export class Waiters {
   #waking = false;
   #again = false;
 
-  get size(): number {
-    return this.#waiting.size;
-  }
-
   /** Tries all that wait, in the order in which they came; again, where what one did may help another. */
   wake(): void {
+    if (this.#waiting.size === 0) return;
     this.#again = true;
     // An attempt's own call comes here as well.
     if (this.#waking) return;
     this.#waking = true;
     while (this.#again) {
       this.#again = false;
-      for (const waiter of [...this.#waiting]) this.#try(waiter);
+      for (const waiter of this.#waiting) waiter.attempt();
     }
     this.#waking = false;
   }
 
   rejectAll(reason: unknown): void {
-    for (const waiter of [...this.#waiting]) waiter.reject(reason);
+    for (const waiter of this.#waiting) waiter.reject(reason);
   }
 
   /**
-   * `undefined` where `attempt` gives a result at once, else a promise of it.
+   * What `attempt` gives, at once where it is not `undefined`, else as a promise.
    * @param what for the time-out's message
    */
   until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}): T | Promise<T> {
@@ -54,43 +51,34 @@ export class Waiters {
     const first = attempt();
     if (first !== undefined) return first;
     const promise = new Promise<T>((resolve, reject) => {
-      const done = () => {
-        this.#waiting.delete(waiter);
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", aborted);
-      };
+      const ends =
+        <V>(settle: (value: V) => void) =>
+        (value: V) => {
+          this.#waiting.delete(waiter);
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", aborted);
+          settle(value);
+        };
+      const done = ends(resolve);
       const waiter: Waiter = {
-        attempt: () => {
-          const result = attempt();
-          if (result === undefined) return false;
-          done();
-          resolve(result);
-          return true;
+        attempt() {
+          try {
+            const result = attempt();
+            if (result !== undefined) done(result);
+          } catch (error) {
+            waiter.reject(error);
+          }
         },
-        reject: (reason) => {
-          done();
-          reject(reason);
-        },
+        reject: ends(reject),
       };
       const aborted = () => waiter.reject(signal?.reason);
-      const timer =
-        timeoutMs === undefined
-          ? undefined
-          : setTimeout(() => waiter.reject(new ReplayError("TIMEOUT", `${what()} did not become possible within ${timeoutMs} ms`)), timeoutMs);
-      signal?.addEventListener("abort", aborted, { once: true });
+      const late = () => waiter.reject(new ReplayError("TIMEOUT", `${what()} did not become possible within ${timeoutMs} ms`));
+      const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
+      signal?.addEventListener("abort", aborted);
       this.#waiting.add(waiter);
     });
     // Nobody has to await it: a rejection that nobody sees must not end the program.
     promise.catch(() => {});
     return promise;
-  }
-
-  #try(waiter: Waiter): void {
-    if (!this.#waiting.has(waiter)) return;
-    try {
-      waiter.attempt();
-    } catch (error) {
-      waiter.reject(error);
-    }
   }
 }

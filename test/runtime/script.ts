@@ -1,5 +1,5 @@
 /** The digest's script: a scene's operations, chosen by a seeded generator, and everything that they give into the sink. */
-import { type Batch, type Column, Replay, ReplayError, type SampleOptions, type Spec, type Table, type Writer } from "../../src/index.ts";
+import { type Batch, type Column, type ColumnSet, Replay, ReplayError, type SampleOptions, type Spec, type Table, type Writer } from "../../src/index.ts";
 import { restore, snapshot } from "../../src/snapshot/index.ts";
 import { TestRandom } from "../support/random.ts";
 import type { Scene } from "./scenes.ts";
@@ -133,7 +133,7 @@ class Player {
       ...maybe(4, { columns: random.pick(columnSets) }),
       ...maybe(3, { nStep }),
       ...maybe(3, { length: 1 + random.below(most.length) }),
-    } as SampleOptions<string, undefined>;
+    } as SampleOptions<string, ColumnSet<Spec>>;
     // A bootstrap needs the return that it ends.
     if (JSON.stringify(options.columns ?? {}).includes("bootstrap")) Object.assign(options, { nStep });
     if (random.below(4) === 0 && "length" in options) {

@@ -200,12 +200,13 @@ test("columns of an item are shown until others are asked for, and its batch can
   // Another shape does not fit it.
   table.clear();
   writer.createItem("all", { length: 2, columns: { end: { leaf: "x", at: "bootstrap" } } });
-  expect(() => table.sample(2, { into: batch as never })).toThrow(/another shape/);
+  const own = table.batch(2, { length: 2, columns: { s: { leaf: "o", at: 0 } }, nStep: { n: 1, gamma: 1, reward: "r" } });
+  expect(() => table.sample(2, { into: own as never, nStep: { n: 1, gamma: 1, reward: "r" } })).toThrow(/^into\.steps\.end\.data must be/);
   expect(() => table.sample(2)).toThrow(/bootstrap/);
   const { steps } = table.sample(1, { nStep: { n: 1, gamma: 1, reward: "r" } }) as unknown as { steps: { end: { data: Int32Array } } };
   expect([...steps.end.data]).toEqual([43]);
   writer.createItem("all", { length: 2 });
-  expect(() => table.sample(64)).toThrow(/several/);
+  expect(() => table.sample(64)).toThrow(/different columns/);
   expect(table.sample(64, { columns: { x: { leaf: "x", at: 0 } } }).count).toBe(64);
 });
 

@@ -32,6 +32,18 @@ test("columns give a flat batch with their names and dtypes", () => {
   for (const one of table.dataset({ batchSize: 1, columns })) expectTypeOf(one).toEqualTypeOf<typeof batch>();
 });
 
+test("what was asked for is there: n-step returns, weights, a mask", () => {
+  const batch = table.sample(1, { beta: 0.4, mask: true, nStep: { n: 1, gamma: 1, reward: "reward" } });
+  expectTypeOf(batch.info.weights).toEqualTypeOf<Float64Array>();
+  expectTypeOf(batch.mask).toEqualTypeOf<Uint8Array>();
+  expectTypeOf(batch.nStep.returns).toEqualTypeOf<Float64Array>();
+  const plain = table.sample(1);
+  expectTypeOf(plain.info.weights).toEqualTypeOf<Float64Array | undefined>();
+  expectTypeOf(plain.mask).toEqualTypeOf<Uint8Array | undefined>();
+  const own = table.batch(1, { length: 2, beta: 0.4 });
+  expectTypeOf(table.sample(1, { into: own, beta: 0.4 }).info.weights).toEqualTypeOf<Float64Array>();
+});
+
 test("names that are not in the spec or among the tables do not compile", () => {
   const never = () => {
     // @ts-expect-error no such table

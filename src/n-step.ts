@@ -1,0 +1,45 @@
+/** The options of an n-step return (Sutton and Barto, 2018, section 7.1), and what the core takes for them. */
+import { leafAt } from "./columns.ts";
+import { finite, integer, mustBe, oneOf, onlyKeys } from "./error.ts";
+import type { PlacedLeaf } from "./layout.ts";
+
+export interface NStepOptions<Path extends string = string> {
+  /** Rewards of a full return. */
+  readonly n: number;
+  readonly gamma: number;
+  /** The leaf of rewards. */
+  readonly reward: Path;
+  /** The leaf of discounts (0 = terminal), or of terminal flags; at most one of the two. */
+  readonly discount?: Path;
+  readonly terminal?: Path;
+  /** Where the observation after a step is: in the step that follows (the default), or in the step's own leaf. */
+  readonly nextState?: "following" | "own";
+}
+
+/** Arguments of draw_n_step. */
+export interface NStep {
+  /** Reward, and discount or terminal flag, 16 bits each. */
+  readonly leaves: number;
+  readonly n: number;
+  readonly gamma: number;
+  readonly flags: number;
+}
+
+const NO_LEAF = 0xffff;
+
+export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
+  const { n, gamma, reward, discount, terminal, nextState = "following" } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
+  if (discount !== undefined && terminal !== undefined) throw new RangeError("nStep must have either discount or terminal, got both");
+  const leaf = (role: string, path: string | undefined) => {
+    const found = leafAt(`nStep.${role}`, leaves, path);
+    if (found.size === 1 && found.leaf.shared === undefined) return found.index;
+    throw mustBe("SPEC_MISMATCH", `nStep.${role}`, "a leaf of one number a step", path);
+  };
+  const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : NO_LEAF;
+  return {
+    leaves: leaf("reward", reward) + 65536 * ends,
+    n: integer("nStep.n", n, 1, 0xffffff),
+    gamma: finite("nStep.gamma", gamma),
+    flags: oneOf("nStep.nextState", { following: 0, own: 1 }, nextState) + (terminal === undefined ? 0 : 2),
+  };
+}
