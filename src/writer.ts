@@ -4,7 +4,7 @@ import { blockOffsets, stepsOf } from "./block.ts";
 import type { ColumnSet } from "./columns.ts";
 import { DTYPES } from "./dtype.ts";
 import type { Engine } from "./engine.ts";
-import { finite, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
+import { finite, flag, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
 import { formOf, put } from "./fill.ts";
 import { type PlacedLeaf, up } from "./layout.ts";
 import { copyIn, lengthOf, priorityError } from "./numbers.ts";
@@ -340,7 +340,6 @@ export function unknownTable(name: unknown, known: Iterable<string>): ReplayErro
 export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: WriterOptions): ResolvedWriterOptions {
   const { items = [], keep, lanes = 1, across = false } = onlyKeys("writer", options, "keep, lanes, items, across");
   if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
-  if (typeof across !== "boolean") throw mustBe(TypeError, "across", "true or false", across);
   const rules = (items as readonly ItemRule[]).map((rule, k) => {
     const subject = `items[${k}]`;
     const { table, length, stride = 1, priority = 1 } = onlyKeys(subject, rule, "table, length, stride, priority, columns");
@@ -358,6 +357,6 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
     lanes: integer("lanes", lanes, 1, 65536),
     items: rules,
     shapes: items.map((rule) => (rule.columns === undefined ? 0 : engine.shapeOf(rule.columns))),
-    across,
+    across: flag("across", across) !== 0,
   };
 }

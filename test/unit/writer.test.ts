@@ -29,7 +29,7 @@ test("a writer's options are checked", () => {
     [{ lanes: 0 }, RangeError, /^lanes must/, /got 0/],
     [{ lanes: true }, TypeError, /^lanes must/, /true/],
     [{ lanes: 65537 }, RangeError, /^lanes must/, /65537/],
-    [{ across: 1 }, TypeError, /^across must be true or false/, /got 1/],
+    [{ across: 1 }, TypeError, /^across must be a boolean/, /got 1/],
     [{ across: null }, TypeError, /^across must be/, /got null/],
     [{ items: {} }, TypeError, /^items must be an array/],
     [{ items: [null] }, TypeError, /^items\[0\] must be an object/, /null/],
