@@ -1,6 +1,6 @@
 /** Where the leaves of a step are: in the row, widest first; in a column of their own from 1 KiB on; in another pool where they are shared. */
 import { DTYPES } from "./dtype.ts";
-import { ReplayError, show } from "./error.ts";
+import { mustBe, show } from "./error.ts";
 import type { FoundLeaf } from "./spec.ts";
 
 /** Where a leaf's bytes are (assembly/leaf.ts). */
@@ -71,12 +71,10 @@ export function up(n: number, multiple: number): number {
   return Math.ceil(n / multiple) * multiple;
 }
 
+/** Leaves that share frames have a pool for them, and frames of one size. */
 function share(pools: { name: string; frameBytes: number }[], name: string, frameBytes: number, path: string): void {
   const pool = pools.find((known) => known.name === name);
   if (pool === undefined) pools.push({ name, frameBytes });
   else if (pool.frameBytes !== frameBytes)
-    throw new ReplayError(
-      "SPEC_MISMATCH",
-      `leaves shared as ${show(name)} must be of one size: ${path} has ${frameBytes} bytes a frame, another leaf ${pool.frameBytes}`,
-    );
+    throw mustBe("SPEC_MISMATCH", `a frame of ${path}`, `${pool.frameBytes} bytes, as of others that are shared as ${show(name)}`, frameBytes);
 }

@@ -6,7 +6,7 @@ export type Numbers = ArrayLike<number>;
 
 /** What is wrong with a priority that the core refused. */
 export function priorityError(subject: string, value: number): RangeError {
-  return mustBe(RangeError, subject, "a finite number >= 0 (of a prioritized selector, its weight at most 2^990)", value);
+  return mustBe(RangeError, subject, "a finite number >= 0 (and its weight at most 2^990)", value);
 }
 
 /** Whether a value is an array, plain or typed. */

@@ -3,7 +3,7 @@
  * Leaves have one order everywhere: objects by sorted key, arrays by index.
  */
 import { type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
-import { integer, mustBe, oneOf, show } from "./error.ts";
+import { integer, mustBe, oneOf } from "./error.ts";
 
 export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = readonly number[]> {
   readonly dtype: D;
@@ -135,11 +135,10 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
       found.push(checked(keys, leaf));
     },
     (names, _, keys) => {
-      for (const name of names) if (name.includes(".")) throw new RangeError(`spec must have no key with a dot, got ${show(name)} in ${named(keys)}`);
+      for (const name of names) if (name.includes(".")) throw mustBe(RangeError, `keys of ${named(keys)}`, "free of dots", name);
     },
   );
-  if (found.length === 0) throw mustBe(RangeError, "spec", "a leaf, or contain one", spec);
-  if (found.length > 4096) throw new RangeError(`spec must have at most 4096 leaves, got ${found.length}`);
+  integer("the number of leaves in spec", found.length, 1, 4096);
   return found;
 }
 
@@ -155,7 +154,7 @@ function checked(keys: readonly string[], leaf: Leaf): FoundLeaf {
   }
   const shape = stack === undefined ? own : [stack, ...own];
   const size = sizeOf(shape);
-  if (size * DTYPES[dtype].bytes > 0x3fffffff) throw new RangeError(`${path} must be smaller than 1 GiB a step, got shape [${shape}]`);
+  integer(`the size of ${path} in bytes`, size * DTYPES[dtype].bytes, 1, 0x3fffffff);
   return { path: keys.join("."), keys, leaf, size, shape };
 }
 
