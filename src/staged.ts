@@ -113,6 +113,12 @@ function refuse(): never {
   throw writerClosed();
 }
 
+/** A place whose array may be lent. */
+interface Slot extends Place {
+  /** How often memory had moved when it was lent last. */
+  lent: number | undefined;
+}
+
 export class Staging {
   /** What the user sees. */
   readonly step: object;
@@ -123,10 +129,9 @@ export class Staging {
   i32!: Int32Array;
   readonly #core: Core;
   readonly #at: number;
-  #places: readonly Place[];
-  /** How often memory has moved, and the count when each leaf's array was lent last. */
+  #slots: readonly Slot[];
+  /** How often memory has moved. */
   #moves = 0;
-  readonly #lent: number[];
   /** The count when all arrays that were lent were good. */
   #checked = 0;
 
@@ -138,9 +143,8 @@ export class Staging {
   constructor(core: Core, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], addresses: readonly number[], lead: readonly number[]) {
     this.#core = core;
     this.#at = at;
-    this.#places = leaves.map((leaf, i) => ({ ...formOf(leaf, lead), address: addresses[i] as number, view: new Float32Array() }));
-    this.#lent = new Array(leaves.length);
-    this.puts = this.#places.map(putter);
+    this.#slots = leaves.map((leaf, i) => ({ ...formOf(leaf, lead), address: addresses[i] as number, view: new Float32Array(), lent: undefined }));
+    this.puts = this.#slots.map(putter);
     this.moved();
     this.step = maker(this);
     core.lookers.add(this);
@@ -149,7 +153,7 @@ export class Staging {
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
     if (this.#checked === this.#moves) return;
-    const late = this.#places.find((_, i) => (this.#lent[i] as number) < this.#moves);
+    const late = this.#slots.find(({ lent = this.#moves }) => lent < this.#moves);
     if (late !== undefined)
       throw new ReplayError(
         "OUT_OF_TURN",
@@ -164,18 +168,19 @@ export class Staging {
     this.f32 = CLOSED;
     this.i32 = CLOSED;
     this.puts = CLOSED;
-    this.#places = CLOSED;
+    this.#slots = CLOSED;
   }
 
   /** The elements of leaf i. */
   view(i: number): Float32Array {
-    return (this.#places[i] as Place).view;
+    return (this.#slots[i] as Slot).view;
   }
 
   /** The same, for a user to keep until memory moves. */
   lend(i: number): Float32Array {
-    this.#lent[i] = this.#moves;
-    return (this.#places[i] as Place).view;
+    const slot = this.#slots[i] as Slot;
+    slot.lent = this.#moves;
+    return slot.view;
   }
 
   /** Memory has moved. */
@@ -184,7 +189,7 @@ export class Staging {
     this.#moves++;
     this.f32 = new Float32Array(buffer, this.#at);
     this.i32 = new Int32Array(buffer, this.#at);
-    for (const place of this.#places) place.view = new DTYPES[place.leaf.leaf.dtype].array(buffer, place.address, place.size) as Float32Array;
+    for (const slot of this.#slots) slot.view = new DTYPES[slot.leaf.leaf.dtype].array(buffer, slot.address, slot.size) as Float32Array;
   }
 }
 
