@@ -131,7 +131,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
       return stream;
     });
     const addresses = offsets.map((offset) => this.#record + offset);
-    if (lanes > 1) core.u32.set(addresses, this.#record >> 2);
+    if (lanes > 1) core.u32.set(addresses, this.#record / 4);
     const staging = new Staging(core, lanes === 1 ? engine.makeStep : engine.makeLanes, this.#record, leaves, addresses, this.#lead);
     this.#staging = staging;
     this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
@@ -199,7 +199,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     leaves.forEach((leaf, i) => {
       const address = block + (offsets[i] as number);
       const { dtype } = leaf.leaf;
-      core.u32[(block >> 2) + i] = address;
+      core.u32[block / 4 + i] = address;
       put(formOf(leaf, [steps, ...this.#lead]), core[dtype], address / DTYPES[dtype].bytes, values[i]);
     });
     if (ends !== undefined) {
@@ -210,7 +210,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
       const own = priorities?.[table as TableName];
       if (own === undefined) return 0;
       const at = block + prioritiesAt + 8 * rows * k;
-      copyIn(core.f64, at >> 3, "priorities", own, rows);
+      copyIn(core.f64, at / 8, "priorities", own, rows);
       return at;
     });
     for (const [k, rule] of items.entries()) x.writer_priority(this.#writer, k, rule.priority, given[k] as number);
