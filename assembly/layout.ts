@@ -4,7 +4,8 @@
  *   0x0000 ┌──────────────┐
  *          │ HEADER       │ 1 KiB: magic, error cell, arena; from 0x0200 on zeros, for ever
  *   0x0400 ├──────────────┤
- *          │ static data  │ the tables of the checksum
+ *          │ CHECKSUM     │ 8 KiB: the tables of CRC-32C, which the image module fills
+ *   0x2400 ├──────────────┤ the end of static memory (memoryBase in asconfig.json)
  *   heap   ├──────────────┤ rounded up to a granule
  *          │ granules     │ pools, streams, tables, draws
  *   top    └──────────────┘
@@ -38,6 +39,10 @@ export const RUN_CLASSES: u32 = 20;
 
 /** 512 bytes that are never written: what padding is read from. */
 export const ZEROS_AT: usize = 512;
+
+/** The tables of the checksum. */
+export const CHECKSUM_AT: usize = 1024;
+export const CHECKSUM_BYTES: u32 = 8192;
 
 /** "RPRS" */
 export const MAGIC: u32 = 0x53525052;

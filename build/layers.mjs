@@ -4,9 +4,9 @@
 export const LAYERS = {
   assembly: [
     // Numbers, bytes and the memory map: they know nothing but themselves.
-    ["bytes", "codec", "layout", "leaf", "power", "random", "rate-limiter", "ring", "trap"],
+    ["bytes", "layout", "leaf", "power", "random", "rate-limiter", "ring", "trap"],
     // Single structures: the error cell, a row's head, a draw, the four that select.
-    ["draw", "error", "row", "selectors/heap", "selectors/order", "selectors/sum-tree", "selectors/uniform"],
+    ["draw", "error", "image/codec", "row", "selectors/heap", "selectors/order", "selectors/sum-tree", "selectors/uniform"],
     // What structures are made with: memory, the queue of freed rows, the one switch over selectors.
     ["arena", "free-rows", "selectors/selector"],
     // What grows: rows, and the map of episodes.
@@ -23,7 +23,7 @@ export const LAYERS = {
     ["writer"],
     ["block"],
     // The ABI pages: exports only.
-    ["image/index", "index"],
+    ["image/index", "index", "kernels"],
   ],
   src: [
     // Words and numbers that everyone shares.

@@ -22,21 +22,22 @@ export async function dependencies() {
   });
 }
 
-/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do. */
+/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, kernels.wasm what tests and benchmarks look at alone. */
 const TARGETS = {
   release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
   scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
   debug: { entry: "assembly/index.ts", file: "dist/core.debug.wasm" },
   image: { entry: "assembly/image/index.ts", file: "dist/image.wasm" },
+  kernels: { entry: "assembly/kernels.ts", config: "image", file: "dist/kernels.wasm" },
 };
 
-/** Compiles the core for the given targets, and the image module. */
+/** Compiles the core for the given targets, and the two modules that work in its memory. */
 export async function core(targets) {
   const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/wasm-bytes.mjs"];
-  for (const target of [...targets, "image"]) {
+  for (const target of [...targets, "image", "kernels"]) {
     await step(`core (${target})`, `dist/.stamp-core-${target}`, sources, () => {
-      const { entry, file } = TARGETS[target];
-      execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", target]);
+      const { entry, config = target, file } = TARGETS[target];
+      execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", config, "-o", file]);
       // For size, after asc has optimised for speed: smaller in transit, and as fast.
       if (target !== "debug") execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", "-Os", "-lmu", ...FEATURES, file, "-o", file]);
       if (target === "release" || target === "image") writeBytes(file);

@@ -13,8 +13,6 @@ export interface Exports {
   arena_left: Fn<[]>;
   arena_used: Fn<[]>;
 
-  crc32c: Fn<[crc: A, at: A, length: A]>;
-
   draw_blocked: Fn<[draw: A]>;
   draw_bytes: Fn<[capacity: A]>;
   draw_column: Fn<[draw: A, which: A]>;
@@ -28,7 +26,6 @@ export interface Exports {
   draw_window: Fn<[draw: A, table: A, width: A, from: A, cross: A], void>;
 
   error_argument: Fn<[]>;
-  error_code: Fn<[]>;
   error_value: Fn<[]>;
 
   gather_leaf: Fn<[draw: A, pool: A, leaf: A, out: A], void>;
@@ -43,21 +40,11 @@ export interface Exports {
   pool_live: Fn<[pool: A]>;
   pool_open: Fn<[pool: A], void>;
 
-  random_below: Fn<[state: A, n: A]>;
-  random_bytes: Fn<[]>;
-  random_f64: Fn<[state: A]>;
-  random_init: Fn<[state: A, seedLow: A, seedHigh: A, stream: A], void>;
-
   stream_bytes: Fn<[keep: A]>;
   stream_clear: Fn<[stream: A], void>;
   stream_episode_steps: Fn<[stream: A]>;
   stream_init: Fn<[stream: A, pool: A, keep: A], void>;
   stream_length: Fn<[stream: A]>;
-
-  sum_tree_bytes: Fn<[leaves: A]>;
-  sum_tree_draw: Fn<[tree: A, random: A, n: A, out: A, rests: A], void>;
-  sum_tree_init: Fn<[tree: A, leaves: A, exponent: A], void>;
-  sum_tree_update: Fn<[tree: A, slots: A, priorities: A, n: A, nodes: A], void>;
 
   table_bytes: Fn<[maxSize: A, maxPending: A, sampler: A, remover: A]>;
   table_can_insert: Fn<[table: A, n: A]>;

@@ -5,17 +5,15 @@ import { DTYPES } from "./dtype.ts";
 import { ReplayError } from "./error.ts";
 
 const GRANULE = 4096;
-/** By which the bytes are written in the string (build/wasm-bytes.mjs). */
-const MASK = 112;
 /** 4 GiB less a page: byte offsets stay below 2^32. */
 export const MOST_BYTES = 0xffff0000;
 
 /** The core that comes with the package, compiled once. */
 let builtIn: WebAssembly.Module | undefined;
 
-/** A module from the string that stands for it. */
+/** A module from the string that stands for it: each byte XOR one mask, and that is the first character, as every module begins with a 0. */
 export function compile(bytes: string): WebAssembly.Module {
-  return new WebAssembly.Module(Uint8Array.from(bytes, (char) => char.charCodeAt(0) ^ MASK));
+  return new WebAssembly.Module(Uint8Array.from(bytes, (char) => char.charCodeAt(0) ^ bytes.charCodeAt(0)));
 }
 
 export class Core {

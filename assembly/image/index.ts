@@ -9,6 +9,7 @@
 export { arena_check } from "../arena";
 export { stream_check } from "../stream";
 export { pool_check, table_check } from "./check";
+export { crc32c } from "./codec";
 export {
   pool_free_run,
   pool_free_runs,

@@ -17,11 +17,12 @@ function priorities() {
   return Array.from({ length: SETS }, () => Float64Array.from({ length: BATCH }, () => priority(random)));
 }
 
-/** The core's tree, called as any host of dist/core.wasm would. */
+/** The core's tree alone. */
 function coreTree() {
-  const module = new WebAssembly.Module(readFileSync(new URL("../../dist/core.wasm", import.meta.url)));
-  const x = new WebAssembly.Instance(module, {}).exports;
-  x.arena_init(2 ** 14);
+  const instance = (file, imports) => new WebAssembly.Instance(new WebAssembly.Module(readFileSync(new URL(`../../dist/${file}`, import.meta.url))), imports);
+  const core = instance("core.wasm", {}).exports;
+  core.arena_init(2 ** 14);
+  const x = { ...core, ...instance("kernels.wasm", { env: { memory: core.memory } }).exports };
   const tree = x.arena_alloc(x.sum_tree_bytes(LEAVES));
   const state = x.arena_alloc(x.random_bytes());
   const [slots, nodes] = [x.arena_alloc(4 * BATCH), x.arena_alloc(4 * BATCH)];

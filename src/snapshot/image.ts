@@ -7,6 +7,7 @@ import { internals } from "../index.ts";
 /** Its exports, one line each as in assembly/image/index.ts. */
 export interface ImageExports {
   arena_check: Fn<[]>;
+  crc32c: Fn<[crc: A, at: A, length: A]>;
   pool_check: Fn<[pool: A]>;
   pool_free_run: Fn<[pool: A, number: A, count: A]>;
   pool_free_runs: Fn<[pool: A, cursor: A, most: A, out: A], void>;

@@ -182,12 +182,12 @@ class Parser {
 
   /** The checksum of a section, its own place in the head left out. In pieces: an altered length may be any. */
   #sum(section: Uint8Array): number {
-    const { x } = this.#sums;
+    const { crc32c } = imageOf(this.#sums);
     const at = this.#sums.scratch(SECTION_BYTES + PIECE);
     let crc = 0;
     for (let from = 0, to = 12; from < section.length; from = Math.max(to, SECTION_BYTES), to = Math.min(from + PIECE, section.length)) {
       this.#sums.u8.set(section.subarray(from, to), at);
-      crc = x.crc32c(crc, at, to - from);
+      crc = crc32c(crc, at, to - from);
     }
     return crc >>> 0;
   }

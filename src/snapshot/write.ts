@@ -117,7 +117,7 @@ export function layoutHash(engine: Engine): number {
   const text = new TextEncoder().encode(JSON.stringify([rowBytes, leaves.map((leaf) => [leaf.path, leaf.leaf.dtype, leaf.shape, leaf.kind, leaf.offset])]));
   const at = engine.core.scratch(text.length);
   engine.core.u8.set(text, at);
-  return engine.core.x.crc32c(0, at, text.length) >>> 0;
+  return imageOf(engine.core).crc32c(0, at, text.length) >>> 0;
 }
 
 /** A section under way in scratch memory. */
@@ -145,7 +145,8 @@ class Section {
 
 /** Over a section in memory, its own crc left out. */
 export function sectionCrc(core: Core, at: number, bytes: number): number {
-  return core.x.crc32c(core.x.crc32c(0, at, 12), at + SECTION_BYTES, bytes) >>> 0;
+  const { crc32c } = imageOf(core);
+  return crc32c(crc32c(0, at, 12), at + SECTION_BYTES, bytes) >>> 0;
 }
 
 type Seal = (kind: number, id: number, bytes: number) => Uint8Array;

@@ -1,4 +1,4 @@
-import { crc32c } from "../../assembly/codec";
+import { crc32c } from "../../assembly/image/codec";
 
 const bytes: usize = memory.data(128, 16);
 

@@ -1,8 +1,7 @@
 /** What is drawn is what a scan of all weights finds at the point that the generator gives. */
 import { describe, expect, test } from "vitest";
-import type { Exports } from "../../src/abi.ts";
 import { fifo, lifo, prioritized, uniform } from "../../src/index.ts";
-import { coreOf } from "../support/core.ts";
+import { type CoreExports, coreOf } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { Xoshiro } from "../support/xoshiro.ts";
 import { plain, Rig } from "./rig.ts";
@@ -53,7 +52,7 @@ function weightsOf(random: TestRandom, n: number, whole: boolean): number[] {
   return Array.from({ length: n }, () => (random.next() < zeros ? 0 : whole ? 1 + random.below(1000) : random.next() * 10 ** random.below(12)));
 }
 
-function drawFrom(x: Exports, capacity: number, weights: readonly number[], seed: number): number[] {
+function drawFrom(x: CoreExports, capacity: number, weights: readonly number[], seed: number): number[] {
   const tree = x.arena_alloc(x.sum_tree_bytes(capacity));
   const scratch = x.arena_alloc(64 * (capacity + DRAWS));
   x.sum_tree_init(tree, capacity, 1);

@@ -1,15 +1,14 @@
 /** A priority of 0 is never drawn beside others; where all are 0, all are drawn alike. */
 import { describe, expect, test } from "vitest";
-import type { Exports } from "../../src/abi.ts";
 import { chiSquare } from "../support/chi-square.ts";
-import { coreOf } from "../support/core.ts";
+import { type CoreExports, coreOf } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 
 const BATCH = 4096;
 const LEAVES = 500;
 
 /** How often each of the leaves 1 … is drawn. */
-function tally(x: Exports, exponent: number, priorities: readonly number[], draws: number): Uint32Array {
+function tally(x: CoreExports, exponent: number, priorities: readonly number[], draws: number): Uint32Array {
   const tree = x.arena_alloc(x.sum_tree_bytes(priorities.length));
   const scratch = x.arena_alloc(32 * (BATCH + priorities.length));
   const other = scratch + 16 * (BATCH + priorities.length);

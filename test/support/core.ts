@@ -1,27 +1,45 @@
 /** The core's builds, as tests load them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Exports } from "../../src/abi.ts";
+import type { A, Exports, Fn } from "../../src/abi.ts";
 import type { ImageExports } from "../../src/snapshot/image.ts";
 
 export const root: string = join(import.meta.dirname, "..", "..");
 
-/** What the core exports, and what the image module does. */
-export type CoreExports = Exports & ImageExports;
+/** One line each as in assembly/kernels.ts. */
+export interface KernelExports {
+  random_below: Fn<[state: A, n: A]>;
+  random_bytes: Fn<[]>;
+  random_f64: Fn<[state: A]>;
+  random_init: Fn<[state: A, seedLow: A, seedHigh: A, stream: A], void>;
+  sum_tree_bytes: Fn<[leaves: A]>;
+  sum_tree_draw: Fn<[tree: A, random: A, n: A, out: A, rests: A], void>;
+  sum_tree_init: Fn<[tree: A, leaves: A, exponent: A], void>;
+  sum_tree_update: Fn<[tree: A, slots: A, priorities: A, n: A, nodes: A], void>;
+}
 
-export type Target = "release" | "scalar" | "debug" | "image";
+/** What the core exports, and what the modules do that work in its memory. */
+export type CoreExports = Exports & ImageExports & KernelExports;
 
-const FILES: { readonly [T in Target]: string } = { release: "core.wasm", scalar: "core.scalar.wasm", debug: "core.debug.wasm", image: "image.wasm" };
+export type Target = "release" | "scalar" | "debug" | "image" | "kernels";
+
+const FILES: { readonly [T in Target]: string } = {
+  release: "core.wasm",
+  scalar: "core.scalar.wasm",
+  debug: "core.debug.wasm",
+  image: "image.wasm",
+  kernels: "kernels.wasm",
+};
 
 /** A build, compiled: for the `module` option, or to look at its imports and exports. */
 export function moduleOf(target: Target): WebAssembly.Module {
   return new WebAssembly.Module(new Uint8Array(readFileSync(join(root, "dist", FILES[target]))));
 }
 
-/** A fresh instance with an open arena of at most `maxBytes`, and with the image module's exports beside its own. */
+/** A fresh instance with an open arena of at most `maxBytes`, and with the exports of the image module and of the kernels beside its own. */
 export function coreOf(target: Target, maxBytes = 1 << 28): CoreExports {
   const x = new WebAssembly.Instance(moduleOf(target), {}).exports as unknown as Exports;
   x.arena_init(Math.floor(maxBytes / 4096));
-  const image = new WebAssembly.Instance(moduleOf("image"), { env: { memory: x.memory } });
-  return { ...x, ...(image.exports as unknown as ImageExports) };
+  const inMemory = (other: Target) => new WebAssembly.Instance(moduleOf(other), { env: { memory: x.memory } }).exports;
+  return { ...x, ...(inMemory("image") as unknown as ImageExports), ...(inMemory("kernels") as unknown as KernelExports) };
 }

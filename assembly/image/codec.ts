@@ -1,8 +1,10 @@
 /** CRC-32C (Castagnoli), as in TFRecord, gRPC and iSCSI: eight tables, eight bytes a step. */
+import { CHECKSUM_AT, CHECKSUM_BYTES } from "../layout";
 
 const POLYNOMIAL: u32 = 0x82f63b78;
 /** Eight tables of 256 words, filled on first use. */
-const TABLES: usize = memory.data(8 * 256 * 4, 16);
+const TABLES: usize = CHECKSUM_AT;
+if (8 * 256 * 4 != CHECKSUM_BYTES) ERROR("the memory map has room for eight tables");
 
 /** O(length): continues `crc` (0 to begin) over a run of bytes. */
 export function crc32c(crc: u32, at: usize, length: u32): u32 {
