@@ -66,20 +66,23 @@ export class Core {
 
   /** One region for everything that lives no longer than a call; it moves when it grows. */
   scratch(size: number): number {
-    if (size > this.#scratchBytes) {
-      const most = Math.max(size, 2 * this.#scratchBytes, 4 * GRANULE);
-      this.x.arena_free(this.#scratch, this.#scratchBytes);
-      this.#scratch = most > MOST_BYTES ? 0 : this.x.arena_alloc(most) >>> 0;
-      this.#scratchBytes = this.#scratch === 0 ? 0 : most;
+    const old = this.#scratchBytes;
+    if (size > old) {
+      this.x.arena_free(this.#scratch, old);
+      // Near the limit there may be room for what is needed, and for no more; or not for that: then what was there is taken again.
+      if (!this.#region(Math.max(size, 2 * old, 4 * GRANULE)) && !this.#region(size)) this.#region(old);
       if (this.u8.length === 0) this.refresh();
-      // Near the limit there may be room for what is needed, and for no more.
-      if (this.#scratch === 0) {
-        this.#scratch = this.alloc(size);
-        this.#scratchBytes = size;
-      }
       this.generation++;
+      if (this.#scratchBytes < size) throw this.failure(E_OUT_OF_MEMORY, `${size} more bytes`);
     }
     return this.#scratch;
+  }
+
+  /** The region for scratch; whether there was room for it. */
+  #region(bytes: number): boolean {
+    this.#scratch = bytes === 0 || bytes > MOST_BYTES ? 0 : this.x.arena_alloc(bytes) >>> 0;
+    this.#scratchBytes = this.#scratch === 0 ? 0 : bytes;
+    return this.#scratch !== 0;
   }
 
   /** The error of a call that found no room, or no key. `what`: what was not possible. */

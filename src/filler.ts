@@ -145,7 +145,7 @@ export class Filler {
   #copyStraight(at: number, runs: number, bytes: number, target: Uint8Array): void {
     const { u8, u32 } = this.#engine.core;
     let to = 0;
-    for (let i = at >> 2; i < (at >> 2) + 2 * runs; i += 2) {
+    for (let i = at >>> 2; i < (at >>> 2) + 2 * runs; i += 2) {
       const address = u32[i] as number;
       const length = (u32[i + 1] as number) * bytes;
       if (address === 0) target.fill(0, to, to + length);

@@ -1,6 +1,6 @@
 /** Where the leaves of a step are: in the row, widest first; in a column of their own from 1 KiB on; in another pool where they are shared. */
 import { DTYPES } from "./dtype.ts";
-import { ReplayError } from "./error.ts";
+import { mustBe, show } from "./error.ts";
 import type { FoundLeaf } from "./spec.ts";
 
 /** Where a leaf's bytes are (assembly/leaf.ts). */
@@ -37,54 +37,44 @@ export interface Layout {
 /** Places the leaves of a spec. */
 export function layoutOf(found: readonly FoundLeaf[]): Layout {
   const pools: { name: string; frameBytes: number }[] = [];
-  const placed = found.map((leaf, index) => {
-    const bytes = leaf.size * DTYPES[leaf.leaf.dtype].bytes;
-    const frameBytes = bytes / (leaf.leaf.stack ?? 1);
-    const kind = leaf.leaf.shared !== undefined ? SHARED : bytes >= WIDE_BYTES ? WIDE : NARROW;
-    if (kind === SHARED) share(pools, leaf, frameBytes);
-    return { ...leaf, index, kind, bytes, frameBytes, offset: 0, staged: 0 };
+  const leaves = found.map((leaf, index) => {
+    const { dtype, shared, stack = 1 } = leaf.leaf;
+    const bytes = leaf.size * DTYPES[dtype].bytes;
+    const frameBytes = bytes / stack;
+    const kind = shared !== undefined ? SHARED : bytes >= WIDE_BYTES ? WIDE : NARROW;
+    if (shared !== undefined) share(pools, shared, frameBytes, leaf.path);
+    // In the row: the value, or the numbers of its frames.
+    const part = kind === SHARED ? 4 * stack : bytes;
+    // The largest power of two up to 16 that divides it.
+    const alignment = Math.min(part & -part, 16);
+    return { ...leaf, index, kind, bytes, frameBytes, offset: 0, staged: 0, part, alignment };
   });
   // Widest first: each leaf then stands at a multiple of its own alignment, without gaps.
-  const inRow = placed.filter((leaf) => leaf.kind !== WIDE).sort((a, b) => alignment(rowPart(b)) - alignment(rowPart(a)) || a.index - b.index);
+  const inRow = leaves.filter((leaf) => leaf.kind !== WIDE).sort((a, b) => b.alignment - a.alignment);
   let at = 0;
   for (const leaf of inRow) {
     leaf.offset = at;
     leaf.staged = at;
-    at += rowPart(leaf);
+    at += leaf.part;
   }
-  const widest = inRow.reduce((most, leaf) => Math.max(most, alignment(rowPart(leaf))), 1);
-  const rowBytes = up(at, widest === 16 ? 16 : 8);
-  let staged = up(rowBytes, 16);
-  for (const leaf of placed) {
+  const rowBytes = up(at, inRow[0]?.alignment === 16 ? 16 : 8);
+  let stagedBytes = up(rowBytes, 16);
+  for (const leaf of leaves) {
     if (leaf.kind === NARROW) continue;
-    leaf.staged = staged;
-    staged = up(staged + leaf.bytes, 16);
+    leaf.staged = stagedBytes;
+    stagedBytes = up(stagedBytes + leaf.bytes, 16);
   }
-  return { leaves: placed, rowBytes, stagedBytes: staged, pools };
-}
-
-/** What a leaf takes in the row: its value, or the numbers of its frames. */
-function rowPart(leaf: { kind: number; bytes: number; frameBytes: number }): number {
-  return leaf.kind === SHARED ? 4 * (leaf.bytes / leaf.frameBytes) : leaf.bytes;
-}
-
-/** The largest power of two up to 16 that divides a size. */
-function alignment(bytes: number): number {
-  return Math.min(bytes & -bytes, 16);
+  return { leaves, rowBytes, stagedBytes, pools };
 }
 
 export function up(n: number, multiple: number): number {
   return Math.ceil(n / multiple) * multiple;
 }
 
-function share(pools: { name: string; frameBytes: number }[], leaf: FoundLeaf, frameBytes: number): void {
-  const name = leaf.leaf.shared as string;
+/** Leaves that share frames have a pool for them, and frames of one size. */
+function share(pools: { name: string; frameBytes: number }[], name: string, frameBytes: number, path: string): void {
   const pool = pools.find((known) => known.name === name);
   if (pool === undefined) pools.push({ name, frameBytes });
-  else if (pool.frameBytes !== frameBytes) {
-    throw new ReplayError(
-      "SPEC_MISMATCH",
-      `leaves shared as ${JSON.stringify(name)} must be of one size: ${leaf.path} has ${frameBytes} bytes a frame, another leaf ${pool.frameBytes}`,
-    );
-  }
+  else if (pool.frameBytes !== frameBytes)
+    throw mustBe("SPEC_MISMATCH", `a frame of ${path}`, `${pool.frameBytes} bytes, as of others that are shared as ${show(name)}`, frameBytes);
 }

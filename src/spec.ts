@@ -3,7 +3,7 @@
  * Leaves have one order everywhere: objects by sorted key, arrays by index.
  */
 import { type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
-import { integer, mustBe, oneOf, ReplayError, show } from "./error.ts";
+import { integer, mustBe, oneOf } from "./error.ts";
 
 export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = readonly number[]> {
   readonly dtype: D;
@@ -90,31 +90,115 @@ export const f64 = of("f64");
 export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack?: undefined): Leaf<D, S>;
 export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack: number): Leaf<D, readonly number[]>;
 export function shared(name: string, leaf: Leaf, stack?: number): Leaf {
-  return stack === undefined ? { ...leaf, shared: name } : { ...leaf, shared: name, stack };
+  return { ...leaf, shared: name, stack };
 }
 
 /** Whether a node of a spec is a leaf: its `dtype` is a word. */
-export function isLeaf(spec: Spec): spec is Leaf {
+function isLeaf(spec: Spec): spec is Leaf {
   return typeof (spec as Leaf).dtype === "string";
 }
 
-/** The keys of a node, in the order of its leaves. */
-export function keysOf(spec: Spec): string[] {
-  return Array.isArray(spec) ? [...spec.keys()].map(String) : Object.keys(spec).sort();
+/** `observation.image`, or `step` where the spec is a leaf. */
+export function named(keys: readonly string[]): string {
+  return keys.join(".") || "step";
+}
+
+/** Elements of an array of a shape. */
+export function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, n) => product * n, 1);
+}
+
+/** What `leaf` makes of each leaf, in order, put together by `node` on the way back to the root. `keys`: the way there. */
+export function fold<T>(
+  spec: Spec,
+  leaf: (index: number, keys: readonly string[], leaf: Leaf) => T,
+  node: (names: readonly string[], parts: readonly T[], keys: readonly string[], list: boolean) => T,
+): T {
+  let index = 0;
+  const visit = (at: Spec, keys: readonly string[]): T => {
+    if (typeof at !== "object" || at === null) throw mustBe(TypeError, `spec of ${named(keys)}`, "a leaf {dtype, shape}, an object or an array", at);
+    if (isLeaf(at)) return leaf(index++, keys, at);
+    const list = Array.isArray(at);
+    const names = list ? Object.keys(at) : Object.keys(at).sort();
+    const parts = names.map((name) => visit((at as { [name: string]: Spec })[name] as Spec, [...keys, name]));
+    return node(names, parts, keys, list);
+  };
+  return visit(spec, []);
 }
 
 /** The leaves of a spec, in order; every mistake names its path. */
 export function leavesOf(spec: Spec): FoundLeaf[] {
   const found: FoundLeaf[] = [];
-  walk(spec, [], found);
-  if (found.length === 0) throw mustBe(RangeError, "spec", "a leaf, or contain one", spec);
-  if (found.length > 4096) throw new RangeError(`spec must have at most 4096 leaves, got ${found.length}`);
+  fold<void>(
+    spec,
+    (_, keys, leaf) => {
+      found.push(checked(keys, leaf));
+    },
+    (names, _, keys) => {
+      for (const name of names) if (name.includes(".")) throw mustBe(RangeError, `keys of ${named(keys)}`, "free of dots", name);
+    },
+  );
+  integer("the number of leaves in spec", found.length, 1, 4096);
   return found;
 }
 
-/** `observation.image`, or `the step` where the spec is a leaf. */
-export function named(keys: readonly string[]): string {
-  return keys.length === 0 ? "step" : keys.join(".");
+function checked(keys: readonly string[], leaf: Leaf): FoundLeaf {
+  const path = named(keys);
+  const { dtype, shape: own, stack, shared } = leaf;
+  oneOf(`dtype of ${path}`, DTYPES, dtype);
+  if (!Array.isArray(own)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", own);
+  for (const n of own) integer(`shape of ${path}`, n, 1, 0x7fffffff);
+  if (stack !== undefined) {
+    integer(`stack of ${path}`, stack, 1, 1024);
+    if (shared === undefined) throw new RangeError(`${path} has a stack and must be shared: say shared(name, leaf, stack)`);
+  }
+  const shape = stack === undefined ? own : [stack, ...own];
+  const size = sizeOf(shape);
+  integer(`the size of ${path} in bytes`, size * DTYPES[dtype].bytes, 1, 0x3fffffff);
+  return { path: keys.join("."), keys, leaf, size, shape };
+}
+
+export type Visit = (value: unknown) => void;
+
+/** Takes nested values apart, one function a leaf, made once from the spec. No code is generated: pages forbid it. */
+export function visitor(spec: Spec, leaf: (index: number, keys: readonly string[]) => Visit): Visit {
+  return fold(spec, leaf, visitNode);
+}
+
+/** Visits an object or array. The first eight stand in a row, so that each place in the code sees one key only, which is what engines are fast at. */
+function visitNode(names: readonly string[], parts: readonly Visit[], keys: readonly string[]): Visit {
+  const n = names.length;
+  const [k0, k1, k2, k3, k4, k5, k6, k7] = names as string[] & { length: 8 };
+  const [v0, v1, v2, v3, v4, v5, v6, v7] = parts as Visit[] & { length: 8 };
+  return (value) => {
+    let seen = 0;
+    if (typeof value === "object") for (const _ in value) seen++;
+    if (seen !== n) throw mustBe("SPEC_MISMATCH", named(keys), `nested with keys ${names.join(", ")}`, value);
+    const node = value as { [name: string]: unknown };
+    if (n > 0) (v0 as Visit)(node[k0 as string]);
+    if (n > 1) (v1 as Visit)(node[k1 as string]);
+    if (n > 2) (v2 as Visit)(node[k2 as string]);
+    if (n > 3) (v3 as Visit)(node[k3 as string]);
+    if (n > 4) (v4 as Visit)(node[k4 as string]);
+    if (n > 5) (v5 as Visit)(node[k5 as string]);
+    if (n > 6) (v6 as Visit)(node[k6 as string]);
+    if (n > 7) (v7 as Visit)(node[k7 as string]);
+    for (let i = 8; i < n; i++) (parts[i] as Visit)(node[names[i] as string]);
+  };
+}
+
+/** `flatten` for many values of one spec. */
+export function flattener(spec: Spec): (value: unknown) => unknown[] {
+  let values: unknown[] = [];
+  const visit = visitor(spec, (index, keys) => (value) => {
+    if (value === undefined) throw mustBe("SPEC_MISMATCH", named(keys), "given", value);
+    values[index] = value;
+  });
+  return (value) => {
+    values = [];
+    visit(value);
+    return values;
+  };
 }
 
 /**
@@ -122,57 +206,14 @@ export function named(keys: readonly string[]): string {
  * @throws ReplayError SPEC_MISMATCH where the structure is another one
  */
 export function flatten(spec: Spec, value: unknown): unknown[] {
-  const values: unknown[] = [];
-  const visit = (node: Spec, part: unknown, path: readonly string[]) => {
-    if (isLeaf(node)) {
-      values.push(part);
-      return;
-    }
-    const keys = keysOf(node);
-    if (typeof part !== "object" || part === null || Object.keys(part).length !== keys.length || !keys.every((key) => key in part))
-      throw strange(path, keys, part);
-    for (const key of keys) visit((node as { [key: string]: Spec })[key] as Spec, (part as { [key: string]: unknown })[key], [...path, key]);
-  };
-  visit(spec, value, []);
-  return values;
-}
-
-/** The error for a value of another structure. */
-export function strange(path: readonly string[], keys: readonly string[], value: unknown): Error {
-  return mustBe("SPEC_MISMATCH", named(path), `nested with keys ${keys.join(", ")}`, value);
+  return flattener(spec)(value);
 }
 
 /** The reverse of `flatten`: nests one value a leaf as the spec does. */
 export function pack<T>(spec: Spec, values: readonly T[]): unknown {
-  let next = 0;
-  const build = (node: Spec): unknown => {
-    if (isLeaf(node)) return values[next++];
-    const made: { [key: string]: unknown } | unknown[] = Array.isArray(node) ? [] : {};
-    for (const key of keysOf(node)) (made as { [key: string]: unknown })[key] = build((node as { [key: string]: Spec })[key] as Spec);
-    return made;
-  };
-  return build(spec);
-}
-
-function walk(node: Spec, keys: readonly string[], found: FoundLeaf[]): void {
-  const path = named(keys);
-  if (typeof node !== "object" || node === null) throw mustBe(TypeError, `spec of ${path}`, "a leaf {dtype, shape}, an object or an array", node);
-  if (!isLeaf(node)) {
-    for (const key of keysOf(node)) {
-      if (key.includes(".")) throw new RangeError(`spec must have no key with a dot, got ${show(key)} in ${path}`);
-      walk((node as { [key: string]: Spec })[key] as Spec, [...keys, key], found);
-    }
-    return;
-  }
-  oneOf(`dtype of ${path}`, DTYPES, node.dtype);
-  if (!Array.isArray(node.shape)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", node.shape);
-  for (const n of node.shape) integer(`shape of ${path}`, n, 1, 0x7fffffff);
-  if (node.stack !== undefined) {
-    integer(`stack of ${path}`, node.stack, 1, 1024);
-    if (node.shared === undefined) throw new RangeError(`${path} has a stack and must be shared: say shared(name, leaf, stack)`);
-  }
-  const shape = node.stack === undefined ? node.shape : [node.stack, ...node.shape];
-  const size = shape.reduce((product, n) => product * n, 1);
-  if (size * DTYPES[node.dtype].bytes > 0x3fffffff) throw new RangeError(`${path} must be smaller than 1 GiB a step, got shape [${shape}]`);
-  found.push({ path: keys.join("."), keys, leaf: node, size, shape });
+  return fold<unknown>(
+    spec,
+    (index) => values[index],
+    (names, parts, _, list) => (list ? parts : Object.fromEntries(names.map((name, i) => [name, parts[i]]))),
+  );
 }

@@ -1,10 +1,10 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
 import type { Core } from "./core.ts";
-import { type AnyArray, type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
+import { type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
 import { ReplayError } from "./error.ts";
-import { flattenInto, mismatch } from "./fill.ts";
+import { formOf, type Place, putter } from "./fill.ts";
 import type { PlacedLeaf } from "./layout.ts";
-import { type IsAny, isLeaf, keysOf, type Leaf, named, type Spec } from "./spec.ts";
+import { fold, type IsAny, type Leaf, named, type Spec, type Visit } from "./spec.ts";
 
 type StagedLeaf<D extends Dtype, Shape> = Shape extends readonly [] ? (D extends "i64" | "u64" ? bigint : number) : ArrayOf<D>;
 type StagedNode<S> = S extends Leaf<infer D, infer Shape> ? StagedLeaf<D, Shape> : { -readonly [K in keyof S]: StagedNode<S[K]> };
@@ -12,19 +12,11 @@ type StagedNode<S> = S extends Leaf<infer D, infer Shape> ? StagedLeaf<D, Shape>
 /** A leaf of shape [] is a number (with several lanes: an array), any other leaf a typed array. A spec that is a leaf itself has the name `value`. */
 export type StagedOf<S> = IsAny<S> extends true ? unknown : S extends Leaf<infer D, infer Shape> ? { value: StagedLeaf<D, Shape> } : StagedNode<S>;
 
-interface Slot {
-  readonly leaf: PlacedLeaf;
-  readonly address: number;
-  readonly length: number;
-  view: AnyArray;
-  /** The array was handed out since memory last moved. */
-  lent: boolean;
-  /** It was handed out before memory moved, and has not been asked for again. */
-  stale: boolean;
-}
-
 /** Makes what the user sees of a staging record. */
 export type StepMaker = (staging: Staging) => object;
+
+/** What a name of a step stands for: a node, or a leaf's accessor. */
+type Part = StepMaker | PropertyDescriptor;
 
 /**
  * How the steps of a spec are made: once a Replay, so that those of all its writers have the same accessors. V8 makes a slow dictionary of
@@ -32,21 +24,14 @@ export type StepMaker = (staging: Staging) => object;
  * @param scalars whether leaves of shape [] are numbers
  */
 export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: boolean): StepMaker {
-  let next = 0;
-  const build = (node: Spec): PropertyDescriptor | StepMaker => {
-    if (isLeaf(node)) {
-      const leaf = leaves[next++] as PlacedLeaf;
-      return scalars && leaf.shape.length === 0 ? Step.number(leaf) : Step.array(leaf.index);
-    }
-    const children = keysOf(node).map((key) => [key, build((node as { [key: string]: Spec })[key] as Spec)] as const);
-    return Array.isArray(node) ? listMaker(children) : objectMaker(children);
-  };
-  const whole = build(spec);
+  const whole = fold<Part>(
+    spec,
+    (index) => (scalars && leaves[index]?.shape.length === 0 ? Step.number(leaves[index]) : Step.array(index)),
+    (names, parts, _, list) => nodeMaker(names, parts, list),
+  );
   // A spec that is one leaf: the step is that leaf's value, under a name.
-  return typeof whole === "function" ? whole : objectMaker([["value", whole]]);
+  return typeof whole === "function" ? whole : nodeMaker(["value"], [whole], false);
 }
-
-type Children = readonly (readonly [key: string, child: PropertyDescriptor | StepMaker])[];
 
 /**
  * One object of a step. Its accessors are as short as can be: V8 then compiles them into their callers, whatever else is there, and a number that
@@ -54,20 +39,9 @@ type Children = readonly (readonly [key: string, child: PropertyDescriptor | Ste
  */
 class Step {
   readonly #staging: Staging;
-  /** The whole record. */
-  #f32!: Float32Array;
-  #i32!: Int32Array;
 
   constructor(staging: Staging) {
     this.#staging = staging;
-    this.look();
-    staging.objects.push(this);
-  }
-
-  /** Looks at the record where it is now. */
-  look(): void {
-    this.#f32 = this.#staging.f32;
-    this.#i32 = this.#staging.i32;
   }
 
   /** What reads and assigns a leaf that is a number. */
@@ -76,29 +50,29 @@ class Step {
     if (dtype === "f32") {
       return {
         get(this: Step) {
-          return this.#f32[at];
+          return this.#staging.f32[at];
         },
         set(this: Step, value: number) {
-          this.#f32[at] = value;
+          this.#staging.f32[at] = value;
         },
       };
     }
     if (dtype === "i32") {
       return {
         get(this: Step) {
-          return this.#i32[at];
+          return this.#staging.i32[at];
         },
         set(this: Step, value: number) {
-          this.#i32[at] = value;
+          this.#staging.i32[at] = value;
         },
       };
     }
     return {
       get(this: Step) {
-        return this.#staging.slot(index).view[0];
+        return this.#staging.view(index)[0];
       },
       set(this: Step, value: number) {
-        (this.#staging.slot(index).view as Float32Array)[0] = value;
+        this.#staging.view(index)[0] = value;
       },
     };
   }
@@ -110,140 +84,112 @@ class Step {
         return this.#staging.lend(index);
       },
       set(this: Step, value: unknown) {
-        this.#staging.fill(index, value);
+        (this.#staging.puts[index] as Visit)(value);
       },
     };
   }
 }
 
-function objectMaker(children: Children): StepMaker {
+function nodeMaker(names: readonly string[], parts: readonly Part[], list: boolean): StepMaker {
   // A class a node: V8 tells objects apart by where they begin.
   const Node = class extends Step {};
-  return (staging) => define(new Node(staging), staging, children);
-}
-
-/** Elements that are accessors are slow in any case. */
-function listMaker(children: Children): StepMaker {
   return (staging) => {
-    const step = new Step(staging);
-    const bound = children.map(([key, child]) =>
-      typeof child === "function" ? ([key, child] as const) : ([key, { get: child.get?.bind(step), set: child.set?.bind(step) }] as const),
-    );
-    return define([], staging, bound);
+    const step = new Node(staging);
+    // A list's accessors are those of an object beside it; elements that are accessors are slow in any case.
+    const made = list ? [] : step;
+    names.forEach((name, i) => {
+      const part = parts[i] as Part;
+      const of = typeof part === "function" ? { value: part(staging) } : list ? { get: part.get?.bind(step), set: part.set?.bind(step) } : part;
+      Object.defineProperty(made, name, { enumerable: true, ...of });
+    });
+    return Object.freeze(made);
   };
 }
 
-function define(made: object, staging: Staging, children: Children): object {
-  for (const [key, child] of children) {
-    Object.defineProperty(made, key, { enumerable: true, ...(typeof child === "function" ? { value: child(staging) } : child) });
-  }
-  return Object.freeze(made);
-}
-
-/** In the place of a closed writer's record. */
-const CLOSED = new Proxy(new Float32Array(0), { get: refuse, set: refuse });
+/** In the place of all that a closed writer had. */
+const CLOSED = new Proxy({}, { get: refuse, set: refuse }) as never;
 
 function refuse(): never {
   throw writerClosed();
 }
 
+/** A place whose array may be lent. */
+interface Slot extends Place {
+  /** How often memory had moved when it was lent last. */
+  lent: number | undefined;
+}
+
 export class Staging {
   /** What the user sees. */
   readonly step: object;
-  /** All objects of the step. */
-  readonly objects: Step[] = [];
-  /** The record, one element a word. */
+  /** What writes a leaf's value to its place, leaf by leaf. */
+  puts: readonly Visit[];
+  /** The record and what follows it, one element a word. */
   f32!: Float32Array;
   i32!: Int32Array;
   readonly #core: Core;
   readonly #at: number;
-  readonly #words: number;
-  readonly #slots: readonly Slot[];
-  #stale = 0;
-  #closed = false;
+  #slots: readonly Slot[];
+  /** How often memory has moved. */
+  #moves = 0;
+  /** The count when all arrays that were lent were good. */
+  #checked = 0;
 
   /**
    * @param at where the record begins
-   * @param places where each leaf begins, and how many elements it has there
+   * @param addresses where each leaf begins
+   * @param lead the first dimension of values: none where there is one lane
    */
-  constructor(core: Core, maker: StepMaker, at: number, bytes: number, leaves: readonly PlacedLeaf[], places: readonly { address: number; length: number }[]) {
+  constructor(core: Core, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], addresses: readonly number[], lead: readonly number[]) {
     this.#core = core;
     this.#at = at;
-    this.#words = bytes / 4;
-    this.#slots = leaves.map((leaf, i) => {
-      const { address, length } = places[i] as { address: number; length: number };
-      return { leaf, address, length, view: this.#view(leaf, address, length), lent: false, stale: false };
-    });
-    this.#look();
+    this.#slots = leaves.map((leaf, i) => ({ ...formOf(leaf, lead), address: addresses[i] as number, view: new Float32Array(), lent: undefined }));
+    this.puts = this.#slots.map(putter);
+    this.moved();
     this.step = maker(this);
     core.lookers.add(this);
   }
 
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
-    if (this.#stale === 0) return;
-    const slot = this.#slots.find((one) => one.stale) as Slot;
-    const path = named(slot.leaf.keys);
-    throw new ReplayError(
-      "OUT_OF_TURN",
-      `staged.${path} was kept while memory grew, and is void: read it from writer.staged for every step. Fill the step again, then append`,
-    );
+    if (this.#checked === this.#moves) return;
+    const late = this.#slots.find(({ lent = this.#moves }) => lent < this.#moves);
+    if (late !== undefined)
+      throw new ReplayError(
+        "OUT_OF_TURN",
+        `staged.${named(late.leaf.keys)} was kept while memory grew, and is void: read it from writer.staged, and fill the step again`,
+      );
+    this.#checked = this.#moves;
   }
 
   /** The memory is no longer this writer's. */
   close(): void {
-    this.#closed = true;
     this.#core.lookers.delete(this);
     this.f32 = CLOSED;
-    this.i32 = CLOSED as unknown as Int32Array;
-    for (const object of this.objects) object.look();
+    this.i32 = CLOSED;
+    this.puts = CLOSED;
+    this.#slots = CLOSED;
   }
 
-  /** Leaf i. */
-  slot(i: number): Slot {
-    if (this.#closed) refuse();
-    return this.#slots[i] as Slot;
+  /** The elements of leaf i. */
+  view(i: number): Float32Array {
+    return (this.#slots[i] as Slot).view;
   }
 
-  /** The elements of leaf i, for a user to keep until memory moves. */
-  lend(i: number): AnyArray {
-    const slot = this.slot(i);
-    slot.lent = true;
-    if (slot.stale) {
-      slot.stale = false;
-      this.#stale--;
-    }
+  /** The same, for a user to keep until memory moves. */
+  lend(i: number): Float32Array {
+    const slot = this.#slots[i] as Slot;
+    slot.lent = this.#moves;
     return slot.view;
-  }
-
-  /** Assigns the elements of leaf i. */
-  fill(i: number, value: unknown): void {
-    const { leaf, length, view } = this.slot(i);
-    if (flattenInto(view, 0, length, value, leaf.leaf.dtype, named(leaf.keys)) !== length) throw mismatch(leaf, value, [], length);
   }
 
   /** Memory has moved. */
   moved(): void {
-    this.#look();
-    for (const object of this.objects) object.look();
-    for (const slot of this.#slots) {
-      slot.view = this.#view(slot.leaf, slot.address, slot.length);
-      if (slot.lent && !slot.stale) {
-        slot.stale = true;
-        this.#stale++;
-      }
-      slot.lent = false;
-    }
-  }
-
-  #look(): void {
     const { buffer } = this.#core.u8;
-    this.f32 = new Float32Array(buffer, this.#at, this.#words);
-    this.i32 = new Int32Array(buffer, this.#at, this.#words);
-  }
-
-  #view(leaf: PlacedLeaf, address: number, length: number): AnyArray {
-    return new DTYPES[leaf.leaf.dtype].array(this.#core.u8.buffer, address, length);
+    this.#moves++;
+    this.f32 = new Float32Array(buffer, this.#at);
+    this.i32 = new Int32Array(buffer, this.#at);
+    for (const slot of this.#slots) slot.view = new DTYPES[slot.leaf.leaf.dtype].array(buffer, slot.address, slot.size) as Float32Array;
   }
 }
 

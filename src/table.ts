@@ -138,10 +138,9 @@ export class Table<S = Spec> implements AnyTable {
     const x = this.#x();
     const { core } = this.#engine;
     const n = lengthOf("keys", keys);
-    lengthOf("priorities", priorities, n, "as many as keys");
     const at = core.scratch(24 * n);
-    copyIn(core.f64, at >> 3, keys, "keys");
-    copyIn(core.f64, (at >> 3) + n, priorities, "priorities");
+    copyIn(core.f64, at >>> 3, "keys", keys, n);
+    copyIn(core.f64, (at >>> 3) + n, "priorities", priorities, n);
     const found = x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
     if (found < 0) throw priorityError(`priorities[${x.error_argument()}]`, x.error_value());
     this.#engine.changed();
@@ -154,7 +153,7 @@ export class Table<S = Spec> implements AnyTable {
     const { core } = this.#engine;
     const n = lengthOf("keys", keys);
     const at = core.scratch(8 * n);
-    copyIn(core.f64, at >> 3, keys, "keys");
+    copyIn(core.f64, at >>> 3, "keys", keys, n);
     const found = x.table_delete(this.handle, at, n);
     this.#engine.changed();
     return found;
@@ -196,8 +195,8 @@ export class Table<S = Spec> implements AnyTable {
     if (slot === 0) return { key, state: "gone" };
     const at = core.scratch(48);
     x.table_item(this.handle, slot, at);
-    const [, length, , timesSampled, waits] = core.u32.subarray(at >> 2);
-    const [priority, probability] = core.f64.subarray((at >> 3) + 3);
+    const [, length, , timesSampled, waits] = core.u32.subarray(at >>> 2);
+    const [priority, probability] = core.f64.subarray((at >>> 3) + 3);
     return { key, state: waits === 1 ? "waiting" : "live", length, timesSampled, priority, probability };
   }
 

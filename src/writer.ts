@@ -1,13 +1,14 @@
 /** A writer: takes the steps of one environment (or of several in lock-step, its lanes) and makes items of them. */
-import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "./abi.ts";
-import { ColumnBlock } from "./block.ts";
+import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, type Exports } from "./abi.ts";
+import { blockOffsets, stepsOf } from "./block.ts";
 import type { ColumnSet } from "./columns.ts";
+import { DTYPES } from "./dtype.ts";
 import type { Engine } from "./engine.ts";
-import { finite, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
-import { fillOf } from "./fill.ts";
-import { up } from "./layout.ts";
-import { priorityError } from "./numbers.ts";
-import type { ColumnsOf, Spec, StepOf } from "./spec.ts";
+import { finite, flag, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
+import { formOf, put } from "./fill.ts";
+import { type PlacedLeaf, up } from "./layout.ts";
+import { copyIn, lengthOf, priorityError } from "./numbers.ts";
+import { type ColumnsOf, flattener, type Spec, type StepOf, type Visit, visitor } from "./spec.ts";
 import { type StagedOf, Staging, writerClosed } from "./staged.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
@@ -65,22 +66,29 @@ const DEFAULT_KEEP = 32;
 /** The longest run that an item can name. */
 const MOST_STEPS = 0xffffff;
 
+/** A promise that is resolved with it resolves to nothing. */
+const DONE: Promise<void> = Promise.resolve();
+
 export class Writer<S = Spec, TableName extends string = string> implements AnyWriter {
   readonly options: ResolvedWriterOptions;
+  /** The streams in the core, lane by lane: for snapshots. */
+  readonly streams: readonly number[];
   readonly #engine: Engine;
+  readonly #x: Exports;
   readonly #tables: ReadonlyMap<string, AnyTable>;
   readonly #onClose: () => void;
   /** WRITER in the core, and its STREAMs behind it: together so many bytes. */
   readonly #bytes: number;
-  readonly #streams: readonly number[];
   readonly #writer: number;
-  #staged = 0;
+  /** The staging record: of several lanes a block of columns. */
+  readonly #recordBytes: number;
+  #record = 0;
+  /** The first dimension of values: none where there is one lane. */
+  readonly #lead: readonly number[];
   readonly #staging: Staging;
-  readonly #fill: (step: unknown) => void;
-  /** Columns of many steps. */
-  readonly #block: ColumnBlock;
-  /** Columns of one step a lane, where there are several lanes: the staging record. */
-  readonly #laneBlock: ColumnBlock | undefined;
+  readonly #fill: Visit;
+  readonly #flatten: (columns: unknown) => unknown[];
+  readonly #lanes: number;
   #closed = false;
   /** The table that was named last: comparing its name is cheaper than the map's hash. */
   #last: AnyTable | undefined;
@@ -88,42 +96,46 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   /** Writers are made by `replay.writer`. */
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void) {
     this.options = options;
+    this.#lanes = options.lanes;
     this.#engine = engine;
     this.#tables = tables;
     this.#onClose = onClose;
     const { core, spec, layout, pool } = engine;
     const { x } = core;
+    this.#x = x;
     const { lanes, keep, items, shapes, across } = options;
+    const { leaves } = layout;
+    this.#lead = lanes === 1 ? [] : [lanes];
+    const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, lanes);
     const writerBytes = up(x.writer_bytes(lanes, items.length), 16);
     const streamBytes = up(x.stream_bytes(keep), 16);
     this.#bytes = writerBytes + lanes * streamBytes;
-    this.#writer = core.alloc(this.#bytes);
-    this.#block = new ColumnBlock(engine, this.#writer, lanes, items.length);
-    if (lanes > 1) this.#laneBlock = new ColumnBlock(engine, this.#writer, lanes, 0, true);
+    this.#recordBytes = offsets.pop() as number;
+    const writer = core.alloc(this.#bytes);
+    this.#writer = writer;
     try {
-      x.writer_init(this.#writer, lanes, items.length, across ? 1 : 0);
+      x.writer_init(writer, lanes, items.length, across ? 1 : 0);
       items.forEach((rule, k) => {
-        x.writer_rule(this.#writer, k, this.#table(rule.table).handle, rule.length, rule.stride, shapes[k] as number);
-        if (x.writer_priority(this.#writer, k, rule.priority, 0) !== 0) throw priorityError(`items[${k}].priority`, rule.priority);
+        x.writer_rule(writer, k, this.#table(rule.table).handle, rule.length, rule.stride, shapes[k] as number);
+        if (x.writer_priority(writer, k, rule.priority, 0) !== 0) throw priorityError(`items[${k}].priority`, rule.priority);
       });
-      this.#staged = engine.stage(layout.stagedBytes);
-      this.#laneBlock?.reserve(lanes);
+      this.#record = engine.stage(this.#recordBytes);
     } catch (error) {
       this.#free();
       throw error;
     }
-    this.#streams = Array.from({ length: lanes }, (_, lane) => {
-      const stream = this.#writer + writerBytes + lane * streamBytes;
+    this.streams = Array.from({ length: lanes }, (_, lane) => {
+      const stream = writer + writerBytes + lane * streamBytes;
       x.stream_init(stream, pool, keep);
-      x.writer_stream(this.#writer, lane, stream);
+      x.writer_stream(writer, lane, stream);
       return stream;
     });
-    const laneBlock = this.#laneBlock;
-    const places = layout.leaves.map((leaf, i) =>
-      laneBlock === undefined ? { address: this.#staged + leaf.staged, length: leaf.size } : { address: laneBlock.columnAt(i), length: lanes * leaf.size },
-    );
-    this.#staging = new Staging(core, laneBlock === undefined ? engine.makeStep : engine.makeLanes, this.#staged, layout.stagedBytes, layout.leaves, places);
-    this.#fill = laneBlock === undefined ? fillOf(core, spec, layout.leaves, this.#staged) : (step) => laneBlock.fill(step, lanes);
+    const addresses = offsets.map((offset) => this.#record + offset);
+    if (lanes > 1) core.u32.set(addresses, this.#record / 4);
+    const staging = new Staging(core, lanes === 1 ? engine.makeStep : engine.makeLanes, this.#record, leaves, addresses, this.#lead);
+    this.#staging = staging;
+    this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
+    this.#flatten = flattener(spec);
   }
 
   /** The step to come, to be filled in place: numbers are assigned, arrays filled. Then `append()`. What is not written keeps its value. */
@@ -135,13 +147,13 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   /** Steps at hand, of which an item can be made (of lane 0). */
   get length(): number {
     this.#open();
-    return this.#engine.core.x.stream_length(this.#streams[0] as number);
+    return this.#x.stream_length(this.streams[0] as number);
   }
 
   /** Steps of the open episode (of lane 0). */
   get episodeSteps(): number {
     this.#open();
-    return this.#engine.core.x.stream_episode_steps(this.#streams[0] as number);
+    return this.#x.stream_episode_steps(this.streams[0] as number);
   }
 
   /**
@@ -153,9 +165,10 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     this.#open();
     if (step === undefined) this.#staging.check();
     else this.#fill(step);
-    const waiting = this.#laneBlock === undefined ? this.#engine.core.x.writer_append(this.#writer, this.#staged) : this.#laneBlock.append(this.options.lanes);
-    if (waiting < 0) throw this.#refused(waiting, "one more step", 0);
-    this.#engine.changed();
+    const x = this.#x;
+    const lanes = this.#lanes;
+    const waiting = lanes === 1 ? x.writer_append(this.#writer, this.#record) : x.writer_append_block(this.#writer, this.#record, lanes, 0);
+    this.#done(waiting);
   }
 
   /**
@@ -170,26 +183,41 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   ): number {
     this.#open();
     const { ends, priorities } = onlyKeys("options", options, "ends, priorities");
-    const { items } = this.options;
-    const rows = this.#block.fill(columns);
-    for (const name in priorities)
-      if (!items.some((rule) => rule.table === name))
-        throw unknownTable(
-          name,
-          items.map((rule) => rule.table),
-        );
-    let waiting: number;
-    try {
-      items.forEach((rule, k) => {
-        this.#block.priorities(k, rule.priority, priorities?.[rule.table as TableName], rows);
-      });
-      waiting = this.#block.append(rows, ends);
-    } finally {
-      // What was given for this block must not be read for a step of several lanes.
-      for (const [k, { priority }] of priorities === undefined ? [] : items.entries()) this.#block.priorities(k, priority, undefined, rows);
+    const { items, lanes } = this.options;
+    const { core, layout } = this.#engine;
+    const x = this.#x;
+    const { leaves } = layout;
+    const tables = items.map((rule) => rule.table);
+    for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
+    const values = this.#flatten(columns);
+    const steps = stepsOf(leaves[0] as PlacedLeaf, values[0], lanes);
+    const rows = steps * lanes;
+    const offsets = blockOffsets(leaves, rows);
+    const prioritiesAt = offsets.pop() as number;
+    const endsAt = prioritiesAt + 8 * rows * items.length;
+    const block = core.scratch(endsAt + rows);
+    leaves.forEach((leaf, i) => {
+      const address = block + (offsets[i] as number);
+      const { dtype } = leaf.leaf;
+      core.u32[block / 4 + i] = address;
+      put(formOf(leaf, [steps, ...this.#lead]), core[dtype], address / DTYPES[dtype].bytes, values[i]);
+    });
+    if (ends !== undefined) {
+      lengthOf("ends", ends, rows);
+      for (let r = 0; r < rows; r++) core.u8[block + endsAt + r] = ends[r] ? 1 : 0;
     }
-    if (waiting < 0) throw this.#refused(waiting, `a block of ${rows} steps`, 0, `priorities[${this.#engine.core.x.error_argument()}]`);
-    this.#engine.changed();
+    const given = tables.map((table, k) => {
+      const own = priorities?.[table as TableName];
+      if (own === undefined) return 0;
+      const at = block + prioritiesAt + 8 * rows * k;
+      copyIn(core.f64, at / 8, "priorities", own, rows);
+      return at;
+    });
+    for (const [k, rule] of items.entries()) x.writer_priority(this.#writer, k, rule.priority, given[k] as number);
+    const code = x.writer_append_block(this.#writer, block, rows, ends === undefined ? 0 : block + endsAt);
+    // What was given for this block must not be read for a step of several lanes.
+    for (const [k, rule] of items.entries()) x.writer_priority(this.#writer, k, rule.priority, 0);
+    this.#done(code, `priorities[${x.error_argument()}]`);
     return rows;
   }
 
@@ -207,24 +235,22 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
     const shape = columns === undefined ? 0 : this.#engine.shapeOf(columns);
-    const state = this.#engine.core.x.writer_create_item(this.#writer, lane, to.handle, length, shape, priority);
-    if (state < 0) throw this.#refused(state, `an item of ${length} steps`, lane);
-    this.#engine.changed();
-    return state === 1 ? undefined : this.#admitted(to);
+    const state = this.#x.writer_create_item(this.#writer, lane, to.handle, length, shape, priority);
+    return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
 
   /** The key of the item that was created last in a table; 0 before the first. */
   lastKey(table: TableName | Table<S>): number {
     this.#open();
-    return this.#engine.core.x.table_newest(this.#table(table).handle);
+    return this.#x.table_newest(this.#table(table).handle);
   }
 
   /** Ends the episode with the newest step. The steps at hand are let go, so that no item spans two episodes, unless the writer is `across`. */
   endEpisode(options: { readonly lane?: number } = {}): void {
     this.#open();
-    const { lanes } = this.options;
-    const lane = options.lane === undefined ? undefined : integer("lane", options.lane, 0, lanes - 1);
-    for (let i = lane ?? 0; i < (lane === undefined ? lanes : lane + 1); i++) this.#engine.core.x.writer_end(this.#writer, i);
+    const { lane } = options;
+    const lanes = lane === undefined ? this.streams.keys() : [integer("lane", lane, 0, this.#lanes - 1)];
+    for (const i of lanes) this.#x.writer_end(this.#writer, i);
     this.#engine.changed();
   }
 
@@ -233,13 +259,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     this.#open();
     const names = this.options.items.map((rule) => rule.table);
     const tables = [...this.#tables.values()].filter((table) => names.length === 0 || names.includes(table.name));
-    const waiting = () => tables.reduce((sum, table) => sum + table.stats().pending, 0);
-    const result = this.#engine.waiters.until(
-      () => (waiting() === 0 ? true : undefined),
-      () => `letting ${waiting()} waiting items in`,
-      options,
-    );
-    return result === true ? undefined : (result as Promise<unknown> as Promise<void>);
+    return this.#untilNone(() => tables.reduce((sum, table) => sum + table.stats().pending, 0), options);
   }
 
   /** Lets the steps at hand go, and the writer's memory. Items stay. */
@@ -248,8 +268,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     this.#closed = true;
     this.#onClose();
     this.#staging.close();
-    if (this.#engine.closed) return;
-    for (const stream of this.#streams) this.#engine.core.x.stream_clear(stream);
+    for (const stream of this.streams) this.#x.stream_clear(stream);
     this.#free();
     this.#engine.changed();
   }
@@ -258,58 +277,58 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     this.close();
   }
 
-  /** The streams in the core, lane by lane: for snapshots. */
-  get streams(): readonly number[] {
-    return this.#streams;
-  }
-
   #open(): void {
     this.#engine.open();
     if (this.#closed) throw writerClosed();
   }
 
   #free(): void {
-    this.#block.free();
-    this.#laneBlock?.free();
-    this.#engine.unstage(this.#staged, this.#engine.layout.stagedBytes);
-    this.#engine.core.x.arena_free(this.#writer, this.#bytes);
+    this.#engine.unstage(this.#record, this.#recordBytes);
+    this.#x.arena_free(this.#writer, this.#bytes);
   }
 
   /** A table by its name, or itself if it is one of this Replay. */
   #table(table: string | AnyTable): AnyTable {
     const last = this.#last;
     if (last !== undefined && (last.name === table || last === table)) return last;
-    const name = typeof table === "string" ? table : table?.name;
-    const found = this.#tables.get(name);
-    if (found === undefined || (table !== name && table !== found)) throw unknownTable(table, this.#tables.keys());
+    const found = this.#tables.get(typeof table === "string" ? table : table?.name);
+    if (found === undefined || (found.name !== table && found !== table)) throw unknownTable(table, this.#tables.keys());
     this.#last = found;
     return found;
   }
 
   /** Resolves when the item that was just created is let in. */
-  #admitted(table: AnyTable): Promise<void> {
-    const key = this.#engine.core.x.table_newest(table.handle);
-    const attempt = () => (table.explain(key).state === "waiting" ? undefined : true);
-    return this.#engine.waiters.until<unknown>(attempt, () => "letting the item in") as Promise<void>;
+  #admitted(table: AnyTable): Promise<void> | undefined {
+    const key = this.#x.table_newest(table.handle);
+    return this.#untilNone(() => Number(table.explain(key).state === "waiting"));
   }
 
-  #refused(code: number, what: string, lane: number, subject = "priority"): Error {
+  /** Resolves when no item waits; `undefined` where none does. */
+  #untilNone(waiting: () => number, options?: WaitOptions): Promise<void> | undefined {
+    const result = this.#engine.waiters.until(
+      () => (waiting() === 0 ? DONE : undefined),
+      () => `letting ${waiting()} waiting items in`,
+      options,
+    ) as Promise<void>;
+    return result === DONE ? undefined : result;
+  }
+
+  /** Ends a call to the core: what it gave, or the error for what it refused. */
+  #done(code: number, subject?: string, lane?: number): number {
+    if (code < 0) throw this.#refused(code, subject, lane);
+    this.#engine.changed();
+    return code;
+  }
+
+  #refused(code: number, subject = "priority", lane = 0): Error {
     const { core } = this.#engine;
     const { x } = core;
     if (core.u8.length === 0) core.refresh();
-    if (code === E_RATE_LIMITED) {
-      return new ReplayError(
-        "RATE_LIMITED",
-        `${what} would leave more than maxPending items waiting for the rate limiter; nothing changed: sample, or wait with flush(), before going on`,
-      );
-    }
-    if (code === E_LENGTH) {
-      const have = x.stream_length(this.#streams[lane] as number);
-      return new RangeError(
-        `length must be an integer in 1 … ${have}, the steps at hand, got ${x.error_value()}; ${have === this.options.keep ? "raise keep" : "append more steps first"}`,
-      );
-    }
-    return code === E_PRIORITY ? priorityError(subject, x.error_value()) : core.failure(code, what);
+    if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "more than maxPending items would wait: sample, or wait for flush()");
+    if (code === E_PRIORITY) return priorityError(subject, x.error_value());
+    if (code !== E_LENGTH) return core.failure(code, "this call");
+    const have = x.stream_length(this.streams[lane] as number);
+    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (append more, or raise keep)`, x.error_value());
   }
 }
 
@@ -338,6 +357,6 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
     lanes: integer("lanes", lanes, 1, 65536),
     items: rules,
     shapes: items.map((rule) => (rule.columns === undefined ? 0 : engine.shapeOf(rule.columns))),
-    across,
+    across: flag("across", across) !== 0,
   };
 }

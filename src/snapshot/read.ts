@@ -142,7 +142,7 @@ class Parser {
     const image = imageOf(core);
     const payload = core.scratch(Math.max(bytes, PIECE + SECTION_BYTES));
     core.u8.set(section.subarray(SECTION_BYTES), payload);
-    const base = payload >> 2;
+    const base = payload >>> 2;
     const word = (i: number) => (4 * i < bytes ? (core.u32[base + i] as number) : 0);
     const pool = poolsOf(engine)[id] ?? 0;
     const table = replay.tables[kind === ORDER ? id >> 1 : id]?.handle ?? 0;

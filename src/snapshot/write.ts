@@ -91,7 +91,7 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
       image.stream_record(stream, section.reserve(bytes), 1);
       yield seal(STREAM, id, bytes);
     }
-    core.u32[section.reserve(4) >> 2] = sections;
+    core.u32[section.reserve(4) >>> 2] = sections;
     yield seal(END, 0, 4);
   };
   try {
@@ -137,8 +137,8 @@ class Section {
   seal(kind: number, id: number, bytes: number): Uint8Array {
     const core = this.#core;
     const at = core.scratch(0);
-    core.u32.set([kind, id, bytes], at >> 2);
-    core.u32[(at >> 2) + 3] = sectionCrc(core, at, bytes);
+    core.u32.set([kind, id, bytes], at >>> 2);
+    core.u32[(at >>> 2) + 3] = sectionCrc(core, at, bytes);
     return core.u8.slice(at, at + SECTION_BYTES + bytes);
   }
 }
@@ -154,7 +154,7 @@ type Seal = (kind: number, id: number, bytes: number) => Uint8Array;
 function* poolSections(core: Core, section: Section, seal: Seal, id: number, pool: number): Generator<Uint8Array, void> {
   const image = imageOf(core);
   image.pool_numbers(pool, section.reserve(8));
-  const high = core.u32[section.reserve(8) >> 2] as number;
+  const high = core.u32[section.reserve(8) >>> 2] as number;
   yield seal(POOL, id, 8);
   const record = image.pool_record(pool);
   const most = Math.max(Math.floor(CHUNK_BYTES / record), 1);
@@ -162,7 +162,7 @@ function* poolSections(core: Core, section: Section, seal: Seal, id: number, poo
     // Held rows, up to the next one that is not, or as many as a chunk takes.
     const count = Math.min((image.pool_seek(pool, number, 0) >>> 0) - number, most);
     const at = section.reserve(8 + count * record);
-    core.u32.set([number, count], at >> 2);
+    core.u32.set([number, count], at >>> 2);
     image.pool_records(pool, number, count, at + 8, 1);
     yield seal(ROWS, id, 8 + count * record);
     number = image.pool_seek(pool, number + count, 1) >>> 0;
@@ -171,8 +171,8 @@ function* poolSections(core: Core, section: Section, seal: Seal, id: number, poo
   for (let cursor = 0; ; ) {
     const at = section.reserve(8 + 8 * runs);
     image.pool_free_runs(pool, cursor, runs, at);
-    const count = core.u32[at >> 2] as number;
-    cursor = core.u32[(at >> 2) + 1] as number;
+    const count = core.u32[at >>> 2] as number;
+    cursor = core.u32[(at >>> 2) + 1] as number;
     core.u8.copyWithin(at, at + 8, at + 8 + 8 * count);
     if (count !== 0) yield seal(FREE, id, 8 * count);
     if (cursor === 0) return;
@@ -193,7 +193,7 @@ function* tableSections(core: Core, section: Section, seal: Seal, id: number, ta
   for (let slot = 1; slot <= high; slot += most) {
     const count = Math.min(most, high - slot + 1);
     const at = section.reserve(8 + count * SLOT_RECORD);
-    core.u32.set([slot, count], at >> 2);
+    core.u32.set([slot, count], at >>> 2);
     image.table_records(table, slot, count, at + 8, 1);
     yield seal(SLOTS, id, 8 + count * SLOT_RECORD);
   }
@@ -201,8 +201,8 @@ function* tableSections(core: Core, section: Section, seal: Seal, id: number, ta
     for (let cursor = 0; ; ) {
       const at = section.reserve(12 + CHUNK_BYTES);
       image.table_order(table, role, cursor, CHUNK_BYTES / 4, at);
-      const count = core.u32[at >> 2] as number;
-      cursor = core.u32[(at >> 2) + 1] as number;
+      const count = core.u32[at >>> 2] as number;
+      cursor = core.u32[(at >>> 2) + 1] as number;
       core.u8.copyWithin(at, at + 8, at + 12 + 4 * count);
       if (count !== 0) yield seal(ORDER, 2 * id + role, 4 + 4 * count);
       if (cursor === 0) break;
@@ -214,7 +214,7 @@ function* tableSections(core: Core, section: Section, seal: Seal, id: number, ta
 export function spansOf(core: Core, table: number): [number, number][] {
   const at = core.scratch(2048) + 1024 + SECTION_BYTES;
   imageOf(core).table_spans(table, at);
-  const [a = 0, b = 0, c = 0, d = 0] = core.u32.subarray(at >> 2, (at >> 2) + 4);
+  const [a = 0, b = 0, c = 0, d = 0] = core.u32.subarray(at >>> 2, (at >>> 2) + 4);
   return [
     [a, b],
     [c, d],
@@ -224,5 +224,5 @@ export function spansOf(core: Core, table: number): [number, number][] {
 /** The highest slot that a table ever used: the first of its slots' numbers. */
 function highestSlot(core: Core, table: number): number {
   const [, [address] = [0]] = spansOf(core, table);
-  return core.u32[address >> 2] as number;
+  return core.u32[address >>> 2] as number;
 }

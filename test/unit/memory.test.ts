@@ -52,7 +52,7 @@ test.each<[string, Spec, (i: number) => unknown]>([
   const { replay, writer, keys, steps, error } = full(spec, step);
   const table = replay.table("t");
   expect(steps).toBeGreaterThan(2000);
-  expectError(error, "OUT_OF_MEMORY", /maxBytes of \d+ leaves no room for one more step/, /raise it/);
+  expectError(error, "OUT_OF_MEMORY", /maxBytes of \d+ leaves no room for/, /raise it/);
   const before = state(replay);
   const { used, max } = replay.stats().bytes;
   expect(used).toBeLessThanOrEqual(max);
@@ -142,4 +142,26 @@ test("memory that one table gives up serves another", () => {
     expect(replay.table(other).size).toBe(0);
   }
   expect(replay.stats().steps).toBe(1);
+});
+
+test("beyond 2 GiB everything goes on as before", () => {
+  const replay = new Replay({ spec: { a: i32(), b: f32(2) }, tables: { t: { maxSize: 60_000_000, maxSteps: 1000 } } });
+  expect(replay.stats().bytes.used).toBeGreaterThan(2 ** 31);
+  const table = replay.table("t");
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  const lanes = replay.writer({ lanes: 2 });
+  writer.staged.a = 1;
+  writer.staged.b.set([1, 1]);
+  writer.append();
+  writer.append({ a: 2, b: [2, 2] });
+  writer.appendColumns({ a: [3, 4], b: [3, 3, 4, 4] }, { ends: [0, 1], priorities: { t: [3, 4] } });
+  expect(table.explain(writer.lastKey("t"))).toMatchObject({ state: "live", length: 1, priority: 4 });
+  lanes.append({ a: [5, 6], b: [5, 5, 6, 6] } as never);
+  lanes.createItem("t", { length: 1, lane: 1 });
+  const { steps, info } = table.sample(5, { replacement: false });
+  expect([...steps.a.data].sort()).toEqual([1, 2, 3, 4, 6]);
+  for (const [i, a] of steps.a.data.entries()) expect([...steps.b.data.subarray(2 * i, 2 * i + 2)]).toEqual([a, a]);
+  expect(table.updatePriorities(info.keys, new Float64Array(5).fill(7))).toBe(5);
+  expect(table.explain(info.keys[0] as number).priority).toBe(7);
+  expect(table.delete(info.keys)).toBe(5);
 });

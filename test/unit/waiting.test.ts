@@ -77,11 +77,11 @@ test("a queue: what waits comes in when the call that makes room has been made, 
   expect(await settled(third)).toBe(false);
   expect([...table.sample(1).steps.data]).toEqual([1]);
   expect(table.stats()).toMatchObject({ size: 2, pending: 1 });
-  await third;
+  expect(await third).toBe(undefined);
   expect(await settled(fourth)).toBe(false);
   expect([...table.sample(2).steps.data]).toEqual([2, 3]);
   await fourth;
-  await flushed;
+  expect(await flushed).toBe(undefined);
   expect(replay.writers[0]?.flush()).toBe(undefined);
   expect([...table.sample(2).steps.data]).toEqual([4]);
 });

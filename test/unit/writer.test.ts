@@ -29,6 +29,8 @@ test("a writer's options are checked", () => {
     [{ lanes: 0 }, RangeError, /^lanes must/, /got 0/],
     [{ lanes: true }, TypeError, /^lanes must/, /true/],
     [{ lanes: 65537 }, RangeError, /^lanes must/, /65537/],
+    [{ across: 1 }, TypeError, /^across must be a boolean/, /got 1/],
+    [{ across: null }, TypeError, /^across must be/, /got null/],
     [{ items: {} }, TypeError, /^items must be an array/],
     [{ items: [null] }, TypeError, /^items\[0\] must be an object/, /null/],
     [{ items: [rule, { ...rule, table: "x" }] }, "NOT_FOUND", /^table must be one of "t", "u"/, /"x"/],
@@ -66,7 +68,7 @@ test("createItem's arguments are checked", () => {
     ["t", { length: 1.5 }, TypeError, /^length must/, /1\.5/],
     ["t", { length: "1" }, TypeError, /^length must/, /"1"/],
     ["t", { length: true }, TypeError, /^length must/, /true/],
-    ["t", { length: 4 }, RangeError, /^length must be an integer in 1 … 3/, /got 4; append more/],
+    ["t", { length: 4 }, RangeError, /^length must be an integer in 1 … 3/, /append more, or raise keep\), got 4/],
     ["t", { length: 1e12 }, RangeError, /^length must/],
     ["t", { length: 1, priority: -1 }, RangeError, /^priority must/, /got -1/],
     ["t", { length: 1, priority: Number.NaN }, RangeError, /^priority must/, /NaN/],
@@ -80,7 +82,7 @@ test("createItem's arguments are checked", () => {
   ];
   for (const [table, options, kind, ...says] of bad) expectRefused(replay, () => writer.createItem(table as "t", options as never), kind, ...says);
   for (let i = 3; i < 9; i++) writer.append(step(i));
-  expectRefused(replay, () => writer.createItem("t", { length: 5 }), RangeError, /^length must/, /got 5; raise keep/);
+  expectRefused(replay, () => writer.createItem("t", { length: 5 }), RangeError, /^length must/, /raise keep\), got 5/);
   for (const table of ["x", undefined, other.table("t")]) expectRefused(replay, () => writer.lastKey(table as "t"), "NOT_FOUND", /^table must be/);
   for (const lane of [1, -1, 0.5, "0"]) {
     expectRefused(replay, () => writer.endEpisode({ lane: lane as number }), typeof lane === "number" && lane % 1 === 0 ? RangeError : TypeError, /^lane must/);
@@ -102,8 +104,8 @@ test("a block's ends and priorities are checked before a step of it is taken", (
   };
   const bad: [unknown, Kind, ...RegExp[]][] = [
     [{ end: [1] }, TypeError, /^options has no option "end"/],
-    [{ ends: [0, 1] }, RangeError, /^ends must be one a step, 3/, /an array of 2/],
-    [{ priorities: { t: [1, 2] } }, RangeError, /^priorities must be one a step, 3/, /an array of 2/],
+    [{ ends: [0, 1] }, RangeError, /^ends must be 3 numbers, one for each/, /an array of 2/],
+    [{ priorities: { t: [1, 2] } }, RangeError, /^priorities must be 3 numbers, one for each/, /an array of 2/],
     [{ priorities: { u: [1, 2, 3] } }, "NOT_FOUND", /^table must be one of "t"/, /"u"/],
     [{ priorities: { t: [1, -1, 3] } }, RangeError, /^priorities\[1\] must be a finite number >= 0/, /got -1/],
     [{ priorities: { t: [1, 2, Number.NaN] } }, RangeError, /^priorities\[2\] must/, /NaN/],
@@ -282,7 +284,6 @@ test("items that too many others wait before are refused: single step, block, la
         ],
       }),
     "RATE_LIMITED",
-    /2 steps/,
     /maxPending/,
     /flush/,
   );
