@@ -1,6 +1,6 @@
 /** A batch: what a sample gives, in arrays that belong to the caller. */
-import { DISCOUNT, KEY, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED, WEIGHT } from "./abi.ts";
-import type { AnyArray, ArrayOf, Dtype } from "./dtype.ts";
+import { DISCOUNT, KEY, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "./abi.ts";
+import type { ArrayOf, Dtype } from "./dtype.ts";
 import type { IsAny, Leaf } from "./spec.ts";
 
 /** One contiguous array, and its shape: batch, time (unless squeezed), then the leaf's own. */
@@ -62,23 +62,17 @@ export interface Batch<Steps = unknown> {
   readonly blocked: Blocked | undefined;
 }
 
-/** The draw's columns behind `info` and `nStep`. */
+/** The draw's columns behind `info` (without weights) and `nStep`. */
 export const INFO = {
   keys: KEY,
   probabilities: PROBABILITY,
   priorities: PRIORITY,
   timesSampled: TIMES_SAMPLED,
   tableSizes: TABLE_SIZE,
-  weights: WEIGHT,
 };
 export const N_STEP = { returns: RETURN, discounts: DISCOUNT, steps: STEPS, terminated: TERMINATED, truncated: TRUNCATED };
 
-/** New arrays of n for some columns of a draw: f64, then u32, then u8 in the order of their numbers. */
-export function newArrays(columns: { readonly [name: string]: number }, n: number): { [name: string]: AnyArray } {
-  return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, new (arrayOf(column))(n)]));
-}
-
-/** The class of a draw's column. */
+/** The class of a draw's column: f64, then u32, then u8 in the order of their numbers. */
 export function arrayOf(column: number): Float64ArrayConstructor | Uint32ArrayConstructor | Uint8ArrayConstructor {
   return column < 8 ? Float64Array : column < TERMINATED ? Uint32Array : Uint8Array;
 }

@@ -1,11 +1,12 @@
 /** How one batch object is filled: worked out once for it, so that the next sample into it allocates nothing. */
-import { LENGTH } from "./abi.ts";
+import { LENGTH, WEIGHT } from "./abi.ts";
 import { arrayOf, type Batch, type Column, INFO, N_STEP } from "./batch.ts";
 import { countOf, type Selection } from "./columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "./dtype.ts";
 import type { Engine } from "./engine.ts";
 import { mustBe } from "./error.ts";
 import { up, WIDE } from "./layout.ts";
+import { pack } from "./spec.ts";
 
 /** A wide value is copied straight from its row to the caller's array, from this size on. */
 const STRAIGHT_BYTES = 4096;
@@ -31,13 +32,20 @@ interface Output {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
+/** What a batch may hold beside steps, lengths and info; as bits. */
+export const WEIGHTS = 1;
+export const RETURNS = 2;
+export const MASK = 4;
+
 export class Filler {
   readonly batch: Writable<Batch<unknown>>;
   readonly n: number;
   readonly width: number;
   readonly selections: readonly Selection[];
+  /** WEIGHTS, RETURNS, MASK where the batch has them. */
+  readonly holds: number;
   readonly #engine: Engine;
-  readonly #outputs: readonly Output[];
+  readonly #outputs: Output[] = [];
   readonly #copies: Copy[] = [];
   readonly #maskAt: number;
   /** Rows that the longest column may have: one of the last steps may have more than the window. */
@@ -47,42 +55,54 @@ export class Filler {
   #base = 0;
   #generation = -1;
 
-  /** @throws ReplayError SPEC_MISMATCH where the batch has no array for something, or too small a one */
-  constructor(engine: Engine, batch: Batch<unknown>, n: number, width: number, selections: readonly Selection[]) {
+  /**
+   * @param whole whether the batch is nested as the spec
+   * @param asked what it must hold, as bits
+   * @param into the batch; without it a new one is made
+   * @throws ReplayError SPEC_MISMATCH where the batch has no array for something, or too small a one
+   */
+  constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Batch<unknown>) {
     this.#engine = engine;
-    this.batch = batch;
     this.n = n;
     this.width = width;
     this.selections = selections;
     this.#rows = n * Math.max(width, ...selections.map(({ squeezed, start }) => (squeezed ? 1 : -start)));
-    const copy = (path: string, target: unknown, array: ArrayClass, each: number, from = this.#bytes): AnyArray => {
+    this.holds = asked | (into?.info?.weights ? WEIGHTS : 0) | (into?.nStep ? RETURNS : 0) | (into?.mask ? MASK : 0);
+    const take = (path: string, given: unknown, array: ArrayClass, each: number, from = this.#bytes): AnyArray => {
+      const target = into === undefined ? new array(n * each) : given;
       if (!(target instanceof array && target.length >= n * each))
         throw mustBe("SPEC_MISMATCH", `into.${path}`, `a ${array.name} of at least ${n * each}`, target);
       this.#copies.push({ target, each, from, view: target });
       return target;
     };
-    this.#outputs = selections.map((selection) => {
-      const { keys, leaf } = selection;
+    const columns = selections.map((selection) => {
+      const { keys, leaf, squeezed } = selection;
       const count = countOf(selection, width);
       const from = this.#bytes;
-      const { buffer, byteOffset } = copy(`steps.${keys.join(".")}.data`, reach(batch.steps, keys)?.data, DTYPES[leaf.leaf.dtype].array, count * leaf.size);
-      const straight = leaf.kind === WIDE && leaf.bytes >= STRAIGHT_BYTES ? new Uint8Array(buffer, byteOffset, n * count * leaf.bytes) : undefined;
-      if (straight !== undefined) this.#copies.pop();
-      this.#bytes += up(n * count * (straight === undefined ? leaf.bytes : 8), 16);
-      return { selection, count, from, straight };
+      const data = take(`steps.${keys.join(".")}.data`, reach(into?.steps, keys)?.data, DTYPES[leaf.leaf.dtype].array, count * leaf.size);
+      const isStraight = leaf.kind === WIDE && leaf.bytes >= STRAIGHT_BYTES;
+      if (isStraight) this.#copies.pop();
+      const straight = isStraight ? new Uint8Array(data.buffer, data.byteOffset, n * count * leaf.bytes) : undefined;
+      this.#bytes += up(n * count * (isStraight ? 8 : leaf.bytes), 16);
+      this.#outputs.push({ selection, count, from, straight });
+      return { data, shape: [n, ...(squeezed ? [] : [count]), ...leaf.shape] };
     });
+    const part = (name: "info" | "nStep", names: { readonly [name: string]: number }) => {
+      const given = into?.[name] as { readonly [name: string]: unknown } | undefined;
+      return Object.fromEntries(Object.entries(names).map(([key, column]) => [key, take(`${name}.${key}`, given?.[key], arrayOf(column), 1, -1 - column)]));
+    };
     this.#maskAt = this.#bytes;
-    if (batch.mask !== undefined) {
-      copy("mask", batch.mask, Uint8Array, width);
-      this.#bytes += up(n * width, 16);
-    }
-    copy("lengths", batch.lengths, Uint32Array, 1, -1 - LENGTH);
-    for (const [part, columns] of Object.entries({ info: INFO, nStep: N_STEP })) {
-      const arrays = (batch as unknown as { [part: string]: { [name: string]: unknown } | undefined })[part];
-      for (const [name, column] of Object.entries(columns)) {
-        if (arrays?.[name] !== undefined) copy(`${part}.${name}`, arrays[name], arrayOf(column), 1, -1 - column);
-      }
-    }
+    const made = {
+      count: 0,
+      steps: whole ? pack(engine.spec, columns) : Object.fromEntries(columns.map((column, i) => [selections[i]?.keys[0], column])),
+      lengths: take("lengths", into?.lengths, Uint32Array, 1, -1 - LENGTH),
+      info: part("info", this.holds & WEIGHTS ? { ...INFO, weights: WEIGHT } : INFO),
+      nStep: this.holds & RETURNS ? part("nStep", N_STEP) : undefined,
+      mask: this.holds & MASK ? take("mask", into?.mask, Uint8Array, width) : undefined,
+      blocked: undefined,
+    };
+    if (made.mask) this.#bytes += up(n * width, 16);
+    this.batch = into ?? (made as unknown as Batch<unknown>);
   }
 
   /** Makes a draw in scratch memory. Whatever could fail does so here, before the table changes. */
@@ -130,7 +150,7 @@ export class Filler {
       if (output.straight === undefined) x.gather_leaf(draw, pool, leaf.index, at);
       else this.#copyStraight(at, x.gather_runs(draw, pool, leaf.index, at), leaf.bytes, output.straight);
     }
-    if (this.batch.mask !== undefined) {
+    if (this.holds & MASK) {
       x.gather_select(draw, pool, 0, this.width, 1);
       x.gather_mask(draw, this.#base + this.#maskAt);
     }

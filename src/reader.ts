@@ -1,13 +1,11 @@
 /** Reading: draws items of a table and gathers their steps into arrays. */
 import { BOOTSTRAP, DISTINCT, LONGEST, SHAPE, STRATIFIED } from "./abi.ts";
-import { type Batch, type Blocked, INFO, N_STEP, newArrays } from "./batch.ts";
-import { countOf, type Selection, selectionsOf, wholeOf } from "./columns.ts";
-import { DTYPES } from "./dtype.ts";
+import type { Batch, Blocked } from "./batch.ts";
+import { type Selection, selectionsOf, wholeOf } from "./columns.ts";
 import type { Engine } from "./engine.ts";
-import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError } from "./error.ts";
-import { Filler, reach } from "./filler.ts";
+import { finite, flag, integer, oneOf, onlyKeys, ReplayError } from "./error.ts";
+import { Filler, MASK, RETURNS, reach, WEIGHTS } from "./filler.ts";
 import { type NStepOptions, nStepOf } from "./n-step.ts";
-import { pack } from "./spec.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
   /** A batch to fill: one that `sample` or `batch` gave with the same options, or the same form of your own arrays. Without it new arrays are made. */
@@ -73,8 +71,8 @@ export class Reader {
     const selections = this.#selected(columns, x.table_counter(table, SHAPE)) ?? this.#any(n === 1 && into === undefined);
     if (nStep === undefined && selections.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" must have nStep with them, got none');
     const over = flag("cross", cross);
-    const longest = length ?? x.table_counter(table, LONGEST);
-    let filler = into === undefined ? this.#fresh(n, longest, options, selections) : this.#known(into, n, options, selections);
+    const longest = length ?? (into === undefined ? x.table_counter(table, LONGEST) : this.#widthOf(into, selections));
+    let filler = this.#filler(n, longest, options, selections, into);
     const draw = filler.prepare();
     const count = x.table_sample(table, draw, n, flags, among);
     if (count < 0) throw new ReplayError("UNSUPPORTED", x.error_argument() === 3 ? NO_STRATA : NO_AMONG);
@@ -83,7 +81,7 @@ export class Reader {
         const width = length ?? x.draw_longest(draw);
         const shown = count === 0 ? selections : (this.#selected(columns, x.draw_shape(draw)) as readonly Selection[]);
         // There may be less to show than the most that it was prepared for.
-        if (count < n || width < longest || shown !== selections) filler = this.#fresh(count, width, options, shown).after(filler, draw);
+        if (count < n || width < longest || shown !== selections) filler = this.#filler(count, width, options, shown).after(filler, draw);
       }
       if (beta !== undefined) x.table_weights(table, draw, beta, divisor);
       x.draw_window(draw, table, filler.width, from, over);
@@ -102,42 +100,24 @@ export class Reader {
   batch(n: number, options: SampleOptions): Batch<unknown> {
     const { length, columns } = onlyKeys("options", options, OPTIONS);
     const selections = this.#selected(columns, this.#engine.core.x.table_counter(this.#table, SHAPE)) ?? this.#any(false);
-    return this.#fresh(integer("n", n, 1, MOST), integer("length", length, 1, MOST), options, selections).batch;
+    return this.#filler(integer("n", n, 1, MOST), integer("length", length, 1, MOST), options, selections).batch;
   }
 
-  /** How a batch that was given is filled. */
-  #known(into: Batch<unknown>, n: number, options: SampleOptions, selections: readonly Selection[]): Filler {
-    if (typeof into !== "object" || into === null) throw mustBe(TypeError, "into", "a batch", into);
-    if ((options.beta !== undefined && into.info?.weights === undefined) || (options.nStep !== undefined && into.nStep === undefined)) {
-      throw new ReplayError("SPEC_MISMATCH", "into must have info.weights for beta, and nStep for nStep: make it with batch(n, options) and the same options");
-    }
-    const known = this.#fillers.get(into);
-    const width = options.length ?? known?.width ?? reach(into.steps, (selections[0] as Selection).keys)?.shape?.[1] ?? 0;
-    if (known?.n === n && known.selections === selections && known.width === width) return known;
-    const filler = new Filler(this.#engine, into, n, integer("length, given or of into,", width, 1, MOST), selections);
-    this.#fillers.set(into, filler);
-    return filler;
+  /** How a batch is filled: the one that was given, or a new one. */
+  #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Batch<unknown>): Filler {
+    const { beta, nStep, mask } = options;
+    const asked = (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + (mask === true ? MASK : 0);
+    const known = into && this.#fillers.get(into);
+    if (known?.n === n && known.selections === selections && known.width === width && (known.holds & asked) === asked) return known;
+    const made = new Filler(this.#engine, n, width, selections, selections === this.#whole, asked, into);
+    this.#fillers.set(made.batch, made);
+    return made;
   }
 
-  /** How new arrays are filled. */
-  #fresh(n: number, width: number, options: SampleOptions, selections: readonly Selection[]): Filler {
-    const columns = selections.map((one) => {
-      const shape = [n, ...(one.squeezed ? [] : [countOf(one, width)]), ...one.leaf.shape];
-      return { data: new DTYPES[one.leaf.leaf.dtype].array(shape.reduce((product, k) => product * k, 1)), shape };
-    });
-    const { weights, ...info } = INFO;
-    const batch = {
-      count: 0,
-      steps: selections === this.#whole ? pack(this.#engine.spec, columns) : Object.fromEntries(columns.map((column, i) => [selections[i]?.keys[0], column])),
-      lengths: new Uint32Array(n),
-      info: newArrays(options.beta === undefined ? info : INFO, n),
-      ...(options.nStep === undefined ? {} : { nStep: newArrays(N_STEP, n) }),
-      ...(options.mask === true ? { mask: new Uint8Array(n * width) } : {}),
-      blocked: undefined,
-    } as unknown as Batch<unknown>;
-    const filler = new Filler(this.#engine, batch, n, width, selections);
-    this.#fillers.set(batch, filler);
-    return filler;
+  /** Steps of a window in a batch that was given. */
+  #widthOf(into: Batch<unknown>, selections: readonly Selection[]): number {
+    const { keys } = selections.find((one) => !one.squeezed) ?? (selections[0] as Selection);
+    return this.#fillers.get(into)?.width ?? integer("length, given or of into,", reach(into?.steps, keys)?.shape?.[1], 1, MOST);
   }
 
   /** The columns that were asked for, or else those that items of a shape were created with; undefined where there are several shapes. */

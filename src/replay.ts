@@ -3,7 +3,7 @@
 import type { ColumnSet } from "./columns.ts";
 import { Core, compile, MOST_BYTES } from "./core.ts";
 import { Engine } from "./engine.ts";
-import { integer, mustBe, onlyKeys, show } from "./error.ts";
+import { integer, mustBe, onlyKeys } from "./error.ts";
 import { layoutOf } from "./layout.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";

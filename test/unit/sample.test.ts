@@ -67,7 +67,7 @@ test("into of another form is refused before anything is drawn", () => {
   const { replay, table } = filled();
   const b = table.batch(3, { length: 3, mask: true });
   const bad: [unknown, typeof TypeError | typeof RangeError | "SPEC_MISMATCH", RegExp][] = [
-    [null, TypeError, /^into must be a batch, got null/],
+    [null, TypeError, /of into, must be an integer/],
     ["x", TypeError, /^into must be a batch, got "x"/],
     [{}, RangeError, /length/],
     [[], RangeError, /length/],
