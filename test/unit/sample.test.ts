@@ -68,7 +68,7 @@ test("into of another form is refused before anything is drawn", () => {
   const b = table.batch(3, { length: 3, mask: true });
   const bad: [unknown, typeof TypeError | typeof RangeError | "SPEC_MISMATCH", RegExp][] = [
     [null, TypeError, /of into, must be an integer/],
-    ["x", TypeError, /^into must be a batch, got "x"/],
+    ["x", TypeError, /of into, must be an integer/],
     [{}, RangeError, /length/],
     [[], RangeError, /length/],
     [{ ...b, lengths: undefined }, "SPEC_MISMATCH", /^into\.lengths must be a Uint32Array of at least 3/],
