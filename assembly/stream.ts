@@ -56,6 +56,20 @@ export class Stream {
     else window.push(row);
   }
 
+  /** O(row): appends the step of a staging record. Its row; 0 (OUT_OF_MEMORY) leaves everything as it was. */
+  @inline
+  append(staged: usize): u32 {
+    const p = this.rows();
+    if (p.free().first == 0 || p.shares != 0) {
+      if (!reserveRows(p, 1)) return 0;
+    }
+    const n = p.take();
+    Bytes.copy(p.bytes(n), staged, p.rowBytes);
+    for (let i: u32 = 0; p.apart != 0 && i < p.leaves; i++) placeLeaf(this, p, n, i, staged + <usize>p.leaf(i).staged);
+    this.push(p, n);
+    return n;
+  }
+
   /** Rows that follow each other, in an open episode, each held `refs` times: episodes, links, and the window. */
   pushMany(p: Pool, row: u32, count: u32, refs: u32): void {
     if (this.last != 0) Head.of(this.last).next = row;
@@ -100,21 +114,6 @@ export function stream_init(stream: usize, pool: u32, keep: u32): void {
   s.fresh = 1;
   s.window().entries = <u32>stream + STREAM_BYTES;
   s.window().capacity = keep;
-}
-
-/** O(row): appends the step of a staging record. Its row; 0 (OUT_OF_MEMORY) leaves everything as it was. */
-export function appendStaged(s: Stream, staged: usize): u32 {
-  const p = s.rows();
-  if (p.free().first == 0 || p.shares != 0) {
-    if (!reserveRows(p, 1)) return 0;
-  }
-  const n = p.take();
-  Bytes.copy(p.bytes(n), staged, p.rowBytes);
-  if (p.apart != 0) {
-    for (let i: u32 = 0; i < p.leaves; i++) placeLeaf(s, p, n, i, staged + <usize>p.leaf(i).staged);
-  }
-  s.push(p, n);
-  return n;
 }
 
 /** Ends the episode with the newest step; the next one opens another. Unless `keep`, the window is emptied, so that no item spans both. */

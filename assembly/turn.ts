@@ -22,6 +22,7 @@ export class Turn {
   }
 
   /** One item: its run is held, and it `fits`. */
+  @inline
   static one(t: Table, episode: u32, first: u32, length: u32, run: u32, shape: u32, priority: f64): void {
     const slot = t.remover().order().oldest;
     const item = t.slots().item(slot);

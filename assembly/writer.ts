@@ -13,7 +13,7 @@
  */
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "./error";
 import { Run, SINGLE } from "./run";
-import { appendStaged, endEpisode, Stream } from "./stream";
+import { endEpisode, Stream } from "./stream";
 import { insertItem, Table } from "./table";
 import { Turn } from "./turn";
 
@@ -143,7 +143,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
       if (code != 0) return code;
     }
   }
-  if (appendStaged(s, staged) == 0) return E_OUT_OF_MEMORY;
+  if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
   let waiting: u32 = 0;
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);

@@ -6,6 +6,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { literalOf, writeBytes } from "./wasm-bytes.mjs";
 
+/**
+ * For size in transit, measured compressed. What is not marked @inline and longer than this stays a function: code of few locals repeats itself
+ * more. Common subexpressions compress better than the locals that would hold them.
+ */
+const SMALL = ["--low-memory-unused", "--one-caller-inline-max-function-size", "200", "-Oz", "--converge", "--skip-pass=local-cse"];
+
 /** Features that every runtime has which we run in; the core's own switches (SIMD) are asc's. */
 const FEATURES = ["simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals"].map((feature) => `--enable-${feature}`);
 
@@ -37,8 +43,7 @@ export async function core(targets) {
     await step(`core (${target})`, `dist/.stamp-core-${target}`, sources, () => {
       const { entry, file } = TARGETS[target];
       execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", target]);
-      // For size, after asc has optimised for speed: smaller in transit, and as fast.
-      if (target !== "debug") execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", "-Os", "-lmu", ...FEATURES, file, "-o", file]);
+      if (target !== "debug") execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", ...SMALL, ...FEATURES, file, "-o", file]);
       if (target === "release" || target === "image") writeBytes(file);
     });
   }
