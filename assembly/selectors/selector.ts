@@ -122,7 +122,7 @@ export class Selector {
     }
   }
 
-  clear(slots: u32): void {
+  clear(): void {
     switch (this.kind) {
       case FIFO:
       case LIFO:
@@ -130,7 +130,7 @@ export class Selector {
       case UNIFORM:
         return this.uniform().clear();
       case PRIORITIZED:
-        return this.tree().clear(slots);
+        return this.tree().clear();
       default:
         return this.heap().clear();
     }
