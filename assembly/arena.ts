@@ -38,7 +38,8 @@ export function arena_alloc(bytes: u32): u32 {
   }
   const h = header();
   const at = h.top;
-  if (n > h.limit || at > h.limit - n || !reach(at + n)) {
+  // Both are at most 2^20: the sum is exact.
+  if (at + n > h.limit || !reach(at + n)) {
     fail(E_OUT_OF_MEMORY, 0, <f64>bytes);
     return 0;
   }
@@ -142,7 +143,6 @@ function reach(end: u32): bool {
   const have = <u32>memory.size();
   const need = (end + 15) >> WASM_PAGE_BITS;
   if (need <= have) return true;
-  const most = (header().limit + 15) >> WASM_PAGE_BITS;
-  const want = min(max(need, have + max(GROW_PAGES, have >> 3)), max(most, need));
+  const want = min(max(need, have + max(GROW_PAGES, have >> 3)), (header().limit + 15) >> WASM_PAGE_BITS);
   return memory.grow(want - have) >= 0 || memory.grow(need - have) >= 0;
 }

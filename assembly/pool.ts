@@ -229,7 +229,8 @@ export function growPool(p: Pool): bool {
 
 /** The row with this number: rows are numbered 1, 2, … as they were first used, in every image of the pool alike. */
 export function rowOf(p: Pool, number: u32): u32 {
-  if (number == 0 || number > p.capacity) return 0;
+  // 0 - 1 is more than any capacity.
+  if (number - 1 >= p.capacity) return 0;
   const block = load<u32>(<usize>p.directory + ((<usize>((number - 1) / p.rows)) << 2));
   return ((block >> GRANULE_BITS) << PLACE_BITS) | ((number - 1) % p.rows);
 }

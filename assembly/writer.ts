@@ -43,14 +43,6 @@ export class Writer {
     for (let j: u32 = 0; j <= k; j++) items += u32(this.rule(j).table == this.rule(k).table && this.rule(j).makes(step));
     return items;
   }
-
-  /** Whether two rules make items for one table: these come in turns. */
-  crowded(): bool {
-    for (let k: u32 = 1; k < this.rules; k++) {
-      for (let j: u32 = 0; j < k; j++) if (this.rule(j).table == this.rule(k).table) return true;
-    }
-    return false;
-  }
 }
 if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 16");
 
@@ -173,10 +165,8 @@ export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u3
 
 /** Whether n more items in some episodes pass or may wait; 0, or what is refused. */
 export function canTake(t: Table, n: u32, episodes: u32): i32 {
-  if (t.pending != 0 || !t.limiter().canInsert(n, t.count)) {
-    let passing: u32 = t.pending != 0 ? 0 : n;
-    while (passing != 0 && !t.limiter().canInsert(passing, t.count)) passing--;
-    if (t.pending + n - passing > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
-  }
+  let passing: u32 = t.pending != 0 ? 0 : n;
+  while (passing != 0 && !t.limiter().canInsert(passing, t.count)) passing--;
+  if (t.pending + n - passing > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
   return t.episodes().reserve(episodes) ? 0 : E_OUT_OF_MEMORY;
 }

@@ -60,7 +60,7 @@ export class Heap {
     if (i == last) return;
     const moved = this.slot(last);
     this.put(i, moved);
-    if (!this.rise(i)) this.sink(i);
+    this.update(moved);
   }
 
   clear(): void {
