@@ -92,7 +92,7 @@ export class Pool {
     Head.of(row).refs += 1;
   }
 
-  @inline
+  /** Lets a row go once. */
   release(row: u32): void {
     this.releaseTimes(row, Head.of(row), 1);
   }
@@ -271,14 +271,7 @@ function releaseShared(p: Pool, row: u32): void {
     if (leaf.kind != SHARED) continue;
     for (let k: u32 = 0; k < leaf.frames; k++) {
       const frame = load<u32>(p.value(row, leaf) + ((<usize>k) << 2));
-      if (frame != 0) releaseFrame(changetype<Pool>(<usize>leaf.pool), frame);
+      if (frame != 0) changetype<Pool>(<usize>leaf.pool).release(frame);
     }
   }
-}
-
-/** `release` in a pool that itself shares nothing. */
-function releaseFrame(p: Pool, row: u32): void {
-  const head = Head.of(row);
-  head.refs -= 1;
-  if (head.refs == 0) p.free().push(row);
 }

@@ -52,9 +52,5 @@ function exp2(t: f64): f64 {
   const e = a + r4 * (b + r4 * (c + r4 * d));
   // In two steps, so that subnormal results and those near 2^1024 come from normal factors.
   const half = <i64>whole >> 1;
-  return e * scale(half) * scale(<i64>whole - half);
-}
-
-function scale(exponent: i64): f64 {
-  return reinterpret<f64>((<u64>(exponent + 1023)) << 52);
+  return e * reinterpret<f64>((half + 1023) << 52) * reinterpret<f64>((<i64>whole - half + 1023) << 52);
 }

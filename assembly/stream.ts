@@ -49,11 +49,19 @@ export class Stream {
     if (this.fresh != 0) this.open(p);
     this.episodeStep += 1;
     Head.of(row).episode = this.episode;
-    if (this.last != 0) Head.of(this.last).next |= row;
+    const last = this.last;
     this.last = row;
+    if (last != 0) {
+      const head = Head.of(last);
+      head.next |= row;
+    }
     const window = this.window();
-    if (window.count == window.capacity) p.release(window.replace(row));
-    else window.push(row);
+    if (window.count == window.capacity) {
+      const oldest = window.replace(row);
+      p.releaseTimes(oldest, Head.of(oldest), 1);
+    } else {
+      window.push(row);
+    }
   }
 
   /** O(row): appends the step of a staging record. Its row; 0 (OUT_OF_MEMORY) leaves everything as it was. */
@@ -119,7 +127,8 @@ export function stream_init(stream: usize, pool: u32, keep: u32): void {
 /** Ends the episode with the newest step; the next one opens another. Unless `keep`, the window is emptied, so that no item spans both. */
 export function endEpisode(s: Stream, keep: bool): void {
   if (s.last != 0) {
-    Head.of(s.last).next |= LINK_END;
+    const head = Head.of(s.last);
+    head.next |= LINK_END;
   }
   s.fresh = 1;
   s.episodeStep = 0;
