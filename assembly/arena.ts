@@ -8,6 +8,7 @@
  */
 import { E_OUT_OF_MEMORY, fail } from "./error";
 import { ABI_VERSION, GRANULE, GRANULE_BITS, header, MAGIC, RUN_CLASSES, RUNS_AT } from "./layout";
+import { writeSeries } from "./power";
 
 /** How many runs of the request's own class are looked at before a larger class is cut. */
 const LOOKS: u32 = 8;
@@ -25,6 +26,7 @@ export function arena_init(limit: u32): void {
   h.limit = limit;
   h.free = 0;
   for (let c: u32 = 0; c < RUN_CLASSES; c++) setRuns(c, 0);
+  writeSeries();
 }
 
 /** Takes `bytes` rounded up to granules, zeroed; 0 and OUT_OF_MEMORY where they do not fit. */

@@ -25,8 +25,9 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   if (refused != 0) return refused;
   let waiting: u32 = 0;
   for (let r: u32 = 0; r < rows; ) {
-    const row = pool.upcoming(rows - r);
-    const count = pool.takeMany(rows - r);
+    const live = pool.live();
+    const row = pool.takeMany(rows - r);
+    const count = pool.live() - live;
     scatterRows(pool, columns, row, r, count);
     waiting += pushRun(w, pool, columns, row, r, r + count, ends);
     r += count;

@@ -117,17 +117,18 @@ export class Pool {
     return row;
   }
 
-  /** Takes up to `most` rows that follow each other, from `upcoming(most)` on; how many. There must be room. Nothing of them is written. */
+  /** Takes up to `most` rows that follow each other; the first. There must be room. Nothing of them is written; `live` tells how many. */
   takeMany(most: u32): u32 {
-    if (this.reuses(most)) return this.free().takeMany(most);
-    const taken = min(most, this.rows - (this.fresh & PLACE));
-    takeFresh(this, taken);
-    return taken;
+    if (!this.reuses(most)) return takeFresh(this, min(most, this.rows - (this.fresh & PLACE)));
+    const row = this.free().first;
+    this.free().takeMany(most);
+    return row;
   }
 
-  /** The row that `takeMany` begins with. */
-  upcoming(most: u32): u32 {
-    return this.reuses(most) ? this.free().first : this.fresh;
+  /** Rows that are taken. */
+  @inline
+  live(): u32 {
+    return this.high - this.free().count;
   }
 
   /** Whether to take freed rows: not while there are so few that the queue would run empty and begin anew all the time. */
@@ -198,8 +199,7 @@ export function pool_open(pool: usize): void {
 
 /** Rows that are held by something. */
 export function pool_live(pool: usize): u32 {
-  const p = changetype<Pool>(pool);
-  return p.high - p.free().count;
+  return changetype<Pool>(pool).live();
 }
 
 /** Makes sure that `count` rows can be taken, in this pool and in those that it shares; false (OUT_OF_MEMORY) leaves what there is. */

@@ -101,7 +101,7 @@ function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32): void {
   let ask = t.limiter().samplesAllowed(n, t.count);
   if (ask < n) noteLimiter(t, d, ask);
   if ((flags & DISTINCT) != 0) ask = min(ask, among == 0 ? t.count : min(among, t.count));
-  const drawn: u32 = ask == 0 ? 0 : drawSlots(t, d, 0, ask, flags, among);
+  const drawn = drawSlots(t, d, 0, ask, flags, among);
   touchItems(t, d, drawn);
   if (t.maxTimesSampled == 0 && drawn != 0) record(t, d, 0, drawn);
   for (let i: u32 = 0; t.maxTimesSampled != 0 && i < drawn && mayDraw(t, d); i++) {

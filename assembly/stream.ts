@@ -191,9 +191,12 @@ function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u
     frames.retain(found);
     return found;
   }
-  found = frames.take();
+  found = frames.takeMany(1);
+  const head = Head.of(found);
+  head.refs = 1;
+  head.next = 0;
   // Of a freed row it is the queue's.
-  Head.of(found).episode = 0;
+  head.episode = 0;
   memory.copy(frames.value(found, frames.leaf(0)), bytes, leaf.bytes);
   return found;
 }
