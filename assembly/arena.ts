@@ -25,7 +25,7 @@ export function arena_init(limit: u32): void {
   h.top = (<u32>__heap_base + GRANULE - 1) >> GRANULE_BITS;
   h.limit = limit;
   h.free = 0;
-  memory.fill(RUNS_AT, 0, <usize>RUN_CLASSES << 2);
+  memory.fill(RUNS_AT, 0, (<usize>RUN_CLASSES) << 2);
   writeSeries();
 }
 

@@ -2,7 +2,7 @@
  * Memory map. Everything the core knows lives in linear memory: no wasm global, no host object.
  *
  *   0x0000 ┌──────────────┐
- *          │ HEADER       │ 1 KiB: magic, error cell, arena; from 0x0120 on the coefficients of power, from 0x0200 on zeros, for ever
+ *          │ HEADER       │ 1 KiB: magic, error cell, arena; from 0x0120 on the coefficients of power (192 bytes), from 0x0200 on zeros, for ever
  *   0x0400 ├──────────────┤
  *          │ static data  │ the tables of the checksum
  *   heap   ├──────────────┤ rounded up to a granule
@@ -36,8 +36,6 @@ export const RUNS_AT: usize = 40;
 /** Run classes: 2^20 granules are 4 GiB. */
 export const RUN_CLASSES: u32 = 20;
 
-/** Where `power` finds its coefficients: f64 × 24, written when the arena is opened. */
-export const SERIES_AT: usize = 288;
 /** 512 bytes that are never written: what padding is read from. */
 export const ZEROS_AT: usize = 512;
 

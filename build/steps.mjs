@@ -11,7 +11,8 @@ import { orderFunctions } from "./wasm-order.mjs";
  * For size in transit, measured compressed. What is not marked @inline and longer than this stays a function: code of few locals repeats itself
  * more. Common subexpressions compress better than the locals that would hold them.
  */
-const SMALL = ["--low-memory-unused", "--one-caller-inline-max-function-size", "200", "-O2", "-Oz", "--converge", "--skip-pass=local-cse"];
+const INLINE = ["--always-inline-max-function-size", "6", "--one-caller-inline-max-function-size", "250"];
+const SMALL = ["--low-memory-unused", ...INLINE, "-O2", "-Oz", "--converge", "--skip-pass=local-cse"];
 
 /** Features that every runtime has which we run in; the core's own switches (SIMD) are asc's. */
 const FEATURES = ["simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals"].map((feature) => `--enable-${feature}`);

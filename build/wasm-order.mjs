@@ -1,5 +1,5 @@
 // The order of a module's functions, which means nothing to an engine: those of one type together, so that their list of types compresses to
-// nothing, and the short ones first, so that like follows like.
+// nothing, and short before long, so that like follows like.
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 
@@ -12,7 +12,7 @@ export function orderFunctions(wasmFile, features) {
   const fields = readFileSync(textFile, "utf8")
     .replace(/\n\)\s*$/, "")
     .split(/\n(?= \()/);
-  const functions = fields.filter(isFunction).sort((a, b) => compare(typeOf(a), typeOf(b)) || a.length - b.length);
+  const functions = fields.filter(isFunction).sort((a, b) => typeOf(a).length - typeOf(b).length || compare(typeOf(a), typeOf(b)) || a.length - b.length);
   writeFileSync(textFile, [...fields.filter((field) => !isFunction(field)), ...functions, ")"].join("\n"));
   binaryen("wasm-as", textFile, "-o", wasmFile);
   rmSync(textFile);
