@@ -8,6 +8,7 @@
  */
 import { E_OUT_OF_MEMORY, fail } from "./error";
 import { ABI_VERSION, GRANULE, GRANULE_BITS, header, MAGIC, RUN_CLASSES, RUNS_AT } from "./layout";
+import { writeSeries } from "./power";
 
 /** How many runs of the request's own class are looked at before a larger class is cut. */
 const LOOKS: u32 = 8;
@@ -24,7 +25,8 @@ export function arena_init(limit: u32): void {
   h.top = (<u32>__heap_base + GRANULE - 1) >> GRANULE_BITS;
   h.limit = limit;
   h.free = 0;
-  for (let c: u32 = 0; c < RUN_CLASSES; c++) setRuns(c, 0);
+  memory.fill(RUNS_AT, 0, (<usize>RUN_CLASSES) << 2);
+  writeSeries();
 }
 
 /** Takes `bytes` rounded up to granules, zeroed; 0 and OUT_OF_MEMORY where they do not fit. */
@@ -38,7 +40,8 @@ export function arena_alloc(bytes: u32): u32 {
   }
   const h = header();
   const at = h.top;
-  if (n > h.limit || at > h.limit - n || !reach(at + n)) {
+  // Both are at most 2^20: the sum is exact.
+  if (at + n > h.limit || !reach(at + n)) {
     fail(E_OUT_OF_MEMORY, 0, <f64>bytes);
     return 0;
   }
@@ -142,7 +145,6 @@ function reach(end: u32): bool {
   const have = <u32>memory.size();
   const need = (end + 15) >> WASM_PAGE_BITS;
   if (need <= have) return true;
-  const most = (header().limit + 15) >> WASM_PAGE_BITS;
-  const want = min(max(need, have + max(GROW_PAGES, have >> 3)), max(most, need));
+  const want = min(max(need, have + max(GROW_PAGES, have >> 3)), (header().limit + 15) >> WASM_PAGE_BITS);
   return memory.grow(want - have) >= 0 || memory.grow(need - have) >= 0;
 }

@@ -8,7 +8,7 @@ import { PLAIN, SINGLE } from "./run";
 import { SHAPE_AT } from "./slots";
 import { endEpisode, placeLeaf, Stream } from "./stream";
 import { Turn } from "./turn";
-import { canTake, makeItem, Rule, Writer } from "./writer";
+import { canTake, makeItem, Writer } from "./writer";
 
 /** A shorter run is not worth its preparation. */
 const SHORT: u32 = 4;
@@ -25,8 +25,9 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   if (refused != 0) return refused;
   let waiting: u32 = 0;
   for (let r: u32 = 0; r < rows; ) {
-    const row = pool.upcoming(rows - r);
-    const count = pool.takeMany(rows - r);
+    const live = pool.live();
+    const row = pool.takeMany(rows - r);
+    const count = pool.live() - live;
     scatterRows(pool, columns, row, r, count);
     waiting += pushRun(w, pool, columns, row, r, r + count, ends);
     r += count;
@@ -77,12 +78,12 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
  * the oldest in a full table. How many; 0 where that does not hold.
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, row: u32, r: u32, most: u32): u32 {
-  let count: u32 = s.fresh != 0 || w.crowded() ? 0 : most;
+  let count: u32 = s.fresh != 0 ? 0 : most;
   // Without an item nothing holds what does not stay in the window.
   if (w.rules == 0) count = min(count, s.window().capacity);
   let refs: u32 = 0;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
-    count = turns(w.rule(k), s, row, count);
+    count = turns(w, k, s, row, count);
     refs += w.rule(k).length;
   }
   if (count < SHORT) return 0;
@@ -106,9 +107,12 @@ function holdEnds(row: u32, count: u32, length: u32): void {
 }
 
 /** How many items that end with `row`, the next one, … can be turned in at once. */
-function turns(rule: Rule, s: Stream, row: u32, most: u32): u32 {
+function turns(w: Writer, k: u32, s: Stream, row: u32, most: u32): u32 {
   const window = s.window();
-  if (rule.stride != 1 || s.episodeStep + 1 < rule.length) return 0;
+  const rule = w.rule(k);
+  const step = s.episodeStep + 1;
+  // Where two rules make items for one table, these come in turns.
+  if (rule.stride != 1 || !rule.makes(step) || w.making(k, step) != 1) return 0;
   for (let i: u32 = 1; i < rule.length; i++) {
     if (window.get(window.count - i) != row - i) return 0;
   }

@@ -2,7 +2,7 @@
 import { Bytes, copyBytes } from "./bytes";
 import { Draw, LENGTH, STEPS } from "./draw";
 import { ZEROS_AT } from "./layout";
-import { Leaf, SHARED, WIDE } from "./leaf";
+import { Leaf, NARROW, SHARED } from "./leaf";
 import { Pool } from "./pool";
 
 /** `start` of a column that begins where the n-step return ends. */
@@ -49,9 +49,8 @@ export function gather_leaf(draw: usize, pool: usize, i: u32, out: usize): void 
   const p = changetype<Pool>(pool);
   const leaf = p.leaf(i);
   const count = d.count * d.chosen;
-  if (leaf.kind == WIDE) return gatherWide(p, leaf, d.selected, count, out);
-  if (leaf.kind == SHARED) return gatherShared(p, leaf, d.selected, count, out);
-  gatherNarrow(d.addresses, count, leaf.at - p.rowsAt, leaf.bytes, out);
+  if (leaf.kind == NARROW) gatherNarrow(d.addresses, count, leaf.at - p.rowsAt, leaf.bytes, out);
+  else gatherApart(p, leaf, d.selected, count, out);
 }
 
 /** O(entries): 1 for a row, 0 for padding, as bytes. */
@@ -71,12 +70,15 @@ export function gather_runs(draw: usize, pool: usize, i: u32, out: usize): u32 {
   const leaf = p.leaf(i);
   const count = d.count * d.chosen;
   let runs: u32 = 0;
-  let k: u32 = 0;
-  while (k < count) {
-    const length = runAt(d.selected, k, count);
-    const n = load<u32>(<usize>d.selected + ((<usize>k) << 2));
-    store<u32>(out + ((<usize>runs) << 3), n == 0 ? 0 : <u32>p.value(n, leaf));
-    store<u32>(out + ((<usize>runs) << 3), length, 4);
+  for (let k: u32 = 0; k < count; ) {
+    const first = load<u32>(<usize>d.selected + ((<usize>k) << 2));
+    const step: u32 = first == 0 ? 0 : 1;
+    let length: u32 = 0;
+    do length += 1;
+    while (k + length < count && load<u32>(<usize>d.selected + ((<usize>(k + length)) << 2)) == first + length * step);
+    store<u32>(out, first == 0 ? 0 : <u32>p.value(first, leaf));
+    store<u32>(out, length, 4);
+    out += 8;
     runs += 1;
     k += length;
   }
@@ -103,44 +105,30 @@ function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out
     default:
       for (let at = addresses; at < end; at += 4, out += bytes) {
         const row = <usize>load<u32>(at);
-        if (row == 0) memory.fill(out, 0, bytes);
-        else copyBytes(out, row + offset, bytes);
+        copyOrZero(out, row == 0 ? 0 : row + offset, bytes);
       }
   }
 }
 
-function gatherShared(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usize): void {
+/** Values, or frames, that are not in the row. */
+function gatherApart(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usize): void {
   const frames = changetype<Pool>(<usize>leaf.pool);
-  const value = frames.leaf(0);
   const bytes = leaf.bytes;
-  for (let k: usize = 0; k < <usize>count; k++) {
-    const n = load<u32>(selected + (k << 2));
+  for (const end = selected + ((<usize>count) << 2); selected < end; selected += 4) {
+    const n = load<u32>(selected);
     for (let f: u32 = 0; f < leaf.frames; f++, out += bytes) {
-      const frame = n == 0 ? 0 : load<u32>(p.value(n, leaf) + ((<usize>f) << 2));
-      if (frame == 0) memory.fill(out, 0, bytes);
-      else copyBytes(out, frames.value(frame, value), bytes);
+      let from: usize = n == 0 ? 0 : p.value(n, leaf);
+      if (leaf.kind == SHARED && n != 0) {
+        const frame = load<u32>(from + ((<usize>f) << 2));
+        from = frame == 0 ? 0 : frames.value(frame, frames.leaf(0));
+      }
+      copyOrZero(out, from, bytes);
     }
   }
 }
 
-function gatherWide(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usize): void {
-  let k: u32 = 0;
-  while (k < count) {
-    const length = runAt(selected, k, count);
-    const n = load<u32>(selected + ((<usize>k) << 2));
-    const bytes = <usize>length * <usize>leaf.bytes;
-    if (n == 0) memory.fill(out, 0, bytes);
-    else memory.copy(out, p.value(n, leaf), bytes);
-    out += bytes;
-    k += length;
-  }
-}
-
-/** How many of the selected rows from the k-th on follow each other in memory, or are padding. */
-function runAt(selected: usize, k: u32, count: u32): u32 {
-  const first = load<u32>(selected + ((<usize>k) << 2));
-  const step: u32 = first == 0 ? 0 : 1;
-  let length: u32 = 1;
-  while (k + length < count && load<u32>(selected + ((<usize>(k + length)) << 2)) == first + length * step) length += 1;
-  return length;
+/** `from` 0: zeros. */
+function copyOrZero(to: usize, from: usize, bytes: u32): void {
+  if (from == 0) memory.fill(to, 0, bytes);
+  else copyBytes(to, from, bytes);
 }

@@ -58,8 +58,8 @@ export function table_clear(table: usize): void {
     store<f64>(t.slots().priorityAt(slot), Infinity);
     discard(t, slot);
   }
-  t.sampler().clear(t.slots().capacity);
-  t.remover().clear(t.slots().capacity);
+  t.sampler().clear();
+  t.remover().clear();
   t.episodes().clear();
   t.count = 0;
   t.steps = 0;

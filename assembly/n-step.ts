@@ -11,7 +11,7 @@ import { readNumber } from "./leaf";
 import { Pool } from "./pool";
 
 /** No leaf in this role. */
-const NONE: u32 = u32.MAX_VALUE;
+const NONE: u32 = 0xffff;
 /** Flags: the next observation is in the row itself; the leaf of ends says terminal (1), not discount (0 ends). */
 const OWN: u32 = 1;
 const TERMINAL: u32 = 2;
@@ -26,7 +26,7 @@ export function draw_n_step(draw: usize, pool: usize, leaves: u32, n: u32, gamma
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
   const rewardLeaf = leaves & 0xffff;
-  const endsLeaf = leaves >> 16 == 0xffff ? NONE : leaves >> 16;
+  const endsLeaf = leaves >> 16;
   const own = (flags & OWN) != 0;
   for (let i: u32 = 0; i < d.count; i++) {
     const window = <usize>d.rows + <usize>((i * d.width) << 2);
@@ -41,8 +41,11 @@ export function draw_n_step(draw: usize, pool: usize, leaves: u32, n: u32, gamma
       ended = p.ends(row);
       if (!own && (ended || steps + 1 == length)) break;
       ret += discount * numberOf(p, row, rewardLeaf);
-      const end = endsLeaf == NONE ? 1 : numberOf(p, row, endsLeaf);
-      const alive: f64 = endsLeaf == NONE ? 1 : (flags & TERMINAL) != 0 ? (end != 0 ? 0 : 1) : end;
+      let alive: f64 = 1;
+      if (endsLeaf != NONE) {
+        alive = numberOf(p, row, endsLeaf);
+        if ((flags & TERMINAL) != 0) alive = alive == 0 ? 1 : 0;
+      }
       discount *= gamma * alive;
       steps += 1;
       terminated = alive == 0;

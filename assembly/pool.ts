@@ -92,7 +92,7 @@ export class Pool {
     Head.of(row).refs += 1;
   }
 
-  @inline
+  /** Lets a row go once. */
   release(row: u32): void {
     this.releaseTimes(row, Head.of(row), 1);
   }
@@ -117,17 +117,18 @@ export class Pool {
     return row;
   }
 
-  /** Takes up to `most` rows that follow each other, from `upcoming(most)` on; how many. There must be room. Nothing of them is written. */
+  /** Takes up to `most` rows that follow each other; the first. There must be room. Nothing of them is written; `live` tells how many. */
   takeMany(most: u32): u32 {
-    if (this.reuses(most)) return this.free().takeMany(most);
-    const taken = min(most, this.rows - (this.fresh & PLACE));
-    takeFresh(this, taken);
-    return taken;
+    if (!this.reuses(most)) return takeFresh(this, min(most, this.rows - (this.fresh & PLACE)));
+    const row = this.free().first;
+    this.free().takeMany(most);
+    return row;
   }
 
-  /** The row that `takeMany` begins with. */
-  upcoming(most: u32): u32 {
-    return this.reuses(most) ? this.free().first : this.fresh;
+  /** Rows that are taken. */
+  @inline
+  live(): u32 {
+    return this.high - this.free().count;
   }
 
   /** Whether to take freed rows: not while there are so few that the queue would run empty and begin anew all the time. */
@@ -198,8 +199,7 @@ export function pool_open(pool: usize): void {
 
 /** Rows that are held by something. */
 export function pool_live(pool: usize): u32 {
-  const p = changetype<Pool>(pool);
-  return p.high - p.free().count;
+  return changetype<Pool>(pool).live();
 }
 
 /** Makes sure that `count` rows can be taken, in this pool and in those that it shares; false (OUT_OF_MEMORY) leaves what there is. */
@@ -229,7 +229,8 @@ export function growPool(p: Pool): bool {
 
 /** The row with this number: rows are numbered 1, 2, … as they were first used, in every image of the pool alike. */
 export function rowOf(p: Pool, number: u32): u32 {
-  if (number == 0 || number > p.capacity) return 0;
+  // 0 - 1 is more than any capacity.
+  if (number - 1 >= p.capacity) return 0;
   const block = load<u32>(<usize>p.directory + ((<usize>((number - 1) / p.rows)) << 2));
   return ((block >> GRANULE_BITS) << PLACE_BITS) | ((number - 1) % p.rows);
 }
@@ -270,14 +271,7 @@ function releaseShared(p: Pool, row: u32): void {
     if (leaf.kind != SHARED) continue;
     for (let k: u32 = 0; k < leaf.frames; k++) {
       const frame = load<u32>(p.value(row, leaf) + ((<usize>k) << 2));
-      if (frame != 0) releaseFrame(changetype<Pool>(<usize>leaf.pool), frame);
+      if (frame != 0) changetype<Pool>(<usize>leaf.pool).release(frame);
     }
   }
-}
-
-/** `release` in a pool that itself shares nothing. */
-function releaseFrame(p: Pool, row: u32): void {
-  const head = Head.of(row);
-  head.refs -= 1;
-  if (head.refs == 0) p.free().push(row);
 }

@@ -21,32 +21,34 @@ export function random_init(state: usize, seedLow: u32, seedHigh: u32, stream: u
 
 /** A number in [0, 1): the top 53 bits × 2^-53. */
 export function random_f64(state: usize): f64 {
-  return <f64>(next(state) >> 11) * (1.0 / 9007199254740992.0);
+  return <f64>(State.next(state) >> 11) * (1.0 / 9007199254740992.0);
 }
 
 /** An unbiased integer in [0, n), n >= 1 (Lemire, 2019, with rejection). */
 export function random_below(state: usize, n: u32): u32 {
-  let m = (next(state) >> 32) * <u64>n;
-  if (<u32>m < n) {
-    const reject: u32 = (0 - n) % n;
-    while (<u32>m < reject) m = (next(state) >> 32) * <u64>n;
-  }
+  let m: u64;
+  do m = (State.next(state) >> 32) * <u64>n;
+  while (<u32>m < n && <u32>m < (0 - n) % n);
   return <u32>(m >> 32);
 }
 
-function next(state: usize): u64 {
-  const s0 = load<u64>(state);
-  const s1 = load<u64>(state, 8);
-  let s2 = load<u64>(state, 16);
-  let s3 = load<u64>(state, 24);
-  const result = rotl(s1 * 5, 7) * 9;
-  s2 ^= s0;
-  s3 ^= s1;
-  store<u64>(state, s0 ^ s3);
-  store<u64>(state, s1 ^ s2, 8);
-  store<u64>(state, s2 ^ (s1 << 17), 16);
-  store<u64>(state, rotl(s3, 45), 24);
-  return result;
+@unmanaged
+class State {
+  @inline
+  static next(state: usize): u64 {
+    const s0 = load<u64>(state);
+    const s1 = load<u64>(state, 8);
+    let s2 = load<u64>(state, 16);
+    let s3 = load<u64>(state, 24);
+    const result = rotl(s1 * 5, 7) * 9;
+    s2 ^= s0;
+    s3 ^= s1;
+    store<u64>(state, s0 ^ s3);
+    store<u64>(state, s1 ^ s2, 8);
+    store<u64>(state, s2 ^ (s1 << 17), 16);
+    store<u64>(state, rotl(s3, 45), 24);
+    return result;
+  }
 }
 
 /** The finalizer of splitmix64. */

@@ -27,14 +27,17 @@ export class RateLimiter {
     return this.maxDiff == f64.MAX_VALUE;
   }
 
-  /** Up to `minSize` items inserts always pass. */
   @inline
   canInsert(n: f64, size: u32): bool {
-    if (this.lets() || <f64>size + n <= this.minSize) return true;
+    return this.lets() || this.admits(n, size);
+  }
+
+  /** Up to `minSize` items inserts always pass. */
+  private admits(n: f64, size: u32): bool {
+    if (<f64>size + n <= this.minSize) return true;
     return (n + <f64>this.inserts) * this.samplesPerInsert - <f64>this.samples <= this.maxDiff;
   }
 
-  @inline
   canSample(n: f64, size: u32): bool {
     if (<f64>size < this.minSize) return false;
     return this.cursor() - n >= this.minDiff;

@@ -74,18 +74,12 @@ export function table_weights(table: usize, draw: usize, beta: f64, normalize: u
 
 function supports(t: Table, flags: u32, among: u32): i32 {
   const kind = t.sampler().kind;
-  if ((flags & STRATIFIED) != 0) {
-    // Strata mean nothing in an order, nor where an item may have to leave between two draws.
-    if (kind != UNIFORM && kind != PRIORITIZED) return fail(E_UNSUPPORTED, 3, 0);
-    if (flags != STRATIFIED || t.maxTimesSampled != 0) return fail(E_UNSUPPORTED, 3, flags);
-  }
+  // Strata mean nothing in an order, nor where an item may have to leave between two draws.
+  if ((flags & STRATIFIED) != 0 && (flags != STRATIFIED || t.maxTimesSampled != 0 || (kind != UNIFORM && kind != PRIORITIZED)))
+    return fail(E_UNSUPPORTED, 3, flags);
   if (among == 0 || kind == FIFO) return 0;
-  if (kind == UNIFORM) {
-    // The first k of the ring are the k oldest from its disorder on.
-    const disorder = t.sampler().uniform().disorder;
-    return among >= disorder ? 0 : fail(E_UNSUPPORTED, 4, disorder);
-  }
-  if (kind == PRIORITIZED && isOrder(t.remover().kind)) return 0;
+  // The first k of the ring are the k oldest from its disorder on.
+  if (kind == UNIFORM ? among >= t.sampler().uniform().disorder : kind == PRIORITIZED && isOrder(t.remover().kind)) return 0;
   return fail(E_UNSUPPORTED, 4, among);
 }
 
@@ -107,7 +101,7 @@ function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32): void {
   let ask = t.limiter().samplesAllowed(n, t.count);
   if (ask < n) noteLimiter(t, d, ask);
   if ((flags & DISTINCT) != 0) ask = min(ask, among == 0 ? t.count : min(among, t.count));
-  const drawn: u32 = ask == 0 ? 0 : drawSlots(t, d, 0, ask, flags, among);
+  const drawn = drawSlots(t, d, 0, ask, flags, among);
   touchItems(t, d, drawn);
   if (t.maxTimesSampled == 0 && drawn != 0) record(t, d, 0, drawn);
   for (let i: u32 = 0; t.maxTimesSampled != 0 && i < drawn && mayDraw(t, d); i++) {
@@ -192,12 +186,9 @@ function drawSlots(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): 
     const uniform = sampler.uniform();
     probability = 1 / <f64>oldest;
     if ((flags & DISTINCT) != 0) uniform.drawDistinct(t.random(), oldest, n, out, d.column(DRAWN));
-    else if ((flags & STRATIFIED) != 0) uniform.drawStratified(t.random(), oldest, n, out);
-    else uniform.drawMany(t.random(), oldest, n, out);
-  } else if ((flags & DISTINCT) != 0) {
-    drawFirst(sampler, n, out);
+    else uniform.drawMany(t.random(), oldest, n, (flags & STRATIFIED) != 0, out);
   } else {
-    fillSlots(out, n, sampler.pick(0, t.count));
+    drawFirst(sampler, n, (flags & DISTINCT) != 0, out);
   }
   for (let i = at; i < at + n; i++) store<f64>(d.f64At(PROBABILITY, i), probability);
   return n;
@@ -233,11 +224,12 @@ function weighYoungest(t: Table, k: u32, times: f64): void {
   }
 }
 
-/** The first n in the selector's own order. */
-function drawFirst(selector: Selector, n: u32, out: usize): void {
+/** The first n in the selector's own order, or n times the first one. */
+function drawFirst(selector: Selector, n: u32, distinct: bool, out: usize): void {
   let slot = selector.pick(0, n);
   for (let i: u32 = 0; i < n; i++) {
     store<u32>(out + ((<usize>i) << 2), slot);
+    if (!distinct) continue;
     if (selector.kind == FIFO) slot = selector.order().next(slot);
     else if (selector.kind == LIFO) slot = selector.order().prev(slot);
     else {
@@ -245,10 +237,6 @@ function drawFirst(selector: Selector, n: u32, out: usize): void {
       slot = selector.heap().top();
     }
   }
-  if (isOrder(selector.kind)) return;
+  if (!distinct || isOrder(selector.kind)) return;
   for (let i: u32 = 0; i < n; i++) selector.heap().insert(load<u32>(out + ((<usize>i) << 2)));
-}
-
-function fillSlots(out: usize, n: u32, slot: u32): void {
-  for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), slot);
 }

@@ -166,7 +166,7 @@ export class Slots {
 
   /** The slot that still holds this item, live or pending; 0 = the item is gone, or the number was never a key. */
   find(key: f64): u32 {
-    if (!(key >= 0 && key <= 9007199254740991)) return 0;
+    // Saturates: NaN, a fraction, or what is below 0 does not come back as it was; no generation is as great as that of a key above 2^53.
     const k = <u64>key;
     if (<f64>k != key) return 0;
     const slot = <u32>(k & (((<u64>1) << this.bits) - 1));

@@ -49,11 +49,33 @@ export class Stream {
     if (this.fresh != 0) this.open(p);
     this.episodeStep += 1;
     Head.of(row).episode = this.episode;
-    if (this.last != 0) Head.of(this.last).next |= row;
+    const last = this.last;
     this.last = row;
+    if (last != 0) {
+      const head = Head.of(last);
+      head.next |= row;
+    }
     const window = this.window();
-    if (window.count == window.capacity) p.release(window.replace(row));
-    else window.push(row);
+    if (window.count == window.capacity) {
+      const oldest = window.replace(row);
+      p.releaseTimes(oldest, Head.of(oldest), 1);
+    } else {
+      window.push(row);
+    }
+  }
+
+  /** O(row): appends the step of a staging record. Its row; 0 (OUT_OF_MEMORY) leaves everything as it was. */
+  @inline
+  append(staged: usize): u32 {
+    const p = this.rows();
+    if (p.free().first == 0 || p.shares != 0) {
+      if (!reserveRows(p, 1)) return 0;
+    }
+    const n = p.take();
+    Bytes.copy(p.bytes(n), staged, p.rowBytes);
+    for (let i: u32 = 0; p.apart != 0 && i < p.leaves; i++) placeLeaf(this, p, n, i, staged + <usize>p.leaf(i).staged);
+    this.push(p, n);
+    return n;
   }
 
   /** Rows that follow each other, in an open episode, each held `refs` times: episodes, links, and the window. */
@@ -102,25 +124,11 @@ export function stream_init(stream: usize, pool: u32, keep: u32): void {
   s.window().capacity = keep;
 }
 
-/** O(row): appends the step of a staging record. Its row; 0 (OUT_OF_MEMORY) leaves everything as it was. */
-export function appendStaged(s: Stream, staged: usize): u32 {
-  const p = s.rows();
-  if (p.free().first == 0 || p.shares != 0) {
-    if (!reserveRows(p, 1)) return 0;
-  }
-  const n = p.take();
-  Bytes.copy(p.bytes(n), staged, p.rowBytes);
-  if (p.apart != 0) {
-    for (let i: u32 = 0; i < p.leaves; i++) placeLeaf(s, p, n, i, staged + <usize>p.leaf(i).staged);
-  }
-  s.push(p, n);
-  return n;
-}
-
 /** Ends the episode with the newest step; the next one opens another. Unless `keep`, the window is emptied, so that no item spans both. */
 export function endEpisode(s: Stream, keep: bool): void {
   if (s.last != 0) {
-    Head.of(s.last).next |= LINK_END;
+    const head = Head.of(s.last);
+    head.next |= LINK_END;
   }
   s.fresh = 1;
   s.episodeStep = 0;
@@ -183,9 +191,12 @@ function shareFrame(s: Stream, p: Pool, n: u32, i: u32, f: u32, bytes: usize): u
     frames.retain(found);
     return found;
   }
-  found = frames.take();
+  found = frames.takeMany(1);
+  const head = Head.of(found);
+  head.refs = 1;
+  head.next = 0;
   // Of a freed row it is the queue's.
-  Head.of(found).episode = 0;
+  head.episode = 0;
   memory.copy(frames.value(found, frames.leaf(0)), bytes, leaf.bytes);
   return found;
 }

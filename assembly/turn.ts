@@ -22,6 +22,7 @@ export class Turn {
   }
 
   /** One item: its run is held, and it `fits`. */
+  @inline
   static one(t: Table, episode: u32, first: u32, length: u32, run: u32, shape: u32, priority: f64): void {
     const slot = t.remover().order().oldest;
     const item = t.slots().item(slot);
@@ -58,22 +59,24 @@ export class Turn {
     if (t.sampler().kind == UNIFORM && !t.sampler().uniform().turns(slot)) return 0;
     const order = t.remover().order();
     const first = slots.item(slot).first;
-    const word = slots.item(slot).word;
+    let item = slots.item(slot);
+    const word = item.word;
     const left = t.rows().episode(first);
     if ((word & PLAIN) == 0) return 0;
     most = min(min(most, t.maxSize), t.episodes().items(left) - 1);
     // Runs of two rows or more overlap, and none of them spans two episodes.
     const overlap = (word & MAX_LENGTH) > 1;
     for (let n: u32 = 0; n < most; n++) {
-      const item = slots.item(slot + n);
-      if (item.first != first + n || item.word != word || !slots.renews(slot + n)) return n;
+      if (item.first != first + n || item.word != word || item.generation >= slots.lastGeneration) return n;
       if (!overlap && t.rows().episode(first + n) != left) return n;
       if (order.next(slot + n) != slot + n + 1) return n + 1;
+      item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
     }
     return most;
   }
 
   /** `fitting` items of runs that begin at `first` and each a row further, and are held. `priorities`: f64 × n, or 0 for `priority` each. */
+  @inline
   static many(t: Table, first: u32, word: u32, n: u32, priority: f64, priorities: usize): void {
     const slots = t.slots();
     const order = t.remover().order();

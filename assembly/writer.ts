@@ -13,7 +13,7 @@
  */
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "./error";
 import { Run, SINGLE } from "./run";
-import { appendStaged, endEpisode, Stream } from "./stream";
+import { endEpisode, Stream } from "./stream";
 import { insertItem, Table } from "./table";
 import { Turn } from "./turn";
 
@@ -42,14 +42,6 @@ export class Writer {
     let items: u32 = 0;
     for (let j: u32 = 0; j <= k; j++) items += u32(this.rule(j).table == this.rule(k).table && this.rule(j).makes(step));
     return items;
-  }
-
-  /** Whether two rules make items for one table: these come in turns. */
-  crowded(): bool {
-    for (let k: u32 = 1; k < this.rules; k++) {
-      for (let j: u32 = 0; j < k; j++) if (this.rule(j).table == this.rule(k).table) return true;
-    }
-    return false;
   }
 }
 if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 16");
@@ -143,7 +135,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
       if (code != 0) return code;
     }
   }
-  if (appendStaged(s, staged) == 0) return E_OUT_OF_MEMORY;
+  if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
   let waiting: u32 = 0;
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
@@ -173,10 +165,8 @@ export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u3
 
 /** Whether n more items in some episodes pass or may wait; 0, or what is refused. */
 export function canTake(t: Table, n: u32, episodes: u32): i32 {
-  if (t.pending != 0 || !t.limiter().canInsert(n, t.count)) {
-    let passing: u32 = t.pending != 0 ? 0 : n;
-    while (passing != 0 && !t.limiter().canInsert(passing, t.count)) passing--;
-    if (t.pending + n - passing > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
-  }
+  let passing: u32 = t.pending != 0 ? 0 : n;
+  while (passing != 0 && !t.limiter().canInsert(passing, t.count)) passing--;
+  if (t.pending + n - passing > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
   return t.episodes().reserve(episodes) ? 0 : E_OUT_OF_MEMORY;
 }

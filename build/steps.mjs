@@ -5,6 +5,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { literalOf, writeBytes } from "./wasm-bytes.mjs";
+import { orderFunctions } from "./wasm-order.mjs";
+
+/**
+ * For size in transit, measured compressed. What is not marked @inline and longer than this stays a function: code of few locals repeats itself
+ * more. Common subexpressions compress better than the locals that would hold them.
+ */
+const INLINE = ["--always-inline-max-function-size", "6", "--one-caller-inline-max-function-size", "250"];
+const SMALL = ["--low-memory-unused", ...INLINE, "-O2", "-Oz", "--converge", "--skip-pass=local-cse"];
 
 /** Features that every runtime has which we run in; the core's own switches (SIMD) are asc's. */
 const FEATURES = ["simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals"].map((feature) => `--enable-${feature}`);
@@ -33,13 +41,14 @@ const TARGETS = {
 
 /** Compiles the core for the given targets, and the two modules that work in its memory. */
 export async function core(targets) {
-  const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/wasm-bytes.mjs"];
+  const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/wasm-bytes.mjs", "build/wasm-order.mjs"];
   for (const target of [...targets, "image", "kernels"]) {
     await step(`core (${target})`, `dist/.stamp-core-${target}`, sources, () => {
       const { entry, config = target, file } = TARGETS[target];
       execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", config, "-o", file]);
-      // For size, after asc has optimised for speed: smaller in transit, and as fast.
-      if (target !== "debug") execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", "-Os", "-lmu", ...FEATURES, file, "-o", file]);
+      if (target === "debug") return;
+      execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", ...SMALL, ...FEATURES, file, "-o", file]);
+      orderFunctions(file, FEATURES);
       if (target === "release" || target === "image") writeBytes(file);
     });
   }

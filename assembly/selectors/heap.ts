@@ -60,7 +60,7 @@ export class Heap {
     if (i == last) return;
     const moved = this.slot(last);
     this.put(i, moved);
-    if (!this.rise(i)) this.sink(i);
+    this.update(moved);
   }
 
   clear(): void {
@@ -80,7 +80,6 @@ export class Heap {
   }
 
   /** Whether slot a is picked before slot b. */
-  @inline
   private before(a: u32, b: u32): bool {
     const p = load<f64>(<usize>this.priorities + ((<usize>a) << 3));
     const q = load<f64>(<usize>this.priorities + ((<usize>b) << 3));

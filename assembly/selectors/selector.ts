@@ -60,11 +60,8 @@ export class Selector {
         return this.uniform().insert(slot);
       case PRIORITIZED:
         return this.tree().set(slot, this.tree().weigh(priority));
-      case MIN_HEAP:
-      case MAX_HEAP:
-        return this.heap().insert(slot);
       default:
-        return unreachable();
+        return this.heap().insert(slot);
     }
   }
 
@@ -77,11 +74,8 @@ export class Selector {
         return this.uniform().remove(slot);
       case PRIORITIZED:
         return this.tree().set(slot, 0);
-      case MIN_HEAP:
-      case MAX_HEAP:
-        return this.heap().remove(slot);
       default:
-        return unreachable();
+        return this.heap().remove(slot);
     }
   }
 
@@ -107,11 +101,8 @@ export class Selector {
         return this.uniform().draw(random, count);
       case PRIORITIZED:
         return this.tree().draw(random);
-      case MIN_HEAP:
-      case MAX_HEAP:
-        return this.heap().top();
       default:
-        return unreachable();
+        return this.heap().top();
     }
   }
 
@@ -131,7 +122,7 @@ export class Selector {
     }
   }
 
-  clear(slots: u32): void {
+  clear(): void {
     switch (this.kind) {
       case FIFO:
       case LIFO:
@@ -139,12 +130,9 @@ export class Selector {
       case UNIFORM:
         return this.uniform().clear();
       case PRIORITIZED:
-        return this.tree().clear(slots);
-      case MIN_HEAP:
-      case MAX_HEAP:
-        return this.heap().clear();
+        return this.tree().clear();
       default:
-        return unreachable();
+        return this.heap().clear();
     }
   }
 
@@ -158,11 +146,8 @@ export class Selector {
         return this.uniform().check(count, slots);
       case PRIORITIZED:
         return this.tree().check(slots);
-      case MIN_HEAP:
-      case MAX_HEAP:
-        return this.heap().check(count, slots);
       default:
-        return unreachable();
+        return this.heap().check(count, slots);
     }
   }
 }
@@ -183,11 +168,8 @@ export function selectorBytes(kind: u32, slots: u32): u32 {
       return uniformBytes(slots);
     case PRIORITIZED:
       return sumTreeBytes(slots, (kind & WITH_MIN) != 0);
-    case MIN_HEAP:
-    case MAX_HEAP:
-      return heapBytes(slots);
     default:
-      return unreachable();
+      return heapBytes(slots);
   }
 }
 
@@ -203,10 +185,7 @@ export function selectorInit(s: Selector, kind: u32, at: u32, slots: u32, most: 
       return uniformInit(s.uniform(), slots, most);
     case PRIORITIZED:
       return sumTreeInit(s.tree(), slots, (kind & WITH_MIN) != 0);
-    case MIN_HEAP:
-    case MAX_HEAP:
-      return heapInit(s.heap(), slots, priorities, touches, s.kind == MAX_HEAP);
     default:
-      return unreachable();
+      return heapInit(s.heap(), slots, priorities, touches, s.kind == MAX_HEAP);
   }
 }

@@ -1,13 +1,12 @@
 /**
  * Items in proportion to their weights: a 4-ary tree of f64 sums with one leaf a slot.
  *
- * SUM_TREE, 176 bytes, then the levels:
+ * SUM_TREE, 112 bytes, then the levels, then their minima:
  *    0 │ exponent f64                    │  weight = priority^exponent
  *    8 │ lowest f64      │ highest f64   │  the priorities above 0 that it takes
- *   24 │ depth u32       │ withMin u32   │  levels above the leaves
+ *   24 │ depth u32       │ minima u32    │  levels above the leaves · from the sum of a family to its minimum, 0 where none is asked for
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
- *   96 │ mins u32 × 16                   │  addresses: mins[1] … mins[depth], where a minimum is asked for
- *  160 │ cursor: slot u32, … u32, rest f64 │  the walk of a single draw · of no meaning: what the touching of cache lines read
+ *   96 │ cursor: slot u32, … u32, rest f64 │  the walk of a single draw · of no meaning: what the touching of cache lines read
  *
  * Parents are recomputed from their children, never adjusted: no drift. A whole batch walks one level at a time, so that
  * its loads overlap; one walk after the other loses to plain JavaScript.
@@ -19,11 +18,12 @@ import { power } from "../power";
 import { random_below, random_f64 } from "../random";
 
 const SUMS_AT: usize = 32;
-const MINS_AT: usize = 96;
-const CURSOR_AT: usize = 160;
+const CURSOR_AT: usize = 96;
 /** The levels that no cache holds. */
 const COLD: u32 = 4;
-const LEVELS_AT: usize = 176;
+const LEVELS_AT: usize = 112;
+/** Bytes of four nodes. */
+const FAMILY: usize = 32;
 /** 2^-1074, the least positive f64. */
 const FAINT: f64 = 4.9406564584124654e-324;
 /** 2^-999: a smaller weight is as good as 0. */
@@ -39,7 +39,7 @@ export class SumTree {
   lowest: f64;
   highest: f64;
   depth: u32;
-  withMin: u32;
+  minima: u32;
 
   @inline
   sums(level: u32): usize {
@@ -48,7 +48,7 @@ export class SumTree {
 
   @inline
   mins(level: u32): usize {
-    return <usize>load<u32>(changetype<usize>(this) + MINS_AT + ((<usize>level) << 2));
+    return this.sums(level) + <usize>this.minima;
   }
 
   @inline
@@ -70,8 +70,9 @@ export class SumTree {
 
   setExponent(exponent: f64): void {
     this.exponent = exponent;
-    this.lowest = exponent < 0 ? power(MOST, 1 / exponent) : 0;
-    this.highest = exponent > 0 ? min(power(MOST, 1 / exponent), f64.MAX_VALUE) : f64.MAX_VALUE;
+    const edge = power(MOST, 1 / exponent);
+    this.lowest = exponent < 0 ? edge : 0;
+    this.highest = exponent > 0 ? min(edge, f64.MAX_VALUE) : f64.MAX_VALUE;
   }
 
   /** The probability of a leaf's value in a total. */
@@ -122,7 +123,7 @@ export class SumTree {
         const node = load<u32>(from + i) >> 2;
         store<u32>(nodes + i, node);
         store<f64>(here + ((<usize>node) << 3), SumTree.sum(below + ((<usize>node) << 5)));
-        if (this.withMin != 0) this.renewMin(level, node);
+        if (this.minima != 0) this.renewMin(level, node);
       }
       from = nodes;
     }
@@ -239,13 +240,13 @@ export class SumTree {
     return total < FLOOR ? 0 : FLOOR;
   }
 
-  clear(slots: u32): void {
-    memory.fill(this.sums(0), 0, sumTreeBytes(slots, this.withMin != 0) - <u32>LEVELS_AT);
+  clear(): void {
+    memory.fill(this.sums(0), 0, this.mins(this.depth) + FAMILY - this.sums(0));
   }
 
   /** 0, or the number of the broken invariant. */
   check(slots: u32): i32 {
-    for (let slot: u32 = 0; slot < levelLength(slots, 0); slot++) {
+    for (let slot: u32 = 0; slot <= (slots | 3); slot++) {
       const weight = load<f64>(this.leaf(slot));
       if (!(weight == 0 || weight == FAINT || (weight >= LEAST && weight <= MOST))) return 1;
       if ((slot == 0 || slot > slots) && weight != 0) return 2;
@@ -253,7 +254,7 @@ export class SumTree {
     for (let level: u32 = 1; level <= this.depth; level++) {
       for (let node: u32 = 0; node < this.families(level); node++) {
         if (load<f64>(this.sums(level) + ((<usize>node) << 3)) != SumTree.sum(this.sums(level - 1) + ((<usize>node) << 5))) return 3;
-        if (this.withMin != 0 && load<f64>(this.mins(level) + ((<usize>node) << 3)) != this.leastOf(level, node)) return 4;
+        if (this.minima != 0 && load<f64>(this.mins(level) + ((<usize>node) << 3)) != this.leastOf(level, node)) return 4;
       }
     }
     return 0;
@@ -272,7 +273,7 @@ export class SumTree {
   @inline
   private renew(level: u32, node: u32): void {
     store<f64>(this.sums(level) + ((<usize>node) << 3), SumTree.sum(this.sums(level - 1) + ((<usize>node) << 5)));
-    if (this.withMin != 0) this.renewMin(level, node);
+    if (this.minima != 0) this.renewMin(level, node);
   }
 
   private renewMin(level: u32, node: u32): void {
@@ -330,45 +331,35 @@ export class SumTree {
 }
 if (offsetof<SumTree>() != SUMS_AT) ERROR("SUM_TREE: the levels' addresses follow at byte 32");
 
-/** How many nodes a level has, rounded up to whole families. */
-function levelLength(slots: u32, level: u32): u32 {
-  let n = (slots + 4) & ~3;
-  for (let l: u32 = 0; l < level; l++) n = ((n >> 2) + 3) & ~3;
-  return n;
-}
-
-/** Levels above the leaves. */
-function depthOf(slots: u32): u32 {
-  let depth: u32 = 1;
-  for (let n = (slots + 4) & ~3; n > 4; n = ((n >> 2) + 3) & ~3) depth++;
-  return depth;
-}
-
+/** Levels up to one of a single family, and the root's; each in whole families. */
 export function sumTreeBytes(slots: u32, withMin: bool): u32 {
-  let nodes: u32 = 0;
-  const depth = depthOf(slots);
-  for (let level: u32 = 0; level <= depth; level++) {
-    nodes += levelLength(slots, level);
-    if (withMin && level > 0) nodes += levelLength(slots, level);
+  const leaves = (slots | 3) + 1;
+  let upper: u32 = 0;
+  let nodes = leaves;
+  for (let below: u32 = 8; below > 4; upper += nodes) {
+    below = nodes;
+    nodes = ((nodes >> 2) + 3) & ~3;
   }
-  return <u32>LEVELS_AT + (nodes << 3);
+  return <u32>LEVELS_AT + ((leaves + (withMin ? upper << 1 : upper)) << 3);
 }
 
 /** On zeroed memory: all zeros is the empty tree. */
 export function sumTreeInit(t: SumTree, slots: u32, withMin: bool): void {
-  const address = changetype<usize>(t);
+  const sums = changetype<usize>(t) + SUMS_AT;
+  let at = <u32>(changetype<usize>(t) + LEVELS_AT);
+  let depth: usize = 0;
+  let nodes = (slots | 3) + 1;
+  store<u32>(sums, at);
+  for (let below: u32 = 8; below > 4; ) {
+    at += nodes << 3;
+    depth += 1;
+    store<u32>(sums + (depth << 2), at);
+    below = nodes;
+    nodes = ((nodes >> 2) + 3) & ~3;
+  }
+  t.depth = <u32>depth;
+  t.minima = withMin ? at + <u32>FAMILY - <u32>t.sums(1) : 0;
   t.setExponent(1);
-  t.depth = depthOf(slots);
-  t.withMin = withMin ? 1 : 0;
-  let at = <u32>(address + LEVELS_AT);
-  for (let level: u32 = 0; level <= t.depth; level++) {
-    store<u32>(address + SUMS_AT + ((<usize>level) << 2), at);
-    at += levelLength(slots, level) << 3;
-  }
-  for (let level: u32 = 1; withMin && level <= t.depth; level++) {
-    store<u32>(address + MINS_AT + ((<usize>level) << 2), at);
-    at += levelLength(slots, level) << 3;
-  }
 }
 
 /** Bytes of a tree alone, on leaves 1 … leaves. */

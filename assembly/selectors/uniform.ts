@@ -57,19 +57,14 @@ export class Uniform {
     return this.ring().get(random_below(random, among));
   }
 
-  /** O(n): n of the `among` oldest, with replacement. */
-  drawMany(random: usize, among: u32, n: u32, out: usize): void {
+  /** O(n): n of the `among` oldest, with replacement; one out of each n-th of them if `stratified`. */
+  drawMany(random: usize, among: u32, n: u32, stratified: bool, out: usize): void {
     // Two loops: the second one has its cache misses overlap.
-    for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), random_below(random, among));
-    for (let at = out; at < out + ((<usize>n) << 2); at += 4) store<u32>(at, this.ring().get(load<u32>(at)));
-  }
-
-  /** O(n): one out of each n-th of the `among` oldest. */
-  drawStratified(random: usize, among: u32, n: u32, out: usize): void {
     for (let i: u32 = 0; i < n; i++) {
-      const rank = Math.floor(((<f64>i + random_f64(random)) / <f64>n) * <f64>among);
-      store<u32>(out + ((<usize>i) << 2), this.ring().get(min(<u32>rank, among - 1)));
+      const rank = stratified ? min(<u32>(((<f64>i + random_f64(random)) / <f64>n) * <f64>among), among - 1) : random_below(random, among);
+      store<u32>(out + ((<usize>i) << 2), rank);
     }
+    for (let at = out; at < out + ((<usize>n) << 2); at += 4) store<u32>(at, this.ring().get(load<u32>(at)));
   }
 
   /** O(n): n distinct ones of the `among` oldest, in random order: Fisher-Yates on the ring itself, undone afterwards. */

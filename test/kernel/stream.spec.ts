@@ -3,7 +3,7 @@ import { pool_check } from "../../assembly/image/check";
 import { SHARED, WIDE } from "../../assembly/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_leaf_source, pool_live, pool_open } from "../../assembly/pool";
 import { Head } from "../../assembly/row";
-import { appendStaged, endEpisode, Stream, stream_check, stream_clear, stream_episode_steps, stream_length } from "../../assembly/stream";
+import { endEpisode, Stream, stream_check, stream_clear, stream_episode_steps, stream_length } from "../../assembly/stream";
 import { openArena, zeroed } from "./support/memory";
 import { append, newPool, newStream, numberOf, stage } from "./support/world";
 
@@ -35,7 +35,7 @@ function appendFrames(s: Stream, first: u64, second: u64): u32 {
   store<u64>(staged, first, 8);
   store<u64>(staged, second, 16);
   memory.fill(staged + 24, <u8>first, 1024);
-  return appendStaged(s, staged);
+  return s.append(staged);
 }
 
 describe("stream", () => {
@@ -141,12 +141,12 @@ describe("stream", () => {
     const p = newPool();
     const s = newStream(p, 1 << 13);
     let appended: u32 = 0;
-    while (appendStaged(s, stage(appended)) != 0) appended += 1;
+    while (s.append(stage(appended)) != 0) appended += 1;
     expect<u32>(appended).toBe(p.capacity);
     expect<u32>(stream_length(changetype<usize>(s))).toBe(appended);
     expect<i32>(check(s)).toBe(0);
     expect<f64>(arena_left()).toBeLessThan(<f64>p.blockBytes);
     stream_clear(changetype<usize>(s));
-    expect<u32>(appendStaged(s, stage(1))).not.toBe(0);
+    expect<u32>(s.append(stage(1))).not.toBe(0);
   });
 });

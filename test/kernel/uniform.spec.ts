@@ -98,7 +98,7 @@ describe("uniform", () => {
     for (let slot: u32 = 1; slot <= 10; slot++) uniform.insert(slot);
     const counts = new StaticArray<u32>(11);
     for (let i = 0; i < 1000; i++) {
-      uniform.drawMany(random, 7, 49, out);
+      uniform.drawMany(random, 7, 49, false, out);
       for (let k: u32 = 0; k < 49; k++) counts[drawn(k)] += 1;
     }
     let chi: f64 = 0;
@@ -111,9 +111,9 @@ describe("uniform", () => {
     const uniform = empty(12);
     for (let slot: u32 = 1; slot <= 12; slot++) uniform.insert(slot);
     for (let round = 0; round < 100; round++) {
-      uniform.drawStratified(random, 12, 4, out);
+      uniform.drawMany(random, 12, 4, true, out);
       for (let i: u32 = 0; i < 4; i++) assert((drawn(i) - 1) / 3 == i, "slot of part i");
-      uniform.drawStratified(random, 1, 3, out);
+      uniform.drawMany(random, 1, 3, true, out);
       assert(drawn(0) == 1 && drawn(2) == 1, "of the oldest only");
     }
     expect<u32>(drawn(1)).toBe(1);

@@ -2,7 +2,7 @@
 import { Draw, draw_bytes, draw_init, draw_rows } from "../../../assembly/draw";
 import { NARROW } from "../../../assembly/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/pool";
-import { appendStaged, Stream, stream_bytes, stream_init } from "../../../assembly/stream";
+import { Stream, stream_bytes, stream_init } from "../../../assembly/stream";
 import { Table, table_bytes, table_init, table_seed } from "../../../assembly/table";
 import { writer_bytes, writer_init, writer_stream } from "../../../assembly/writer";
 import { zeroed } from "./memory";
@@ -32,7 +32,7 @@ export function newStream(pool: Pool, keep: u32): Stream {
   return changetype<Stream>(at);
 }
 
-/** Writes a step where `appendStaged` and `writer_append` are told to look; gives the address. */
+/** Writes a step where `Stream.append` and `writer_append` are told to look; gives the address. */
 export function stage(number: i32, reward: f64 = 0, discount: f64 = 1): usize {
   store<f64>(staged, discount);
   store<i32>(staged, number, 8);
@@ -41,7 +41,7 @@ export function stage(number: i32, reward: f64 = 0, discount: f64 = 1): usize {
 }
 
 export function append(s: Stream, number: i32, reward: f64 = 0, discount: f64 = 1): u32 {
-  const row = appendStaged(s, stage(number, reward, discount));
+  const row = s.append(stage(number, reward, discount));
   assert(row != 0, "there is room");
   return row;
 }
