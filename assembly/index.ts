@@ -4,7 +4,7 @@ import "./trap";
 
 export { arena_alloc, arena_free, arena_init, arena_left, arena_used } from "./arena";
 export { writer_append_block } from "./block";
-export { draw_blocked, draw_bytes, draw_column, draw_have, draw_init, draw_longest, draw_need, draw_rows, draw_shape } from "./draw";
+export { draw_bytes, draw_column, draw_init, draw_result } from "./draw";
 export { error_argument, error_value } from "./error";
 export { gather_leaf, gather_mask, gather_runs, gather_select } from "./gather";
 export { table_clear, table_counter, table_item } from "./inspect";

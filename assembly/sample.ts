@@ -13,9 +13,9 @@ const DISTINCT: u32 = 1;
 const STRATIFIED: u32 = 2;
 
 /** Why a draw is shorter than asked. */
-const BY_MIN_SIZE: u32 = 1;
-const BY_CURSOR: u32 = 2;
-const BY_ITEMS: u32 = 3;
+const BY_MIN_SIZE: f64 = 1;
+const BY_CURSOR: f64 = 2;
+const BY_ITEMS: f64 = 3;
 
 /**
  * Up to n items into the draw; how many. `flags`: 0, 1 without replacement, 2 stratified. `among`: only the k oldest, 0 for all.
@@ -134,7 +134,7 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
   const sizes = d.column(TABLE_SIZE);
   const keys = d.column(KEY);
   const priorities = d.column(PRIORITY);
-  let longest = d.longest;
+  let longest = <u32>d.longest;
   let unique: u32 = 0;
   for (let i = from; i < to; i++) {
     const at = (<usize>i) << 2;

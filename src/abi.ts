@@ -13,16 +13,11 @@ export interface Exports {
   arena_left: Fn<[]>;
   arena_used: Fn<[]>;
 
-  draw_blocked: Fn<[draw: A]>;
-  draw_bytes: Fn<[capacity: A]>;
+  draw_bytes: Fn<[items: A]>;
   draw_column: Fn<[draw: A, which: A]>;
-  draw_have: Fn<[draw: A]>;
-  draw_init: Fn<[draw: A, capacity: A], void>;
-  draw_longest: Fn<[draw: A]>;
+  draw_init: Fn<[draw: A, items: A, rows: A], void>;
   draw_n_step: Fn<[draw: A, pool: A, leaves: A, n: A, gamma: A, flags: A], void>;
-  draw_need: Fn<[draw: A]>;
-  draw_rows: Fn<[draw: A, at: A, capacity: A], void>;
-  draw_shape: Fn<[draw: A]>;
+  draw_result: Fn<[draw: A, which: A]>;
   draw_window: Fn<[draw: A, table: A, width: A, from: A, cross: A], void>;
 
   error_argument: Fn<[]>;
@@ -101,6 +96,13 @@ export const LENGTH = 11;
 export const STEPS = 12;
 export const TERMINATED = 14;
 export const TRUNCATED = 15;
+
+/** Results of a draw (assembly/draw.ts). */
+export const BLOCKED = 0;
+export const HAVE = 1;
+export const NEED = 2;
+export const DRAW_LONGEST = 3;
+export const DRAW_SHAPE = 4;
 
 /** Flags of table_sample (assembly/sample.ts). */
 export const DISTINCT = 1;

@@ -109,11 +109,9 @@ export class Filler {
   prepare(): number {
     const { core } = this.#engine;
     const { x } = core;
-    const drawBytes = x.draw_bytes(this.n);
-    const base = core.scratch(this.#bytes + drawBytes + 12 * this.#rows);
+    const base = core.scratch(this.#bytes + (x.draw_bytes(this.n) >>> 0) + 12 * this.#rows);
     const draw = base + this.#bytes;
-    x.draw_init(draw, this.n);
-    x.draw_rows(draw, draw + drawBytes, this.#rows);
+    x.draw_init(draw, this.n, this.#rows);
     this.#base = base;
     if (this.#generation !== core.generation) this.#look(draw);
     return draw;

@@ -1,5 +1,5 @@
 /** Reading: draws items of a table and gathers their steps into arrays. */
-import { BOOTSTRAP, DISTINCT, LONGEST, SHAPE, STRATIFIED } from "./abi.ts";
+import { BLOCKED, BOOTSTRAP, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, HAVE, LONGEST, NEED, SHAPE, STRATIFIED } from "./abi.ts";
 import type { Batch, Blocked } from "./batch.ts";
 import { type Selection, selectionsOf, wholeOf } from "./columns.ts";
 import type { Engine } from "./engine.ts";
@@ -78,8 +78,8 @@ export class Reader {
     if (count < 0) throw new ReplayError("UNSUPPORTED", x.error_argument() === 3 ? NO_STRATA : NO_AMONG);
     try {
       if (into === undefined) {
-        const width = length ?? x.draw_longest(draw);
-        const shown = count === 0 ? selections : (this.#selected(columns, x.draw_shape(draw)) as readonly Selection[]);
+        const width = length ?? x.draw_result(draw, DRAW_LONGEST);
+        const shown = count === 0 ? selections : (this.#selected(columns, x.draw_result(draw, DRAW_SHAPE)) as readonly Selection[]);
         // There may be less to show than the most that it was prepared for.
         if (count < n || width < longest || shown !== selections) filler = this.#filler(count, width, options, shown).after(filler, draw);
       }
@@ -88,7 +88,10 @@ export class Reader {
       if (nStep !== undefined) x.draw_n_step(draw, engine.pool, nStep.leaves, nStep.n, nStep.gamma, nStep.flags);
       filler.fill(draw, count);
       const { batch } = filler;
-      batch.blocked = count === n ? undefined : { by: BLOCKED_BY[x.draw_blocked(draw)] as Blocked["by"], have: x.draw_have(draw), need: x.draw_need(draw) };
+      batch.blocked =
+        count === n
+          ? undefined
+          : { by: BLOCKED_BY[x.draw_result(draw, BLOCKED)] as Blocked["by"], have: x.draw_result(draw, HAVE), need: x.draw_result(draw, NEED) };
       return batch;
     } finally {
       x.table_settle(table);

@@ -67,17 +67,20 @@ describe("draw", () => {
   it("has columns that do not overlap, each aligned, at any capacity", () => {
     for (let capacity: u32 = 1; capacity <= 40; capacity++) {
       openArena(1 << 20);
-      const draw = zeroed(draw_bytes(capacity));
-      draw_init(draw, capacity);
-      let end = <u32>draw + 128;
+      const draw = zeroed(draw_bytes(capacity) + 36);
+      draw_init(draw, capacity, 3);
+      let end = <u32>draw + 72;
       for (let which = KEY; which <= TRUNCATED; which++) {
         const at = draw_column(draw, which);
         const width: u32 = which < SLOT ? 8 : which < TERMINATED ? 4 : 1;
         assert(at >= end && at % 16 == 0, "behind the one before, for v128");
         end = at + capacity * width;
       }
-      assert(end <= <u32>draw + draw_bytes(capacity), "inside");
-      expect<u32>(changetype<Draw>(draw).capacity).toBe(capacity);
+      const d = changetype<Draw>(draw);
+      assert(d.rows >= end && d.rows % 16 == 0, "then the rows");
+      expect<u32>(d.selected).toBe(d.rows + 12);
+      expect<u32>(d.addresses).toBe(d.selected + 12);
+      expect<u32>(d.addresses + 12).toBe(<u32>draw + draw_bytes(capacity) + 36);
     }
     expect<u32>(DISCOUNT).toBe(5);
   });

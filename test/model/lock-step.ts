@@ -1,6 +1,6 @@
 /** The core and its twin side by side: the same random operations on both, and everything that can be seen compared after each. */
 import { expect } from "vitest";
-import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "../../src/abi.ts";
+import { BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "../../src/abi.ts";
 import { TestRandom } from "../support/random.ts";
 import { HEALTHY, Rig, type RigOptions } from "./rig.ts";
 import { TwinStream } from "./twin-stream.ts";
@@ -103,7 +103,7 @@ export class LockStep {
     const distinct = random.below(4) === 0;
     const count = rig.sample(n, distinct ? DISTINCT : 0);
     const { u32, f64 } = rig;
-    const width = Math.max(rig.x.draw_longest(rig.draw), 1);
+    const width = Math.max(rig.x.draw_result(rig.draw, DRAW_LONGEST), 1);
     const steps = rig.steps(width);
     const before = [...twin.live];
     const weights = before.reduce((sum, item) => sum + weightOf(sampler, item.priority), 0);
@@ -133,7 +133,7 @@ export class LockStep {
     const positive = before.filter((item) => weightOf(sampler, item.priority) > 0).length;
     const enough = distinct && count === (sampler.kind === "prioritized" && positive > 0 ? positive : before.length);
     if (count < n && !enough && twin.canSample()) throw new Error(`a draw of ${n} gave ${count}, and could have given more`);
-    const blocked = rig.x.draw_blocked(rig.draw);
+    const blocked = rig.x.draw_result(rig.draw, BLOCKED);
     if (!distinct) same(blocked, count === n ? 0 : twin.live.length < this.#options.limiter.minSize ? 1 : 2);
     else same(blocked !== 0, count < n);
     rig.settle();

@@ -89,9 +89,8 @@ export class Rig {
     x.table_limits(this.table, options.maxSteps, options.maxTimesSampled);
     x.table_limiter(this.table, limiter.samplesPerInsert, limiter.minSize, limiter.minDiff, limiter.maxDiff);
     x.table_seed(this.table, options.seed, 0, 0);
-    this.draw = x.arena_alloc(x.draw_bytes(most));
-    x.draw_init(this.draw, most);
-    x.draw_rows(this.draw, x.arena_alloc(12 * most * keep), most * keep);
+    this.draw = x.arena_alloc(x.draw_bytes(most) + 12 * most * keep);
+    x.draw_init(this.draw, most, most * keep);
     this.#most = most;
     this.#staged = x.arena_alloc(16);
     this.#scratch = x.arena_alloc(24 * most + 4 * most * keep);

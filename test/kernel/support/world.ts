@@ -1,5 +1,5 @@
 /** A tiny pool, and streams, tables and writers on it. A step is its number (i32), a reward (f32) and a discount (f64): 16 bytes. */
-import { Draw, draw_bytes, draw_init, draw_rows } from "../../../assembly/draw";
+import { Draw, draw_bytes, draw_init } from "../../../assembly/draw";
 import { NARROW } from "../../../assembly/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/pool";
 import { Stream, stream_bytes, stream_init } from "../../../assembly/stream";
@@ -67,8 +67,7 @@ export function newWriter(pool: Pool, lanes: u32, keep: u32, rules: u32, across:
 
 /** Room for n items of up to `width` rows. */
 export function newDraw(n: u32, width: u32): Draw {
-  const draw = zeroed(draw_bytes(n));
-  draw_init(draw, n);
-  draw_rows(draw, <u32>zeroed(12 * n * width), n * width);
+  const draw = zeroed(draw_bytes(n) + 12 * n * width);
+  draw_init(draw, n, n * width);
   return changetype<Draw>(draw);
 }
