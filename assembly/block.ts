@@ -14,14 +14,14 @@ import { canTake, makeItem, Writer } from "./writer";
 const SHORT: u32 = 4;
 
 /**
- * O(rows × (row + items)): appends rows given as columns (`columns`: u32 × leaves, where each begins; row r belongs to lane r mod lanes),
- * with the items that the rules make of them. `ends`: u8 × rows, not 0 where the lane's episode ends with the row; 0 for none.
+ * O(rows × (row + items)): appends rows given as columns, with the items that the rules make of them. Row r belongs to lane r mod lanes.
+ * `columns`: u32 × leaves, where each begins, then u32 × rules: f64 × rows, the priority of the item that ends with the row; 0 for the rule's own. `ends`: u8 × rows, not 0 where the lane's episode ends with the row; 0 for none.
  * Items that wait, or what is refused, and then nothing changed.
  */
 export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize): i32 {
   const w = changetype<Writer>(writer);
   const pool = w.stream(0).rows();
-  const refused = admissible(w, pool, rows, ends);
+  const refused = admissible(w, pool, columns, rows, ends);
   if (refused != 0) return refused;
   let waiting: u32 = 0;
   for (let r: u32 = 0; r < rows; ) {
@@ -35,6 +35,11 @@ export function writer_append_block(writer: usize, columns: usize, rows: u32, en
   return waiting;
 }
 
+/** The priorities that the block brings for rule k; 0 for none. */
+function given(pool: Pool, columns: usize, k: u32): usize {
+  return <usize>load<u32>(columns + ((<usize>(pool.leaves + k)) << 2));
+}
+
 /** Rows of the block that follow each other in the pool: `row` is the r-th of the block. Items that wait. */
 function pushRun(w: Writer, pool: Pool, columns: usize, row: u32, r: u32, end: u32, ends: usize): u32 {
   let waiting: u32 = 0;
@@ -45,7 +50,7 @@ function pushRun(w: Writer, pool: Pool, columns: usize, row: u32, r: u32, end: u
       if (ends == 0) most = end - r;
       else while (r + most < end && load<u8>(ends + <usize>(r + most - 1)) == 0) most++;
     }
-    let count = pushStraight(w, s, pool, row, r, most);
+    let count = pushStraight(w, s, pool, columns, row, r, most);
     if (count == 0) {
       waiting += pushOne(w, s, pool, columns, row, r);
       count = 1;
@@ -68,7 +73,9 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     if (!rule.makes(s.episodeStep)) continue;
-    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.shape, rule.priorityOf(r)) == 0) waiting += 1;
+    const priorities = given(pool, columns, k);
+    const priority = priorities == 0 ? rule.priority : load<f64>(priorities + ((<usize>r) << 3));
+    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.shape, priority) == 0) waiting += 1;
   }
   return waiting;
 }
@@ -77,7 +84,7 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
  * The common case, made fast: up to `most` rows of which every rule makes an item each, all of them runs, each in the place of one of
  * the oldest in a full table. How many; 0 where that does not hold.
  */
-function pushStraight(w: Writer, s: Stream, pool: Pool, row: u32, r: u32, most: u32): u32 {
+function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, most: u32): u32 {
   let count: u32 = s.fresh != 0 ? 0 : most;
   // Without an item nothing holds what does not stay in the window.
   if (w.rules == 0) count = min(count, s.window().capacity);
@@ -91,7 +98,8 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, row: u32, r: u32, most: 
   for (let k: u32 = 0; k < w.rules; k++) holdEnds(row, count, w.rule(k).length);
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    const priorities: usize = rule.priorities == 0 ? 0 : <usize>rule.priorities + ((<usize>r) << 3);
+    let priorities = given(pool, columns, k);
+    if (priorities != 0) priorities += (<usize>r) << 3;
     const word = rule.length | PLAIN | SINGLE | (rule.shape << SHAPE_AT);
     Turn.many(rule.to(), row + 1 - rule.length, word, count, rule.priority, priorities);
   }
@@ -120,13 +128,15 @@ function turns(w: Writer, k: u32, s: Stream, row: u32, most: u32): u32 {
 }
 
 /** Everything that could be refused half-way is asked for first. */
-function admissible(w: Writer, pool: Pool, rows: u32, ends: usize): i32 {
+function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usize): i32 {
   let episodes = w.lanes;
   if (ends != 0) for (let r: u32 = 0; r < rows; r++) episodes += load<u8>(ends + <usize>r) != 0 ? 1 : 0;
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
-    for (let r: u32 = 0; rule.priorities != 0 && r < rows; r++) {
-      if (!rule.to().takes(rule.priorityOf(r))) return fail(E_PRIORITY, r, rule.priorityOf(r));
+    const priorities = given(pool, columns, k);
+    for (let r: u32 = 0; priorities != 0 && r < rows; r++) {
+      const priority = load<f64>(priorities + ((<usize>r) << 3));
+      if (!rule.to().takes(priority)) return fail(E_PRIORITY, r, priority);
     }
     const items = rule.to().limiter().lets() ? rows : itemsOf(w, k, rows, ends);
     const code = canTake(rule.to(), items, episodes);

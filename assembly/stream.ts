@@ -110,17 +110,16 @@ export class Stream {
 }
 if (offsetof<Stream>() != RING_AT || RING_AT + offsetof<Ring>() != STREAM_BYTES) ERROR("STREAM: RING at byte 24");
 
-/** `keep`: steps of the window. */
-export function stream_bytes(keep: u32): u32 {
-  return STREAM_BYTES + (keep << 2);
+/** `keep`: steps of the window. A multiple of 8, as streams follow each other. */
+export function streamBytes(keep: u32): u32 {
+  return STREAM_BYTES + (((keep + 1) >> 1) << 3);
 }
 
-export function stream_init(stream: usize, pool: u32, keep: u32): void {
-  memory.fill(stream, 0, STREAM_BYTES);
-  const s = changetype<Stream>(stream);
+/** In zeroed memory. */
+export function streamInit(s: Stream, pool: u32, keep: u32): void {
   s.pool = pool;
   s.fresh = 1;
-  s.window().entries = <u32>stream + STREAM_BYTES;
+  s.window().entries = <u32>changetype<usize>(s) + STREAM_BYTES;
   s.window().capacity = keep;
 }
 

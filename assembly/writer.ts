@@ -1,40 +1,42 @@
 /**
  * A writer: one stream a lane, and rules by which their steps become items. It joins streams and tables, which do not know each other.
  *
- * WRITER, 16 bytes, then STREAM addresses u32 × lanes, then RULE × rules:
- *    0 │ lanes u32   │ rules u32   │
- *    8 │ rulesAt u32 │ across u32  │  address · 1: windows live on over the ends of episodes
+ * WRITER, 24 bytes, then RULE × rules, then STREAM × lanes:
+ *    0 │ lanes u32     │ rules u32       │
+ *    8 │ streamsAt u32 │ streamBytes u32 │
+ *   16 │ across u32    │ … u32           │  1: windows live on over the ends of episodes
  *
- * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them.
- *    0 │ table u32      │ length u32 │
- *    8 │ stride u32     │ shape u32  │
- *   16 │ priorities u32 │ … u32      │  during a block: f64 × rows, one for the item that ends with the row; 0: `priority` each
- *   24 │ priority f64                │
+ * RULE, 24 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them.
+ *    0 │ table u32     │ length u32      │
+ *    8 │ stride u32    │ shape u32       │
+ *   16 │ priority f64                    │
  */
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "./error";
 import { Run, SINGLE } from "./run";
-import { endEpisode, Stream } from "./stream";
+import { endEpisode, Stream, streamBytes, streamInit } from "./stream";
 import { insertItem, Table } from "./table";
 import { Turn } from "./turn";
 
-const STREAMS_AT: usize = 16;
-const RULE_BYTES: u32 = 32;
+const RULES_AT: usize = 24;
+const RULE_BYTES: u32 = 24;
 
 @unmanaged
 export class Writer {
   lanes: u32;
   rules: u32;
-  rulesAt: u32;
+  streamsAt: u32;
+  streamBytes: u32;
   across: u32;
+  unused: u32;
 
   @inline
   stream(lane: u32): Stream {
-    return changetype<Stream>(<usize>load<u32>(changetype<usize>(this) + STREAMS_AT + ((<usize>lane) << 2)));
+    return changetype<Stream>(<usize>this.streamsAt + <usize>(lane * this.streamBytes));
   }
 
   @inline
   rule(k: u32): Rule {
-    return changetype<Rule>(<usize>this.rulesAt + <usize>(k * RULE_BYTES));
+    return changetype<Rule>(changetype<usize>(this) + RULES_AT + <usize>(k * RULE_BYTES));
   }
 
   /** Items that the rules up to the k-th make of a step for the table of the k-th. */
@@ -44,7 +46,7 @@ export class Writer {
     return items;
   }
 }
-if (offsetof<Writer>() != STREAMS_AT) ERROR("WRITER: the streams follow at byte 16");
+if (offsetof<Writer>() != RULES_AT) ERROR("WRITER: the rules follow at byte 24");
 
 @unmanaged
 export class Rule {
@@ -52,18 +54,11 @@ export class Rule {
   length: u32;
   stride: u32;
   shape: u32;
-  priorities: u32;
-  unused: u32;
   priority: f64;
 
   @inline
   to(): Table {
     return changetype<Table>(<usize>this.table);
-  }
-
-  @inline
-  priorityOf(r: u32): f64 {
-    return this.priorities == 0 ? this.priority : load<f64>(<usize>this.priorities + ((<usize>r) << 3));
   }
 
   /** Whether an item ends with step number `step` of an episode. */
@@ -73,42 +68,38 @@ export class Rule {
     return this.stride == 1 || (step - this.length) % this.stride == 0;
   }
 }
-if (offsetof<Rule>() != RULE_BYTES) ERROR("RULE is 32 bytes");
+if (offsetof<Rule>() != RULE_BYTES) ERROR("RULE is 24 bytes");
 
-export function writer_bytes(lanes: u32, rules: u32): u32 {
-  return ((<u32>STREAMS_AT + (lanes << 2) + 7) & ~7) + rules * RULE_BYTES;
+/** `keep`: steps of each lane's window. */
+export function writer_bytes(lanes: u32, rules: u32, keep: u32): u32 {
+  return <u32>RULES_AT + rules * RULE_BYTES + lanes * streamBytes(keep);
 }
 
-/** `across`: 1 where windows live on over the ends of episodes. Streams and rules are set one by one. */
-export function writer_init(writer: usize, lanes: u32, rules: u32, across: u32): void {
+/** `across`: 1 where windows live on over the ends of episodes. Rules are set one by one. */
+export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, keep: u32, across: u32): void {
   const w = changetype<Writer>(writer);
   w.lanes = lanes;
   w.rules = rules;
-  w.rulesAt = <u32>writer + writer_bytes(lanes, 0);
+  w.streamsAt = <u32>writer + writer_bytes(0, rules, 0);
+  w.streamBytes = streamBytes(keep);
   w.across = across;
+  for (let lane: u32 = 0; lane < lanes; lane++) streamInit(w.stream(lane), pool, keep);
 }
 
-export function writer_stream(writer: usize, lane: u32, stream: u32): void {
-  store<u32>(writer + STREAMS_AT + ((<usize>lane) << 2), stream);
+/** The stream of a lane. */
+export function writer_stream(writer: usize, lane: u32): u32 {
+  return <u32>changetype<usize>(changetype<Writer>(writer).stream(lane));
 }
 
-export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, shape: u32): void {
+/** 0, or E_PRIORITY for a priority that the table does not take. */
+export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, shape: u32, priority: f64): i32 {
   const rule = changetype<Writer>(writer).rule(k);
   rule.table = table;
   rule.length = length;
   rule.stride = stride;
   rule.shape = shape;
-  rule.priorities = 0;
-  rule.priority = 1;
-}
-
-/** What rule k gives its items: `priority`, or during a block `priorities` (f64 × rows), if not 0. 0, or E_PRIORITY for a `priority` that its table does not take. */
-export function writer_priority(writer: usize, k: u32, priority: f64, priorities: u32): i32 {
-  const rule = changetype<Writer>(writer).rule(k);
-  if (!rule.to().takes(priority)) return fail(E_PRIORITY, 2, priority);
   rule.priority = priority;
-  rule.priorities = priorities;
-  return 0;
+  return rule.to().takes(priority) ? 0 : fail(E_PRIORITY, 6, priority);
 }
 
 /** O(length + log n): an item of a lane's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */

@@ -20,9 +20,6 @@ export interface Exports {
   draw_result: Fn<[draw: A, which: A]>;
   draw_window: Fn<[draw: A, table: A, width: A, from: A, cross: A], void>;
 
-  error_argument: Fn<[]>;
-  error_value: Fn<[]>;
-
   gather_leaf: Fn<[draw: A, pool: A, leaf: A, out: A], void>;
   gather_mask: Fn<[draw: A, out: A], void>;
   gather_runs: Fn<[draw: A, pool: A, leaf: A, out: A]>;
@@ -35,10 +32,8 @@ export interface Exports {
   pool_live: Fn<[pool: A]>;
   pool_open: Fn<[pool: A], void>;
 
-  stream_bytes: Fn<[keep: A]>;
   stream_clear: Fn<[stream: A], void>;
   stream_episode_steps: Fn<[stream: A]>;
-  stream_init: Fn<[stream: A, pool: A, keep: A], void>;
   stream_length: Fn<[stream: A]>;
 
   table_bytes: Fn<[maxSize: A, maxPending: A, sampler: A, remover: A]>;
@@ -62,13 +57,12 @@ export interface Exports {
 
   writer_append: Fn<[writer: A, staged: A]>;
   writer_append_block: Fn<[writer: A, columns: A, rows: A, ends: A]>;
-  writer_bytes: Fn<[lanes: A, rules: A]>;
+  writer_bytes: Fn<[lanes: A, rules: A, keep: A]>;
   writer_create_item: Fn<[writer: A, lane: A, table: A, length: A, shape: A, priority: A]>;
   writer_end: Fn<[writer: A, lane: A], void>;
-  writer_init: Fn<[writer: A, lanes: A, rules: A, across: A], void>;
-  writer_priority: Fn<[writer: A, rule: A, priority: A, priorities: A]>;
-  writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, shape: A], void>;
-  writer_stream: Fn<[writer: A, lane: A, stream: A], void>;
+  writer_init: Fn<[writer: A, pool: A, lanes: A, rules: A, keep: A, across: A], void>;
+  writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, shape: A, priority: A]>;
+  writer_stream: Fn<[writer: A, lane: A]>;
 }
 
 /** The version that this wrapper speaks. */
@@ -82,6 +76,10 @@ export const E_LENGTH = -4;
 export const E_KEYS_EXHAUSTED = -5;
 export const E_CORRUPT = -6;
 export const E_UNSUPPORTED = -7;
+
+/** The error cell (HEADER in assembly/layout.ts): which argument of a refused call, or which element of a batch, as i32; its value as f64. */
+export const ERROR_ARGUMENT = 12 / 4;
+export const ERROR_VALUE = 16 / 8;
 
 /** Columns of a draw (assembly/draw.ts). */
 export const KEY = 0;

@@ -4,9 +4,9 @@ import { type PlacedLeaf, up } from "./layout.ts";
 import { isList } from "./numbers.ts";
 import { named } from "./spec.ts";
 
-/** In a block of so many rows: where each column begins, behind the columns' addresses; last, where the block ends. */
-export function blockOffsets(leaves: readonly PlacedLeaf[], rows: number): number[] {
-  const offsets = [up(4 * leaves.length, 16)];
+/** In a block of so many rows: where each column begins, behind the addresses of columns and of the rules' priorities; last, where the block ends. */
+export function blockOffsets(leaves: readonly PlacedLeaf[], rules: number, rows: number): number[] {
+  const offsets = [up(4 * (leaves.length + rules), 16)];
   leaves.forEach((leaf, i) => {
     offsets.push(up((offsets[i] as number) + leaf.bytes * rows, 16));
   });

@@ -1,5 +1,5 @@
 /** Reading: draws items of a table and gathers their steps into arrays. */
-import { BLOCKED, BOOTSTRAP, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, HAVE, LONGEST, NEED, SHAPE, STRATIFIED } from "./abi.ts";
+import { BLOCKED, BOOTSTRAP, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, ERROR_ARGUMENT, HAVE, LONGEST, NEED, SHAPE, STRATIFIED } from "./abi.ts";
 import type { Batch, Blocked } from "./batch.ts";
 import { type Selection, selectionsOf, wholeOf } from "./columns.ts";
 import type { Engine } from "./engine.ts";
@@ -75,7 +75,7 @@ export class Reader {
     let filler = this.#filler(n, longest, options, selections, into);
     const draw = filler.prepare();
     const count = x.table_sample(table, draw, n, flags, among);
-    if (count < 0) throw new ReplayError("UNSUPPORTED", x.error_argument() === 3 ? NO_STRATA : NO_AMONG);
+    if (count < 0) throw new ReplayError("UNSUPPORTED", engine.core.i32[ERROR_ARGUMENT] === 3 ? NO_STRATA : NO_AMONG);
     try {
       if (into === undefined) {
         const width = length ?? x.draw_result(draw, DRAW_LONGEST);

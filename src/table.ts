@@ -1,5 +1,5 @@
 /** A table as its users see it: draws, priorities, deletions, counters. */
-import { COUNTERS, type Exports } from "./abi.ts";
+import { COUNTERS, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./abi.ts";
 import type { Batch, Column, NStepColumns, StepsOf } from "./batch.ts";
 import type { ColumnSet, DtypesOf } from "./columns.ts";
 import { type Dataset, type DatasetOptions, datasetOf, type Source } from "./dataset.ts";
@@ -142,7 +142,7 @@ export class Table<S = Spec> implements AnyTable {
     copyIn(core.f64, at >>> 3, "keys", keys, n);
     copyIn(core.f64, (at >>> 3) + n, "priorities", priorities, n);
     const found = x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
-    if (found < 0) throw priorityError(`priorities[${x.error_argument()}]`, x.error_value());
+    if (found < 0) throw priorityError(`priorities[${core.i32[ERROR_ARGUMENT]}]`, core.f64[ERROR_VALUE] as number);
     this.#engine.changed();
     return found;
   }

@@ -1,12 +1,12 @@
 /** A writer: takes the steps of one environment (or of several in lock-step, its lanes) and makes items of them. */
-import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, type Exports } from "./abi.ts";
+import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./abi.ts";
 import { blockOffsets, stepsOf } from "./block.ts";
 import type { ColumnSet } from "./columns.ts";
 import { DTYPES } from "./dtype.ts";
 import type { Engine } from "./engine.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
 import { formOf, put } from "./fill.ts";
-import { type PlacedLeaf, up } from "./layout.ts";
+import type { PlacedLeaf } from "./layout.ts";
 import { copyIn, lengthOf, priorityError } from "./numbers.ts";
 import { type ColumnsOf, flattener, type Spec, type StepOf, type Visit, visitor } from "./spec.ts";
 import { type StagedOf, Staging, writerClosed } from "./staged.ts";
@@ -77,7 +77,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   readonly #x: Exports;
   readonly #tables: ReadonlyMap<string, AnyTable>;
   readonly #onClose: () => void;
-  /** WRITER in the core, and its STREAMs behind it: together so many bytes. */
+  /** WRITER in the core: so many bytes. */
   readonly #bytes: number;
   readonly #writer: number;
   /** The staging record: of several lanes a block of columns. */
@@ -106,30 +106,23 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const { lanes, keep, items, shapes, across } = options;
     const { leaves } = layout;
     this.#lead = lanes === 1 ? [] : [lanes];
-    const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, lanes);
-    const writerBytes = up(x.writer_bytes(lanes, items.length), 16);
-    const streamBytes = up(x.stream_bytes(keep), 16);
-    this.#bytes = writerBytes + lanes * streamBytes;
+    const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
+    this.#bytes = x.writer_bytes(lanes, items.length, keep) >>> 0;
     this.#recordBytes = offsets.pop() as number;
     const writer = core.alloc(this.#bytes);
     this.#writer = writer;
+    x.writer_init(writer, pool, lanes, items.length, keep, across ? 1 : 0);
+    this.streams = Array.from({ length: lanes }, (_, lane) => x.writer_stream(writer, lane) >>> 0);
     try {
-      x.writer_init(writer, lanes, items.length, across ? 1 : 0);
-      items.forEach((rule, k) => {
-        x.writer_rule(writer, k, this.#table(rule.table).handle, rule.length, rule.stride, shapes[k] as number);
-        if (x.writer_priority(writer, k, rule.priority, 0) !== 0) throw priorityError(`items[${k}].priority`, rule.priority);
+      items.forEach(({ table, length, stride, priority }, k) => {
+        const refused = x.writer_rule(writer, k, this.#table(table).handle, length, stride, shapes[k] as number, priority);
+        if (refused !== 0) throw priorityError(`items[${k}].priority`, priority);
       });
       this.#record = engine.stage(this.#recordBytes);
     } catch (error) {
       this.#free();
       throw error;
     }
-    this.streams = Array.from({ length: lanes }, (_, lane) => {
-      const stream = writer + writerBytes + lane * streamBytes;
-      x.stream_init(stream, pool, keep);
-      x.writer_stream(writer, lane, stream);
-      return stream;
-    });
     const addresses = offsets.map((offset) => this.#record + offset);
     if (lanes > 1) core.u32.set(addresses, this.#record / 4);
     const staging = new Staging(core, lanes === 1 ? engine.makeStep : engine.makeLanes, this.#record, leaves, addresses, this.#lead);
@@ -192,7 +185,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const values = this.#flatten(columns);
     const steps = stepsOf(leaves[0] as PlacedLeaf, values[0], lanes);
     const rows = steps * lanes;
-    const offsets = blockOffsets(leaves, rows);
+    const offsets = blockOffsets(leaves, items.length, rows);
     const prioritiesAt = offsets.pop() as number;
     const endsAt = prioritiesAt + 8 * rows * items.length;
     const block = core.scratch(endsAt + rows);
@@ -206,18 +199,14 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
       lengthOf("ends", ends, rows);
       for (let r = 0; r < rows; r++) core.u8[block + endsAt + r] = ends[r] ? 1 : 0;
     }
-    const given = tables.map((table, k) => {
+    tables.forEach((table, k) => {
       const own = priorities?.[table as TableName];
-      if (own === undefined) return 0;
-      const at = block + prioritiesAt + 8 * rows * k;
-      copyIn(core.f64, at / 8, "priorities", own, rows);
-      return at;
+      const at = own === undefined ? 0 : block + prioritiesAt + 8 * rows * k;
+      core.u32[block / 4 + leaves.length + k] = at;
+      if (own !== undefined) copyIn(core.f64, at / 8, "priorities", own, rows);
     });
-    for (const [k, rule] of items.entries()) x.writer_priority(this.#writer, k, rule.priority, given[k] as number);
     const code = x.writer_append_block(this.#writer, block, rows, ends === undefined ? 0 : block + endsAt);
-    // What was given for this block must not be read for a step of several lanes.
-    for (const [k, rule] of items.entries()) x.writer_priority(this.#writer, k, rule.priority, 0);
-    this.#done(code, `priorities[${x.error_argument()}]`);
+    this.#done(code, "priorities");
     return rows;
   }
 
@@ -325,10 +314,10 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const { x } = core;
     if (core.u8.length === 0) core.refresh();
     if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "more than maxPending items would wait: sample, or wait for flush()");
-    if (code === E_PRIORITY) return priorityError(subject, x.error_value());
+    if (code === E_PRIORITY) return priorityError(subject === "priority" ? subject : `${subject}[${core.i32[ERROR_ARGUMENT]}]`, core.f64[ERROR_VALUE] as number);
     if (code !== E_LENGTH) return core.failure(code, "this call");
     const have = x.stream_length(this.streams[lane] as number);
-    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (append more, or raise keep)`, x.error_value());
+    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (append more, or raise keep)`, core.f64[ERROR_VALUE] as number);
   }
 }
 

@@ -5,13 +5,14 @@ import { Pool, pool_live } from "../../assembly/pool";
 import { FIFO, LIFO, MIN_HEAP, PRIORITIZED, UNIFORM } from "../../assembly/selectors/selector";
 import { stream_check } from "../../assembly/stream";
 import { Table, table_limiter } from "../../assembly/table";
-import { Writer, writer_append, writer_end, writer_priority, writer_rule } from "../../assembly/writer";
+import { Writer, writer_append, writer_end, writer_rule } from "../../assembly/writer";
 import { Dice } from "./support/dice";
 import { openArena } from "./support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "./support/world";
 
 const MOST: u32 = 64;
-const columns: usize = memory.data(12, 16);
+/** Three leaves, up to two rules. */
+const columns: usize = memory.data(20, 16);
 const numbers: usize = memory.data(4 * 64, 16);
 const rewards: usize = memory.data(4 * 64, 16);
 const discounts: usize = memory.data(8 * 64, 16);
@@ -23,6 +24,7 @@ function fill(first: i32, rows: u32): void {
   store<u32>(columns, <u32>numbers);
   store<u32>(columns, <u32>rewards, 4);
   store<u32>(columns, <u32>discounts, 8);
+  store<u64>(columns, 0, 12);
   for (let r: usize = 0; r < <usize>rows; r++) {
     store<i32>(numbers + (r << 2), first + <i32>r);
     store<f32>(rewards + (r << 2), <f32>(first + <i32>r) / 4);
@@ -44,8 +46,8 @@ class World {
     const b = newTable(pool, 20 + dice.below(20), 0, kinds[dice.below(2)], kinds[dice.below(5)]);
     const across = dice.below(3) == 0;
     const writer = newWriter(pool, lanes, 4 + dice.below(3), 2, across);
-    writer_rule(writer, 0, <u32>changetype<usize>(a), 1 + dice.below(4), 1, 1);
-    writer_rule(writer, 1, <u32>changetype<usize>(b), 1 + dice.below(4), 1 + dice.below(2) * dice.below(2), 2);
+    writer_rule(writer, 0, <u32>changetype<usize>(a), 1 + dice.below(4), 1, 1, 1);
+    writer_rule(writer, 1, <u32>changetype<usize>(b), 1 + dice.below(4), 1 + dice.below(2) * dice.below(2), 2, 1);
     this.pool = pool;
     this.a = a;
     this.b = b;
@@ -100,10 +102,11 @@ describe("block", () => {
           store<f64>(priorities + ((<usize>r) << 3), dice.fraction());
         }
         const fixed = dice.fraction();
-        writer_priority(blocks.writer, 1, fixed, weighed ? <u32>priorities : 0);
+        changetype<Writer>(blocks.writer).rule(1).priority = fixed;
+        store<u32>(columns, weighed ? <u32>priorities : 0, 16);
         assert(writer_append_block(blocks.writer, columns, rows, ending ? ends : 0) == 0, "nothing waits");
         for (let r: u32 = 0; r < rows; r++) {
-          writer_priority(steps.writer, 1, weighed ? load<f64>(priorities + ((<usize>r) << 3)) : fixed, 0);
+          changetype<Writer>(steps.writer).rule(1).priority = weighed ? load<f64>(priorities + ((<usize>r) << 3)) : fixed;
           writer_append(steps.writer, stage(number + r, 0.25 * <f64>(number + r), 0.125 * <f64>(number + r)));
           if (ending && load<u8>(ends + <usize>r) != 0) writer_end(steps.writer, 0);
         }
@@ -123,7 +126,7 @@ describe("block", () => {
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 1, 1);
-    writer_rule(writer, 0, <u32>changetype<usize>(t), 1, 1, 0);
+    writer_rule(writer, 0, <u32>changetype<usize>(t), 1, 1, 0, 1);
     fill(100, 50);
     writer_append_block(writer, columns, 50, 0);
     for (let slot: u32 = 1; slot <= 50; slot++) {
@@ -141,7 +144,7 @@ describe("block", () => {
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 3, 2, 1);
-    writer_rule(writer, 0, <u32>changetype<usize>(t), 2, 1, 0);
+    writer_rule(writer, 0, <u32>changetype<usize>(t), 2, 1, 0, 1);
     fill(0, 30);
     memory.fill(ends, 0, MOST);
     store<u8>(ends + 13, 1);
@@ -173,10 +176,10 @@ describe("block", () => {
     const t = newTable(p, 10, 2, PRIORITIZED, FIFO);
     table_limiter(changetype<usize>(t), 1, 1, 0, 5);
     const writer = newWriter(p, 1, 2, 1);
-    writer_rule(writer, 0, <u32>changetype<usize>(t), 1, 1, 0);
+    writer_rule(writer, 0, <u32>changetype<usize>(t), 1, 1, 0, 1);
     fill(0, 9);
     for (let r: u32 = 0; r < 9; r++) store<f64>(priorities + ((<usize>r) << 3), r == 6 ? -1 : 1);
-    writer_priority(writer, 0, 1, <u32>priorities);
+    store<u32>(columns, <u32>priorities, 12);
     expect<i32>(writer_append_block(writer, columns, 9, 0)).toBe(E_PRIORITY);
     expect<i32>(error_argument()).toBe(6, "which row");
     expect<u32>(t.count + pool_live(changetype<usize>(p))).toBe(0);

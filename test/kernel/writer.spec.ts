@@ -4,7 +4,7 @@ import { pool_live } from "../../assembly/pool";
 import { FIFO, PRIORITIZED, UNIFORM } from "../../assembly/selectors/selector";
 import { stream_length } from "../../assembly/stream";
 import { Table, table_limiter } from "../../assembly/table";
-import { Writer, writer_append, writer_create_item, writer_end, writer_priority, writer_rule } from "../../assembly/writer";
+import { Writer, writer_append, writer_create_item, writer_end, writer_rule } from "../../assembly/writer";
 import { openArena } from "./support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "./support/world";
 
@@ -26,7 +26,7 @@ describe("writer", () => {
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 3, 1);
-    writer_rule(writer, 0, address(t), 3, 2, 5);
+    writer_rule(writer, 0, address(t), 3, 2, 5, 1);
     const firsts: i32[] = [];
     for (let i = 0; i < 20; i++) {
       const before = t.count;
@@ -49,7 +49,7 @@ describe("writer", () => {
     const p = newPool();
     const t = newTable(p, 5, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 2, 1);
-    writer_rule(writer, 0, address(t), 2, 1, 0);
+    writer_rule(writer, 0, address(t), 2, 1, 0, 1);
     for (let i = 0; i < 3000; i++) {
       writer_append(writer, stage(i));
       assert(pool_live(changetype<usize>(p)) == (i < 6 ? i + 1 : 6), "five items of two are six steps");
@@ -63,9 +63,8 @@ describe("writer", () => {
     const a = newTable(p, 4, 0, UNIFORM, FIFO);
     const b = newTable(p, 9, 0, PRIORITIZED, FIFO);
     const writer = newWriter(p, 1, 4, 2);
-    writer_rule(writer, 0, address(a), 1, 1, 0);
-    writer_rule(writer, 1, address(b), 4, 1, 0);
-    expect<i32>(writer_priority(writer, 1, 2.5, 0)).toBe(0);
+    writer_rule(writer, 0, address(a), 1, 1, 0, 1);
+    expect<i32>(writer_rule(writer, 1, address(b), 4, 1, 0, 2.5)).toBe(0);
     for (let i = 0; i < 50; i++) {
       writer_append(writer, stage(i));
       assert(check(a) == 0 && check(b) == 0, "check");
@@ -96,12 +95,12 @@ describe("writer", () => {
     const p = newPool();
     const t = newTable(p, 4, 0, PRIORITIZED, FIFO);
     const writer = newWriter(p, 1, 3, 1);
-    writer_rule(writer, 0, address(t), 1, 1, 0);
+    writer_rule(writer, 0, address(t), 1, 1, 0, 1);
     writer_append(writer, stage(0));
     const wrong: f64[] = [-1, NaN, Infinity, -Infinity, f64.MAX_VALUE, -1e-300];
     for (let i = 0; i < wrong.length; i++) {
       expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 1, 0, wrong[i])).toBe(E_PRIORITY);
-      expect<i32>(writer_priority(writer, 0, wrong[i], 0)).toBe(E_PRIORITY);
+      expect<i32>(writer_rule(writer, 0, address(t), 1, 1, 0, wrong[i])).toBe(E_PRIORITY);
     }
     expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 1, 0, 0)).toBe(1);
     expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 1, 0, -0)).toBe(1, "-0 is 0");
@@ -113,7 +112,7 @@ describe("writer", () => {
     const t = newTable(p, 8, 2, UNIFORM, FIFO);
     table_limiter(changetype<usize>(t), 1, 1, 0, 1);
     const writer = newWriter(p, 1, 2, 1);
-    writer_rule(writer, 0, address(t), 1, 1, 0);
+    writer_rule(writer, 0, address(t), 1, 1, 0, 1);
     expect<i32>(writer_append(writer, stage(0))).toBe(0);
     expect<i32>(writer_append(writer, stage(1))).toBe(1, "waits");
     expect<i32>(writer_append(writer, stage(2))).toBe(1);

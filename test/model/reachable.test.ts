@@ -57,11 +57,9 @@ class Streams {
   constructor(rig: Rig) {
     const { x } = rig;
     this.rig = rig;
-    const stream = x.arena_alloc(x.stream_bytes(KEEP));
-    x.stream_init(stream, rig.pool, KEEP);
-    const writer = x.arena_alloc(x.writer_bytes(1, 0));
-    x.writer_init(writer, 1, 0, 1);
-    x.writer_stream(writer, 0, stream);
+    const writer = x.arena_alloc(x.writer_bytes(1, 0, KEEP));
+    x.writer_init(writer, rig.pool, 1, 0, KEEP, 1);
+    const stream = x.writer_stream(writer, 0);
     rig.refresh();
     this.#writers = [
       { writer: rig.writer, stream: rig.stream, base: 0, newest: 0, length: 0 },

@@ -77,11 +77,9 @@ export class Rig {
     x.pool_init(this.pool, 8, 1);
     x.pool_leaf(this.pool, 0, 0, 6, 4, 0);
     x.pool_open(this.pool);
-    this.stream = x.arena_alloc(x.stream_bytes(keep));
-    x.stream_init(this.stream, this.pool, keep);
-    this.writer = x.arena_alloc(x.writer_bytes(1, 0));
-    x.writer_init(this.writer, 1, 0, options.across ? 1 : 0);
-    x.writer_stream(this.writer, 0, this.stream);
+    this.writer = x.arena_alloc(x.writer_bytes(1, 0, keep));
+    x.writer_init(this.writer, this.pool, 1, 0, keep, options.across ? 1 : 0);
+    this.stream = x.writer_stream(this.writer, 0);
     const kinds = kindsOf(sampler, remover);
     this.table = x.arena_alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
     x.table_init(this.table, this.pool, maxSize, maxPending, kinds.sampler, kinds.remover);

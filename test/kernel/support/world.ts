@@ -2,9 +2,9 @@
 import { Draw, draw_bytes, draw_init } from "../../../assembly/draw";
 import { NARROW } from "../../../assembly/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/pool";
-import { Stream, stream_bytes, stream_init } from "../../../assembly/stream";
+import { Stream, streamBytes, streamInit } from "../../../assembly/stream";
 import { Table, table_bytes, table_init, table_seed } from "../../../assembly/table";
-import { writer_bytes, writer_init, writer_stream } from "../../../assembly/writer";
+import { writer_bytes, writer_init } from "../../../assembly/writer";
 import { zeroed } from "./memory";
 
 export const NUMBER: u32 = 0;
@@ -27,9 +27,9 @@ export function newPool(): Pool {
 }
 
 export function newStream(pool: Pool, keep: u32): Stream {
-  const at = zeroed(stream_bytes(keep));
-  stream_init(at, <u32>changetype<usize>(pool), keep);
-  return changetype<Stream>(at);
+  const s = changetype<Stream>(zeroed(streamBytes(keep)));
+  streamInit(s, <u32>changetype<usize>(pool), keep);
+  return s;
 }
 
 /** Writes a step where `Stream.append` and `writer_append` are told to look; gives the address. */
@@ -59,9 +59,8 @@ export function newTable(pool: Pool, maxSize: u32, maxPending: u32, sampler: u32
 
 /** A writer with a stream a lane; rules are set by the spec. */
 export function newWriter(pool: Pool, lanes: u32, keep: u32, rules: u32, across: bool = false): usize {
-  const writer = zeroed(writer_bytes(lanes, rules));
-  writer_init(writer, lanes, rules, across ? 1 : 0);
-  for (let lane: u32 = 0; lane < lanes; lane++) writer_stream(writer, lane, <u32>changetype<usize>(newStream(pool, keep)));
+  const writer = zeroed(writer_bytes(lanes, rules, keep));
+  writer_init(writer, <u32>changetype<usize>(pool), lanes, rules, keep, across ? 1 : 0);
   return writer;
 }
 
