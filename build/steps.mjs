@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { rename, shortNamesOf } from "./short-names.mjs";
 import { literalOf, writeBytes } from "./wasm-bytes.mjs";
 import { orderFunctions } from "./wasm-order.mjs";
 
@@ -63,16 +64,20 @@ export async function bundle() {
     "dist/core-bytes.js",
     "dist/image-bytes.js",
     "build/steps.mjs",
+    "build/short-names.mjs",
     "package.json",
   ];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
     const common = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
-    const packaged = { ...common, minify: true, plugins: [placeholders, mainEntry] };
+    const core = readFileSync("dist/core.wasm");
+    const names = shortNamesOf(core);
+    const short = { mangleProps: new RegExp(`^(${Object.keys(names).join("|")})$`), mangleCache: names };
+    const packaged = { ...common, ...short, minify: true, plugins: [placeholders, mainEntry] };
     await build({ ...packaged, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
     await build({ ...packaged, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js" });
-    inline("dist/index.js", "dist/core.wasm");
-    inline("dist/snapshot.js", "dist/image.wasm");
+    inline("dist/index.js", rename(core, names));
+    inline("dist/snapshot.js", readFileSync("dist/image.wasm"));
     for (const [name, entry] of Object.entries(PROGRAMS)) {
       if (existsSync(entry))
         await build({ ...common, entryPoints: [entry], outfile: `dist/${name}.mjs`, platform: name === "conformance" ? "node" : "neutral" });
@@ -93,9 +98,9 @@ const placeholders = {
 const PLACEHOLDER = "@bytes@";
 
 /** The bytes go to the front: in the middle they would push what stands before them out of the 32 KiB that gzip looks back. */
-function inline(bundle, wasmFile) {
+function inline(bundle, wasm) {
   const code = readFileSync(bundle, "utf8").replace(`"${PLACEHOLDER}"`, "$bytes");
-  writeFileSync(bundle, `const $bytes=${literalOf(wasmFile)};\n${code}`);
+  writeFileSync(bundle, `const $bytes=${literalOf(wasm)};\n${code}`);
 }
 
 /** Subpaths share the main entry's classes: they import it instead of bringing their own. */

@@ -41,7 +41,9 @@ export class Core {
   constructor(maxBytes: number, module?: WebAssembly.Module) {
     this.#maxBytes = maxBytes;
     builtIn ??= compile(bytes);
-    this.x = new WebAssembly.Instance(module ?? builtIn, {}).exports as unknown as Exports;
+    const values = Object.values(new WebAssembly.Instance(module ?? builtIn, {}).exports);
+    // By their order: in the bundle the core's own exports have short names, those of another build have not.
+    this.x = Object.fromEntries(WebAssembly.Module.exports(builtIn).map(({ name }, i) => [name, values[i]])) as unknown as Exports;
     const version = this.x.ABI_VERSION?.value;
     if (version !== ABI_VERSION) throw new ReplayError("UNSUPPORTED", `core must have ABI version ${ABI_VERSION}, got ${version}: install both anew`);
     this.x.arena_init(Math.floor(Math.min(maxBytes, MOST_BYTES) / GRANULE));

@@ -314,7 +314,8 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     const { x } = core;
     if (core.u8.length === 0) core.refresh();
     if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "more than maxPending items would wait: sample, or wait for flush()");
-    if (code === E_PRIORITY) return priorityError(subject === "priority" ? subject : `${subject}[${core.i32[ERROR_ARGUMENT]}]`, core.f64[ERROR_VALUE] as number);
+    if (code === E_PRIORITY)
+      return priorityError(subject === "priority" ? subject : `${subject}[${core.i32[ERROR_ARGUMENT]}]`, core.f64[ERROR_VALUE] as number);
     if (code !== E_LENGTH) return core.failure(code, "this call");
     const have = x.stream_length(this.streams[lane] as number);
     return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (append more, or raise keep)`, core.f64[ERROR_VALUE] as number);
