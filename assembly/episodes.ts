@@ -98,12 +98,6 @@ export class Episodes {
     return sum;
   }
 
-  clear(): void {
-    memory.fill(this.entries, 0, (<usize>this.capacity) << 3);
-    this.count = 0;
-    this.forget();
-  }
-
   /** The entry of an episode, opened where there was none. */
   private join(episode: u32): void {
     const at = this.seek(episode);

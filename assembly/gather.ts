@@ -53,13 +53,6 @@ export function gather_leaf(draw: usize, pool: usize, i: u32, out: usize): void 
   else gatherApart(p, leaf, d.selected, count, out);
 }
 
-/** O(entries): 1 for a row, 0 for padding, as bytes. */
-export function gather_mask(draw: usize, out: usize): void {
-  const d = changetype<Draw>(draw);
-  const count = d.count * d.chosen;
-  for (let i: usize = 0; i < <usize>count; i++) store<u8>(out + i, load<u32>(<usize>d.selected + (i << 2)) != 0 ? 1 : 0);
-}
-
 /**
  * Where the selected rows of a WIDE leaf are: (address u32, rows u32) a run, rows that follow each other in memory as one; address 0 = padding.
  * The host copies from there to its own arrays, without a stop on the way. How many runs.

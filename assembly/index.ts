@@ -5,15 +5,15 @@ import "./trap";
 export { arena_alloc, arena_free, arena_init, arena_left, arena_used } from "./arena";
 export { writer_append_block } from "./block";
 export { draw_bytes, draw_column, draw_init, draw_result } from "./draw";
-export { gather_leaf, gather_mask, gather_runs, gather_select } from "./gather";
+export { gather_leaf, gather_runs, gather_select } from "./gather";
 export { table_clear, table_counter, table_item } from "./inspect";
-export { table_delete, table_find, table_newest, table_update } from "./keys";
+export { table_delete, table_newest, table_update } from "./keys";
 export { ABI_VERSION } from "./layout";
 export { draw_n_step } from "./n-step";
-export { pool_bytes, pool_init, pool_leaf, pool_leaf_source, pool_live, pool_open } from "./pool";
+export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open } from "./pool";
 export { table_sample, table_settle, table_weights } from "./sample";
 export { stream_clear, stream_episode_steps, stream_length } from "./stream";
-export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limiter, table_limits, table_seed } from "./table";
+export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limits, table_seed } from "./table";
 export { draw_window } from "./window";
 export {
   writer_append,

@@ -3,11 +3,6 @@ import { E_PRIORITY, fail } from "./error";
 import { isHeap, PRIORITIZED, Selector } from "./selectors/selector";
 import { admitPending, cancelItem, removeItem, Table } from "./table";
 
-/** The slot of a key, live or pending; 0 = gone. */
-export function table_find(table: usize, key: f64): u32 {
-  return changetype<Table>(table).slots().find(key);
-}
-
 /** The key of the item that was created last, waiting or not; 0 before the first. */
 export function table_newest(table: usize): f64 {
   const t = changetype<Table>(table);

@@ -151,19 +151,16 @@ export function pool_init(pool: usize, rowBytes: u32, leaves: u32): void {
   p.leaves = leaves;
 }
 
-/** Leaf i of the spec: `offset` in the row (NARROW, SHARED), `staged` in the staging record; of a stack, `bytes` is one frame. */
-export function pool_leaf(pool: usize, i: u32, kind: u32, dtype: u32, bytes: u32, offset: u32): void {
+/**
+ * Leaf i of the spec: `offset` in the row (NARROW, SHARED), `staged` in the staging record; of a stack, `bytes` is one frame, and `frames` make a value.
+ * `shared`: of a SHARED leaf the pool of its frames.
+ */
+export function pool_leaf(pool: usize, i: u32, kind: u32, dtype: u32, bytes: u32, offset: u32, staged: u32, frames: u32, shared: u32): void {
   const leaf = changetype<Pool>(pool).leaf(i);
   leaf.kind = kind;
   leaf.dtype = dtype;
   leaf.bytes = bytes;
-  leaf.frames = 1;
   leaf.at = offset;
-}
-
-/** Where leaf i stands in a staging record; of a SHARED leaf also the pool of its frames and how many make one value. */
-export function pool_leaf_source(pool: usize, i: u32, staged: u32, frames: u32, shared: u32): void {
-  const leaf = changetype<Pool>(pool).leaf(i);
   leaf.staged = staged;
   leaf.frames = frames;
   leaf.pool = shared;

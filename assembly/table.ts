@@ -173,7 +173,7 @@ export function table_bytes(maxSize: u32, maxPending: u32, sampler: u32, remover
   return <f64>(bytes + 3 * 16);
 }
 
-/** An empty table on zeroed memory: no step limit, no sampling limit, a limiter that lets everything pass once there is an item. */
+/** An empty table on zeroed memory; `table_exponents` and `table_limits` follow. */
 export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): void {
   const t = changetype<Table>(table);
   const slots = slotsOf(maxSize, maxPending);
@@ -181,7 +181,6 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   t.pool = pool;
   t.maxSize = maxSize;
   t.maxPending = maxPending;
-  t.maxSteps = Infinity;
   t.episodes().forget();
   let at = align16(<u32>table + TABLE_BYTES);
   slotsInit(t.slots(), at, slots, heaps);
@@ -198,8 +197,6 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
     at = align16(at + selectorBytes(sampler, slots));
     selectorInit(t.remover(), remover, at, slots, most, priorities, touches);
   }
-  table_exponents(table, 1, 1);
-  table_limiter(table, 1, 1, -f64.MAX_VALUE, f64.MAX_VALUE);
 }
 
 /** The exponents of prioritized roles; on an empty table. */
@@ -219,26 +216,17 @@ function bound(t: Table, s: Selector, exponent: f64): void {
   t.highest = min(t.highest, tree.highest);
 }
 
-/** `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. */
-export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32): void {
+/** `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. Then Reverb's four numbers. */
+export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, samplesPerInsert: f64, minSize: f64, minDiff: f64, maxDiff: f64): void {
   const t = changetype<Table>(table);
+  const limiter = t.limiter();
   t.maxSteps = maxSteps;
   t.maxTimesSampled = maxTimesSampled;
-  turning(t);
-}
-
-/** Reverb's four numbers. */
-export function table_limiter(table: usize, samplesPerInsert: f64, minSize: f64, minDiff: f64, maxDiff: f64): void {
-  const limiter = changetype<Table>(table).limiter();
   limiter.samplesPerInsert = samplesPerInsert;
   limiter.minSize = minSize;
   limiter.minDiff = minDiff;
   limiter.maxDiff = maxDiff;
-  turning(changetype<Table>(table));
-}
-
-function turning(t: Table): void {
-  t.turning = t.remover().kind == FIFO && t.limiter().lets() && t.maxSteps == Infinity ? 1 : 0;
+  t.turning = u32(t.remover().kind == FIFO && limiter.lets() && maxSteps == Infinity);
 }
 
 /** Seeds the table's own random state. */

@@ -21,14 +21,12 @@ export interface Exports {
   draw_window: Fn<[draw: A, table: A, width: A, from: A, cross: A], void>;
 
   gather_leaf: Fn<[draw: A, pool: A, leaf: A, out: A], void>;
-  gather_mask: Fn<[draw: A, out: A], void>;
   gather_runs: Fn<[draw: A, pool: A, leaf: A, out: A]>;
   gather_select: Fn<[draw: A, pool: A, start: A, count: A, step: A], void>;
 
   pool_bytes: Fn<[leaves: A]>;
   pool_init: Fn<[pool: A, rowBytes: A, leaves: A], void>;
-  pool_leaf: Fn<[pool: A, i: A, kind: A, dtype: A, bytes: A, offset: A], void>;
-  pool_leaf_source: Fn<[pool: A, i: A, staged: A, frames: A, shared: A], void>;
+  pool_leaf: Fn<[pool: A, i: A, kind: A, dtype: A, bytes: A, offset: A, staged: A, frames: A, shared: A], void>;
   pool_live: Fn<[pool: A]>;
   pool_open: Fn<[pool: A], void>;
 
@@ -43,11 +41,9 @@ export interface Exports {
   table_counter: Fn<[table: A, which: A]>;
   table_delete: Fn<[table: A, keys: A, n: A]>;
   table_exponents: Fn<[table: A, sampler: A, remover: A], void>;
-  table_find: Fn<[table: A, key: A]>;
   table_init: Fn<[table: A, pool: A, maxSize: A, maxPending: A, sampler: A, remover: A], void>;
-  table_item: Fn<[table: A, slot: A, out: A], void>;
-  table_limiter: Fn<[table: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
-  table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A], void>;
+  table_item: Fn<[table: A, key: A, out: A]>;
+  table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
   table_newest: Fn<[table: A]>;
   table_sample: Fn<[table: A, draw: A, n: A, flags: A, among: A]>;
   table_seed: Fn<[table: A, low: A, high: A, stream: A], void>;

@@ -2,7 +2,7 @@
 import bytes from "../dist/core-bytes.js";
 import { ABI_VERSION, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, type Exports } from "./abi.ts";
 import { DTYPES } from "./dtype.ts";
-import { ReplayError } from "./error.ts";
+import { mustBe, ReplayError } from "./error.ts";
 
 const GRANULE = 4096;
 /** 4 GiB less a page: byte offsets stay below 2^32. */
@@ -45,7 +45,7 @@ export class Core {
     // By their order: in the bundle the core's own exports have short names, those of another build have not.
     this.x = Object.fromEntries(WebAssembly.Module.exports(builtIn).map(({ name }, i) => [name, values[i]])) as unknown as Exports;
     const version = this.x.ABI_VERSION?.value;
-    if (version !== ABI_VERSION) throw new ReplayError("UNSUPPORTED", `core must have ABI version ${ABI_VERSION}, got ${version}: install both anew`);
+    if (version !== ABI_VERSION) throw mustBe("UNSUPPORTED", "module", `a core of ABI version ${ABI_VERSION}`, version);
     this.x.arena_init(Math.floor(Math.min(maxBytes, MOST_BYTES) / GRANULE));
     this.refresh();
   }

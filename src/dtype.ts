@@ -31,16 +31,13 @@ export interface DtypeInfo {
   /** Bytes of an element. */
   readonly bytes: number;
   readonly array: ArrayClass;
-  /** Name of the array's class. */
-  readonly kind: string;
   /** Bounds of an integer; undefined for floats and 64-bit integers. */
   readonly least?: number;
   readonly most?: number;
 }
 
-function info(code: number, array: unknown, least?: number, most?: number): DtypeInfo {
-  const made = array as ArrayClass & { BYTES_PER_ELEMENT: number };
-  return { code, bytes: made.BYTES_PER_ELEMENT, array: made, kind: made.name, least, most };
+function info(code: number, array: ArrayClass & { BYTES_PER_ELEMENT: number }, least?: number, most?: number): DtypeInfo {
+  return { code, bytes: array.BYTES_PER_ELEMENT, array, least, most };
 }
 
 export const DTYPES: { readonly [D in Dtype]: DtypeInfo } = {

@@ -2,7 +2,7 @@
 import { type Selection, selectionsOf } from "./columns.ts";
 import { Core } from "./core.ts";
 import { DTYPES } from "./dtype.ts";
-import { ReplayError } from "./error.ts";
+import { mustBe, ReplayError } from "./error.ts";
 import { type Layout, up } from "./layout.ts";
 import type { Spec } from "./spec.ts";
 import { type StepMaker, stepMaker } from "./staged.ts";
@@ -44,23 +44,23 @@ export class Engine {
     this.core = new Core(maxBytes, module);
     const { x } = this.core;
     const { leaves, pools, rowBytes } = layout;
-    this.framePools = pools.map(({ frameBytes }) => this.#pool(up(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0)));
+    this.framePools = pools.map(({ frameBytes }) => this.#pool(up(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0, 0, 1, 0)));
     this.pool = this.#pool(rowBytes, leaves.length, (pool) => {
       for (const { index, kind, leaf, bytes, frameBytes, offset, staged } of leaves) {
-        x.pool_leaf(pool, index, kind, DTYPES[leaf.dtype].code, frameBytes, offset);
-        x.pool_leaf_source(pool, index, staged, bytes / frameBytes, this.framePools[pools.findIndex(({ name }) => name === leaf.shared)] ?? 0);
+        const shared = this.framePools[pools.findIndex(({ name }) => name === leaf.shared)] ?? 0;
+        x.pool_leaf(pool, index, kind, DTYPES[leaf.dtype].code, frameBytes, offset, staged, bytes / frameBytes, shared);
       }
     });
   }
 
   /** Every public call begins here. */
   open(): void {
-    if (this.closed) throw new ReplayError("CLOSED", "this Replay was disposed of: make a new one, or restore a snapshot");
+    if (this.closed) throw disposed();
   }
 
   dispose(): void {
     this.closed = true;
-    this.waiters.rejectAll(new ReplayError("CLOSED", "this Replay was disposed of while a call waited"));
+    this.waiters.rejectAll(disposed());
   }
 
   /** A zeroed staging record. */
@@ -81,8 +81,7 @@ export class Engine {
     const text = JSON.stringify(columns);
     const known = this.shapes.findIndex((shape) => JSON.stringify(shape.columns) === text);
     if (known >= 0) return known + 1;
-    if (this.shapes.length + 1 >= MAX_SHAPES)
-      throw new ReplayError("UNSUPPORTED", `a Replay must have fewer than ${MAX_SHAPES} different item shapes, got one more`);
+    if (this.shapes.length + 1 >= MAX_SHAPES) throw mustBe("UNSUPPORTED", "columns", `one of at most ${MAX_SHAPES - 1} different sets in a Replay`, columns);
     this.shapes.push({ columns, selections: selectionsOf(columns, this.layout.leaves) });
     return this.shapes.length;
   }
@@ -103,4 +102,8 @@ export class Engine {
     x.pool_open(pool);
     return pool;
   }
+}
+
+function disposed(): ReplayError {
+  return new ReplayError("CLOSED", "this Replay was disposed of: make a new one, or restore a snapshot");
 }

@@ -51,14 +51,14 @@ export function put({ leaf, shape, size }: Form, to: AnyArray, at: number, value
     return true;
   };
   const kind = kindOf(value);
-  if (kind === DTYPES[dtype].kind && (value as Numbered).length === size) (to as Numbered).set(value as Numbered, at);
+  if (kind === DTYPES[dtype].array.name && (value as Numbered).length === size) (to as Numbered).set(value as Numbered, at);
   else if (kind !== undefined || !spread(value, 0, size)) throw mustBe("SPEC_MISMATCH", named(leaf.keys), `${dtype} of shape [${shape.join(", ")}]`, value);
 }
 
 /** Writes one number, if its dtype can hold it. */
 function putNumber({ leaf: { dtype }, keys }: PlacedLeaf, to: Numbered, at: number, value: unknown): void {
-  const { kind, least, most } = DTYPES[dtype];
-  const wide = kind.startsWith("Big");
+  const { array, least, most } = DTYPES[dtype];
+  const wide = array.name.startsWith("Big");
   const number = wide && Number.isSafeInteger(value) ? BigInt(value as number) : dtype === "bool" && typeof value === "boolean" ? Number(value) : value;
   const known = typeof number === (wide ? "bigint" : "number");
   if (known) {

@@ -8,9 +8,6 @@ import { mustBe } from "./error.ts";
 import { up, WIDE } from "./layout.ts";
 import { pack } from "./spec.ts";
 
-/** A wide value is copied straight from its row to the caller's array, from this size on. */
-const STRAIGHT_BYTES = 4096;
-
 /** One array that is filled from linear memory. */
 interface Copy {
   readonly target: AnyArray;
@@ -47,7 +44,6 @@ export class Filler {
   readonly #engine: Engine;
   readonly #outputs: Output[] = [];
   readonly #copies: Copy[] = [];
-  readonly #maskAt: number;
   /** Rows that the longest column may have: one of the last steps may have more than the window. */
   readonly #rows: number;
   /** Bytes of scratch for what is copied; the draw is behind it. */
@@ -68,20 +64,20 @@ export class Filler {
     this.selections = selections;
     this.#rows = n * Math.max(width, ...selections.map(({ squeezed, start }) => (squeezed ? 1 : -start)));
     this.holds = asked | (into?.info?.weights ? WEIGHTS : 0) | (into?.nStep ? RETURNS : 0) | (into?.mask ? MASK : 0);
-    const take = (path: string, given: unknown, array: ArrayClass, each: number, from = this.#bytes): AnyArray => {
+    const take = (path: string, given: unknown, array: ArrayClass, each: number, from?: number): AnyArray => {
       const target = into === undefined ? new array(n * each) : given;
       if (!(target instanceof array && target.length >= n * each))
         throw mustBe("SPEC_MISMATCH", `into.${path}`, `a ${array.name} of at least ${n * each}`, target);
-      this.#copies.push({ target, each, from, view: target });
+      if (from !== undefined) this.#copies.push({ target, each, from, view: target });
       return target;
     };
     const columns = selections.map((selection) => {
       const { keys, leaf, squeezed } = selection;
       const count = countOf(selection, width);
       const from = this.#bytes;
-      const data = take(`steps.${keys.join(".")}.data`, reach(into?.steps, keys)?.data, DTYPES[leaf.leaf.dtype].array, count * leaf.size);
-      const isStraight = leaf.kind === WIDE && leaf.bytes >= STRAIGHT_BYTES;
-      if (isStraight) this.#copies.pop();
+      const isStraight = leaf.kind === WIDE;
+      const { array } = DTYPES[leaf.leaf.dtype];
+      const data = take(`steps.${keys.join(".")}.data`, reach(into?.steps, keys)?.data, array, count * leaf.size, isStraight ? undefined : from);
       const straight = isStraight ? new Uint8Array(data.buffer, data.byteOffset, n * count * leaf.bytes) : undefined;
       this.#bytes += up(n * count * (isStraight ? 8 : leaf.bytes), 16);
       this.#outputs.push({ selection, count, from, straight });
@@ -91,7 +87,6 @@ export class Filler {
       const given = into?.[name] as { readonly [name: string]: unknown } | undefined;
       return Object.fromEntries(Object.entries(names).map(([key, column]) => [key, take(`${name}.${key}`, given?.[key], arrayOf(column), 1, -1 - column)]));
     };
-    this.#maskAt = this.#bytes;
     const made = {
       count: 0,
       steps: whole ? pack(engine.spec, columns) : Object.fromEntries(columns.map((column, i) => [selections[i]?.keys[0], column])),
@@ -101,7 +96,6 @@ export class Filler {
       mask: this.holds & MASK ? take("mask", into?.mask, Uint8Array, width) : undefined,
       blocked: undefined,
     };
-    if (made.mask) this.#bytes += up(n * width, 16);
     this.batch = into ?? (made as unknown as Batch<unknown>);
   }
 
@@ -148,14 +142,12 @@ export class Filler {
       if (output.straight === undefined) x.gather_leaf(draw, pool, leaf.index, at);
       else this.#copyStraight(at, x.gather_runs(draw, pool, leaf.index, at), leaf.bytes, output.straight);
     }
-    if (this.holds & MASK) {
-      x.gather_select(draw, pool, 0, this.width, 1);
-      x.gather_mask(draw, this.#base + this.#maskAt);
-    }
     for (const { target, view, each } of this.#copies) {
       // The same class on both sides: a plain copy of memory.
       (target as Float64Array).set((count === this.n ? view : view.subarray(0, count * each)) as Float64Array);
     }
+    const { mask, lengths } = this.batch;
+    if (mask !== undefined) for (let i = 0, to = 0; i < count; i++) for (let t = 0; t < this.width; t++) mask[to++] = Number(t < (lengths[i] as number));
     this.batch.count = count;
   }
 

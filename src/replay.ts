@@ -74,8 +74,11 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     const layout = layoutOf(leavesOf(spec));
     const plan = planOf(layout, tables);
     if (plan.bytes > maxBytes)
-      throw new RangeError(
-        `maxBytes must be at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes and the tables, got ${maxBytes}: raise it, or lower a table's maxSize or maxSteps`,
+      throw mustBe(
+        RangeError,
+        "maxBytes",
+        `at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes and the tables (raise it, or lower a table's maxSize or maxSteps)`,
+        maxBytes,
       );
     const engine = new Engine(spec, layout, maxBytes, options.module);
     this.#engine = engine;
@@ -118,11 +121,6 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   /** The writers that are open, in the order in which they were made. */
   get writers(): readonly Writer<S, TableName>[] {
     return [...this.#writers];
-  }
-
-  /** What the options come to in bytes. */
-  plan(): Plan {
-    return planOf(this.#engine.layout, this.options.tables);
   }
 
   stats(): ReplayStats {
@@ -188,12 +186,13 @@ function resolveTable(name: string, options: TableOptions): ResolvedTableOptions
 
 function makeTable(engine: Engine, options: ResolvedTableOptions): number {
   const { x } = engine.core;
-  const { maxSize, maxPending, sampler, remover, rateLimiter, maxSteps, maxTimesSampled } = options;
+  const { maxSize, maxPending, sampler, remover, maxSteps, maxTimesSampled } = options;
+  const { samplesPerInsert, minSize, minDiff, maxDiff } = options.rateLimiter;
   const kinds = kindsOf(sampler, remover);
   const table = engine.core.alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
   x.table_init(table, engine.pool, maxSize, maxPending, kinds.sampler, kinds.remover);
   x.table_exponents(table, sampler.exponent ?? 1, remover.exponent ?? 1);
-  x.table_limits(table, maxSteps === NO_LIMIT ? Number.POSITIVE_INFINITY : maxSteps, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled);
-  x.table_limiter(table, rateLimiter.samplesPerInsert, rateLimiter.minSize, rateLimiter.minDiff, rateLimiter.maxDiff);
+  const [stepLimit, sampleLimit] = [maxSteps === NO_LIMIT ? Number.POSITIVE_INFINITY : maxSteps, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled];
+  x.table_limits(table, stepLimit, sampleLimit, samplesPerInsert, minSize, minDiff, maxDiff);
   return table;
 }

@@ -4,7 +4,7 @@ import type { Batch, Column, NStepColumns, StepsOf } from "./batch.ts";
 import type { ColumnSet, DtypesOf } from "./columns.ts";
 import { type Dataset, type DatasetOptions, datasetOf, type Source } from "./dataset.ts";
 import type { Engine } from "./engine.ts";
-import { integer, mustBe, ReplayError, show } from "./error.ts";
+import { integer, mustBe, show } from "./error.ts";
 import { copyIn, lengthOf, type Numbers, priorityError } from "./numbers.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { Reader, type SampleOptions } from "./reader.ts";
@@ -97,7 +97,7 @@ export class Table<S = Spec> implements AnyTable {
     this.#engine.open();
     const { sampler } = this.options;
     if (options?.normalize === "table" && sampler.kind === "prioritized" && sampler.withMin !== true) {
-      throw new ReplayError("UNSUPPORTED", 'normalize: "table" must have a sampler that keeps the least weight: prioritized(exponent, { withMin: true })');
+      throw mustBe("UNSUPPORTED", "the sampler", "prioritized(exponent, { withMin: true }) for this normalize", "table");
     }
     return this.#reader.sample(n, options as SampleOptions) as BatchOf<S, O>;
   }
@@ -191,12 +191,9 @@ export class Table<S = Spec> implements AnyTable {
     const x = this.#x();
     const { core } = this.#engine;
     if (typeof key !== "number") throw mustBe(TypeError, "key", "a number", key);
-    const slot = x.table_find(this.handle, key);
-    if (slot === 0) return { key, state: "gone" };
     const at = core.scratch(48);
-    x.table_item(this.handle, slot, at);
-    const [, length, , timesSampled, waits] = core.u32.subarray(at >>> 2);
-    const [priority, probability] = core.f64.subarray((at >>> 3) + 3);
+    if (x.table_item(this.handle, key, at) === 0) return { key, state: "gone" };
+    const [, length, timesSampled, waits, priority, probability] = core.f64.subarray(at / 8);
     return { key, state: waits === 1 ? "waiting" : "live", length, timesSampled, priority, probability };
   }
 
@@ -211,6 +208,6 @@ export class Table<S = Spec> implements AnyTable {
     const { maxSize, rateLimiter } = this.options;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
     const range = minSize > maxSize ? 0 : Math.max(maxDiff, samplesPerInsert * minSize) - minDiff;
-    if (n > range) throw new RangeError(`n must be <= ${range}, all that the rate limiter and maxSize of ${show(this.name)} ever allow at a time, got ${n}`);
+    if (n > range) throw mustBe(RangeError, "n", `<= ${range}, all that the rate limiter and maxSize of ${this.name} ever allow at a time`, n);
   }
 }

@@ -219,7 +219,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     this.#open();
     const to = this.#table(table);
     const { length, priority = 1, lane = 0, columns } = options;
-    for (const key in options) if (!(key in ITEM_OPTIONS)) onlyKeys("item", options, "length, priority, lane, columns");
+    for (const key in options) if (!(key in ITEM_OPTIONS)) onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);

@@ -63,10 +63,6 @@ export class Heap {
     this.update(moved);
   }
 
-  clear(): void {
-    this.count = 0;
-  }
-
   /** 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     if (this.count != count) return 1;

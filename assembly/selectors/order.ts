@@ -61,11 +61,6 @@ export class Order {
     this.oldest = this.next(this.oldest);
   }
 
-  @inline
-  clear(): void {
-    this.oldest = 0;
-  }
-
   /** 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     if (count == 0) return this.oldest == 0 ? 0 : 1;

@@ -122,20 +122,6 @@ export class Selector {
     }
   }
 
-  clear(): void {
-    switch (this.kind) {
-      case FIFO:
-      case LIFO:
-        return this.order().clear();
-      case UNIFORM:
-        return this.uniform().clear();
-      case PRIORITIZED:
-        return this.tree().clear();
-      default:
-        return this.heap().clear();
-    }
-  }
-
   /** 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     switch (this.kind) {
@@ -173,14 +159,14 @@ export function selectorBytes(kind: u32, slots: u32): u32 {
   }
 }
 
-/** Lays an empty selector of at most `most` items out at `at`. */
+/** Lays an empty selector of at most `most` items out at `at`, on zeroed memory. */
 export function selectorInit(s: Selector, kind: u32, at: u32, slots: u32, most: u32, priorities: u32, touches: u32): void {
   s.kind = kind & KIND;
   s.handle = at;
   switch (s.kind) {
     case FIFO:
     case LIFO:
-      return s.order().clear();
+      return;
     case UNIFORM:
       return uniformInit(s.uniform(), slots, most);
     case PRIORITIZED:

@@ -240,10 +240,6 @@ export class SumTree {
     return total < FLOOR ? 0 : FLOOR;
   }
 
-  clear(): void {
-    memory.fill(this.sums(0), 0, this.mins(this.depth) + FAMILY - this.sums(0));
-  }
-
   /** 0, or the number of the broken invariant. */
   check(slots: u32): i32 {
     for (let slot: u32 = 0; slot <= (slots | 3); slot++) {

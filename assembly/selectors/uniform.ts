@@ -78,13 +78,6 @@ export class Uniform {
     for (let i: u32 = n; i > 0; i--) this.swap(i - 1, load<u32>(swaps + ((<usize>(i - 1)) << 2)));
   }
 
-  clear(): void {
-    const ring = this.ring();
-    ring.head = 0;
-    ring.count = 0;
-    this.disorder = 0;
-  }
-
   /** 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     const ring = this.ring();
@@ -128,5 +121,4 @@ export function uniformInit(u: Uniform, slots: u32, most: u32): void {
   ring.entries = <u32>changetype<usize>(u) + UNIFORM_BYTES;
   ring.capacity = most;
   u.positions = ring.entries + (slots << 2);
-  u.clear();
 }

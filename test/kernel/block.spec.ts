@@ -4,7 +4,7 @@ import { pool_check, table_check } from "../../assembly/image/check";
 import { Pool, pool_live } from "../../assembly/pool";
 import { FIFO, LIFO, MIN_HEAP, PRIORITIZED, UNIFORM } from "../../assembly/selectors/selector";
 import { stream_check } from "../../assembly/stream";
-import { Table, table_limiter } from "../../assembly/table";
+import { Table, table_limits } from "../../assembly/table";
 import { Writer, writer_append, writer_end, writer_rule } from "../../assembly/writer";
 import { Dice } from "./support/dice";
 import { openArena } from "./support/memory";
@@ -174,7 +174,7 @@ describe("block", () => {
     openArena(1 << 20);
     const p = newPool();
     const t = newTable(p, 10, 2, PRIORITIZED, FIFO);
-    table_limiter(changetype<usize>(t), 1, 1, 0, 5);
+    table_limits(changetype<usize>(t), Infinity, 0, 1, 1, 0, 5);
     const writer = newWriter(p, 1, 2, 1);
     writer_rule(writer, 0, <u32>changetype<usize>(t), 1, 1, 0, 1);
     fill(0, 9);

@@ -1,5 +1,5 @@
 import { DISCOUNT, Draw, draw_bytes, draw_column, draw_init, KEY, LENGTH, SLOT, TERMINATED, TRUNCATED } from "../../assembly/draw";
-import { gather_leaf, gather_mask, gather_runs, gather_select } from "../../assembly/gather";
+import { gather_leaf, gather_runs, gather_select } from "../../assembly/gather";
 import { Pool } from "../../assembly/pool";
 import { Run } from "../../assembly/run";
 import { UNIFORM } from "../../assembly/selectors/selector";
@@ -43,13 +43,12 @@ function numbers(d: Draw, start: i32, count: u32, step: i32): i32[] {
   const at = changetype<usize>(d);
   gather_select(at, pool, start, count, step);
   gather_leaf(at, pool, NUMBER, out);
-  gather_mask(at, out + 2048);
   const values: i32[] = [];
   for (let i: usize = 0; i < <usize>(d.count * count); i++) {
     const value = load<i32>(out + (i << 2));
-    const there = load<u8>(out + 2048 + i);
-    assert(there == 1 || (there == 0 && value == 0), "padding reads as zeros");
-    values.push(there == 1 ? value : -1);
+    const there = load<u32>(<usize>d.selected + (i << 2)) != 0;
+    assert(there || value == 0, "padding reads as zeros");
+    values.push(there ? value : -1);
   }
   return values;
 }

@@ -3,7 +3,7 @@ import { E_OUT_OF_MEMORY, error_code } from "../../assembly/error";
 import { pool_check } from "../../assembly/image/check";
 import { PAGE_BYTES } from "../../assembly/layout";
 import { NARROW, SHARED, WIDE } from "../../assembly/leaf";
-import { Pool, pool_bytes, pool_init, pool_leaf, pool_leaf_source, pool_live, pool_open, reserveRows, rowOf } from "../../assembly/pool";
+import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open, reserveRows, rowOf } from "../../assembly/pool";
 import { HEAD_BYTES, Head, PLACE } from "../../assembly/row";
 import { Dice } from "./support/dice";
 import { openArena, zeroed } from "./support/memory";
@@ -15,7 +15,7 @@ const U8: u32 = 2;
 function poolOf(kind: u32, bytes: u32): Pool {
   const at = zeroed(pool_bytes(1));
   pool_init(at, kind == WIDE ? 0 : bytes, 1);
-  pool_leaf(at, 0, kind, U8, bytes, 0);
+  pool_leaf(at, 0, kind, U8, bytes, 0, 0, 1, 0);
   pool_open(at);
   return changetype<Pool>(at);
 }
@@ -146,8 +146,7 @@ describe("pool", () => {
     const frames = poolOf(NARROW, 32);
     const at = zeroed(pool_bytes(1));
     pool_init(at, 8, 1);
-    pool_leaf(at, 0, SHARED, U8, 32, 0);
-    pool_leaf_source(at, 0, 0, 2, <u32>changetype<usize>(frames));
+    pool_leaf(at, 0, SHARED, U8, 32, 0, 0, 2, <u32>changetype<usize>(frames));
     pool_open(at);
     const p = changetype<Pool>(at);
     expect<bool>(reserveRows(p, 3)).toBe(true);

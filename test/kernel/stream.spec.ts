@@ -1,7 +1,7 @@
 import { arena_left } from "../../assembly/arena";
 import { pool_check } from "../../assembly/image/check";
 import { SHARED, WIDE } from "../../assembly/leaf";
-import { Pool, pool_bytes, pool_init, pool_leaf, pool_leaf_source, pool_live, pool_open } from "../../assembly/pool";
+import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open } from "../../assembly/pool";
 import { Head } from "../../assembly/row";
 import { endEpisode, Stream, stream_check, stream_clear, stream_episode_steps, stream_length } from "../../assembly/stream";
 import { openArena, zeroed } from "./support/memory";
@@ -19,10 +19,8 @@ function check(s: Stream): i32 {
 function framePool(frames: Pool): Pool {
   const at = zeroed(pool_bytes(2));
   pool_init(at, 8, 2);
-  pool_leaf(at, 0, SHARED, U8, 8, 0);
-  pool_leaf_source(at, 0, 8, 2, <u32>changetype<usize>(frames));
-  pool_leaf(at, 1, WIDE, U8, 1024, 0);
-  pool_leaf_source(at, 1, 24, 1, 0);
+  pool_leaf(at, 0, SHARED, U8, 8, 0, 8, 2, <u32>changetype<usize>(frames));
+  pool_leaf(at, 1, WIDE, U8, 1024, 0, 24, 1, 0);
   pool_open(at);
   return changetype<Pool>(at);
 }
@@ -114,7 +112,7 @@ describe("stream", () => {
   it("stores an equal frame once, zeros not at all", () => {
     const frames = changetype<Pool>(zeroed(pool_bytes(1)));
     pool_init(changetype<usize>(frames), 8, 1);
-    pool_leaf(changetype<usize>(frames), 0, 0, U8, 8, 0);
+    pool_leaf(changetype<usize>(frames), 0, 0, U8, 8, 0, 0, 1, 0);
     pool_open(changetype<usize>(frames));
     const p = framePool(frames);
     const s = newStream(p, 3);

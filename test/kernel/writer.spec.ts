@@ -3,7 +3,7 @@ import { pool_check, table_check } from "../../assembly/image/check";
 import { pool_live } from "../../assembly/pool";
 import { FIFO, PRIORITIZED, UNIFORM } from "../../assembly/selectors/selector";
 import { stream_length } from "../../assembly/stream";
-import { Table, table_limiter } from "../../assembly/table";
+import { Table, table_limits } from "../../assembly/table";
 import { Writer, writer_append, writer_create_item, writer_end, writer_rule } from "../../assembly/writer";
 import { openArena } from "./support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "./support/world";
@@ -110,7 +110,7 @@ describe("writer", () => {
   it("lets items wait, then refuses the step as a whole", () => {
     const p = newPool();
     const t = newTable(p, 8, 2, UNIFORM, FIFO);
-    table_limiter(changetype<usize>(t), 1, 1, 0, 1);
+    table_limits(changetype<usize>(t), Infinity, 0, 1, 1, 0, 1);
     const writer = newWriter(p, 1, 2, 1);
     writer_rule(writer, 0, address(t), 1, 1, 0, 1);
     expect<i32>(writer_append(writer, stage(0))).toBe(0);

@@ -75,7 +75,7 @@ export class Rig {
     const { maxSize, maxPending, sampler, remover, limiter, keep, most } = options;
     this.pool = x.arena_alloc(x.pool_bytes(1));
     x.pool_init(this.pool, 8, 1);
-    x.pool_leaf(this.pool, 0, 0, 6, 4, 0);
+    x.pool_leaf(this.pool, 0, 0, 6, 4, 0, 0, 1, 0);
     x.pool_open(this.pool);
     this.writer = x.arena_alloc(x.writer_bytes(1, 0, keep));
     x.writer_init(this.writer, this.pool, 1, 0, keep, options.across ? 1 : 0);
@@ -84,8 +84,8 @@ export class Rig {
     this.table = x.arena_alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
     x.table_init(this.table, this.pool, maxSize, maxPending, kinds.sampler, kinds.remover);
     x.table_exponents(this.table, sampler.exponent ?? 1, remover.exponent ?? 1);
-    x.table_limits(this.table, options.maxSteps, options.maxTimesSampled);
-    x.table_limiter(this.table, limiter.samplesPerInsert, limiter.minSize, limiter.minDiff, limiter.maxDiff);
+    const { samplesPerInsert, minSize, minDiff, maxDiff } = limiter;
+    x.table_limits(this.table, options.maxSteps, options.maxTimesSampled, samplesPerInsert, minSize, minDiff, maxDiff);
     x.table_seed(this.table, options.seed, 0, 0);
     this.draw = x.arena_alloc(x.draw_bytes(most) + 12 * most * keep);
     x.draw_init(this.draw, most, most * keep);
@@ -162,24 +162,15 @@ export class Rig {
   }
 
   has(key: number): boolean {
-    return this.x.table_find(this.table, key) !== 0;
+    return this.x.table_item(this.table, key, this.#scratch) !== 0;
   }
 
   /** What the core says of an item in use. */
   item(key: number): ItemView | undefined {
-    const slot = this.x.table_find(this.table, key);
-    if (slot === 0) return undefined;
-    const at = this.#scratch;
-    this.x.table_item(this.table, slot, at);
-    const { u32, f64 } = this;
-    const i = at >> 2;
-    return {
-      length: u32[i + 1] as number,
-      timesSampled: u32[i + 3] as number,
-      pending: u32[i + 4] === 1,
-      priority: f64[(at >> 3) + 3] as number,
-      probability: f64[(at >> 3) + 4] as number,
-    };
+    if (!this.has(key)) return undefined;
+    const at = this.#scratch >> 3;
+    const [length, timesSampled, waits, priority, probability] = this.f64.subarray(at + 1, at + 6) as unknown as [number, number, number, number, number];
+    return { length, timesSampled, pending: waits === 1, priority, probability };
   }
 
   /** What is broken: `table pool stream arena`, all 0 where nothing is. */

@@ -21,19 +21,21 @@ function threeSteps(x: Exports) {
   const alloc = (bytes: number) => x.arena_alloc(bytes);
   const pool = alloc(x.pool_bytes(1));
   x.pool_init(pool, 8, 1);
-  x.pool_leaf(pool, 0, 0, 6, 4, 0);
+  x.pool_leaf(pool, 0, 0, 6, 4, 0, 0, 1, 0);
   x.pool_open(pool);
   const writer = alloc(x.writer_bytes(1, 0, 4));
   x.writer_init(writer, pool, 1, 0, 4, 0);
   const stream = x.writer_stream(writer, 0);
   const table = alloc(x.table_bytes(4, 0, 3, 1));
   x.table_init(table, pool, 4, 0, 3, 1);
+  x.table_exponents(table, 1, 1);
+  x.table_limits(table, Number.POSITIVE_INFINITY, 0, 1, 1, -Number.MAX_VALUE, Number.MAX_VALUE);
   const scratch = alloc(64);
   for (let i = 0; i < 3; i++) x.writer_append(writer, scratch);
   x.writer_create_item(writer, 0, table, 3, 0, 1);
-  x.table_item(table, 1, scratch);
+  x.table_item(table, x.table_newest(table), scratch);
   const u32 = new Uint32Array(x.memory.buffer);
-  const row = u32[scratch >> 2] as number;
+  const row = new Float64Array(x.memory.buffer)[scratch >> 3] as number;
   // HEAD of assembly/row.ts: refs, next, episode.
   const head = ((row >>> 10) << 12) + (row & 1023) * 12;
   return { pool, stream, writer, table, scratch, u32, head };

@@ -80,7 +80,6 @@ test.each([
         new RegExp(`^maxBytes must be at least ${bytes}`),
       );
       const replay = new Replay({ ...options, maxBytes: bytes });
-      expect(replay.plan().bytes).toBe(bytes);
       const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
       for (let i = 0; i < 1.5 * maxSize; i++) writer.append(step as never);
       expect(replay.table("t").size).toBe(maxSize);

@@ -3,7 +3,7 @@ import { Draw, draw_bytes, draw_init } from "../../../assembly/draw";
 import { NARROW } from "../../../assembly/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/pool";
 import { Stream, streamBytes, streamInit } from "../../../assembly/stream";
-import { Table, table_bytes, table_init, table_seed } from "../../../assembly/table";
+import { Table, table_bytes, table_exponents, table_init, table_limits, table_seed } from "../../../assembly/table";
 import { writer_bytes, writer_init } from "../../../assembly/writer";
 import { zeroed } from "./memory";
 
@@ -19,9 +19,9 @@ const staged: usize = memory.data(16, 16);
 export function newPool(): Pool {
   const at = zeroed(pool_bytes(3));
   pool_init(at, 16, 3);
-  pool_leaf(at, DISCOUNT, NARROW, F64, 8, 0);
-  pool_leaf(at, NUMBER, NARROW, I32, 4, 8);
-  pool_leaf(at, REWARD, NARROW, F32, 4, 12);
+  pool_leaf(at, DISCOUNT, NARROW, F64, 8, 0, 0, 1, 0);
+  pool_leaf(at, NUMBER, NARROW, I32, 4, 8, 8, 1, 0);
+  pool_leaf(at, REWARD, NARROW, F32, 4, 12, 12, 1, 0);
   pool_open(at);
   return changetype<Pool>(at);
 }
@@ -53,6 +53,8 @@ export function numberOf(pool: Pool, row: u32): i32 {
 export function newTable(pool: Pool, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): Table {
   const at = zeroed(<u32>table_bytes(maxSize, maxPending, sampler, remover));
   table_init(at, <u32>changetype<usize>(pool), maxSize, maxPending, sampler, remover);
+  table_exponents(at, 1, 1);
+  table_limits(at, Infinity, 0, 1, 1, -f64.MAX_VALUE, f64.MAX_VALUE);
   table_seed(at, 1, 2, 3);
   return changetype<Table>(at);
 }
