@@ -1,7 +1,7 @@
 /** Columns: which steps of an item a batch shows, under which names. Transitions, n-step pairs and histories are read so, without a copy by hand. */
 import { BOOTSTRAP } from "./abi.ts";
 import type { Dtype } from "./dtype.ts";
-import { integer, onlyKeys, ReplayError, show } from "./error.ts";
+import { integer, mustBe, oneFrom, onlyKeys } from "./error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import type { Leaf, LeafAt, PathOf } from "./spec.ts";
 
@@ -47,8 +47,7 @@ export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
 /** The leaf at a path. */
 export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
   const found = leaves.find((leaf) => leaf.path === path);
-  if (found === undefined)
-    throw new ReplayError("NOT_FOUND", `${subject} must be a leaf, one of ${leaves.map((leaf) => show(leaf.path)).join(", ")}, got ${show(path)}`);
+  if (found === undefined) throw mustBe("NOT_FOUND", subject, oneFrom(leaves.map((leaf) => leaf.path)), path);
   return found;
 }
 
@@ -68,7 +67,7 @@ export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Se
       to: to === undefined ? to : place(`${subject}.to`, to),
     };
   });
-  if (selections.length === 0) throw new RangeError("columns must have at least one column, got none");
+  if (selections.length === 0) throw mustBe(RangeError, "columns", "an object with at least one", columns);
   return selections;
 }
 

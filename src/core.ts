@@ -1,6 +1,6 @@
 /** One instance of the core: the only file that compiles WebAssembly and the only one that holds views on linear memory. */
 import bytes from "../dist/core-bytes.js";
-import { ABI_VERSION, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, type Exports } from "./abi.ts";
+import { ABI_VERSION, E_KEYS_EXHAUSTED, type Exports } from "./abi.ts";
 import { DTYPES } from "./dtype.ts";
 import { mustBe, ReplayError } from "./error.ts";
 
@@ -52,8 +52,7 @@ export class Core {
 
   /** Memory has grown: makes the views anew. To be called where `u8.length` is 0. */
   refresh(): void {
-    const views = Object.entries(DTYPES).map(([dtype, { array }]) => [dtype, new array(this.x.memory.buffer)]);
-    Object.assign(this, Object.fromEntries(views));
+    for (const dtype in DTYPES) this[dtype as "u8"] = new DTYPES[dtype as "u8"].array(this.x.memory.buffer) as Uint8Array<ArrayBuffer>;
     this.generation++;
     for (const looker of this.lookers) looker.moved();
   }
@@ -62,7 +61,7 @@ export class Core {
   alloc(size: number): number {
     const at = size > MOST_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
     if (this.u8.length === 0) this.refresh();
-    if (at === 0) throw this.failure(E_OUT_OF_MEMORY, `${size} more bytes`);
+    if (at === 0) throw this.failure();
     return at;
   }
 
@@ -75,7 +74,7 @@ export class Core {
       if (!this.#region(Math.max(size, 2 * old, 4 * GRANULE)) && !this.#region(size)) this.#region(old);
       if (this.u8.length === 0) this.refresh();
       this.generation++;
-      if (this.#scratchBytes < size) throw this.failure(E_OUT_OF_MEMORY, `${size} more bytes`);
+      if (this.#scratchBytes < size) throw this.failure();
     }
     return this.#scratch;
   }
@@ -87,10 +86,10 @@ export class Core {
     return this.#scratch !== 0;
   }
 
-  /** The error of a call that found no room, or no key. `what`: what was not possible. */
-  failure(code: number, what: string): ReplayError {
+  /** The error of a call that found no room, or no key. */
+  failure(code?: number): Error {
     return code === E_KEYS_EXHAUSTED
-      ? new ReplayError("KEYS_EXHAUSTED", `no key is left for ${what}: make a new Replay`)
-      : new ReplayError("OUT_OF_MEMORY", `maxBytes of ${this.#maxBytes} leaves no room for ${what}: raise it, or lower a table's maxSize`);
+      ? new ReplayError("KEYS_EXHAUSTED", "no key is left: make a new Replay")
+      : mustBe("OUT_OF_MEMORY", "maxBytes", "enough for this call (raise it, or lower a table's maxSize or maxSteps)", this.#maxBytes);
   }
 }

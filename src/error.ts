@@ -76,10 +76,15 @@ export function flag(subject: string, value: unknown): number {
   throw mustBe(TypeError, subject, "a boolean", value);
 }
 
+/** The rule that a word is one of some. */
+export function oneFrom(words: readonly string[]): string {
+  return `one of ${words.map(show).join(", ")}`;
+}
+
 /** What a word stands for, or an error that lists the words. */
 export function oneOf<T>(subject: string, words: { readonly [word: string]: T }, word: string): T {
   if (Object.hasOwn(words, word)) return words[word] as T;
-  throw mustBe(RangeError, subject, `one of ${Object.keys(words).map(show).join(", ")}`, word);
+  throw mustBe(RangeError, subject, oneFrom(Object.keys(words)), word);
 }
 
 /** Sets of keys by the strings that list them: hot paths check their options too. */

@@ -11,6 +11,7 @@ import { pack } from "./spec.ts";
 /** One array that is filled from linear memory. */
 interface Copy {
   readonly target: AnyArray;
+  readonly array: ArrayClass;
   /** Elements an item. */
   readonly each: number;
   /** Where it comes from: an offset in scratch, or -1 - c for the draw's column c. */
@@ -68,7 +69,7 @@ export class Filler {
       const target = into === undefined ? new array(n * each) : given;
       if (!(target instanceof array && target.length >= n * each))
         throw mustBe("SPEC_MISMATCH", `into.${path}`, `a ${array.name} of at least ${n * each}`, target);
-      if (from !== undefined) this.#copies.push({ target, each, from, view: target });
+      if (from !== undefined) this.#copies.push({ target, array, each, from, view: target });
       return target;
     };
     const columns = selections.map((selection) => {
@@ -122,7 +123,7 @@ export class Filler {
     const { core } = this.#engine;
     for (const copy of this.#copies) {
       const at = copy.from < 0 ? core.x.draw_column(draw, -1 - copy.from) >>> 0 : this.#base + copy.from;
-      copy.view = new (copy.target.constructor as Float32ArrayConstructor)(core.u8.buffer, at, this.n * copy.each);
+      copy.view = new copy.array(core.u8.buffer, at, this.n * copy.each);
     }
     this.#generation = core.generation;
   }

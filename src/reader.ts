@@ -144,7 +144,7 @@ export class Reader {
 
 const NO_STRATA = "stratified draws must have a uniform or prioritized sampler, replacement, and no maxTimesSampled";
 const NO_AMONG =
-  "among must have a fifo sampler, a uniform one whose younger items stayed in place, or a prioritized one with a fifo or lifo remover: draw from all items, or raise among";
+  "among must have a fifo sampler, a uniform one whose younger items stayed in place, or a prioritized one with a fifo or lifo remover: raise it, or leave it out";
 
 /** Where the n-step return ends is only known where there is one. */
 function isBootstrap(selection: Selection): boolean {

@@ -153,7 +153,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
   const { spec, tables, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
   if (typeof seed !== "bigint") integer("seed", seed, 0);
-  if (Object.keys(tables ?? {}).length === 0) throw mustBe(RangeError, "tables", "an object of options by table name, with at least one", tables);
+  if (Object.keys(tables ?? {}).length === 0) throw mustBe(RangeError, "tables", "an object with at least one", tables);
   return {
     spec,
     tables: Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
@@ -163,7 +163,7 @@ function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
 }
 
 function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
-  if (name === "") throw new RangeError("tables must have names, got one that is empty");
+  if (name === "") throw mustBe(RangeError, "the name of a table", "a word", name);
   const subject = `tables.${name}`;
   const {
     maxSize,

@@ -40,17 +40,9 @@ export function prioritized(exponent = 1, options: { withMin?: boolean } = {}): 
 
 /** The kinds of a table's two roles as the core takes them. One structure serves both where they keep the same order. */
 export function kindsOf(sampler: Selector, remover: Selector): { sampler: number; remover: number } {
-  const orders = isOrder(sampler) && isOrder(remover);
-  const alike = sampler.kind === remover.kind && sampler.exponent === remover.exponent;
-  return { sampler: codeOf(sampler), remover: orders || alike ? KINDS[remover.kind] + TOGETHER : codeOf(remover) };
-}
-
-function codeOf(selector: Selector): number {
-  return KINDS[selector.kind] + (selector.withMin === true ? WITH_MIN : 0);
-}
-
-function isOrder(selector: Selector): boolean {
-  return selector.kind === "fifo" || selector.kind === "lifo";
+  const [drawn, left] = [KINDS[sampler.kind], KINDS[remover.kind]];
+  const together = Math.max(drawn, left) <= KINDS.lifo || (drawn === left && sampler.exponent === remover.exponent);
+  return { sampler: drawn + (sampler.withMin ? WITH_MIN : 0), remover: left + (together ? TOGETHER : remover.withMin ? WITH_MIN : 0) };
 }
 
 /** Whether a value is a selector, made by one of the functions above or read from a snapshot. */

@@ -155,10 +155,7 @@ export class Staging {
     if (this.#checked === this.#moves) return;
     const late = this.#slots.find(({ lent = this.#moves }) => lent < this.#moves);
     if (late !== undefined)
-      throw new ReplayError(
-        "OUT_OF_TURN",
-        `staged.${named(late.leaf.keys)} was kept while memory grew, and is void: read it from writer.staged, and fill the step again`,
-      );
+      throw new ReplayError("OUT_OF_TURN", `staged.${named(late.leaf.keys)} was kept while memory grew, and is void: read writer.staged again, and fill it`);
     this.#checked = this.#moves;
   }
 

@@ -4,7 +4,7 @@ import { blockOffsets, stepsOf } from "./block.ts";
 import type { ColumnSet } from "./columns.ts";
 import { DTYPES } from "./dtype.ts";
 import type { Engine } from "./engine.ts";
-import { finite, flag, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
+import { finite, flag, integer, mustBe, oneFrom, onlyKeys, ReplayError } from "./error.ts";
 import { formOf, put } from "./fill.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { copyIn, lengthOf, priorityError } from "./numbers.ts";
@@ -316,14 +316,14 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
     if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "more than maxPending items would wait: sample, or wait for flush()");
     if (code === E_PRIORITY)
       return priorityError(subject === "priority" ? subject : `${subject}[${core.i32[ERROR_ARGUMENT]}]`, core.f64[ERROR_VALUE] as number);
-    if (code !== E_LENGTH) return core.failure(code, "this call");
+    if (code !== E_LENGTH) return core.failure(code);
     const have = x.stream_length(this.streams[lane] as number);
     return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (append more, or raise keep)`, core.f64[ERROR_VALUE] as number);
   }
 }
 
-export function unknownTable(name: unknown, known: Iterable<string>): ReplayError {
-  return new ReplayError("NOT_FOUND", `table must be one of ${[...known].map(show).join(", ")}, got ${show(name)}`);
+export function unknownTable(name: unknown, known: Iterable<string>): Error {
+  return mustBe("NOT_FOUND", "table", oneFrom([...known]), name);
 }
 
 /** Checks a writer's options, and fills in what was left out. */

@@ -160,7 +160,7 @@ class Parser {
     else if (kind === END && word(0) === this.#sections - 1) this.#ended = true;
     else code = 1;
     if (core.u8.length === 0) core.refresh();
-    if (code === -1) throw core.failure(code, "what the snapshot holds");
+    if (code === -1) throw core.failure(code);
     if (code !== 0) throw this.#corrupt(at, `section ${NAMES[kind] ?? kind} contradicts itself`);
   }
 

@@ -98,7 +98,7 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
     for (const pool of pools) {
       const code = image.pool_index(pool);
       if (core.u8.length === 0) core.refresh();
-      if (code !== 0) throw core.failure(code, "a snapshot's index of rows");
+      if (code !== 0) throw core.failure(code);
     }
     yield new TextEncoder().encode(MAGIC);
     for (const part of parts()) {

@@ -14,7 +14,7 @@ test("a Replay's options are checked", () => {
     [{ ...good, maxbytes: 1 }, TypeError, /^Replay has no option "maxbytes"; it has spec/],
     [{ ...good, tables: undefined }, RangeError, /^tables must be an object/, /undefined/],
     [{ ...good, tables: {} }, RangeError, /^tables must be an object/],
-    [{ ...good, tables: { "": { maxSize: 1 } } }, RangeError, /^tables must have names/],
+    [{ ...good, tables: { "": { maxSize: 1 } } }, RangeError, /^the name of a table must be/],
     [{ ...good, seed: -1 }, RangeError, /^seed must/, /got -1/],
     [{ ...good, seed: 1.5 }, TypeError, /^seed must/, /1\.5/],
     [{ ...good, seed: "1" }, TypeError, /^seed must/, /"1"/],
