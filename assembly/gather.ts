@@ -69,8 +69,11 @@ export function gather_runs(draw: usize, pool: usize, i: u32, out: usize): u32 {
     let length: u32 = 0;
     do length += 1;
     while (k + length < count && load<u32>(<usize>d.selected + ((<usize>(k + length)) << 2)) == first + length * step);
-    store<u32>(out, first == 0 ? 0 : <u32>p.value(first, leaf));
+    const value: usize = first == 0 ? 0 : p.value(first, leaf);
+    store<u32>(out, <u32>value);
     store<u32>(out, length, 4);
+    // One byte a page: the misses of their addresses overlap here, and not in the copies.
+    if (value != 0) for (let at: u32 = 0; at < length * leaf.bytes; at += 4096) d.touched ^= load<u8>(value + <usize>at);
     out += 8;
     runs += 1;
     k += length;

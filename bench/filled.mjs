@@ -10,7 +10,8 @@ const BLOCK = 4096;
 
 /** A full table of n items of two steps, each new step an item. */
 export function fullTable(n, sampler = uniform()) {
-  const replay = new Replay({ spec, tables: { t: { maxSize: n, sampler, remover: fifo() } }, seed: 1 });
+  const options = { spec, tables: { t: { maxSize: n, sampler, remover: fifo() } }, seed: 1 };
+  const replay = new Replay(options);
   const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
   const random = new Random(7);
   const columns = block(source().columns, BLOCK);
@@ -19,7 +20,7 @@ export function fullTable(n, sampler = uniform()) {
     writer.appendColumns(columns, { priorities: { t: Float64Array.from({ length: BLOCK }, () => priority(random)) } });
   }
   writer.close();
-  return { replay, table: replay.table("t") };
+  return { replay, table: replay.table("t"), plan: Replay.plan(options) };
 }
 
 export const prioritizedTable = (n) => fullTable(n, prioritized(EXPONENT));

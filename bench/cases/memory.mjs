@@ -18,9 +18,9 @@ function fact(name, limit, measure) {
 /** What the store takes a step beyond its row: by how much more that is with STEPS of them than with half as many, without the tables. */
 function storeBytes() {
   const [half, whole] = [STEPS / 2, STEPS].map((n) => {
-    const { replay } = fullTable(n);
+    const { replay, plan } = fullTable(n);
     const { steps, bytes } = replay.stats();
-    return { steps, bytes: bytes.used - replay.plan().tables.t.bytes };
+    return { steps, bytes: bytes.used - plan.tables.t.bytes };
   });
   return (whole.bytes - half.bytes) / (whole.steps - half.steps) - STEP_BYTES;
 }
