@@ -10,7 +10,7 @@ import { isRateLimiter, minSize } from "./rate-limiter.ts";
 import { fifo, isSelector, kindsOf, uniform } from "./selector.ts";
 import { leavesOf, type Spec } from "./spec.ts";
 import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "./table.ts";
-import { type ResolvedWriterOptions, resolveWriterOptions, unknownTable, Writer, type WriterOptions } from "./writer.ts";
+import { type HasLanes, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, Writer, type WriterOptions } from "./writer.ts";
 
 export interface ReplayOptions<S extends Spec = Spec, TableName extends string = string> {
   /** What one step is: a leaf, or leaves nested in objects and arrays. */
@@ -58,7 +58,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   readonly options: ResolvedReplayOptions;
   readonly #engine: Engine;
   readonly #tables = new Map<string, Table<S>>();
-  readonly #writers = new Set<Writer<S, TableName>>();
+  readonly #writers = new Set<Writer<S, TableName, boolean>>();
 
   static {
     internals.of = (replay) => ({ engine: replay.#engine, adopt: (writer) => replay.#adopt(writer) });
@@ -110,16 +110,16 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   }
 
   /** A new writer: one for each environment, or one with as many lanes for those that go in lock-step. */
-  writer(options: WriterOptions<TableName, ColumnSet<S>> = {}): Writer<S, TableName> {
+  writer<const L extends number = 1>(options: WriterOptions<TableName, ColumnSet<S>> & { readonly lanes?: L } = {}): Writer<S, TableName, HasLanes<L>> {
     this.#engine.open();
     const resolved = resolveWriterOptions(this.#engine, this.#tables, options);
     const writer = this.#adopt(resolved);
     this.#engine.changed();
-    return writer;
+    return writer as Writer<S, TableName, HasLanes<L>>;
   }
 
   /** The writers that are open, in the order in which they were made. */
-  get writers(): readonly Writer<S, TableName>[] {
+  get writers(): readonly Writer<S, TableName, boolean>[] {
     return [...this.#writers];
   }
 
@@ -143,8 +143,8 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     this.dispose();
   }
 
-  #adopt(options: ResolvedWriterOptions): Writer<S, TableName> {
-    const writer: Writer<S, TableName> = new Writer(this.#engine, this.#tables, options, () => this.#writers.delete(writer));
+  #adopt(options: ResolvedWriterOptions): Writer<S, TableName, boolean> {
+    const writer: Writer<S, TableName, boolean> = new Writer(this.#engine, this.#tables, options, () => this.#writers.delete(writer));
     this.#writers.add(writer);
     return writer;
   }

@@ -6,11 +6,18 @@ import { formOf, type Place, putter } from "./fill.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import { fold, type IsAny, type Leaf, named, type Spec, type Visit } from "./spec.ts";
 
-type StagedLeaf<D extends Dtype, Shape> = Shape extends readonly [] ? (D extends "i64" | "u64" ? bigint : number) : ArrayOf<D>;
-type StagedNode<S> = S extends Leaf<infer D, infer Shape> ? StagedLeaf<D, Shape> : { -readonly [K in keyof S]: StagedNode<S[K]> };
+type StagedLeaf<D extends Dtype, Shape, Lanes> = Lanes extends true
+  ? ArrayOf<D>
+  : Shape extends readonly []
+    ? D extends "i64" | "u64"
+      ? bigint
+      : number
+    : ArrayOf<D>;
+type StagedNode<S, Lanes> = S extends Leaf<infer D, infer Shape> ? StagedLeaf<D, Shape, Lanes> : { -readonly [K in keyof S]: StagedNode<S[K], Lanes> };
 
 /** A leaf of shape [] is a number (with several lanes: an array), any other leaf a typed array. A spec that is a leaf itself has the name `value`. */
-export type StagedOf<S> = IsAny<S> extends true ? unknown : S extends Leaf<infer D, infer Shape> ? { value: StagedLeaf<D, Shape> } : StagedNode<S>;
+export type StagedOf<S, Lanes = false> =
+  IsAny<S> extends true ? unknown : S extends Leaf<infer D, infer Shape> ? { value: StagedLeaf<D, Shape, Lanes> } : StagedNode<S, Lanes>;
 
 /** Makes what the user sees of a staging record. */
 export type StepMaker = (staging: Staging) => object;

@@ -69,7 +69,12 @@ const MOST_STEPS = 0xffffff;
 /** A promise that is resolved with it resolves to nothing. */
 const DONE: Promise<void> = Promise.resolve();
 
-export class Writer<S = Spec, TableName extends string = string> implements AnyWriter {
+/** Whether a writer's values have a leading dimension of lanes; boolean where that is not known before it runs. */
+export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : true;
+
+type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
+
+export class Writer<S = Spec, TableName extends string = string, Lanes extends boolean = false> implements AnyWriter {
   readonly options: ResolvedWriterOptions;
   /** The streams in the core, lane by lane: for snapshots. */
   readonly streams: readonly number[];
@@ -132,9 +137,9 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
   }
 
   /** The step to come, to be filled in place: numbers are assigned, arrays filled. Then `append()`. What is not written keeps its value. */
-  get staged(): StagedOf<S> {
+  get staged(): StagedOf<S, Lanes> {
     this.#open();
-    return this.#staging.step as StagedOf<S>;
+    return this.#staging.step as StagedOf<S, Lanes>;
   }
 
   /** Steps at hand, of which an item can be made (of lane 0). */
@@ -154,7 +159,7 @@ export class Writer<S = Spec, TableName extends string = string> implements AnyW
    * With several lanes every value has a leading dimension, one step a lane.
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait); then nothing changed
    */
-  append(step?: StepOf<S>): void {
+  append(step?: Appended<S, Lanes>): void {
     this.#open();
     if (step === undefined) this.#staging.check();
     else this.#fill(step);

@@ -104,6 +104,45 @@ test("shared leaves keep their dtype; a stack's shape is not known", () => {
   expectTypeOf(sharing.table("t").sample(1).steps.g.data).toEqualTypeOf<Float32Array>();
 });
 
+test("a writer with lanes takes and stages arrays of them", () => {
+  const lanes = replay.writer({ lanes: 2 });
+  expectTypeOf(lanes.staged.reward).toEqualTypeOf<Float64Array>();
+  expectTypeOf(lanes.staged.obs.image).toEqualTypeOf<Uint8Array>();
+  lanes.append({
+    obs: {
+      image: new Uint8Array(8),
+      pos: [
+        [
+          [1, 2, 3],
+          [4, 5, 6],
+        ],
+        [1n, 2n],
+      ],
+    },
+    reward: [1, 2],
+    done: [true, false],
+  });
+  expectTypeOf(replay.writer({ lanes: 1 }).staged.reward).toEqualTypeOf<number>();
+  const some = Number("3");
+  expectTypeOf(replay.writer({ lanes: some }).staged.reward).toEqualTypeOf<number | Float64Array>();
+  const never = () => {
+    // @ts-expect-error a number for every lane
+    lanes.append({
+      ...step,
+      obs: {
+        image: new Uint8Array(8),
+        pos: [
+          [1, 2, 3, 4, 5, 6],
+          [1n, 2n],
+        ],
+      },
+    });
+    // @ts-expect-error no such option
+    replay.writer({ lane: 2 });
+  };
+  expectTypeOf(never).toBeFunction();
+});
+
 const chunks = () => snapshot(replay);
 
 test("a spec of which nothing is known allows everything by name", () => {
