@@ -31,7 +31,7 @@ export const LAYERS = {
     // The one file that compiles WebAssembly; options and specs, each alone.
     ["core", "rate-limiter", "selector", "spec", "wait"],
     // What a spec comes to.
-    ["batch", "layout"],
+    ["batch", "layout", "numbers"],
     // Paths to leaves, and values into them.
     ["columns", "fill"],
     ["staged"],

@@ -107,6 +107,6 @@ export class ColumnBlock {
   #rowsOf(leaf: PlacedLeaf, value: unknown): number {
     const rows = kindOf(value) === undefined ? ((value as unknown[] | undefined)?.length ?? 0) * this.#lanes : (value as Float32Array).length / leaf.size;
     if (Number.isInteger(rows / this.#lanes) && rows > 0) return rows;
-    throw new RangeError(mustBe(named(leaf.keys), `a column of at least one whole step, ${formOf(leaf, ["time"])}`, value));
+    throw mustBe(RangeError, named(leaf.keys), `a column of at least one whole step, ${formOf(leaf, ["time"])}`, value);
   }
 }

@@ -1,6 +1,7 @@
 /** One instance of the core: the only file that compiles WebAssembly and the only one that holds views on linear memory. */
 import bytes from "../dist/core-bytes.js";
 import { ABI_VERSION, E_CORRUPT, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, type Exports } from "./abi.ts";
+import { DTYPES } from "./dtype.ts";
 import { ReplayError } from "./error.ts";
 
 const GRANULE = 4096;
@@ -9,13 +10,8 @@ const MASK = 112;
 /** 4 GiB less a page: byte offsets stay below 2^32. */
 export const MOST_BYTES = 0xffff0000;
 
-let compiled: WebAssembly.Module | undefined;
-
 /** The core that comes with the package, compiled once. */
-function builtIn(): WebAssembly.Module {
-  compiled ??= compile(bytes);
-  return compiled;
-}
+let builtIn: WebAssembly.Module | undefined;
 
 /** A module from the string that stands for it. */
 export function compile(bytes: string): WebAssembly.Module {
@@ -24,6 +20,7 @@ export function compile(bytes: string): WebAssembly.Module {
 
 export class Core {
   readonly x: Exports;
+  bool!: Uint8Array<ArrayBuffer>;
   u8!: Uint8Array<ArrayBuffer>;
   i8!: Int8Array<ArrayBuffer>;
   u16!: Uint16Array<ArrayBuffer>;
@@ -43,28 +40,19 @@ export class Core {
   #scratchBytes = 0;
 
   /** @param module another build of the core: the scalar one, or where a host compiles ahead of time */
-  constructor(maxBytes: number, module: WebAssembly.Module = builtIn()) {
+  constructor(maxBytes: number, module: WebAssembly.Module = (builtIn ??= compile(bytes))) {
     this.#maxBytes = maxBytes;
     this.x = new WebAssembly.Instance(module, {}).exports as unknown as Exports;
     const version = this.x.ABI_VERSION?.value;
-    if (version !== ABI_VERSION) throw new ReplayError("UNSUPPORTED", `core must have ABI version ${ABI_VERSION}, got ${version}: build or install both anew`);
+    if (version !== ABI_VERSION) throw new ReplayError("UNSUPPORTED", `core must have ABI version ${ABI_VERSION}, got ${version}: install both anew`);
     this.x.arena_init(Math.floor(Math.min(maxBytes, MOST_BYTES) / GRANULE));
     this.refresh();
   }
 
   /** Memory has grown: makes the views anew. To be called where `u8.length` is 0. */
   refresh(): void {
-    const buffer = this.x.memory.buffer as ArrayBuffer;
-    this.u8 = new Uint8Array(buffer);
-    this.i8 = new Int8Array(buffer);
-    this.u16 = new Uint16Array(buffer);
-    this.i16 = new Int16Array(buffer);
-    this.u32 = new Uint32Array(buffer);
-    this.i32 = new Int32Array(buffer);
-    this.u64 = new BigUint64Array(buffer);
-    this.i64 = new BigInt64Array(buffer);
-    this.f32 = new Float32Array(buffer);
-    this.f64 = new Float64Array(buffer);
+    const views = Object.entries(DTYPES).map(([dtype, { array }]) => [dtype, new array(this.x.memory.buffer)]);
+    Object.assign(this, Object.fromEntries(views));
     this.generation++;
     for (const looker of this.lookers) looker.moved();
   }
@@ -85,8 +73,8 @@ export class Core {
       this.#scratch = most > MOST_BYTES ? 0 : this.x.arena_alloc(most) >>> 0;
       this.#scratchBytes = this.#scratch === 0 ? 0 : most;
       if (this.u8.length === 0) this.refresh();
+      // Near the limit there may be room for what is needed, and for no more.
       if (this.#scratch === 0) {
-        // Near the limit there may be room for what is needed, and for no more.
         this.#scratch = this.alloc(size);
         this.#scratchBytes = size;
       }
@@ -97,13 +85,8 @@ export class Core {
 
   /** The error of a refused call, for codes that mean the same everywhere. `what`: what was not possible. */
   failure(code: number, what: string): ReplayError {
-    if (code === E_OUT_OF_MEMORY) {
-      return new ReplayError(
-        "OUT_OF_MEMORY",
-        `maxBytes of ${this.#maxBytes} leaves no room for ${what}; nothing changed: raise maxBytes, or lower a table's maxSize`,
-      );
-    }
-    if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", `no key is left for ${what}: every generation of every slot was used`);
+    if (code === E_OUT_OF_MEMORY) return new ReplayError("OUT_OF_MEMORY", `maxBytes of ${this.#maxBytes} leaves no room for ${what}: raise it, or lower a maxSize`);
+    if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", `no key is left for ${what}: every one was used`);
     if (code === E_CORRUPT) return new ReplayError("CORRUPT", `${what} contradicts itself`);
     return new ReplayError("INVALID_DATA", `${what} was refused with code ${code}`);
   }

@@ -24,7 +24,7 @@ export interface DtypeInfo {
   readonly code: number;
   /** Bytes of an element. */
   readonly bytes: number;
-  readonly array: { new (length: number): AnyArray; new (buffer: ArrayBufferLike, byteOffset: number, length: number): AnyArray };
+  readonly array: { new (length: number): AnyArray; new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): AnyArray };
   /** Name of the array's class. */
   readonly kind: string;
   /** Bounds of an integer; undefined for floats and 64-bit integers. */

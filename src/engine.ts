@@ -1,10 +1,9 @@
 /** What the public classes of one Replay share: the core, the pools, the areas for draws, and who waits. Not exported from the package. */
-import { E_OUT_OF_MEMORY } from "./abi.ts";
 import { type Selection, selectionsOf } from "./columns.ts";
 import { Core } from "./core.ts";
 import { DTYPES } from "./dtype.ts";
 import { ReplayError } from "./error.ts";
-import { type Layout, layoutOf, SHARED, up } from "./layout.ts";
+import { type Layout, layoutOf, up } from "./layout.ts";
 import { leavesOf, type Spec } from "./spec.ts";
 import { type StepMaker, stepMaker } from "./staged.ts";
 import { Waiters } from "./wait.ts";
@@ -47,8 +46,15 @@ export class Engine {
     this.makeStep = stepMaker(spec, this.layout.leaves, true);
     this.makeLanes = stepMaker(spec, this.layout.leaves, false);
     this.core = new Core(maxBytes, module);
-    this.framePools = this.layout.pools.map(({ frameBytes }) => this.#framePool(frameBytes));
-    this.pool = this.#stepPool();
+    const { x } = this.core;
+    const { leaves, pools, rowBytes } = this.layout;
+    this.framePools = pools.map(({ frameBytes }) => this.#pool(up(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0)));
+    this.pool = this.#pool(rowBytes, leaves.length, (pool) => {
+      for (const { index, kind, leaf, bytes, frameBytes, offset, staged } of leaves) {
+        x.pool_leaf(pool, index, kind, DTYPES[leaf.dtype].code, frameBytes, offset);
+        x.pool_leaf_source(pool, index, staged, bytes / frameBytes, this.framePools[pools.findIndex(({ name }) => name === leaf.shared)] ?? 0);
+      }
+    });
   }
 
   /** Every public call begins here. */
@@ -80,7 +86,7 @@ export class Engine {
       const { x } = this.core;
       const capacity = up(n, 64);
       const made = this.core.alloc(x.draw_bytes(capacity));
-      if (this.#draw !== 0) x.arena_free(this.#draw, x.draw_bytes(this.#drawCapacity));
+      x.arena_free(this.#draw, x.draw_bytes(this.#drawCapacity));
       this.#draw = made;
       this.#drawCapacity = capacity;
       x.draw_init(made, capacity);
@@ -120,31 +126,14 @@ export class Engine {
     if (this.waiters.size !== 0) this.waiters.wake();
   }
 
-  #framePool(frameBytes: number): number {
+  /** A pool whose leaves are set up by `place`. */
+  #pool(rowBytes: number, leaves: number, place: (pool: number) => void): number {
     const { x } = this.core;
-    const pool = this.core.alloc(x.pool_bytes(1));
-    x.pool_init(pool, up(frameBytes, 8), 1);
-    x.pool_leaf(pool, 0, 0, 0, frameBytes, 0);
+    const pool = this.core.alloc(x.pool_bytes(leaves));
+    x.pool_init(pool, rowBytes, leaves);
+    place(pool);
     x.pool_open(pool);
     return pool;
   }
 
-  #stepPool(): number {
-    const { x } = this.core;
-    const { leaves, rowBytes } = this.layout;
-    const pool = this.core.alloc(x.pool_bytes(leaves.length));
-    x.pool_init(pool, rowBytes, leaves.length);
-    for (const leaf of leaves) {
-      x.pool_leaf(pool, leaf.index, leaf.kind, DTYPES[leaf.leaf.dtype].code, leaf.frameBytes, leaf.offset);
-      const shared = leaf.kind === SHARED ? (this.framePools[this.layout.pools.findIndex((known) => known.name === leaf.leaf.shared)] as number) : 0;
-      x.pool_leaf_source(pool, leaf.index, leaf.staged, leaf.bytes / leaf.frameBytes, shared);
-    }
-    x.pool_open(pool);
-    return pool;
-  }
-
-  /** The error for a step that found no memory. */
-  noRoom(what: string): ReplayError {
-    return this.core.failure(E_OUT_OF_MEMORY, what);
-  }
 }

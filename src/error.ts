@@ -42,20 +42,25 @@ export function kindOf(value: unknown): string | undefined {
   return typeof value === "object" ? (value as { [Symbol.toStringTag]?: string } | null)?.[Symbol.toStringTag] : undefined;
 }
 
-/** `subject must be rule, got value` */
-export function mustBe(subject: string, rule: string, value: unknown): string {
-  return `${subject} must be ${rule}, got ${show(value)}`;
+/** An error of a class, or a ReplayError of a code: `subject must be rule, got value`. */
+export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown): Error {
+  const message = `${subject} must be ${rule}, got ${show(value)}`;
+  return typeof kind === "string" ? new ReplayError(kind, message) : new kind(message);
 }
+
+type ErrorKind = typeof TypeError | typeof RangeError;
 
 /** What is wrong with a number that is not in least … most, or not whole though it must be. Apart from the tests, which are short so that they are compiled into their callers. */
 function outOfRange(subject: string, value: unknown, least: number, most: number, fraction: boolean): Error {
-  const wide = most >= Number.MAX_SAFE_INTEGER;
-  const rule = `${fraction ? "a finite number" : "an integer"}${least === -Number.MAX_VALUE ? "" : wide ? ` >= ${least}` : ` in ${least} … ${most}`}`;
-  const wrongKind = typeof value !== "number" || (!fraction && value % 1 !== 0 && Number.isFinite(value));
-  return new (wrongKind ? TypeError : RangeError)(mustBe(subject, rule, value));
+  const bounds = least < -MOST ? "" : most < MOST ? ` in ${least} … ${most}` : ` >= ${least}`;
+  // The remainder of an infinite number is NaN.
+  const wrongKind = typeof value !== "number" || (!fraction && value % 1);
+  return mustBe(wrongKind ? TypeError : RangeError, subject, (fraction ? "a finite number" : "an integer") + bounds, value);
 }
 
-export function integer(subject: string, value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): number {
+const MOST = Number.MAX_SAFE_INTEGER;
+
+export function integer(subject: string, value: unknown, least: number, most = MOST): number {
   if (typeof value === "number" && value >= least && value <= most && Number.isInteger(value)) return value;
   throw outOfRange(subject, value, least, most, false);
 }
@@ -68,14 +73,17 @@ export function finite(subject: string, value: unknown, least = -Number.MAX_VALU
 /** What a word stands for, or an error that lists the words. */
 export function oneOf<T>(subject: string, words: { readonly [word: string]: T }, word: string): T {
   if (Object.hasOwn(words, word)) return words[word] as T;
-  throw new RangeError(mustBe(subject, `one of ${Object.keys(words).map(show).join(", ")}`, word));
+  throw mustBe(RangeError, subject, `one of ${Object.keys(words).map(show).join(", ")}`, word);
 }
+
+/** Sets of keys by the strings that list them: hot paths check their options too. */
+const KNOWN = new Map<string, Set<string>>();
 
 /** An options object with no key but these: another one is mostly a misspelt name. */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
-  if (typeof value !== "object" || value === null) throw new TypeError(mustBe(subject, `an object of ${keys}`, value));
-  for (const key in value) {
-    if (!`, ${keys}, `.includes(`, ${key}, `)) throw new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`);
-  }
+  if (typeof value !== "object" || value === null) throw mustBe(TypeError, subject, `an object of ${keys}`, value);
+  let known = KNOWN.get(keys);
+  if (known === undefined) KNOWN.set(keys, (known = new Set(keys.split(", "))));
+  for (const key in value) if (!known.has(key)) throw new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`);
   return value;
 }

@@ -34,14 +34,15 @@ export function formOf(leaf: PlacedLeaf, time: readonly string[] = []): string {
 }
 
 /** The error for a value of the wrong form. */
-export function mismatch(leaf: PlacedLeaf, value: unknown, time?: readonly string[], length = leaf.size): ReplayError {
-  return new ReplayError("SPEC_MISMATCH", mustBe(named(leaf.keys), `${formOf(leaf, time)}${length > 1 ? `, ${length} elements` : ""}`, value));
+export function mismatch(leaf: PlacedLeaf, value: unknown, time?: readonly string[], length = leaf.size): Error {
+  return mustBe("SPEC_MISMATCH", named(leaf.keys), `${formOf(leaf, time)}${length > 1 ? `, ${length} elements` : ""}`, value);
 }
 
 /** The view of linear memory for a leaf at an address, and the name of the array that can be copied there. */
 export function viewOf(core: Core, leaf: PlacedLeaf, address: number): { view: Float32Array; at: number; kind: string } {
   const { dtype } = leaf.leaf;
-  return { view: core[dtype === "bool" ? "u8" : dtype] as unknown as Float32Array, at: address / DTYPES[dtype].bytes, kind: DTYPES[dtype].kind };
+  const { bytes, kind } = DTYPES[dtype];
+  return { view: core[dtype] as unknown as Float32Array, at: address / bytes, kind };
 }
 
 /** Writes a plain value's numbers, nested or flat, one by one, `most` of them; how many there were. */
@@ -61,11 +62,11 @@ function element(value: unknown, dtype: Dtype, path: string): number | bigint {
   const wide = dtype === "i64" || dtype === "u64";
   const number = wide && Number.isSafeInteger(value) ? BigInt(value as number) : typeof value === "boolean" && dtype === "bool" ? Number(value) : value;
   const rule = wide ? `${dtype}, a bigint or a safe integer` : least === undefined ? `${dtype}, a number` : `${dtype}, an integer in ${least} … ${most}`;
-  if (typeof number !== (wide ? "bigint" : "number")) throw new ReplayError("SPEC_MISMATCH", mustBe(path, rule, value));
+  if (typeof number !== (wide ? "bigint" : "number")) throw mustBe("SPEC_MISMATCH", path, rule, value);
   const holds = wide
     ? BigInt[dtype === "i64" ? "asIntN" : "asUintN"](64, number as bigint) === number
     : least === undefined || (Number.isInteger(number) && (number as number) >= least && (number as number) <= (most as number));
-  if (!holds) throw new ReplayError("INVALID_DATA", mustBe(path, rule, value));
+  if (!holds) throw mustBe("INVALID_DATA", path, rule, value);
   return number as number | bigint;
 }
 

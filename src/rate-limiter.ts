@@ -22,11 +22,11 @@ export function minSize(minSize = 1): RateLimiter {
  * @param errorBuffer how far the cursor may stray from `samplesPerInsert * minSize` to both sides, or the range [minDiff, maxDiff] itself
  */
 export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, errorBuffer: number | readonly [number, number]): RateLimiter {
-  if (!(finite("samplesPerInsert", samplesPerInsert) > 0)) throw new RangeError(mustBe("samplesPerInsert", "> 0", samplesPerInsert));
+  if (!(finite("samplesPerInsert", samplesPerInsert) > 0)) throw mustBe(RangeError, "samplesPerInsert", "> 0", samplesPerInsert);
   integer("minSize", minSize, 1);
   const middle = samplesPerInsert * minSize;
   const pair = Array.isArray(errorBuffer);
-  if (pair && errorBuffer.length !== 2) throw new TypeError(mustBe("errorBuffer", "a number or a pair [minDiff, maxDiff]", errorBuffer));
+  if (pair && errorBuffer.length !== 2) throw mustBe(TypeError, "errorBuffer", "a number or a pair [minDiff, maxDiff]", errorBuffer);
   const minDiff = pair ? finite("errorBuffer[0]", errorBuffer[0]) : middle - finite("errorBuffer", errorBuffer);
   const maxDiff = pair ? finite("errorBuffer[1]", errorBuffer[1]) : middle + (errorBuffer as number);
   const room = 2 * Math.max(1, samplesPerInsert);

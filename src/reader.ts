@@ -107,7 +107,7 @@ class Plan {
       const data = reach(batch.steps, selection.keys)?.data;
       const rule = `a ${kind} of at least ${n * count * leaf.size}`;
       if (!(data instanceof array) || data.length < n * count * leaf.size)
-        throw new ReplayError("SPEC_MISMATCH", mustBe(`into.steps.${selection.keys.join(".")}.data`, rule, data));
+        throw mustBe("SPEC_MISMATCH", `into.steps.${selection.keys.join(".")}.data`, rule, data);
       if (leaf.kind === WIDE && leaf.bytes >= STRAIGHT_BYTES) {
         return { selection, count, from: 0, straight: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) };
       }
@@ -115,7 +115,7 @@ class Plan {
     });
     const own = (name: string, array: { readonly name: string; new (n: number): AnyArray }, least: number, target: unknown): AnyArray => {
       if (target instanceof array && target.length >= least) return target;
-      throw new ReplayError("SPEC_MISMATCH", mustBe(`into.${name}`, `a ${array.name} of at least ${least}`, target));
+      throw mustBe("SPEC_MISMATCH", `into.${name}`, `a ${array.name} of at least ${least}`, target);
     };
     if (batch.mask !== undefined) this.#maskAt = this.#stage(own("mask", Uint8Array, n * width, batch.mask), width, n * width);
     this.#copies.push(copyOf(own("lengths", Uint32Array, n, batch.lengths), 1, -1 - LENGTH));
@@ -219,25 +219,23 @@ export class Reader {
     const nStep = options.nStep === undefined ? undefined : this.#nStep(options.nStep);
     const selections = columns === undefined ? this.#whole : this.#selectionsOf(columns);
     let plan = into === undefined ? undefined : this.#planOf(into, n, options, selections);
-    const ownShape = plan === undefined ? columns === undefined : plan.shape !== 0;
-    let shape = ownShape ? x.table_counter(table, SHAPE) : 0;
-    // One item has one shape, whatever the others have.
-    const mixed = shape === MAX_SHAPES && n === 1 && plan === undefined;
-    if (plan !== undefined && ownShape && plan.shape !== shape) shape = MAX_SHAPES;
-    const shown = mixed ? engine.shapes.flatMap((one) => one.selections) : this.#shown(shape, selections);
+    // Whatever could fail is done before the draw, which changes the table.
+    const shape = plan !== undefined ? this.#sameShape(plan) : columns === undefined ? x.table_counter(table, SHAPE) : 0;
+    const shown = n === 1 && shape === MAX_SHAPES ? engine.shapes.flatMap((one) => one.selections) : this.#shown(shape, selections);
     if (nStep === undefined) noBootstrap(shown);
     const draw = engine.draw(n);
-    engine.reserveRows(n * (plan?.rows ?? rowsOf(shown, length ?? x.table_counter(table, LONGEST))));
-    plan?.prepare(draw);
+    if (plan === undefined) engine.reserveRows(n * rowsOf(shown, length ?? x.table_counter(table, LONGEST)));
+    else {
+      engine.reserveRows(n * plan.rows);
+      plan.prepare(draw);
+    }
     const flags = (options.replacement === false ? DISTINCT : 0) + (options.stratified === true ? STRATIFIED : 0);
     const count = x.table_sample(table, draw, n, flags, among);
     if (count < 0) throw new ReplayError("UNSUPPORTED", x.error_argument() === 3 ? NO_STRATA : NO_AMONG);
     engine.changes++;
     try {
       if (plan === undefined) {
-        if (mixed) shape = count === 0 ? 0 : x.draw_shape(draw);
-        plan = this.#fresh(count, length ?? x.draw_longest(draw), options, this.#shown(shape, selections), shape);
-        if (shape !== 0) this.#plans.set(plan.batch, plan);
+        plan = this.#freshOf(count, length ?? x.draw_longest(draw), options, selections, count === 0 || shape !== MAX_SHAPES ? shape : x.draw_shape(draw));
         plan.prepare(draw);
       }
       if (beta !== undefined) x.table_weights(table, draw, beta, normalize);
@@ -265,7 +263,7 @@ export class Reader {
 
   /** The plan of a batch that is to be filled. */
   #planOf(into: Batch<unknown>, n: number, options: SampleOptions, selections: readonly Selection[]): Plan {
-    if (typeof into !== "object" || into === null) throw new TypeError(mustBe("into", "a batch", into));
+    if (typeof into !== "object" || into === null) throw mustBe(TypeError, "into", "a batch", into);
     const { beta, nStep, columns } = options;
     if ((beta !== undefined && into.info?.weights === undefined) || (nStep !== undefined && into.nStep === undefined)) {
       throw new ReplayError("SPEC_MISMATCH", "into must have info.weights for beta, and nStep for nStep: make it with batch(n, options) and the same options");
@@ -307,6 +305,20 @@ export class Reader {
   }
 
   /** What the items drawn show of themselves. */
+  /** A plan for new arrays of items of a shape, which may be given as `into` again. */
+  #freshOf(n: number, width: number, options: SampleOptions, selections: readonly Selection[], shape: number): Plan {
+    const known = shape === MAX_SHAPES ? 0 : shape;
+    const plan = this.#fresh(n, width, options, this.#shown(known, selections), known);
+    if (known !== 0) this.#plans.set(plan.batch, plan);
+    return plan;
+  }
+
+  /** The shape of a plan, if its table's items have it, where it was made for them. */
+  #sameShape(plan: Plan): number {
+    const { shape } = plan;
+    return shape === 0 || shape === this.#engine.core.x.table_counter(this.#table, SHAPE) ? shape : MAX_SHAPES;
+  }
+
   #shown(shape: number, selections: readonly Selection[]): readonly Selection[] {
     const known = shape === 0 ? selections : this.#engine.shapes[shape - 1]?.selections;
     if (known === undefined) throw new ReplayError("SPEC_MISMATCH", "items of this table have another shape, or several: give columns, or draw one at a time");
@@ -319,7 +331,7 @@ export class Reader {
     const leaf = (role: string, path: string) => {
       const found = leafAt(`nStep.${role}`, this.#engine.layout.leaves, path);
       if (found.size !== 1 || found.leaf.shared !== undefined)
-        throw new ReplayError("SPEC_MISMATCH", mustBe(`nStep.${role}`, "a leaf of one number a step", path));
+        throw mustBe("SPEC_MISMATCH", `nStep.${role}`, "a leaf of one number a step", path);
       return found.index;
     };
     const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : 0xffff;

@@ -156,7 +156,7 @@ function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
   const { spec, tables, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
   leavesOf(spec);
   if (typeof seed !== "bigint") integer("seed", seed, 0);
-  if (Object.keys(tables ?? {}).length === 0) throw new RangeError(mustBe("tables", "an object of options by table name, with at least one", tables));
+  if (Object.keys(tables ?? {}).length === 0) throw mustBe(RangeError, "tables", "an object of options by table name, with at least one", tables);
   return {
     spec,
     tables: Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
@@ -179,9 +179,9 @@ function resolveTable(name: string, options: TableOptions): ResolvedTableOptions
     maxPending = DEFAULT_PENDING,
   } = known;
   for (const [role, value] of Object.entries({ sampler, remover })) {
-    if (!isSelector(value)) throw new TypeError(mustBe(`${subject}.${role}`, "fifo(), lifo(), uniform(), prioritized(), minHeap() or maxHeap()", value));
+    if (!isSelector(value)) throw mustBe(TypeError, `${subject}.${role}`, "fifo(), lifo(), uniform(), prioritized(), minHeap() or maxHeap()", value);
   }
-  if (!isRateLimiter(rateLimiter)) throw new TypeError(mustBe(`${subject}.rateLimiter`, "minSize(), sampleToInsertRatio() or queueLimiter()", rateLimiter));
+  if (!isRateLimiter(rateLimiter)) throw mustBe(TypeError, `${subject}.rateLimiter`, "minSize(), sampleToInsertRatio() or queueLimiter()", rateLimiter);
   return {
     maxSize: integer(`${subject}.maxSize`, maxSize, 1, MOST_ITEMS),
     sampler,

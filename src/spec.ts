@@ -107,7 +107,7 @@ export function keysOf(spec: Spec): string[] {
 export function leavesOf(spec: Spec): FoundLeaf[] {
   const found: FoundLeaf[] = [];
   walk(spec, [], found);
-  if (found.length === 0) throw new RangeError(mustBe("spec", "a leaf, or contain one", spec));
+  if (found.length === 0) throw mustBe(RangeError, "spec", "a leaf, or contain one", spec);
   if (found.length > 4096) throw new RangeError(`spec must have at most 4096 leaves, got ${found.length}`);
   return found;
 }
@@ -138,8 +138,8 @@ export function flatten(spec: Spec, value: unknown): unknown[] {
 }
 
 /** The error for a value of another structure. */
-export function strange(path: readonly string[], keys: readonly string[], value: unknown): ReplayError {
-  return new ReplayError("SPEC_MISMATCH", mustBe(named(path), `nested with keys ${keys.join(", ")}`, value));
+export function strange(path: readonly string[], keys: readonly string[], value: unknown): Error {
+  return mustBe("SPEC_MISMATCH", named(path), `nested with keys ${keys.join(", ")}`, value);
 }
 
 /** The reverse of `flatten`: nests one value a leaf as the spec does. */
@@ -156,7 +156,7 @@ export function pack<T>(spec: Spec, values: readonly T[]): unknown {
 
 function walk(node: Spec, keys: readonly string[], found: FoundLeaf[]): void {
   const path = named(keys);
-  if (typeof node !== "object" || node === null) throw new TypeError(mustBe(`spec of ${path}`, "a leaf {dtype, shape}, an object or an array", node));
+  if (typeof node !== "object" || node === null) throw mustBe(TypeError, `spec of ${path}`, "a leaf {dtype, shape}, an object or an array", node);
   if (!isLeaf(node)) {
     for (const key of keysOf(node)) {
       if (key.includes(".")) throw new RangeError(`spec must have no key with a dot, got ${show(key)} in ${path}`);
@@ -165,7 +165,7 @@ function walk(node: Spec, keys: readonly string[], found: FoundLeaf[]): void {
     return;
   }
   oneOf(`dtype of ${path}`, DTYPES, node.dtype);
-  if (!Array.isArray(node.shape)) throw new TypeError(mustBe(`shape of ${path}`, "an array of integers >= 1", node.shape));
+  if (!Array.isArray(node.shape)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", node.shape);
   for (const n of node.shape) integer(`shape of ${path}`, n, 1, 0x7fffffff);
   if (node.stack !== undefined) {
     integer(`stack of ${path}`, node.stack, 1, 1024);

@@ -182,7 +182,7 @@ export class Table<S = Spec> implements AnyTable {
   explain(key: number): Explanation {
     const x = this.#x();
     const { core } = this.#engine;
-    if (typeof key !== "number") throw new TypeError(mustBe("key", "a number", key));
+    if (typeof key !== "number") throw mustBe(TypeError, "key", "a number", key);
     const slot = x.table_find(this.handle, key);
     if (slot === 0) return { key, state: "gone" };
     const at = core.scratch(48);

@@ -320,7 +320,7 @@ export function unknownTable(name: unknown, known: Iterable<string>): ReplayErro
 /** Checks a writer's options, and fills in what was left out. */
 export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: WriterOptions): ResolvedWriterOptions {
   const { items = [], keep, lanes = 1, across = false } = onlyKeys("writer", options, "keep, lanes, items, across");
-  if (!Array.isArray(items)) throw new TypeError(mustBe("items", "an array of rules", items));
+  if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
   const rules = (items as readonly ItemRule[]).map((rule, k) => {
     const subject = `items[${k}]`;
     const { table, length, stride = 1, priority = 1 } = onlyKeys(subject, rule, "table, length, stride, priority, columns");

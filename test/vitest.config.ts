@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -6,5 +7,7 @@ export default defineConfig({
     include: ["**/*.test.ts"],
     exclude: ["kernel/**"],
     testTimeout: 60_000,
+    // Of two processors the default leaves one idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
   },
 });

@@ -4,11 +4,13 @@ import { f32, Replay } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 
 test("a step whose item finds no room in the map of episodes is refused", () => {
-  const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 6000, maxPending: 0 } }, maxBytes: 520 * 1024 });
+  // Each item is an episode of its own, which costs more than the plan says.
+  const options = { spec: { a: f32() }, tables: { t: { maxSize: 20_000, maxPending: 0 } } };
+  const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }], keep: 1 });
   let steps = 0;
   const fill = () => {
-    for (; steps < 6000; steps++) {
+    for (; steps < 20_000; steps++) {
       writer.append({ a: steps });
       writer.endEpisode();
     }
