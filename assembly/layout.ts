@@ -52,8 +52,8 @@ export const ABI_VERSION: u32 = 1;
 /** The arena deals in granules of 4 KiB. */
 export const GRANULE_BITS: u32 = 12;
 export const GRANULE: u32 = 1 << GRANULE_BITS;
-/** A page of a pool holds at most this much. */
-export const PAGE_BYTES: u32 = 65536;
+/** A block of a pool holds at most this much. */
+export const BLOCK_BYTES: u32 = 65536;
 
 /** The header stands at address 0. */
 export function header(): Header {

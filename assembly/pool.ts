@@ -18,7 +18,7 @@
  */
 import { arena_alloc, arena_free } from "./arena";
 import { FreeRows } from "./free-rows";
-import { align16, GRANULE, GRANULE_BITS, PAGE_BYTES } from "./layout";
+import { align16, GRANULE, GRANULE_BITS, BLOCK_BYTES } from "./layout";
 import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
 import { HEAD_BYTES, Head, LINK_END, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 
@@ -177,7 +177,7 @@ export function pool_open(pool: usize): void {
     if (leaf.kind == SHARED) p.shares += 1;
   }
   // A little less than 64 KiB leaves room to align the bytes.
-  p.rows = min(max((PAGE_BYTES - 16) / each, 1), PLACE + 1);
+  p.rows = min(max((BLOCK_BYTES - 16) / each, 1), PLACE + 1);
   p.rowsAt = align16(p.rows * HEAD_BYTES);
   let at = p.rowsAt + p.rows * p.rowBytes;
   for (let i: u32 = 0; i < p.leaves; i++) {
