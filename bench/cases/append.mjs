@@ -1,6 +1,7 @@
 /** Appending a step: what it costs in each form, against the ring that is filled one by one. */
 import { fifo, Replay, uniform } from "../../dist/index.js";
 import { fillRing, fullRing, fullTable } from "../filled.mjs";
+import { columnClosure } from "../rivals/column-closure.mjs";
 import { ObjectRing } from "../rivals/object-ring.mjs";
 import { SnakeMemory } from "../rivals/tfjs-snake.mjs";
 import { BATCH, SOURCE_STEPS, STEPS, source, spec } from "../source.mjs";
@@ -108,6 +109,32 @@ function againstRing(name, limit, ours) {
   };
 }
 
+/** The fastest filling that we found, beside the ring that can also be sampled: no limit is set against it. */
+function againstClosure(name, ours) {
+  return {
+    name: `${name}, closure`,
+    unit: UNIT,
+    rivalName: "column closure, one by one",
+    make() {
+      const { columns } = source();
+      return { ours: ours(columns), rival: closureSide(columns) };
+    },
+  };
+}
+
+function closureSide({ observation, action, reward, discount, stepType }) {
+  const append = columnClosure(STEPS);
+  return (n) => {
+    let head = 0;
+    for (let k = 0; k < n; k++) {
+      const i = k & MASK;
+      const o = 4 * i;
+      head = append(observation[o], observation[o + 1], observation[o + 2], observation[o + 3], action[i], reward[i], discount[i], stepType[i]);
+    }
+    return head;
+  };
+}
+
 function againstObjects(name, rivalName, rival) {
   return {
     name,
@@ -121,11 +148,21 @@ function againstObjects(name, rivalName, rival) {
   };
 }
 
+function noTable(columns) {
+  const replay = new Replay({ spec, tables: { t: { maxSize: STEPS, sampler: uniform(), remover: fifo() } } });
+  return staged(replay.writer(), columns);
+}
+
+function inColumns(columns) {
+  const writer = byRule();
+  return (n) => {
+    for (let k = 0; k < n; k += BATCH) writer.appendColumns(columns);
+    return writer.length;
+  };
+}
+
 export const cases = [
-  againstRing("staged append, no table", 0.35, ({ columns }) => {
-    const replay = new Replay({ spec, tables: { t: { maxSize: STEPS, sampler: uniform(), remover: fifo() } } });
-    return staged(replay.writer(), columns);
-  }),
+  againstRing("staged append, no table", 0.35, ({ columns }) => noTable(columns)),
   againstRing("staged append + item by rule", 0.15, ({ columns }) => staged(byRule(), columns)),
   againstRing("staged append + createItem", 0.15, ({ columns, steps }) => stagedItem(byCall(steps), columns)),
   againstRing("nested append + item by rule", 0.07, (data) => {
@@ -133,13 +170,10 @@ export const cases = [
     return nested((step) => writer.append(step), data);
   }),
   againstRing("nested append + createItem", 0.07, (data) => nestedItem(byCall(data.steps), data)),
-  againstRing(`columns of ${BATCH} steps + items`, 0.5, ({ columns }) => {
-    const writer = byRule();
-    return (n) => {
-      for (let k = 0; k < n; k += BATCH) writer.appendColumns(columns);
-      return writer.length;
-    };
-  }),
+  againstRing(`columns of ${BATCH} steps + items`, 0.5, ({ columns }) => inColumns(columns)),
+  againstClosure("staged append, no table", noTable),
+  againstClosure("staged append + item by rule", (columns) => staged(byRule(), columns)),
+  againstClosure(`columns of ${BATCH} steps + items`, inColumns),
   againstObjects("nested append + item by rule, object ring", "object ring", (data) => {
     const ring = new ObjectRing(STEPS);
     const fill = nested((step) => ring.append(step), data);
