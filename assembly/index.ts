@@ -2,7 +2,7 @@
 // Found by name as the debug build's `abort`; nothing of it is exported.
 import "./trap";
 
-export { arena_alloc, arena_free, arena_init, arena_left, arena_used } from "./arena";
+export { arena_alloc, arena_free, arena_init, arena_used } from "./arena";
 export { writer_append_block } from "./block";
 export { draw_bytes, draw_column, draw_init, draw_result } from "./draw";
 export { gather_leaf, gather_runs, gather_select } from "./gather";

@@ -18,7 +18,7 @@
  */
 import { arena_alloc, arena_free } from "./arena";
 import { FreeRows } from "./free-rows";
-import { align16, GRANULE, GRANULE_BITS, BLOCK_BYTES } from "./layout";
+import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "./layout";
 import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
 import { HEAD_BYTES, Head, LINK_END, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 

@@ -70,9 +70,9 @@ export class Rule {
 }
 if (offsetof<Rule>() != RULE_BYTES) ERROR("RULE is 24 bytes");
 
-/** `keep`: steps of each lane's window. */
-export function writer_bytes(lanes: u32, rules: u32, keep: u32): u32 {
-  return <u32>RULES_AT + rules * RULE_BYTES + lanes * streamBytes(keep);
+/** `keep`: steps of each lane's window. May be more than there is memory. */
+export function writer_bytes(lanes: u32, rules: u32, keep: u32): f64 {
+  return <f64>(<u32>RULES_AT + rules * RULE_BYTES) + <f64>lanes * <f64>streamBytes(keep);
 }
 
 /** `across`: 1 where windows live on over the ends of episodes. Rules are set one by one. */
@@ -80,7 +80,7 @@ export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, ke
   const w = changetype<Writer>(writer);
   w.lanes = lanes;
   w.rules = rules;
-  w.streamsAt = <u32>writer + writer_bytes(0, rules, 0);
+  w.streamsAt = <u32>writer + <u32>writer_bytes(0, rules, 0);
   w.streamBytes = streamBytes(keep);
   w.across = across;
   for (let lane: u32 = 0; lane < lanes; lane++) streamInit(w.stream(lane), pool, keep);

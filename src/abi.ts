@@ -10,7 +10,6 @@ export interface Exports {
   arena_alloc: Fn<[bytes: A]>;
   arena_free: Fn<[ptr: A, bytes: A], void>;
   arena_init: Fn<[limitGranules: A], void>;
-  arena_left: Fn<[]>;
   arena_used: Fn<[]>;
 
   draw_bytes: Fn<[items: A]>;

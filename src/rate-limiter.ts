@@ -32,7 +32,7 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
   // In less, inserts and samples block each other; above it, the first sample waits for ever.
   if (minDiff <= middle && maxDiff - minDiff >= room) return { samplesPerInsert, minSize, minDiff, maxDiff };
   throw new RangeError(
-    `errorBuffer must leave a range of at least ${room}, 2 * max(1, samplesPerInsert), that begins at or below ${middle}, samplesPerInsert * minSize, got ${minDiff} … ${maxDiff}`,
+    `errorBuffer must leave a range of at least ${room} that begins at or below ${middle}, got ${minDiff} … ${maxDiff}`,
   );
 }
 

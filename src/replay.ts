@@ -27,7 +27,7 @@ export interface ReplayOptions<S extends Spec = Spec, TableName extends string =
 export interface ReplayStats {
   /** Steps that items or writers hold. */
   readonly steps: number;
-  readonly bytes: { readonly used: number; readonly left: number; readonly max: number };
+  readonly bytes: { readonly used: number; readonly max: number };
   readonly tables: { readonly [name: string]: TableStats };
   readonly writers: number;
 }
@@ -128,7 +128,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     const { x } = this.#engine.core;
     return {
       steps: x.pool_live(this.#engine.pool),
-      bytes: { used: x.arena_used(), left: x.arena_left(), max: this.options.maxBytes },
+      bytes: { used: x.arena_used(), max: this.options.maxBytes },
       tables: Object.fromEntries(this.tables.map((table) => [table.name, table.stats()])),
       writers: this.#writers.size,
     };

@@ -112,7 +112,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     const { leaves } = layout;
     this.#lead = lanes === 1 ? [] : [lanes];
     const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
-    this.#bytes = x.writer_bytes(lanes, items.length, keep) >>> 0;
+    this.#bytes = x.writer_bytes(lanes, items.length, keep);
     this.#recordBytes = offsets.pop() as number;
     const writer = core.alloc(this.#bytes);
     this.#writer = writer;

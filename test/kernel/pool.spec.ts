@@ -1,7 +1,7 @@
 import { arena_left } from "../../assembly/arena";
 import { E_OUT_OF_MEMORY, error_code } from "../../assembly/error";
 import { pool_check } from "../../assembly/image/check";
-import { PAGE_BYTES } from "../../assembly/layout";
+import { BLOCK_BYTES } from "../../assembly/layout";
 import { NARROW, SHARED, WIDE } from "../../assembly/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open, reserveRows, rowOf } from "../../assembly/pool";
 import { HEAD_BYTES, Head, PLACE } from "../../assembly/row";
@@ -35,10 +35,10 @@ describe("pool", () => {
       for (let kind: u32 = NARROW; kind <= WIDE; kind++) {
         const p = poolOf(kind, sizes[i]);
         assert(p.rows >= 1 && p.rows <= PLACE + 1, "rows");
-        assert(p.rows == 1 || p.blockBytes <= PAGE_BYTES, "a page");
+        assert(p.rows == 1 || p.blockBytes <= BLOCK_BYTES, "a block");
         assert(p.rowsAt % 16 == 0 && p.rowsAt >= p.rows * HEAD_BYTES, "heads, then bytes");
         assert(p.blockBytes >= p.rows * (HEAD_BYTES + sizes[i]), "room for all");
-        assert(p.rows == PLACE + 1 || p.rows == 1 || (p.rows + 1) * (HEAD_BYTES + sizes[i]) > PAGE_BYTES - 16, "as many as fit");
+        assert(p.rows == PLACE + 1 || p.rows == 1 || (p.rows + 1) * (HEAD_BYTES + sizes[i]) > BLOCK_BYTES - 16, "as many as fit");
       }
     }
     expect<u32>(poolOf(WIDE, 300000).rows).toBe(1);
@@ -129,7 +129,7 @@ describe("pool", () => {
   });
 
   it("is as it was where no memory is left", () => {
-    openArena(3 * PAGE_BYTES);
+    openArena(3 * BLOCK_BYTES);
     const p = newPool();
     expect<bool>(reserveRows(p, 1)).toBe(true);
     const capacity = p.capacity;

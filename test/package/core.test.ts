@@ -61,7 +61,7 @@ test.each([CORE, IMAGE])("functions of $page take as many arguments as the wrapp
 test("only numbers cross the ABI: no i64, which would be a BigInt", () => {
   const { exports } = new WebAssembly.Instance(moduleOf("release"), {});
   expect((exports.ABI_VERSION as WebAssembly.Global).value).toBe(ABI_VERSION);
-  expect(typeof (exports.arena_left as () => unknown)()).toBe("number");
+  expect(typeof (exports.arena_used as () => unknown)()).toBe("number");
 });
 
 test("another version's core, or another module, is refused", () => {

@@ -35,5 +35,5 @@ test("what it names is there", () => {
   const named = [...readme.matchAll(/npm (?:run )?(test|start|build|check|bench|conformance)\b/g)].map((match) => match[1] as string);
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
   for (const [, file] of readme.matchAll(/\]\(([^)]+)\)/g)) expect(readFileSync(join(root, file as string)).length).toBeGreaterThan(0);
-  for (const [, folder] of readme.matchAll(/^\| `([a-z/]+)\/` \|/gm)) expect(existsSync(join(root, folder))).toBe(true);
+  for (const [, folder] of readme.matchAll(/^\| `([a-z/]+)\/` \|/gm)) expect(existsSync(join(root, folder as string))).toBe(true);
 });

@@ -165,3 +165,18 @@ test("beyond 2 GiB everything goes on as before", () => {
   expect(table.explain(info.keys[0] as number).priority).toBe(7);
   expect(table.delete(info.keys)).toBe(5);
 });
+
+test("windows that no memory could hold are refused, whatever their bytes come to in 32 bits", () => {
+  const replay = new Replay({ spec: i32(), tables: { t: { maxSize: 4 } } });
+  const { used } = replay.stats().bytes;
+  // 65,536 windows of so many steps are 2^32 bytes and a few more.
+  for (const keep of [16_374, 0xffffff]) {
+    expectError(
+      errorOf(() => replay.writer({ lanes: 65_536, keep })),
+      "OUT_OF_MEMORY",
+      /maxBytes must be enough/,
+    );
+    expect(replay.stats()).toMatchObject({ writers: 0, bytes: { used } });
+  }
+  expect(broken(replay)).toEqual([]);
+});
