@@ -58,8 +58,6 @@ export function table_clear(table: usize): void {
     if (t.slots().isLive(slot)) removeItem(t, slot);
   }
   t.unique = 0;
-  t.shapes = 0;
-  t.longest = 0;
   t.deletedEpisodes = 0;
   const limiter = t.limiter();
   limiter.inserts = 0;

@@ -254,7 +254,7 @@ export function insertItem(t: Table, first: u32, length: u32, run: u32, shape: u
   let code: i32 = 0;
   let slot: u32 = 0;
   if (waits && t.pending >= t.maxPending) code = E_RATE_LIMITED;
-  else if (!t.episodes().reserve(episodes)) code = E_OUT_OF_MEMORY;
+  else if ((waits || episodes != 1 || !t.episodes().joins(t.rows().episode(first))) && !t.episodes().reserve(episodes)) code = E_OUT_OF_MEMORY;
   else {
     slot = t.slots().take();
     if (slot == 0) code = E_KEYS_EXHAUSTED;
@@ -265,7 +265,6 @@ export function insertItem(t: Table, first: u32, length: u32, run: u32, shape: u
   }
   t.newest = slot;
   t.slots().item(slot).begin(first, length, run, shape);
-  t.sees(shape, length);
   if (waits) enqueue(t, slot, priority, episodes);
   else admit(t, slot, priority);
   return waits ? 0 : 1;
@@ -290,6 +289,10 @@ export function removeItem(t: Table, slot: u32): void {
   t.sampler().remove(slot);
   if (t.apart()) t.remover().remove(slot);
   t.count -= 1;
+  if (t.count == 0) {
+    t.shapes = 0;
+    t.longest = 0;
+  }
   t.steps -= <f64>item.length();
   countEpisodes(t, item.first, item.episodes(), false);
   store<f64>(t.slots().priorityAt(slot), FREE);
@@ -341,6 +344,7 @@ function admit(t: Table, slot: u32, priority: f64): void {
   t.limiter().inserts += 1;
   t.count += 1;
   t.steps += <f64>item.length();
+  t.sees(item.shape(), item.length());
   t.mark(slot, priority);
   t.sampler().insert(slot, priority);
   if (t.apart()) t.remover().insert(slot, priority);

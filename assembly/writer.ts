@@ -120,8 +120,8 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const step = (s.fresh != 0 ? 0 : s.episodeStep) + 1;
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
-    // Whatever else turns items in, a new episode needs a place in the table's map.
-    if (rule.to().turning == 0 || s.fresh != 0 || !rule.to().episodes().joins(s.episode)) {
+    // An item of the episode that came last, and of no other, needs nothing that could be refused.
+    if (rule.to().turning == 0 || s.fresh != 0 || w.across != 0 || !rule.to().episodes().joins(s.episode)) {
       const code = rule.makes(step) ? canTake(rule.to(), w.making(k, step), rule.length) : 0;
       if (code != 0) return code;
     }

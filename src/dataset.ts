@@ -9,7 +9,7 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
   readonly signal?: AbortSignal;
   /** An async iteration ends, without an error, when the next batch has not come within so many milliseconds. */
   readonly timeoutMs?: number;
-  /** Batches that are drawn ahead of the one that is asked for; 0 where it is left out. With `into` there are none. */
+  /** Batches that are drawn ahead of the one that is asked for; 0 where it is left out. With `into` there are none. A time-out counts from when its batch is asked for ahead. */
   readonly prefetch?: number;
 }
 

@@ -13,7 +13,7 @@ export const MAX_SHAPES = 64;
 
 /** Columns that items were created with, and what they are in the core's terms. */
 export interface ItemShape {
-  readonly columns: object;
+  readonly columns: string;
   readonly selections: readonly Selection[];
 }
 
@@ -79,10 +79,10 @@ export class Engine {
   /** The number of an item shape, the same for equal columns. */
   shapeOf(columns: object): number {
     const text = JSON.stringify(columns);
-    const known = this.shapes.findIndex((shape) => JSON.stringify(shape.columns) === text);
+    const known = this.shapes.findIndex((shape) => shape.columns === text);
     if (known >= 0) return known + 1;
     if (this.shapes.length + 1 >= MAX_SHAPES) throw mustBe("UNSUPPORTED", "columns", `one of at most ${MAX_SHAPES - 1} different sets in a Replay`, columns);
-    this.shapes.push({ columns, selections: selectionsOf(columns, this.layout.leaves) });
+    this.shapes.push({ columns: text, selections: selectionsOf(columns, this.layout.leaves) });
     return this.shapes.length;
   }
 

@@ -45,7 +45,7 @@ export class Filler {
   readonly #engine: Engine;
   readonly #outputs: Output[] = [];
   readonly #copies: Copy[] = [];
-  /** Rows that the longest column may have: one of the last steps may have more than the window. */
+  /** Rows that the longest column may have. */
   readonly #rows: number;
   /** Bytes of scratch for what is copied; the draw is behind it. */
   #bytes = 0;
@@ -63,8 +63,7 @@ export class Filler {
     this.n = n;
     this.width = width;
     this.selections = selections;
-    this.#rows = n * Math.max(width, ...selections.map(({ squeezed, start }) => (squeezed ? 1 : -start)));
-    this.holds = asked | (into?.info?.weights ? WEIGHTS : 0) | (into?.nStep ? RETURNS : 0) | (into?.mask ? MASK : 0);
+    this.holds = asked | (into?.mask ? MASK : 0);
     const take = (path: string, given: unknown, array: ArrayClass, each: number, from?: number): AnyArray => {
       const target = into === undefined ? new array(n * each) : given;
       if (!(target instanceof array && target.length >= n * each))
@@ -72,18 +71,23 @@ export class Filler {
       if (from !== undefined) this.#copies.push({ target, array, each, from, view: target });
       return target;
     };
+    let rows = width;
     const columns = selections.map((selection) => {
-      const { keys, leaf, squeezed } = selection;
+      const { keys, leaf, squeezed, start } = selection;
       const count = countOf(selection, width);
       const from = this.#bytes;
       const isStraight = leaf.kind === WIDE;
       const { array } = DTYPES[leaf.leaf.dtype];
       const data = take(`steps.${keys.join(".")}.data`, reach(into?.steps, keys)?.data, array, count * leaf.size, isStraight ? undefined : from);
       const straight = isStraight ? new Uint8Array(data.buffer, data.byteOffset, n * count * leaf.bytes) : undefined;
-      this.#bytes += up(n * count * (isStraight ? 8 : leaf.bytes), 16);
+      // One of the last steps may have more than the window, and more in a shorter one.
+      const most = squeezed ? 1 : Math.max(count, -start);
+      rows = Math.max(rows, most);
+      this.#bytes += up(n * most * (isStraight ? 8 : leaf.bytes), 16);
       this.#outputs.push({ selection, count, from, straight });
       return { data, shape: [n, ...(squeezed ? [] : [count]), ...leaf.shape] };
     });
+    this.#rows = n * rows;
     const part = (name: "info" | "nStep", names: { readonly [name: string]: number }) => {
       const given = into?.[name] as { readonly [name: string]: unknown } | undefined;
       return Object.fromEntries(Object.entries(names).map(([key, column]) => [key, take(`${name}.${key}`, given?.[key], arrayOf(column), 1, -1 - column)]));
@@ -100,7 +104,7 @@ export class Filler {
     this.batch = into ?? (made as unknown as Batch<unknown>);
   }
 
-  /** Makes a draw in scratch memory. Whatever could fail does so here, before the table changes. */
+  /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. */
   prepare(): number {
     const { core } = this.#engine;
     const { x } = core;
@@ -109,6 +113,7 @@ export class Filler {
     x.draw_init(draw, this.n, this.#rows);
     this.#base = base;
     if (this.#generation !== core.generation) this.#look(draw);
+    this.#generation = core.generation;
     return draw;
   }
 
@@ -125,7 +130,6 @@ export class Filler {
       const at = copy.from < 0 ? core.x.draw_column(draw, -1 - copy.from) >>> 0 : this.#base + copy.from;
       copy.view = new copy.array(core.u8.buffer, at, this.n * copy.each);
     }
-    this.#generation = core.generation;
   }
 
   /** Gathers what was drawn and copies it out. O(bytes) */

@@ -42,5 +42,5 @@ export function queueLimiter(size: number): RateLimiter {
 /** Whether a value has the four numbers. */
 export function isRateLimiter(value: unknown): value is RateLimiter {
   const { samplesPerInsert, minSize, minDiff, maxDiff } = (value ?? {}) as RateLimiter;
-  return [samplesPerInsert, minSize, minDiff, maxDiff].every(Number.isFinite);
+  return minSize >= 1 && [samplesPerInsert, minSize, minDiff, maxDiff].every(Number.isFinite);
 }

@@ -8,7 +8,7 @@ import { Filler, MASK, RETURNS, reach, WEIGHTS } from "./filler.ts";
 import { type NStepOptions, nStepOf } from "./n-step.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
-  /** A batch to fill: one that `sample` or `batch` gave with the same options, or the same form of your own arrays. Without it new arrays are made. */
+  /** A batch to fill: one that `sample` or `batch` gave with the same options, or the same form of your own arrays. Its shapes are left as they are. Without it new arrays are made. */
   readonly into?: Batch<unknown>;
   /** Whether an item may come more than once; true where it is left out. */
   readonly replacement?: boolean;
@@ -68,8 +68,9 @@ export class Reader {
     const from = oneOf("offset", OFFSETS, offset);
     const divisor = oneOf("normalize", NORMALIZE, normalize);
     const nStep = options.nStep === undefined ? undefined : nStepOf(options.nStep, engine.layout.leaves);
-    const selections = this.#selected(columns, x.table_counter(table, SHAPE)) ?? this.#any(n === 1 && into === undefined);
-    if (nStep === undefined && selections.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" must have nStep with them, got none');
+    const chosen = this.#selected(columns, x.table_counter(table, SHAPE));
+    const selections = chosen ?? this.#any(n === 1 && into === undefined);
+    if (nStep === undefined && chosen?.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" must have nStep with them, got none');
     const over = flag("cross", cross);
     const longest = length ?? (into === undefined ? x.table_counter(table, LONGEST) : this.#widthOf(into, selections));
     let filler = this.#filler(n, longest, options, selections, into);
@@ -109,9 +110,10 @@ export class Reader {
   /** How a batch is filled: the one that was given, or a new one. */
   #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Batch<unknown>): Filler {
     const { beta, nStep, mask } = options;
-    const asked = (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + (mask === true ? MASK : 0);
+    const asked = (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask ?? false);
     const known = into && this.#fillers.get(into);
-    if (known?.n === n && known.selections === selections && known.width === width && (known.holds & asked) === asked) return known;
+    if (known?.n === n && known.selections === selections && known.width === width && (known.holds | MASK) === (asked | MASK) && known.holds >= asked)
+      return known;
     const made = new Filler(this.#engine, n, width, selections, selections === this.#whole, asked, into);
     this.#fillers.set(made.batch, made);
     return made;
@@ -119,8 +121,10 @@ export class Reader {
 
   /** Steps of a window in a batch that was given. */
   #widthOf(into: Batch<unknown>, selections: readonly Selection[]): number {
-    const { keys } = selections.find((one) => !one.squeezed) ?? (selections[0] as Selection);
-    return this.#fillers.get(into)?.width ?? integer("length, given or of into,", reach(into?.steps, keys)?.shape?.[1], 1, MOST);
+    const { keys } = selections[0] as Selection;
+    return (
+      this.#fillers.get(into)?.width ?? integer("length, given or of into,", selections === this.#whole ? reach(into?.steps, keys)?.shape?.[1] : 0, 1, MOST)
+    );
   }
 
   /** The columns that were asked for, or else those that items of a shape were created with; undefined where there are several shapes. */

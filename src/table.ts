@@ -91,7 +91,7 @@ export class Table<S = Spec> implements AnyTable {
 
   /**
    * Draws up to n items and gathers their steps. Never waits: the batch is shorter, and `blocked` says why, where the rate limiter or the number of items allows fewer.
-   * With `into` nothing is allocated. O(n log size + bytes)
+   * With `into`, and the same `columns` object each time, nothing is allocated. O(n log size + bytes)
    */
   sample<const O extends Options<S> = object>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
@@ -104,7 +104,7 @@ export class Table<S = Spec> implements AnyTable {
 
   /**
    * `sample`, once the rate limiter lets n draws pass.
-   * @throws RangeError where it never will · ReplayError TIMEOUT, or the signal's reason
+   * @throws RangeError where the limiter never will · ReplayError TIMEOUT, or the signal's reason
    */
   async sampleWhenReady<const O extends Options<S> & WaitOptions = object>(
     n: number,
@@ -114,7 +114,7 @@ export class Table<S = Spec> implements AnyTable {
     integer("n", n, 1, 0xffffff);
     const { signal, timeoutMs, ...rest } = (options ?? {}) as Options<S> & WaitOptions;
     this.#couldSample(n);
-    const attempt = () => (this.ready(n, rest) ? (this.#reader.sample(n, rest) as BatchOf<S, O>) : undefined);
+    const attempt = () => (this.ready(n, rest) ? (this.sample(n, rest as never) as BatchOf<S, O>) : undefined);
     return this.#engine.waiters.until(attempt, () => `sampling ${n} items of ${show(this.name)}`, { signal, timeoutMs });
   }
 
@@ -159,7 +159,7 @@ export class Table<S = Spec> implements AnyTable {
     return found;
   }
 
-  /** Drops every item and sets all counters to 0; keys are not used again. O(maxSize) */
+  /** Drops every item and sets all counters to 0; then those come in that waited. Keys are not used again. O(size log size) */
   clear(): void {
     this.#x().table_clear(this.handle);
     this.#engine.changed();
@@ -167,7 +167,7 @@ export class Table<S = Spec> implements AnyTable {
 
   /** Whether a batch of n can be had now: the rate limiter lets it pass, and there are items enough where they must differ or are used up. */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: number } = {}): boolean {
-    const items = options.replacement === false ? Math.min(this.size, options.among ?? this.size) : this.size * this.options.maxTimesSampled;
+    const items = options.replacement === false ? Math.min(this.size, options.among || this.size) : this.size * this.options.maxTimesSampled;
     return this.canSample(n) && items >= n;
   }
 

@@ -157,7 +157,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   /**
    * Appends a step, or what was filled in `staged`; then makes the items that the writer's rules say. Copies; allocates nothing. O(bytes + items)
    * With several lanes every value has a leading dimension, one step a lane.
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait); then nothing changed
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait); then no step was appended, though `staged` may be filled in part
    */
   append(step?: Appended<S, Lanes>): void {
     this.#open();

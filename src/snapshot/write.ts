@@ -69,7 +69,7 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
   const header: SnapshotHeader = {
     layout: layoutHash(engine),
     options: replay.options,
-    shapes: engine.shapes.map((shape) => shape.columns),
+    shapes: engine.shapes.map((shape) => JSON.parse(shape.columns)),
     writers: writers.map((writer) => writer.options),
   };
   let sections = 0;

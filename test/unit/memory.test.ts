@@ -180,3 +180,33 @@ test("windows that no memory could hold are refused, whatever their bytes come t
   }
   expect(broken(replay)).toEqual([]);
 });
+
+test("at the limit of memory no item of a step is lost: single steps and blocks", () => {
+  for (const rows of [1, 5]) {
+    const options = { spec: { x: i32() }, tables: { t: { maxSize: 3000 } } };
+    const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
+    const table = replay.table("t");
+    const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+    for (let episode = 0; episode < 255; episode++) {
+      writer.append({ x: episode });
+      writer.endEpisode();
+    }
+    // Nothing is left for a larger map of episodes.
+    const error = errorOf(() => {
+      for (;;) replay.writer({ keep: 1000 });
+    });
+    expectError(error, "OUT_OF_MEMORY", /maxBytes/);
+    let made = 255;
+    try {
+      for (let k = 0; k < 20; k++) {
+        if (rows === 1) writer.append({ x: k });
+        else writer.appendColumns({ x: Int32Array.from({ length: rows }, () => k) });
+        made += rows;
+      }
+    } catch (refused) {
+      expectError(refused as Error, "OUT_OF_MEMORY", /maxBytes/);
+    }
+    expect(table.size).toBe(made);
+    expect(broken(replay)).toEqual([]);
+  }
+});

@@ -295,3 +295,15 @@ test("weights are only there where beta was given", () => {
   expect(table.sample(2).info.weights).toBe(undefined);
   expect([...(table.sample(2, { beta: 1 }).info.weights as Float64Array)]).toEqual([1, 1]);
 });
+
+test("columns of items are those that were given, whatever becomes of the object", () => {
+  const { replay, writer } = filled();
+  const table = replay.table("all");
+  table.clear();
+  const columns: { [name: string]: { leaf: "x"; at: number } } = { x: { leaf: "x", at: 0 } };
+  writer.createItem("all", { length: 2, columns });
+  columns.x = { leaf: "x", at: 1 };
+  writer.createItem("all", { length: 2, columns });
+  const drawn = Array.from({ length: 40 }, () => table.sample(1) as unknown as { steps: { x: { data: Int32Array } } });
+  expect([...new Set(drawn.map(({ steps }) => steps.x.data[0]))].sort()).toEqual([42, 43]);
+});

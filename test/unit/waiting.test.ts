@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { i32, minSize, queueLimiter, type RateLimiter, Replay, ReplayError, sampleToInsertRatio } from "../../src/index.ts";
+import { f32, fifo, i32, minSize, prioritized, queueLimiter, type RateLimiter, Replay, ReplayError, sampleToInsertRatio } from "../../src/index.ts";
 import { errorOf, expectError, expectRefused, expectRejected } from "../support/refused.ts";
 
 function make(rateLimiter: RateLimiter, options: object = {}) {
@@ -46,7 +46,14 @@ test("limiters that mean nothing are refused", () => {
     [() => sampleToInsertRatio(1, 10, [20, 40]), RangeError, /^errorBuffer must leave a range .* begins at or below 10, got/, /20 … 40/],
   ];
   for (const [call, kind, ...says] of bad) expectError(errorOf(call), kind, ...says);
-  for (const rateLimiter of [null, 3, {}, { ...minSize(1), maxDiff: Number.POSITIVE_INFINITY }, { ...minSize(1), minDiff: Number.NaN }]) {
+  for (const rateLimiter of [
+    null,
+    3,
+    {},
+    { ...minSize(1), maxDiff: Number.POSITIVE_INFINITY },
+    { ...minSize(1), minDiff: Number.NaN },
+    { ...minSize(1), minSize: 0 },
+  ]) {
     expectError(
       errorOf(() => make(rateLimiter as never)),
       TypeError,
@@ -272,4 +279,43 @@ test("a rejection that nobody awaits does not end the program", async () => {
   process.off("unhandledRejection", listen);
   await refused;
   expect(seen).toEqual([]);
+});
+
+test("items that waited when their table was cleared come in as they are", () => {
+  const queue = { maxSize: 2, sampler: fifo(), rateLimiter: queueLimiter(2), maxTimesSampled: 1 };
+  for (const columns of [undefined, { y: { leaf: "x", at: -1 } }] as const) {
+    const replay = new Replay({ spec: { x: f32() }, tables: { queue } });
+    const writer = replay.writer();
+    const table = replay.table("queue");
+    for (let x = 0; x < 4; x++) {
+      writer.append({ x });
+      writer.createItem("queue", { length: 1 + (x & 1), columns });
+    }
+    table.clear();
+    const { count, lengths, steps } = table.sample(2);
+    expect([count, ...lengths]).toEqual([2, 1, 2]);
+    expect(steps).toMatchObject(columns === undefined ? { x: { data: Float32Array.of(2, 0, 2, 3) } } : { y: { data: Float32Array.of(2, 3) } });
+  }
+});
+
+test("an emptied table forgets how long its items were", () => {
+  const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 1 } } });
+  const writer = replay.writer();
+  const table = replay.table("t");
+  for (let x = 0; x < 4; x++) writer.append({ x });
+  writer.createItem("t", { length: 4 });
+  table.delete([writer.lastKey("t")]);
+  writer.createItem("t", { length: 1, columns: { x: { leaf: "x", at: 0 } } });
+  expect(table.sample(1).steps).toMatchObject({ x: { data: Float32Array.of(3), shape: [1] } });
+  table.delete([writer.lastKey("t")]);
+  writer.createItem("t", { length: 2 });
+  expect((table.sample(3).steps.x as { shape: readonly number[] }).shape).toEqual([3, 2]);
+});
+
+test("sampleWhenReady refuses what sample refuses, and among 0 is all", async () => {
+  const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 9, sampler: prioritized(1) } } });
+  replay.writer({ items: [{ table: "t", length: 1 }] }).appendColumns({ x: [1, 2, 3] });
+  const table = replay.table("t");
+  await expect(table.sampleWhenReady(2, { beta: 1, normalize: "table" })).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  expect(table.ready(3, { replacement: false, among: 0 })).toBe(true);
 });
