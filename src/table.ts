@@ -104,7 +104,7 @@ export class Table<S = Spec> implements AnyTable {
 
   /**
    * `sample`, once the rate limiter lets n draws pass.
-   * @throws RangeError where the limiter never will · ReplayError TIMEOUT, or the signal's reason
+   * @throws RangeError where it never will · ReplayError TIMEOUT, or the signal's reason
    */
   async sampleWhenReady<const O extends Options<S> & WaitOptions = object>(
     n: number,
@@ -113,7 +113,7 @@ export class Table<S = Spec> implements AnyTable {
     this.#engine.open();
     integer("n", n, 1, 0xffffff);
     const { signal, timeoutMs, ...rest } = (options ?? {}) as Options<S> & WaitOptions;
-    this.#couldSample(n);
+    this.#couldSample(n, rest.replacement);
     const attempt = () => (this.ready(n, rest) ? (this.sample(n, rest as never) as BatchOf<S, O>) : undefined);
     return this.#engine.waiters.until(attempt, () => `sampling ${n} items of ${show(this.name)}`, { signal, timeoutMs });
   }
@@ -204,10 +204,11 @@ export class Table<S = Spec> implements AnyTable {
   }
 
   /** Refuses to wait for what cannot come. */
-  #couldSample(n: number): void {
-    const { maxSize, rateLimiter } = this.options;
+  #couldSample(n: number, replacement?: boolean): void {
+    const { maxSize, maxTimesSampled, rateLimiter } = this.options;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
-    const range = minSize > maxSize ? 0 : Math.max(maxDiff, samplesPerInsert * minSize) - minDiff;
+    const most = replacement === false ? maxSize : maxSize * maxTimesSampled;
+    const range = minSize > maxSize ? 0 : Math.min(most, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
     if (n > range) throw mustBe(RangeError, "n", `<= ${range}, all that the rate limiter and maxSize of ${this.name} ever allow at a time`, n);
   }
 }

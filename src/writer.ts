@@ -242,7 +242,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   /** Ends the episode with the newest step. The steps at hand are let go, so that no item spans two episodes, unless the writer is `across`. */
   endEpisode(options: { readonly lane?: number } = {}): void {
     this.#open();
-    const { lane } = options;
+    const { lane } = onlyKeys("options", options, "lane");
     const lanes = lane === undefined ? this.streams.keys() : [integer("lane", lane, 0, this.#lanes - 1)];
     for (const i of lanes) this.#x.writer_end(this.#writer, i);
     this.#engine.changed();

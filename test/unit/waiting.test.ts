@@ -319,3 +319,12 @@ test("sampleWhenReady refuses what sample refuses, and among 0 is all", async ()
   await expect(table.sampleWhenReady(2, { beta: 1, normalize: "table" })).rejects.toMatchObject({ code: "UNSUPPORTED" });
   expect(table.ready(3, { replacement: false, among: 0 })).toBe(true);
 });
+
+test("sampleWhenReady does not wait for more items than there can be", async () => {
+  const replay = new Replay({ spec: { x: f32() }, tables: { once: { maxSize: 10, maxTimesSampled: 1 }, any: { maxSize: 10 } } });
+  await expect(replay.table("once").sampleWhenReady(11)).rejects.toThrow(/^n must be <= 10, /);
+  await expect(replay.table("any").sampleWhenReady(11, { replacement: false })).rejects.toThrow(/^n must be <= 10, /);
+  const enough = replay.table("any").sampleWhenReady(11);
+  replay.writer({ items: [{ table: "any", length: 1 }] }).append({ x: 1 });
+  expect((await enough).count).toBe(11);
+});

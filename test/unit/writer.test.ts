@@ -295,3 +295,11 @@ test("items that too many others wait before are refused: single step, block, la
   writer.append(step(5));
   expect(replay.table("t").stats()).toMatchObject({ pending: 3, inserts: 3 });
 });
+
+test("a misspelt lane does not end the episodes of all", () => {
+  const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 4 } } });
+  const writer = replay.writer({ lanes: 2 });
+  writer.append({ x: [1, 2] });
+  expect(() => writer.endEpisode({ lan: 1 } as never)).toThrow(/^options has no option "lan"; it has lane/);
+  expect(writer.episodeSteps).toBe(1);
+});
