@@ -139,8 +139,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
       if (!rule.to().takes(priority)) return fail(E_PRIORITY, r, priority);
     }
     const items = rule.to().limiter().lets() ? rows : itemsOf(w, k, rows, ends);
-    // An item that spans episodes asks for them anew.
-    const code = canTake(rule.to(), items, episodes + rule.length);
+    const code = canTake(rule.to(), items, episodes);
     if (code != 0) return code;
   }
   return reserveRows(pool, rows) ? 0 : E_OUT_OF_MEMORY;

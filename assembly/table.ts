@@ -265,6 +265,8 @@ export function insertItem(t: Table, first: u32, length: u32, run: u32, shape: u
   }
   t.newest = slot;
   t.slots().item(slot).begin(first, length, run, shape);
+  // Here, since a draw may let it in; and once more when it is in, since the table may have been emptied.
+  t.sees(shape, length);
   if (waits) enqueue(t, slot, priority, episodes);
   else admit(t, slot, priority);
   return waits ? 0 : 1;
@@ -289,7 +291,7 @@ export function removeItem(t: Table, slot: u32): void {
   t.sampler().remove(slot);
   if (t.apart()) t.remover().remove(slot);
   t.count -= 1;
-  if (t.count == 0) {
+  if (t.count == 0 && t.pending == 0) {
     t.shapes = 0;
     t.longest = 0;
   }

@@ -121,7 +121,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
     // An item of the episode that came last, and of no other, needs nothing that could be refused.
-    if (rule.to().turning == 0 || s.fresh != 0 || w.across != 0 || !rule.to().episodes().joins(s.episode)) {
+    if (rule.to().turning == 0 || s.fresh != 0 || !rule.to().episodes().joins(s.episode)) {
       const code = rule.makes(step) ? canTake(rule.to(), w.making(k, step), rule.length) : 0;
       if (code != 0) return code;
     }
@@ -159,5 +159,6 @@ export function canTake(t: Table, n: u32, episodes: u32): i32 {
   let passing: u32 = t.pending != 0 ? 0 : n;
   while (passing != 0 && !t.limiter().canInsert(passing, t.count)) passing--;
   if (t.pending + n - passing > t.maxPending) return fail(E_RATE_LIMITED, 0, <f64>t.pending);
-  return t.episodes().reserve(episodes) ? 0 : E_OUT_OF_MEMORY;
+  // What waits keeps a place of its own for its episode.
+  return t.episodes().reserve(episodes + (n - passing)) ? 0 : E_OUT_OF_MEMORY;
 }

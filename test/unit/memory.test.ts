@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { f32, i32, Replay, type Spec, shared, u8 } from "../../src/index.ts";
+import { f32, i32, queueLimiter, Replay, type Spec, shared, u8 } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 
@@ -209,4 +209,18 @@ test("at the limit of memory no item of a step is lost: single steps and blocks"
     expect(table.size).toBe(made);
     expect(broken(replay)).toEqual([]);
   }
+});
+
+test("at the limit of memory no item that has to wait is lost", () => {
+  const options = { spec: { x: i32() }, tables: { t: { maxSize: 10, rateLimiter: queueLimiter(1), maxPending: 60_000 } } };
+  const replay = new Replay({ ...options, maxBytes: Replay.plan(options).bytes });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  let made = 0;
+  const error = errorOf(() => {
+    for (; made < 60_000; made += 700) writer.appendColumns({ x: new Int32Array(700) });
+  });
+  expectError(error, "OUT_OF_MEMORY", /maxBytes/);
+  const { inserts, pending } = replay.table("t").stats();
+  expect(inserts + pending).toBe(made);
+  expect(broken(replay)).toEqual([]);
 });

@@ -328,3 +328,27 @@ test("sampleWhenReady does not wait for more items than there can be", async () 
   replay.writer({ items: [{ table: "any", length: 1 }] }).append({ x: 1 });
   expect((await enough).count).toBe(11);
 });
+
+test("items that a draw itself lets in are shown whole, or refused with their columns", () => {
+  const queue = { maxSize: 10, sampler: fifo(), maxTimesSampled: 1, rateLimiter: queueLimiter(1) };
+  for (const n of [3, 5]) {
+    const replay = new Replay({ spec: { x: f32() }, tables: { queue } });
+    const writer = replay.writer();
+    for (let x = 1; x <= 8; x++) writer.append({ x });
+    for (const length of [1, 8, 5]) writer.createItem("queue", { length });
+    const { count, lengths, steps } = replay.table("queue").sample(n);
+    expect([count, ...lengths]).toEqual([3, 1, 8, 5]);
+    expect([...steps.x.data]).toEqual([8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 4, 5, 6, 7, 8, 0, 0, 0]);
+  }
+  const replay = new Replay({ spec: { x: f32() }, tables: { queue } });
+  const writer = replay.writer();
+  for (let x = 1; x <= 8; x++) writer.append({ x });
+  writer.createItem("queue", { length: 1 });
+  writer.createItem("queue", { length: 2, columns: { last: { leaf: "x", at: -1 } } });
+  expectError(
+    errorOf(() => replay.table("queue").sample(2)),
+    "SPEC_MISMATCH",
+    /different columns/,
+  );
+  expect(replay.table("queue").size).toBe(1);
+});
