@@ -1,5 +1,5 @@
 // Inside the bundle the core's exports, and the package's own fields, have short names: nobody sees them there, and the full ones cost 0.5 KB
-// compressed. dist/core.wasm keeps its names, and src/core.ts brings any other build to those of the one inlined, by their order.
+// compressed. dist/core.wasm keeps its names, and src/core.ts gives the functions of any build these names, by their place.
 
 /** Fields of what the package keeps to itself; no public name is among them, and none that is written to a snapshot. */
 const INTERNAL = `alloc attempt changed failure frameBytes framePools generation lookers makeLanes makeStep moved prepare refresh rejectAll
@@ -8,11 +8,11 @@ const INTERNAL = `alloc attempt changed failure frameBytes framePools generation
 /** The id of a module's list of exports. */
 const EXPORTS = 7;
 
-/** A short name for every function that a module exports, by the order of the exports, and for the package's own fields. */
+/** A short name for every function that a module exports, by its place among the exports, and for the package's own fields. */
 export function shortNamesOf(bytes) {
-  const functions = WebAssembly.Module.exports(new WebAssembly.Module(bytes)).filter(({ kind }) => kind === "function");
-  const names = [...functions.map(({ name }) => name), ...INTERNAL];
-  return Object.fromEntries(names.map((name, i) => [name, `$${i.toString(36)}`]));
+  const exported = WebAssembly.Module.exports(new WebAssembly.Module(bytes)).map(({ name, kind }) => (kind === "function" ? name : undefined));
+  const names = [...exported, ...INTERNAL].map((name, i) => [name, `$${i.toString(36)}`]);
+  return Object.fromEntries(names.filter(([name]) => name !== undefined));
 }
 
 /** The same module with other names for its exports. */

@@ -69,8 +69,6 @@ export const E_RATE_LIMITED = -2;
 export const E_PRIORITY = -3;
 export const E_LENGTH = -4;
 export const E_KEYS_EXHAUSTED = -5;
-export const E_CORRUPT = -6;
-export const E_UNSUPPORTED = -7;
 
 /** The error cell (HEADER in assembly/layout.ts): which argument of a refused call, or which element of a batch, as i32; its value as f64. */
 export const ERROR_ARGUMENT = 12 / 4;

@@ -40,10 +40,11 @@ export class Core {
   /** @param module another build of the core: the scalar one, or where a host compiles ahead of time */
   constructor(maxBytes: number, module?: WebAssembly.Module) {
     this.#maxBytes = maxBytes;
-    builtIn ??= compile(bytes);
-    const values = Object.values(new WebAssembly.Instance(module ?? builtIn, {}).exports);
-    // By their order: in the bundle the core's own exports have short names, those of another build have not.
-    this.x = Object.fromEntries(WebAssembly.Module.exports(builtIn).map(({ name }, i) => [name, values[i]])) as unknown as Exports;
+    // Not where a module is given: its host may forbid compiling.
+    if (module === undefined) builtIn ??= compile(bytes);
+    const { exports } = new WebAssembly.Instance((module ?? builtIn) as WebAssembly.Module, {});
+    // In the bundle functions go by their place (build/short-names.mjs), whatever the build calls them.
+    this.x = { ...exports, ...Object.fromEntries(Object.values(exports).map((one, i) => [`$${i.toString(36)}`, one])) } as unknown as Exports;
     const version = this.x.ABI_VERSION?.value;
     if (version !== ABI_VERSION) throw mustBe("UNSUPPORTED", "module", `a core of ABI version ${ABI_VERSION}`, version);
     this.x.arena_init(Math.floor(Math.min(maxBytes, MOST_BYTES) / GRANULE));

@@ -72,7 +72,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     this.options = resolveOptions(options);
     const { spec, tables, maxBytes, seed } = this.options;
     const layout = layoutOf(leavesOf(spec));
-    const plan = planOf(layout, tables);
+    const plan = planOf(layout, tables, options.module);
     if (plan.bytes > maxBytes)
       throw mustBe(
         RangeError,
@@ -93,7 +93,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   /** What a Replay of these options would need, without taking it. */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N>): Plan {
     const { spec, tables } = resolveOptions(options);
-    return planOf(layoutOf(leavesOf(spec)), tables);
+    return planOf(layoutOf(leavesOf(spec)), tables, options.module);
   }
 
   /** @throws ReplayError NOT_FOUND */
