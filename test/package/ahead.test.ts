@@ -1,12 +1,13 @@
 /** A host that compiles ahead of time gives the core as a module: then nothing may be compiled, since such hosts forbid it. */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import * as source from "../../src/index.ts";
-import { moduleOf } from "../support/core.ts";
+import { moduleOf, root } from "../support/core.ts";
 
 const { Module } = WebAssembly;
 
-const file = "../../dist/index.js";
-const bundle = (await import(file)) as typeof source;
+const bundle = (await import(pathToFileURL(join(root, "dist/index.js")).href)) as typeof source;
 
 afterEach(() => {
   WebAssembly.Module = Module;
