@@ -160,9 +160,11 @@ export class Staging {
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
     if (this.#checked === this.#moves) return;
-    const late = this.#slots.find(({ lent = this.#moves }) => lent < this.#moves);
-    if (late !== undefined)
-      throw new ReplayError("OUT_OF_TURN", `staged.${named(late.leaf.keys)} was kept while memory grew, and is void: read writer.staged again, and fill it`);
+    // No function here: one that holds another allocates at each call.
+    for (const { lent = this.#moves, leaf } of this.#slots) {
+      if (lent < this.#moves)
+        throw new ReplayError("OUT_OF_TURN", `staged.${named(leaf.keys)} was kept while memory grew, and is void: read writer.staged again, and fill it`);
+    }
     this.#checked = this.#moves;
   }
 
