@@ -1,36 +1,58 @@
-// One script a verb, each with all its own set-up: `node build/run.mjs build | test | check | bench | conformance [arguments]`.
-// Nothing is needed but Node; what is up to date is not done again.
+// One script a verb, each with all its own set-up: `node build/run.mjs VERB [arguments]`. Nothing is needed but Node; what is up to date is not done again.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { bundle, core, declarations, dependencies, root } from "./steps.mjs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { installRuntimes } from "./runtimes.mjs";
+import { bundle, core, declarations, dependencies, programs, root } from "./steps.mjs";
 import { test } from "./test.mjs";
 
 const [verb, ...args] = process.argv.slice(2);
 const verbs = {
-  async build() {
-    await core(["release", "scalar", "debug"]);
+  async start() {
+    await core();
     await bundle();
+    // In this process: the clock of the example began with the set-up, and Ctrl-C is its own.
+    process.argv.splice(1, 2, join(root, "examples/cartpole/main.js"));
+    await import(pathToFileURL(process.argv[1]));
+  },
+  async build() {
+    await core(["release", "scalar", "debug", "image", "kernels"]);
+    await bundle();
+    await programs();
     await declarations();
   },
   async test() {
     await verbs.build();
     process.exitCode = await test(args);
   },
+  async runtimes() {
+    await installRuntimes();
+    await verbs.build();
+    process.env.REPRISE_RUNTIMES = "all";
+    process.exitCode = await test(["runtime", ...args]);
+  },
+  async pages() {
+    await core();
+    await bundle();
+    const { pages } = await import("./pages.mjs");
+    console.log(`${await pages(8123)}/examples/page.html`);
+  },
   async check() {
-    await core(["release"]);
+    await core();
     await bundle();
     run("node_modules/typescript/bin/tsc", ["-p", "tsconfig.json"]);
     run("node_modules/@biomejs/biome/bin/biome", ["check", ...(args.includes("--write") ? ["--write"] : []), "."]);
     run("build/direction.mjs", []);
   },
   async bench() {
-    await core(["release"]);
+    await core(["release", "image", "kernels"]);
     await bundle();
     run("bench/run.mjs", args, ["--expose-gc"]);
   },
   async conformance() {
-    await core(["release"]);
-    await bundle();
+    await core(["release", "scalar", "image"]);
+    await programs();
     run("dist/conformance.mjs", args);
   },
 };

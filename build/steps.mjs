@@ -23,12 +23,14 @@ process.chdir(root);
 
 /** Installs what package-lock.json says. */
 export async function dependencies() {
-  await step("dependencies", "node_modules/.reprise-stamp", ["package-lock.json"], () => {
-    const npm = process.env.npm_execpath;
-    const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
-    if (npm === undefined) execute(process.platform === "win32" ? "npm.cmd" : "npm", args);
-    else execute(process.execPath, [npm, ...args]);
-  });
+  await step("dependencies", "node_modules/.reprise-stamp", ["package-lock.json"], () => npm(["ci"], root));
+}
+
+/** Runs the npm that runs us, quietly. */
+export function npm(args, cwd) {
+  const all = [...args, "--no-audit", "--no-fund", "--loglevel=error"];
+  if (process.env.npm_execpath !== undefined) execute(process.execPath, [process.env.npm_execpath, ...all], cwd);
+  else execute(process.platform === "win32" ? "npm.cmd" : "npm", all, cwd);
 }
 
 /** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, kernels.wasm what tests and benchmarks look at alone. */
@@ -40,10 +42,10 @@ const TARGETS = {
   kernels: { entry: "assembly/kernels.ts", config: "image", file: "dist/kernels.wasm" },
 };
 
-/** Compiles the core for the given targets, and the two modules that work in its memory. */
-export async function core(targets) {
+/** Compiles the given targets; release and image are what the package's bundle holds. */
+export async function core(targets = ["release", "image"]) {
   const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/wasm-bytes.mjs", "build/wasm-order.mjs"];
-  for (const target of [...targets, "image", "kernels"]) {
+  for (const target of targets) {
     await step(`core (${target})`, `dist/.stamp-core-${target}`, sources, () => {
       const { entry, config = target, file } = TARGETS[target];
       execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", config, "-o", file]);
@@ -55,38 +57,40 @@ export async function core(targets) {
   }
 }
 
-/** Bundles the entries of the package, the core inlined in the main one, and the programs that run it elsewhere. */
+const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
+
+/** Bundles the entries of the package, the core inlined in the main one. */
 export async function bundle() {
-  const sources = [
-    ...files("src"),
-    ...files("test/runtime"),
-    ...files("test/conformance", ".ts"),
-    "dist/core-bytes.js",
-    "dist/image-bytes.js",
-    "build/steps.mjs",
-    "build/short-names.mjs",
-    "package.json",
-  ];
+  const sources = [...files("src"), "dist/core-bytes.js", "dist/image-bytes.js", "build/steps.mjs", "build/short-names.mjs", "package.json"];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
-    const common = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
     const core = readFileSync("dist/core.wasm");
     const names = shortNamesOf(core);
     const short = { mangleProps: new RegExp(`^(${Object.keys(names).join("|")})$`), mangleCache: names };
-    const packaged = { ...common, ...short, minify: true, plugins: [placeholders, mainEntry] };
+    const packaged = { ...COMMON, ...short, minify: true, plugins: [placeholders, mainEntry] };
     await build({ ...packaged, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
     await build({ ...packaged, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js" });
     inline("dist/index.js", rename(core, names));
     inline("dist/snapshot.js", readFileSync("dist/image.wasm"));
-    for (const [name, entry] of Object.entries(PROGRAMS)) {
-      if (existsSync(entry))
-        await build({ ...common, entryPoints: [entry], outfile: `dist/${name}.mjs`, platform: name === "conformance" ? "node" : "neutral" });
-    }
   });
 }
 
-/** Programs that carry the whole package with them. */
-const PROGRAMS = { digest: "test/runtime/digest.ts", conformance: "test/conformance/run.ts" };
+/** Bundles the programs that tests run outside of the test runner: the digest beside the package's own bundles, the conformance cases with the sources. */
+export async function programs() {
+  const sources = [
+    ...files("src"),
+    ...["runtime", "conformance", "support"].flatMap((folder) => files(`test/${folder}`, ".ts")),
+    "dist/core-bytes.js",
+    "dist/image-bytes.js",
+    "dist/core.scalar.wasm",
+    "build/steps.mjs",
+  ];
+  await step("programs", "dist/.stamp-programs", sources, async () => {
+    const { build } = await import("esbuild");
+    await build({ ...COMMON, entryPoints: ["test/runtime/program.ts"], outfile: "dist/digest.mjs", loader: { ".wasm": "binary" }, plugins: [packageItself] });
+    await build({ ...COMMON, entryPoints: ["test/conformance/run.ts"], outfile: "dist/conformance.mjs", platform: "node" });
+  });
+}
 
 /** A module's bytes come in after the bundling: a bundler would escape their characters anew, and worse. */
 const placeholders = {
@@ -111,6 +115,15 @@ const mainEntry = {
   },
 };
 
+/** A test of the bundles as they are published takes them as they are. */
+const packageItself = {
+  name: "the package itself",
+  setup(build) {
+    build.onResolve({ filter: /\/src\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
+    build.onResolve({ filter: /\/src\/snapshot\/index\.ts$/ }, () => ({ path: "./snapshot.js", external: true }));
+  },
+};
+
 /** The types of the main entry. */
 export async function declarations() {
   await step("types", "dist/.stamp-types", [...files("src"), "tsconfig.json", "tsconfig.build.json"], () => {
@@ -119,7 +132,7 @@ export async function declarations() {
   });
 }
 
-async function step(name, stamp, sources, make) {
+export async function step(name, stamp, sources, make) {
   const hash = createHash("sha256");
   for (const file of sources) hash.update(file).update("\0").update(readFileSync(file)).update("\0");
   const digest = hash.digest("hex");
@@ -141,8 +154,8 @@ export function files(folder, ending = "") {
     .sort();
 }
 
-function execute(command, args) {
-  const { status, error } = spawnSync(command, args, { stdio: "inherit", cwd: root });
+function execute(command, args, cwd = root) {
+  const { status, error } = spawnSync(command, args, { stdio: ["inherit", 2, "inherit"], cwd });
   if (status === 0) return;
   console.error(`${command} ${args.join(" ")}: ${error?.message ?? `exit ${status}`}`);
   process.exit(status ?? 1);

@@ -1,0 +1,93 @@
+/** The first thing that a visitor runs: the environment beside Gymnasium's own runs, and the program as its users call it. */
+import { spawn, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { CartPole } from "../../examples/cartpole/cart-pole.js";
+import { root } from "../support/core.ts";
+
+interface Run {
+  readonly name: string;
+  readonly initial_state: number[];
+  readonly actions: number[];
+  readonly length: number;
+  readonly states: { readonly [step: string]: number[] };
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+}
+
+const { cases } = JSON.parse(readFileSync(join(import.meta.dirname, "cartpole.json"), "utf8")) as { cases: Run[] };
+const folder = join(root, "examples/cartpole");
+const program = join(folder, "main.js");
+const start = (...args: string[]) => spawnSync(process.execPath, [program, ...args], { encoding: "utf8" });
+
+describe.each(cases)("CartPole-v1, $name", ({ initial_state, actions, length, states, terminated, truncated }) => {
+  it("does each step as Gymnasium does", () => {
+    for (const [t, state] of Object.entries(states)) {
+      const before = t === "1" ? initial_state : states[Number(t) - 1];
+      if (before === undefined) continue;
+      const world = new CartPole();
+      world.state = before;
+      const { observation, reward } = world.step(actions[Number(t) - 1]);
+      observation.forEach((value: number, i: number) => {
+        const expected = state[i] as number;
+        expect(Math.abs(value - expected)).toBeLessThanOrEqual(1e-12 * Math.abs(expected));
+      });
+      expect(reward).toBe(1);
+    }
+  });
+
+  it("ends where Gymnasium ends, and in the same way", () => {
+    const world = new CartPole();
+    world.state = initial_state;
+    const outcomes = actions.map((action) => world.step(action));
+    expect(outcomes.findIndex(({ ended }) => ended)).toBe(length - 1);
+    expect(outcomes.at(-1)?.terminated).toBe(terminated);
+    expect(outcomes.at(-1)?.ended && !outcomes.at(-1)?.terminated).toBe(truncated);
+  });
+});
+
+describe("npm start", () => {
+  it("is a program to be read: 250 lines at most", () => {
+    const lines = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8").split("\n").length - 1);
+    expect(lines.reduce((sum, n) => sum + n)).toBeLessThanOrEqual(250);
+  });
+
+  it("gives one JSON object, and the same learning curve for the same seed", () => {
+    const [first, second] = [0, 1].map(() => start("--json", "--seed", "3", "--env-steps", "2000", "--target", "501"));
+    expect([first?.status, first?.stderr]).toEqual([1, ""]);
+    const result = JSON.parse(first?.stdout as string);
+    expect(result).toMatchObject({ seed: 3, envSteps: 2000 });
+    for (const key of ["learningSeconds", "setUpSeconds", "replayShare", "bytes"]) expect(result[key]).toBeGreaterThan(0);
+    expect(result.curve).toEqual([result.meanReturn]);
+    expect(JSON.parse(second?.stdout as string).curve).toEqual(result.curve);
+  });
+
+  it("says where it stands, and exits with 1 where the steps run out", () => {
+    const { status, stdout } = start("--env-steps", "16");
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/Not solved: seed 1, step 16.* return .* greedy –.* memory \d+ of 20000 transitions.* priorities .* replay \d+ samples\/s/);
+  });
+
+  it.each([
+    [["--seed", "x"], /--seed, --env-steps and --target take whole numbers/],
+    [["--env-steps", "1.5"], /--seed, --env-steps and --target take whole numbers/],
+    [["--sead", "1"], /unknown option '--sead'.*--seed/s],
+  ])("refuses %j", (args, message) => {
+    const { status, stderr } = start(...args);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(message);
+  });
+
+  it("stops at Ctrl-C with a summary", async () => {
+    const child = spawn(process.execPath, [program, "--target", "501"], { stdio: ["ignore", "pipe", "inherit"] });
+    const ended = new Promise((resolve) => child.on("close", resolve));
+    let said = "";
+    child.stdout.on("data", (chunk) => {
+      if (said === "") child.kill("SIGINT");
+      said += chunk;
+    });
+    expect(await ended).toBe(130);
+    expect(said).toMatch(/Stopped: seed 1, step \d+/);
+  });
+});
