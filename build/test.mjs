@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { kernelTests } from "./kernel-tests.mjs";
+import { runtimes } from "./runtimes.mjs";
 import { root } from "./steps.mjs";
 
 const REPORT = join(root, "dist/vitest.json");
@@ -25,7 +26,14 @@ export async function test(args) {
   const passed = kernels.passed + report.numPassedTests;
   // A file that could not even be loaded has no tests that fail.
   const failed = kernels.failed + Math.max(report.numFailedTests, status === 0 ? 0 : 1);
-  if (report.numPendingTests > 0) console.log(`LEFT OUT: ${report.numPendingTests} tests whose runtimes are not installed`);
+  if (report.numPendingTests > 0) console.log(leftOut(report.numPendingTests));
   console.log(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
+}
+
+/** Why tests were left out, and what to do about it. */
+function leftOut(tests) {
+  const missing = Object.entries(runtimes()).flatMap(([name, program]) => (program === undefined ? [name] : []));
+  const why = missing.length === 0 ? "they measure time" : `they measure time, or run in what is not installed: ${missing.join(", ")}`;
+  return `\nLEFT OUT: ${tests} tests, since ${why}.\n"npm run runtimes" installs what is missing, and runs them.\n`;
 }

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["**/*.test.ts"],
-    exclude: ["kernel/**"],
+    exclude: ["kernel/**", "**/node_modules/**"],
     testTimeout: 60_000,
     // Of two processors the default leaves one idle.
     maxWorkers: Math.max(2, availableParallelism() - 1),

@@ -1,0 +1,33 @@
+// What a visitor sees first: `npm start` learns, in time, from every seed; and leaves the terminal as it was when it is interrupted.
+import { equal, match, ok } from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { checks } from "./checks.mjs";
+
+const root = join(import.meta.dirname, "..");
+const SEEDS = [1, 2, 3, 4, 5];
+
+function learns(seed) {
+  const { status, stdout, stderr } = spawnSync("npm", ["start", "--silent", "--", "--json", "--seed", String(seed)], { cwd: root, encoding: "utf8" });
+  equal(status, 0, stderr);
+  const { meanReturn, envSteps, learningSeconds, replayShare } = JSON.parse(stdout);
+  ok(meanReturn >= 195, `mean return ${meanReturn}`);
+  ok(learningSeconds <= 90, `${learningSeconds} s`);
+  ok(replayShare < 0.05, `replay took ${replayShare} of the time`);
+  const share = `${(100 * replayShare).toFixed(1)} %`;
+  console.log(`seed ${seed}: mean return ${meanReturn} after ${envSteps} steps, ${learningSeconds.toFixed(1)} s, replay ${share}`);
+}
+
+await checks({
+  ...Object.fromEntries(SEEDS.map((seed) => [`npm start learns from seed ${seed}`, () => learns(seed)])),
+  "interrupted on a terminal, it shows the cursor again and says where it was"() {
+    // `script` gives it a terminal, `timeout` presses Ctrl-C.
+    const command = `stty cols 100 rows 40; timeout --foreground -s INT 5 ${process.execPath} examples/cartpole/main.js --target 501`;
+    const { status, stdout } = spawnSync("script", ["-qec", command, "/dev/null"], { cwd: root, encoding: "utf8" });
+    // timeout's own, for a command that ended because of it.
+    equal(status, 124);
+    match(stdout, /Learning: seed 1, step \d+/);
+    match(stdout.slice(stdout.lastIndexOf("Stopped")), /^Stopped: seed 1, step \d+.* s \(set-up .* s\)/);
+    ok(stdout.lastIndexOf("\u001b[?25h") > stdout.lastIndexOf("\u001b[?25l"), "the cursor is hidden");
+  },
+});

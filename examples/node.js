@@ -1,0 +1,8 @@
+// Node: `node examples/node.js FILE` remembers walks, saves the memory in a file, and learns from what it finds there.
+import { readFile, writeFile } from "node:fs/promises";
+import { restore, snapshot } from "reprise/snapshot";
+import { remember, report } from "./random-walk.js";
+
+const file = process.argv[2] ?? "walks.reprise";
+await writeFile(file, snapshot(remember(1))); // chunk by chunk
+console.log(report(restore(await readFile(file))));

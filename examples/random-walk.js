@@ -1,0 +1,56 @@
+/**
+ * What the examples share, and what runs in every runtime as it stands: Sutton and Barto's random walk (2018, example 7.1). From state 10 of
+ * 1 … 19 the walk goes left or right by chance; off the left end it is worth -1, off the right end 1. What is each state worth?
+ */
+import { f64, i32, Replay } from "reprise";
+import { seeded } from "./random.js";
+
+const STATES = 19;
+const N = 4;
+
+/** A memory of the last 2,000 n-step transitions of 100 walks. */
+export function remember(seed) {
+  const replay = new Replay({ spec: { state: i32(), reward: f64(), discount: f64() }, tables: { walks: { maxSize: 2000 } }, seed });
+  const writer = replay.writer({ items: [{ table: "walks", length: N + 1 }] });
+  const random = seeded(seed);
+  for (let i = 0; i < 100; i++) walk(writer, random);
+  return replay;
+}
+
+function walk(writer, random) {
+  let state = (STATES + 1) / 2;
+  while (state > 0 && state <= STATES) {
+    const next = random() < 0.5 ? state - 1 : state + 1;
+    const ends = next === 0 || next > STATES;
+    writer.append({ state, reward: ends ? Math.sign(next - 1) : 0, discount: ends ? 0 : 1 });
+    state = next;
+  }
+  writer.append({ state, reward: 0, discount: 0 }); // where it ended: the last states have fewer than n steps to go
+  for (let length = Math.min(N, writer.length); length > 1; length--) writer.createItem("walks", { length });
+  writer.endEpisode();
+}
+
+const OPTIONS = {
+  columns: { state: { leaf: "state", at: 0 }, next: { leaf: "state", at: "bootstrap" } },
+  nStep: { n: N, gamma: 1, reward: "reward", discount: "discount" },
+};
+
+/** What the states are worth by what the memory says, from so many batches of 32. */
+export function learn(replay, batches = 2000) {
+  const values = new Float64Array(STATES + 2);
+  for (let i = 0; i < batches; i++) {
+    const { steps, nStep, count } = replay.table("walks").sample(32, OPTIONS);
+    for (let k = 0; k < count; k++) {
+      const worth = nStep.returns[k] + nStep.discounts[k] * values[steps.next.data[k]];
+      values[steps.state.data[k]] += 0.05 * (worth - values[steps.state.data[k]]);
+    }
+  }
+  return values.subarray(1, STATES + 1);
+}
+
+/** How far the values are from the true ones, (state - 10) / 10. */
+export function report(replay) {
+  const squares = learn(replay).map((value, i) => (value - (i - 9) / 10) ** 2);
+  const error = Math.sqrt(squares.reduce((sum, square) => sum + square) / STATES);
+  return `${replay.table("walks").size} transitions, values ${error.toFixed(3)} from the truth`;
+}

@@ -1,0 +1,60 @@
+/** Chromium, as tests drive it: pages of the project, served on loopback, in an empty profile. */
+import { type Browser, chromium, type Page } from "playwright-core";
+import { pages } from "../../build/pages.mjs";
+
+const FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+
+/** What a page needs for clocks finer than 0.1 ms. */
+const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+
+/** As the protocol's HeapProfiler has it: what each function allocated itself, and what it called. */
+interface Allocations {
+  readonly callFrame: { readonly url: string };
+  readonly selfSize: number;
+  readonly children: readonly Allocations[];
+}
+
+export class Chromium {
+  readonly #browser: Browser;
+  readonly #address: string;
+
+  private constructor(browser: Browser, address: string) {
+    this.#browser = browser;
+    this.#address = address;
+  }
+
+  static async start(executablePath: string): Promise<Chromium> {
+    const browser = await chromium.launch({ executablePath, args: FLAGS.split(" ") });
+    return new Chromium(browser, await pages(0));
+  }
+
+  /** Opens one of the project's pages, alone in its process, and waits until it is ready; `lines` fills with what it logs. An error in the page is thrown here. */
+  async open(path: string, ready: string): Promise<{ page: Page; lines: string[] }> {
+    const page = await this.#browser.newPage();
+    const lines: string[] = [];
+    page.on("console", (message) => lines.push(message.text()));
+    const failed = new Promise<never>((_, reject) => page.on("pageerror", reject));
+    await page.route(`${this.#address}/**`, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, headers: { ...response.headers(), ...ISOLATED } });
+    });
+    await page.goto(this.#address + path);
+    await Promise.race([page.waitForFunction(ready), failed]);
+    return { page, lines };
+  }
+
+  /** Bytes that functions of a file allocated while the page ran on, whether they were collected or not: sampled every 64 bytes on average. */
+  async allocated(page: Page, ms: number, file: string): Promise<number> {
+    const session = await page.context().newCDPSession(page);
+    await session.send("HeapProfiler.startSampling", { samplingInterval: 64, includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true });
+    await page.waitForTimeout(ms);
+    const { profile } = await session.send("HeapProfiler.stopSampling");
+    const bytes = ({ callFrame, selfSize, children }: Allocations): number =>
+      (callFrame.url.endsWith(file) ? selfSize : 0) + children.reduce((sum, child) => sum + bytes(child), 0);
+    return bytes(profile.head);
+  }
+
+  async stop(): Promise<void> {
+    await this.#browser.close();
+  }
+}
