@@ -1,17 +1,22 @@
-/** Every example of README.md runs as it stands, by the package's own name, and prints what its comments say. */
+/** Every example of README.md and docs/ runs as it stands, by the package's own name, and prints what its comments say. */
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
 
-const readme = readFileSync(join(root, "README.md"), "utf8");
+const pages = ["README.md", ...readdirSync(join(root, "docs")).map((file) => `docs/${file}`)].map((path) => ({
+  path,
+  text: readFileSync(join(root, path), "utf8"),
+}));
 
-/** Each block of JavaScript, under the heading that it follows. */
-const examples = readme.split(/^## /m).flatMap((part) => {
-  const heading = part.slice(0, part.indexOf("\n"));
-  return [...part.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => [heading, match[1] as string] as const);
-});
+/** Each block of JavaScript, under the page and heading that it follows. */
+const examples = pages.flatMap(({ path, text }) =>
+  text.split(/^## /m).flatMap((part) => {
+    const heading = part.slice(0, part.indexOf("\n"));
+    return [...part.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => [`${path}: ${heading}`, match[1] as string] as const);
+  }),
+);
 
 /** What follows each `// →`, a line each. */
 function said(code: string): string[] {
@@ -19,8 +24,8 @@ function said(code: string): string[] {
 }
 
 test("there is an example in each part that shows the API", () => {
-  expect(examples.length).toBeGreaterThanOrEqual(12);
-  expect(readme.match(/^```js/gm)?.length).toBe(examples.length);
+  expect(examples.length).toBeGreaterThanOrEqual(13);
+  expect(pages.flatMap(({ text }) => text.match(/^```js/gm) ?? []).length).toBe(examples.length);
 });
 
 test.each(examples)("%s", (_, code) => {
@@ -30,10 +35,10 @@ test.each(examples)("%s", (_, code) => {
   expect(stdout.trimEnd().split("\n")).toEqual(said(code));
 });
 
-test("what it names is there", () => {
+test.each(pages)("what $path names is there", ({ path, text }) => {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const named = [...readme.matchAll(/npm (?:run )?(test|start|build|check|bench|conformance)\b/g)].map((match) => match[1] as string);
+  const named = [...text.matchAll(/npm (?:run )?(test|start|build|check|bench|conformance|runtimes|pages)\b/g)].map((match) => match[1] as string);
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
-  for (const [, file] of readme.matchAll(/\]\(([^)]+)\)/g)) expect(readFileSync(join(root, file as string)).length).toBeGreaterThan(0);
-  for (const [, folder] of readme.matchAll(/^\| `([a-z/]+)\/` \|/gm)) expect(existsSync(join(root, folder as string))).toBe(true);
+  for (const [, file] of text.matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)) expect(existsSync(join(root, dirname(path), file as string)), file).toBe(true);
+  for (const [, folder] of text.matchAll(/^\| `([a-z/]+)\/` \|/gm)) expect(existsSync(join(root, folder as string)), folder).toBe(true);
 });
