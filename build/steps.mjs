@@ -1,7 +1,7 @@
 // The steps of a build. Each leaves a stamp, the hash of what it was made from, and is skipped while that hash stands.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rename, shortNamesOf } from "./short-names.mjs";
@@ -148,9 +148,9 @@ export async function step(name, stamp, sources, make) {
 /** The files below a folder, in an order that is the same everywhere. */
 export function files(folder, ending = "") {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+  return readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, name))
+    .filter((file) => file.endsWith(ending) && statSync(file).isFile())
     .sort();
 }
 
