@@ -51,6 +51,9 @@ export const LAYERS = {
     ["snapshot/write"],
     ["snapshot/read"],
     ["snapshot/index"],
+    ["agents/time-step"],
+    ["agents/trajectory"],
+    ["agents/index"],
   ],
 };
 

@@ -70,6 +70,7 @@ export async function bundle() {
     const packaged = { ...COMMON, ...short, minify: true, plugins: [placeholders, mainEntry] };
     await build({ ...packaged, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
     await build({ ...packaged, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js" });
+    await build({ ...packaged, entryPoints: ["src/agents/index.ts"], outfile: "dist/agents.js" });
     inline("dist/index.js", rename(core, names));
     inline("dist/snapshot.js", readFileSync("dist/image.wasm"));
   });

@@ -91,6 +91,6 @@ export class Core {
   failure(code?: number): Error {
     return code === E_KEYS_EXHAUSTED
       ? new ReplayError("KEYS_EXHAUSTED", "no key is left: make a new Replay")
-      : mustBe("OUT_OF_MEMORY", "maxBytes", "enough for this call (raise it, or lower a table's maxSize or maxSteps)", this.#maxBytes);
+      : mustBe("OUT_OF_MEMORY", "maxBytes", "enough for this call (or lower maxSize or maxSteps)", this.#maxBytes);
   }
 }

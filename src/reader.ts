@@ -142,13 +142,12 @@ export class Reader {
   #any(one: boolean): readonly Selection[] {
     const every = [this.#whole, ...this.#engine.shapes.map((shape) => shape.selections)].flat();
     if (one) return every.map((selection, i) => ({ ...selection, keys: [`${i}`] }));
-    throw new ReplayError("SPEC_MISMATCH", "items of this table have different columns: say in options.columns which to show, or draw one at a time");
+    throw new ReplayError("SPEC_MISMATCH", "these items have different columns: say which in options.columns, or draw one at a time");
   }
 }
 
-const NO_STRATA = "stratified draws must have a uniform or prioritized sampler, replacement, and no maxTimesSampled";
-const NO_AMONG =
-  "among must have a fifo sampler, a uniform one whose younger items stayed in place, or a prioritized one with a fifo or lifo remover: raise it, or leave it out";
+const NO_STRATA = "stratified must be left out, or have a uniform or prioritized sampler, replacement, and no maxTimesSampled";
+const NO_AMONG = "among must be more, or left out: this sampler does not know so few of the oldest";
 
 /** Where the n-step return ends is only known where there is one. */
 function isBootstrap(selection: Selection): boolean {

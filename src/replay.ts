@@ -3,7 +3,8 @@
 import type { ColumnSet } from "./columns.ts";
 import { Core, compile, MOST_BYTES } from "./core.ts";
 import { Engine } from "./engine.ts";
-import { integer, mustBe, onlyKeys } from "./error.ts";
+import { finite, flag, integer, mustBe, onlyKeys } from "./error.ts";
+import { Filler } from "./filler.ts";
 import { layoutOf } from "./layout.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
@@ -15,7 +16,8 @@ import { type HasLanes, type ResolvedWriterOptions, resolveWriterOptions, unknow
 export interface ReplayOptions<S extends Spec = Spec, TableName extends string = string> {
   /** What one step is: a leaf, or leaves nested in objects and arrays. */
   readonly spec: S;
-  readonly tables: { readonly [K in TableName]: TableOptions };
+  /** None where it is left out: then steps live in the windows of writers only. */
+  readonly tables?: { readonly [K in TableName]: TableOptions };
   /** Memory at most; 4 GiB, the most that there can be, where it is left out. */
   readonly maxBytes?: number;
   /** Of every random draw: same seed and same calls, same bytes. 0 where it is left out; a bigint for more than 53 bits. */
@@ -47,6 +49,12 @@ export const internals = {
   ) => { readonly engine: Engine; adopt(writer: ResolvedWriterOptions): void },
   core: (maxBytes: number, module?: WebAssembly.Module): Core => new Core(maxBytes, module),
   compile,
+  Filler,
+  finite,
+  flag,
+  integer,
+  mustBe,
+  onlyKeys,
 };
 
 const DEFAULT_PENDING = 1023;
@@ -77,7 +85,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
       throw mustBe(
         RangeError,
         "maxBytes",
-        `at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes and the tables (raise it, or lower a table's maxSize or maxSteps)`,
+        `at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes and the tables (or lower maxSize or maxSteps)`,
         maxBytes,
       );
     const engine = new Engine(spec, layout, maxBytes, options.module);
@@ -151,9 +159,8 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
 }
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
-  const { spec, tables, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
+  const { spec, tables = {}, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
   if (typeof seed !== "bigint") integer("seed", seed, 0);
-  if (Object.keys(tables ?? {}).length === 0) throw mustBe(RangeError, "tables", "an object with at least one", tables);
   return {
     spec,
     tables: Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),

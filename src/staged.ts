@@ -162,8 +162,7 @@ export class Staging {
     if (this.#checked === this.#moves) return;
     // No function here: one that holds another allocates at each call.
     for (const { lent = this.#moves, leaf } of this.#slots) {
-      if (lent < this.#moves)
-        throw new ReplayError("OUT_OF_TURN", `staged.${named(leaf.keys)} was kept while memory grew, and is void: read writer.staged again, and fill it`);
+      if (lent < this.#moves) throw new ReplayError("OUT_OF_TURN", `staged.${named(leaf.keys)} is void since memory grew: read writer.staged again`);
     }
     this.#checked = this.#moves;
   }

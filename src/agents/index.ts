@@ -1,0 +1,18 @@
+/** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
+export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
+export {
+  boundary,
+  first,
+  fromTransition,
+  isBoundary,
+  isFirst,
+  isLast,
+  isMid,
+  last,
+  mid,
+  type PolicyStep,
+  singleStep,
+  type Trajectory,
+  type TrajectorySpec,
+  trajectorySpec,
+} from "./trajectory.ts";

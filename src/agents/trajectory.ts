@@ -1,0 +1,117 @@
+/** What an agent lived through in one step: what it saw and did, and what came of it. After TF-Agents' `trajectory`. */
+import { f32, i32, type Leaf, type Spec } from "../index.ts";
+import { type Batched, StepType, stepTypes, type TimeStep } from "./time-step.ts";
+
+export interface Trajectory<O = unknown, A = unknown, P = unknown> {
+  /** Of the observation. LAST: a boundary, the step between two episodes. */
+  readonly stepType: Batched;
+  readonly observation: O;
+  readonly action: A;
+  readonly policyInfo: P;
+  /** Of what followed the action. */
+  readonly nextStepType: Batched;
+  readonly reward: Batched;
+  readonly discount: Batched;
+}
+
+/** A policy's answer. */
+export interface PolicyStep<A = unknown, P = unknown> {
+  readonly action: A;
+  readonly state?: unknown;
+  readonly info?: P;
+}
+
+const { FIRST, MID, LAST } = StepType;
+
+/** A spec of trajectories has its fields under these names. */
+export interface TrajectorySpec<O extends Spec = Spec, A extends Spec = Spec, P extends Spec = readonly []> {
+  readonly stepType: Leaf<"i32", readonly []>;
+  readonly observation: O;
+  readonly action: A;
+  readonly policyInfo: P;
+  readonly nextStepType: Leaf<"i32", readonly []>;
+  readonly reward: Leaf<"f32", readonly []>;
+  readonly discount: Leaf<"f32", readonly []>;
+  // A spec nests under any name.
+  readonly [name: string]: Spec;
+}
+
+/** The spec of trajectories with such observations and actions: step types i32, reward and discount f32; no policyInfo unless it is given. */
+export function trajectorySpec<const O extends Spec, const A extends Spec, const P extends Spec = readonly []>(parts: {
+  readonly observation: O;
+  readonly action: A;
+  readonly policyInfo?: P;
+}): TrajectorySpec<O, A, P> {
+  const { observation, action, policyInfo = [] as unknown as P } = parts;
+  return { stepType: i32(), observation, action, policyInfo, nextStepType: i32(), reward: f32(), discount: f32() };
+}
+
+type Maker = <O, A, P>(observation: O, action: A, policyInfo: P, reward: Batched, discount: Batched) => Trajectory<O, A, P>;
+
+function maker(stepType: StepType, nextStepType: StepType): Maker {
+  return (observation, action, policyInfo, reward, discount) => ({
+    stepType: stepTypes(stepType, discount),
+    observation,
+    action,
+    policyInfo,
+    nextStepType: stepTypes(nextStepType, discount),
+    reward,
+    discount,
+  });
+}
+
+/** A trajectory of an episode's first step. A batch is told by its discounts, here and below. */
+export const first: Maker = maker(FIRST, MID);
+/** Of a step between. */
+export const mid: Maker = maker(MID, MID);
+/** Of the action that ends the episode. */
+export const last: Maker = maker(MID, LAST);
+/** Of an episode of one action. */
+export const singleStep: Maker = maker(FIRST, LAST);
+/** Of the step between two episodes: its action has no meaning, what follows is the next episode's first step. */
+export const boundary: Maker = maker(LAST, FIRST);
+
+/** What was seen and done in `timeStep`, and what came of it in `nextTimeStep`. `action`: a policy's answer, or the action itself. */
+export function fromTransition<O, A, P = readonly []>(timeStep: TimeStep<O>, action: A | PolicyStep<A, P>, nextTimeStep: TimeStep<O>): Trajectory<O, A, P> {
+  const answer = isPolicyStep<A, P>(action) ? action : { action, info: undefined };
+  const { stepType, observation } = timeStep;
+  const { stepType: nextStepType, reward, discount } = nextTimeStep;
+  return { stepType, observation, action: answer.action, policyInfo: answer.info ?? ([] as unknown as P), nextStepType, reward, discount };
+}
+
+function isPolicyStep<A, P>(action: unknown): action is PolicyStep<A, P> {
+  return typeof action === "object" && action !== null && Object.hasOwn(action, "action");
+}
+
+type Step = TimeStep | Trajectory;
+
+/** Whether an episode begins here. Of a batch one 0 or 1 a row, here and below. */
+export function isFirst(step: Step): boolean | Uint8Array {
+  return each(step.stepType, (type) => type === FIRST);
+}
+
+/** Whether a time step is between, or a trajectory leads from between to between. */
+export function isMid(step: Step): boolean | Uint8Array {
+  const next = "nextStepType" in step ? step.nextStepType : step.stepType;
+  return each(step.stepType, (type, i) => type === MID && at(next, i) === MID);
+}
+
+/** Whether a time step is the last one, or a trajectory leads to it. */
+export function isLast(step: Step): boolean | Uint8Array {
+  return each("nextStepType" in step ? step.nextStepType : step.stepType, (type) => type === LAST);
+}
+
+/** Whether a trajectory lies between two episodes. */
+export function isBoundary(trajectory: Trajectory): boolean | Uint8Array {
+  return each(trajectory.stepType, (type) => type === LAST);
+}
+
+function each(types: Batched, is: (type: number, row: number) => boolean): boolean | Uint8Array {
+  // An int64 comes as a bigint.
+  if (typeof types !== "object") return is(Number(types), 0);
+  return Uint8Array.from(types, (type, row) => Number(is(Number(type), row)));
+}
+
+function at(values: Batched, row: number): number {
+  return Number(typeof values === "object" ? values[row] : values);
+}
