@@ -1,4 +1,15 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
+export {
+  type ApartElement,
+  type AsDatasetOptions,
+  type BufferInfo,
+  type ClearOptions,
+  type Element,
+  type GetNextOptions,
+  list,
+  type ReplayBuffer,
+  type StoreOptions,
+} from "./replay-buffer.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
@@ -16,3 +27,4 @@ export {
   type TrajectorySpec,
   trajectorySpec,
 } from "./trajectory.ts";
+export { TFUniformReplayBuffer, type UniformOptions } from "./uniform-replay-buffer.ts";
