@@ -1,6 +1,8 @@
 /** Batches of items as they are given: checked against the spec, and as typed arrays, which is what a writer is fastest with. */
+import type { Column } from "../batch.ts";
 import type { AnyArray, Dtype } from "../dtype.ts";
 import { internals, type Leaf, type Spec } from "../index.ts";
+import type { IsAny } from "../spec.ts";
 import { isColumn } from "./items.ts";
 
 const { mustBe } = internals;
@@ -18,6 +20,11 @@ const ARRAYS: { readonly [D in Dtype]: new (length: number) => AnyArray } = {
   f32: Float32Array,
   f64: Float64Array,
 };
+
+type Nested = number | bigint | boolean | AnyArray | readonly Nested[];
+
+/** Items as they may be given: each leaf with a leading dimension of batch or time, as a flat typed array, a nested array, or a column. */
+export type ItemsOf<S> = IsAny<S> extends true ? unknown : S extends Leaf ? AnyArray | Column | readonly Nested[] : { readonly [K in keyof S]: ItemsOf<S[K]> };
 
 /** A batch that fits the spec. */
 export interface Batch {

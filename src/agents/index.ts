@@ -1,4 +1,5 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
+export type { ItemsOf } from "./batch-form.ts";
 export {
   type ApartElement,
   type AsDatasetOptions,

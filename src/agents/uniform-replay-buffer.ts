@@ -2,9 +2,9 @@
 import type { Column, StepsOf } from "../batch.ts";
 import type { Dataset } from "../dataset.ts";
 import type { Engine } from "../engine.ts";
-import { type ColumnsOf, internals, Replay, ReplayError, type Spec } from "../index.ts";
+import { internals, Replay, ReplayError, type Spec } from "../index.ts";
 import type { Writer } from "../writer.ts";
-import { type Batch, batchForm } from "./batch-form.ts";
+import { type Batch, batchForm, type ItemsOf } from "./batch-form.ts";
 import { elementsOf, endless, passing } from "./elements.ts";
 import { at, lengthOf, numbers, slice, stack, unbatch } from "./items.ts";
 import { preprocessed, windowsOver } from "./pass.ts";
@@ -88,7 +88,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    * @param items nested as the data spec, each leaf [batchSize, …]: typed arrays, nested arrays, or columns {data, shape}; numbers are converted to the leaf's dtype
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; then nothing was added
    */
-  addBatch(items: ColumnsOf<S>): void {
+  addBatch(items: ItemsOf<S>): void {
     this.#writer.append(this.#form(items, this.batchSize).values as never);
     this.#added++;
   }
