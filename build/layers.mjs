@@ -56,7 +56,10 @@ export const LAYERS = {
     ["agents/trajectory"],
     ["agents/elements", "agents/items", "agents/replay-buffer", "agents/windows-core"],
     ["agents/batch-form", "agents/pass", "agents/windows"],
-    ["agents/uniform-replay-buffer"],
+    ["agents/episode-flags", "agents/episodes", "agents/uniform-replay-buffer"],
+    ["agents/episode-pass"],
+    ["agents/episodic-replay-buffer"],
+    ["agents/stateful-episodic-replay-buffer"],
     ["agents/index"],
   ],
 };

@@ -1,5 +1,7 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
 export type { ItemsOf } from "./batch-form.ts";
+export type { EpisodeFn } from "./episode-flags.ts";
+export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer } from "./episodic-replay-buffer.ts";
 export {
   type ApartElement,
   type AsDatasetOptions,
@@ -11,6 +13,7 @@ export {
   type ReplayBuffer,
   type StoreOptions,
 } from "./replay-buffer.ts";
+export { StatefulEpisodicReplayBuffer } from "./stateful-episodic-replay-buffer.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
