@@ -39,11 +39,16 @@ export function readTableCase(raw: { readonly [key: string]: unknown }): TableCa
   if (!Array.isArray(tables) || !tables.every((table) => isObject(table) && typeof table.name === "string"))
     throw new Malformed("tables must be an array of objects with a name");
   if (!isObject(expect)) throw new Malformed("expect must be an object");
-  if (!Array.isArray(ops)) throw new Malformed("ops must be an array");
   const error = isObject(expect.error) ? expect.error : undefined;
   const results = expect.results ?? (error === undefined ? undefined : []);
   if (!Array.isArray(results) || !results.every(isObject)) throw new Malformed("expect must have results, an array of objects, or an error");
-  return { name, tables, spec, ops: ops.map(readOp), error, results };
+  return { name, tables, spec, ops: readOps(ops), error, results };
+}
+
+/** @throws Malformed */
+export function readOps(ops: unknown): Op[] {
+  if (!Array.isArray(ops)) throw new Malformed("ops must be an array");
+  return ops.map(readOp);
 }
 
 function readOp(op: unknown, i: number): Op {

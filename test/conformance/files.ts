@@ -1,7 +1,9 @@
 /** Files of cases: found in folders, read, and given to the runner of their family. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { runBufferCase } from "./buffer-cases.ts";
 import { isObject } from "./case.ts";
+import { REVERB_BUFFER } from "./missing.ts";
 import type { Outcome } from "./outcome.ts";
 import { runTableCase } from "./table-cases.ts";
 
@@ -49,6 +51,7 @@ export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
   if (!isObject(raw)) return { name, state: "failed", why: `malformed: a case must be an object, got ${JSON.stringify(raw)}` };
   const family = FAMILIES.find(({ has }) => has(raw));
   if (family !== undefined) return { name, state: "skipped", why: `not built yet: ${family.what}` };
+  if (isObject(raw.buffers)) return runBufferCase(raw);
   if (Array.isArray(raw.tables) && raw.class === undefined) return runTableCase(raw);
   return { name, state: "failed", why: `malformed: of no known family, its fields are ${Object.keys(raw).join(", ")}` };
 }
@@ -57,7 +60,7 @@ export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
 const FAMILIES: readonly { readonly what: string; has(raw: Raw): boolean }[] = [
   { what: "PFRL's replay buffers", has: (raw) => typeof raw.tier === "string" },
   { what: "RLDS episodes", has: (raw) => Array.isArray(raw.episodes) && raw.class === undefined },
-  { what: "TF-Agents' replay buffers", has: (raw) => isObject(raw.buffers) || raw.class === "ReverbReplayBuffer" },
+  { what: REVERB_BUFFER, has: (raw) => raw.class === "ReverbReplayBuffer" },
   { what: "TF-Agents' episode observer", has: (raw) => /^Reverb.*EpisodeObserver$/.test(String(raw.class)) },
   { what: "TF-Agents' trajectory observer", has: (raw) => /^Reverb.*(Trajectory|Sequence)Observer$/.test(String(raw.class)) },
 ];

@@ -2,6 +2,9 @@
 import { isObject, type Op, type TableCase } from "./case.ts";
 import { appendSpec, branchOf, leafPaths, ourSpec } from "./step-spec.ts";
 
+/** A family that has no runner: ReverbReplayBuffer reads what an observer wrote, and waits for both. Its runner goes beside buffer-cases.ts. */
+export const REVERB_BUFFER = "TF-Agents' ReverbReplayBuffer, over a table that an observer fills";
+
 /** Why a case cannot run yet, or undefined. */
 export function missingIn(test: TableCase): string | undefined {
   const names = test.tables.map((table) => table.name);

@@ -7,6 +7,7 @@ import { root } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { DEPARTURES } from "./departures.ts";
 import { runCase, runPaths } from "./files.ts";
+import { REVERB_BUFFER } from "./missing.ts";
 import { reportOf } from "./report.ts";
 
 type Json = { [key: string]: unknown };
@@ -16,7 +17,8 @@ interface Raw extends Json {
   expect: { results?: Json[]; error?: Json };
 }
 
-const cases = JSON.parse(readFileSync(join(import.meta.dirname, "tfagents", "reverb-table.json"), "utf8")) as Raw[];
+const read = (file: string) => JSON.parse(readFileSync(join(import.meta.dirname, "tfagents", file), "utf8")) as Raw[];
+const cases = [...read("reverb-table.json"), ...read("replay-buffer.json")];
 const named = (name: string) => structuredClone(cases.find((raw) => raw.name === name)) as Raw;
 const folder = mkdtempSync(join(tmpdir(), "conformance-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -28,8 +30,10 @@ function file(name: string, content: unknown): string {
   return path;
 }
 
-/** What README.md says that does not count. */
-const NOT_HELD = ["sampler", "remover", "how", "count", "message", "type"];
+/** What README.md says that does not count: of a tally the recorded counts, and what was made of them. */
+const NOT_HELD = ["sampler", "remover", "how", "count", "message", "type", "counts", "chi2_against_uniform", "all_probabilities_equal"];
+/** Of a random draw of an episodic buffer it is held that it is possible: what is altered may be so, too. */
+const RANDOM = ["stateful_add_batch", "stateful_add_sequence", "episodic_get_next", "episodic_preprocess"];
 
 /** Every number, truth value and shape of an answer that counts, as a way to change it. */
 function changes(node: Json | unknown[], path: string): [path: string, change: () => void][] {
@@ -47,7 +51,7 @@ function changes(node: Json | unknown[], path: string): [path: string, change: (
 describe("a case altered so that it must fail", () => {
   it("fails at the op that was altered, whatever was altered", async () => {
     const random = new TestRandom(1);
-    for (const { name } of cases.filter((raw) => raw.expect.results !== undefined && !Object.hasOwn(DEPARTURES, raw.name))) {
+    for (const { name } of cases.filter((raw) => raw.expect.results !== undefined && !Object.hasOwn(DEPARTURES, raw.name) && !RANDOM.includes(raw.name))) {
       const outcome = await runCase(named(name));
       if (outcome.state !== "passed") continue;
       for (let k = 0; k < 3; k++) {
@@ -142,8 +146,7 @@ describe("paths", () => {
     ["TF-Agents' trajectory observer", { name: "a", class: "ReverbAddTrajectoryObserver", args: {}, spec: {}, ops: [], expect: {} }],
     ["TF-Agents' trajectory observer", { name: "a", class: "ReverbTrajectorySequenceObserver", args: {}, spec: {}, ops: [], expect: {} }],
     ["TF-Agents' episode observer", { name: "a", class: "ReverbAddEpisodeObserver", args: {}, spec: {}, ops: [], expect: {} }],
-    ["TF-Agents' replay buffers", { name: "a", class: "TFUniformReplayBuffer", buffers: {}, spec: {}, ops: [], expect: {} }],
-    ["TF-Agents' replay buffers", { name: "a", class: "ReverbReplayBuffer", tables: [], spec: {}, ops: [], expect: {} }],
+    [REVERB_BUFFER, { name: "a", class: "ReverbReplayBuffer", tables: [], spec: {}, ops: [], expect: {} }],
     ["RLDS episodes", { name: "a", spec: {}, episodes: [], ops: [], expect: {} }],
   ])("of a family without a runner are skipped, a line a file: %s", async (what, raw) => {
     const path = file("family.json", [raw, { ...raw, name: "b" }]);

@@ -1,0 +1,59 @@
+/** Running one case of the replay buffers' family. */
+import { bufferDifference, constructorDifference } from "./buffer-compare.ts";
+import { BUFFER_OPS } from "./buffer-ops.ts";
+import { BufferWorld } from "./buffer-world.ts";
+import { isObject, Malformed, type Op, type Result, readOps } from "./case.ts";
+import type { Answer } from "./compare.ts";
+import { DEPARTURES } from "./departures.ts";
+import type { Outcome } from "./outcome.ts";
+
+type Raw = { readonly [key: string]: unknown };
+
+export function runBufferCase(raw: Raw): Outcome {
+  const name = String(raw.name);
+  const departs = Object.hasOwn(DEPARTURES, name);
+  try {
+    const why = run(name, raw);
+    return why === undefined ? { name, departs, state: "passed" } : { name, departs, state: "failed", why };
+  } catch (error) {
+    const why = error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
+    return { name, departs, state: "failed", why };
+  }
+}
+
+/** The first difference. */
+function run(name: string, raw: Raw): string | undefined {
+  const { expect } = raw;
+  if (!isObject(expect)) throw new Malformed("expect must be an object");
+  const ops = readOps(raw.ops);
+  const unknown = ops.findIndex(([kind]) => !Object.hasOwn(BUFFER_OPS, kind));
+  if (unknown >= 0) return `op ${unknown}: unknown op ${JSON.stringify(ops[unknown]?.[0])}`;
+  let world: BufferWorld;
+  try {
+    world = new BufferWorld(raw);
+  } catch (error) {
+    if (error instanceof Malformed) throw error;
+    const found = constructorDifference(expect.error, error);
+    return found === undefined ? undefined : `constructor: ${found}`;
+  }
+  if (isObject(expect.error)) return `constructor: expected ${String(expect.error.type)}, got none`;
+  if (!Array.isArray(expect.results)) throw new Malformed("expect must have results, an array, or an error");
+  const departure = Object.hasOwn(DEPARTURES, name) ? DEPARTURES[name] : undefined;
+  for (const [i, op] of ops.entries()) {
+    const expected = (departure?.results[i] ?? expect.results[i]) as Result | undefined;
+    if (!isObject(expected)) throw new Malformed(`expect.results has nothing for op ${i}`);
+    const found = bufferDifference(world, op, expected, answer(world, op));
+    if (found !== undefined) return `op ${i} ${JSON.stringify(op)}: ${found}`;
+  }
+  return undefined;
+}
+
+function answer(world: BufferWorld, [kind, args]: Op): Answer {
+  try {
+    const ask = BUFFER_OPS[kind] as (typeof BUFFER_OPS)[string];
+    return { result: ask(world, args) };
+  } catch (error) {
+    if (error instanceof Malformed) throw error;
+    return { error };
+  }
+}
