@@ -51,8 +51,8 @@ export const LAYERS = {
     ["snapshot/write"],
     ["snapshot/read"],
     ["snapshot/index"],
-    ["agents/time-step"],
-    ["agents/trajectory"],
+    ["agents/client", "agents/time-step"],
+    ["agents/local-client", "agents/trajectory"],
     ["agents/index"],
   ],
 };

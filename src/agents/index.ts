@@ -1,4 +1,6 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
+export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWriterOptions, TableClient } from "./client.ts";
+export { LocalClient } from "./local-client.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
