@@ -199,7 +199,7 @@ function makeTable(engine: Engine, options: ResolvedTableOptions): number {
   const table = engine.core.alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
   x.table_init(table, engine.pool, maxSize, maxPending, kinds.sampler, kinds.remover);
   x.table_exponents(table, sampler.exponent ?? 1, remover.exponent ?? 1);
-  const [stepLimit, sampleLimit] = [maxSteps === NO_LIMIT ? Number.POSITIVE_INFINITY : maxSteps, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled];
-  x.table_limits(table, stepLimit, sampleLimit, samplesPerInsert, minSize, minDiff, maxDiff);
+  const stepLimit = maxSteps === NO_LIMIT ? Number.POSITIVE_INFINITY : maxSteps;
+  x.table_limits(table, stepLimit, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled, samplesPerInsert, minSize, minDiff, maxDiff);
   return table;
 }

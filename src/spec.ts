@@ -150,7 +150,7 @@ function checked(keys: readonly string[], leaf: Leaf): FoundLeaf {
   for (const n of own) integer(`shape of ${path}`, n, 1, 0x7fffffff);
   if (stack !== undefined) {
     integer(`stack of ${path}`, stack, 1, 1024);
-    if (shared === undefined) throw new RangeError(`${path} has a stack and must be shared: say shared(name, leaf, stack)`);
+    if (shared === undefined) throw new RangeError(`${path} has a stack and must be shared(name, leaf, stack)`);
   }
   const shape = stack === undefined ? own : [stack, ...own];
   const size = sizeOf(shape);
