@@ -51,8 +51,10 @@ export const LAYERS = {
     ["snapshot/write"],
     ["snapshot/read"],
     ["snapshot/index"],
-    ["agents/client", "agents/time-step"],
-    ["agents/local-client", "agents/trajectory"],
+    ["agents/client", "agents/fields", "agents/indices", "agents/pending", "agents/time-step", "agents/trajectory-column", "agents/window-rows"],
+    ["agents/history", "agents/open-step", "agents/signature", "agents/trajectory"],
+    ["agents/inserter", "agents/legacy-writer", "agents/trajectory-writer"],
+    ["agents/local-client"],
     ["agents/index"],
   ],
 };

@@ -32,6 +32,7 @@ export interface Exports {
   stream_clear: Fn<[stream: A], void>;
   stream_episode_steps: Fn<[stream: A]>;
   stream_length: Fn<[stream: A]>;
+  stream_patch: Fn<[stream: A, from: A, leaf: A], void>;
 
   table_bytes: Fn<[maxSize: A, maxPending: A, sampler: A, remover: A]>;
   table_can_insert: Fn<[table: A, n: A]>;

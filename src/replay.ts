@@ -85,7 +85,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
       throw mustBe(
         RangeError,
         "maxBytes",
-        `at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes and the tables (or lower maxSize or maxSteps)`,
+        `at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes (or lower maxSize or maxSteps)`,
         maxBytes,
       );
     const engine = new Engine(spec, layout, maxBytes, options.module);

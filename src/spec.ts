@@ -138,7 +138,7 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
       for (const name of names) if (name.includes(".")) throw mustBe(RangeError, `keys of ${named(keys)}`, "free of dots", name);
     },
   );
-  integer("the number of leaves in spec", found.length, 1, 4096);
+  integer("leaves in spec", found.length, 1, 4096);
   return found;
 }
 
@@ -154,7 +154,7 @@ function checked(keys: readonly string[], leaf: Leaf): FoundLeaf {
   }
   const shape = stack === undefined ? own : [stack, ...own];
   const size = sizeOf(shape);
-  integer(`the size of ${path} in bytes`, size * DTYPES[dtype].bytes, 1, 0x3fffffff);
+  integer(`bytes of ${path}`, size * DTYPES[dtype].bytes, 1, 0x3fffffff);
   return { path: keys.join("."), keys, leaf, size, shape };
 }
 

@@ -323,7 +323,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
       return priorityError(subject === "priority" ? subject : `${subject}[${core.i32[ERROR_ARGUMENT]}]`, core.f64[ERROR_VALUE] as number);
     if (code !== E_LENGTH) return core.failure(code);
     const have = x.stream_length(this.streams[lane] as number);
-    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (append more, or raise keep)`, core.f64[ERROR_VALUE] as number);
+    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (or raise keep)`, core.f64[ERROR_VALUE] as number);
   }
 }
 
