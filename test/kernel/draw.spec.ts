@@ -124,7 +124,7 @@ describe("draw", () => {
     equal(numbers(d, -1, 1, 1), [3, 11]);
     equal(numbers(d, -2, 2, 1), [2, 3, 10, 11]);
     equal(numbers(d, 0, 2, 3), [0, 3, 10, -1]);
-    equal(numbers(d, 1, 3, -1), [1, 0, -1, 11, 10, -1]);
+    equal(numbers(d, 3, 2, -1), [3, 2, -1, -1]);
     equal(numbers(d, 9, 1, 1), [-1, -1]);
   });
 
