@@ -51,8 +51,11 @@ export const LAYERS = {
     ["snapshot/write"],
     ["snapshot/read"],
     ["snapshot/index"],
-    ["agents/client", "agents/time-step"],
-    ["agents/local-client", "agents/trajectory"],
+    ["agents/callable", "agents/client", "agents/time-step"],
+    ["agents/form", "agents/local-client", "agents/settle", "agents/trajectory"],
+    ["agents/cache", "agents/drive"],
+    ["agents/trajectory-observer"],
+    ["agents/episode-observer"],
     ["agents/index"],
   ],
 };

@@ -41,7 +41,7 @@ export interface TableClient<S extends Spec = Spec> extends Client<S> {
 }
 
 /** The names of one table or several, each of which the client may know. @throws TypeError · ReplayError NOT_FOUND */
-export function tableNames(client: Client, tableName: unknown): readonly string[] {
+export function tableNames(client: Pick<Client, "knows">, tableName: unknown): readonly string[] {
   const names: readonly unknown[] = Array.isArray(tableName) ? tableName : [tableName];
   for (const name of names) {
     if (typeof name !== "string") throw internals.mustBe(TypeError, "tableName", "the name of a table, or an array of them", name);

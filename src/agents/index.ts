@@ -1,5 +1,7 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
 export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWriterOptions, TableClient } from "./client.ts";
+export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
+export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./episode-observer.ts";
 export { LocalClient } from "./local-client.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
@@ -18,3 +20,4 @@ export {
   type TrajectorySpec,
   trajectorySpec,
 } from "./trajectory.ts";
+export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./trajectory-observer.ts";
