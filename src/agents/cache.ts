@@ -1,11 +1,12 @@
 /** What the observers share: a writer that can be opened and closed, the count of its steps, and calls that stand in line where a table has no room. */
-import { internals, ReplayError, type Spec, type StepOf, type WaitOptions } from "../index.ts";
+import { ReplayError, type Spec, type StepOf, type WaitOptions } from "../index.ts";
 import { type Awaitable, type Client, type Signature, type StepWriter, type StepWriterOptions, tableNames } from "./client.ts";
 import { Form } from "./form.ts";
 import { isPromise, settle } from "./settle.ts";
+import type { Trajectory } from "./trajectory.ts";
 
 /** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */
-export type ObserverCall<S extends Spec> = (step: StepOf<S> | readonly unknown[]) => Promise<void> | undefined;
+export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
 
 /** What may have to wait on the way. */
 export type Work = Generator<Promise<unknown>, void, unknown>;
@@ -106,14 +107,13 @@ export class Cache<S extends Spec> {
 
   /** The signature of the tables. @throws RangeError where they have none in common */
   signature(): Awaitable<Signature> {
-    const { mustBe } = internals;
     return settle(signatures(this.tables.map((table) => this.#client.signature(table)))) as Awaitable<Signature>;
 
     function* signatures(given: readonly Awaitable<Signature>[]): Generator<Promise<unknown>, Signature, unknown> {
       const all: Signature[] = [];
       for (const one of given) all.push(isPromise(one) ? ((yield one) as Signature) : one);
       const different = new Set(all.map((one) => JSON.stringify(one))).size;
-      if (different !== 1) throw mustBe(RangeError, "the tables of an observer", "one or more with one signature", `${all.length} with ${different}`);
+      if (different !== 1) throw new RangeError(`the tables of an observer must be one or more with one signature, got ${all.length} with ${different}`);
       return all[0] as Signature;
     }
   }

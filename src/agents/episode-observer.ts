@@ -82,7 +82,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
     return this.#cache.signature();
   }
 
-  #call(given: StepOf<S> | readonly unknown[]): Promise<void> | undefined {
+  #call(given: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {
     const cache = this.#cache;
     // Closed it takes no step, not even to look at.
     cache.writer;

@@ -98,7 +98,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
     return this.#cache.signature();
   }
 
-  #call(given: StepOf<S> | readonly unknown[]): Promise<void> | undefined {
+  #call(given: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {
     const cache = this.#cache;
     const { writer } = cache;
     const plain = typeof (given as { stepType?: unknown } | null)?.stepType === "number";
