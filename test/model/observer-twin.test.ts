@@ -4,11 +4,6 @@ import { expect, test } from "vitest";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../src/agents/index.ts";
 import { items, replayOf, type Steps, step } from "../unit/agents/support.ts";
 
-type Op =
-  | { readonly kind: "step"; readonly last: boolean }
-  | { readonly kind: "wrong" | "close" | "open" }
-  | { readonly kind: "reset"; readonly write: boolean };
-
 const ops = fc.array(
   fc.oneof(
     { weight: 30, arbitrary: fc.record({ kind: fc.constant("step" as const), last: fc.boolean() }) },
@@ -110,8 +105,14 @@ test("trajectories: any length, stride, padding, tiling, with resets, closings a
         if (op.kind === "step") expect(done(() => observer(step(n, last ? 2 : 1)))).toBe(twin.step(`${n}`, last));
         if (op.kind === "wrong") expect(done(() => observer({ ...step(n, 2), reward: "1" } as never))).toBe(false);
         if (op.kind === "reset") expect(done(() => observer.reset(op.write))).toBe(twin.reset(op.write));
-        if (op.kind === "close") [observer.close(), twin.close()];
-        if (op.kind === "open") [observer.open(), (twin.closed = false)];
+        if (op.kind === "close") {
+          observer.close();
+          twin.close();
+        }
+        if (op.kind === "open") {
+          observer.open();
+          twin.closed = false;
+        }
         expect(observer.cachedSteps).toBe(twin.cache.length);
       });
       expect(items(replay)).toEqual(twin.made);
