@@ -14,16 +14,17 @@ export const LAYERS = {
     // Over rows: runs of them, streams that make them, draws that read them, their names in an image.
     ["gather", "image/names", "n-step", "run", "stream"],
     // An item's word says what kind of run it is.
-    ["slots", "image/pool", "image/stream"],
+    // Windows of several streams know nothing of items.
+    ["slots", "image/pool", "image/stream", "windows/windows"],
     // A table knows slots, and rows only as something to hold.
-    ["table"],
+    ["table", "windows/draw", "windows/grow"],
     // What is done with a table; it knows none of this.
     ["image/check", "image/table", "inspect", "keys", "sample", "turn", "window"],
     // Streams and tables, which do not know each other, come together.
     ["writer"],
     ["block"],
     // The ABI pages: exports only.
-    ["image/index", "index", "kernels"],
+    ["image/index", "index", "kernels", "windows/index"],
   ],
   src: [
     // Words and numbers that everyone shares.
@@ -51,9 +52,9 @@ export const LAYERS = {
     ["snapshot/write"],
     ["snapshot/read"],
     ["snapshot/index"],
-    ["agents/callable", "agents/client", "agents/time-step"],
-    ["agents/form", "agents/local-client", "agents/settle", "agents/trajectory"],
-    ["agents/cache", "agents/drive"],
+    ["agents/callable", "agents/client", "agents/elements", "agents/items", "agents/replay-buffer", "agents/time-step", "agents/windows-core"],
+    ["agents/batch-form", "agents/form", "agents/local-client", "agents/pass", "agents/settle", "agents/trajectory", "agents/windows"],
+    ["agents/cache", "agents/drive", "agents/uniform-replay-buffer"],
     ["agents/trajectory-observer"],
     ["agents/episode-observer"],
     ["agents/index"],
@@ -67,4 +68,5 @@ export const OUTER = ["src/adapters/", "src/cli/", "src/reverb/", "src/runtime/"
 export const GENERATED = {
   "dist/core-bytes.js": "src/core.ts",
   "dist/image-bytes.js": "src/snapshot/image.ts",
+  "dist/windows-bytes.js": "src/agents/windows-core.ts",
 };

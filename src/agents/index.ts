@@ -1,8 +1,21 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
+
+export type { ItemsOf } from "./batch-form.ts";
 export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWriterOptions, TableClient } from "./client.ts";
 export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./episode-observer.ts";
 export { LocalClient } from "./local-client.ts";
+export {
+  type ApartElement,
+  type AsDatasetOptions,
+  type BufferInfo,
+  type ClearOptions,
+  type Element,
+  type GetNextOptions,
+  list,
+  type ReplayBuffer,
+  type StoreOptions,
+} from "./replay-buffer.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
@@ -21,3 +34,4 @@ export {
   trajectorySpec,
 } from "./trajectory.ts";
 export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./trajectory-observer.ts";
+export { TFUniformReplayBuffer, type UniformOptions } from "./uniform-replay-buffer.ts";
