@@ -16,6 +16,7 @@ export {
   type ReplayBuffer,
   type StoreOptions,
 } from "./replay-buffer.ts";
+export { type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer } from "./reverb-replay-buffer.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
