@@ -54,9 +54,10 @@ export const LAYERS = {
     ["snapshot/index"],
     ["agents/callable", "agents/client", "agents/elements", "agents/items", "agents/replay-buffer", "agents/time-step", "agents/windows-core"],
     ["agents/batch-form", "agents/deal", "agents/form", "agents/local-client", "agents/pass", "agents/settle", "agents/trajectory", "agents/windows"],
-    ["agents/cache", "agents/drive", "agents/reverb-replay-buffer", "agents/uniform-replay-buffer"],
-    ["agents/trajectory-observer"],
-    ["agents/episode-observer"],
+    ["agents/cache", "agents/drive", "agents/episode-flags", "agents/episodes", "agents/reverb-replay-buffer", "agents/uniform-replay-buffer"],
+    ["agents/episode-pass", "agents/trajectory-observer"],
+    ["agents/episode-observer", "agents/episodic-replay-buffer"],
+    ["agents/stateful-episodic-replay-buffer"],
     ["agents/index"],
   ],
 };

@@ -33,6 +33,15 @@ export interface Batch {
   readonly values: unknown;
 }
 
+/** A batch as columns, which carry their shape. */
+export function columnsOf(spec: Spec, { rows, values }: Batch): unknown {
+  if (isLeaf(spec)) return { data: values, shape: [rows, ...shapeOf(spec)] };
+  const parts = Object.entries(spec).map(
+    ([key, part]) => [key, columnsOf(part, { rows, values: (values as { readonly [key: string]: unknown })[key] })] as const,
+  );
+  return Array.isArray(spec) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
+}
+
 /** One leaf of a spec. */
 interface LeafForm {
   readonly dtype: Dtype;
@@ -79,8 +88,14 @@ function isLeaf(spec: Spec): spec is Leaf {
   return typeof (spec as Leaf).dtype === "string";
 }
 
-function leafVisitor({ dtype, shape: own, stack }: Leaf, path: string): Visit {
-  const shape = stack === undefined ? own : [stack, ...own];
+/** The shape of a value: a stack first, where there is one. */
+function shapeOf({ shape, stack }: Leaf): readonly number[] {
+  return stack === undefined ? shape : [stack, ...shape];
+}
+
+function leafVisitor(own: Leaf, path: string): Visit {
+  const { dtype } = own;
+  const shape = shapeOf(own);
   const leaf = { dtype, shape, size: shape.reduce((product, n) => product * n, 1), path };
   const array = ARRAYS[dtype];
   return (value, count) => {

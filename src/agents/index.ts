@@ -3,7 +3,9 @@
 export type { ItemsOf } from "./batch-form.ts";
 export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWriterOptions, TableClient } from "./client.ts";
 export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
+export type { EpisodeFn } from "./episode-flags.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./episode-observer.ts";
+export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer } from "./episodic-replay-buffer.ts";
 export { LocalClient } from "./local-client.ts";
 export {
   type ApartElement,
@@ -17,6 +19,7 @@ export {
   type StoreOptions,
 } from "./replay-buffer.ts";
 export { type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer } from "./reverb-replay-buffer.ts";
+export { StatefulEpisodicReplayBuffer } from "./stateful-episodic-replay-buffer.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,

@@ -51,7 +51,7 @@ export function unbatch(nest: unknown): unknown {
 }
 
 /** The same item as a batch of one. */
-function batchOfOne(nest: unknown): unknown {
+export function batchOfOne(nest: unknown): unknown {
   return mapColumns(nest, ({ data, shape }) => ({ data, shape: [1, ...shape] }));
 }
 

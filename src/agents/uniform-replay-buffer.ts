@@ -89,8 +89,15 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; then nothing was added
    */
   addBatch(items: ItemsOf<S>): void {
-    this.#writer.append(this.#form(items, this.batchSize).values as never);
+    const { values } = this.#form(items, this.batchSize);
+    // Before: who waits for frames is woken in the middle of it.
     this.#added++;
+    try {
+      this.#writer.append(values as never);
+    } catch (error) {
+      this.#added--;
+      throw error;
+    }
   }
 
   /**
