@@ -71,6 +71,13 @@ test.each([
   expect([isFirst(batch), isMid(batch), isLast(batch), isBoundary(batch)]).toEqual(is.map((flag) => Uint8Array.of(Number(flag), Number(flag))));
 });
 
+test("what columns are, of a batch that was drawn", () => {
+  const column = (shape: number[], ...values: number[]) => ({ data: Int32Array.from(values), shape });
+  expect(isFirst({ stepType: column([], 0) })).toBe(true);
+  expect(isLast({ stepType: column([2], 0, 1), nextStepType: column([2], 1, 2) })).toEqual(Uint8Array.of(0, 1));
+  expect(isMid({ stepType: column([2, 1], 1, 1), nextStepType: column([2, 1], 1, 2) })).toEqual(Uint8Array.of(1, 0));
+});
+
 test("what a time step is; an int64 comes as a bigint", () => {
   expect([restart(0), transition(0, 0), termination(0, 0)].map((one) => [isFirst(one), isMid(one), isLast(one)])).toEqual([
     [true, false, false],
