@@ -34,7 +34,7 @@ test.each(["index.js", "agents.js", "snapshot.js"])("%s makes no code out of tex
 });
 
 test.each(["agents.js", "snapshot.js"])("%s shares the main entry, and imports nothing else", (file) => {
-  expect([...code(file).matchAll(/(?:^|[;}\n])import[^"]*"([^"]+)"/g)].map((match) => match[1])).toEqual(["./index.js"]);
+  expect([...new Set([...code(file).matchAll(/(?:^|[;}\n])import[^"]*"([^"]+)"/g)].map((match) => match[1]))]).toEqual(["./index.js"]);
 });
 
 test("the entry works in plain Node", () => {
