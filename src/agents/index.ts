@@ -6,7 +6,10 @@ export { type DriveLimit, type DriveState, drive, type Environment, type Observe
 export type { EpisodeFn } from "./episode-flags.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./episode-observer.ts";
 export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer } from "./episodic-replay-buffer.ts";
-export { LocalClient } from "./local-client.ts";
+export type { PartOf } from "./fields.ts";
+export type { HistoryColumn, HistoryOf } from "./history.ts";
+export { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
+export { LocalClient, type LocalClientOptions, type NamedTable } from "./local-client.ts";
 export {
   type ApartElement,
   type AsDatasetOptions,
@@ -37,5 +40,7 @@ export {
   type TrajectorySpec,
   trajectorySpec,
 } from "./trajectory.ts";
+export { TrajectoryColumn } from "./trajectory-column.ts";
 export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./trajectory-observer.ts";
+export { type ItemColumns, TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
 export { TFUniformReplayBuffer, type UniformOptions } from "./uniform-replay-buffer.ts";

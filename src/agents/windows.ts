@@ -36,8 +36,8 @@ export class Windows {
     const x = windowsOf(core, module);
     this.x = x;
     this.#engine = engine;
-    this.#whole = layout.leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false, to: undefined }));
-    this.#single = this.#whole.map((selection) => ({ ...selection, squeezed: true }));
+    this.#whole = layout.leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));
+    this.#single = this.#whole.map((selection) => ({ ...selection, squeezed: true, steps: [0] }));
     const own = typeof streams === "number";
     const n = own ? streams : streams.length;
     this.handle = core.alloc(x.windows_bytes(n, own ? 1 : 0));
@@ -84,7 +84,7 @@ export class Windows {
   #filler(n: number, width: number, form: Form): InstanceType<typeof internals.Filler> {
     if (form !== "apart") return new internals.Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
     const leaves = this.#whole.length;
-    const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], start: t }))).flat();
+    const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
     return new internals.Filler(this.#engine, n, width, steps, false, 0);
   }
 
