@@ -201,7 +201,7 @@ test("columns and lanes of another form are refused", () => {
   expectRefused(replay, columns(null), "SPEC_MISMATCH", /^step must be nested with keys a, b/, /null/);
   expectRefused(replay, columns({ a: [1] }), "SPEC_MISMATCH", /^step must be nested/, /keys a$/);
   expectRefused(replay, columns({ a: [1], b: [1, 2], c: [1] }), "SPEC_MISMATCH", /^step must be nested/, /keys a, b, c/);
-  expectRefused(replay, columns({ a: [], b: [] }), RangeError, /^a must be a column of at least one/, /an array of 0/);
+  expectRefused(replay, columns({ a: [], b: [] }), RangeError, /^a must be one or more steps of 1 elements/, /an array of 0/);
   expectRefused(replay, columns({ a: [1, 2], b: [1, 2] }), "SPEC_MISMATCH", /^b must be f32 of shape \[2, 2\]/, /an array of 2/);
   expectRefused(replay, columns({ a: new Float64Array(1), b: [1, 2] }), "SPEC_MISMATCH", /^a must be/, /Float64Array\(1\)/);
   expectRefused(replay, columns({ a: [1], b: new Float32Array(3) }), "SPEC_MISMATCH", /^b must be/, /Float32Array\(3\)/);
@@ -257,7 +257,7 @@ test("a spec that is none is refused, and the message names the path", () => {
     [Array.from({ length: 4097 }, () => f32()), RangeError, /^leaves in spec must be/, /4097/],
     [{ a: { ...f32(), stack: 2 } }, RangeError, /^a has a stack and must be shared/, /shared\(name/],
     [{ a: shared("x", f32(), 0) }, RangeError, /^stack of a must be an integer/, /got 0/],
-    [{ a: shared("x", f32(2)), b: shared("x", f32(3)) }, "SPEC_MISMATCH", /^a frame of b must be 8 bytes, as of others that are shared as "x"/, /got 12/],
+    [{ a: shared("x", f32(2)), b: shared("x", f32(3)) }, "SPEC_MISMATCH", /^a frame of b must be 8 bytes, as others shared as "x"/, /got 12/],
   ];
   for (const [spec, kind, ...says] of bad) {
     expectError(
