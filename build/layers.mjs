@@ -14,16 +14,17 @@ export const LAYERS = {
     // Over rows: runs of them, streams that make them, draws that read them, their names in an image.
     ["gather", "image/names", "n-step", "run", "stream"],
     // An item's word says what kind of run it is.
-    ["slots", "image/pool", "image/stream"],
+    // Windows of several streams know nothing of items.
+    ["slots", "image/pool", "image/stream", "windows/windows"],
     // A table knows slots, and rows only as something to hold.
-    ["table"],
+    ["table", "windows/draw", "windows/grow"],
     // What is done with a table; it knows none of this.
     ["image/check", "image/table", "inspect", "keys", "sample", "turn", "window"],
     // Streams and tables, which do not know each other, come together.
     ["writer"],
     ["block"],
     // The ABI pages: exports only.
-    ["image/index", "index", "kernels"],
+    ["image/index", "index", "kernels", "windows/index"],
   ],
   src: [
     // Words and numbers that everyone shares.
@@ -51,10 +52,20 @@ export const LAYERS = {
     ["snapshot/write"],
     ["snapshot/read"],
     ["snapshot/index"],
-    ["agents/client", "agents/fields", "agents/indices", "agents/pending", "agents/time-step", "agents/trajectory-column", "agents/window-rows"],
-    ["agents/history", "agents/open-step", "agents/signature", "agents/trajectory"],
-    ["agents/inserter", "agents/legacy-writer", "agents/trajectory-writer"],
-    ["agents/local-client"],
+    // Pieces that know nothing of each other.
+    [
+      ...["agents/callable", "agents/client", "agents/elements", "agents/fields", "agents/indices", "agents/items", "agents/pending"],
+      ...["agents/replay-buffer", "agents/time-step", "agents/trajectory-column", "agents/window-rows", "agents/windows-core"],
+    ],
+    // Steps in their forms, histories, windows of streams.
+    [
+      ...["agents/batch-form", "agents/deal", "agents/form", "agents/history", "agents/open-step", "agents/pass", "agents/settle"],
+      ...["agents/signature", "agents/trajectory", "agents/windows"],
+    ],
+    ["agents/cache", "agents/drive", "agents/episode-flags", "agents/episodes", "agents/inserter", "agents/legacy-writer", "agents/trajectory-writer"],
+    ["agents/episode-pass", "agents/local-client", "agents/uniform-replay-buffer"],
+    ["agents/episodic-replay-buffer", "agents/reverb-replay-buffer", "agents/trajectory-observer"],
+    ["agents/episode-observer", "agents/stateful-episodic-replay-buffer"],
     ["agents/index"],
   ],
 };
@@ -66,4 +77,5 @@ export const OUTER = ["src/adapters/", "src/cli/", "src/reverb/", "src/runtime/"
 export const GENERATED = {
   "dist/core-bytes.js": "src/core.ts",
   "dist/image-bytes.js": "src/snapshot/image.ts",
+  "dist/windows-bytes.js": "src/agents/windows-core.ts",
 };

@@ -33,17 +33,21 @@ export function npm(args, cwd) {
   else execute(process.platform === "win32" ? "npm.cmd" : "npm", all, cwd);
 }
 
-/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, kernels.wasm what tests and benchmarks look at alone. */
+/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with, kernels.wasm what tests and benchmarks look at alone. */
 const TARGETS = {
   release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
   scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
   debug: { entry: "assembly/index.ts", file: "dist/core.debug.wasm" },
   image: { entry: "assembly/image/index.ts", file: "dist/image.wasm" },
+  windows: { entry: "assembly/windows/index.ts", config: "image", file: "dist/windows.wasm" },
   kernels: { entry: "assembly/kernels.ts", config: "image", file: "dist/kernels.wasm" },
 };
 
-/** Compiles the given targets; release and image are what the package's bundle holds. */
-export async function core(targets = ["release", "image"]) {
+/** What the package's bundles hold. */
+export const BUNDLED = ["release", "image", "windows"];
+
+/** Compiles the given targets. */
+export async function core(targets = BUNDLED) {
   const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/wasm-bytes.mjs", "build/wasm-order.mjs"];
   for (const target of targets) {
     await step(`core (${target})`, `dist/.stamp-core-${target}`, sources, () => {
@@ -52,16 +56,19 @@ export async function core(targets = ["release", "image"]) {
       if (target === "debug") return;
       execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", ...SMALL, ...FEATURES, file, "-o", file]);
       orderFunctions(file, FEATURES);
-      if (target === "release" || target === "image") writeBytes(file);
+      if (BUNDLED.includes(target)) writeBytes(file);
     });
   }
 }
+
+/** The modules as strings, which the sources import. */
+const BYTES = ["dist/core-bytes.js", "dist/image-bytes.js", "dist/windows-bytes.js"];
 
 const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
 
 /** Bundles the entries of the package, the core inlined in the main one. */
 export async function bundle() {
-  const sources = [...files("src"), "dist/core-bytes.js", "dist/image-bytes.js", "build/steps.mjs", "build/short-names.mjs", "package.json"];
+  const sources = [...files("src"), ...BYTES, "build/steps.mjs", "build/short-names.mjs", "package.json"];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
     const core = readFileSync("dist/core.wasm");
@@ -73,6 +80,7 @@ export async function bundle() {
     await build({ ...packaged, entryPoints: ["src/agents/index.ts"], outfile: "dist/agents.js" });
     inline("dist/index.js", rename(core, names));
     inline("dist/snapshot.js", readFileSync("dist/image.wasm"));
+    inline("dist/agents.js", readFileSync("dist/windows.wasm"));
   });
 }
 
@@ -81,8 +89,7 @@ export async function programs() {
   const sources = [
     ...files("src"),
     ...["runtime", "conformance", "support"].flatMap((folder) => files(`test/${folder}`, ".ts")),
-    "dist/core-bytes.js",
-    "dist/image-bytes.js",
+    ...BYTES,
     "dist/core.scalar.wasm",
     "build/steps.mjs",
   ];
@@ -122,6 +129,7 @@ const packageItself = {
   setup(build) {
     build.onResolve({ filter: /\/src\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
     build.onResolve({ filter: /\/src\/snapshot\/index\.ts$/ }, () => ({ path: "./snapshot.js", external: true }));
+    build.onResolve({ filter: /\/src\/agents\/index\.ts$/ }, () => ({ path: "./agents.js", external: true }));
   },
 };
 

@@ -159,11 +159,11 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
 }
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
-  const { spec, tables = {}, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
+  const { spec, tables, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
   if (typeof seed !== "bigint") integer("seed", seed, 0);
   return {
     spec,
-    tables: Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
+    tables: Object.fromEntries(Object.entries(tables ?? {}).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
     maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MOST_BYTES),
     seed: String(seed),
   };

@@ -1,12 +1,15 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { DEPARTURES } from "./departures.ts";
 import { runCase, runPaths } from "./files.ts";
+import { EPISODE, TRAJECTORY } from "./observer-departures.ts";
 
 type Raw = { name: string; tables: object[]; ops: [string, object?][]; expect: { results?: Record<string, unknown>[]; error?: object } };
 
-const cases = JSON.parse(readFileSync(join(import.meta.dirname, "tfagents", "reverb-table.json"), "utf8")) as Raw[];
+const folder = join(import.meta.dirname, "tfagents");
+const read = (file: string) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Raw[];
+const cases = read("reverb-table.json");
 
 describe("recorded cases of tables", () => {
   it.each(cases.map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
@@ -17,10 +20,31 @@ describe("recorded cases of tables", () => {
   it("every departure is a case", () => {
     expect(cases.map((raw) => raw.name)).toEqual(expect.arrayContaining(Object.keys(DEPARTURES)));
   });
+});
 
-  it("the default run finds them all", async () => {
-    const [report, ...others] = await runPaths([import.meta.dirname]);
-    expect(others).toEqual([]);
-    expect(report?.outcomes.map((outcome) => outcome.name)).toEqual(cases.map((raw) => raw.name));
+describe.each([
+  { file: "trajectory-observer.json", departures: TRAJECTORY },
+  { file: "episode-observer.json", departures: EPISODE },
+])("recorded cases of $file", ({ file, departures }) => {
+  const own = read(file);
+
+  it.each(own.map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+    const { state, why, departs } = await runCase(raw);
+    expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(departures, name) });
   });
+
+  it("every departure is a case", () => {
+    expect(own.map((raw) => raw.name)).toEqual(expect.arrayContaining(Object.keys(departures)));
+  });
+});
+
+it("the default run finds all cases", async () => {
+  const reports = await runPaths([import.meta.dirname]);
+  const names = reports.map(({ path, outcomes }) => [basename(path), outcomes.map((outcome) => outcome.name)]);
+  expect(names).toEqual(
+    readdirSync(folder)
+      .filter((file) => file.endsWith(".json"))
+      .sort()
+      .map((file) => [file, read(file).map((raw) => raw.name)]),
+  );
 });

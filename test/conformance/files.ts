@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { isObject } from "./case.ts";
+import { isObserverCase, runObserverCase } from "./observer-cases.ts";
 import type { Outcome } from "./outcome.ts";
 import { runTableCase } from "./table-cases.ts";
 
@@ -49,6 +50,7 @@ export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
   if (!isObject(raw)) return { name, state: "failed", why: `malformed: a case must be an object, got ${JSON.stringify(raw)}` };
   const family = FAMILIES.find(({ has }) => has(raw));
   if (family !== undefined) return { name, state: "skipped", why: `not built yet: ${family.what}` };
+  if (isObserverCase(raw)) return runObserverCase(raw);
   if (Array.isArray(raw.tables) && raw.class === undefined) return runTableCase(raw);
   return { name, state: "failed", why: `malformed: of no known family, its fields are ${Object.keys(raw).join(", ")}` };
 }
@@ -58,8 +60,6 @@ const FAMILIES: readonly { readonly what: string; has(raw: Raw): boolean }[] = [
   { what: "PFRL's replay buffers", has: (raw) => typeof raw.tier === "string" },
   { what: "RLDS episodes", has: (raw) => Array.isArray(raw.episodes) && raw.class === undefined },
   { what: "TF-Agents' replay buffers", has: (raw) => isObject(raw.buffers) || raw.class === "ReverbReplayBuffer" },
-  { what: "TF-Agents' episode observer", has: (raw) => /^Reverb.*EpisodeObserver$/.test(String(raw.class)) },
-  { what: "TF-Agents' trajectory observer", has: (raw) => /^Reverb.*(Trajectory|Sequence)Observer$/.test(String(raw.class)) },
 ];
 
 /** Files that hold no array of cases, but recordings of another kind. */

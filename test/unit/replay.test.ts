@@ -20,7 +20,7 @@ test("a Replay's options are checked", () => {
     [{ ...good, maxBytes: 0 }, RangeError, /^maxBytes must/, /got 0/],
     [{ ...good, maxBytes: 2 ** 33 }, RangeError, /^maxBytes must/, /8589934592/],
     [{ ...good, maxBytes: 1000.5 }, TypeError, /^maxBytes must/, /1000\.5/],
-    [{ ...good, maxBytes: 1000 }, RangeError, /^maxBytes must be at least \d+ .*, got 1000/, / for \d+ steps of \d+ bytes/, /lower maxSize/],
+    [{ ...good, maxBytes: 1000 }, RangeError, /^maxBytes must be at least \d+ .*, got 1000/, / for \d+ steps of \d+ bytes/, /lower maxSize or maxSteps/],
     [table(null), TypeError, /^tables\.t must be an object/, /null/],
     [table(3), TypeError, /^tables\.t must be an object/, /got 3/],
     [table({}), TypeError, /^tables\.t\.maxSize must/, /undefined/],
@@ -194,9 +194,12 @@ test("after dispose every call is refused", async () => {
   expect(() => staged.value).toThrow(/closed/);
 });
 
-test("a Replay may have no tables: steps then live in the windows of writers", () => {
-  const replay = new Replay({ spec: f32() });
-  const writer = replay.writer({ keep: 2 });
-  for (let x = 0; x < 3; x++) writer.append(x);
-  expect(replay.stats()).toMatchObject({ steps: 2, tables: {} });
+test("without tables steps live in the windows of writers", () => {
+  for (const tables of [undefined, {}, null]) {
+    const replay = new Replay({ spec: { x: f32() }, tables: tables as never });
+    const writer = replay.writer({ keep: 3 });
+    for (let x = 0; x < 5; x++) writer.append({ x });
+    expect([replay.stats().steps, writer.length, replay.tables]).toEqual([3, 3, []]);
+    expectRefused(replay, () => replay.table("t" as never), "NOT_FOUND", /^table must be one of , got "t"/);
+  }
 });

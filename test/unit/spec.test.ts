@@ -201,7 +201,7 @@ test("columns and lanes of another form are refused", () => {
   expectRefused(replay, columns(null), "SPEC_MISMATCH", /^step must be nested with keys a, b/, /null/);
   expectRefused(replay, columns({ a: [1] }), "SPEC_MISMATCH", /^step must be nested/, /keys a$/);
   expectRefused(replay, columns({ a: [1], b: [1, 2], c: [1] }), "SPEC_MISMATCH", /^step must be nested/, /keys a, b, c/);
-  expectRefused(replay, columns({ a: [], b: [] }), RangeError, /^a must be one or more steps of/, /an array of 0/);
+  expectRefused(replay, columns({ a: [], b: [] }), RangeError, /^a must be one or more steps of 1 elements/, /an array of 0/);
   expectRefused(replay, columns({ a: [1, 2], b: [1, 2] }), "SPEC_MISMATCH", /^b must be f32 of shape \[2, 2\]/, /an array of 2/);
   expectRefused(replay, columns({ a: new Float64Array(1), b: [1, 2] }), "SPEC_MISMATCH", /^a must be/, /Float64Array\(1\)/);
   expectRefused(replay, columns({ a: [1], b: new Float32Array(3) }), "SPEC_MISMATCH", /^b must be/, /Float32Array\(3\)/);

@@ -1,0 +1,262 @@
+/**
+ * Episodes that grow: id e lives at location e mod capacity, until a later id takes it over. Each location is a window in the core; ids and flags are here.
+ * One writer checks and stages all steps; it is lent the window that it goes on with.
+ */
+import type { Engine } from "../engine.ts";
+import { internals, type Replay, ReplayError, type Spec } from "../index.ts";
+import type { Writer } from "../writer.ts";
+import type { Batch } from "./batch-form.ts";
+import type { Windows } from "./windows.ts";
+
+/** Steps of one episode, as an iteration saw them when it began. */
+export interface EpisodeMark {
+  readonly id: number;
+  readonly location: number;
+  readonly steps: number;
+  /** What `clears` said of its location. */
+  readonly clears: number;
+}
+
+type AnyWriter = Writer<Spec, never, boolean>;
+
+/** Where a lane's step goes: into an episode that is there, or a new one. */
+interface Target {
+  readonly id: number;
+  readonly opens: boolean;
+  readonly row: number;
+}
+
+/** A sequence's writer keeps at least so many steps. */
+const LEAST_KEEP = 256;
+const MOST_KEEP = 0xffffff;
+
+export class Episodes {
+  readonly capacity: number;
+  /** The last id that was given; -1 before the first. */
+  last = -1;
+  /** Of all episodes together. */
+  frames = 0;
+  readonly #engine: Engine;
+  readonly #replay: Replay<Spec, never>;
+  readonly #windows: Windows;
+  readonly #completedOnly: boolean;
+  readonly #completed: Uint8Array;
+  /** How often each location was emptied. */
+  readonly #clears: Float64Array;
+  /** Takes sequences: its window is as long as the longest so far. */
+  #sequences: AnyWriter | undefined;
+  /** Take batches, by their rows: a lane each. */
+  readonly #batches = new Map<number, AnyWriter>();
+
+  /** @param completedOnly whether only completed ones can be drawn */
+  constructor(replay: Replay<Spec, never>, windows: Windows, capacity: number, completedOnly: boolean) {
+    this.capacity = capacity;
+    this.#engine = internals.of(replay).engine;
+    this.#replay = replay;
+    this.#windows = windows;
+    this.#completedOnly = completedOnly;
+    this.#completed = new Uint8Array(capacity);
+    this.#clears = new Float64Array(capacity);
+    if (completedOnly) for (let location = 0; location < capacity; location++) windows.x.windows_show(windows.handle, location, 0);
+  }
+
+  /** Whether an id's episode is at its location still. */
+  valid(id: number): boolean {
+    return this.#validAfter(id, this.last);
+  }
+
+  location(id: number): number {
+    return id % this.capacity;
+  }
+
+  /** The id at a location; below 0 where none was given yet. */
+  idAt(location: number): number {
+    const back = (this.last - location) % this.capacity;
+    return back < 0 ? -1 : this.last - back;
+  }
+
+  steps(location: number): number {
+    return this.#windows.x.window_length(this.#windows.handle, location);
+  }
+
+  completed(location: number): boolean {
+    return this.#completed[location] === 1;
+  }
+
+  complete(location: number, completed: boolean): void {
+    this.#completed[location] = Number(completed);
+    if (this.#completedOnly) this.#windows.x.windows_show(this.#windows.handle, location, Number(completed));
+  }
+
+  /** Ids whose episodes have steps and can be drawn, in their order. O(capacity) */
+  *chosen(): Generator<EpisodeMark, void> {
+    for (let id = Math.max(0, this.last - this.capacity + 1); id <= this.last; id++) {
+      const location = this.location(id);
+      const steps = this.steps(location);
+      if (steps > 0 && (!this.#completedOnly || this.completed(location))) yield { id, location, steps, clears: this.#clears[location] as number };
+    }
+  }
+
+  /** Whether the steps that were marked are there still. */
+  has({ id, location, clears }: EpisodeMark): boolean {
+    return this.valid(id) && this.#clears[location] === clears;
+  }
+
+  /** Lets the steps at a location go; its id stays valid. O(steps) */
+  clear(location: number): void {
+    const { x, handle } = this.#windows;
+    this.frames -= x.window_length(handle, location);
+    x.window_clear(handle, location);
+    (this.#clears[location] as number)++;
+    this.complete(location, false);
+    this.#engine.changed();
+  }
+
+  clearAll(): void {
+    for (let location = 0; location < this.capacity; location++) this.clear(location);
+  }
+
+  /**
+   * Adds a sequence to an episode, or to a new one. All or nothing.
+   * @returns the episode's id
+   * @throws ReplayError STALE_KEY, OUT_OF_MEMORY
+   */
+  addSequence(id: number | undefined, batch: Batch): number {
+    const to = id ?? this.last + 1;
+    if (id !== undefined && !this.valid(id)) throw this.stale(id);
+    const { rows, values } = batch;
+    this.#reserve([{ id: to, opens: id === undefined, rows }]);
+    const writer = this.#sequenceWriter(rows);
+    this.#write(writer, [{ id: to, opens: id === undefined, row: 0 }], () => writer.appendColumns(values as never));
+    return to;
+  }
+
+  /**
+   * Adds a row each to some episodes; `undefined` opens a new one. First all new ids are given, in order of the rows: one may take over another row's episode, and
+   * that row is left out. All or nothing.
+   * @returns the ids, and the rows that were left out
+   * @throws ReplayError STALE_KEY where no row can be written, OUT_OF_MEMORY
+   */
+  addBatch(given: readonly (number | undefined)[], { rows, values }: Batch): { readonly ids: number[]; readonly leftOut: readonly number[] } {
+    let last = this.last;
+    const ids = given.map((id) => id ?? ++last);
+    const opens = (row: number) => given[row] === undefined;
+    const leftOut = [...ids.keys()].filter((row) => !this.#validAfter(ids[row] as number, last));
+    if (leftOut.length === rows) throw this.stale(ids[0] as number);
+    // An id that comes more than once takes a turn for each.
+    const turns: Target[][] = [];
+    const times = new Map<number, number>();
+    for (const [row, id] of ids.entries()) {
+      if (!this.#validAfter(id, last)) continue;
+      const time = times.get(id) ?? 0;
+      times.set(id, time + 1);
+      turns[time] = [...(turns[time] ?? []), { id, opens: opens(row), row }];
+    }
+    this.#reserve([...times].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
+    const writers = turns.map(({ length }) => this.#batchWriter(length));
+    for (const [i, targets] of turns.entries()) {
+      const writer = writers[i] as AnyWriter;
+      const step = targets.length === rows ? values : rowsOf(values, rows, targets);
+      this.#write(writer, targets, () => writer.append(step as never));
+    }
+    // The last ones may have been left out.
+    this.last = last;
+    return { ids, leftOut };
+  }
+
+  /** Opens an episode without steps; its id. */
+  open(): number {
+    this.#begin(this.last + 1);
+    return this.last;
+  }
+
+  /** Makes room for so many steps, in whichever episodes. @throws ReplayError OUT_OF_MEMORY */
+  reserve(steps: number): void {
+    this.#took(this.#windows.x.windows_reserve(this.#windows.handle, steps));
+  }
+
+  /** The error for an id whose episode was overwritten, or never given. */
+  stale(id: number): ReplayError {
+    return new ReplayError("STALE_KEY", `episode ${id} is not there: ids are valid for ${this.capacity} episodes (capacity), the last one was ${this.last}`);
+  }
+
+  /** Whether an id is valid once others are given, up to `last`. */
+  #validAfter(id: number, last: number): boolean {
+    return id >= 0 && id <= last && id > last - this.capacity;
+  }
+
+  #begin(id: number): void {
+    this.clear(this.location(id));
+    this.last = Math.max(this.last, id);
+  }
+
+  /** Makes room for what is to come; what can fail for want of memory does so here, or leaves everything as it is. */
+  #reserve(additions: readonly { readonly id: number; readonly opens: boolean; readonly rows: number }[]): void {
+    const { x, handle } = this.#windows;
+    let rows = 0;
+    for (const addition of additions) {
+      const location = this.location(addition.id);
+      // A new episode takes the place of what is there.
+      const more = addition.opens ? Math.max(0, addition.rows - this.steps(location)) : addition.rows;
+      this.#took(x.window_reserve(handle, location, more));
+      rows += addition.rows;
+    }
+    this.reserve(rows);
+  }
+
+  #took(code: number): void {
+    this.#engine.changed();
+    if (code < 0) throw this.#engine.core.failure(code);
+  }
+
+  /** Appends by a writer that is lent the windows of its lanes; a new episode begins in its lane, and then takes its location over. */
+  #write(writer: AnyWriter, targets: readonly Target[], append: () => unknown): void {
+    const { x, handle } = this.#windows;
+    const streams = writer.streams as readonly number[];
+    for (const [lane, { id, opens }] of targets.entries()) if (!opens) x.window_lend(handle, this.location(id), streams[lane] as number);
+    let appended = false;
+    try {
+      append();
+      appended = true;
+    } finally {
+      for (const [lane, { id, opens }] of targets.entries()) {
+        if (opens && !appended) continue;
+        if (opens) this.#begin(id);
+        const before = this.steps(this.location(id));
+        // Where nothing was appended it takes back what it lent.
+        x.window_take(handle, this.location(id), streams[lane] as number);
+        this.frames += this.steps(this.location(id)) - before;
+      }
+      this.#engine.changed();
+    }
+  }
+
+  #sequenceWriter(steps: number): AnyWriter {
+    if (this.#sequences === undefined || this.#sequences.options.keep < steps) {
+      const keep = Math.max(LEAST_KEEP, steps, Math.min(2 ** Math.ceil(Math.log2(steps)), MOST_KEEP));
+      const made = this.#replay.writer({ keep }) as unknown as AnyWriter;
+      this.#sequences?.close();
+      this.#sequences = made;
+    }
+    return this.#sequences;
+  }
+
+  #batchWriter(lanes: number): AnyWriter {
+    const known = this.#batches.get(lanes) ?? (this.#replay.writer({ lanes, keep: 1 }) as unknown as AnyWriter);
+    this.#batches.set(lanes, known);
+    return known;
+  }
+}
+
+/** Some rows of a batch. */
+function rowsOf(values: unknown, rows: number, targets: readonly Target[]): unknown {
+  if (!ArrayBuffer.isView(values)) {
+    const parts = Object.entries(values as object).map(([key, part]) => [key, rowsOf(part, rows, targets)] as const);
+    return Array.isArray(values) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
+  }
+  const array = values as Float32Array;
+  const each = array.length / rows;
+  const made = new (array.constructor as Float32ArrayConstructor)(each * targets.length);
+  for (const [i, { row }] of targets.entries()) made.set(array.subarray(row * each, (row + 1) * each), i * each);
+  return made;
+}

@@ -1,0 +1,105 @@
+/** The windows of a buffer's streams: drawn or named, and read into new arrays. */
+import type { Column } from "../batch.ts";
+import type { Selection } from "../columns.ts";
+import type { Engine } from "../engine.ts";
+import { internals, pack } from "../index.ts";
+import { LEVEL, START, STREAM, type WindowsExports, windowsOf } from "./windows-core.ts";
+
+/** How windows are shown: one step, without a dimension of time; all steps along one; all steps, each a batch of its own. */
+export type Form = "single" | "stacked" | "apart";
+
+/** Windows that were drawn: from which streams, from which step of each on, with which probability, and their steps as a batch. */
+export interface Drawn {
+  readonly streams: Uint32Array;
+  readonly starts: Uint32Array;
+  readonly probabilities: Float64Array;
+  readonly items: unknown;
+}
+
+export interface WindowsOptions {
+  readonly seed: number | bigint;
+  /** The streams of a writer; how many of its own, which grow. */
+  readonly streams: readonly number[] | number;
+  readonly module?: WebAssembly.Module;
+}
+
+export class Windows {
+  readonly x: WindowsExports;
+  /** WINDOWS in linear memory. */
+  readonly handle: number;
+  readonly #engine: Engine;
+  readonly #whole: readonly Selection[];
+  readonly #single: readonly Selection[];
+
+  constructor(engine: Engine, { seed, streams, module }: WindowsOptions) {
+    const { core, layout, pool } = engine;
+    const x = windowsOf(core, module);
+    this.x = x;
+    this.#engine = engine;
+    this.#whole = layout.leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));
+    this.#single = this.#whole.map((selection) => ({ ...selection, squeezed: true, steps: [0] }));
+    const own = typeof streams === "number";
+    const n = own ? streams : streams.length;
+    this.handle = core.alloc(x.windows_bytes(n, own ? 1 : 0));
+    const [first = 0, second = first] = own ? [] : streams;
+    x.windows_init(this.handle, n, pool, first, second - first);
+    const bits = BigInt.asUintN(64, BigInt(seed));
+    x.windows_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), 0);
+  }
+
+  /** n windows of `width` steps; undefined where no stream is long enough. O(n (log streams + width)), and the bytes */
+  draw(n: number, width: number, form: Form, weigh: number = LEVEL): Drawn | undefined {
+    const filler = this.#filler(n, width, form);
+    const draw = filler.prepare();
+    if (this.x.windows_draw(this.handle, draw, n, width, weigh) === 0) return undefined;
+    const streams = this.#column(draw, STREAM, n).slice();
+    const starts = this.#column(draw, START, n).slice();
+    filler.fill(draw, n);
+    const { info } = filler.batch;
+    return { streams, starts, probabilities: info.probabilities, items: this.#nested(filler.batch.steps, width, form) };
+  }
+
+  /** A stream by its weight, without steps; undefined where none has any. */
+  drawStream(weigh: number): { readonly stream: number; readonly probability: number } | undefined {
+    const filler = new internals.Filler(this.#engine, 1, 0, [], false, 0);
+    const draw = filler.prepare();
+    if (this.x.windows_draw(this.handle, draw, 1, 0, weigh) === 0) return undefined;
+    const [stream = 0] = this.#column(draw, STREAM, 1);
+    filler.fill(draw, 1);
+    return { stream, probability: filler.batch.info.probabilities[0] as number };
+  }
+
+  /** The windows of `width` steps that begin with these steps of these streams, as a batch; what is not there is zeros. */
+  read(streams: readonly number[], starts: readonly number[], width: number, form: "single" | "stacked"): unknown {
+    const n = streams.length;
+    const filler = this.#filler(n, width, form);
+    const draw = filler.prepare();
+    this.#column(draw, STREAM, n).set(streams);
+    this.#column(draw, START, n).set(starts);
+    this.x.windows_read(this.handle, draw, n, width);
+    filler.fill(draw, n);
+    return filler.batch.steps;
+  }
+
+  #filler(n: number, width: number, form: Form): InstanceType<typeof internals.Filler> {
+    if (form !== "apart") return new internals.Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
+    const leaves = this.#whole.length;
+    const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
+    return new internals.Filler(this.#engine, n, width, steps, false, 0);
+  }
+
+  /** A batch's columns, nested: where the steps are apart, a list of them. */
+  #nested(steps: unknown, width: number, form: Form): unknown {
+    if (form !== "apart") return steps;
+    const leaves = this.#whole.length;
+    // Keys that are numbers come in their order.
+    const columns = Object.values(steps as { readonly [key: string]: Column });
+    return Array.from({ length: width }, (_, t) => pack(this.#engine.spec, columns.slice(t * leaves, (t + 1) * leaves)));
+  }
+
+  #column(draw: number, which: number, n: number): Uint32Array {
+    const { core } = this.#engine;
+    const at = (core.x.draw_column(draw, which) >>> 0) / 4;
+    return core.u32.subarray(at, at + n);
+  }
+}

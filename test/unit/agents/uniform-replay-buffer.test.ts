@@ -1,0 +1,449 @@
+import { describe, expect, test } from "vitest";
+import { list, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
+import { bool, f32, i32, i64, u8 } from "../../../src/index.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+
+const spec = { o: f32(2), n: i32() };
+
+/** A buffer whose frame at time t of segment s is n = 100 s + t. */
+function filled(adds: number, options: { batchSize?: number; maxLength?: number; datasetDropRemainder?: boolean; datasetWindowShift?: number } = {}) {
+  const { batchSize = 2 } = options;
+  const buffer = new TFUniformReplayBuffer(spec, { batchSize, maxLength: 4, ...options });
+  const add = (t: number) => buffer.addBatch(frame(batchSize, t));
+  for (let t = 0; t < adds; t++) add(t);
+  return { buffer, add };
+}
+
+function frame(batchSize: number, t: number) {
+  const n = Array.from({ length: batchSize }, (_, s) => 100 * s + t);
+  return { o: n.map((value) => [value, -value]), n };
+}
+
+const plain = (column: unknown) => [...(column as { data: Iterable<number> }).data].map(Number);
+const shapes = ({ o, n }: { o: { shape: readonly number[] }; n: { shape: readonly number[] } }) => [o.shape, n.shape];
+
+describe("frames", () => {
+  test("are the last maxLength of each segment, oldest first", () => {
+    const { buffer, add } = filled(0);
+    expect(buffer.numFrames()).toBe(0);
+    expect(buffer.capacity).toBe(8);
+    expect(buffer.gatherAll().o.shape).toEqual([2, 0, 2]);
+    for (let t = 0; t < 11; t++) {
+      add(t);
+      const steps = Math.min(t + 1, 4);
+      expect(buffer.numFrames()).toBe(2 * steps);
+      const all = buffer.gatherAll();
+      const times = Array.from({ length: steps }, (_, i) => t + 1 - steps + i);
+      expect(all.n).toEqual({ data: Int32Array.from([...times, ...times.map((one) => 100 + one)]), shape: [2, steps] });
+      expect(all.o.shape).toEqual([2, steps, 2]);
+      expect(plain(all.o)[1]).toBe(-(times[0] as number));
+    }
+  });
+
+  test("of one segment, one frame long", () => {
+    const { buffer, add } = filled(3, { batchSize: 1, maxLength: 1 });
+    expect(plain(buffer.gatherAll().n)).toEqual([2]);
+    add(7);
+    const [items, { ids, probabilities }] = buffer.getNext({ sampleBatchSize: 3, numSteps: 1 });
+    expect(plain(items.n)).toEqual([7, 7, 7]);
+    expect(ids).toEqual({ data: Float64Array.of(3, 3, 3), shape: [3, 1] });
+    expect(plain(probabilities)).toEqual([1, 1, 1]);
+  });
+
+  test("come as typed arrays, nested arrays, or columns; numbers are converted", () => {
+    const buffer = new TFUniformReplayBuffer({ x: f32(2), flag: bool(), big: i64(), byte: u8() }, { batchSize: 2 });
+    buffer.addBatch({ x: new Float32Array([1, 2, 3, 4]), flag: new Uint8Array([0, 1]), big: new BigInt64Array([1n, 2n]), byte: new Uint8Array([1, 2]) });
+    buffer.addBatch({ x: [new Float32Array([1, 2]), [3, 4]], flag: [false, true], big: [1, 2n], byte: [1, 2] });
+    buffer.addBatch({ x: new Float64Array([1, 2, 3, 4]), flag: [0, 1], big: new Int32Array([1, 2]), byte: new Float32Array([1, 2]) } as never);
+    const column = (data: ArrayLike<number | bigint>, ...shape: number[]) => ({ data, shape });
+    buffer.addBatch({ x: column(new Float32Array([1, 2, 3, 4]), 2, 2), flag: [0, 1], big: [1, 2], byte: [1, 2] } as never);
+    buffer.addBatch({ x: column(new Int32Array([1, 2, 3, 4]), 2, 2), flag: [0, 1], big: [1, 2], byte: [1, 2] } as never);
+    const all = buffer.gatherAll();
+    for (const t of [0, 1, 2, 3, 4]) {
+      expect(plain(all.x).slice(2 * t, 2 * t + 2)).toEqual([1, 2]);
+      expect(plain(all.x).slice(10 + 2 * t, 12 + 2 * t)).toEqual([3, 4]);
+      expect([all.flag, all.big, all.byte].map((one) => [plain(one)[t], plain(one)[5 + t]])).toEqual([
+        [0, 1],
+        [1, 2],
+        [1, 2],
+      ]);
+    }
+  });
+
+  test.each<[string, unknown, string]>([
+    ["another structure", { o: [[0, 0]], m: [1] }, "SPEC_MISMATCH"],
+    ["a leaf too many", { ...frame(2, 0), m: [1, 2] }, "SPEC_MISMATCH"],
+    ["no nest", 3, "SPEC_MISMATCH"],
+    ["no batch", { o: [1, 2], n: 3 }, "SPEC_MISMATCH"],
+    ["too small a batch", frame(1, 0), "SPEC_MISMATCH"],
+    ["too large a batch", frame(3, 0), "SPEC_MISMATCH"],
+    ["batches of two sizes", { ...frame(2, 0), n: [1] }, "SPEC_MISMATCH"],
+    ["another shape", { o: [[1], [2]], n: [1, 2] }, "SPEC_MISMATCH"],
+    ["a column of another shape", { o: { data: new Float32Array(4), shape: [4] }, n: [1, 2] }, "SPEC_MISMATCH"],
+    ["words", { ...frame(2, 0), n: ["1", "2"] }, "SPEC_MISMATCH"],
+    ["a fraction for an integer", { ...frame(2, 0), n: [1, 2.5] }, "INVALID_DATA"],
+    ["too large a number", { ...frame(2, 0), n: new Float64Array([1, 2 ** 31]) }, "INVALID_DATA"],
+  ])("of another form are refused, and nothing changes: %s", (_, items, code) => {
+    const { buffer } = filled(2);
+    const before = buffer.gatherAll();
+    expectError(
+      errorOf(() => buffer.addBatch(items as never)),
+      code as never,
+    );
+    expect(buffer.numFrames()).toBe(4);
+    expect(buffer.gatherAll()).toEqual(before);
+  });
+
+  test("are forgotten by clear, their times, too", () => {
+    const { buffer, add } = filled(6);
+    buffer.clear();
+    expect(buffer.numFrames()).toBe(0);
+    expectError(
+      errorOf(() => buffer.getNext()),
+      "EMPTY",
+    );
+    add(50);
+    const [items, { ids }] = buffer.getNext();
+    expect([50, 150]).toContain(plain(items.n)[0]);
+    expect(ids).toEqual({ data: Float64Array.of(0), shape: [] });
+    buffer.clear({ clearAllVariables: true });
+    expect(buffer.numFrames()).toBe(0);
+  });
+
+  test("that find no memory are not added", () => {
+    const buffer = new TFUniformReplayBuffer({ x: u8(60_000) }, { batchSize: 1, maxLength: 100, maxBytes: 1 << 22 });
+    let added = 0;
+    const error = errorOf(() => {
+      for (;;) {
+        buffer.addBatch({ x: [new Uint8Array(60_000).fill(added)] });
+        added++;
+      }
+    });
+    expectError(error, "OUT_OF_MEMORY");
+    expect(added).toBeGreaterThan(5);
+    expect(buffer.numFrames()).toBe(added);
+  });
+});
+
+describe("getNext", () => {
+  test.each<[number | undefined, number | undefined, number[], number[]]>([
+    [undefined, undefined, [], []],
+    [3, undefined, [3], [3]],
+    [undefined, 2, [2], []],
+    [3, 2, [3, 2], [3]],
+    [1, 1, [1, 1], [1]],
+  ])("of %s items of %s steps has the shapes of the table", (sampleBatchSize, numSteps, lead, leadOfProbabilities) => {
+    const { buffer } = filled(6);
+    const [items, { ids, probabilities }] = buffer.getNext({ sampleBatchSize, numSteps });
+    expect(shapes(items)).toEqual([[...lead, 2], lead]);
+    expect((ids as { shape: unknown }).shape).toEqual(lead);
+    expect(probabilities.shape).toEqual(leadOfProbabilities);
+    const starts = 2 * (4 - (numSteps ?? 1) + 1);
+    for (const probability of probabilities.data) expect(probability).toBe(1 / starts);
+    // Ids are times, and name their frames.
+    expect(plain(items.n).map((n) => n % 100)).toEqual(plain(ids));
+    for (const time of plain(ids)) expect([2, 3, 4, 5]).toContain(time);
+  });
+
+  test("without timeStacked gives a tuple of steps", () => {
+    const { buffer } = filled(6);
+    for (const [sampleBatchSize, lead] of [
+      [undefined, []],
+      [3, [3]],
+    ] as const) {
+      const [items, { ids, probabilities }] = buffer.getNext({ sampleBatchSize, numSteps: 3, timeStacked: false });
+      expect(items).toHaveLength(3);
+      for (const [t, item] of items.entries()) {
+        expect(shapes(item)).toEqual([[...lead, 2], lead]);
+        expect(plain(item.n)).toEqual(plain(items[0]?.n).map((n) => n + t));
+        expect(plain((ids as unknown[])[t])).toEqual(plain(item.n).map((n) => n % 100));
+      }
+      expect(probabilities.shape).toEqual(lead);
+    }
+  });
+
+  test("asks for no more steps than there are", () => {
+    const { buffer, add } = filled(0, { maxLength: 3 });
+    const refused = (numSteps?: number) => errorOf(() => buffer.getNext({ numSteps }));
+    expectError(refused(), "EMPTY");
+    add(0);
+    expectError(refused(2), "TOO_FEW", /at most 1/);
+    for (let t = 1; t < 9; t++) add(t);
+    expect(shapes(buffer.getNext({ numSteps: 3 })[0])).toEqual([[3, 2], [3]]);
+    expectError(refused(4), "TOO_FEW", /at most 3/);
+  });
+
+  test.each<[object, typeof TypeError | typeof RangeError, RegExp]>([
+    [{ sampleBatchSize: 0 }, RangeError, /sampleBatchSize/],
+    [{ numSteps: 1.5 }, TypeError, /numSteps/],
+    [{ numSteps: true }, TypeError, /numSteps/],
+    [{ timeStacked: 1 }, TypeError, /timeStacked/],
+    [{ batchSize: 1 }, TypeError, /no option "batchSize"/],
+  ])("refuses %j", (options, kind, says) => {
+    const { buffer } = filled(3);
+    expectError(
+      errorOf(() => buffer.getNext(options as never)),
+      kind,
+      says,
+    );
+  });
+
+  test("draws the same for the same seed, and something else for another", () => {
+    const draws = (seed: number) => {
+      const buffer = new TFUniformReplayBuffer(i32(), { batchSize: 2, maxLength: 50, seed });
+      for (let t = 0; t < 70; t++) buffer.addBatch([t, 100 + t]);
+      return plain(buffer.getNext({ sampleBatchSize: 40 })[0]);
+    };
+    expect(draws(3)).toEqual(draws(3));
+    expect(draws(3)).not.toEqual(draws(4));
+  });
+});
+
+describe("a deterministic pass", () => {
+  const passOf = (buffer: ReturnType<typeof filled>["buffer"], sampleBatchSize?: number, numSteps?: number) =>
+    [...buffer.asDataset({ singleDeterministicPass: true, sampleBatchSize, numSteps })].map(([items, { ids, probabilities }]) => {
+      expect(probabilities).toEqual({ data: new Float64Array(0), shape: [0] });
+      expect((ids as { shape: unknown }).shape).toEqual(items.n.shape);
+      // After segment × maxLength the id is the frame's time.
+      expect(plain(ids)).toEqual(plain(items.n).map((n) => 4 * Math.floor(n / 100) + (n % 100)));
+      return { n: plain(items.n), shape: items.n.shape };
+    });
+
+  test("goes segment by segment in order of time, after wraparound, too", () => {
+    const { buffer } = filled(6);
+    expect(passOf(buffer).map(({ n }) => n[0])).toEqual([2, 3, 4, 5, 102, 103, 104, 105]);
+    expect(passOf(buffer)[0]?.shape).toEqual([]);
+    expect(passOf(buffer, undefined, 3).map(({ n }) => n)).toEqual([[2, 3, 4], [5], [102, 103, 104], [105]]);
+  });
+
+  test("with a batch goes through so many segments side by side", () => {
+    const { buffer } = filled(6, { batchSize: 3 });
+    expect(passOf(buffer, 2).map(({ n }) => n)).toEqual([[2, 102], [3, 103], [4, 104], [5, 105], [202], [203], [204], [205]]);
+    expect(passOf(buffer, 3, 3)).toEqual([{ n: [2, 3, 4, 102, 103, 104, 202, 203, 204], shape: [3, 3] }]);
+    expect(passOf(buffer, 5, 2).map(({ shape }) => shape)).toEqual([
+      [3, 2],
+      [3, 2],
+    ]);
+    expect(passOf(buffer, 2, 5)).toEqual([]);
+  });
+
+  test("shifts its windows, and drops what is short where it is told to", () => {
+    expect(passOf(filled(3, { batchSize: 1, datasetWindowShift: 1 }).buffer, undefined, 2).map(({ n }) => n)).toEqual([[0, 1], [1, 2], [2]]);
+    expect(passOf(filled(4, { batchSize: 1, datasetWindowShift: 3 }).buffer, undefined, 2).map(({ n }) => n)).toEqual([[0, 1], [3]]);
+    const { buffer } = filled(3, { batchSize: 3, datasetDropRemainder: true });
+    expect(passOf(buffer, undefined, 2).map(({ n }) => n)).toEqual([
+      [0, 1],
+      [100, 101],
+      [200, 201],
+    ]);
+    expect(passOf(buffer, 2).map(({ n }) => n)).toEqual([
+      [0, 100],
+      [1, 101],
+      [2, 102],
+    ]);
+    for (const options of [{ sampleBatchSize: 4 }, { numSteps: 5 }])
+      expectError(
+        errorOf(() => buffer.asDataset({ singleDeterministicPass: true, ...options })),
+        RangeError,
+        /datasetDropRemainder/,
+      );
+  });
+
+  test("of an empty buffer raises at the first element", () => {
+    const dataset = filled(0).buffer.asDataset({ singleDeterministicPass: true });
+    expectError(
+      errorOf(() => [...dataset]),
+      "EMPTY",
+    );
+  });
+
+  test("leaves out what leaves meanwhile, and is over after clear", () => {
+    const { buffer, add } = filled(4, { batchSize: 1 });
+    const left: number[] = [];
+    for (const [items] of buffer.asDataset({ singleDeterministicPass: true })) {
+      left.push(...plain(items.n));
+      if (left.length === 1) for (const t of [4, 5]) add(t);
+    }
+    expect(left).toEqual([0, 2, 3]);
+    const cleared: number[] = [];
+    for (const [items] of buffer.asDataset({ singleDeterministicPass: true, numSteps: 2 })) {
+      cleared.push(...plain(items.n));
+      buffer.clear();
+      for (let t = 0; t < 4; t++) add(t);
+    }
+    expect(cleared).toEqual([2, 3]);
+  });
+});
+
+describe("sequencePreprocessFn", () => {
+  test("is given each frame or window of a random draw", () => {
+    const { buffer } = filled(6);
+    const seen: unknown[] = [];
+    const fn = (items: { n: { data: Int32Array; shape: readonly number[] } }) => {
+      seen.push(items.n.shape);
+      return { twice: { data: items.n.data.map((n) => 2 * n), shape: items.n.shape } };
+    };
+    for (const [items, { ids }] of buffer.asDataset({ sampleBatchSize: 3, numSteps: 2, sequencePreprocessFn: fn as never })) {
+      const { twice } = items as unknown as { twice: { data: Int32Array; shape: number[] } };
+      expect(twice.shape).toEqual([3, 2]);
+      expect(plain(twice).map((n) => (n / 2) % 100)).toEqual(plain(ids));
+      break;
+    }
+    expect(seen).toEqual([[2], [2], [2]]);
+  });
+
+  test("is given each segment whole in a pass, and may shorten it", () => {
+    const { buffer } = filled(6);
+    const fn = ({ n }: { n: { data: Int32Array; shape: readonly number[] } }) => {
+      expect(n.shape).toEqual([4]);
+      return { d: { data: n.data.subarray(1).map((one, i) => 10 * one - (n.data[i] as number)), shape: [3] } };
+    };
+    const shown = (sampleBatchSize?: number, numSteps?: number) =>
+      [...buffer.asDataset({ singleDeterministicPass: true, sampleBatchSize, numSteps, sequencePreprocessFn: fn as never })].map(([items, { ids }]) => [
+        plain((items as unknown as { d: unknown }).d),
+        plain(ids),
+      ]);
+    expect(shown(undefined, 2)).toEqual([
+      [
+        [28, 37],
+        [2, 3],
+      ],
+      [[46], [4]],
+      [
+        [928, 937],
+        [6, 7],
+      ],
+      [[946], [8]],
+    ]);
+    expect(shown(2)).toEqual([
+      [
+        [28, 928],
+        [2, 6],
+      ],
+      [
+        [37, 937],
+        [3, 7],
+      ],
+      [
+        [46, 946],
+        [4, 8],
+      ],
+    ]);
+    const longer = () => ({ d: { data: new Int32Array(5), shape: [5] } });
+    expectError(
+      errorOf(() => [...buffer.asDataset({ singleDeterministicPass: true, sequencePreprocessFn: longer })]),
+      "SPEC_MISMATCH",
+      /at most 4 steps/,
+    );
+  });
+});
+
+describe("a dataset", () => {
+  test("of random draws has no end, is as getNext, and numParallelCalls changes nothing", () => {
+    const take = (numParallelCalls?: number) => {
+      const { buffer } = filled(6);
+      const taken: unknown[] = [];
+      for (const element of buffer.asDataset({ sampleBatchSize: 2, numSteps: 2, numParallelCalls })) if (taken.push(element) === 50) return taken;
+      return taken;
+    };
+    const { buffer } = filled(6);
+    expect(take()).toEqual(Array.from({ length: 50 }, () => buffer.getNext({ sampleBatchSize: 2, numSteps: 2 })));
+    expect(take(3)).toEqual(take());
+  });
+
+  test("is async, too, and draws ahead", async () => {
+    const { buffer, add } = filled(4, { batchSize: 1 });
+    const dataset = buffer.asDataset({ singleDeterministicPass: true, prefetch: 2 });
+    const seen: number[] = [];
+    for await (const [items] of dataset) {
+      seen.push(...plain(items.n));
+      // Those that were drawn ahead are shown all the same.
+      if (seen.length === 1) for (let t = 4; t < 8; t++) add(t);
+    }
+    expect(seen).toEqual([0, 1, 2]);
+  });
+
+  test("ends with the reason of its signal", async () => {
+    const { buffer } = filled(4);
+    const stop = new AbortController();
+    let seen = 0;
+    const random = async () => {
+      for await (const _ of buffer.asDataset({ signal: stop.signal })) if (++seen === 3) stop.abort(new Error("enough"));
+    };
+    await expect(random()).rejects.toThrow("enough");
+    expect(seen).toBe(3);
+    expect(errorOf(() => [...buffer.asDataset({ signal: stop.signal })]).message).toBe("enough");
+  });
+
+  test("raises where nothing can be drawn, or waits for it as long as it is told", async () => {
+    const { buffer, add } = filled(1);
+    const two = { numSteps: 2 };
+    const first = async (options: object) => {
+      for await (const [items] of buffer.asDataset({ ...two, ...options })) return plain(items.n).length;
+      return "ended";
+    };
+    await expect(first({})).rejects.toMatchObject({ code: "TOO_FEW" });
+    await expect(first({ timeoutMs: 5 })).resolves.toBe("ended");
+    const waiting = first({ timeoutMs: 10_000 });
+    add(1);
+    await expect(waiting).resolves.toBe(2);
+  });
+
+  test.each<[object, typeof TypeError | typeof RangeError, RegExp]>([
+    [{ sampleBatchSize: -1 }, RangeError, /sampleBatchSize/],
+    [{ numSteps: "2" }, TypeError, /numSteps/],
+    [{ numParallelCalls: 0 }, RangeError, /numParallelCalls/],
+    [{ numParallelCalls: 1.5 }, TypeError, /numParallelCalls/],
+    [{ sequencePreprocessFn: 3 }, TypeError, /sequencePreprocessFn/],
+    [{ singleDeterministicPass: 1 }, TypeError, /singleDeterministicPass/],
+    [{ prefetch: -1 }, RangeError, /prefetch/],
+    [{ timeoutMs: Number.NaN }, RangeError, /timeoutMs/],
+    [{ steps: 1 }, TypeError, /no option "steps"/],
+  ])("refuses %j when it is asked for", (options, kind, says) => {
+    expectError(
+      errorOf(() => filled(3).buffer.asDataset(options as never)),
+      kind,
+      says,
+    );
+  });
+
+  test("of a spec with lists is refused; tuples are taken", () => {
+    const tuple = new TFUniformReplayBuffer([f32(), { a: [i32()] }], { batchSize: 1 });
+    tuple.addBatch([[1], { a: [[2]] }]);
+    expect([...tuple.asDataset({ singleDeterministicPass: true })].map(([items]) => items[1].a[0].data)).toEqual([Int32Array.of(2)]);
+    const lists = new TFUniformReplayBuffer({ a: list(f32(), i32()) }, { batchSize: 1 });
+    lists.addBatch({ a: [[1], [2]] });
+    expect(lists.getNext()[0].a[1].data).toEqual(Int32Array.of(2));
+    expectError(
+      errorOf(() => lists.asDataset()),
+      RangeError,
+      /tuples/,
+    );
+  });
+});
+
+describe("the constructor", () => {
+  test("says what it was given", () => {
+    const buffer = new TFUniformReplayBuffer(spec, { batchSize: 3 });
+    expect(buffer.dataSpec).toBe(spec);
+    expect([buffer.capacity, buffer.batchSize, buffer.maxLength, buffer.statefulDataset]).toEqual([3000, 3, 1000, false]);
+    expect(new TFUniformReplayBuffer(spec, { batchSize: 1, statefulDataset: true }).statefulDataset).toBe(true);
+  });
+
+  test.each<[object, typeof TypeError | typeof RangeError, RegExp]>([
+    [{}, TypeError, /batchSize/],
+    [{ batchSize: 0 }, RangeError, /batchSize/],
+    [{ batchSize: 1, maxLength: 0 }, RangeError, /maxLength/],
+    [{ batchSize: 1, maxLength: 1.5 }, TypeError, /maxLength/],
+    [{ batchSize: 1, datasetWindowShift: 0 }, RangeError, /datasetWindowShift/],
+    [{ batchSize: 1, datasetDropRemainder: 1 }, TypeError, /datasetDropRemainder/],
+    [{ batchSize: 1, statefulDataset: 0 }, TypeError, /statefulDataset/],
+    [{ batchSize: 1, capacity: 9 }, TypeError, /no option "capacity"/],
+  ])("refuses %j", (options, kind, says) => {
+    expectError(
+      errorOf(() => new TFUniformReplayBuffer(spec, options as never)),
+      kind,
+      says,
+    );
+  });
+});
