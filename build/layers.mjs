@@ -55,7 +55,7 @@ export const LAYERS = {
     // Pieces that know nothing of each other.
     [
       ...["agents/callable", "agents/client", "agents/elements", "agents/fields", "agents/indices", "agents/items", "agents/pending"],
-      ...["agents/replay-buffer", "agents/time-step", "agents/trajectory-column", "agents/window-rows", "agents/windows-core"],
+      ...["agents/replay-buffer", "agents/time-step", "agents/trajectory-column", "agents/windows-core"],
     ],
     // Steps in their forms, histories, windows of streams.
     [

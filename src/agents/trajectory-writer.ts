@@ -9,7 +9,7 @@ import { OpenStep } from "./open-step.ts";
 import { Pending } from "./pending.ts";
 import { leavesOf, mustFit } from "./signature.ts";
 import { TrajectoryColumn } from "./trajectory-column.ts";
-import { readSteps } from "./window-rows.ts";
+import { Windows } from "./windows.ts";
 
 export interface TrajectoryWriterOptions {
   /** Steps that each field is kept for, unless `configure` says otherwise: as far back as an item may reach. */
@@ -33,6 +33,8 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   readonly #pending: Pending;
   /** Made with the first step: `configure` may lengthen its window until then. */
   #writer: Writer<S, string> | undefined;
+  /** Reads steps before they are in any item. */
+  #windows: Windows | undefined;
   /** The step to come, while only a part of it was given. */
   #open: OpenStep<S> | undefined;
   #isOpen = false;
@@ -54,12 +56,12 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     this.#history = new History(replay.options.spec, this.#fields.leaves, numKeepAliveRefs, (leaf, steps) => {
       const writer = this.#live();
       this.#settle(steps);
-      const newest = this.#rows - 1;
-      return readSteps(
-        this.#engine,
-        writer.streams[0] as number,
+      this.#windows ??= new Windows(this.#engine, { seed: 0, streams: writer.streams });
+      // The window has the last steps that there were.
+      const first = this.#rows - writer.length;
+      return this.#windows.steps(
         leaf,
-        steps.map((step) => newest - step),
+        steps.map((step) => step - first),
       );
     });
   }
@@ -183,6 +185,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     if (this.#closed) return;
     this.#closed = true;
     this.#open?.close();
+    this.#windows?.close();
     this.#writer?.close();
   }
 
