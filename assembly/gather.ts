@@ -5,14 +5,14 @@ import { ZEROS_AT } from "./layout";
 import { Leaf, NARROW, SHARED } from "./leaf";
 import { Pool } from "./pool";
 
-/** `start` of a column that begins where the n-step return ends. */
+/** In the place of a step's number: the step where the n-step return ends. */
 const BOOTSTRAP: i32 = i32.MAX_VALUE;
 
 /**
- * O(entries): chooses, for one output column, `count` rows of each entry's window: start, start + step, … (a negative start counts
- * from the window's last row). What is outside the window is padding. All that `gather_leaf` reads until the next call.
+ * O(entries × count): chooses, for one output column, rows of each entry's window, by a list of `count` steps (i32 each) in any order; negative ones
+ * count from the window's end. What is outside the window is padding. All that `gather_leaf` reads until the next call.
  */
-export function gather_select(draw: usize, pool: usize, start: i32, count: u32, step: i32): void {
+export function gather_select(draw: usize, pool: usize, steps: usize, count: u32): void {
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
   d.chosen = count;
@@ -20,16 +20,15 @@ export function gather_select(draw: usize, pool: usize, start: i32, count: u32, 
   let to = 0 as usize;
   for (let i: u32 = 0; i < d.count; i++) {
     const length = <i32>load<u32>(d.u32At(LENGTH, i));
-    let at = start;
-    if (start < 0) at += length;
-    else if (start == BOOTSTRAP) at = <i32>load<u32>(d.u32At(STEPS, i));
     const window = rows + <usize>((i * d.width) << 2);
     for (let k: u32 = 0; k < count; k++) {
+      let at = load<i32>(steps + ((<usize>k) << 2));
+      if (at < 0) at += length;
+      else if (at == BOOTSTRAP) at = <i32>load<u32>(d.u32At(STEPS, i));
       const n = at >= 0 && at < length ? load<u32>(window + ((<usize>at) << 2)) : 0;
       store<u32>(<usize>d.selected + to, n);
       store<u32>(<usize>d.addresses + to, n == 0 ? 0 : <u32>p.bytes(n));
       to += 4;
-      at += step;
     }
   }
   touchRows(d, d.count * count);

@@ -12,7 +12,7 @@ export { ABI_VERSION } from "./layout";
 export { draw_n_step } from "./n-step";
 export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open } from "./pool";
 export { table_sample, table_settle, table_weights } from "./sample";
-export { stream_clear, stream_episode_steps, stream_length } from "./stream";
+export { stream_clear, stream_episode_steps, stream_length, stream_patch } from "./stream";
 export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limits, table_seed } from "./table";
 export { draw_window } from "./window";
 export {

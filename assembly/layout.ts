@@ -47,7 +47,7 @@ export const CHECKSUM_BYTES: u32 = 8192;
 /** "RPRS" */
 export const MAGIC: u32 = 0x53525052;
 /** Raised when an export, an argument or a byte layout changes. */
-export const ABI_VERSION: u32 = 1;
+export const ABI_VERSION: u32 = 2;
 
 /** The arena deals in granules of 4 KiB. */
 export const GRANULE_BITS: u32 = 12;

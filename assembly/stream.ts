@@ -7,7 +7,7 @@
  *   16 │ fresh u32       │ … u32       │  1: the next step opens an episode
  *   24 │ RING (16)                     │  rows of the window, oldest first; each is held once
  */
-import { Bytes, bytesEqual, bytesZero } from "./bytes";
+import { Bytes, bytesEqual, bytesZero, copyBytes } from "./bytes";
 import { Leaf, SHARED, WIDE } from "./leaf";
 import { Pool, reserveRows } from "./pool";
 import { Ring } from "./ring";
@@ -150,6 +150,20 @@ export function stream_length(stream: usize): u32 {
 /** Steps of the open episode. */
 export function stream_episode_steps(stream: usize): u32 {
   return changetype<Stream>(stream).episodeStep;
+}
+
+/** O(bytes): gives the newest step the value that the newest step of another stream of the pool has in leaf i. The step must have zeros there so far. */
+export function stream_patch(stream: usize, from: usize, i: u32): void {
+  const s = changetype<Stream>(stream);
+  const p = s.rows();
+  const leaf = p.leaf(i);
+  const value = p.value(s.last, leaf);
+  const shared = leaf.kind == SHARED;
+  copyBytes(value, p.value(changetype<Stream>(from).last, leaf), shared ? leaf.frames << 2 : leaf.bytes);
+  for (let f: u32 = 0; shared && f < leaf.frames; f++) {
+    const frame = load<u32>(value + ((<usize>f) << 2));
+    if (frame != 0) changetype<Pool>(<usize>leaf.pool).retain(frame);
+  }
 }
 
 /** 0, or the number of the broken invariant. */

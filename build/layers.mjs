@@ -52,14 +52,20 @@ export const LAYERS = {
     ["snapshot/write"],
     ["snapshot/read"],
     ["snapshot/index"],
-    ["agents/time-step"],
-    ["agents/trajectory"],
-    ["agents/elements", "agents/items", "agents/replay-buffer", "agents/windows-core"],
-    ["agents/batch-form", "agents/pass", "agents/windows"],
-    ["agents/episode-flags", "agents/episodes", "agents/uniform-replay-buffer"],
-    ["agents/episode-pass"],
-    ["agents/episodic-replay-buffer"],
-    ["agents/stateful-episodic-replay-buffer"],
+    // Pieces that know nothing of each other.
+    [
+      ...["agents/callable", "agents/client", "agents/elements", "agents/fields", "agents/indices", "agents/items", "agents/pending"],
+      ...["agents/replay-buffer", "agents/time-step", "agents/trajectory-column", "agents/windows-core"],
+    ],
+    // Steps in their forms, histories, windows of streams.
+    [
+      ...["agents/batch-form", "agents/deal", "agents/form", "agents/history", "agents/open-step", "agents/pass", "agents/settle"],
+      ...["agents/signature", "agents/trajectory", "agents/windows"],
+    ],
+    ["agents/cache", "agents/drive", "agents/episode-flags", "agents/episodes", "agents/inserter", "agents/legacy-writer", "agents/trajectory-writer"],
+    ["agents/episode-pass", "agents/local-client", "agents/uniform-replay-buffer"],
+    ["agents/episodic-replay-buffer", "agents/reverb-replay-buffer", "agents/trajectory-observer"],
+    ["agents/episode-observer", "agents/stateful-episodic-replay-buffer"],
     ["agents/index"],
   ],
 };

@@ -2,7 +2,8 @@
 // compressed. dist/core.wasm keeps its names, and src/core.ts gives the functions of any build these names, by their place.
 
 /** Fields of what the package keeps to itself; no public name is among them, and none that is written to a snapshot. */
-const INTERNAL = `alloc attempt changed failure frameBytes framePools generation holds leaves lookers makeLanes makeStep moved prepare refresh rejectAll
+const INTERNAL =
+  `alignment alloc attempt changed failure frameBytes framePools generation holds leaves lookers makeLanes makeStep moved pools prepare refresh rejectAll
   rowBytes scratch selection selections shapeOf squeezed stagedBytes straight unstage until waiters`.split(/\s+/);
 
 /** The id of a module's list of exports. */

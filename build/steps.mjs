@@ -129,6 +129,7 @@ const packageItself = {
   setup(build) {
     build.onResolve({ filter: /\/src\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
     build.onResolve({ filter: /\/src\/snapshot\/index\.ts$/ }, () => ({ path: "./snapshot.js", external: true }));
+    build.onResolve({ filter: /\/src\/agents\/index\.ts$/ }, () => ({ path: "./agents.js", external: true }));
   },
 };
 

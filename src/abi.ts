@@ -21,7 +21,7 @@ export interface Exports {
 
   gather_leaf: Fn<[draw: A, pool: A, leaf: A, out: A], void>;
   gather_runs: Fn<[draw: A, pool: A, leaf: A, out: A]>;
-  gather_select: Fn<[draw: A, pool: A, start: A, count: A, step: A], void>;
+  gather_select: Fn<[draw: A, pool: A, steps: A, count: A], void>;
 
   pool_bytes: Fn<[leaves: A]>;
   pool_init: Fn<[pool: A, rowBytes: A, leaves: A], void>;
@@ -32,6 +32,7 @@ export interface Exports {
   stream_clear: Fn<[stream: A], void>;
   stream_episode_steps: Fn<[stream: A]>;
   stream_length: Fn<[stream: A]>;
+  stream_patch: Fn<[stream: A, from: A, leaf: A], void>;
 
   table_bytes: Fn<[maxSize: A, maxPending: A, sampler: A, remover: A]>;
   table_can_insert: Fn<[table: A, n: A]>;
@@ -61,7 +62,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 1;
+export const ABI_VERSION = 2;
 
 /** Codes of refused calls (assembly/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
@@ -99,7 +100,7 @@ export const DRAW_SHAPE = 4;
 export const DISTINCT = 1;
 export const STRATIFIED = 2;
 
-/** The `start` of a column that begins where the n-step return ends (assembly/gather.ts). */
+/** In the place of a step's number: the step where the n-step return ends (assembly/gather.ts). */
 export const BOOTSTRAP = 0x7fffffff;
 
 /** Counters of a table (assembly/inspect.ts). */

@@ -19,5 +19,5 @@ export function stepsOf(leaf: PlacedLeaf, column: unknown, lanes: number): numbe
   const length = values?.length ?? 0;
   const steps = isList(values?.[0]) ? length : length / leaf.size / lanes;
   if (steps > 0 && Number.isInteger(steps)) return steps;
-  throw mustBe(RangeError, named(leaf.keys), `a column of at least one whole step, ${leaf.size * lanes} elements each`, column);
+  throw mustBe(RangeError, named(leaf.keys), `one or more steps of ${leaf.size * lanes} elements`, column);
 }

@@ -5,7 +5,10 @@ import { integer, mustBe, oneFrom, onlyKeys } from "./error.ts";
 import type { PlacedLeaf } from "./layout.ts";
 import type { Leaf, LeafAt, PathOf } from "./spec.ts";
 
-/** One output column: one step (`at`), or a run of steps (`from`, `to`, `step`), of one leaf. Negative numbers count from the item's end. */
+/** The longest window. */
+const MOST = 0xffffff;
+
+/** One output column: one step (`at`), a run of steps (`from`, `to`, `step`) or a list of them (`steps`), of one leaf. Negative numbers count from the item's end. */
 export interface ColumnOf<Path extends string = string> {
   /** The leaf, by its dotted path. */
   readonly leaf: Path;
@@ -17,6 +20,8 @@ export interface ColumnOf<Path extends string = string> {
   readonly to?: number;
   /** From step to step of a run; 1 where it is left out. */
   readonly step?: number;
+  /** The steps one by one, in any order; one may come more than once. */
+  readonly steps?: readonly number[];
 }
 
 export interface ColumnSet<S> {
@@ -28,20 +33,23 @@ export type DtypesOf<S, C> = {
   readonly [K in keyof C]: C[K] extends { readonly leaf: infer P extends string } ? (LeafAt<S, P> extends Leaf<infer D> ? D : Dtype) : Dtype;
 };
 
-/** A column as the core takes it. */
+/** A column as a batch is filled by it. */
 export interface Selection {
   /** Where a batch has it. */
   readonly keys: readonly string[];
   readonly leaf: PlacedLeaf;
+  /** Its steps one by one; else from `start` on every `step`-th before `to`. */
+  readonly steps?: readonly number[] | undefined;
   readonly start: number;
   readonly step: number;
+  readonly to?: number | undefined;
+  /** Without a dimension of time. */
   readonly squeezed: boolean;
-  readonly to: number | undefined;
 }
 
 /** Every leaf of every step. */
 export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
-  return leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false, to: undefined }));
+  return leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));
 }
 
 /** The leaf at a path. */
@@ -53,29 +61,31 @@ export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unk
 
 /** Checks a set of columns against the leaves. */
 export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Selection[] {
-  const place = (subject: string, value: number) => integer(subject, value, -0xffffff, 0xffffff);
   const selections = Object.entries(columns ?? {}).map(([name, column]: [string, ColumnOf]) => {
     const subject = `columns.${name}`;
-    const { leaf, at, from, to, step } = onlyKeys(subject, column, "leaf, at, from, to, step");
-    if (at !== undefined && (from ?? to ?? step) !== undefined) throw new RangeError(`${subject} must have either at, or from, to and step, got both`);
+    // What excludes other keys lists none of them.
+    const keys = column?.at !== undefined ? "leaf, at" : column?.steps !== undefined ? "leaf, steps" : "leaf, at, steps, from, to, step";
+    const { leaf, at, from, to, step, steps } = onlyKeys(subject, column, keys);
+    const place = (key: string, value: number) => integer(`${subject}.${key}`, value, -MOST, MOST);
+    if (!Array.isArray(steps ?? [])) throw mustBe(TypeError, `${subject}.steps`, "an array", steps);
     return {
       keys: [name],
       leaf: leafAt(`${subject}.leaf`, leaves, leaf),
-      start: at === "bootstrap" ? BOOTSTRAP : place(`${subject}.${at === undefined ? "from" : "at"}`, at ?? from ?? 0),
-      step: integer(`${subject}.step`, step ?? 1, 1, 0xffffff),
+      steps: at === "bootstrap" ? [BOOTSTRAP] : at === undefined ? steps?.map((value) => place("steps", value)) : [place("at", at)],
+      start: place("from", from ?? 0),
+      step: integer(`${subject}.step`, step ?? 1, 1, MOST),
+      to: to === undefined ? to : place("to", to),
       squeezed: at !== undefined,
-      to: to === undefined ? to : place(`${subject}.to`, to),
     };
   });
   if (selections.length === 0) throw mustBe(RangeError, "columns", "an object with at least one", columns);
   return selections;
 }
 
-/** How many steps a column has in windows of `width`, both ends counted as in a window that is full. */
-export function countOf(selection: Selection, width: number): number {
-  const { squeezed, start, step, to = width } = selection;
-  if (squeezed) return 1;
+/** The steps of a column in windows of `width`, both ends counted as in a window that is full. */
+export function stepsOf(selection: Selection, width: number): readonly number[] {
+  const { steps, start, step, to = width } = selection;
   const first = start < 0 ? width + start : start;
   const end = to < 0 ? width + to : Math.min(to, width);
-  return Math.max(Math.ceil((end - first) / step), 0);
+  return steps ?? Array.from({ length: Math.max(Math.ceil((end - first) / step), 0) }, (_, k) => start + k * step);
 }

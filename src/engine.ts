@@ -105,5 +105,5 @@ export class Engine {
 }
 
 function disposed(): ReplayError {
-  return new ReplayError("CLOSED", "this Replay was disposed of: make a new one, or restore a snapshot");
+  return new ReplayError("CLOSED", "this Replay was disposed of: make another one");
 }

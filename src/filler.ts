@@ -1,11 +1,11 @@
 /** How one batch object is filled: worked out once for it, so that the next sample into it allocates nothing. */
 import { LENGTH, WEIGHT } from "./abi.ts";
 import { arrayOf, type Batch, type Column, INFO, N_STEP } from "./batch.ts";
-import { countOf, type Selection } from "./columns.ts";
+import { type Selection, stepsOf } from "./columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "./dtype.ts";
 import type { Engine } from "./engine.ts";
 import { mustBe } from "./error.ts";
-import { up, WIDE } from "./layout.ts";
+import { type PlacedLeaf, up, WIDE } from "./layout.ts";
 import { pack } from "./spec.ts";
 
 /** One array that is filled from linear memory. */
@@ -20,8 +20,10 @@ interface Copy {
 }
 
 interface Output {
-  readonly selection: Selection;
-  readonly count: number;
+  readonly leaf: PlacedLeaf;
+  readonly steps: readonly number[];
+  /** Whether they are those of the output before. */
+  readonly again: boolean;
   /** In scratch: its values, or where they are, if they go straight. */
   readonly from: number;
   /** The target as bytes, where wide values go straight. */
@@ -72,19 +74,25 @@ export class Filler {
       return target;
     };
     let rows = width;
+    let steps: readonly number[] = [];
     const columns = selections.map((selection) => {
       const { keys, leaf, squeezed, start } = selection;
-      const count = countOf(selection, width);
+      const own = stepsOf(selection, width);
+      const count = own.length;
+      // Columns of the same steps are selected once.
+      const again = count === steps.length && own.every((step, k) => step === steps[k]);
+      steps = own;
       const from = this.#bytes;
       const isStraight = leaf.kind === WIDE;
       const { array } = DTYPES[leaf.leaf.dtype];
       const data = take(`steps.${keys.join(".")}.data`, reach(into?.steps, keys)?.data, array, count * leaf.size, isStraight ? undefined : from);
       const straight = isStraight ? new Uint8Array(data.buffer, data.byteOffset, n * count * leaf.bytes) : undefined;
       // One of the last steps may have more than the window, and more in a shorter one.
-      const most = squeezed ? 1 : Math.max(count, -start);
+      const most = Math.max(count, -start);
       rows = Math.max(rows, most);
-      this.#bytes += up(n * most * (isStraight ? 8 : leaf.bytes), 16);
-      this.#outputs.push({ selection, count, from, straight });
+      // The list of steps is there first, then the values.
+      this.#bytes += up(most * Math.max(n * (isStraight ? 8 : leaf.bytes), 4), 16);
+      this.#outputs.push({ leaf, steps, again, from, straight });
       return { data, shape: [n, ...(squeezed ? [] : [count]), ...leaf.shape] };
     });
     this.#rows = n * rows;
@@ -138,18 +146,16 @@ export class Filler {
     const { x } = core;
     const outputs = this.#outputs;
     const copies = this.#copies;
-    let last: Output | undefined;
     // By index: before V8 has optimized it, `of` leaves an object a turn.
     for (let i = 0; i < outputs.length; i++) {
-      const output = outputs[i] as Output;
-      const { start, step, leaf } = output.selection;
-      // Columns of the same steps are selected once.
-      if (last?.count !== output.count || last.selection.start !== start || last.selection.step !== step)
-        x.gather_select(draw, pool, start, output.count, step);
-      last = output;
-      const at = this.#base + output.from;
-      if (output.straight === undefined) x.gather_leaf(draw, pool, leaf.index, at);
-      else this.#copyStraight(at, x.gather_runs(draw, pool, leaf.index, at), leaf.bytes, output.straight);
+      const { leaf, steps, again, from, straight } = outputs[i] as Output;
+      const at = this.#base + from;
+      if (!again) {
+        core.i32.set(steps, at / 4);
+        x.gather_select(draw, pool, at, steps.length);
+      }
+      if (straight === undefined) x.gather_leaf(draw, pool, leaf.index, at);
+      else this.#copyStraight(at, x.gather_runs(draw, pool, leaf.index, at), leaf.bytes, straight);
     }
     for (let i = 0; i < copies.length; i++) {
       const { target, view, each } = copies[i] as Copy;

@@ -76,5 +76,5 @@ function share(pools: { name: string; frameBytes: number }[], name: string, fram
   const pool = pools.find((known) => known.name === name);
   if (pool === undefined) pools.push({ name, frameBytes });
   else if (pool.frameBytes !== frameBytes)
-    throw mustBe("SPEC_MISMATCH", `a frame of ${path}`, `${pool.frameBytes} bytes, as of others that are shared as ${show(name)}`, frameBytes);
+    throw mustBe("SPEC_MISMATCH", `a frame of ${path}`, `${pool.frameBytes} bytes, as others shared as ${show(name)}`, frameBytes);
 }

@@ -29,7 +29,7 @@ const NO_LEAF = 0xffff;
 
 export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
   const { n, gamma, reward, discount, terminal, nextState = "following" } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
-  if (discount !== undefined && terminal !== undefined) throw new RangeError("nStep must have either discount or terminal, got both");
+  if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "of either discount or terminal", options);
   const leaf = (role: string, path: string | undefined) => {
     const found = leafAt(`nStep.${role}`, leaves, path);
     if (found.size === 1 && found.leaf.shared === undefined) return found.index;

@@ -38,9 +38,12 @@ export function planOf(layout: Layout, tables: { readonly [name: string]: Resolv
     bytes += own;
     steps = Math.max(steps, Math.min(maxSize, maxSteps));
   }
-  const pools = [rowBytes, ...frames];
-  for (const each of pools) bytes += blocksOf(steps + WINDOW, each);
-  return { bytesPerStep: pools.reduce((sum, each) => sum + each, 0), tables: planned, steps, bytes };
+  let bytesPerStep = 0;
+  for (const each of [rowBytes, ...frames]) {
+    bytes += blocksOf(steps + WINDOW, each);
+    bytesPerStep += each;
+  }
+  return { bytesPerStep, tables: planned, steps, bytes };
 }
 
 /** Bytes of a pool with so many rows: it takes whole blocks (assembly/pool.ts). */

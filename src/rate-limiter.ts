@@ -31,7 +31,7 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
   const room = 2 * Math.max(1, samplesPerInsert);
   // In less, inserts and samples block each other; above it, the first sample waits for ever.
   if (minDiff <= middle && maxDiff - minDiff >= room) return { samplesPerInsert, minSize, minDiff, maxDiff };
-  throw new RangeError(`errorBuffer must leave a range of at least ${room} that begins at or below ${middle}, got ${minDiff} … ${maxDiff}`);
+  throw mustBe(RangeError, "errorBuffer", `a range of at least ${room} that begins at or below ${middle}`, `${minDiff} … ${maxDiff}`);
 }
 
 /** A queue of `size` items: inserts wait while it is full, samples while it is empty. With `maxTimesSampled: 1`. */

@@ -70,7 +70,7 @@ export class Reader {
     const nStep = options.nStep === undefined ? undefined : nStepOf(options.nStep, engine.layout.leaves);
     const chosen = this.#selected(columns, x.table_counter(table, SHAPE));
     const selections = chosen ?? this.#any(n === 1 && into === undefined);
-    if (nStep === undefined && chosen?.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" must have nStep with them, got none');
+    if (nStep === undefined && chosen?.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" must have nStep, got none');
     const over = flag("cross", cross);
     const longest = length ?? (into === undefined ? x.table_counter(table, LONGEST) : this.#widthOf(into, selections));
     let filler = this.#filler(n, longest, options, selections, into);
@@ -142,14 +142,14 @@ export class Reader {
   #any(one: boolean): readonly Selection[] {
     const every = [this.#whole, ...this.#engine.shapes.map((shape) => shape.selections)].flat();
     if (one) return every.map((selection, i) => ({ ...selection, keys: [`${i}`] }));
-    throw new ReplayError("SPEC_MISMATCH", "these items have different columns: say which in options.columns, or draw one at a time");
+    throw new ReplayError("SPEC_MISMATCH", "these items have different columns: give options.columns, or draw one at a time");
   }
 }
 
-const NO_STRATA = "stratified must be left out, or have a uniform or prioritized sampler, replacement, and no maxTimesSampled";
-const NO_AMONG = "among must be more, or left out: this sampler does not know so few of the oldest";
+const NO_STRATA = "stratified must have a uniform or prioritized sampler, replacement and no maxTimesSampled";
+const NO_AMONG = "among must be more: this sampler does not know so few of the oldest";
 
 /** Where the n-step return ends is only known where there is one. */
 function isBootstrap(selection: Selection): boolean {
-  return selection.start === BOOTSTRAP;
+  return selection.steps?.[0] === BOOTSTRAP;
 }

@@ -85,7 +85,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
       throw mustBe(
         RangeError,
         "maxBytes",
-        `at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes and the tables (or lower maxSize or maxSteps)`,
+        `at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes (or lower maxSize or maxSteps)`,
         maxBytes,
       );
     const engine = new Engine(spec, layout, maxBytes, options.module);
@@ -159,11 +159,11 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
 }
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
-  const { spec, tables = {}, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
+  const { spec, tables, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
   if (typeof seed !== "bigint") integer("seed", seed, 0);
   return {
     spec,
-    tables: Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
+    tables: Object.fromEntries(Object.entries(tables ?? {}).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
     maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MOST_BYTES),
     seed: String(seed),
   };
@@ -199,7 +199,7 @@ function makeTable(engine: Engine, options: ResolvedTableOptions): number {
   const table = engine.core.alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
   x.table_init(table, engine.pool, maxSize, maxPending, kinds.sampler, kinds.remover);
   x.table_exponents(table, sampler.exponent ?? 1, remover.exponent ?? 1);
-  const [stepLimit, sampleLimit] = [maxSteps === NO_LIMIT ? Number.POSITIVE_INFINITY : maxSteps, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled];
-  x.table_limits(table, stepLimit, sampleLimit, samplesPerInsert, minSize, minDiff, maxDiff);
+  const stepLimit = maxSteps === NO_LIMIT ? Number.POSITIVE_INFINITY : maxSteps;
+  x.table_limits(table, stepLimit, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled, samplesPerInsert, minSize, minDiff, maxDiff);
   return table;
 }

@@ -138,7 +138,7 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
       for (const name of names) if (name.includes(".")) throw mustBe(RangeError, `keys of ${named(keys)}`, "free of dots", name);
     },
   );
-  integer("the number of leaves in spec", found.length, 1, 4096);
+  integer("leaves in spec", found.length, 1, 4096);
   return found;
 }
 
@@ -150,11 +150,11 @@ function checked(keys: readonly string[], leaf: Leaf): FoundLeaf {
   for (const n of own) integer(`shape of ${path}`, n, 1, 0x7fffffff);
   if (stack !== undefined) {
     integer(`stack of ${path}`, stack, 1, 1024);
-    if (shared === undefined) throw new RangeError(`${path} has a stack and must be shared: say shared(name, leaf, stack)`);
+    if (shared === undefined) throw new RangeError(`${path} has a stack and must be shared(name, leaf, stack)`);
   }
   const shape = stack === undefined ? own : [stack, ...own];
   const size = sizeOf(shape);
-  integer(`the size of ${path} in bytes`, size * DTYPES[dtype].bytes, 1, 0x3fffffff);
+  integer(`bytes of ${path}`, size * DTYPES[dtype].bytes, 1, 0x3fffffff);
   return { path: keys.join("."), keys, leaf, size, shape };
 }
 

@@ -162,7 +162,7 @@ export class Staging {
     if (this.#checked === this.#moves) return;
     // No function here: one that holds another allocates at each call.
     for (const { lent = this.#moves, leaf } of this.#slots) {
-      if (lent < this.#moves) throw new ReplayError("OUT_OF_TURN", `staged.${named(leaf.keys)} is void since memory grew: read writer.staged again`);
+      if (lent < this.#moves) throw new ReplayError("OUT_OF_TURN", `staged.${named(leaf.keys)} is void since memory grew: read it again`);
     }
     this.#checked = this.#moves;
   }

@@ -209,6 +209,6 @@ export class Table<S = Spec> implements AnyTable {
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
     const most = replacement === false ? maxSize : maxSize * maxTimesSampled;
     const range = minSize > maxSize ? 0 : Math.min(most, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
-    if (n > range) throw mustBe(RangeError, "n", `<= ${range}, all that the rate limiter and maxSize of ${this.name} ever allow at a time`, n);
+    if (n > range) throw mustBe(RangeError, "n", `<= ${range}, all that rate limiter and maxSize of ${this.name} ever allow`, n);
   }
 }

@@ -72,7 +72,7 @@ export class Waiters {
         reject: ends(reject),
       };
       const aborted = () => waiter.reject(signal?.reason);
-      const late = () => waiter.reject(new ReplayError("TIMEOUT", `${what()} did not become possible within ${timeoutMs} ms`));
+      const late = () => waiter.reject(new ReplayError("TIMEOUT", `${what()} was not possible within ${timeoutMs} ms`));
       const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
       signal?.addEventListener("abort", aborted);
       this.#waiting.add(waiter);

@@ -318,12 +318,12 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     const { core } = this.#engine;
     const { x } = core;
     if (core.u8.length === 0) core.refresh();
-    if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "more than maxPending items would wait: sample, or wait for flush()");
+    if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "maxPending items wait: sample, or await flush()");
     if (code === E_PRIORITY)
       return priorityError(subject === "priority" ? subject : `${subject}[${core.i32[ERROR_ARGUMENT]}]`, core.f64[ERROR_VALUE] as number);
     if (code !== E_LENGTH) return core.failure(code);
     const have = x.stream_length(this.streams[lane] as number);
-    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (append more, or raise keep)`, core.f64[ERROR_VALUE] as number);
+    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (or raise keep)`, core.f64[ERROR_VALUE] as number);
   }
 }
 

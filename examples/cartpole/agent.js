@@ -1,4 +1,5 @@
-/** Acts, remembers, learns: a step of the environment, then a step of the learner. */
+/** Acts, remembers, learns: the environment takes a step, and what came of it goes to the memory and to the learner. */
+import { drive, StepType } from "reprise/agents";
 import { seeded } from "../random.js";
 import { CartPole } from "./cart-pole.js";
 import { Experience } from "./experience.js";
@@ -14,38 +15,43 @@ export class Agent {
     this.random = seeded(seed);
     this.experience = new Experience({ capacity: 20_000, batchSize: 32, seed });
     this.learner = new Learner(seed);
-    this.world = new CartPole().reset(this.random);
+    this.world = new CartPole(this.random);
   }
 
   step() {
-    const { experience, learner, random, world } = this;
+    const { learner, random } = this;
     const exploring = random() < Math.max(0.05, 1 - this.steps++ / 8000);
-    const observation = world.state;
-    const action = exploring ? Math.floor(2 * random()) : learner.actions([observation])[0];
-    const outcome = world.step(action);
-    const start = performance.now();
-    experience.add(observation, action, outcome);
-    const batch = experience.sample();
-    this.replayMs += performance.now() - start;
-    if (batch.blocked === undefined) {
-      const errors = learner.learn(batch);
-      const learned = performance.now();
-      experience.update(errors);
-      this.replayMs += performance.now() - learned;
-    }
-    if (outcome.ended) this.returns.push(world.steps);
-    if (outcome.ended) world.reset(random);
+    const policy = (observation) => (exploring ? Math.floor(2 * random()) : learner.actions([observation])[0]);
+    const remember = (trajectory) => this.#timed(() => this.experience.add(trajectory));
+    this.state = drive(this.world, policy, [remember, () => this.#learn()], { steps: 1 }, this.state);
+    if (this.state.timeStep.stepType === StepType.LAST) this.returns.push(this.world.steps);
     if (this.steps % 2000 === 0) this.curve.push(this.#greedyReturn());
+  }
+
+  #learn() {
+    const batch = this.#timed(() => this.experience.sample());
+    if (batch.blocked !== undefined) return; // there is little to learn from yet
+    const errors = this.learner.learn(batch);
+    this.#timed(() => this.experience.update(errors));
   }
 
   /** Mean of 20 greedy episodes side by side, from the same first states each time. */
   #greedyReturn() {
     const random = seeded(0);
-    const worlds = Array.from({ length: 20 }, () => new CartPole().reset(random));
+    const worlds = Array.from({ length: 20 }, () => new CartPole(random));
+    for (const world of worlds) world.reset();
     for (let running = worlds; running.length > 0; ) {
       const actions = this.learner.actions(running.map((world) => world.state));
-      running = running.filter((world, i) => !world.step(actions[i]).ended);
+      const outcomes = running.map((world, i) => world.step(actions[i]));
+      running = running.filter((_, i) => !outcomes[i].terminated && !outcomes[i].truncated);
     }
     return worlds.reduce((sum, world) => sum + world.steps, 0) / worlds.length;
+  }
+
+  #timed(call) {
+    const start = performance.now();
+    const result = call();
+    this.replayMs += performance.now() - start;
+    return result;
   }
 }

@@ -6,10 +6,14 @@ export class CartPole {
   state = [0, 0, 0, 0]; // place and speed of the cart, angle and angular speed of the pole
   steps = 0;
 
-  reset(random) {
+  constructor(random) {
+    this.random = random;
+  }
+
+  reset() {
     this.steps = 0;
-    this.state = this.state.map(() => 0.1 * random() - 0.05);
-    return this;
+    this.state = this.state.map(() => 0.1 * this.random() - 0.05);
+    return this.state;
   }
 
   step(action) {
@@ -20,6 +24,6 @@ export class CartPole {
     const speedUp = push - (POLE_MASS * HALF_LENGTH * spinUp * cos) / TOTAL_MASS;
     this.state = [x + SECONDS * speed, speed + SECONDS * speedUp, angle + SECONDS * spin, spin + SECONDS * spinUp];
     const terminated = Math.abs(this.state[0]) > 2.4 || Math.abs(this.state[2]) > (12 * 2 * Math.PI) / 360;
-    return { observation: this.state, reward: 1, terminated, ended: ++this.steps >= 500 || terminated };
+    return { observation: this.state, reward: 1, terminated, truncated: ++this.steps >= 500 && !terminated };
   }
 }

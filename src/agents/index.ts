@@ -1,7 +1,15 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
+
 export type { ItemsOf } from "./batch-form.ts";
+export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWriterOptions, TableClient } from "./client.ts";
+export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
 export type { EpisodeFn } from "./episode-flags.ts";
+export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./episode-observer.ts";
 export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer } from "./episodic-replay-buffer.ts";
+export type { PartOf } from "./fields.ts";
+export type { HistoryColumn, HistoryOf } from "./history.ts";
+export { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
+export { LocalClient, type LocalClientOptions, type NamedTable } from "./local-client.ts";
 export {
   type ApartElement,
   type AsDatasetOptions,
@@ -13,6 +21,7 @@ export {
   type ReplayBuffer,
   type StoreOptions,
 } from "./replay-buffer.ts";
+export { type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer } from "./reverb-replay-buffer.ts";
 export { StatefulEpisodicReplayBuffer } from "./stateful-episodic-replay-buffer.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
@@ -31,4 +40,7 @@ export {
   type TrajectorySpec,
   trajectorySpec,
 } from "./trajectory.ts";
+export { TrajectoryColumn } from "./trajectory-column.ts";
+export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./trajectory-observer.ts";
+export { type ItemColumns, TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
 export { TFUniformReplayBuffer, type UniformOptions } from "./uniform-replay-buffer.ts";

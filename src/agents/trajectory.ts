@@ -1,5 +1,5 @@
 /** What an agent lived through in one step: what it saw and did, and what came of it. After TF-Agents' `trajectory`. */
-import { f32, i32, type Leaf, type Spec } from "../index.ts";
+import { type Column, f32, i32, type Leaf, type Spec } from "../index.ts";
 import { type Batched, StepType, stepTypes, type TimeStep } from "./time-step.ts";
 
 export interface Trajectory<O = unknown, A = unknown, P = unknown> {
@@ -83,35 +83,43 @@ function isPolicyStep<A, P>(action: unknown): action is PolicyStep<A, P> {
   return typeof action === "object" && action !== null && Object.hasOwn(action, "action");
 }
 
-type Step = TimeStep | Trajectory;
+/** What these ask for: of a batch that was drawn as well, whose arrays carry their shape. */
+interface Typed {
+  readonly stepType: Batched | Column;
+  readonly nextStepType?: Batched | Column;
+}
 
 /** Whether an episode begins here. Of a batch one 0 or 1 a row, here and below. */
-export function isFirst(step: Step): boolean | Uint8Array {
+export function isFirst(step: Typed): boolean | Uint8Array {
   return each(step.stepType, (type) => type === FIRST);
 }
 
 /** Whether a time step is between, or a trajectory leads from between to between. */
-export function isMid(step: Step): boolean | Uint8Array {
-  const next = "nextStepType" in step ? step.nextStepType : step.stepType;
+export function isMid(step: Typed): boolean | Uint8Array {
+  const next = step.nextStepType ?? step.stepType;
   return each(step.stepType, (type, i) => type === MID && at(next, i) === MID);
 }
 
 /** Whether a time step is the last one, or a trajectory leads to it. */
-export function isLast(step: Step): boolean | Uint8Array {
-  return each("nextStepType" in step ? step.nextStepType : step.stepType, (type) => type === LAST);
+export function isLast(step: Typed): boolean | Uint8Array {
+  return each(step.nextStepType ?? step.stepType, (type) => type === LAST);
 }
 
 /** Whether a trajectory lies between two episodes. */
-export function isBoundary(trajectory: Trajectory): boolean | Uint8Array {
+export function isBoundary(trajectory: Typed): boolean | Uint8Array {
   return each(trajectory.stepType, (type) => type === LAST);
 }
 
-function each(types: Batched, is: (type: number, row: number) => boolean): boolean | Uint8Array {
-  // An int64 comes as a bigint.
-  if (typeof types !== "object") return is(Number(types), 0);
-  return Uint8Array.from(types, (type, row) => Number(is(Number(type), row)));
+function each(types: Batched | Column, is: (type: number, row: number) => boolean): boolean | Uint8Array {
+  const alone = typeof types !== "object" || ("shape" in types && types.shape.length === 0);
+  return alone ? is(at(types, 0), 0) : Uint8Array.from({ length: valuesOf(types).length }, (_, row) => Number(is(at(types, row), row)));
 }
 
-function at(values: Batched, row: number): number {
-  return Number(typeof values === "object" ? values[row] : values);
+function at(types: Batched | Column, row: number): number {
+  // An int64 comes as a bigint.
+  return Number(typeof types === "object" ? valuesOf(types)[row] : types);
+}
+
+function valuesOf(types: ArrayLike<number> | Column): ArrayLike<unknown> {
+  return "data" in types ? types.data : types;
 }

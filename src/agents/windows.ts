@@ -3,6 +3,7 @@ import type { Column } from "../batch.ts";
 import type { Selection } from "../columns.ts";
 import type { Engine } from "../engine.ts";
 import { internals, pack } from "../index.ts";
+import type { PlacedLeaf } from "../layout.ts";
 import { LEVEL, START, STREAM, type WindowsExports, windowsOf } from "./windows-core.ts";
 
 /** How windows are shown: one step, without a dimension of time; all steps along one; all steps, each a batch of its own. */
@@ -27,6 +28,7 @@ export class Windows {
   readonly x: WindowsExports;
   /** WINDOWS in linear memory. */
   readonly handle: number;
+  readonly #bytes: number;
   readonly #engine: Engine;
   readonly #whole: readonly Selection[];
   readonly #single: readonly Selection[];
@@ -36,11 +38,12 @@ export class Windows {
     const x = windowsOf(core, module);
     this.x = x;
     this.#engine = engine;
-    this.#whole = layout.leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false, to: undefined }));
-    this.#single = this.#whole.map((selection) => ({ ...selection, squeezed: true }));
+    this.#whole = layout.leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));
+    this.#single = this.#whole.map((selection) => ({ ...selection, squeezed: true, steps: [0] }));
     const own = typeof streams === "number";
     const n = own ? streams : streams.length;
-    this.handle = core.alloc(x.windows_bytes(n, own ? 1 : 0));
+    this.#bytes = x.windows_bytes(n, own ? 1 : 0);
+    this.handle = core.alloc(this.#bytes);
     const [first = 0, second = first] = own ? [] : streams;
     x.windows_init(this.handle, n, pool, first, second - first);
     const bits = BigInt.asUintN(64, BigInt(seed));
@@ -81,10 +84,27 @@ export class Windows {
     return filler.batch.steps;
   }
 
+  /** Single steps of the first stream, by their place in its window, in any order: one leaf of them. O(bytes) */
+  steps(leaf: PlacedLeaf, places: readonly number[]): Column["data"] {
+    const n = places.length;
+    const filler = new internals.Filler(this.#engine, n, 1, [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }], false, 0);
+    const draw = filler.prepare();
+    this.#column(draw, STREAM, n).fill(0);
+    this.#column(draw, START, n).set(places);
+    this.x.windows_read(this.handle, draw, n, 1);
+    filler.fill(draw, n);
+    return (filler.batch.steps as { readonly 0: Column })[0].data;
+  }
+
+  /** Gives its memory back. Streams of its own must be empty. */
+  close(): void {
+    this.#engine.core.x.arena_free(this.handle, this.#bytes);
+  }
+
   #filler(n: number, width: number, form: Form): InstanceType<typeof internals.Filler> {
     if (form !== "apart") return new internals.Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
     const leaves = this.#whole.length;
-    const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], start: t }))).flat();
+    const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
     return new internals.Filler(this.#engine, n, width, steps, false, 0);
   }
 

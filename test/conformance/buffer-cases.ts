@@ -1,28 +1,30 @@
 /** Running one case of the replay buffers' family. */
 import { bufferDifference, constructorDifference } from "./buffer-compare.ts";
+import { BUFFERS } from "./buffer-departures.ts";
 import { BUFFER_OPS } from "./buffer-ops.ts";
 import { BufferWorld } from "./buffer-world.ts";
 import { isObject, Malformed, type Op, type Result, readOps } from "./case.ts";
 import type { Answer } from "./compare.ts";
-import { DEPARTURES } from "./departures.ts";
+import type { Departure } from "./departures.ts";
 import type { Outcome } from "./outcome.ts";
 
 type Raw = { readonly [key: string]: unknown };
 
 export function runBufferCase(raw: Raw): Outcome {
   const name = String(raw.name);
-  const departs = Object.hasOwn(DEPARTURES, name);
+  const departure = Object.hasOwn(BUFFERS, name) ? BUFFERS[name] : undefined;
+  const told = { name, departs: departure !== undefined, rule: departure?.rule };
   try {
-    const why = run(name, raw);
-    return why === undefined ? { name, departs, state: "passed" } : { name, departs, state: "failed", why };
+    const why = run(raw, departure);
+    return why === undefined ? { ...told, state: "passed" } : { ...told, state: "failed", why };
   } catch (error) {
     const why = error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
-    return { name, departs, state: "failed", why };
+    return { ...told, state: "failed", why };
   }
 }
 
 /** The first difference. */
-function run(name: string, raw: Raw): string | undefined {
+function run(raw: Raw, departure: Departure | undefined): string | undefined {
   const { expect } = raw;
   if (!isObject(expect)) throw new Malformed("expect must be an object");
   const ops = readOps(raw.ops);
@@ -38,7 +40,6 @@ function run(name: string, raw: Raw): string | undefined {
   }
   if (isObject(expect.error)) return `constructor: expected ${String(expect.error.type)}, got none`;
   if (!Array.isArray(expect.results)) throw new Malformed("expect must have results, an array, or an error");
-  const departure = Object.hasOwn(DEPARTURES, name) ? DEPARTURES[name] : undefined;
   for (const [i, op] of ops.entries()) {
     const expected = (departure?.results[i] ?? expect.results[i]) as Result | undefined;
     if (!isObject(expected)) throw new Malformed(`expect.results has nothing for op ${i}`);

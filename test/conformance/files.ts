@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { runBufferCase } from "./buffer-cases.ts";
 import { isObject } from "./case.ts";
-import { REVERB_BUFFER } from "./missing.ts";
+import { isObserverCase, runObserverCase } from "./observer-cases.ts";
 import type { Outcome } from "./outcome.ts";
 import { runTableCase } from "./table-cases.ts";
 
@@ -52,17 +52,19 @@ export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
   const family = FAMILIES.find(({ has }) => has(raw));
   if (family !== undefined) return { name, state: "skipped", why: `not built yet: ${family.what}` };
   if (isObject(raw.buffers)) return runBufferCase(raw);
+  if (isObserverCase(raw)) return runObserverCase(raw);
   if (Array.isArray(raw.tables) && raw.class === undefined) return runTableCase(raw);
   return { name, state: "failed", why: `malformed: of no known family, its fields are ${Object.keys(raw).join(", ")}` };
 }
+
+/** Its buffer reads what an observer wrote, and has ops of its own: it needs a runner beside that of the other buffers. */
+export const REVERB_BUFFER = "TF-Agents' ReverbReplayBuffer";
 
 /** Families that have no runner. */
 const FAMILIES: readonly { readonly what: string; has(raw: Raw): boolean }[] = [
   { what: "PFRL's replay buffers", has: (raw) => typeof raw.tier === "string" },
   { what: "RLDS episodes", has: (raw) => Array.isArray(raw.episodes) && raw.class === undefined },
   { what: REVERB_BUFFER, has: (raw) => raw.class === "ReverbReplayBuffer" },
-  { what: "TF-Agents' episode observer", has: (raw) => /^Reverb.*EpisodeObserver$/.test(String(raw.class)) },
-  { what: "TF-Agents' trajectory observer", has: (raw) => /^Reverb.*(Trajectory|Sequence)Observer$/.test(String(raw.class)) },
 ];
 
 /** Files that hold no array of cases, but recordings of another kind. */

@@ -1,118 +1,48 @@
-/** A writer with the history that Reverb's has: steps are named by Python's indices, ours by how far back they are. */
-import type { ColumnSet } from "../../src/columns.ts";
-import type { Spec, Writer } from "../../src/index.ts";
+/** Columns of a writer's history as a case names them. */
+import type { HistoryColumn, ItemColumns, TrajectoryColumn, TrajectoryWriter } from "../../src/agents/index.ts";
+import { type Column, ReplayError } from "../../src/index.ts";
 import { isObject, Malformed } from "./case.ts";
 
-/** A column of an item to be: some steps of one leaf, numbered from the writer's first step on. */
-export interface Picked {
-  readonly leaf: string;
-  /** The leaf's own shape. */
-  readonly shape: readonly number[];
-  readonly first: number;
-  readonly count: number;
-  readonly step: number;
-  readonly squeezed: boolean;
+/** `["a", 0]` one step, `["a", [start, stop, step]]` a slice, `["a", {list: […]}]` steps one by one; nested as the item is to be. */
+export function pick(writer: TrajectoryWriter, how: unknown): ItemColumns {
+  if (!isObject(how)) throw new Malformed(`trajectory must be an object of columns, got ${JSON.stringify(how)}`);
+  const { history } = writer;
+  return Object.fromEntries(Object.entries(how).map(([name, column]) => [name, Array.isArray(column) ? columnOf(history, column) : pick(writer, column)]));
 }
 
-/** Columns by their place in the trajectory, which is their order too. */
-export type Trajectory = { readonly [name: string]: Picked | Trajectory };
-
-export class History {
-  readonly writer: Writer;
-  /** Whether items may span episodes. */
-  readonly #across: boolean;
-  readonly #spec: Spec;
-  /** Steps that were appended, ever. */
-  #appended = 0;
-
-  constructor(writer: Writer, spec: Spec, across: boolean) {
-    this.writer = writer;
-    this.#spec = spec;
-    this.#across = across;
-  }
-
-  append(step: unknown): void {
-    this.writer.append(step);
-    this.#appended++;
-  }
-
-  /** Steps that an index can name: those of the open episode, or all where the history lives on. */
-  get length(): number {
-    return this.#across ? this.#appended : this.writer.episodeSteps;
-  }
-
-  /** `["a", 0]` one step, `["a", [start, stop, step]]` a slice. */
-  pick(how: unknown): Trajectory {
-    if (!isObject(how)) throw new Malformed(`trajectory must be an object of columns, got ${JSON.stringify(how)}`);
-    return Object.fromEntries(Object.entries(how).map(([name, column]) => [name, Array.isArray(column) ? this.#column(column) : this.pick(column)]));
-  }
-
-  /** The item of a trajectory in our words: the last `length` steps, and which of them each column shows. */
-  item(trajectory: Trajectory): { readonly length: number; readonly columns: ColumnSet<Spec> } {
-    const picked = flat(trajectory);
-    const length = this.#appended - Math.min(...picked.map((one) => one.first));
-    const start = this.#appended - length;
-    const columns = picked.map(({ leaf, first, count, step, squeezed }, i) => {
-      const at = first - start;
-      return [`${i}`, squeezed ? { leaf, at } : { leaf, from: at, to: at + (count - 1) * step + 1, step }];
-    });
-    return { length, columns: Object.fromEntries(columns) };
-  }
-
-  #column(how: readonly unknown[]): Picked {
-    const path = how.slice(0, -1).map(String);
-    const index = how.at(-1);
-    const { length } = this;
-    const start = this.#appended - length;
-    const { shape } = this.#leaf(path);
-    const leaf = ["step", ...path].join(".");
-    if (typeof index === "number") return { leaf, shape, first: start + this.#at(index, length), count: 1, step: 1, squeezed: true };
-    if (!Array.isArray(index)) throw new Malformed(`index must be an integer, [start, stop, step] or {list}, got ${JSON.stringify(index)}`);
-    const [from, to, step] = index.length === 1 ? [null, index[0], null] : index;
-    const first = from === null || from === undefined ? 0 : this.#at(from, length);
-    // Python lets a slice end anywhere.
-    const end = Math.min(to === null || to === undefined ? length : to < 0 ? length + to : to, length);
-    const count = Math.ceil((end - first) / (step ?? 1));
-    if (count <= 0) throw new RangeError(`a column must have at least one step, got [${index}] of ${length}`);
-    return { leaf, shape, first: start + first, count, step: step ?? 1, squeezed: false };
-  }
-
-  /** Behind the newest step there is none; whether an older one is still at hand is the engine's to say. */
-  #at(index: number, length: number): number {
-    if (index >= length) throw new RangeError(`index must be below ${length}, the steps of the history, got ${index}`);
-    return index < 0 ? length + index : index;
-  }
-
-  #leaf(path: readonly string[]): { readonly shape: readonly number[] } {
-    const found = path.reduce<unknown>(
-      (node, key) => (isObject(node) || Array.isArray(node) ? (node as { [key: string]: unknown })[key] : undefined),
-      this.#spec,
-    );
-    if (!isObject(found) || !Array.isArray(found.shape)) throw new Malformed(`trajectory must name a field that is appended, got ${path.join(".")}`);
-    return { shape: found.shape };
-  }
+function columnOf(history: unknown, how: readonly unknown[]): TrajectoryColumn {
+  const path = ["step", ...how.slice(0, -1).map(String)];
+  const column = path.reduce<unknown>((node, key) => (node as { readonly [key: string]: unknown } | undefined)?.[key], history) as HistoryColumn | undefined;
+  if (column === undefined) throw new ReplayError("NOT_FOUND", `the history has no ${path.join(".")}`);
+  const index = how.at(-1);
+  if (typeof index === "number") return column.at(index);
+  if (isObject(index)) return column.list(index.list as readonly number[]);
+  if (!Array.isArray(index)) throw new Malformed(`index must be an integer, [start, stop, step] or {list}, got ${JSON.stringify(index)}`);
+  const [start, stop, step] = index.length === 1 ? [null, index[0]] : index;
+  return column.slice(start, stop, step);
 }
 
-/** The columns in the order in which a sample gives them: by name. */
-export function flat(trajectory: Trajectory): Picked[] {
-  return Object.keys(trajectory)
-    .sort()
-    .flatMap((name) => {
-      const node = trajectory[name] as Picked | Trajectory;
-      return isPicked(node) ? [node] : flat(node);
-    });
+/** What `each` makes of every column, or column of a history, nested as they are. */
+export function map<T>(node: unknown, each: (column: T) => unknown): unknown {
+  if (typeof (node as { slice?: unknown; values?: unknown }).slice === "function" && !Array.isArray(node)) return each(node as T);
+  if (Array.isArray(node)) return node.map((part) => map(part, each));
+  if (typeof (node as { readonly isSqueezed?: unknown }).isSqueezed === "boolean") return each(node as T);
+  return Object.fromEntries(Object.entries(node as object).map(([name, part]) => [name, map(part, each)]));
 }
 
-/** The shapes of a trajectory's columns, written as Python does. */
-export function shapes(trajectory: Trajectory): unknown {
-  return Object.fromEntries(
-    Object.entries(trajectory).map(([name, node]) => [
-      name,
-      isPicked(node) ? `[${[...(node.squeezed ? [] : [node.count]), ...node.shape].join(", ")}]` : shapes(node),
-    ]),
-  );
+/** The shape of a column, written as Python does. */
+export function shapeText({ shape }: TrajectoryColumn): string {
+  return `[${shape.join(", ")}]`;
 }
 
-function isPicked(node: Picked | Trajectory): node is Picked {
-  return typeof node.leaf === "string";
+/** A column as nested plain values. */
+export function nested({ data, shape }: Column): unknown {
+  return fold([...data].map(Number), shape);
+}
+
+function fold(values: readonly number[], shape: readonly number[]): unknown {
+  if (shape.length === 0) return values[0];
+  const [n = 0, ...rest] = shape;
+  const each = values.length / n;
+  return Array.from({ length: n }, (_, i) => fold(values.slice(i * each, (i + 1) * each), rest));
 }

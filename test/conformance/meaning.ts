@@ -3,7 +3,10 @@ import { ReplayError } from "../../src/index.ts";
 import type { Op, Result, TableCase } from "./case.ts";
 
 /** The op by which a refused op must be judged. */
-const OF_WRITERS = ["append", "create_item", "create_item_legacy", "hold", "history_len", "end_episode", "flush"];
+const OF_WRITERS = ["append", "append_sequence", "create_item", "create_item_legacy", "configure", "hold", "numpy", "history_len", "end_episode", "flush"];
+
+/** The ops that a table's signature may refuse. */
+const TO_TABLES = ["create_item", "create_item_legacy", "insert"];
 
 /** What an error of ours is: TypeError, RangeError, or the code of a ReplayError; undefined for any other, which is a mistake of somebody's. */
 export function kindOf(error: unknown): string | undefined {
@@ -25,7 +28,10 @@ export function accepted(test: TableCase, i: number, { type, kind }: Result): re
     case "IndexError":
     case "ZeroDivisionError":
       // Of a restart it is the tables that do not fit, of an append the data's form.
-      return op === "checkpoint_restart" ? ["NOT_FOUND"] : op === "append" ? ["SPEC_MISMATCH"] : ["RangeError"];
+      if (op === "checkpoint_restart") return ["NOT_FOUND"];
+      if (op === "append" || op === "append_sequence") return ["SPEC_MISMATCH"];
+      // Of an item it may be its form as well, where a table asks for one.
+      return TO_TABLES.includes(op) && test.tables.some((table) => table.signature !== undefined) ? ["RangeError", "SPEC_MISMATCH"] : ["RangeError"];
     case "InvalidArgumentError":
       return ["INVALID_DATA"];
     case "DeadlineExceededError":

@@ -1,7 +1,8 @@
 /** The ops of the tables' family, each a call of the public API. */
+import type { HistoryColumn, TrajectoryColumn } from "../../src/agents/index.ts";
 import { Malformed, numberOf, type Op, type Result } from "./case.ts";
-import { flat, shapes } from "./history.ts";
-import { appendSpec, branchOf, build, leafPaths } from "./step-spec.ts";
+import { map, nested, pick, shapeText } from "./history.ts";
+import { appendSpec, branchOf, build } from "./step-spec.ts";
 import { DEFAULT_WRITER, WAIT_MS, type World } from "./world.ts";
 
 type Args = { readonly [name: string]: unknown };
@@ -18,7 +19,7 @@ export const OPS: { readonly [kind: string]: Run } = {
     if (known && args.force !== true && !world.table(name).canInsert(1)) return { blocked: true };
     const priorities = (args.priorities ?? { [name]: args.priority ?? 1 }) as { [table: string]: unknown };
     const numbers = Object.fromEntries(Object.entries(priorities).map(([table, priority]) => [table, numberOf(priority) as number]));
-    await world.insert(numberOf(args.value) as number, numbers).flush({ timeoutMs: WAIT_MS });
+    await world.client.insert({ insert: numberOf(args.value) as number }, numbers, { timeoutMs: WAIT_MS });
     return {};
   },
   sample: (world, args) => ({ ...(world.sample(world.nameOf(args)) ?? { blocked: true }) }),
@@ -97,54 +98,79 @@ export const OPS: { readonly [kind: string]: Run } = {
 
   // writers
   trajectory_writer: (world, args) => {
-    const across = world.test.ops.some(([kind, { args: how }]) => kind === "end_episode" && (how as Args | undefined)?.clear_buffers === false);
-    world.writer((args.writer as string | undefined) ?? DEFAULT_WRITER, args.num_keep_alive_refs as number, across);
+    const { num_keep_alive_refs, validate_items = true } = args;
+    const made = world.client.trajectoryWriter({ numKeepAliveRefs: num_keep_alive_refs as number, validateItems: validate_items as boolean });
+    world.writers.set(nameOf(args), made);
     return {};
   },
   legacy_writer: (world, args) => {
-    world.writer((args.writer as string | undefined) ?? DEFAULT_WRITER, (args.args as Args).max_sequence_length as number, false);
+    const { max_sequence_length, chunk_length, delta_encoded, max_in_flight_items, ...rest } = args.args as Args;
+    if (Object.keys(rest).length > 0) throw new Malformed(`unknown arguments of a legacy writer: ${Object.keys(rest)}`);
+    const options = { maxSequenceLength: max_sequence_length, chunkLength: chunk_length, deltaEncoded: delta_encoded, maxInFlightItems: max_in_flight_items };
+    world.writers.set(nameOf(args), world.client.legacyWriter(options as never));
     return {};
   },
   append: (world, args, op) => {
-    const history = world.history(args);
-    world.append(history, branchOf(op), build(appendSpec(world.test, op), args.data));
-    return args.legacy === true ? {} : { episode_steps: history.writer.episodeSteps };
+    const step = { [branchOf(op)]: build(appendSpec(world.test, op), args.data) };
+    if (args.legacy === true) {
+      world.legacyWriter(args).append(step);
+      return {};
+    }
+    const writer = world.trajectoryWriter(args);
+    writer.append(step, { partialStep: args.partial === true });
+    return { episode_steps: writer.episodeSteps };
+  },
+  append_sequence: (world, args, op) => {
+    world.legacyWriter(args).appendSequence({ legacy: build(appendSpec(world.test, op), args.data) });
+    return {};
+  },
+  configure: (world, args) => {
+    const { path, num_keep_alive_refs, max_chunk_length } = args;
+    const options = { numKeepAliveRefs: num_keep_alive_refs, maxChunkLength: max_chunk_length };
+    world.trajectoryWriter(args).configure(["step", ...(path as readonly string[])], options as never);
+    return {};
   },
   create_item_legacy: (world, args) => {
-    const columns = Object.fromEntries(leafPaths(world.spec.legacy ?? {}, "legacy").map((leaf, i) => [`${i}`, { leaf }]));
-    world
-      .history(args)
-      .writer.createItem(world.nameOf(args), { length: args.num_timesteps as number, priority: numberOf(args.priority ?? 1) as number, columns });
+    world.legacyWriter(args).createItem(world.nameOf(args), args.num_timesteps as number, numberOf(args.priority ?? 1) as number);
     return {};
   },
   create_item: (world, args) => {
-    const history = world.history(args);
-    const trajectory = args.trajectory === undefined ? world.held : history.pick(args.trajectory);
+    const writer = world.trajectoryWriter(args);
+    const trajectory = args.trajectory === undefined ? world.held : pick(writer, args.trajectory);
     if (trajectory === undefined) throw new Malformed("create_item without a trajectory must come after hold");
-    if (flat(trajectory).length === 0) throw new Malformed("trajectory must have a column");
-    history.writer.createItem(world.nameOf(args), { ...history.item(trajectory), priority: numberOf(args.priority ?? 1) as number });
-    return { shapes: shapes(trajectory) };
+    writer.createItem(world.nameOf(args), numberOf(args.priority ?? 1) as number, trajectory);
+    return { shapes: map<TrajectoryColumn>(trajectory, shapeText) };
   },
   hold: (world, args) => {
-    world.held = world.history(args).pick(args.trajectory);
+    world.held = pick(world.trajectoryWriter(args), args.trajectory);
     return {};
   },
-  history_len: (world, args) => ({ value: lengths(world.spec.step, world.history(args).length) }),
+  numpy: (world, args) => ({ value: map<TrajectoryColumn>(pick(world.trajectoryWriter(args), args.trajectory), (column) => nested(column.values())) }),
+  history_len: (world, args) => {
+    const { step } = world.trajectoryWriter(args).history as { readonly step: unknown };
+    return { value: map<HistoryColumn>(step, (column) => column.length) };
+  },
   end_episode: async (world, args) => {
-    const { writer } = world.history(args);
-    writer.endEpisode();
+    const writer = world.trajectoryWriter(args);
+    const { clear_buffers = true } = (args.args ?? {}) as Args;
+    writer.endEpisode({ clearBuffers: clear_buffers as boolean });
     await writer.flush({ timeoutMs: WAIT_MS });
     return {};
   },
   flush: async (world, args) => {
-    await world.history(args).writer.flush({ timeoutMs: WAIT_MS });
+    const { block_until_num_items = 0 } = (args.args ?? {}) as Args;
+    await world.anyWriter(args).flush({ timeoutMs: WAIT_MS, blockUntilNumItems: block_until_num_items as number });
     return {};
   },
   close: (world, args) => {
-    world.history(args).writer.close();
+    world.anyWriter(args).close();
     return {};
   },
 };
+
+function nameOf({ writer = DEFAULT_WRITER }: Args): string {
+  return writer as string;
+}
 
 async function sampleMany(world: World, table: string, n: number): Promise<Awaited<ReturnType<World["mustSample"]>>[]> {
   const samples = [];
@@ -165,11 +191,4 @@ function update(world: World, args: Args): void {
 function remove(world: World, args: Args): void {
   const name = world.nameOf(args);
   world.table(name).delete((args.values as readonly unknown[]).map((value) => world.key(name, value)));
-}
-
-/** The same number for every field of a step. */
-function lengths(spec: unknown, length: number): unknown {
-  if (typeof (spec as { dtype?: unknown }).dtype === "string") return length;
-  if (Array.isArray(spec)) return spec.map((node) => lengths(node, length));
-  return Object.fromEntries(Object.entries(spec as object).map(([key, node]) => [key, lengths(node, length)]));
 }

@@ -6,4 +6,6 @@ export interface Outcome {
   readonly why?: string;
   /** Whether it was held to our own answer instead of the recorded one. */
   readonly departs?: boolean;
+  /** The rule by which it was. */
+  readonly rule?: string;
 }

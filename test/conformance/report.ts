@@ -17,7 +17,7 @@ export function reportOf(reports: readonly FileReport[]): { readonly lines: read
   }
   const departures = all.filter(({ departs }) => departs);
   lines.push(`${departures.length} departures, held to our own answers instead of the recorded ones${departures.length === 0 ? "" : ":"}`);
-  for (const { name, state } of departures) lines.push(`  ${name} (${state}): ${DEPARTURES[name]?.rule}`);
+  for (const { name, state, rule = DEPARTURES[name]?.rule } of departures) lines.push(`  ${name} (${state}): ${rule}`);
   lines.push(`${count("passed")} passed, ${count("failed")} failed, ${count("skipped")} skipped`);
   return { lines, failed: count("failed") };
 }

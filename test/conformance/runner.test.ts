@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { root } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
+import { BUFFERS } from "./buffer-departures.ts";
 import { DEPARTURES } from "./departures.ts";
-import { runCase, runPaths } from "./files.ts";
-import { REVERB_BUFFER } from "./missing.ts";
+import { REVERB_BUFFER, runCase, runPaths } from "./files.ts";
+import { EPISODE, TRAJECTORY } from "./observer-departures.ts";
 import { reportOf } from "./report.ts";
 
 type Json = { [key: string]: unknown };
@@ -23,6 +24,10 @@ const named = (name: string) => structuredClone(cases.find((raw) => raw.name ===
 const folder = mkdtempSync(join(tmpdir(), "conformance-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+function departs(name: string): boolean {
+  return Object.hasOwn(DEPARTURES, name) || Object.hasOwn(BUFFERS, name);
+}
+
 function file(name: string, content: unknown): string {
   const path = join(folder, name);
   mkdirSync(join(path, ".."), { recursive: true });
@@ -32,8 +37,8 @@ function file(name: string, content: unknown): string {
 
 /** What README.md says that does not count: of a tally the recorded counts, and what was made of them. */
 const NOT_HELD = ["sampler", "remover", "how", "count", "message", "type", "counts", "chi2_against_uniform", "all_probabilities_equal"];
-/** Of a random draw of an episodic buffer it is held that it is possible: what is altered may be so, too. */
-const RANDOM = ["stateful_add_batch", "stateful_add_sequence", "episodic_get_next", "episodic_preprocess"];
+/** Of random draws it is held that they are possible: what is altered may be so, too. */
+const RANDOM = ["stateful_add_sequence", "episodic_preprocess", "uniform_dataset_random"];
 
 /** Every number, truth value and shape of an answer that counts, as a way to change it. */
 function changes(node: Json | unknown[], path: string): [path: string, change: () => void][] {
@@ -51,7 +56,7 @@ function changes(node: Json | unknown[], path: string): [path: string, change: (
 describe("a case altered so that it must fail", () => {
   it("fails at the op that was altered, whatever was altered", async () => {
     const random = new TestRandom(1);
-    for (const { name } of cases.filter((raw) => raw.expect.results !== undefined && !Object.hasOwn(DEPARTURES, raw.name) && !RANDOM.includes(raw.name))) {
+    for (const { name } of cases.filter((raw) => raw.expect.results !== undefined && !departs(raw.name) && !RANDOM.includes(raw.name))) {
       const outcome = await runCase(named(name));
       if (outcome.state !== "passed") continue;
       for (let k = 0; k < 3; k++) {
@@ -143,9 +148,6 @@ describe("paths", () => {
 
   it.each([
     ["PFRL's replay buffers", { name: "a", class: "ReplayBuffer", tier: "behaviour", args: {}, ops: [], expect: [] }],
-    ["TF-Agents' trajectory observer", { name: "a", class: "ReverbAddTrajectoryObserver", args: {}, spec: {}, ops: [], expect: {} }],
-    ["TF-Agents' trajectory observer", { name: "a", class: "ReverbTrajectorySequenceObserver", args: {}, spec: {}, ops: [], expect: {} }],
-    ["TF-Agents' episode observer", { name: "a", class: "ReverbAddEpisodeObserver", args: {}, spec: {}, ops: [], expect: {} }],
     [REVERB_BUFFER, { name: "a", class: "ReverbReplayBuffer", tables: [], spec: {}, ops: [], expect: {} }],
     ["RLDS episodes", { name: "a", spec: {}, episodes: [], ops: [], expect: {} }],
   ])("of a family without a runner are skipped, a line a file: %s", async (what, raw) => {
@@ -176,13 +178,41 @@ describe("departures", () => {
   });
 });
 
+describe("observers", () => {
+  const of = (name: string) =>
+    JSON.parse(readFileSync(join(import.meta.dirname, "tfagents/trajectory-observer.json"), "utf8")).find((raw: { name: string }) => raw.name === name);
+
+  it.each([
+    ["another item", (raw) => (raw.expect.items[0].columns.reward[0] += 1), /\.items\[0\]\.leaves\[\d\]\[0\]: expected/],
+    ["a missing item", (raw) => raw.expect.items.push(raw.expect.items[0]), /\.items: expected/],
+    ["another priority", (raw) => (raw.expect.items[0].priority = 2), /priority: expected 2, got 1/],
+    ["another size", (raw) => (raw.expect.sizes[1][0] += 1), /^op 1 step: \.sizes\[0\]/],
+    ["another count", (raw) => (raw.expect.cached[0] = 7), /^op 0 step: \.cached: expected 7, got 1/],
+    ["another dtype", (raw) => (raw.expect.dtypes.reward = "float64"), /\.dtypes\[\d\]: expected float64, got float32/],
+    ["an error that did not come", (raw) => (raw.expect.errors = [{ op: 0, type: "ValueError" }]), /^op 0 step: expected SPEC_MISMATCH or CLOSED/],
+    ["a constructor's error", (raw) => (raw.expect = { error: { type: "ValueError" } }), /^constructor: expected RangeError, got none/],
+    ["an op of no name", (raw) => (raw.ops[0][0] = "stap"), /^malformed: unknown op "stap"/],
+  ] as const satisfies readonly (readonly [string, (raw: ReturnType<typeof of>) => unknown, RegExp])[])("fail for %s", async (_, change, why) => {
+    const raw = structuredClone(of("window_L2_S1"));
+    expect(await runCase(raw)).toMatchObject({ state: "passed" });
+    change(raw);
+    expect(await runCase(raw)).toMatchObject({ state: "failed", why: expect.stringMatching(why) });
+  });
+
+  it("are held to our own answer where they depart, and fail under another name", async () => {
+    expect(await runCase(of("flat_list"))).toMatchObject({ state: "passed", departs: true });
+    expect(await runCase({ ...of("flat_list"), name: "flat" })).toMatchObject({ state: "failed", departs: false });
+  });
+});
+
 describe("the program", () => {
   const run = (...args: string[]) => spawnSync(process.execPath, [join(root, "dist", "conformance.mjs"), ...args], { encoding: "utf8" });
 
   it("without a path runs the copies", () => {
     const { status, stdout } = run();
     expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
-    expect(stdout).toContain(`${Object.keys(DEPARTURES).length} departures`);
+    const departures = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS].reduce((sum, each) => sum + Object.keys(each).length, 0);
+    expect(stdout).toContain(`${departures} departures`);
     expect(status).toBe(0);
   });
 

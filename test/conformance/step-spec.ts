@@ -1,7 +1,7 @@
 /** The steps of a case: which spec its Replay has, and values of its JSON as typed arrays. */
 
 import { DTYPES, type Dtype } from "../../src/dtype.ts";
-import { f64, type Spec } from "../../src/index.ts";
+import { f64, type Leaf, type Spec } from "../../src/index.ts";
 import { isObject, Malformed, numberOf, type Op, type TableCase } from "./case.ts";
 
 /** One Replay serves all that a case writes: a branch each for `insert`, the trajectory writer and the legacy writer. */
@@ -21,15 +21,35 @@ const DTYPE_OF: { readonly [numpy: string]: Dtype } = {
   float64: "f64",
 };
 
-/** The spec of a Replay for the case: what its ops append; of a field the first append decides, as it does for a writer of theirs. */
+/** The spec of a Replay for the case: all fields that its ops append; of each the first append decides, as it does for a writer of theirs. */
 export function specOf(test: TableCase): { readonly [branch: string]: Spec } {
   const branches: { [branch: string]: Spec } = {};
   for (const op of test.ops) {
-    if (op[0] === "append") branches[branchOf(op)] ??= ourSpec(appendSpec(test, op));
+    if (op[0] === "append") branches[branchOf(op)] = merged(branches[branchOf(op)], ourSpec(appendSpec(test, op)));
+    if (op[0] === "append_sequence") branches.legacy = merged(branches.legacy, ofOneStep(ourSpec(appendSpec(test, op))));
   }
   if (test.ops.some(([kind]) => kind === "trajectory_writer")) branches.step ??= ourSpec(test.spec);
   if (Object.keys(branches).length === 0 || test.ops.some(([kind]) => kind === "insert")) branches.insert = f64();
   return branches;
+}
+
+/** Fields of both; of those that are in both, the first. */
+function merged(first: Spec | undefined, second: Spec): Spec {
+  if (first === undefined) return second;
+  if (isLeafOfOurs(first) || isLeafOfOurs(second) || Array.isArray(first) || Array.isArray(second)) return first;
+  const [a, b] = [first, second] as { readonly [name: string]: Spec }[] as [{ [name: string]: Spec }, { [name: string]: Spec }];
+  return { ...b, ...Object.fromEntries(Object.entries(a).map(([name, node]) => [name, name in b ? merged(node, b[name] as Spec) : node])) };
+}
+
+/** A sequence's spec without its dimension of time. */
+function ofOneStep(spec: Spec): Spec {
+  if (isLeafOfOurs(spec)) return { ...spec, shape: spec.shape.slice(1) };
+  if (Array.isArray(spec)) return spec.map(ofOneStep);
+  return Object.fromEntries(Object.entries(spec).map(([name, node]) => [name, ofOneStep(node as Spec)]));
+}
+
+function isLeafOfOurs(spec: Spec): spec is Leaf {
+  return typeof (spec as Leaf).dtype === "string";
 }
 
 export function branchOf([, args]: Op): Branch {
@@ -53,8 +73,9 @@ export function ourSpec(theirs: unknown): Spec {
   throw new Malformed(`spec must be nested leaves {dtype, shape}, got ${JSON.stringify(theirs)}`);
 }
 
-/** A value of a case as its spec says, each leaf a typed array. */
+/** A value of a case as its spec says, each leaf a typed array; null where a field is left out. */
 export function build(theirs: unknown, value: unknown): unknown {
+  if (value === null || value === undefined) return null;
   if (isLeaf(theirs)) {
     const { dtype } = ourSpec(theirs) as { dtype: Dtype };
     const flat = [value].flat(Number.POSITIVE_INFINITY).map(numberOf);
@@ -68,23 +89,6 @@ export function build(theirs: unknown, value: unknown): unknown {
   return Object.fromEntries(Object.entries(theirs as object).map(([key, node]) => [key, build(node, (value as { [key: string]: unknown })[key])]));
 }
 
-/** A step of nothing but zeros, which is also a column of one: what a branch holds while another is written. */
-export function zeros(spec: Spec): unknown {
-  if (typeof (spec as { dtype?: unknown }).dtype === "string") {
-    const { dtype, shape } = spec as { dtype: Dtype; shape: readonly number[] };
-    return new DTYPES[dtype].array(shape.reduce((product, n) => product * n, 1));
-  }
-  if (Array.isArray(spec)) return spec.map(zeros);
-  return Object.fromEntries(Object.entries(spec).map(([key, node]) => [key, zeros(node as Spec)]));
-}
-
 function isLeaf(node: unknown): node is { readonly dtype: string; readonly shape: readonly number[] } {
   return isObject(node) && typeof node.dtype === "string" && Array.isArray(node.shape);
-}
-
-/** The paths of a spec's leaves, in our order: by key. */
-export function leafPaths(spec: Spec, path: string): string[] {
-  if (typeof (spec as { dtype?: unknown }).dtype === "string") return [path];
-  const keys = Array.isArray(spec) ? [...spec.keys()].map(String) : Object.keys(spec).sort();
-  return keys.flatMap((key) => leafPaths((spec as { [key: string]: Spec })[key] as Spec, `${path}.${key}`));
 }

@@ -1,9 +1,10 @@
-/** What the ops of a case act on: a Replay with the case's tables, the writers made so far, and the keys that samples have told. */
-import { type Column, Replay, type Spec, type Table, type Writer } from "../../src/index.ts";
+/** What the ops of a case act on: a client of the case's tables, the writers made so far, and the keys that samples have told. */
+import { type ItemColumns, type LegacyWriter, LocalClient, type Signature, TrajectoryWriter } from "../../src/agents/index.ts";
+import type { Column, Leaf, Spec, Table } from "../../src/index.ts";
 import { restore, snapshot } from "../../src/snapshot/index.ts";
-import { Malformed, type TableCase } from "./case.ts";
-import { History } from "./history.ts";
-import { type Branch, specOf, zeros } from "./step-spec.ts";
+import { Malformed, type TableArgs, type TableCase } from "./case.ts";
+import { nested } from "./history.ts";
+import { ourSpec, specOf } from "./step-spec.ts";
 import { tableOptions } from "./table-options.ts";
 
 /** Every case draws from the same seed: what passes once passes always. */
@@ -18,6 +19,8 @@ const NO_KEY = 0;
 /** An item is shown whole, also where it spans episodes. */
 const WHOLE = { cross: true };
 
+type Named = { readonly writer?: unknown };
+
 export interface Sampled {
   readonly value: unknown;
   readonly probability: number;
@@ -29,21 +32,19 @@ export interface Sampled {
 export class World {
   readonly test: TableCase;
   readonly spec: { readonly [branch: string]: Spec };
-  replay: Replay;
+  client: LocalClient;
   /** Trajectory and legacy writers, by the name that the ops give them. */
-  readonly histories = new Map<string, History>();
-  /** The writers behind `insert`, by the tables that they write to. */
-  readonly #inserters = new Map<string, Writer>();
+  readonly writers = new Map<string, TrajectoryWriter | LegacyWriter>();
   /** By table and value. */
   readonly #keys = new Map<string, number>();
   /** What `create_item` takes where it names no steps. */
-  held: ReturnType<History["pick"]> | undefined;
+  held: ItemColumns | undefined;
 
   constructor(test: TableCase) {
     this.test = test;
     this.spec = specOf(test);
-    const tables = Object.fromEntries(test.tables.map((table) => [table.name, tableOptions(table)]));
-    this.replay = new Replay<Spec, string>({ spec: this.spec, tables, seed: SEED, maxBytes: MAX_BYTES });
+    const tables = test.tables.map((table) => ({ name: table.name, ...tableOptions(table), ...signatureOf(table) }));
+    this.client = LocalClient.of<Spec>({ spec: this.spec, tables, seed: SEED, maxBytes: MAX_BYTES });
   }
 
   /** The table of an op. */
@@ -53,7 +54,7 @@ export class World {
   }
 
   table(name: string): Table {
-    return this.replay.table(name);
+    return this.client.table(name);
   }
 
   key(table: string, value: unknown): number {
@@ -85,58 +86,59 @@ export class World {
     };
   }
 
-  /** An episode of one step, and an item of it in each of the tables: `Client.insert`. */
-  insert(value: number, priorities: { readonly [table: string]: number }): Writer {
-    const tables = Object.keys(priorities);
-    const known = this.#inserters.get(tables.join("\n"));
-    const writer = known ?? this.replay.writer({ keep: 1, items: tables.map((table) => ({ table, length: 1, columns: { 0: { leaf: "insert" } } })) });
-    this.#inserters.set(tables.join("\n"), writer);
-    writer.appendColumns({ ...(zeros(this.spec) as object), insert: Float64Array.of(value) }, { ends: [1], priorities: eachOne(priorities) });
-    return writer;
+  trajectoryWriter(args: Named): TrajectoryWriter {
+    const found = this.#writer(args);
+    if (!(found instanceof TrajectoryWriter)) throw new Malformed("this op is for trajectory writers");
+    return found;
   }
 
-  writer(name: string, keep: number, across: boolean): void {
-    this.histories.set(name, new History(this.replay.writer({ keep, across }), this.spec.step ?? {}, across));
+  legacyWriter(args: Named): LegacyWriter {
+    const found = this.#writer(args);
+    if (found instanceof TrajectoryWriter) throw new Malformed("this op is for legacy writers");
+    return found;
   }
 
-  history({ writer = DEFAULT_WRITER }: { readonly writer?: unknown }): History {
-    const found = this.histories.get(writer as string);
+  #writer({ writer = DEFAULT_WRITER }: Named): TrajectoryWriter | LegacyWriter {
+    const found = this.writers.get(writer as string);
     if (found === undefined) throw new Malformed(`no writer ${JSON.stringify(writer)} was made`);
     return found;
   }
 
-  /** Appends to a branch; the others hold zeros. */
-  append(history: History, branch: Branch, data: unknown): void {
-    history.append({ ...(zeros(this.spec) as object), [branch]: data });
+  anyWriter(args: Named): TrajectoryWriter | LegacyWriter {
+    return this.#writer(args);
   }
 
   /** Everything through a snapshot, as a server's restart does; writers do not outlive it. */
   restart(): void {
-    for (const writer of this.replay.writers) writer.close();
-    this.histories.clear();
-    this.#inserters.clear();
-    const chunks = [...snapshot(this.replay)];
-    this.replay.dispose();
-    this.replay = restore(chunks);
+    const { replay } = this.client;
+    for (const writer of replay.writers) writer.close();
+    this.writers.clear();
+    const chunks = [...snapshot(replay)];
+    replay.dispose();
+    const signatures = Object.fromEntries(this.test.tables.flatMap((table) => Object.values(signatureOf(table)).map((signature) => [table.name, signature])));
+    this.client = new LocalClient<Spec, string>(restore(chunks), { signatures });
   }
 
   end(): void {
-    this.replay.dispose();
+    this.client.replay.dispose();
   }
 }
 
-function eachOne(priorities: { readonly [table: string]: number }): { [table: string]: number[] } {
-  return Object.fromEntries(Object.entries(priorities).map(([table, priority]) => [table, [priority]]));
+/** A table's signature: of a case each leaf without its dimension of time. */
+function signatureOf({ signature }: TableArgs): { readonly signature?: Signature } {
+  return signature === undefined || signature === null ? {} : { signature: timed(ourSpec(signature)) };
+}
+
+function timed(spec: Spec): Signature {
+  const { dtype, shape } = spec as Leaf;
+  if (typeof dtype === "string") return { dtype, shape: [null, ...shape] };
+  if (Array.isArray(spec)) return spec.map(timed);
+  return Object.fromEntries(Object.entries(spec).map(([name, node]) => [name, timed(node as Spec)]));
 }
 
 /** What a batch of one item shows, column by column, as nested plain values. */
 function columnsOf(steps: unknown): unknown[] {
-  return Object.values(steps as { [name: string]: Column }).map(({ data, shape }) => nested([...data].map(Number), shape.slice(1)));
-}
-
-function nested(values: readonly number[], shape: readonly number[]): unknown {
-  if (shape.length === 0) return values[0];
-  const [n = 0, ...rest] = shape;
-  const each = values.length / n;
-  return Array.from({ length: n }, (_, i) => nested(values.slice(i * each, (i + 1) * each), rest));
+  const { data, shape } = steps as Column;
+  if (ArrayBuffer.isView(data)) return [nested({ data, shape: shape.slice(1) } as Column)];
+  return Object.values(steps as object).flatMap(columnsOf);
 }

@@ -1,4 +1,4 @@
-import { DISCOUNT, Draw, draw_bytes, draw_column, draw_init, KEY, LENGTH, SLOT, TERMINATED, TRUNCATED } from "../../assembly/draw";
+import { DISCOUNT, Draw, draw_bytes, draw_column, draw_init, KEY, LENGTH, SLOT, STEPS, TERMINATED, TRUNCATED } from "../../assembly/draw";
 import { gather_leaf, gather_runs, gather_select } from "../../assembly/gather";
 import { Pool } from "../../assembly/pool";
 import { Run } from "../../assembly/run";
@@ -38,10 +38,18 @@ function drawAll(t: Table, width: u32, from: u32, cross: bool = false): Draw {
   return d;
 }
 
-/** What a selection of step numbers reads, padding as -1. */
+/** What a run of steps reads, padding as -1. */
 function numbers(d: Draw, start: i32, count: u32, step: i32): i32[] {
+  const list: i32[] = [];
+  for (let k: u32 = 0; k < count; k++) list.push(start + <i32>k * step);
+  return listed(d, list);
+}
+
+/** What a list of steps reads, padding as -1. */
+function listed(d: Draw, list: i32[]): i32[] {
   const at = changetype<usize>(d);
-  gather_select(at, pool, start, count, step);
+  const count = <u32>list.length;
+  gather_select(at, pool, list.dataStart, count);
   gather_leaf(at, pool, NUMBER, out);
   const values: i32[] = [];
   for (let i: usize = 0; i < <usize>(d.count * count); i++) {
@@ -116,8 +124,18 @@ describe("draw", () => {
     equal(numbers(d, -1, 1, 1), [3, 11]);
     equal(numbers(d, -2, 2, 1), [2, 3, 10, 11]);
     equal(numbers(d, 0, 2, 3), [0, 3, 10, -1]);
-    equal(numbers(d, 1, 3, -1), [1, 0, -1, 11, 10, -1]);
+    equal(numbers(d, 3, 2, -1), [3, 2, -1, -1]);
     equal(numbers(d, 9, 1, 1), [-1, -1]);
+  });
+
+  it("chooses rows by a list, in any order and more than once, from both ends; outside is padding", () => {
+    const d = drawAll(tableOf(newPool(), [4, 2]), 4, 0);
+    equal(listed(d, [2, 0, 2]), [2, 0, 2, -1, 10, -1]);
+    equal(listed(d, [-1, 0, -4]), [3, 0, 0, 11, 10, -1]);
+    equal(listed(d, [-5, 4, 1]), [-1, -1, 1, -1, -1, 11]);
+    store<u32>(d.u32At(STEPS, 0), 3);
+    store<u32>(d.u32At(STEPS, 1), 1);
+    equal(listed(d, [i32.MAX_VALUE, 0]), [3, 0, 11, 10]);
   });
 
   it("stops at the end of an episode unless it may cross", () => {
@@ -148,7 +166,8 @@ describe("draw", () => {
   it("names runs of neighbours for the host to copy", () => {
     const t = tableOf(newPool(), [3, 1]);
     const d = drawAll(t, 3, 0);
-    gather_select(changetype<usize>(d), pool, 0, 3, 1);
+    const steps: i32[] = [0, 1, 2];
+    gather_select(changetype<usize>(d), pool, steps.dataStart, 3);
     expect<u32>(gather_runs(changetype<usize>(d), pool, NUMBER, out)).toBe(2, "steps 0 1 2 and 10, then padding: rows are neighbours");
     expect<u32>(load<u32>(out, 4)).toBe(4);
     expect<i32>(load<i32>(load<u32>(out))).toBe(0);

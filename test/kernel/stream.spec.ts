@@ -3,7 +3,7 @@ import { pool_check } from "../../assembly/image/check";
 import { SHARED, WIDE } from "../../assembly/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open } from "../../assembly/pool";
 import { Head } from "../../assembly/row";
-import { endEpisode, Stream, stream_check, stream_clear, stream_episode_steps, stream_length } from "../../assembly/stream";
+import { endEpisode, Stream, stream_check, stream_clear, stream_episode_steps, stream_length, stream_patch } from "../../assembly/stream";
 import { openArena, zeroed } from "./support/memory";
 import { append, newPool, newStream, numberOf, stage } from "./support/world";
 
@@ -132,6 +132,31 @@ describe("stream", () => {
     expect<u32>(pool_live(changetype<usize>(frames))).toBe(0);
     expect<i32>(check(s)).toBe(0);
     expect<i32>(pool_check(changetype<usize>(frames))).toBe(0);
+  });
+
+  it("takes leaves of another stream's newest step over: bytes, and numbers of frames, which are held", () => {
+    const frames = changetype<Pool>(zeroed(pool_bytes(1)));
+    pool_init(changetype<usize>(frames), 8, 1);
+    pool_leaf(changetype<usize>(frames), 0, 0, U8, 8, 0, 0, 1, 0);
+    pool_open(changetype<usize>(frames));
+    const p = framePool(frames);
+    const s = newStream(p, 2);
+    const from = newStream(p, 1);
+    appendFrames(s, 5, 6);
+    memory.fill(staged, 0, 24 + 1024);
+    const row = s.append(staged);
+    const source = appendFrames(from, 7, 0);
+    stream_patch(changetype<usize>(s), changetype<usize>(from), 0);
+    expect<u32>(frame(p, row, 0)).toBe(frame(p, source, 0));
+    expect<u32>(frame(p, row, 1)).toBe(0);
+    expect<u32>(load<u8>(p.value(row, p.leaf(1)), 1023)).toBe(0, "the other leaf is as it was");
+    stream_patch(changetype<usize>(s), changetype<usize>(from), 1);
+    expect<u32>(load<u8>(p.value(row, p.leaf(1)), 1023)).toBe(7);
+    stream_clear(changetype<usize>(from));
+    expect<u64>(load<u64>(frames.value(frame(p, row, 0), frames.leaf(0)))).toBe(7, "it lives on with the step that took it over");
+    assert(check(s) == 0, "check");
+    stream_clear(changetype<usize>(s));
+    expect<u32>(pool_live(changetype<usize>(frames))).toBe(0, "and goes with it");
   });
 
   it("is as it was where no memory is left", () => {

@@ -156,7 +156,8 @@ export class Rig {
   steps(width: number): Uint32Array {
     const out = this.#scratch;
     this.x.draw_window(this.draw, this.table, width, 0, 1);
-    this.x.gather_select(this.draw, this.pool, 0, width, 1);
+    for (let t = 0; t < width; t++) this.u32[(out >> 2) + t] = t;
+    this.x.gather_select(this.draw, this.pool, out, width);
     this.x.gather_leaf(this.draw, this.pool, 0, out);
     return this.u32.subarray(out >> 2);
   }

@@ -71,7 +71,7 @@ test("another version's core, or another module, is refused", () => {
   expectError(
     errorOf(() => new Replay({ ...options, module: empty })),
     "UNSUPPORTED",
-    /ABI version 1/,
+    /ABI version 2/,
     /undefined/,
   );
   for (const target of TARGETS) expect(imageOf(internals.core(1 << 20, moduleOf(target))).arena_check()).toBe(0);

@@ -6,7 +6,7 @@ import { root } from "../support/core.ts";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-const code = () => readFileSync(join(root, "dist/index.js"), "utf8");
+const code = (file = "index.js") => readFileSync(join(root, "dist", file), "utf8");
 
 /** Every path that a subpath of the package leads to. */
 function targetsOf(entry: unknown): string[] {
@@ -29,8 +29,12 @@ test("there is no runtime dependency", () => {
   expect(code().match(/(^|[;}\n])import\s*[{*"'\w]|\brequire\(|\bimport\(/)?.[0]).toBe(undefined);
 });
 
-test("the entry makes no code out of text: pages forbid it", () => {
-  expect(code().match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]).toBe(undefined);
+test.each(["index.js", "agents.js", "snapshot.js"])("%s makes no code out of text: pages forbid it", (file) => {
+  expect(code(file).match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]).toBe(undefined);
+});
+
+test.each(["agents.js", "snapshot.js"])("%s shares the main entry, and imports nothing else", (file) => {
+  expect([...new Set([...code(file).matchAll(/(?:^|[;}\n])import[^"]*"([^"]+)"/g)].map((match) => match[1]))]).toEqual(["./index.js"]);
 });
 
 test("the entry works in plain Node", () => {

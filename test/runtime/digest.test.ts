@@ -3,10 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { moduleOf, type Target } from "../support/core.ts";
+import { agentsDigest } from "./agents.ts";
 import { digest } from "./digest.ts";
 import { Sink } from "./sink.ts";
 
-const [kept, keptOfScalar] = readFileSync(join(import.meta.dirname, "digest.txt"), "utf8").match(/[0-9a-f]{64}/g) as string[];
+const [kept, keptOfScalar, keptOfAgents] = readFileSync(join(import.meta.dirname, "digest.txt"), "utf8").match(/[0-9a-f]{64}/g) as string[];
 
 describe("the digest", () => {
   it.each<Target>(["release", "scalar", "debug"])("of the %s build is the kept one", async (target) => {
@@ -15,6 +16,10 @@ describe("the digest", () => {
 
   it("is one for both builds", () => {
     expect(keptOfScalar).toBe(kept);
+  });
+
+  it("of observers and replay buffers is the kept one", async () => {
+    expect(await agentsDigest()).toBe(keptOfAgents);
   });
 });
 

@@ -52,7 +52,7 @@ test.each<[string, Spec, (i: number) => unknown]>([
   const { replay, writer, keys, steps, error } = full(spec, step);
   const table = replay.table("t");
   expect(steps).toBeGreaterThan(2000);
-  expectError(error, "OUT_OF_MEMORY", /maxBytes must be enough for/, /raise it/);
+  expectError(error, "OUT_OF_MEMORY", /maxBytes must be enough for/, /lower maxSize or maxSteps/);
   const before = state(replay);
   const { used, max } = replay.stats().bytes;
   expect(used).toBeLessThanOrEqual(max);

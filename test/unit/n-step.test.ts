@@ -100,7 +100,7 @@ test("nStep that means nothing is refused before anything is drawn", () => {
     [{ ...good, reward: "wide" }, "SPEC_MISMATCH", /^nStep\.reward must be a leaf of one number/, /"wide"/],
     [{ ...good, reward: "frame" }, "SPEC_MISMATCH", /^nStep\.reward/, /"frame"/],
     [{ ...good, discount: "x" }, "NOT_FOUND", /^nStep\.discount must be one of/],
-    [{ ...good, terminal: "d" }, RangeError, /^nStep must have either discount or terminal/],
+    [{ ...good, terminal: "d" }, RangeError, /^nStep must be of either discount or terminal/],
     [{ ...good, nextState: "next" }, RangeError, /^nStep\.nextState must be one of "following", "own"/, /"next"/],
     [{ ...good, lambda: 1 }, TypeError, /^nStep has no option "lambda"/],
     [null as never, TypeError, /^nStep must be an object/, /null/],

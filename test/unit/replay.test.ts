@@ -12,8 +12,6 @@ test("a Replay's options are checked", () => {
   const bad: [unknown, Kind, ...RegExp[]][] = [
     [null, TypeError, /^Replay must be an object of spec, tables/, /null/],
     [{ ...good, maxbytes: 1 }, TypeError, /^Replay has no option "maxbytes"; it has spec/],
-    [{ ...good, tables: undefined }, RangeError, /^tables must be an object/, /undefined/],
-    [{ ...good, tables: {} }, RangeError, /^tables must be an object/],
     [{ ...good, tables: { "": { maxSize: 1 } } }, RangeError, /^the name of a table must be/],
     [{ ...good, seed: -1 }, RangeError, /^seed must/, /got -1/],
     [{ ...good, seed: 1.5 }, TypeError, /^seed must/, /1\.5/],
@@ -22,7 +20,7 @@ test("a Replay's options are checked", () => {
     [{ ...good, maxBytes: 0 }, RangeError, /^maxBytes must/, /got 0/],
     [{ ...good, maxBytes: 2 ** 33 }, RangeError, /^maxBytes must/, /8589934592/],
     [{ ...good, maxBytes: 1000.5 }, TypeError, /^maxBytes must/, /1000\.5/],
-    [{ ...good, maxBytes: 1000 }, RangeError, /^maxBytes must be at least \d+ .*, got 1000/, / for \d+ steps of \d+ bytes/, /raise it/],
+    [{ ...good, maxBytes: 1000 }, RangeError, /^maxBytes must be at least \d+ .*, got 1000/, / for \d+ steps of \d+ bytes/, /lower maxSize or maxSteps/],
     [table(null), TypeError, /^tables\.t must be an object/, /null/],
     [table(3), TypeError, /^tables\.t must be an object/, /got 3/],
     [table({}), TypeError, /^tables\.t\.maxSize must/, /undefined/],
@@ -194,4 +192,14 @@ test("after dispose every call is refused", async () => {
   await expect(dataset[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "CLOSED" });
   writer.close();
   expect(() => staged.value).toThrow(/closed/);
+});
+
+test("without tables steps live in the windows of writers", () => {
+  for (const tables of [undefined, {}, null]) {
+    const replay = new Replay({ spec: { x: f32() }, tables: tables as never });
+    const writer = replay.writer({ keep: 3 });
+    for (let x = 0; x < 5; x++) writer.append({ x });
+    expect([replay.stats().steps, writer.length, replay.tables]).toEqual([3, 3, []]);
+    expectRefused(replay, () => replay.table("t" as never), "NOT_FOUND", /^table must be one of , got "t"/);
+  }
 });

@@ -92,7 +92,7 @@ test("an array that was kept while memory grew is refused until it is asked for 
   expectError(
     errorOf(() => other.append()),
     "OUT_OF_TURN",
-    /staged\.pair\.1 was kept/,
+    /staged\.pair\.1 is void since memory grew: read it again/,
   );
   expect(other.length).toBe(0);
   other.staged.pair[1].set([1, 2]);

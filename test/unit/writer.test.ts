@@ -68,7 +68,7 @@ test("createItem's arguments are checked", () => {
     ["t", { length: 1.5 }, TypeError, /^length must/, /1\.5/],
     ["t", { length: "1" }, TypeError, /^length must/, /"1"/],
     ["t", { length: true }, TypeError, /^length must/, /true/],
-    ["t", { length: 4 }, RangeError, /^length must be an integer in 1 … 3/, /append more, or raise keep\), got 4/],
+    ["t", { length: 4 }, RangeError, /^length must be an integer in 1 … 3/, /or raise keep\), got 4/],
     ["t", { length: 1e12 }, RangeError, /^length must/],
     ["t", { length: 1, priority: -1 }, RangeError, /^priority must/, /got -1/],
     ["t", { length: 1, priority: Number.NaN }, RangeError, /^priority must/, /NaN/],

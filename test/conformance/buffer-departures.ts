@@ -48,7 +48,7 @@ function gathered(data: unknown, shapes: unknown, ...ops: readonly number[]): Re
 }
 
 /** By the name of the case. */
-export const BUFFER_DEPARTURES: { readonly [name: string]: Departure } = {
+export const BUFFERS: { readonly [name: string]: Departure } = {
   uniform_det_B2_L4_adds3: {
     rule: "no window over a segment's border",
     results: frames(`

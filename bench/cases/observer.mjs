@@ -1,0 +1,68 @@
+/** An observer's call: a trajectory window of two steps, against the engine's own append and createItem of the same steps. */
+import { ReverbAddTrajectoryObserver, trajectorySpec } from "../../dist/agents.js";
+import { f32, fifo, i32, Replay, uniform } from "../../dist/index.js";
+import { SOURCE_STEPS, STEPS, source } from "../source.mjs";
+
+const MASK = SOURCE_STEPS - 1;
+const ITEM = { length: 2 };
+
+/** Without a boundary: an episode's end is another cost. */
+function trajectories() {
+  return source().steps.map(({ observation, action, reward, discount }) => {
+    return { stepType: 1, observation, action, policyInfo: [], nextStepType: 1, reward, discount };
+  });
+}
+
+/** A table of 1 M items, full. */
+function fullReplay() {
+  const spec = trajectorySpec({ observation: f32(4), action: i32() });
+  const replay = new Replay({ spec, tables: { t: { maxSize: STEPS, sampler: uniform(), remover: fifo() } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  const steps = trajectories();
+  for (let i = 0; i < STEPS + SOURCE_STEPS; i++) writer.append(steps[i & MASK]);
+  writer.close();
+  return replay;
+}
+
+export const cases = [
+  {
+    name: "observer call, trajectory of 2",
+    unit: "ns/step",
+    rivalName: "writer.append + createItem",
+    limit: 0.5,
+    make() {
+      const steps = trajectories();
+      const observer = new ReverbAddTrajectoryObserver(fullReplay(), { tableName: "t", sequenceLength: 2 });
+      const writer = fullReplay().writer();
+      writer.append(steps[0]);
+      return {
+        ours(n) {
+          for (let k = 0; k < n; k++) observer(steps[k & MASK]);
+          return observer.cachedSteps;
+        },
+        rival(n) {
+          for (let k = 0; k < n; k++) {
+            writer.append(steps[k & MASK]);
+            writer.createItem("t", ITEM);
+          }
+          return writer.length;
+        },
+      };
+    },
+  },
+  {
+    name: "live steps under windows of 80, by step appended",
+    unit: "steps",
+    rivalName: "limit",
+    limit: 1,
+    fact() {
+      const appended = 100_000;
+      const spec = trajectorySpec({ observation: f32(4), action: i32() });
+      const replay = new Replay({ spec, tables: { t: { maxSize: appended } } });
+      const observer = new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength: 80 });
+      const steps = trajectories();
+      for (let k = 0; k < appended; k++) observer(steps[k & MASK]);
+      return { ours: replay.stats().steps / appended, rival: 1.1 };
+    },
+  },
+];

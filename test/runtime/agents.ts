@@ -1,0 +1,96 @@
+/** One number for what observers and replay buffers give: a fixed script of random episodes, every item, window, id and probability hashed. */
+import {
+  EpisodicReplayBuffer,
+  isFirst,
+  isLast,
+  ReverbAddEpisodeObserver,
+  ReverbAddTrajectoryObserver,
+  ReverbReplayBuffer,
+  TFUniformReplayBuffer,
+  type Trajectory,
+  trajectorySpec,
+} from "../../src/agents/index.ts";
+import { f32, f64, i32, prioritized, Replay, u8 } from "../../src/index.ts";
+import { TestRandom } from "../support/random.ts";
+import { Sink } from "./sink.ts";
+
+const STEPS = 1500;
+const TABLES = { windows: { maxSize: 200, sampler: prioritized(0.7) }, episodes: { maxSize: 12 } };
+
+export async function agentsDigest(): Promise<string> {
+  const sink = new Sink();
+  const random = new TestRandom(77);
+  const spec = trajectorySpec({ observation: { image: u8(40, 40), numbers: f64(2) }, action: i32() });
+  const replay = new Replay({ spec, tables: TABLES, seed: 5, maxBytes: 2 ** 27 });
+  const client = replay as never;
+  const windows = new ReverbAddTrajectoryObserver<typeof spec>(client, {
+    tableName: "windows",
+    sequenceLength: 4,
+    strideLength: 2,
+    padEndOfEpisodes: true,
+    tileEndOfEpisodes: true,
+  });
+  const whole = new ReverbAddEpisodeObserver<typeof spec>(client, {
+    tableName: "episodes",
+    maxSequenceLength: 30,
+    bypassPartialEpisodes: true,
+    onWarning: (said) => sink.text(said),
+  });
+  const table = new ReverbReplayBuffer(spec, { client, tableName: "windows", sequenceLength: 4 });
+  const uniform = new TFUniformReplayBuffer({ x: f32(3), t: i32() }, { batchSize: 3, maxLength: 50, seed: 9 });
+  const episodic = new EpisodicReplayBuffer(spec, {
+    capacity: 5,
+    seed: 11,
+    beginEpisodeFn: (items) => isFirst(items),
+    endEpisodeFn: (items) => isLast(items),
+  });
+  let id = -1;
+  let type = 0;
+  for (let t = 0; t < STEPS; t++) {
+    const last = type === 1 && random.below(9) === 0;
+    const step = trajectory(random, t, type, type === 2 ? 0 : last ? 2 : 1);
+    windows(step);
+    whole(step);
+    id = episodic.addBatch(batchOf(step) as never, [id])[0] as number;
+    uniform.addBatch({ x: Float32Array.from({ length: 9 }, () => random.next()), t: [t, t + 1, t + 2] });
+    type = type === 2 ? 0 : last ? 2 : 1;
+    if (t % 10 < 9 || t < 100) continue;
+    // A column at a time: what a batch holds is hashed by its leaves.
+    elements(sink, [...take(table.asDataset({ sampleBatchSize: 5, numSteps: 2 }), 2)]);
+    elements(sink, [uniform.getNext({ sampleBatchSize: 7, numSteps: 3 }), episodic.getNext({ sampleBatchSize: 4, numSteps: 2 }), episodic.getNext()]);
+    if (t % 100 === 99)
+      elements(sink, [
+        ...uniform.asDataset({ singleDeterministicPass: true, numSteps: 4 }),
+        ...episodic.asDataset({ singleDeterministicPass: true, numSteps: 3 }),
+      ]);
+    sink.value([windows.cachedSteps, whole.cachedSteps, table.numFrames(), uniform.numFrames(), episodic.numFrames(), id, ...episodic.completedEpisodes()]);
+    await sink.drain();
+  }
+  return sink.digest();
+}
+
+function trajectory(random: TestRandom, t: number, stepType: number, nextStepType: number): Trajectory {
+  const image = Uint8Array.from({ length: 1600 }, () => random.below(256));
+  const observation = { image, numbers: Float64Array.of(t, random.next()) };
+  return { stepType, observation, action: random.below(9), policyInfo: [], nextStepType, reward: random.next(), discount: nextStepType === 2 ? 0 : 1 };
+}
+
+/** A batch of one. */
+function batchOf({ observation, ...numbers }: Trajectory): unknown {
+  const { policyInfo, ...each } = numbers;
+  return { observation, policyInfo, ...Object.fromEntries(Object.entries(each).map(([name, value]) => [name, [value]])) };
+}
+
+function* take<T>(source: Iterable<T>, n: number): Generator<T, void> {
+  for (const one of source) {
+    yield one;
+    if (--n === 0) return;
+  }
+}
+
+/** Every array of some nests of columns, by the order of their keys. */
+function elements(sink: Sink, nest: unknown): void {
+  if (ArrayBuffer.isView(nest)) sink.array(nest);
+  else if (typeof nest !== "object" || nest === null) sink.value(nest);
+  else for (const key of Object.keys(nest).sort()) elements(sink, (nest as { [key: string]: unknown })[key]);
+}

@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import {
+  drive,
+  type Environment,
+  ReverbAddEpisodeObserver,
+  restart,
+  StepType,
+  type TimeStep,
+  type Trajectory,
+  termination,
+  transition,
+} from "../../../src/agents/index.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+import { items, replayOf, type Steps } from "./support.ts";
+
+/** Counts up; every third step is the last one. */
+function counter(): Environment<number[], number> & { resets: number } {
+  let n = 0;
+  return {
+    resets: 0,
+    reset() {
+      this.resets++;
+      return [n, -n];
+    },
+    step(action) {
+      n++;
+      return { observation: [n, -n], reward: action, terminated: n % 3 === 0, truncated: false };
+    },
+  };
+}
+
+const seen: Trajectory[] = [];
+const note = (trajectory: Trajectory) => {
+  seen.push(trajectory);
+};
+const trajectories = () => seen.splice(0).map(({ stepType, nextStepType, reward, discount, action }) => [stepType, nextStepType, reward, discount, action]);
+
+test("every step gives a trajectory, and every episode a boundary", () => {
+  const env = counter();
+  const state = drive(env, ([n]) => (n as number) * 10, [note], { episodes: 1 });
+  expect(trajectories()).toEqual([
+    [0, 1, 0, 1, 0],
+    [1, 1, 10, 1, 10],
+    [1, 2, 20, 0, 20],
+    [2, 0, 0, 1, 30],
+  ]);
+  expect(state).toMatchObject({ steps: 3, episodes: 1, timeStep: { stepType: StepType.FIRST } });
+  expect(env.resets).toBe(2);
+});
+
+test("a drive goes on where the one before it stopped", () => {
+  const env = counter();
+  const whole = drive(counter(), () => 1, [note], { steps: 7 });
+  const all = trajectories();
+  let state = drive(env, () => 1, [note], { steps: 2 });
+  state = drive(env, () => 1, [note], { steps: 5 }, state as never);
+  expect(trajectories()).toEqual(all);
+  expect([state, whole]).toMatchObject([{ steps: 5 }, { steps: 7, episodes: 2 }]);
+  expect(env.resets).toBe(3);
+});
+
+test("the first limit that is reached ends it", () => {
+  expect(drive(counter(), () => 0, [], { steps: 2, episodes: 9 })).toMatchObject({ steps: 2, episodes: 0 });
+  expect(drive(counter(), () => 0, [], { steps: 99, episodes: 2 })).toMatchObject({ steps: 6, episodes: 2 });
+  expect(drive(counter(), () => 0, [], { steps: 0 })).toMatchObject({ steps: 0 });
+});
+
+test("an episode observer has whole episodes after it", () => {
+  const replay = replayOf();
+  const observer = new ReverbAddEpisodeObserver<Steps>(replay, { tableName: "t", maxSequenceLength: 9 });
+  drive(counter(), () => 1, [observer], { episodes: 2 });
+  expect(items(replay)).toEqual(["1 1 1 0", "1 1 1 0"]);
+  expect(observer.cachedSteps).toBe(0);
+});
+
+test("a policy object keeps its state and gives info", () => {
+  const policy = {
+    initialState: () => 5,
+    action: (_: TimeStep<number[]>, state: unknown) => ({ action: state as number, state: (state as number) + 1, info: { state } }),
+  };
+  const { policyState } = drive(counter(), policy, [note], { steps: 3 }) as { policyState: unknown };
+  expect(policyState).toBe(8);
+  expect(seen.splice(0).map(({ action, policyInfo }) => [action, policyInfo])).toEqual([5, 6, 7].map((n) => [n, { state: n }]));
+});
+
+test("a cut-off episode keeps its discount", () => {
+  const env = { reset: () => 0, step: () => ({ observation: 1, reward: 2, terminated: false, truncated: true }) };
+  drive(env, () => 0, [note], { steps: 1 });
+  expect(trajectories()).toEqual([[0, 2, 2, 1, 0]]);
+});
+
+test("a batch steps in lock-step; its rows begin anew by themselves", () => {
+  const types = [Int32Array.of(1, 2), Int32Array.of(2, 0), Int32Array.of(0, 1)];
+  let i = 0;
+  const env: Environment<number, number> = {
+    reset: () => restart(0, { batchSize: 2 }),
+    step: () => ({ stepType: types[i] as Int32Array, reward: Float32Array.of(i, i++), discount: Float32Array.of(1, 1), observation: i }),
+  };
+  const state = drive(env, () => 0, [note], { steps: 4 });
+  expect(state).toMatchObject({ steps: 4, episodes: 2 });
+  expect(seen.splice(0).map(({ stepType }) => [...(stepType as Int32Array)])).toEqual([
+    [0, 0],
+    [1, 2],
+    [2, 0],
+  ]);
+});
+
+describe("promises", () => {
+  test("of environment, policy and observers are waited for, in order", async () => {
+    const order: string[] = [];
+    const later = <T>(name: string, value: T) => new Promise<T>((resolve) => setTimeout(() => [order.push(name), resolve(value)], 1));
+    const env: Environment<number, number> = { reset: () => later("reset", restart(0)), step: () => later("step", termination(1, 1)) };
+    const run = drive(env, () => later("policy", 3), [() => later("first", 0), () => later("second", 0)], { steps: 1 });
+    expect(run).toBeInstanceOf(Promise);
+    expect(await run).toMatchObject({ steps: 1 });
+    expect(order).toEqual(["reset", "policy", "step", "first", "second"]);
+  });
+
+  test("that fail end it", async () => {
+    const env = { reset: async () => 0, step: () => transition(0, 0) };
+    await expect(drive(env, () => 0, [() => Promise.reject(new Error("full"))], { steps: 3 })).rejects.toThrow("full");
+  });
+
+  test("a signal ends it between two steps", async () => {
+    const stop = new AbortController();
+    const env = { reset: async () => 0, step: async () => transition(0, 0) };
+    let steps = 0;
+    const run = drive(env, () => 0, [() => (++steps === 3 ? stop.abort(new Error("enough")) : undefined)], { steps: 1e9, signal: stop.signal });
+    await expect(run).rejects.toThrow("enough");
+    expect(steps).toBe(3);
+  });
+});
+
+test.each([
+  [{}, RangeError, /^limit must have steps or episodes/],
+  [{ steps: -1 }, RangeError, /^limit\.steps/],
+  [{ episodes: 1.5 }, TypeError, /^limit\.episodes/],
+  [{ step: 1 }, TypeError, /has no option "step"/],
+] as const)("%j is refused", (limit, kind, says) => {
+  expectError(
+    errorOf(() => drive(counter(), () => 0, [], limit as object)),
+    kind,
+    says,
+  );
+});
+
+test("what an environment must give is said", () => {
+  const env = { reset: () => 0, step: () => ({ observation: 0, reward: 1, done: true }) };
+  expectError(
+    errorOf(() => drive(env as never, () => 0, [], { steps: 1 })),
+    TypeError,
+    /^what the environment's step gives must be a TimeStep, or an object with observation, reward, terminated/,
+  );
+});

@@ -1,0 +1,119 @@
+import { expect, test } from "vitest";
+import { LocalClient } from "../../../src/agents/index.ts";
+import { f32, fifo, i32, queueLimiter, Replay } from "../../../src/index.ts";
+
+const spec = { a: i32(), b: f32(2) } as const;
+const code = (error: string) => expect.objectContaining({ code: error });
+const client = () =>
+  LocalClient.of({
+    spec,
+    tables: [
+      { name: "t", maxSize: 9, sampler: fifo() },
+      { name: "u", maxSize: 9 },
+    ],
+  });
+
+test("a client can be made from a list of tables, each name once", () => {
+  const made = LocalClient.of({
+    spec,
+    tables: [
+      { name: "t", maxSize: 3, signature: { a: { dtype: "i32", shape: [null] } } },
+      { name: "u", maxSize: 4 },
+    ],
+    seed: 3,
+  });
+  expect(made.replay.tables.map(({ name, options }) => [name, options.maxSize])).toEqual([
+    ["t", 3],
+    ["u", 4],
+  ]);
+  expect(made.signature("t")).toEqual({ a: { dtype: "i32", shape: [null] } });
+  expect(made.signature("u")).toEqual({ a: { dtype: "i32", shape: [null] }, b: { dtype: "f32", shape: [null, 2] } });
+  expect(() =>
+    LocalClient.of({
+      spec,
+      tables: [
+        { name: "t", maxSize: 1 },
+        { name: "t", maxSize: 1 },
+      ],
+    }),
+  ).toThrow(/^tables\[1\]\.name must be the name of no other table, got "t"$/);
+  expect(() => LocalClient.of({ spec, tables: [] })).toThrow(RangeError);
+  expect(() => LocalClient.of({ spec, tables: [{ maxSize: 1 } as never] })).toThrow(TypeError);
+});
+
+test("insert makes an episode and an item in each table, all or nothing", () => {
+  const made = client();
+  expect(made.insert({ a: 1, b: [2, 3] }, { t: 1, u: 2 })).toBe(undefined);
+  made.insert({ a: 4, b: [5, 6] }, { t: 1, u: 0.5 });
+  expect(made.table("u").stats()).toMatchObject({ size: 2, episodes: 2 });
+  const { steps } = made.table("t").sample(1);
+  expect([steps.a.shape, [...steps.a.data], [...steps.b.data]]).toEqual([[1, 1], [1], [2, 3]]);
+  for (const [call, error] of [
+    [() => made.insert({ a: 1, b: [1, 1] }, {}), RangeError],
+    [() => made.insert({ a: 1, b: [1, 1] }, { t: 1, v: 1 } as never), code("NOT_FOUND")],
+    [() => made.insert({ a: 1, b: [1, 1] }, { t: 1, u: Number.NaN }), RangeError],
+    [() => made.insert({ a: 1, b: [1, 1, 1] }, { t: 1 }), code("SPEC_MISMATCH")],
+    [() => made.insert({ a: 0.5, b: [1, 1] }, { t: 1 }), code("INVALID_DATA")],
+    [() => made.insert({}, { t: 1 }), code("SPEC_MISMATCH")],
+  ] as const)
+    expect(call).toThrow(error as never);
+  expect([made.table("t").size, made.table("u").size]).toEqual([2, 2]);
+});
+
+test("an inserted step may leave fields out: its items then have none of them", () => {
+  const made = client();
+  made.insert({ b: Float32Array.of(1, 2) }, { t: 1 });
+  const { steps } = made.table("t").sample(1);
+  expect(Object.keys(steps)).toEqual(["b"]);
+  // The writer behind it may be closed by whoever has the Replay.
+  for (const writer of made.replay.writers) writer.close();
+  made.insert({ b: [3, 4] }, { t: 1 });
+  expect(made.table("t").size).toBe(2);
+});
+
+test("insert waits for the rate limiter by a promise", async () => {
+  const made = new LocalClient(new Replay({ spec: i32(), tables: { t: { maxSize: 9, maxTimesSampled: 1, rateLimiter: queueLimiter(1) } } }));
+  expect(made.insert(1, { t: 1 })).toBe(undefined);
+  const waits = made.insert(2, { t: 1 });
+  await expect(made.insert(3, { t: 1 }, { timeoutMs: 5 })).rejects.toThrow(code("TIMEOUT"));
+  made.table("t").sample(1);
+  made.table("t").sample(1);
+  await waits;
+  expect(made.table("t").size).toBe(1);
+});
+
+test("the older writer makes items of the last steps", () => {
+  const made = client();
+  const writer = made.legacyWriter({ maxSequenceLength: 3 });
+  writer.append({ a: 1, b: [1, 1] });
+  writer.appendSequence({ a: [2, 3], b: [2, 2, 3, 3] });
+  writer.appendSequence({ a: Int32Array.of(4), b: [[4, 4]] });
+  writer.createItem("t", 3, 1);
+  writer.createItem("t", 1, 2);
+  const { steps } = made.table("t").sample(2);
+  expect([...steps.a.data]).toEqual([2, 3, 4, 2, 3, 4]);
+  for (const n of [0, 4]) expect(() => writer.createItem("t", n, 1)).toThrow(RangeError);
+  expect(() => writer.createItem("v", 1, 1)).toThrow(code("NOT_FOUND"));
+  expect(() => writer.createItem("t", 1, -1)).toThrow(RangeError);
+  expect(() => writer.append({ a: 1 })).toThrow(code("SPEC_MISMATCH"));
+  expect(() => writer.appendSequence({ a: [1, 2], b: [1, 1] })).toThrow();
+  expect(made.table("t").size).toBe(2);
+  expect(writer.flush()).toBe(undefined);
+  writer.close();
+  expect(() => writer.append({ a: 1, b: [1, 1] })).toThrow(code("CLOSED"));
+});
+
+test("the older writer's arguments are checked", () => {
+  const made = client();
+  for (const bad of [
+    { maxSequenceLength: 0 },
+    { maxSequenceLength: 2, chunkLength: 3 },
+    { maxSequenceLength: 2, chunkLength: 0 },
+    { maxSequenceLength: 2, maxInFlightItems: 0 },
+  ])
+    expect(() => made.legacyWriter(bad)).toThrow(RangeError);
+  expect(() => made.legacyWriter({ maxSequenceLength: "2" as never })).toThrow(TypeError);
+  expect(() => made.legacyWriter({ maxSequenceLength: 2, deltaEncoded: 1 as never })).toThrow(TypeError);
+  expect(made.replay.stats().writers).toBe(0);
+  made.legacyWriter({ maxSequenceLength: 2, chunkLength: 2, deltaEncoded: true, maxInFlightItems: null }).close();
+});

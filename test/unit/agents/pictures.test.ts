@@ -1,0 +1,31 @@
+/** The pictures of TF-Agents' document: which items an episode F, M, L gives, with its boundary step P. */
+import { expect, test } from "vitest";
+import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
+import { episode, replayOf, type Steps } from "./support.ts";
+
+const NAMES = ["F", "M", "L", "P"];
+
+/** The items by the letters of the document: F first, M between, L the last action, P boundary or padding. */
+function pictures(options: { readonly padEndOfEpisodes?: boolean; readonly tileEndOfEpisodes?: boolean }): string[] {
+  const replay = replayOf();
+  const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 4, ...options });
+  for (const one of episode(3)) observer(one);
+  const drawn: string[] = [];
+  for (let { count, steps } = replay.table("t").sample(1); count > 0; { count, steps } = replay.table("t").sample(1)) {
+    const letters = Array.from(steps.stepType.data, (type, i) => NAMES[type === 2 ? 3 : steps.nextStepType.data[i] === 2 ? 2 : type === 0 ? 0 : 1]);
+    drawn.push(letters.join(", "));
+  }
+  return drawn;
+}
+
+test("tiled: F, M, L, P then M, L, P, P then L, P, P, P then the boundary step and padding", () => {
+  expect(pictures({ padEndOfEpisodes: true, tileEndOfEpisodes: true })).toEqual(["F, M, L, P", "M, L, P, P", "L, P, P, P", "P, P, P, P"]);
+});
+
+test("padded: only F, M, L, P", () => {
+  expect(pictures({ padEndOfEpisodes: true })).toEqual(["F, M, L, P"]);
+});
+
+test("neither: only F, M, L, P, whose P is the boundary step itself", () => {
+  expect(pictures({})).toEqual(["F, M, L, P"]);
+});

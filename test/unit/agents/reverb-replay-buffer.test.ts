@@ -1,0 +1,215 @@
+import { describe, expect, test } from "vitest";
+import { type AsDatasetOptions, LocalClient, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbReplayBuffer } from "../../../src/agents/index.ts";
+import { f32, fifo, lifo, maxHeap, prioritized, Replay, type TableOptions, uniform } from "../../../src/index.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+import { episode, ONCE, replayOf, SPEC, type Steps, step } from "./support.ts";
+
+/** A buffer over a table of items of `length` steps, of so many steps in a row. */
+function filled(steps: number, length: number, table: TableOptions = ONCE, stride = length) {
+  const replay = replayOf({ t: table });
+  const buffer = new ReverbReplayBuffer(SPEC, { client: replay as never, tableName: "t", sequenceLength: length, rateLimiterTimeoutMs: 20 });
+  const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: length, strideLength: stride });
+  for (let n = 0; n < steps; n++) observer(step(n));
+  return { replay, buffer, observer };
+}
+
+type Options = AsDatasetOptions<Steps>;
+const pass = (buffer: ReverbReplayBuffer<Steps>, options: Options = {}) => [...buffer.asDataset({ singleDeterministicPass: true, ...options })];
+const rewards = (elements: ReturnType<typeof pass>) => elements.map(([{ reward }]) => [...reward.data]);
+
+describe("a deterministic pass", () => {
+  test("gives each item once, what is known of it by step, and ends", () => {
+    const { buffer } = filled(6, 3);
+    const elements = pass(buffer);
+    expect(rewards(elements)).toEqual([
+      [0, 1, 2],
+      [3, 4, 5],
+    ]);
+    const [items, info] = elements[1] as (typeof elements)[0];
+    expect(items.observation.shape).toEqual([3, 2]);
+    expect(info.tableSizes).toEqual({ data: Float64Array.of(1, 1, 1), shape: [3] });
+    expect([...info.probabilities.data, ...info.priorities.data, ...info.timesSampled.data]).toEqual(new Array(9).fill(1));
+    expect(pass(buffer)).toEqual([]);
+  });
+
+  test("cuts items into windows", () => {
+    expect(rewards(pass(filled(8, 4).buffer, { numSteps: 2 }))).toEqual([
+      [0, 1],
+      [2, 3],
+      [4, 5],
+      [6, 7],
+    ]);
+  });
+
+  test("puts them in batches; a rest is dropped", () => {
+    const elements = pass(filled(9, 3).buffer, { sampleBatchSize: 2 });
+    expect(rewards(elements)).toEqual([[0, 1, 2, 3, 4, 5]]);
+    expect([elements[0]?.[0].observation.shape, elements[0]?.[1].ids.shape]).toEqual([
+      [2, 3, 2],
+      [2, 3],
+    ]);
+  });
+
+  test("over items that are not used up gives each once as well, in the sampler's order", () => {
+    for (const [sampler, order] of [
+      [fifo(), [0, 2, 4]],
+      [lifo(), [4, 2, 0]],
+    ] as const) {
+      const { buffer } = filled(6, 2, { maxSize: 9, sampler });
+      for (let i = 0; i < 2; i++) expect(pass(buffer).map(([{ reward }]) => reward.data[0])).toEqual(order);
+    }
+  });
+
+  test("of an empty table has no elements", () => {
+    expect(pass(filled(0, 2, { maxSize: 9, sampler: fifo() }).buffer)).toEqual([]);
+  });
+
+  test("preprocesses whole items", () => {
+    const double: Options["sequencePreprocessFn"] = (items) => ({ ...items, reward: { ...items.reward, data: items.reward.data.map((x) => 2 * x) } });
+    expect(rewards(pass(filled(4, 4).buffer, { numSteps: 2, sequencePreprocessFn: double }))).toEqual([
+      [0, 2],
+      [4, 6],
+    ]);
+  });
+
+  test("of episodes gives what each has of windows", () => {
+    const replay = replayOf();
+    const observer = new ReverbAddEpisodeObserver<Steps>(replay, { tableName: "t", maxSequenceLength: 9 });
+    for (const one of [...episode(2), ...episode(4, 10)]) observer(one);
+    const buffer = new ReverbReplayBuffer(SPEC, { client: replay as never, tableName: "t" });
+    expect(rewards(pass(buffer, { numSteps: 2 }))).toEqual([
+      [0, 1],
+      [10, 11],
+      [12, 13],
+    ]);
+  });
+});
+
+describe("random draws", () => {
+  const table: TableOptions = { maxSize: 100, sampler: uniform() };
+
+  test("go on without end, and say with which probability", () => {
+    const { buffer } = filled(20, 2, table);
+    let elements = 0;
+    for (const [items, { probabilities }] of buffer.asDataset({ sampleBatchSize: 4 })) {
+      expect(items.reward.shape).toEqual([4, 2]);
+      for (let i = 0; i < 8; i += 2) expect((items.reward.data[i + 1] as number) - (items.reward.data[i] as number)).toBe(1);
+      expect([...probabilities.data]).toEqual(new Array(8).fill(0.1));
+      if (++elements === 50) break;
+    }
+    expect(elements).toBe(50);
+  });
+
+  test("of windows come from as many items as a batch has rows", () => {
+    const { buffer } = filled(400, 4, table);
+    const windows = new Set<number>();
+    let batches = 0;
+    for (const [{ reward }, { ids }] of buffer.asDataset({ sampleBatchSize: 3, numSteps: 2 })) {
+      for (let row = 0; row < 3; row++) {
+        const [first, second] = reward.data.slice(2 * row, 2 * row + 2) as unknown as [number, number];
+        expect(second).toBe(first + 1);
+        windows.add(first % 4);
+      }
+      expect(ids.shape).toEqual([3, 2]);
+      if (++batches === 40) break;
+    }
+    expect([...windows].sort()).toEqual([0, 2]);
+  });
+
+  test("update priorities by their ids", () => {
+    const { replay, buffer } = filled(6, 2, { maxSize: 9, sampler: prioritized(1) });
+    const [, { ids }] = buffer.asDataset({ sampleBatchSize: 2 })[Symbol.iterator]().next().value as [unknown, { ids: { data: Float64Array } }];
+    expect(buffer.updatePriorities(ids.data, new Array(4).fill(5))).toBe(4);
+    expect(replay.table("t").explain(ids.data[0] as number).priority).toBe(5);
+  });
+
+  test("wait for the table in async iterations, and end when nothing came in time", async () => {
+    const { buffer, observer } = filled(0, 2, ONCE);
+    setTimeout(() => [0, 1, 2].map((n) => observer(step(n))), 1);
+    const got: number[][] = [];
+    for await (const [{ reward }] of buffer.asDataset({ prefetch: 2 })) got.push([...reward.data]);
+    expect(got).toEqual([[0, 1]]);
+    await expect(
+      buffer
+        .asDataset({ signal: AbortSignal.abort(new Error("enough")) })
+        [Symbol.asyncIterator]()
+        .next(),
+    ).rejects.toThrow("enough");
+  });
+
+  test("that cannot be had at once end a sync iteration", () => {
+    expect([...filled(6, 2, ONCE).buffer.asDataset({ sampleBatchSize: 2 })].length).toBe(1);
+  });
+});
+
+test("frames are the items of the table; clear empties it", () => {
+  const { buffer } = filled(7, 3, { ...ONCE, maxSize: 50 }, 1);
+  expect([buffer.capacity, buffer.numFrames(), buffer.statefulDataset, buffer.dataSpec]).toEqual([50, 5, true, SPEC]);
+  buffer.clear();
+  expect(buffer.numFrames()).toBe(0);
+});
+
+test.each([
+  ["addBatch", /through an observer/],
+  ["getNext", /asDataset/],
+  ["gatherAll", /singleDeterministicPass/],
+] as const)("%s is unsupported, and says what to do", (method, says) => {
+  expectError(
+    errorOf(() => filled(0, 2).buffer[method]()),
+    "UNSUPPORTED",
+    says,
+  );
+});
+
+test.each([
+  [{ numSteps: 3 }, RangeError, /^numSteps must be a divisor of sequenceLength, 4, got 3/],
+  [{ numSteps: 8 }, RangeError, /^numSteps/],
+  [{ sampleBatchSize: 2, numParallelCalls: 3 }, RangeError, /^numParallelCalls must be at most sampleBatchSize, 2, got 3/],
+  [{ numParallelCalls: 0 }, RangeError, /^numParallelCalls/],
+  [{ sampleBatchSize: "2" }, TypeError, /^sampleBatchSize/],
+  [{ batchSize: 2 }, TypeError, /has no option "batchSize"/],
+] as const)("a dataset of %j is refused at once", (options, kind, says) => {
+  expectError(
+    errorOf(() => filled(0, 4).buffer.asDataset(options as object)),
+    kind,
+    says,
+  );
+});
+
+test.each([uniform(), prioritized(1)])("a deterministic pass over a table that draws by chance is refused", (sampler) => {
+  for (const table of [
+    { maxSize: 9, sampler },
+    { maxSize: 9, sampler: maxHeap(), remover: sampler },
+  ])
+    expectError(
+      errorOf(() => pass(filled(0, 2, table).buffer)),
+      RangeError,
+      /^singleDeterministicPass must be left out/,
+    );
+});
+
+test("an item of another length is refused where it comes", () => {
+  const { replay } = filled(3, 3);
+  const buffer = new ReverbReplayBuffer(SPEC, { client: replay as never, tableName: "t", sequenceLength: 2 });
+  expectError(
+    errorOf(() => pass(buffer)),
+    "SPEC_MISMATCH",
+    /^an item of table t must be of sequenceLength, 2 steps, got 3/,
+  );
+});
+
+test.each([
+  [{}, RangeError, /^client/],
+  [{ client: {} }, TypeError, /^client/],
+  [{ client: replayOf(), tableName: "u" }, "NOT_FOUND", /"u"/],
+  [{ client: new Replay({ spec: { x: f32() }, tables: { t: ONCE } }), tableName: "t" }, "SPEC_MISMATCH", /^dataSpec/],
+  [{ client: replayOf(), tableName: "t", sequenceLength: 0 }, RangeError, /^sequenceLength/],
+  [{ client: new LocalClient(replayOf()), tableName: "t", maxCycleLength: 0 }, RangeError, /^maxCycleLength/],
+  [{ client: replayOf(), tableName: "t", rateLimiterTimeoutMs: "1" }, TypeError, /^rateLimiterTimeoutMs/],
+] as const)("what it is made of is checked", (options, kind, says) => {
+  expectError(
+    errorOf(() => new ReverbReplayBuffer(SPEC, options as never)),
+    kind,
+    says,
+  );
+});
