@@ -140,7 +140,6 @@ export class Episodes {
   addBatch(given: readonly (number | undefined)[], { rows, values }: Batch): { readonly ids: number[]; readonly leftOut: readonly number[] } {
     let last = this.last;
     const ids = given.map((id) => id ?? ++last);
-    const opens = (row: number) => given[row] === undefined;
     const leftOut = [...ids.keys()].filter((row) => !this.#validAfter(ids[row] as number, last));
     if (leftOut.length === rows) throw this.stale(ids[0] as number);
     // An id that comes more than once takes a turn for each.
@@ -150,7 +149,7 @@ export class Episodes {
       if (!this.#validAfter(id, last)) continue;
       const time = times.get(id) ?? 0;
       times.set(id, time + 1);
-      turns[time] = [...(turns[time] ?? []), { id, opens: opens(row), row }];
+      turns[time] = [...(turns[time] ?? []), { id, opens: id > this.last && time === 0, row }];
     }
     this.#reserve([...times].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
     const writers = turns.map(({ length }) => this.#batchWriter(length));

@@ -10,10 +10,11 @@ import { errorOf, expectError } from "../support/refused.ts";
 const TARGETS: readonly Target[] = ["release", "scalar", "debug"];
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 
-/** The two modules: their pages, and the interfaces by which the wrapper knows them. */
+/** The three modules: their pages, and the interfaces by which the wrapper knows them. */
 const CORE = { page: "assembly/index.ts", file: "src/abi.ts", besides: ["memory"] };
 const IMAGE = { page: "assembly/image/index.ts", file: "src/snapshot/image.ts", besides: [] };
-type Page = typeof CORE | typeof IMAGE;
+const WINDOWS = { page: "assembly/windows/index.ts", file: "src/agents/windows-core.ts", besides: [] };
+type Page = { readonly page: string; readonly file: string; readonly besides: readonly string[] };
 
 /** What an ABI page exports. */
 function onPage({ page }: Page): string[] {
@@ -34,25 +35,28 @@ test.each(TARGETS)("the %s core imports nothing and exports the ABI page", (targ
   expect(exported.sort()).toEqual([...onPage(CORE), "memory"].sort());
 });
 
-test("the image module imports the core's memory and nothing else, holds no data, and exports its page", () => {
-  expect(WebAssembly.Module.imports(moduleOf("image"))).toEqual([{ module: "env", name: "memory", kind: "memory" }]);
+test.each([
+  { target: "image", page: IMAGE },
+  { target: "windows", page: WINDOWS },
+] as const)("the $target module imports the core's memory and nothing else, holds no data, and exports its page", ({ target, page }) => {
+  expect(WebAssembly.Module.imports(moduleOf(target))).toEqual([{ module: "env", name: "memory", kind: "memory" }]);
   expect(
-    WebAssembly.Module.exports(moduleOf("image"))
+    WebAssembly.Module.exports(moduleOf(target))
       .map(({ name }) => name)
       .sort(),
-  ).toEqual(onPage(IMAGE).sort());
+  ).toEqual(onPage(page).sort());
   const memory = new WebAssembly.Memory({ initial: 1 });
-  new WebAssembly.Instance(moduleOf("image"), { env: { memory } });
+  new WebAssembly.Instance(moduleOf(target), { env: { memory } });
   expect(new Uint8Array(memory.buffer).some((byte) => byte !== 0)).toBe(false);
 });
 
-test.each([CORE, IMAGE])("$page and the wrapper's interface name the same exports, each once", (page) => {
-  expect(onPage(page).length).toBeGreaterThan(15);
+test.each([CORE, IMAGE, WINDOWS])("$page and the wrapper's interface name the same exports, each once", (page) => {
+  expect(onPage(page).length).toBeGreaterThan(10);
   expect(new Set(onPage(page)).size).toBe(onPage(page).length);
   expect(inInterface(page).sort()).toEqual([...onPage(page), ...page.besides].sort());
 });
 
-test.each([CORE, IMAGE])("functions of $page take as many arguments as the wrapper gives them", ({ file }) => {
+test.each([CORE, IMAGE, WINDOWS])("functions of $page take as many arguments as the wrapper gives them", ({ file }) => {
   const exports = coreOf("release") as unknown as WebAssembly.Exports;
   const counts = [...read(file).matchAll(/^ {2}(\w+): Fn<\[(.*?)\]/gm)].map(([, name, args]) => [name, args === "" ? 0 : (args as string).split(",").length]);
   for (const [name, count] of counts) expect([name, (exports[name as string] as () => void).length]).toEqual([name, count]);

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { A, Exports, Fn } from "../../src/abi.ts";
+import type { WindowsExports } from "../../src/agents/windows-core.ts";
 import type { ImageExports } from "../../src/snapshot/image.ts";
 
 export const root: string = join(import.meta.dirname, "..", "..");
@@ -19,15 +20,16 @@ export interface KernelExports {
 }
 
 /** What the core exports, and what the modules do that work in its memory. */
-export type CoreExports = Exports & ImageExports & KernelExports;
+export type CoreExports = Exports & ImageExports & WindowsExports & KernelExports;
 
-export type Target = "release" | "scalar" | "debug" | "image" | "kernels";
+export type Target = "release" | "scalar" | "debug" | "image" | "windows" | "kernels";
 
 const FILES: { readonly [T in Target]: string } = {
   release: "core.wasm",
   scalar: "core.scalar.wasm",
   debug: "core.debug.wasm",
   image: "image.wasm",
+  windows: "windows.wasm",
   kernels: "kernels.wasm",
 };
 
@@ -36,10 +38,15 @@ export function moduleOf(target: Target): WebAssembly.Module {
   return new WebAssembly.Module(new Uint8Array(readFileSync(join(root, "dist", FILES[target]))));
 }
 
-/** A fresh instance with an open arena of at most `maxBytes`, and with the exports of the image module and of the kernels beside its own. */
+/** A fresh instance with an open arena of at most `maxBytes`, and with the exports of the image and windows modules and of the kernels beside its own. */
 export function coreOf(target: Target, maxBytes = 1 << 28): CoreExports {
   const x = new WebAssembly.Instance(moduleOf(target), {}).exports as unknown as Exports;
   x.arena_init(Math.floor(maxBytes / 4096));
   const inMemory = (other: Target) => new WebAssembly.Instance(moduleOf(other), { env: { memory: x.memory } }).exports;
-  return { ...x, ...(inMemory("image") as unknown as ImageExports), ...(inMemory("kernels") as unknown as KernelExports) };
+  return {
+    ...x,
+    ...(inMemory("image") as unknown as ImageExports),
+    ...(inMemory("windows") as unknown as WindowsExports),
+    ...(inMemory("kernels") as unknown as KernelExports),
+  };
 }
