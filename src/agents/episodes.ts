@@ -135,9 +135,10 @@ export class Episodes {
    * Adds a row each to some episodes; `undefined` opens a new one. First all new ids are given, in order of the rows: one may take over another row's episode, and
    * that row is left out. All or nothing.
    * @returns the ids, and the rows that were left out
-   * @throws ReplayError STALE_KEY where no row can be written, OUT_OF_MEMORY
+   * @throws ReplayError STALE_KEY where no row can be written, or an id was never given; OUT_OF_MEMORY
    */
   addBatch(given: readonly (number | undefined)[], { rows, values }: Batch): { readonly ids: number[]; readonly leftOut: readonly number[] } {
+    this.#checkGiven(given);
     let last = this.last;
     const ids = given.map((id) => id ?? ++last);
     const opens = (row: number) => given[row] === undefined;
@@ -178,6 +179,12 @@ export class Episodes {
   /** The error for an id whose episode was overwritten, or never given. */
   stale(id: number): ReplayError {
     return new ReplayError("STALE_KEY", `episode ${id} is not there: ids are valid for ${this.capacity} episodes (capacity), the last one was ${this.last}`);
+  }
+
+  /** An id that comes before it is given would be valid once the new ones are. @throws ReplayError STALE_KEY */
+  #checkGiven(ids: readonly (number | undefined)[]): void {
+    const early = ids.find((id) => id !== undefined && id > this.last);
+    if (early !== undefined) throw this.stale(early);
   }
 
   /** Whether an id is valid once others are given, up to `last`. */

@@ -131,7 +131,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
    * @param items nested as the data spec, each leaf [rows, …]
    * @param ids one a row
    * @returns the ids to go on with
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY (no row can be written); then nothing was added
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY (no row can be written, or an id was never given); then nothing was added
    */
   addBatch(items: ItemsOf<S>, ids: ArrayLike<number>): number[] {
     this.#engine.open();
