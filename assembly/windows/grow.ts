@@ -7,6 +7,8 @@ import { Windows } from "./windows";
 
 /** A window begins with one granule. */
 const FIRST_ENTRIES: u32 = GRANULE >> 2;
+/** More entries than this would be more than half of the largest memory. */
+const MOST_ENTRIES: u32 = 1 << 29;
 
 /** The address of stream i. */
 export function window_stream(windows: usize, i: u32): u32 {
@@ -21,6 +23,7 @@ export function window_length(windows: usize, i: u32): u32 {
 /** Room for `steps` more in window i: its entries double. 0, or OUT_OF_MEMORY, and then nothing changed. O(1) a step, over many */
 export function window_reserve(windows: usize, i: u32, steps: u32): i32 {
   const window = changetype<Windows>(windows).stream(i).window();
+  if (steps > MOST_ENTRIES - window.count) return E_OUT_OF_MEMORY;
   const need = window.count + steps;
   if (need <= window.capacity) return 0;
   let capacity = max(window.capacity << 1, FIRST_ENTRIES);

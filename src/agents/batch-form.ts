@@ -112,7 +112,11 @@ function leafVisitor(own: Leaf, path: string): Visit {
     }
     count.rows = rows;
     const data = isColumn(value) ? value.data : value;
-    if (data instanceof array && data.length === rows * leaf.size) return data;
+    if (data instanceof array && data.length === rows * leaf.size) {
+      // Every byte is some u8, but not some bool: what is refused is refused before anything is written.
+      if (dtype === "bool") for (const one of data) if (one > 1) throw mustBe("INVALID_DATA", path, "a number that bool can hold", one);
+      return data;
+    }
     const made = new array(rows * leaf.size);
     const end = spread(leaf, data, made, 0, [rows, ...shape], 0);
     if (end !== made.length) throw mustBe("SPEC_MISMATCH", path, `${dtype} of shape [${[rows, ...shape].join(", ")}]`, value);

@@ -2,8 +2,11 @@
 import { ReplayError, type Spec, type StepOf, type WaitOptions } from "../index.ts";
 import { type Awaitable, type Client, type Signature, type StepWriter, type StepWriterOptions, tableNames } from "./client.ts";
 import { Form } from "./form.ts";
-import { isPromise, settle } from "./settle.ts";
+import { isPromise, settle, within } from "./settle.ts";
 import type { Trajectory } from "./trajectory.ts";
+
+/** Of an item. */
+export const MOST_STEPS = 0xffffff;
 
 /** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */
 export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
@@ -19,6 +22,8 @@ export class Cache<S extends Spec> {
   readonly #client: Client<S>;
   readonly #options: (tables: readonly string[]) => StepWriterOptions;
   #writer: StepWriter<S> | undefined;
+  /** Ends what waits when the observer is closed. */
+  #closing = new AbortController();
   /** The last of the calls that wait for room; undefined where none does. */
   #line: Promise<unknown> | undefined;
 
@@ -37,7 +42,7 @@ export class Cache<S extends Spec> {
 
   /** @throws ReplayError CLOSED */
   get writer(): StepWriter<S> {
-    if (this.#writer === undefined) throw new ReplayError("CLOSED", "this observer was closed: open() or reset() it");
+    if (this.#writer === undefined) throw closed();
     return this.#writer;
   }
 
@@ -49,6 +54,10 @@ export class Cache<S extends Spec> {
     this.steps = 0;
     this.#writer?.close();
     this.#writer = undefined;
+    // What stood in line was of the episode that is given up.
+    this.#closing.abort(closed());
+    this.#closing = new AbortController();
+    this.#line = undefined;
   }
 
   /** The next step begins an episode; items are made of it and what follows. */
@@ -57,14 +66,26 @@ export class Cache<S extends Spec> {
     this.#writer?.endEpisode();
   }
 
-  flush(options?: WaitOptions): Promise<void> | undefined {
+  flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { writer } = this;
-    return this.#line === undefined ? writer.flush(options) : this.#line.then(() => writer.flush(options));
+    if (this.#line === undefined) return writer.flush(options);
+    const flushed = within(
+      this.#line.then(() => writer.flush()),
+      "letting all items in",
+      options,
+    );
+    flushed.catch(() => {});
+    return flushed;
   }
 
   /** Runs what may have to wait for room, after all that waits already. Nothing, or a promise where it does. */
   inLine(work: () => Work): Promise<void> | undefined {
-    const result: Awaitable<void> = this.#line === undefined ? settle(work()) : this.#line.then(() => settle(work()));
+    const { signal } = this.#closing;
+    const inTurn = () => {
+      signal.throwIfAborted();
+      return settle(work());
+    };
+    const result: Awaitable<void> = this.#line === undefined ? settle(work()) : this.#line.then(inTurn);
     if (!isPromise(result)) return undefined;
     const place: Promise<unknown> = result
       .catch(() => {})
@@ -93,12 +114,13 @@ export class Cache<S extends Spec> {
 
   /** Where more items would wait for a rate limiter than the table allows, waits until those are in, and tries again. */
   *#withRoom(call: (writer: StepWriter<S>) => void): Work {
+    const { writer } = this;
+    const { signal } = this.#closing;
     for (;;) {
-      const { writer } = this;
       try {
         return call(writer);
       } catch (error) {
-        const room = isLimited(error) ? writer.flush() : undefined;
+        const room = isLimited(error) ? writer.flush({ signal }) : undefined;
         if (room === undefined) throw error;
         yield room;
       }
@@ -117,6 +139,10 @@ export class Cache<S extends Spec> {
       return all[0] as Signature;
     }
   }
+}
+
+function closed(): ReplayError {
+  return new ReplayError("CLOSED", "this observer was closed: open() or reset() it");
 }
 
 export function isLimited(error: unknown): boolean {

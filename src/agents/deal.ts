@@ -20,19 +20,21 @@ export class Deal {
     this.#hands = Array.from({ length: apart ? (rows ?? 1) : 1 }, () => []);
   }
 
-  /** Items that it lacks for the next batch, as far as that can be told: 0 where it has all. */
+  /** Items that it lacks for the next batch: as many as it surely needs, 0 where it has all. */
   get missing(): number {
     const each = (this.#rows ?? 1) / this.#hands.length;
-    return this.#hands.reduce((sum, hand) => sum + Number(hand.length < each), 0);
+    // How many windows an item will have is not known before it is there.
+    return this.#hands.reduce((sum, { length }) => sum + (length >= each ? 0 : this.#numSteps === undefined ? each - length : 1), 0);
   }
 
-  /** One more item, as a nest of columns by step: its windows go to the hand that has fewest. A rest that is no window is lost. */
-  give(item: unknown): void {
+  /** One more item, as a nest of columns by step: its windows go to the hand that has fewest; how many they are. A rest that is no window is lost. */
+  give(item: unknown): number {
     const hand = this.#hands.reduce((least, one) => (one.length < least.length ? one : least));
-    const steps = lengthOf(item);
     const n = this.#numSteps;
-    if (n === undefined) hand.push(() => item);
-    else for (let begin = 0; begin + n <= steps; begin += n) hand.push(() => slice(item, begin, begin + n));
+    if (n === undefined) return hand.push(() => item);
+    const windows = Math.floor(lengthOf(item) / n);
+    for (let i = 0; i < windows; i++) hand.push(() => slice(item, i * n, (i + 1) * n));
+    return windows;
   }
 
   /** The next batch, [rows, steps, …], or the next row, [steps, …]. */

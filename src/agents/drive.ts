@@ -1,7 +1,7 @@
 /** The loop between environment and policy: TF-Agents' `PyDriver`, for one environment and for batched ones. */
 import { internals } from "../index.ts";
 import type { Awaitable } from "./client.ts";
-import { isPromise, settle } from "./settle.ts";
+import { isPromise, settle, within } from "./settle.ts";
 import { restart, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 import { fromTransition, isBoundary, isLast, type PolicyStep, type Trajectory } from "./trajectory.ts";
 
@@ -33,7 +33,7 @@ export interface DriveLimit {
   readonly steps?: number;
   /** Episodes at most, each with its boundary step. */
   readonly episodes?: number;
-  /** Ends the loop with its reason, between two steps. */
+  /** Ends the loop with its reason, between two steps or while it waits. */
   readonly signal?: AbortSignal;
 }
 
@@ -47,7 +47,8 @@ export interface DriveState<O = unknown> {
 
 /**
  * Lets a policy act in an environment, and gives every trajectory to every observer, in order. An episode's last step is followed by a boundary
- * trajectory, so that observers see its end. Nothing is a promise unless environment, policy or an observer gives one.
+ * trajectory, so that observers see its end; a policy object's state begins anew with each. Nothing is a promise unless environment, policy or an observer
+ * gives one, as observers do where a table has no room: `await` it, where that can be.
  * @param from where an earlier drive stopped; a new episode where it is left out
  * @throws RangeError without a limit
  */
@@ -58,11 +59,14 @@ export function drive<O, A>(
   limit: DriveLimit,
   from?: DriveState<O>,
 ): Awaitable<DriveState<O>> {
-  const { integer, onlyKeys } = internals;
+  const { integer, mustBe, onlyKeys } = internals;
   const { steps, episodes, signal } = onlyKeys("limit", limit, "steps, episodes, signal");
   if (steps === undefined && episodes === undefined) throw new RangeError("limit must have steps or episodes, got neither: it would never end");
   if (steps !== undefined) integer("limit.steps", steps, 0);
   if (episodes !== undefined) integer("limit.episodes", episodes, 0);
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw mustBe(TypeError, "limit.signal", "an AbortSignal", signal);
+  if (!Array.isArray(observers) || !observers.every((observer) => typeof observer === "function"))
+    throw mustBe(TypeError, "observers", "an array of functions", observers);
   return settle(loop(environment, policy, observers, { steps: steps ?? Infinity, episodes: episodes ?? Infinity, signal }, from));
 }
 
@@ -75,9 +79,11 @@ function* loop<O, A>(
   { steps: mostSteps, episodes: mostEpisodes, signal }: Required<Omit<DriveLimit, "signal">> & Pick<DriveLimit, "signal">,
   from: DriveState<O> | undefined,
 ): Loop<DriveState<O>> {
+  const now = <T>(value: Awaitable<T>) => waited(value, signal);
   let timeStep = from?.timeStep ?? first<O>(yield* now(environment.reset()));
   const batchSize = typeof timeStep.reward === "number" ? undefined : timeStep.reward.length;
-  let policyState = from?.policyState ?? (typeof policy === "function" ? undefined : policy.initialState?.(batchSize));
+  const initialState = () => (typeof policy === "function" ? undefined : policy.initialState?.(batchSize));
+  let policyState = from === undefined ? initialState() : from.policyState;
   let steps = 0;
   let episodes = 0;
   while (steps < mostSteps && episodes < mostEpisodes) {
@@ -92,14 +98,16 @@ function* loop<O, A>(
     steps += (batchSize ?? 1) - boundaries;
     episodes += boundaries;
     timeStep = next;
-    policyState = answer.state ?? policyState;
+    // An episode begins with a state of its own; the rows of a batch keep theirs, for the policy to see to.
+    policyState = over ? initialState() : (answer.state ?? policyState);
   }
   return { timeStep, policyState, steps, episodes };
 }
 
-/** A value, waited for where it is a promise. */
-function* now<T>(value: Awaitable<T>): Loop<T> {
-  return isPromise(value) ? ((yield value) as T) : value;
+/** A value, waited for where it is a promise, but no longer than the signal lets. */
+function* waited<T>(value: Awaitable<T>, signal: AbortSignal | undefined): Loop<T> {
+  if (!isPromise(value)) return value;
+  return (yield signal === undefined ? value : within(value, "the next step", { signal })) as T;
 }
 
 function first<O>(given: TimeStep<O> | O): TimeStep<O> {
@@ -108,7 +116,7 @@ function first<O>(given: TimeStep<O> | O): TimeStep<O> {
 
 function following<O>(given: TimeStep<O> | Outcome<O>): TimeStep<O> {
   if (isTimeStep<O>(given)) return given;
-  const { observation, reward, terminated, truncated } = given as Outcome<O>;
+  const { observation, reward, terminated, truncated } = (given ?? {}) as Outcome<O>;
   if (typeof terminated !== "boolean")
     throw internals.mustBe(
       TypeError,

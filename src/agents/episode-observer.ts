@@ -1,6 +1,6 @@
 /** Writes whole episodes: TF-Agents' `ReverbAddEpisodeObserver`. */
 import { internals, type Spec, type StepOf, type WaitOptions } from "../index.ts";
-import { Cache, type ObserverCall, type Work } from "./cache.ts";
+import { Cache, MOST_STEPS, type ObserverCall, type Work } from "./cache.ts";
 import { Callable } from "./callable.ts";
 import type { Awaitable, ClientLike, Signature } from "./client.ts";
 import { clientOf } from "./local-client.ts";
@@ -37,7 +37,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
     super((step) => this.#call(step));
     const { finite, flag, integer, mustBe, onlyKeys } = internals;
     const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn } = onlyKeys("options", options, OPTIONS);
-    this.#most = integer("maxSequenceLength", maxSequenceLength, 1);
+    this.#most = integer("maxSequenceLength", maxSequenceLength, 1, MOST_STEPS);
     this.#priority = finite("priority", priority, 0);
     this.#bypasses = flag("bypassPartialEpisodes", bypassPartialEpisodes) === 1;
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);

@@ -26,6 +26,19 @@ interface Target {
   readonly row: number;
 }
 
+/** A copy of an episode on its way into one, or a new one: which of the ids, and its steps, where it has any. */
+export interface Copy {
+  readonly place: number;
+  readonly batch: Batch | undefined;
+  readonly completed: boolean;
+}
+
+/** The ids to go on with, and what could not be written: rows, or copies. */
+export interface Added {
+  readonly ids: number[];
+  readonly leftOut: readonly number[];
+}
+
 /** A sequence's writer keeps at least so many steps. */
 const LEAST_KEEP = 256;
 const MOST_KEEP = 0xffffff;
@@ -124,10 +137,8 @@ export class Episodes {
   addSequence(id: number | undefined, batch: Batch): number {
     const to = id ?? this.last + 1;
     if (id !== undefined && !this.valid(id)) throw this.stale(id);
-    const { rows, values } = batch;
-    this.#reserve([{ id: to, opens: id === undefined, rows }]);
-    const writer = this.#sequenceWriter(rows);
-    this.#write(writer, [{ id: to, opens: id === undefined, row: 0 }], () => writer.appendColumns(values as never));
+    this.#reserve([{ id: to, opens: id === undefined, rows: batch.rows }]);
+    this.#append(to, id === undefined, batch);
     return to;
   }
 
@@ -135,9 +146,10 @@ export class Episodes {
    * Adds a row each to some episodes; `undefined` opens a new one. First all new ids are given, in order of the rows: one may take over another row's episode, and
    * that row is left out. All or nothing.
    * @returns the ids, and the rows that were left out
-   * @throws ReplayError STALE_KEY where no row can be written, OUT_OF_MEMORY
+   * @throws ReplayError STALE_KEY where no row can be written, or an id was never given; OUT_OF_MEMORY
    */
-  addBatch(given: readonly (number | undefined)[], { rows, values }: Batch): { readonly ids: number[]; readonly leftOut: readonly number[] } {
+  addBatch(given: readonly (number | undefined)[], { rows, values }: Batch): Added {
+    this.#checkGiven(given);
     let last = this.last;
     const ids = given.map((id) => id ?? ++last);
     const leftOut = [...ids.keys()].filter((row) => !this.#validAfter(ids[row] as number, last));
@@ -163,20 +175,41 @@ export class Episodes {
     return { ids, leftOut };
   }
 
-  /** Opens an episode without steps; its id. */
-  open(): number {
-    this.#begin(this.last + 1);
-    return this.last;
-  }
-
-  /** Makes room for so many steps, in whichever episodes. @throws ReplayError OUT_OF_MEMORY */
-  reserve(steps: number): void {
-    this.#took(this.#windows.x.windows_reserve(this.#windows.handle, steps));
+  /**
+   * Adds copies one after the other, some of them to the same episode; `undefined` opens a new one. First all new ids are given, in order of the places; a copy
+   * whose episode is then overwritten is left out. All or nothing.
+   * @throws ReplayError STALE_KEY where no copy can be written, or an id was never given; OUT_OF_MEMORY
+   */
+  extend(given: readonly (number | undefined)[], copies: readonly Copy[]): Added {
+    this.#checkGiven(copies.map(({ place }) => given[place]));
+    let last = this.last;
+    const ids = given.map((id) => id ?? ++last);
+    const idOf = ({ place }: Copy) => ids[place] as number;
+    const leftOut = [...copies.keys()].filter((j) => !this.#validAfter(idOf(copies[j] as Copy), last));
+    if (leftOut.length > 0 && leftOut.length === copies.length) throw this.stale(idOf(copies[0] as Copy));
+    const written = copies.filter((copy) => this.#validAfter(idOf(copy), last));
+    const rows = new Map<number, number>();
+    for (const copy of written) rows.set(idOf(copy), (rows.get(idOf(copy)) ?? 0) + (copy.batch?.rows ?? 0));
+    this.#reserve([...rows].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
+    this.#reserveSequence(Math.max(0, ...written.map(({ batch }) => batch?.rows ?? 0)));
+    // From here on nothing fails.
+    while (this.last < last) this.#begin(this.last + 1);
+    for (const copy of written) {
+      if (copy.batch !== undefined) this.#append(idOf(copy), false, copy.batch);
+      this.complete(this.location(idOf(copy)), copy.completed);
+    }
+    return { ids, leftOut };
   }
 
   /** The error for an id whose episode was overwritten, or never given. */
   stale(id: number): ReplayError {
     return new ReplayError("STALE_KEY", `episode ${id} is not there: ids are valid for ${this.capacity} episodes (capacity), the last one was ${this.last}`);
+  }
+
+  /** An id that comes before it is given would be valid once the new ones are. @throws ReplayError STALE_KEY */
+  #checkGiven(ids: readonly (number | undefined)[]): void {
+    const early = ids.find((id) => id !== undefined && id > this.last);
+    if (early !== undefined) throw this.stale(early);
   }
 
   /** Whether an id is valid once others are given, up to `last`. */
@@ -200,12 +233,26 @@ export class Episodes {
       this.#took(x.window_reserve(handle, location, more));
       rows += addition.rows;
     }
-    this.reserve(rows);
+    this.#took(x.windows_reserve(handle, rows));
+  }
+
+  /** Makes room for what a sequence's writer takes besides: its window, and a block of the columns, each of which begins with a multiple of 16. */
+  #reserveSequence(steps: number): void {
+    if (steps === 0) return;
+    this.#sequenceWriter(steps);
+    const { core, layout } = this.#engine;
+    core.scratch(layout.leaves.reduce((bytes, leaf) => bytes + leaf.bytes * steps + 32, steps + 32));
   }
 
   #took(code: number): void {
     this.#engine.changed();
     if (code < 0) throw this.#engine.core.failure(code);
+  }
+
+  /** Appends a sequence to an episode, or to a new one. */
+  #append(id: number, opens: boolean, { rows, values }: Batch): void {
+    const writer = this.#sequenceWriter(rows);
+    this.#write(writer, [{ id, opens, row: 0 }], () => writer.appendColumns(values as never));
   }
 
   /** Appends by a writer that is lent the windows of its lanes; a new episode begins in its lane, and then takes its location over. */

@@ -131,7 +131,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
    * @param items nested as the data spec, each leaf [rows, …]
    * @param ids one a row
    * @returns the ids to go on with
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY (no row can be written); then nothing was added
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY (no row can be written, or an id was never given); then nothing was added
    */
   addBatch(items: ItemsOf<S>, ids: ArrayLike<number>): number[] {
     this.#engine.open();
@@ -154,7 +154,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
    * completed is from then on what the copy says.
    * @param indices a place in `ids` for each of the copies
    * @returns all ids, to go on with
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY (none can be written) · RangeError
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, STALE_KEY (none can be written, or an id was never given); then nothing was added · RangeError
    */
   extendEpisodes(ids: ArrayLike<number>, indices: ArrayLike<number>, episodes: Episodes<S>): number[] {
     this.#engine.open();
@@ -166,22 +166,14 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     this.#begin.check();
     const batches = items.map((one, j) => (length[j] === 0 ? undefined : this.#form(one, length[j])));
     const begins = batches.map((batch) => batch !== undefined && this.#begin.ofFirst(batch));
-    const news = new Set(places.filter((place, j) => begins[j] || (made[place] as number) < 0));
-    const left = places.filter((place) => !news.has(place) && !this.#episodes.valid(made[place] as number));
-    if (left.length > 0 && left.length === places.length) throw this.#episodes.stale(made[left[0] as number] as number);
-    this.#episodes.reserve(batches.reduce((sum, batch) => sum + (batch?.rows ?? 0), 0));
-    for (const place of [...news].sort((a, b) => a - b)) made[place] = this.#episodes.open();
-    for (const [j, batch] of batches.entries()) {
-      const place = places[j] as number;
-      const id = made[place] as number;
-      if (!this.#episodes.valid(id)) {
-        this.#warn(`extendEpisodes: episode ${j} was left out: ${this.#episodes.stale(id).message}`);
-        continue;
-      }
-      if (batch !== undefined) this.#episodes.addSequence(id, batch);
-      this.#complete(id, Boolean(completed[j]));
-    }
-    return made;
+    const opens = new Set(places.filter((place, j) => begins[j] || (made[place] as number) < 0));
+    const added = this.#episodes.extend(
+      made.map((id, place) => (opens.has(place) ? undefined : id)),
+      batches.map((batch, j) => ({ place: places[j] as number, batch, completed: Boolean(completed[j]) })),
+    );
+    for (const j of added.leftOut)
+      this.#warn(`extendEpisodes: episode ${j} was left out: ${this.#episodes.stale(added.ids[places[j] as number] as number).message}`);
+    return added.ids;
   }
 
   /** Copies of the episodes at some locations (id mod capacity). With `clearData` their steps are let go; ids stay valid. O(bytes) @throws RangeError */

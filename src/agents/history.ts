@@ -131,7 +131,7 @@ export class History implements Source {
         steps.map((step) => step + this.start),
         isSqueezed,
       );
-    return {
+    const column: HistoryColumn = {
       get length() {
         return length();
       },
@@ -145,12 +145,17 @@ export class History implements Source {
         );
       },
     };
+    COLUMNS.add(column);
+    return column;
   }
 }
 
+/** A spec may have fields of any name: what is a column is told by this. */
+const COLUMNS = new WeakSet<object>();
+
 /** A nest without what is undefined in its objects; undefined where nothing is left. */
 function without(node: unknown): unknown {
-  if (typeof node !== "object" || node === null || ("slice" in node && !Array.isArray(node))) return node;
+  if (typeof node !== "object" || node === null || COLUMNS.has(node)) return node;
   if (Array.isArray(node)) {
     const parts = node.map(without);
     return parts.every((part) => part === undefined) ? undefined : parts;

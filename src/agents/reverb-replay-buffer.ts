@@ -1,7 +1,7 @@
 /** A replay buffer over a table that observers fill. After TF-Agents' `ReverbReplayBuffer`. */
 import type { Batch, BatchInfo, StepsOf } from "../batch.ts";
 import type { Dataset } from "../dataset.ts";
-import { internals, type Leaf, ReplayError, type Spec, type Table } from "../index.ts";
+import { internals, type Leaf, ReplayError, type Spec, type Table, type WaitOptions } from "../index.ts";
 import { type ClientLike, type TableClient, tableNames } from "./client.ts";
 import { Deal } from "./deal.ts";
 import { elementsOf, type Source } from "./elements.ts";
@@ -38,6 +38,7 @@ export interface ReverbInfo extends BufferInfo {
 const OPTIONS = "client, tableName, sequenceLength, rateLimiterTimeoutMs, datasetBufferSize, maxCycleLength, numWorkersPerIterator, maxSamplesPerStream";
 /** An item is shown whole, also where it spans episodes. */
 const WHOLE = { cross: true };
+const BARREN = 64;
 const IN_ORDER = ["fifo", "lifo", "minHeap", "maxHeap"];
 
 export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
@@ -86,7 +87,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
   /**
    * Items as the table gives them, cut into windows of numSteps: one after the other where its order is certain, else the rows of a batch are of different items.
    * `for` ends where no whole element can be had at once; `for await` waits, until `rateLimiterTimeoutMs` or the options' `timeoutMs`.
-   * A deterministic pass takes what is there, each item once where it is not used up.
+   * A deterministic pass takes what is there, each item once where it is not used up; those are then drawn at once, and need memory for all of them.
    * @throws RangeError for numSteps that do not divide sequenceLength, more parallel calls than rows, a deterministic pass over a table that draws by chance ·
    *   in the iteration ReplayError SPEC_MISMATCH, where an item has not sequenceLength steps
    */
@@ -123,43 +124,44 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     const table = this.#table;
     const deal = new Deal(sampleBatchSize, numSteps, apart);
     /** Whether a draw of whole items is a batch as it stands. */
-    const plain = apart && sequencePreprocessFn === undefined && (numSteps ?? this.#length) === this.#length;
+    const plain = apart && sequencePreprocessFn === undefined && this.#length !== undefined && (numSteps ?? this.#length) === this.#length;
+    /** Items without a window, one after the other. */
+    let barren = 0;
     const give = (batch: Drawn<S>): Element<S> | undefined => {
       if (plain && batch.count === sampleBatchSize) return this.#batchOf(batch);
-      for (let i = 0; i < batch.count; i++) deal.give(this.#itemOf(batch, i, sequencePreprocessFn));
+      for (let i = 0; i < batch.count; i++) barren = deal.give(this.#itemOf(batch, i, sequencePreprocessFn)) > 0 ? 0 : barren + 1;
+      // So long a row by chance has less than e^-64: there is no item that is long enough.
+      if (barren > BARREN * (table.size + 16))
+        throw new ReplayError("TOO_FEW", `no item of table ${table.name} has numSteps = ${numSteps} steps: ask for fewer, or write longer items`);
       return undefined;
     };
     const taken = () => deal.take() as Element<S>;
-    if (pass && table.options.maxTimesSampled >= Number.MAX_SAFE_INTEGER) {
-      // What is not used up would be drawn for ever: each once, in the sampler's order.
+    const isUsedUp = table.options.maxTimesSampled < Number.MAX_SAFE_INTEGER;
+    if (pass && !isUsedUp) {
+      // It would be drawn for ever: each once, in the sampler's order.
       if (table.size > 0) give(table.sample(table.size, { ...WHOLE, replacement: false }));
       return { next: () => (deal.missing === 0 ? taken() : undefined) };
     }
     const next = (): Element<S> | undefined => {
       for (let n = deal.missing; n > 0; n = deal.missing) {
-        const batch: Drawn<S> = table.sample(n, WHOLE);
-        if (batch.count === 0) return undefined;
-        const element = give(batch);
+        // What is drawn for a batch that does not come is lost.
+        if (!table.ready(n)) return undefined;
+        const element = give(table.sample(n, WHOLE));
         if (element !== undefined) return element;
       }
       return taken();
     };
     if (pass) return { next };
-    return {
-      next,
-      async later({ signal }) {
-        try {
-          for (let n = deal.missing; n > 0; n = deal.missing) {
-            const element = give(await table.sampleWhenReady(n, { ...WHOLE, signal, timeoutMs }));
-            if (element !== undefined) return element;
-          }
-          return taken();
-        } catch (error) {
-          if ((error as { code?: unknown } | null)?.code === "TIMEOUT") return undefined;
-          throw error;
-        }
-      },
+    const later = async (signal: AbortSignal | undefined): Promise<Element<S> | undefined> => {
+      for (let n = deal.missing; n > 0; n = deal.missing) {
+        signal?.throwIfAborted();
+        // There may never be as many at once as a batch has.
+        const element = give(await table.sampleWhenReady(isUsedUp ? 1 : n, { ...WHOLE, signal, timeoutMs }));
+        if (element !== undefined) return element;
+      }
+      return taken();
     };
+    return { next, later: inTurn(later) };
   }
 
   /** One item of a batch with what is known of it, [steps, …]. */
@@ -189,6 +191,26 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
 }
 
 type Drawn<S> = Batch<StepsOf<S>>;
+
+/** Calls one after the other: they share what is dealt. After one that nothing came for in time the others draw nothing. */
+function inTurn<E>(call: (signal: AbortSignal | undefined) => Promise<E | undefined>): (options: WaitOptions) => Promise<E | undefined> {
+  let line: Promise<unknown> = Promise.resolve();
+  let ended = false;
+  return ({ signal }) => {
+    const turn = line.then(async () => {
+      if (ended) return undefined;
+      try {
+        return await call(signal);
+      } catch (error) {
+        ended = true;
+        if ((error as { code?: unknown } | null)?.code === "TIMEOUT") return undefined;
+        throw error;
+      }
+    });
+    line = turn.catch(() => {});
+    return turn;
+  };
+}
 
 function infoOf(info: BatchInfo, each: (values: ArrayLike<number>) => BufferInfo["probabilities"]): ReverbInfo {
   const { keys, probabilities, tableSizes, priorities, timesSampled } = info;

@@ -1,6 +1,6 @@
 /** Writes windows of fixed length: TF-Agents' `ReverbAddTrajectoryObserver` and `ReverbTrajectorySequenceObserver`. */
 import { internals, ReplayError, type Spec, type StepOf, type WaitOptions } from "../index.ts";
-import { Cache, isLimited, type ObserverCall, type Work } from "./cache.ts";
+import { Cache, isLimited, MOST_STEPS, type ObserverCall, type Work } from "./cache.ts";
 import { Callable } from "./callable.ts";
 import type { Awaitable, ClientLike, Signature } from "./client.ts";
 import { clientOf } from "./local-client.ts";
@@ -50,8 +50,8 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
       padEndOfEpisodes = false,
       tileEndOfEpisodes = false,
     } = onlyKeys("options", options, OPTIONS);
-    this.#length = integer("sequenceLength", sequenceLength, 1);
-    this.#stride = integer("strideLength", strideLength, 1);
+    this.#length = integer("sequenceLength", sequenceLength, 1, MOST_STEPS);
+    this.#stride = integer("strideLength", strideLength, 1, MOST_STEPS);
     this.#priority = finite("priority", priority, 0);
     this.#pads = flag("padEndOfEpisodes", padEndOfEpisodes) === 1;
     this.#tiles = flag("tileEndOfEpisodes", tileEndOfEpisodes) === 1;

@@ -145,7 +145,11 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     this.#settle(steps);
     const length = this.#rows - first;
     const shown: { [name: string]: ColumnOf } = {};
-    for (const [path, column] of columns) shown[path || "value"] = column.inItem(first, length);
+    for (const [path, column] of columns) {
+      const name = path || "value";
+      if (Object.hasOwn(shown, name)) throw internals.mustBe(RangeError, "trajectory", "of columns with different dotted names", name);
+      shown[name] = column.inItem(first, length);
+    }
     const waits = writer.createItem(table, { length, priority, columns: shown as never });
     if (waits !== undefined) this.#pending.add(table, writer.lastKey(table));
     return waits;

@@ -196,6 +196,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
       if (this.#clears !== clears) return;
       // Frames that have left by now are left out; a function is given what is left of each segment, and that is then all there is.
       const from = Math.max(this.#span().first - span.first, 0);
+      if (from >= span.steps) return;
       const sequences = sequencePreprocessFn && this.#sequences(sequencePreprocessFn, group, span.first + from, span.steps - from);
       const steps = sequences === undefined ? span.steps : from + (sequences.length === 0 ? 0 : lengthOf(sequences[0]));
       for (const [begin, end] of windowsOver(steps, numSteps ?? 1, shift, !alone || this.#dropRemainder)) {
@@ -216,7 +217,9 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
 
   /** What a program's function makes of some segments, from a time on. */
   #sequences(fn: (items: StepsOf<S>) => unknown, group: readonly number[], time: number, steps: number): unknown[] {
-    return steps === 0 ? [] : group.map((segment) => preprocessed(fn, unbatch(this.#read([segment], time, steps, "stacked")), steps, false));
+    // All of them before: the function may add frames.
+    const read = this.#read(group, time, steps, "stacked");
+    return group.map((_, i) => preprocessed(fn, at(read, i), steps, false));
   }
 
   /** The segments that go side by side. */

@@ -15,10 +15,11 @@ export interface WindowsExports {
   windows_bytes: Fn<[n: A, own: A]>;
   windows_draw: Fn<[windows: A, draw: A, ask: A, width: A, weigh: A]>;
   windows_init: Fn<[windows: A, n: A, pool: A, first: A, stride: A], void>;
-  windows_read: Fn<[windows: A, draw: A, count: A, width: A], void>;
+  windows_read: Fn<[windows: A, draw: A, count: A, width: A]>;
   windows_reserve: Fn<[windows: A, rows: A]>;
   windows_seed: Fn<[windows: A, low: A, high: A, stream: A], void>;
   windows_show: Fn<[windows: A, i: A, shown: A], void>;
+  windows_total: Fn<[windows: A, width: A, weigh: A]>;
 }
 
 /** What weighs a stream (assembly/windows/windows.ts). */

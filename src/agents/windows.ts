@@ -6,6 +6,8 @@ import { internals, pack } from "../index.ts";
 import type { PlacedLeaf } from "../layout.ts";
 import { LEVEL, START, STREAM, type WindowsExports, windowsOf } from "./windows-core.ts";
 
+const { integer } = internals;
+
 /** How windows are shown: one step, without a dimension of time; all steps along one; all steps, each a batch of its own. */
 export type Form = "single" | "stacked" | "apart";
 
@@ -75,6 +77,8 @@ export class Windows {
   /** The windows of `width` steps that begin with these steps of these streams, as a batch; what is not there is zeros. */
   read(streams: readonly number[], starts: readonly number[], width: number, form: "single" | "stacked"): unknown {
     const n = streams.length;
+    // Taken as unsigned it would be the longest there is.
+    integer("width", width, 0);
     const filler = this.#filler(n, width, form);
     const draw = filler.prepare();
     this.#column(draw, STREAM, n).set(streams);

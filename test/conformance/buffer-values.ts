@@ -3,6 +3,7 @@ import type { Column } from "../../src/batch.ts";
 import { DTYPES } from "../../src/dtype.ts";
 import type { Leaf, Spec } from "../../src/index.ts";
 import { isObject, numberOf } from "./case.ts";
+import { nested } from "./nested.ts";
 import { ourSpec } from "./step-spec.ts";
 
 /** The fields of a Trajectory that have another name here. */
@@ -72,11 +73,4 @@ function fold(nest: unknown, leaf: (column: Column) => unknown): unknown {
   if (isColumn(nest)) return leaf(nest);
   if (Array.isArray(nest)) return nest.map((part) => fold(part, leaf));
   return Object.fromEntries(Object.entries(nest as object).map(([key, part]) => [key, fold(part, leaf)]));
-}
-
-function nested(values: readonly number[], shape: readonly number[]): unknown {
-  const [n, ...rest] = shape;
-  if (n === undefined) return values[0];
-  const each = rest.reduce((product, m) => product * m, 1);
-  return Array.from({ length: n }, (_, i) => nested(values.slice(i * each, (i + 1) * each), rest));
 }

@@ -36,19 +36,24 @@ export function isObject(value: unknown): value is { readonly [key: string]: unk
 export function readTableCase(raw: { readonly [key: string]: unknown }): TableCase {
   const { name, tables, ops, spec, expect } = raw;
   if (typeof name !== "string") throw new Malformed(`name must be a string, got ${JSON.stringify(name)}`);
-  if (!Array.isArray(tables) || !tables.every((table) => isObject(table) && typeof table.name === "string"))
-    throw new Malformed("tables must be an array of objects with a name");
   if (!isObject(expect)) throw new Malformed("expect must be an object");
   const error = isObject(expect.error) ? expect.error : undefined;
   const results = expect.results ?? (error === undefined ? undefined : []);
   if (!Array.isArray(results) || !results.every(isObject)) throw new Malformed("expect must have results, an array of objects, or an error");
-  return { name, tables, spec, ops: readOps(ops), error, results };
+  return { name, tables: readTables(tables), spec, ops: readOps(ops), error, results };
 }
 
 /** @throws Malformed */
 export function readOps(ops: unknown): Op[] {
   if (!Array.isArray(ops)) throw new Malformed("ops must be an array");
   return ops.map(readOp);
+}
+
+/** @throws Malformed */
+export function readTables(tables: unknown): readonly TableArgs[] {
+  if (!Array.isArray(tables) || !tables.every((table) => isObject(table) && typeof table.name === "string"))
+    throw new Malformed("tables must be an array of objects with a name");
+  return tables;
 }
 
 function readOp(op: unknown, i: number): Op {

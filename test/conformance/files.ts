@@ -5,6 +5,7 @@ import { runBufferCase } from "./buffer-cases.ts";
 import { isObject } from "./case.ts";
 import { isObserverCase, runObserverCase } from "./observer-cases.ts";
 import type { Outcome } from "./outcome.ts";
+import { runReverbBufferCase } from "./reverb-buffer-cases.ts";
 import { runTableCase } from "./table-cases.ts";
 
 /** What came of a file, or of a path that leads to none. */
@@ -52,19 +53,16 @@ export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
   const family = FAMILIES.find(({ has }) => has(raw));
   if (family !== undefined) return { name, state: "skipped", why: `not built yet: ${family.what}` };
   if (isObject(raw.buffers)) return runBufferCase(raw);
+  if (raw.class === "ReverbReplayBuffer") return runReverbBufferCase(raw);
   if (isObserverCase(raw)) return runObserverCase(raw);
   if (Array.isArray(raw.tables) && raw.class === undefined) return runTableCase(raw);
   return { name, state: "failed", why: `malformed: of no known family, its fields are ${Object.keys(raw).join(", ")}` };
 }
 
-/** Its buffer reads what an observer wrote, and has ops of its own: it needs a runner beside that of the other buffers. */
-export const REVERB_BUFFER = "TF-Agents' ReverbReplayBuffer";
-
 /** Families that have no runner. */
 const FAMILIES: readonly { readonly what: string; has(raw: Raw): boolean }[] = [
   { what: "PFRL's replay buffers", has: (raw) => typeof raw.tier === "string" },
   { what: "RLDS episodes", has: (raw) => Array.isArray(raw.episodes) && raw.class === undefined },
-  { what: REVERB_BUFFER, has: (raw) => raw.class === "ReverbReplayBuffer" },
 ];
 
 /** Files that hold no array of cases, but recordings of another kind. */

@@ -7,7 +7,7 @@ import { root } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { BUFFERS } from "./buffer-departures.ts";
 import { DEPARTURES } from "./departures.ts";
-import { REVERB_BUFFER, runCase, runPaths } from "./files.ts";
+import { runCase, runPaths } from "./files.ts";
 import { EPISODE, TRAJECTORY } from "./observer-departures.ts";
 import { reportOf } from "./report.ts";
 
@@ -148,7 +148,6 @@ describe("paths", () => {
 
   it.each([
     ["PFRL's replay buffers", { name: "a", class: "ReplayBuffer", tier: "behaviour", args: {}, ops: [], expect: [] }],
-    [REVERB_BUFFER, { name: "a", class: "ReverbReplayBuffer", tables: [], spec: {}, ops: [], expect: {} }],
     ["RLDS episodes", { name: "a", spec: {}, episodes: [], ops: [], expect: {} }],
   ])("of a family without a runner are skipped, a line a file: %s", async (what, raw) => {
     const path = file("family.json", [raw, { ...raw, name: "b" }]);
@@ -202,6 +201,25 @@ describe("observers", () => {
   it("are held to our own answer where they depart, and fail under another name", async () => {
     expect(await runCase(of("flat_list"))).toMatchObject({ state: "passed", departs: true });
     expect(await runCase({ ...of("flat_list"), name: "flat" })).toMatchObject({ state: "failed", departs: false });
+  });
+});
+
+describe("the buffer over a table", () => {
+  const of = () =>
+    JSON.parse(readFileSync(join(import.meta.dirname, "tfagents/replay-buffer.json"), "utf8")).find((raw: { name: string }) => raw.name === "reverb_det_batch");
+
+  it.each([
+    ["another step", (raw) => (raw.expect.results[3].elements[0].action[0][0] = 7), /^op 3 .*action\[0\]\[0\]: expected 7, got 0/],
+    ["another table size", (raw) => (raw.expect.results[3].elements[0].info.table_size[1][0] = 3), /table_size\[1\]\[0\]: expected 3, got 2/],
+    ["an element more", (raw) => raw.expect.results[3].elements.push({}), /\.elements: expected/],
+    ["another capacity", (raw) => (raw.expect.results[1].capacity = 51), /^op 1 .*capacity: expected 51, got 50/],
+    ["an error that did not come", (raw) => (raw.expect.results[3] = { error: { type: "ValueError" } }), /^op 3 .*expected \{"type":"ValueError"\}/],
+    ["an op of no name", (raw) => (raw.ops[2][0] = "stops"), /^malformed: unknown op "stops"/],
+  ] as const satisfies readonly (readonly [string, (raw: ReturnType<typeof of>) => unknown, RegExp])[])("fails for %s", async (_, change, why) => {
+    const raw = of();
+    expect(await runCase(raw)).toMatchObject({ state: "passed" });
+    change(raw);
+    expect(await runCase(raw)).toMatchObject({ state: "failed", why: expect.stringMatching(why) });
   });
 });
 

@@ -1,6 +1,7 @@
 /** Steps of a case in the forms in which observers take them, and items in the form in which a case has them. */
 import { type Column, flatten, type Spec } from "../../src/index.ts";
 import { isObject, Malformed } from "./case.ts";
+import { nested } from "./nested.ts";
 import { build, ourSpec } from "./step-spec.ts";
 
 /** A trajectory's fields: theirs and ours. */
@@ -109,11 +110,4 @@ function leavesOf(spec: unknown): LeafSpec[] {
 export function leavesOfRecorded(theirs: unknown, given: unknown): unknown[] {
   if (Array.isArray(given)) return given;
   return ORDER.flatMap((field) => flatten(ourSpec((theirs as { [field: string]: unknown })[field]), (given as { [field: string]: unknown })[field]));
-}
-
-function nested(values: readonly number[], shape: readonly number[]): unknown {
-  const [n, ...rest] = shape;
-  if (n === undefined) return values[0];
-  const each = values.length / n;
-  return Array.from({ length: n }, (_, i) => nested(values.slice(i * each, (i + 1) * each), rest));
 }

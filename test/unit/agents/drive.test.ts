@@ -83,6 +83,16 @@ test("a policy object keeps its state and gives info", () => {
   expect(seen.splice(0).map(({ action, policyInfo }) => [action, policyInfo])).toEqual([5, 6, 7].map((n) => [n, { state: n }]));
 });
 
+test("a policy's state begins anew with each episode", () => {
+  let made = 0;
+  const policy = {
+    initialState: () => ++made * 100,
+    action: (_: TimeStep<number[]>, state: unknown) => ({ action: state as number, state: (state as number) + 1 }),
+  };
+  drive(counter(), policy, [note], { steps: 5 });
+  expect(seen.splice(0).map(({ action }) => action)).toEqual([100, 101, 102, 103, 200, 201]);
+});
+
 test("a cut-off episode keeps its discount", () => {
   const env = { reset: () => 0, step: () => ({ observation: 1, reward: 2, terminated: false, truncated: true }) };
   drive(env, () => 0, [note], { steps: 1 });
@@ -141,6 +151,25 @@ test.each([
     errorOf(() => drive(counter(), () => 0, [], limit as object)),
     kind,
     says,
+  );
+});
+
+test("observers and signal are checked", () => {
+  const limit = { steps: 1 };
+  expectError(
+    errorOf(() => drive(counter(), () => 0, note as never, limit)),
+    TypeError,
+    /^observers must be an array of functions/,
+  );
+  expectError(
+    errorOf(() => drive(counter(), () => 0, [], { ...limit, signal: 5 as never })),
+    TypeError,
+    /^limit\.signal must be an AbortSignal/,
+  );
+  expectError(
+    errorOf(() => drive({ reset: () => 0, step: () => undefined as never }, () => 0, [], limit)),
+    TypeError,
+    /^what the environment's step gives .*got undefined/,
   );
 });
 

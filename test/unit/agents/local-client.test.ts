@@ -117,3 +117,12 @@ test("the older writer's arguments are checked", () => {
   expect(made.replay.stats().writers).toBe(0);
   made.legacyWriter({ maxSequenceLength: 2, chunkLength: 2, deltaEncoded: true, maxInFlightItems: null }).close();
 });
+
+test("an insert whose options are refused inserts nothing", () => {
+  const made = client();
+  const insert = (options: object) => () => made.insert({ a: 1, b: [1, 1] }, { t: 1 }, options);
+  expect(insert({ timeoutMs: -1 })).toThrow(/^timeoutMs must be/);
+  expect(insert({ signal: AbortSignal.abort(new Error("enough")) })).toThrow("enough");
+  expect(insert({ timeout: 1 })).toThrow(/has no option "timeout"/);
+  expect(made.table("t").size).toBe(0);
+});

@@ -142,6 +142,64 @@ describe("random draws", () => {
   });
 });
 
+describe("items without a window", () => {
+  const short = (table: TableOptions) => {
+    const { replay } = filled(30, 3, table);
+    return new ReverbReplayBuffer(SPEC, { client: replay as never, tableName: "t" });
+  };
+
+  test("are told of, where a table gives them again and again", async () => {
+    const dataset = short({ maxSize: 100 }).asDataset({ numSteps: 5 });
+    expectError(
+      errorOf(() => dataset[Symbol.iterator]().next()),
+      "TOO_FEW",
+      /^no item of table t has numSteps = 5 steps/,
+    );
+    await expect(dataset[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "TOO_FEW" });
+  });
+
+  test("are passed over, where they are used up", () => {
+    expect([...short(ONCE).asDataset({ numSteps: 5 })]).toEqual([]);
+  });
+});
+
+test("items of different lengths are no batch, unless they are cut", () => {
+  const replay = replayOf({ t: { maxSize: 9 } });
+  const observer = new ReverbAddEpisodeObserver<Steps>(replay, { tableName: "t", maxSequenceLength: 9 });
+  for (const one of [...episode(1), ...episode(3, 10), ...episode(4, 20)]) observer(one);
+  const buffer = new ReverbReplayBuffer(SPEC, { client: replay as never, tableName: "t" });
+  const draw = (options: Options) => {
+    for (const [, { ids }] of buffer.asDataset(options)) return ids.shape;
+    return undefined;
+  };
+  expect(draw({ sampleBatchSize: 4, numSteps: 2 })).toEqual([4, 2]);
+  expectError(
+    errorOf(() => draw({ sampleBatchSize: 9 })),
+    "SPEC_MISMATCH",
+  );
+});
+
+test("elements that are drawn ahead come in order, and all of them", async () => {
+  for (const prefetch of [0, 1, 5]) {
+    const { buffer, observer } = filled(0, 1, ONCE);
+    let fed = 0;
+    const feed = setInterval(() => [0, 1, 2, 3].map(() => observer(step(fed++))), 1);
+    const got: number[] = [];
+    for await (const [{ reward }] of buffer.asDataset({ sampleBatchSize: 3, prefetch, timeoutMs: 1000 })) {
+      got.push(...reward.data);
+      if (got.length >= 24) break;
+    }
+    clearInterval(feed);
+    expect(got).toEqual(Array.from({ length: 24 }, (_, i) => i));
+  }
+});
+
+test("a batch that cannot be had at once leaves its items where they are", () => {
+  const { buffer } = filled(6, 1, ONCE);
+  const take = () => [...buffer.asDataset({ sampleBatchSize: 4 })].map(([{ reward }]) => [...reward.data]);
+  expect([take(), buffer.numFrames(), take()]).toEqual([[[0, 1, 2, 3]], 2, []]);
+});
+
 test("frames are the items of the table; clear empties it", () => {
   const { buffer } = filled(7, 3, { ...ONCE, maxSize: 50 }, 1);
   expect([buffer.capacity, buffer.numFrames(), buffer.statefulDataset, buffer.dataSpec]).toEqual([50, 5, true, SPEC]);

@@ -15,10 +15,8 @@ test("an observer is a function with its class's methods", () => {
   expect(observer).toBeInstanceOf(ReverbAddTrajectoryObserver);
   expect(observer(step(0))).toBeUndefined();
   expect([observer.cachedSteps, observer.flush(), observer.cachedSteps]).toEqual([1, undefined, 1]);
-  expect([[3, 4].map(String), [step(1), step(2)].map(observer)]).toEqual([
-    ["3", "4"],
-    [undefined, undefined],
-  ]);
+  expect([step(1), step(2)].map(observer)).toEqual([undefined, undefined]);
+  expect([observer.bind(undefined)(step(3)), observer.call(undefined, step(4)), observer.cachedSteps]).toEqual([undefined, undefined, 5]);
 });
 
 test.each([
@@ -206,9 +204,11 @@ describe("closed", () => {
 
 describe("arguments", () => {
   test.each([
-    [{ sequenceLength: 0 }, RangeError, /^sequenceLength must be an integer >= 1, got 0/],
+    [{ sequenceLength: 0 }, RangeError, /^sequenceLength must be an integer in 1 … 16777215, got 0/],
     [{ sequenceLength: 1.5 }, TypeError, /^sequenceLength/],
     [{ sequenceLength: "2" }, TypeError, /^sequenceLength/],
+    [{ sequenceLength: 2 ** 25 }, RangeError, /^sequenceLength/],
+    [{ strideLength: 2 ** 25 }, RangeError, /^strideLength/],
     [{ strideLength: 0 }, RangeError, /^strideLength/],
     [{ strideLength: true }, TypeError, /^strideLength/],
     [{ priority: -1 }, RangeError, /^priority/],

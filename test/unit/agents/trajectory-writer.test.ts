@@ -206,3 +206,21 @@ test("arguments that mean nothing are refused", () => {
   for (const [call, error] of bad) expect(call).toThrow(error as never);
   expect([table.size, a.length]).toEqual([0, 1]);
 });
+
+test("columns of one dotted name are refused: one of them would be lost", () => {
+  const { client, writer } = made();
+  writer.append({ a: 1, b: [1, 1] } as never);
+  const { a } = writer.history as { a: HistoryColumn };
+  expect(() => writer.createItem("t", 1, { "x.y": a.at(0), x: { y: a.at(0) } })).toThrow(
+    /^trajectory must be of columns with different dotted names, got "x\.y"/,
+  );
+  expect(client.table("t").size).toBe(0);
+});
+
+test("a field may have any name, slice as well", () => {
+  const replay = new Replay({ spec: { n: { slice: f32(), at: f32() } }, tables: { t: { maxSize: 4 } } });
+  const writer = new LocalClient(replay).trajectoryWriter({ numKeepAliveRefs: 2 });
+  writer.append({ n: { slice: 3 } });
+  expect(Object.keys(writer.history.n)).toEqual(["slice"]);
+  expect([...writer.history.n.slice.at(-1).values().data]).toEqual([3]);
+});

@@ -292,6 +292,40 @@ describe("sequencePreprocessFn", () => {
     expect(seen).toEqual([[2], [2], [2]]);
   });
 
+  test.each([1, 4, 5, 300])("is not called for a segment all of whose frames left meanwhile, and nothing else is harmed (%i frames later)", (later) => {
+    const { buffer, add } = filled(4);
+    const given: number[][] = [];
+    const sequencePreprocessFn = (items: { n: { data: Int32Array } }) => {
+      given.push(plain(items.n));
+      return items;
+    };
+    const seen: number[] = [];
+    for (const [items] of buffer.asDataset({ sequencePreprocessFn: sequencePreprocessFn as never, singleDeterministicPass: true })) {
+      seen.push(...plain(items.n));
+      if (seen.length === 4) for (let t = 4; t < 4 + later; t++) add(t);
+    }
+    const left = [100, 101, 102, 103].slice(later);
+    expect(given).toEqual([[0, 1, 2, 3], ...(left.length > 0 ? [left] : [])]);
+    expect(seen).toEqual([0, 1, 2, 3, ...left]);
+    const times = [later, later + 1, later + 2, later + 3];
+    expect(plain(buffer.gatherAll().n)).toEqual([...times, ...times.map((t) => 100 + t)]);
+  });
+
+  test("that adds frames itself was given those that were there", () => {
+    const { buffer, add } = filled(4);
+    const given: number[][] = [];
+    const sequencePreprocessFn = (items: { n: { data: Int32Array } }) => {
+      for (let t = 4; t < 12; t++) add(t);
+      given.push(plain(items.n));
+      return items;
+    };
+    expect([...buffer.asDataset({ sampleBatchSize: 2, sequencePreprocessFn: sequencePreprocessFn as never, singleDeterministicPass: true })]).toHaveLength(4);
+    expect(given).toEqual([
+      [0, 1, 2, 3],
+      [100, 101, 102, 103],
+    ]);
+  });
+
   test("is given each segment whole in a pass, and may shorten it", () => {
     const { buffer } = filled(6);
     const fn = ({ n }: { n: { data: Int32Array; shape: readonly number[] } }) => {

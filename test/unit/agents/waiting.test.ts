@@ -1,6 +1,6 @@
 /** Observers over a table whose rate limiter lets nothing more in: calls give promises, in order, and nothing is lost. */
 import { expect, test } from "vitest";
-import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
+import { drive, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
 import { fifo, queueLimiter, type TableOptions } from "../../../src/index.ts";
 import { episode, items, replayOf, type Steps, step } from "./support.ts";
 
@@ -99,4 +99,39 @@ test("a table that takes nothing that waits refuses at once, for ever", () => {
   observer(step(0));
   expect(() => observer(step(1))).toThrow(/maxPending/);
   expect(observer.cachedSteps).toBe(1);
+});
+
+test("what waits when an observer is closed is not in the next episode", async () => {
+  const replay = replayOf({ t: QUEUE });
+  const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 2 });
+  const before = [0, 1, 2, 3, 4, 5].map((n) => observer(step(n)));
+  observer.close();
+  observer.open();
+  const codes = Promise.all(before.slice(3).map((waits) => waits?.catch((error: { code: string }) => error.code)));
+  const after = [100, 101, 102].map((n) => observer(step(n)));
+  let open = 1;
+  Promise.all(after).then(() => open--);
+  expect(await drained(replay, () => open > 0)).toEqual(["0 1", "1 2", "100 101", "101 102"]);
+  expect(await codes).toEqual(["CLOSED", "CLOSED", "CLOSED"]);
+});
+
+test("flush takes a time-out and a signal while calls wait, and nobody has to await it", async () => {
+  const replay = replayOf({ t: QUEUE });
+  const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 1 });
+  for (let n = 0; n < 4; n++) observer(step(n));
+  await expect(observer.flush({ timeoutMs: 5 })).rejects.toMatchObject({ code: "TIMEOUT" });
+  await expect(observer.flush({ signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");
+  observer.flush();
+  replay.dispose();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+});
+
+test("a drive's signal ends a wait for room", async () => {
+  const replay = replayOf({ t: QUEUE });
+  const observer = new ReverbAddTrajectoryObserver<Steps>(replay, { tableName: "t", sequenceLength: 1 });
+  const environment = { reset: () => [0, 0], step: () => ({ observation: [1, 1], reward: 1, terminated: false, truncated: false }) };
+  const stop = new AbortController();
+  const run = drive(environment, () => 0, [observer], { steps: 100, signal: stop.signal });
+  stop.abort(new Error("enough"));
+  await expect(run).rejects.toThrow("enough");
 });

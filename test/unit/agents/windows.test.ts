@@ -1,0 +1,71 @@
+/** The windows of a buffer's streams, asked for more than a draw has room for: a host's mistake must not reach what is behind it. */
+import { expect, test } from "vitest";
+import { Windows } from "../../../src/agents/windows.ts";
+import { ALIKE, LEVEL } from "../../../src/agents/windows-core.ts";
+import { f32, internals, Replay } from "../../../src/index.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+
+const ITEMS = 2;
+const ROWS = 6;
+/** Columns of a draw: the stream, and the start (assembly/draw.ts). */
+const [STREAM, START] = [8, 12];
+
+function scene() {
+  const replay = new Replay({ spec: { v: f32() }, tables: {}, seed: 1 });
+  const writer = replay.writer({ lanes: 2, keep: 8 });
+  for (let t = 0; t < 8; t++) writer.append({ v: [t, 10 + t] } as never);
+  const { engine } = internals.of(replay);
+  const windows = new Windows(engine, { seed: 1, streams: writer.streams });
+  const { core } = engine;
+  const bytes = core.x.draw_bytes(ITEMS) + 12 * ROWS;
+  const draw = core.alloc(bytes + 4096);
+  core.x.draw_init(draw, ITEMS, ROWS);
+  return { windows, core, draw, column: (which: number, i: number) => core.x.draw_column(draw, which) / 4 + i };
+}
+
+test.each([
+  [1, -1],
+  [1, ROWS + 1],
+  [ITEMS, ROWS / 2 + 1],
+  [ITEMS + 1, 1],
+  [ITEMS + 1, 0],
+  [-1, 1],
+  [65536, 65536],
+  [0xffffffff, 0xffffffff],
+])("%i windows of %i steps are more than the draw was made for: nothing is written", (count, width) => {
+  const { windows, core, draw } = scene();
+  const before = core.u8.slice();
+  expect(windows.x.windows_read(windows.handle, draw, count, width)).toBe(0);
+  expect(Buffer.compare(core.u8, before)).toBe(0);
+  expect(windows.x.windows_draw(windows.handle, draw, count, width, LEVEL)).toBe(0);
+  expect(Buffer.compare(core.u8, before)).toBe(0);
+  expect(windows.x.windows_draw(windows.handle, draw, count, width, ALIKE)).toBe(0);
+});
+
+test("as many as there is room for are read; a stream or a start that is not there is empty", () => {
+  const { windows, core, draw, column } = scene();
+  core.u32.set([1, 2], column(STREAM, 0));
+  core.u32.set([0, 0], column(START, 0));
+  expect(windows.x.windows_read(windows.handle, draw, 2, 3)).toBe(2);
+  expect([...core.u32.subarray(column(11, 0), column(11, 2))]).toEqual([3, 0]);
+  core.u32.set([1, 0xffffffff], column(STREAM, 0));
+  core.u32.set([0xffffffff, 0], column(START, 0));
+  expect(windows.x.windows_read(windows.handle, draw, 2, 3)).toBe(2);
+  expect([...core.u32.subarray(column(11, 0), column(11, 2))]).toEqual([0, 0]);
+});
+
+test("a width below 0 is refused before anything is prepared", () => {
+  const { windows } = scene();
+  expectError(
+    errorOf(() => windows.read([0], [0], -1, "stacked")),
+    RangeError,
+    /width/,
+    /-1/,
+  );
+});
+
+test("no window grows to more than memory has", () => {
+  const { engine } = internals.of(new Replay({ spec: { v: f32() }, tables: {} }));
+  const windows = new Windows(engine, { seed: 1, streams: 2 });
+  for (const steps of [2 ** 29 + 1, 2 ** 31 + 1, 0xffffffff]) expect(windows.x.window_reserve(windows.handle, 0, steps)).toBe(-1);
+});
