@@ -9,7 +9,7 @@ import { ALIKE, LEVEL, STEPS, windows_bytes, windows_init, windows_reserve, wind
 import { openArena, zeroed } from "./support/memory";
 import { append, newPool, newStream, numberOf } from "./support/world";
 
-const ROWS: u32 = 4096;
+const ROWS: u32 = 8192;
 
 /** Windows of their own, seeded. */
 function grown(pool: Pool, n: u32): usize {
@@ -167,7 +167,7 @@ describe("windows", () => {
     expect<u32>(seen).toBe(0b1101);
     windows_show(windows, 4, 1);
     add(windows, 1, writer, 10, 7);
-    windows_draw(windows, at, 1000, 7, ALIKE);
+    expect<u32>(windows_draw(windows, at, 1000, 7, ALIKE)).toBe(1000);
     for (let k: u32 = 0; k < 1000; k++) assert(draw.slot(k) == 1, "the sums are made anew");
     window_clear(windows, 1);
     expect<u32>(windows_draw(windows, at, 1, 7, STEPS)).toBe(0);
