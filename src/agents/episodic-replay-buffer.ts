@@ -171,7 +171,8 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
       made.map((id, place) => (opens.has(place) ? undefined : id)),
       batches.map((batch, j) => ({ place: places[j] as number, batch, completed: Boolean(completed[j]) })),
     );
-    for (const j of added.leftOut) this.#warn(`extendEpisodes: episode ${j} was left out: ${this.#episodes.stale(added.ids[places[j] as number] as number).message}`);
+    for (const j of added.leftOut)
+      this.#warn(`extendEpisodes: episode ${j} was left out: ${this.#episodes.stale(added.ids[places[j] as number] as number).message}`);
     return added.ids;
   }
 

@@ -15,7 +15,11 @@ const data = (items: unknown) => [...(items as { x: { data: Iterable<number> } }
 function stateOf(buffer: EpisodicReplayBuffer<never>) {
   const ids = Array.from({ length: 2 * buffer.capacity }, (_, id) => id);
   const valid = buffer.getValidIdsMask(ids);
-  return { frames: buffer.numFrames(), completed: buffer.completedEpisodes(), episodes: ids.map((id) => (valid[id] ? data(buffer.getEpisode(id)) : undefined)) };
+  return {
+    frames: buffer.numFrames(),
+    completed: buffer.completedEpisodes(),
+    episodes: ids.map((id) => (valid[id] ? data(buffer.getEpisode(id)) : undefined)),
+  };
 }
 
 /** The call is refused so, and nothing has changed. */
@@ -46,7 +50,7 @@ describe("an id that was never given", () => {
     const buffer = bufferOf({ capacity: 2 });
     buffer.addBatch({ x: [0] }, [-1]);
     const copy = buffer.extract([0]);
-    const two = { length: Uint32Array.of(1, 1), completed: Uint8Array.of(0, 0), items: [copy.items[0], copy.items[0]] } as Episodes<never>;
+    const two = { length: Uint32Array.of(1, 1), completed: Uint8Array.of(0, 0), items: [copy.items[0], copy.items[0]] };
     expectNothing(buffer, () => buffer.extendEpisodes([1, -1], [0, 1], two as never), "STALE_KEY", early);
     // What no copy goes to may be anything.
     expect(buffer.extendEpisodes([7, -1, 0], [1, 2], two as never)).toEqual([7, 1, 0]);
