@@ -72,14 +72,19 @@ function visitor(spec: Spec, keys: readonly string[]): Visit {
   const list = Array.isArray(spec);
   const names = list ? Object.keys(spec) : Object.keys(spec).sort();
   const parts = names.map((name) => visitor((spec as { readonly [name: string]: Spec })[name] as Spec, [...keys, name]));
+  const refused = (value: unknown) => mustBe("SPEC_MISMATCH", keys.join(".") || "items", `nested with keys ${names.join(", ")}`, value);
   return (value, count) => {
-    const nested = typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
-    if (!nested || Object.keys(value).length !== names.length || !names.every((name) => name in value))
-      throw mustBe("SPEC_MISMATCH", keys.join(".") || "items", `nested with keys ${names.join(", ")}`, value);
+    if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) throw refused(value);
+    let seen = 0;
+    for (const _ in value) seen++;
+    if (seen !== names.length) throw refused(value);
     const node = value as { readonly [name: string]: unknown };
-    if (list) return parts.map((part, i) => part(node[i], count));
-    const made: { [name: string]: unknown } = {};
-    for (let i = 0; i < names.length; i++) made[names[i] as string] = (parts[i] as Visit)(node[names[i] as string], count);
+    const made: { [name: string]: unknown } = list ? ([] as never) : {};
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i] as string;
+      if (!(name in node)) throw refused(value);
+      made[name] = (parts[i] as Visit)(node[name], count);
+    }
     return made;
   };
 }

@@ -97,5 +97,6 @@ export function lengthOf(nest: unknown): number {
 
 /** Numbers as a column: of shape [], where there is one and it is no batch. */
 export function numbers(values: ArrayLike<number>, shape: readonly number[] = [values.length]): Column<"f64"> {
-  return { data: Float64Array.from(values), shape };
+  // Not `from`, which goes by an iterator.
+  return { data: values instanceof Float64Array ? values : new Float64Array(values), shape };
 }

@@ -177,13 +177,10 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     const { starts, probabilities } = drawn;
     let { items } = drawn;
     if (preprocess !== undefined) items = stack(Array.from(starts, (_, i) => preprocess(at(items, i) as StepsOf<S>)));
-    const times = (t: number) => numbers(Float64Array.from(starts, (start) => first + start + t));
     const ids =
-      form === "single"
-        ? times(0)
-        : form === "apart"
-          ? Array.from({ length: width }, (_, t) => times(t))
-          : idsOf([...starts], width, (start, t) => first + start + t);
+      form === "apart"
+        ? Array.from({ length: width }, (_, t) => timesOf(starts, first + t, 1, [starts.length]))
+        : timesOf(starts, first, width, form === "single" ? [starts.length] : [starts.length, width]);
     const element = [items, { ids, probabilities: numbers(probabilities) }];
     return (sampleBatchSize === undefined ? unbatch(element) : element) as unknown as Element<S>;
   }
@@ -247,6 +244,13 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
 
 function empty(): ReplayError {
   return new ReplayError("EMPTY", "the buffer holds no frames: add some with addBatch first");
+}
+
+/** The times of so many frames from each start on. By loops: a draw is as much as these and its bytes. */
+function timesOf(starts: Uint32Array, first: number, steps: number, shape: readonly number[]): Column<"f64"> {
+  const data = new Float64Array(starts.length * steps);
+  for (let i = 0, to = 0; i < starts.length; i++) for (let t = 0; t < steps; t++) data[to++] = first + (starts[i] as number) + t;
+  return { data, shape };
 }
 
 /** One id a frame: [rows, steps]. */

@@ -1,96 +1,498 @@
 import { describe, expect, test } from "vitest";
-import { type Episodes, EpisodicReplayBuffer } from "../../../src/agents/index.ts";
-import { bool, f32, type Leaf, type Spec, shared } from "../../../src/index.ts";
+import { EpisodicReplayBuffer, list, StatefulEpisodicReplayBuffer, trajectorySpec } from "../../../src/agents/index.ts";
+import { f32, i32, u8 } from "../../../src/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
-const never = { beginEpisodeFn: () => false, endEpisodeFn: () => false };
+const plain = (column: unknown) => [...(column as { data: Iterable<number> }).data].map(Number);
 
-function bufferOf(options: object = {}) {
-  return new EpisodicReplayBuffer({ x: f32() }, { capacity: 4, ...never, ...options });
+/** A buffer of numbers; what is a multiple of 10 begins an episode, what ends with 9 ends one. */
+function numbers(options: { capacity?: number; completedOnly?: boolean; datasetDropRemainder?: boolean; maxBytes?: number } = {}) {
+  const warnings: string[] = [];
+  const buffer = new EpisodicReplayBuffer(i32(), {
+    capacity: 4,
+    beginEpisodeFn: ({ data, shape }) => (shape[0] === 1 ? data[0] === 0 || (data[0] as number) % 10 === 0 : Array.from(data, (n) => n % 10 === 0)),
+    endEpisodeFn: ({ data, shape }) => (shape[0] === 1 ? (data[0] as number) % 10 === 9 : Array.from(data, (n) => n % 10 === 9)),
+    onWarning: (text) => warnings.push(text),
+    ...options,
+  });
+  return { buffer, warnings };
 }
 
-const data = (items: unknown) => [...(items as { x: { data: Iterable<number> } }).x.data];
+/** Episodes of so many steps: 0, 1, …, then 100, 101, …; no function is asked for what begins or ends. */
+function episodes(lengths: readonly number[], options: { capacity?: number; completedOnly?: boolean } = {}) {
+  let ends = true;
+  const buffer = new EpisodicReplayBuffer(i32(), { capacity: 8, beginEpisodeFn: () => true, endEpisodeFn: () => ends, ...options });
+  const add = (length: number, i: number, completed = true) => {
+    ends = completed;
+    return buffer.addSequence(
+      Array.from({ length }, (_, t) => 100 * i + t),
+      -1,
+    );
+  };
+  for (const [i, length] of lengths.entries()) add(length, i);
+  return { buffer, add };
+}
 
-/** Everything that can be seen of a buffer. */
-function stateOf(buffer: EpisodicReplayBuffer<never>) {
-  const ids = Array.from({ length: 2 * buffer.capacity }, (_, id) => id);
-  const valid = buffer.getValidIdsMask(ids);
+const SPEC = trajectorySpec({ observation: f32(2), action: i32() });
+
+/** Steps of trajectories as columns, by their step types. */
+function steps(types: readonly (readonly [number, number])[]) {
+  const n = types.length;
   return {
-    frames: buffer.numFrames(),
-    completed: buffer.completedEpisodes(),
-    episodes: ids.map((id) => (valid[id] ? data(buffer.getEpisode(id)) : undefined)),
+    stepType: types.map(([type]) => type),
+    observation: new Float32Array(2 * n),
+    action: new Int32Array(n),
+    policyInfo: [] as const,
+    nextStepType: types.map(([, next]) => next),
+    reward: new Float32Array(n),
+    discount: new Float32Array(n),
   };
 }
 
-/** The call is refused so, and nothing has changed. */
-function expectNothing(buffer: unknown, call: () => unknown, code: Parameters<typeof expectError>[1], ...says: RegExp[]) {
-  const before = stateOf(buffer as never);
-  expectError(errorOf(call), code, ...says);
-  expect(stateOf(buffer as never)).toEqual(before);
-}
-
-describe("an id that was never given", () => {
-  const early = /episode 1 is not there/;
-
-  test("is refused also where a new episode of the same batch would be given it", () => {
-    const buffer = bufferOf({ capacity: 2 });
-    buffer.addBatch({ x: [0] }, [-1]);
-    for (const ids of [
-      [1, -1],
-      [-1, 1],
-      [0, 1],
-      [1, 1],
-    ])
-      expectNothing(buffer, () => buffer.addBatch({ x: [10, 20] }, ids), "STALE_KEY", early);
-    expect(buffer.addBatch({ x: [10, 20] }, [0, -1])).toEqual([0, 1]);
-    expect(data(buffer.getEpisode(1))).toEqual([20]);
+describe("episodes", () => {
+  test("of trajectories begin with a first step and end before a last one; the boundary joins them", () => {
+    const buffer = new EpisodicReplayBuffer(SPEC, { capacity: 3 });
+    let ids = buffer.createEpisodeIds(2);
+    expect(ids).toEqual([-1, -1]);
+    for (const types of [
+      [
+        [0, 1],
+        [1, 1],
+      ],
+      [
+        [1, 2],
+        [1, 1],
+      ],
+      [
+        [2, 0],
+        [1, 2],
+      ],
+      [
+        [0, 1],
+        [2, 0],
+      ],
+    ] as const)
+      ids = buffer.addBatch(steps(types), ids);
+    // The second environment was in mid-episode: an id below 0 opens one all the same.
+    expect(ids).toEqual([2, 1]);
+    expect(buffer.completedEpisodes()).toEqual([0, 1]);
+    expect([0, 1, 2].map((id) => plain(buffer.getEpisode(id).stepType))).toEqual([[0, 1, 2], [1, 1, 1, 2], [0]]);
+    expect(
+      buffer.addSequence(
+        steps([
+          [0, 1],
+          [1, 2],
+          [2, 0],
+        ]),
+        -1,
+      ),
+    ).toBe(3);
+    expect(buffer.completedEpisodes()).toEqual([3, 1]);
+    expect(buffer.getEpisode(3).observation.shape).toEqual([3, 2]);
   });
 
-  test("is refused by extendEpisodes, too", () => {
-    const buffer = bufferOf({ capacity: 2 });
-    buffer.addBatch({ x: [0] }, [-1]);
-    const copy = buffer.extract([0]);
-    const two = { length: Uint32Array.of(1, 1), completed: Uint8Array.of(0, 0), items: [copy.items[0], copy.items[0]] };
-    expectNothing(buffer, () => buffer.extendEpisodes([1, -1], [0, 1], two as never), "STALE_KEY", early);
-    // What no copy goes to may be anything.
-    expect(buffer.extendEpisodes([7, -1, 0], [1, 2], two as never)).toEqual([7, 1, 0]);
-    expect(data(buffer.getEpisode(0))).toEqual([0, 0]);
+  test("of other specs need functions", () => {
+    const buffer = new EpisodicReplayBuffer({ stepType: i32(), v: f32() });
+    const items = { stepType: [0], v: [1] };
+    expectError(
+      errorOf(() => buffer.addSequence(items, -1)),
+      TypeError,
+      /beginEpisodeFn/,
+    );
+    expectError(
+      errorOf(() => buffer.addBatch(items, [-1])),
+      TypeError,
+      /beginEpisodeFn/,
+    );
+    const half = new EpisodicReplayBuffer({ stepType: i32(), v: f32() }, { beginEpisodeFn: () => true });
+    expectError(
+      errorOf(() => half.addSequence(items, -1)),
+      TypeError,
+      /endEpisodeFn/,
+    );
+    expect(half.numFrames()).toBe(0);
+  });
+
+  test("go on by their id, also after their end, until another takes their place", () => {
+    const { buffer } = numbers({ capacity: 2 });
+    expect(buffer.addSequence([10], -1)).toBe(0);
+    expect(buffer.addSequence([19], 0)).toBe(0);
+    expect(buffer.addSequence([12], 0)).toBe(0);
+    expect(plain(buffer.getEpisode(0))).toEqual([10, 19, 12]);
+    expect(buffer.completedEpisodes()).toEqual([0]);
+    expect(buffer.addSequence([20], 0)).toBe(1);
+    expect(buffer.addSequence([30], 1)).toBe(2);
+    expect([...buffer.getValidIdsMask([-1, 0, 1, 2, 3])]).toEqual([0, 0, 1, 1, 0]);
+    for (const call of [() => buffer.addSequence([11], 0), () => buffer.addBatch([11, 12], [0, 0])]) expectError(errorOf(call), "STALE_KEY", /episode 0/);
+    expectError(
+      errorOf(() => buffer.getEpisode(0)),
+      "STALE_KEY",
+    );
+    expectError(
+      errorOf(() => buffer.getEpisode(3)),
+      "NOT_FOUND",
+    );
+    expectError(
+      errorOf(() => buffer.getEpisode(-1)),
+      "NOT_FOUND",
+    );
+    expect(plain(buffer.gatherAll())).toEqual([20, 30]);
+  });
+
+  test("that come in one batch are opened first; a row whose place is taken is left out with a warning", () => {
+    const { buffer, warnings } = numbers({ capacity: 2 });
+    expect(buffer.addBatch([10, 20], [-1, -1])).toEqual([0, 1]);
+    // Id 2 takes the place of 0.
+    expect(buffer.addBatch([11, 30], [0, 1])).toEqual([0, 2]);
+    expect(warnings).toEqual([expect.stringMatching(/row 0 .*episode 0/)]);
+    expect(plain(buffer.gatherAll())).toEqual([20, 30]);
+    // More new ones than there are places.
+    expect(buffer.addBatch([40, 50, 60], [-1, -1, -1])).toEqual([3, 4, 5]);
+    expect(plain(buffer.gatherAll())).toEqual([50, 60]);
+    expect(warnings).toHaveLength(2);
+  });
+
+  test("may be named twice in a batch", () => {
+    const { buffer } = numbers();
+    buffer.addSequence([10], -1);
+    expect(buffer.addBatch([11, 20, 12, 13], [0, -1, 0, 0])).toEqual([0, 1, 0, 0]);
+    expect(plain(buffer.getEpisode(0))).toEqual([10, 11, 12, 13]);
+    expect(plain(buffer.getEpisode(1))).toEqual([20]);
+  });
+
+  test.each<[string, (buffer: ReturnType<typeof numbers>["buffer"]) => unknown, string]>([
+    ["a list of ids for a sequence", (buffer) => buffer.addSequence([11], [0] as never), "SPEC_MISMATCH"],
+    ["one id for a batch", (buffer) => buffer.addBatch([11], 0 as never), "SPEC_MISMATCH"],
+    ["more ids than rows", (buffer) => buffer.addBatch([11], [0, 0]), "SPEC_MISMATCH"],
+    ["a sequence of several for a function of one", (buffer) => buffer.addSequence([11, 12], 0), "SPEC_MISMATCH"],
+    ["no steps", (buffer) => buffer.addSequence([], 0), "SPEC_MISMATCH"],
+    ["no sequence", (buffer) => buffer.addSequence(11 as never, 0), "SPEC_MISMATCH"],
+    ["a fraction", (buffer) => buffer.addSequence([1.5], 0), "INVALID_DATA"],
+  ])("refuse what has another form, and nothing changes: %s", (_, call, code) => {
+    const { buffer } = numbers();
+    buffer.addSequence([10], -1);
+    expectError(
+      errorOf(() => call(buffer)),
+      code as never,
+    );
+    expect(plain(buffer.gatherAll())).toEqual([10]);
+    expect(buffer.addSequence([20], 0)).toBe(1);
+  });
+
+  test("that find no memory are left as they were", () => {
+    const buffer = new EpisodicReplayBuffer(u8(60_000), { capacity: 3, beginEpisodeFn: () => false, endEpisodeFn: () => false, maxBytes: 4 << 20 });
+    const frames = (n: number) => new Uint8Array(60_000 * n).fill(7);
+    buffer.addSequence(frames(2), -1);
+    buffer.addSequence(frames(1), -1);
+    for (const call of [
+      () => buffer.addSequence(frames(100), -1),
+      () => buffer.addSequence(frames(100), 0),
+      () => {
+        for (;;) buffer.addBatch(frames(4), [0, 1, 0, 1]);
+      },
+    ]) {
+      const error = errorOf(call);
+      expectError(error, "OUT_OF_MEMORY");
+    }
+    // Whole batches went in, or nothing.
+    const lengths = [0, 1].map((id) => buffer.getEpisode(id).shape[0] as number);
+    expect(((lengths[0] as number) - 2) % 2).toBe(0);
+    expect((lengths[0] as number) - 2).toBe((lengths[1] as number) - 1);
+    expect(buffer.numFrames()).toBe((lengths[0] as number) + (lengths[1] as number));
+    expect(buffer.addSequence(frames(1), 0)).toBe(0);
+  });
+
+  test("are let go by clear, which keeps ids; or all begins anew", () => {
+    const { buffer } = numbers();
+    buffer.addSequence([10], -1);
+    buffer.addSequence([19], 0);
+    buffer.clear();
+    expect([buffer.numFrames(), buffer.completedEpisodes(), [...buffer.getValidIdsMask([0])]]).toEqual([0, [], [1]]);
+    expectError(
+      errorOf(() => buffer.getNext()),
+      "EMPTY",
+    );
+    expect([...buffer.asDataset({ singleDeterministicPass: true })]).toEqual([]);
+    expect(buffer.addSequence([11], 0)).toBe(0);
+    expect(plain(buffer.gatherAll())).toEqual([11]);
+    buffer.clear({ clearAllVariables: true });
+    expect([...buffer.getValidIdsMask([0])]).toEqual([0]);
+    expect(buffer.addSequence([10], -1)).toBe(0);
+  });
+
+  test("are copied by extract, and added to others", () => {
+    const from = episodes([2, 3]).buffer;
+    const copies = from.extract([1, 0, 5]);
+    expect([[...copies.length], [...copies.completed]]).toEqual([
+      [3, 2, 0],
+      [1, 1, 0],
+    ]);
+    expect(copies.items.map(plain)).toEqual([[100, 101, 102], [0, 1], []]);
+    let begins = false;
+    const to = new EpisodicReplayBuffer(i32(), { capacity: 3, beginEpisodeFn: () => begins, endEpisodeFn: () => false });
+    // By place in the ids, not in the order of the indices.
+    expect(to.extendEpisodes([-1, -1, -1], [2, 0, 1], copies)).toEqual([0, 1, 2]);
+    expect([0, 1, 2].map((id) => plain(to.getEpisode(id)))).toEqual([[0, 1], [], [100, 101, 102]]);
+    expect(to.completedEpisodes()).toEqual([0, 2]);
+    // What is added says whether it is completed, from then on.
+    const open = from.extract([5]);
+    expect(to.extendEpisodes([0, 1, 2], [0], open)).toEqual([0, 1, 2]);
+    expect(to.completedEpisodes()).toEqual([2]);
+    begins = true;
+    expect(to.extendEpisodes([0, 1, 2], [1], from.extract([0], true))).toEqual([0, 3, 2]);
+    expect(from.numFrames()).toBe(3);
+    expect([...from.getValidIdsMask([0])]).toEqual([1]);
+    expectError(
+      errorOf(() => to.extendEpisodes([0], [0], open)),
+      "STALE_KEY",
+    );
+    expectError(
+      errorOf(() => to.extendEpisodes([1, 2], [2], open)),
+      RangeError,
+      /indices\[0\]/,
+    );
+    expectError(
+      errorOf(() => to.extendEpisodes([1, 2], [0, 1], open)),
+      "SPEC_MISMATCH",
+      /length/,
+    );
+    expectError(
+      errorOf(() => from.extract([8])),
+      RangeError,
+      /locations\[0\]/,
+    );
   });
 });
 
-describe("a refused call changes nothing", () => {
-  test("where a batch of two turns has a byte that is no boolean", () => {
-    const buffer = new EpisodicReplayBuffer({ x: bool() }, { capacity: 4, ...never });
-    const [id = 0] = buffer.addBatch({ x: new Uint8Array([1]) }, [-1]);
-    expectNothing(buffer, () => buffer.addBatch({ x: new Uint8Array([1, 2]) }, [id, id]), "INVALID_DATA", /x/, /2/);
-    const items = [{ x: new Uint8Array([1]) }, { x: new Uint8Array([2]) }];
-    expectNothing(buffer, () => buffer.extendEpisodes([-1, -1], [0, 1], { length: [1, 1], completed: [0, 0], items } as never), "INVALID_DATA", /x/, /2/);
+describe("getNext", () => {
+  test.each<[number | undefined, number | undefined, boolean, unknown, number[]]>([
+    [undefined, 2, true, [2], []],
+    [3, 2, true, [3, 2], [3]],
+    [undefined, 2, false, [[], []], []],
+    [3, 2, false, [[3], [3]], [3]],
+  ])("of %s items of %s steps, stacked %s", (sampleBatchSize, numSteps, timeStacked, shape, lead) => {
+    const { buffer } = episodes([4, 3]);
+    const [items, { ids, probabilities }] = buffer.getNext({ sampleBatchSize, numSteps, timeStacked });
+    const shapes = Array.isArray(items) ? items.map((item) => item.shape) : (items as { shape: unknown }).shape;
+    expect(shapes).toEqual(shape);
+    expect([(ids as { shape: unknown }).shape, probabilities.shape]).toEqual([lead, lead]);
   });
 
-  test.each<[string, Spec, number]>([
-    ["shared frames", shared("f", f32(64, 64), 1), 1],
-    ["long sequences", f32(16), 700],
-    ["wide leaves", f32(4096), 3],
-  ])("where there is no room: %s", (_, x, steps) => {
-    let refused = 0;
-    for (let more = 0; more < 40; more++) {
-      const buffer = new EpisodicReplayBuffer({ x } as never, { capacity: 1000, maxBytes: 2 ** 20 + more * 16384, ...never } as never);
-      const size = (x as Leaf).shape.reduce((product, n) => product * n, 1);
-      const sequence = (n: number) => ({ x: new Float32Array(n * size).fill(n) });
-      const counts = () => [buffer.numFrames(), [...buffer.getValidIdsMask(Array.from({ length: 1000 }, (_, id) => id))].reduce((sum, one) => sum + one)];
-      for (let i = 0; ; i++) {
-        const before = counts();
-        try {
-          const length = [steps, 1, steps + i];
-          buffer.extendEpisodes([-1, -1, -1], [0, 1, 2], { length, completed: [1, 1, 1], items: length.map(sequence) } as never);
-        } catch (error) {
-          expectError(error as Error, "OUT_OF_MEMORY");
-          expect(counts()).toEqual(before);
-          refused++;
-          break;
-        }
-      }
+  test("gives a whole episode, alone only", () => {
+    const { buffer } = episodes([4, 3]);
+    const [items, { ids, probabilities }] = buffer.getNext();
+    expect(plain(items)).toEqual(plain(buffer.getEpisode(plain(ids)[0] as number)));
+    expect(probabilities).toEqual({ data: Float64Array.of(0.5), shape: [] });
+    expectError(
+      errorOf(() => buffer.getNext({ sampleBatchSize: 2 })),
+      "UNSUPPORTED",
+      /numSteps/,
+    );
+  });
+
+  test("says why there is nothing to draw, instead of looping", () => {
+    const { buffer, add } = episodes([], { completedOnly: true });
+    const refused = (numSteps?: number) => errorOf(() => buffer.getNext({ numSteps }));
+    expectError(refused(), "EMPTY");
+    add(3, 0, false);
+    expectError(refused(), "TOO_FEW", /completed/);
+    expectError(refused(2), "TOO_FEW");
+    add(2, 1);
+    expect(plain(buffer.getNext()[0])).toEqual([100, 101]);
+    expectError(refused(3), "TOO_FEW", /3 steps/);
+  });
+});
+
+describe("a dataset", () => {
+  test("passes through what is completed, each window inside its episode", () => {
+    const { buffer, add } = episodes([3, 1, 5], { completedOnly: true });
+    add(2, 3, false);
+    const pass = (sampleBatchSize?: number, numSteps?: number) =>
+      [...buffer.asDataset({ singleDeterministicPass: true, sampleBatchSize, numSteps })].map(([items, { ids, probabilities }]) => {
+        expect(plain(probabilities)).toEqual(plain(ids).map(() => 1));
+        return [plain(items), plain(ids)];
+      });
+    expect(pass()).toEqual([
+      [[0, 1, 2], [0]],
+      [[100], [1]],
+      [[200, 201, 202, 203, 204], [2]],
+    ]);
+    expect(pass(undefined, 2).map(([items]) => items)).toEqual([[0, 1], [2], [100], [200, 201], [202, 203], [204]]);
+    expect(pass(2, 1)).toEqual([
+      [
+        [0, 100],
+        [0, 1],
+      ],
+      [
+        [1, 2],
+        [0, 0],
+      ],
+      [
+        [200, 201],
+        [2, 2],
+      ],
+      [
+        [202, 203],
+        [2, 2],
+      ],
+      [[204], [2]],
+    ]);
+    expectError(
+      errorOf(() => buffer.asDataset({ sampleBatchSize: 2 })),
+      RangeError,
+      /numSteps/,
+    );
+    expectError(
+      errorOf(() => buffer.asDataset({ sampleBatchSize: 2, singleDeterministicPass: true })),
+      RangeError,
+    );
+  });
+
+  test("leaves out what is overwritten or cleared meanwhile", () => {
+    const { buffer, add } = episodes([2, 2, 2], { capacity: 3 });
+    const seen: number[][] = [];
+    for (const [items] of buffer.asDataset({ singleDeterministicPass: true, numSteps: 1 })) {
+      seen.push(plain(items));
+      if (seen.length === 1) add(2, 3);
+      if (seen.length === 2) buffer.extract([2], true);
     }
-    expect(refused).toBe(40);
+    expect(seen).toEqual([[0], [100], [101]]);
+  });
+
+  test("gives sequencePreprocessFn whole episodes, before they are cut", () => {
+    const { buffer } = episodes([3, 4]);
+    const lengths: unknown[] = [];
+    const differences = ({ data, shape }: { data: Int32Array; shape: readonly number[] }) => {
+      lengths.push(shape[0]);
+      return { d: { data: data.map((n) => 10 * n), shape } };
+    };
+    const shown = (element: readonly [unknown, unknown]) => plain((element[0] as { d: unknown }).d);
+    const pass = buffer.asDataset({ singleDeterministicPass: true, numSteps: 2, sequencePreprocessFn: differences as never });
+    expect([...pass].map(shown)).toEqual([[0, 10], [20], [1000, 1010], [1020, 1030]]);
+    expect(lengths).toEqual([3, 4]);
+    for (const element of buffer.asDataset({ sampleBatchSize: 3, numSteps: 2, sequencePreprocessFn: differences as never })) {
+      const values = shown(element);
+      expect([0, 2, 4].map((i) => (values[i + 1] as number) - (values[i] as number))).toEqual([10, 10, 10]);
+      break;
+    }
+    for (const element of buffer.asDataset({ sequencePreprocessFn: differences as never })) {
+      expect([3, 4]).toContain(shown(element).length);
+      break;
+    }
+    const shorter = () => ({ d: { data: new Int32Array(1), shape: [1] } });
+    const random = buffer.asDataset({ numSteps: 2, sequencePreprocessFn: shorter as never });
+    expectError(
+      errorOf(() => [...random]),
+      "SPEC_MISMATCH",
+      /steps/,
+    );
+  });
+
+  test("is async, too, and waits for the first episode that is long enough", async () => {
+    const { buffer, add } = episodes([1]);
+    const taken: number[] = [];
+    const waiting = (async () => {
+      for await (const [items] of buffer.asDataset({ numSteps: 2, timeoutMs: 10_000, prefetch: 1 })) if (taken.push(...plain(items)) >= 4) return;
+    })();
+    await Promise.resolve();
+    add(2, 5);
+    await waiting;
+    expect(taken).toEqual([500, 501, 500, 501]);
+  });
+
+  test("of a spec with lists is refused, and gatherAll, too", () => {
+    const buffer = new EpisodicReplayBuffer(list(i32(), i32()), { beginEpisodeFn: () => true, endEpisodeFn: () => true });
+    buffer.addSequence([[1], [2]], -1);
+    expectError(
+      errorOf(() => buffer.asDataset()),
+      RangeError,
+      /tuples/,
+    );
+    expectError(
+      errorOf(() => buffer.gatherAll()),
+      RangeError,
+      /tuples/,
+    );
+  });
+});
+
+describe("the constructor", () => {
+  test.each<[object, typeof TypeError | typeof RangeError, RegExp]>([
+    [{ capacity: 0 }, RangeError, /capacity/],
+    [{ capacity: "2" }, TypeError, /capacity/],
+    [{ completedOnly: 1 }, TypeError, /completedOnly/],
+    [{ bufferSize: 0 }, RangeError, /bufferSize/],
+    [{ beginEpisodeFn: 3 }, TypeError, /beginEpisodeFn/],
+    [{ endEpisodeFn: "end" }, TypeError, /endEpisodeFn/],
+    [{ onWarning: true }, TypeError, /onWarning/],
+    [{ maxLength: 3 }, TypeError, /no option "maxLength"/],
+  ])("refuses %j", (options, kind, says) => {
+    expectError(
+      errorOf(() => new EpisodicReplayBuffer(i32(), options as never)),
+      kind,
+      says,
+    );
+  });
+
+  test("has the defaults of the document", () => {
+    const buffer = new EpisodicReplayBuffer(SPEC);
+    expect([buffer.capacity, buffer.statefulDataset, buffer.dataSpec, buffer.numFrames()]).toEqual([1000, true, SPEC, 0]);
+    expect(buffer.gatherAll().observation.shape).toEqual([0, 2]);
+    expect([buffer.createEpisodeIds(), buffer.createEpisodeIds(0), buffer.createEpisodeIds(3)]).toEqual([-1, -1, [-1, -1, -1]]);
+    expectError(
+      errorOf(() => buffer.createEpisodeIds(1001)),
+      RangeError,
+    );
+    expectError(
+      errorOf(() => buffer.createEpisodeIds(1.5)),
+      TypeError,
+    );
+  });
+});
+
+describe("a stateful buffer", () => {
+  test("remembers the ids, and has every method", () => {
+    const { buffer } = numbers();
+    const stateful = new StatefulEpisodicReplayBuffer(buffer, 2);
+    expect([stateful.statefulDataset, stateful.capacity, stateful.dataSpec, stateful.episodeIds]).toEqual([false, 4, buffer.dataSpec, [-1, -1]]);
+    expect(stateful.addBatch([10, 20])).toEqual([0, 1]);
+    expect(stateful.addBatch([19, 21])).toEqual([0, 1]);
+    expect(stateful.addBatch([30, 22])).toEqual([2, 1]);
+    expect(stateful.episodeIds).toEqual([2, 1]);
+    expect(stateful.numFrames()).toBe(6);
+    expect(stateful.completedEpisodes()).toEqual([0]);
+    expect(plain(stateful.gatherAll())).toEqual([10, 19, 20, 21, 22, 30]);
+    expect(plain(stateful.getEpisode(1))).toEqual([20, 21, 22]);
+    expect([...stateful.getValidIdsMask([0, 3])]).toEqual([1, 0]);
+    expect(stateful.getNext({ sampleBatchSize: 2, numSteps: 1 })[0].shape).toEqual([2, 1]);
+    expect([...stateful.asDataset({ singleDeterministicPass: true })]).toHaveLength(3);
+    expect([...stateful.extract([1]).length]).toEqual([3]);
+    expect(stateful.extendEpisodes([1], stateful.extract([2]))).toEqual([2, 3]);
+    expect(stateful.episodeIds).toEqual([2, 3]);
+    stateful.clear();
+    expect(stateful.numFrames()).toBe(0);
+    expect(stateful.createEpisodeIds(2)).toEqual([-1, -1]);
+    const refused = errorOf(() => stateful.addBatch([1]));
+    expectError(refused, "SPEC_MISMATCH");
+    expect(stateful.episodeIds).toEqual([2, 3]);
+  });
+
+  test("of one episode at a time takes sequences", () => {
+    const stateful = new StatefulEpisodicReplayBuffer(numbers().buffer);
+    expect(stateful.episodeIds).toBe(-1);
+    expect([stateful.addSequence([10]), stateful.addSequence([11]), stateful.addSequence([20])]).toEqual([0, 0, 1]);
+  });
+
+  test("is of an episodic buffer, and of as many episodes as that can hold", () => {
+    expectError(
+      errorOf(() => new StatefulEpisodicReplayBuffer({} as never)),
+      TypeError,
+      /EpisodicReplayBuffer/,
+    );
+    expectError(
+      errorOf(() => new StatefulEpisodicReplayBuffer(numbers().buffer, 5)),
+      RangeError,
+      /numEpisodes/,
+    );
   });
 });

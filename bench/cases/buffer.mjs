@@ -1,0 +1,111 @@
+/** TF-Agents' replay buffers: windows of two steps drawn from them, beside the engine's own samples of two-step items; what a step costs to add, and to keep. */
+import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../dist/agents.js";
+import { internals, Replay } from "../../dist/index.js";
+import { fullTable } from "../filled.mjs";
+import { BATCH, block, SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../source.mjs";
+
+const LENGTH = 2;
+const ENVIRONMENTS = 8;
+const EPISODE = 200;
+
+/** The last STEPS frames of so many environments, and a little more: the oldest have been overwritten. */
+function fullUniform(batchSize) {
+  const buffer = new TFUniformReplayBuffer(spec, { batchSize, maxLength: STEPS / batchSize, seed: 1 });
+  const add = adding(buffer, batchSize);
+  add(STEPS + SOURCE_STEPS * batchSize);
+  return { buffer, add };
+}
+
+/** Adds so many frames, all environments together. */
+function adding(buffer, batchSize) {
+  const batches = batchesOf(batchSize);
+  return (n) => {
+    for (let k = 0; k < n / batchSize; k++) buffer.addBatch(batches[k & (batches.length - 1)]);
+    return buffer.numFrames();
+  };
+}
+
+/** The source's steps, so many at a time. */
+function batchesOf(size) {
+  const { columns } = source();
+  const part = (array, i) => array.slice((i * size * array.length) / SOURCE_STEPS, ((i + 1) * size * array.length) / SOURCE_STEPS);
+  return Array.from({ length: SOURCE_STEPS / size }, (_, i) => Object.fromEntries(Object.entries(columns).map(([name, array]) => [name, part(array, i)])));
+}
+
+function fullEpisodic() {
+  const buffer = new EpisodicReplayBuffer(spec, { capacity: STEPS / EPISODE, beginEpisodeFn: () => true, endEpisodeFn: () => true, seed: 1 });
+  const episode = block(source().columns, EPISODE);
+  for (let k = 0; k < STEPS / EPISODE + 10; k++) buffer.addSequence(episode, -1);
+  return buffer;
+}
+
+/** New arrays a batch on both sides: that is what getNext gives. */
+function drawing(buffer) {
+  const options = { sampleBatchSize: BATCH, numSteps: LENGTH };
+  return (n) => {
+    let steps = 0;
+    for (let k = 0; k < n; k++) steps += buffer.getNext(options)[0].reward.data.length;
+    return steps;
+  };
+}
+
+function sampling({ table }) {
+  const options = { length: LENGTH };
+  return (n) => {
+    let steps = 0;
+    for (let k = 0; k < n; k++) steps += table.sample(BATCH, options).steps.reward.data.length;
+    return steps;
+  };
+}
+
+/** A writer with as many lanes, by nested columns as well. */
+function lanes() {
+  const writer = new Replay({ spec }).writer({ lanes: ENVIRONMENTS, keep: STEPS / ENVIRONMENTS });
+  const batches = batchesOf(ENVIRONMENTS);
+  return (n) => {
+    for (let k = 0; k < n / ENVIRONMENTS; k++) writer.append(batches[k & (batches.length - 1)]);
+    return writer.length;
+  };
+}
+
+/** What a full buffer takes a step beyond its row: by how much more that is with STEPS of them than with half as many. */
+function bytesBeyond() {
+  const [half, whole] = [STEPS / 2, STEPS].map((maxLength) => {
+    const { of } = internals;
+    let replay;
+    internals.of = (one) => {
+      replay = one;
+      return of(one);
+    };
+    const buffer = new TFUniformReplayBuffer(spec, { batchSize: 1, maxLength });
+    internals.of = of;
+    adding(buffer, 1)(maxLength);
+    return { steps: buffer.numFrames(), bytes: replay.stats().bytes.used };
+  });
+  return (whole.bytes - half.bytes) / (whole.steps - half.steps) - STEP_BYTES;
+}
+
+const against = { unit: "µs/batch", rivalName: "table.sample" };
+
+export const cases = [
+  {
+    ...against,
+    name: `getNext of ${BATCH} × ${LENGTH}, uniform`,
+    limit: 1 / 1.2,
+    make: () => ({ ours: drawing(fullUniform(1).buffer), rival: sampling(fullTable(STEPS)) }),
+  },
+  { ...against, name: `getNext of ${BATCH} × ${LENGTH}, episodic`, make: () => ({ ours: drawing(fullEpisodic()), rival: sampling(fullTable(STEPS)) }) },
+  {
+    name: `addBatch of ${ENVIRONMENTS} environments`,
+    unit: "ns/step",
+    rivalName: "a writer with lanes",
+    make: () => ({ ours: fullUniform(ENVIRONMENTS).add, rival: lanes() }),
+  },
+  {
+    name: "uniform buffer bytes a step beyond the row",
+    unit: "bytes",
+    rivalName: "limit",
+    limit: 1,
+    fact: () => ({ ours: bytesBeyond(), rival: 16 }),
+  },
+];
