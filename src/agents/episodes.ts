@@ -98,7 +98,10 @@ export class Episodes {
 
   complete(location: number, completed: boolean): void {
     this.#completed[location] = Number(completed);
-    if (this.#completedOnly) this.#windows.x.windows_show(this.#windows.handle, location, Number(completed));
+    if (!this.#completedOnly) return;
+    this.#windows.x.windows_show(this.#windows.handle, location, Number(completed));
+    // Who waits for an episode may draw this one now.
+    if (completed) this.#engine.changed();
   }
 
   /** Ids whose episodes have steps and can be drawn, in their order. O(capacity) */

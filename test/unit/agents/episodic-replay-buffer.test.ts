@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Episodes, EpisodicReplayBuffer } from "../../../src/agents/index.ts";
+import { EpisodicReplayBuffer } from "../../../src/agents/index.ts";
 import { bool, f32, type Leaf, type Spec, shared } from "../../../src/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
@@ -15,7 +15,11 @@ const data = (items: unknown) => [...(items as { x: { data: Iterable<number> } }
 function stateOf(buffer: EpisodicReplayBuffer<never>) {
   const ids = Array.from({ length: 2 * buffer.capacity }, (_, id) => id);
   const valid = buffer.getValidIdsMask(ids);
-  return { frames: buffer.numFrames(), completed: buffer.completedEpisodes(), episodes: ids.map((id) => (valid[id] ? data(buffer.getEpisode(id)) : undefined)) };
+  return {
+    frames: buffer.numFrames(),
+    completed: buffer.completedEpisodes(),
+    episodes: ids.map((id) => (valid[id] ? data(buffer.getEpisode(id)) : undefined)),
+  };
 }
 
 /** The call is refused so, and nothing has changed. */
@@ -46,10 +50,10 @@ describe("an id that was never given", () => {
     const buffer = bufferOf({ capacity: 2 });
     buffer.addBatch({ x: [0] }, [-1]);
     const copy = buffer.extract([0]);
-    const two = { length: Uint32Array.of(1, 1), completed: Uint8Array.of(0, 0), items: [copy.items[0], copy.items[0]] } as Episodes<never>;
-    expectNothing(buffer, () => buffer.extendEpisodes([1, -1], [0, 1], two as never), "STALE_KEY", early);
+    const two = { length: [1, 1], completed: [0, 0], items: [...copy.items, ...copy.items] };
+    expectNothing(buffer, () => buffer.extendEpisodes([1, -1], [0, 1], two), "STALE_KEY", early);
     // What no copy goes to may be anything.
-    expect(buffer.extendEpisodes([7, -1, 0], [1, 2], two as never)).toEqual([7, 1, 0]);
+    expect(buffer.extendEpisodes([7, -1, 0], [1, 2], two)).toEqual([7, 1, 0]);
     expect(data(buffer.getEpisode(0))).toEqual([0, 0]);
   });
 });
@@ -88,5 +92,25 @@ describe("a refused call changes nothing", () => {
       }
     }
     expect(refused).toBe(40);
+  });
+});
+
+describe("a dataset that waits for a completed episode", () => {
+  const ways: [string, (buffer: ReturnType<typeof bufferOf>) => unknown][] = [
+    ["addSequence", (buffer) => buffer.addSequence({ x: [1, 2, 3] }, -1)],
+    ["addBatch", (buffer) => buffer.addBatch({ x: [1, 2] }, [-1, -1])],
+    ["extendEpisodes", (buffer) => buffer.extendEpisodes([-1], [0], { length: [1], completed: [1], items: [{ x: { data: Float32Array.of(1), shape: [1] } }] })],
+  ];
+  test.each(ways)("is woken by %s", async (_, add) => {
+    const buffer = bufferOf({ completedOnly: true, endEpisodeFn: () => true });
+    const began = performance.now();
+    setTimeout(() => add(buffer), 5);
+    const seen: unknown[] = [];
+    for await (const [items] of buffer.asDataset({ timeoutMs: 20_000 })) {
+      seen.push(data(items)[0]);
+      break;
+    }
+    expect(seen).toHaveLength(1);
+    expect(performance.now() - began).toBeLessThan(10_000);
   });
 });
