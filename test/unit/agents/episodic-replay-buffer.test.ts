@@ -114,3 +114,28 @@ describe("a dataset that waits for a completed episode", () => {
     expect(performance.now() - began).toBeLessThan(10_000);
   });
 });
+
+describe("batches of many sizes", () => {
+  test("take no more memory than the largest", () => {
+    const buffer = new EpisodicReplayBuffer({ x: f32(1000) }, { capacity: 100, maxBytes: 6 * 2 ** 20, ...never });
+    for (let n = 1; n <= 100; n++) {
+      buffer.addBatch({ x: new Float32Array(1000 * n).fill(n) }, new Array(n).fill(-1));
+      expect(buffer.numFrames()).toBe(n);
+      buffer.clear({ clearAllVariables: true });
+    }
+  });
+
+  test("are added row by row, whatever writers they go through", () => {
+    const buffer = bufferOf({ capacity: 50 });
+    const wanted: number[][] = Array.from({ length: 50 }, () => []);
+    const ids: number[] = buffer.addBatch({ x: Array.from({ length: 50 }, (_, row) => row) }, new Array(50).fill(-1));
+    for (const [row, steps] of wanted.entries()) steps.push(row);
+    for (const [turn, n] of [7, 3, 50, 31, 1, 2, 49, 7, 16].entries()) {
+      const given = [...ids.slice(50 - n), ids[50 - n] as number];
+      const x = given.map((_, row) => 100 * (turn + 1) + row);
+      expect(buffer.addBatch({ x }, given)).toEqual(given);
+      for (const [row, id] of given.entries()) wanted[id]?.push(x[row] as number);
+    }
+    expect(wanted.map((_, id) => data(buffer.getEpisode(id)))).toEqual(wanted);
+  });
+});
