@@ -50,10 +50,10 @@ describe("an id that was never given", () => {
     const buffer = bufferOf({ capacity: 2 });
     buffer.addBatch({ x: [0] }, [-1]);
     const copy = buffer.extract([0]);
-    const two = { length: Uint32Array.of(1, 1), completed: Uint8Array.of(0, 0), items: [copy.items[0], copy.items[0]] };
-    expectNothing(buffer, () => buffer.extendEpisodes([1, -1], [0, 1], two as never), "STALE_KEY", early);
+    const two = { length: [1, 1], completed: [0, 0], items: [...copy.items, ...copy.items] };
+    expectNothing(buffer, () => buffer.extendEpisodes([1, -1], [0, 1], two), "STALE_KEY", early);
     // What no copy goes to may be anything.
-    expect(buffer.extendEpisodes([7, -1, 0], [1, 2], two as never)).toEqual([7, 1, 0]);
+    expect(buffer.extendEpisodes([7, -1, 0], [1, 2], two)).toEqual([7, 1, 0]);
     expect(data(buffer.getEpisode(0))).toEqual([0, 0]);
   });
 });
@@ -92,5 +92,50 @@ describe("a refused call changes nothing", () => {
       }
     }
     expect(refused).toBe(40);
+  });
+});
+
+describe("a dataset that waits for a completed episode", () => {
+  const ways: [string, (buffer: ReturnType<typeof bufferOf>) => unknown][] = [
+    ["addSequence", (buffer) => buffer.addSequence({ x: [1, 2, 3] }, -1)],
+    ["addBatch", (buffer) => buffer.addBatch({ x: [1, 2] }, [-1, -1])],
+    ["extendEpisodes", (buffer) => buffer.extendEpisodes([-1], [0], { length: [1], completed: [1], items: [{ x: { data: Float32Array.of(1), shape: [1] } }] })],
+  ];
+  test.each(ways)("is woken by %s", async (_, add) => {
+    const buffer = bufferOf({ completedOnly: true, endEpisodeFn: () => true });
+    const began = performance.now();
+    setTimeout(() => add(buffer), 5);
+    const seen: unknown[] = [];
+    for await (const [items] of buffer.asDataset({ timeoutMs: 20_000 })) {
+      seen.push(data(items)[0]);
+      break;
+    }
+    expect(seen).toHaveLength(1);
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+});
+
+describe("batches of many sizes", () => {
+  test("take no more memory than the largest", () => {
+    const buffer = new EpisodicReplayBuffer({ x: f32(1000) }, { capacity: 100, maxBytes: 6 * 2 ** 20, ...never });
+    for (let n = 1; n <= 100; n++) {
+      buffer.addBatch({ x: new Float32Array(1000 * n).fill(n) }, new Array(n).fill(-1));
+      expect(buffer.numFrames()).toBe(n);
+      buffer.clear({ clearAllVariables: true });
+    }
+  });
+
+  test("are added row by row, whatever writers they go through", () => {
+    const buffer = bufferOf({ capacity: 50 });
+    const wanted: number[][] = Array.from({ length: 50 }, () => []);
+    const ids: number[] = buffer.addBatch({ x: Array.from({ length: 50 }, (_, row) => row) }, new Array(50).fill(-1));
+    for (const [row, steps] of wanted.entries()) steps.push(row);
+    for (const [turn, n] of [7, 3, 50, 31, 1, 2, 49, 7, 16].entries()) {
+      const given = [...ids.slice(50 - n), ids[50 - n] as number];
+      const x = given.map((_, row) => 100 * (turn + 1) + row);
+      expect(buffer.addBatch({ x }, given)).toEqual(given);
+      for (const [row, id] of given.entries()) wanted[id]?.push(x[row] as number);
+    }
+    expect(wanted.map((_, id) => data(buffer.getEpisode(id)))).toEqual(wanted);
   });
 });
