@@ -1,6 +1,6 @@
 /**
  * Episodes that grow: id e lives at location e mod capacity, until a later id takes it over. Each location is a window in the core; ids and flags are here.
- * One writer checks and stages all steps; it is lent the window that it goes on with.
+ * Writers check and stage the steps; they are lent the windows that they go on with.
  */
 import type { Engine } from "../engine.ts";
 import { internals, type Replay, ReplayError, type Spec } from "../index.ts";
@@ -39,6 +39,14 @@ export interface Added {
   readonly leftOut: readonly number[];
 }
 
+/** What one writer appends, a lane each. */
+interface Part {
+  readonly writer: AnyWriter;
+  readonly targets: readonly Target[];
+}
+
+/** Sizes of batches that have a writer of their own. */
+const USUAL = 2;
 /** A sequence's writer keeps at least so many steps. */
 const LEAST_KEEP = 256;
 const MOST_KEEP = 0xffffff;
@@ -58,7 +66,7 @@ export class Episodes {
   readonly #clears: Float64Array;
   /** Takes sequences: its window is as long as the longest so far. */
   #sequences: AnyWriter | undefined;
-  /** Take batches, by their rows: a lane each. */
+  /** Take batches, by their lanes: of as many as the first batches have rows, and of powers of two. */
   readonly #batches = new Map<number, AnyWriter>();
 
   /** @param completedOnly whether only completed ones can be drawn */
@@ -98,7 +106,10 @@ export class Episodes {
 
   complete(location: number, completed: boolean): void {
     this.#completed[location] = Number(completed);
-    if (this.#completedOnly) this.#windows.x.windows_show(this.#windows.handle, location, Number(completed));
+    if (!this.#completedOnly) return;
+    this.#windows.x.windows_show(this.#windows.handle, location, Number(completed));
+    // Who waits for an episode may draw this one now.
+    if (completed) this.#engine.changed();
   }
 
   /** Ids whose episodes have steps and can be drawn, in their order. O(capacity) */
@@ -164,9 +175,8 @@ export class Episodes {
       turns[time] = [...(turns[time] ?? []), { id, opens: id > this.last && time === 0, row }];
     }
     this.#reserve([...times].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
-    const writers = turns.map(({ length }) => this.#batchWriter(length));
-    for (const [i, targets] of turns.entries()) {
-      const writer = writers[i] as AnyWriter;
+    const parts = turns.flatMap((targets) => this.#parts(targets));
+    for (const { writer, targets } of parts) {
       const step = targets.length === rows ? values : rowsOf(values, rows, targets);
       this.#write(writer, targets, () => writer.append(step as never));
     }
@@ -287,10 +297,25 @@ export class Episodes {
     return this.#sequences;
   }
 
+  /**
+   * One writer for all rows, or a few that are made for any number of rows: a writer's memory is never given back whole, so that one for each number would be
+   * a leak. Together they take no more than a few times the largest batch.
+   */
+  #parts(targets: readonly Target[]): Part[] {
+    const parts: Part[] = [];
+    for (let from = 0; from < targets.length; ) {
+      const left = targets.length - from;
+      const lanes = this.#batches.has(left) || this.#batches.size < USUAL ? left : 2 ** Math.floor(Math.log2(left));
+      parts.push({ writer: this.#batchWriter(lanes), targets: targets.slice(from, from + lanes) });
+      from += lanes;
+    }
+    return parts;
+  }
+
   #batchWriter(lanes: number): AnyWriter {
-    const known = this.#batches.get(lanes) ?? (this.#replay.writer({ lanes, keep: 1 }) as unknown as AnyWriter);
-    this.#batches.set(lanes, known);
-    return known;
+    const writer = this.#batches.get(lanes) ?? (this.#replay.writer({ lanes, keep: 1 }) as unknown as AnyWriter);
+    this.#batches.set(lanes, writer);
+    return writer;
   }
 }
 

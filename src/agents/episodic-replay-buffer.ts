@@ -47,11 +47,17 @@ export interface EpisodicOptions<S = Spec> extends StoreOptions {
 /** Copies of episodes, one a location. */
 export interface Episodes<S = Spec> {
   /** Steps of each; 0 where a location is empty. */
-  readonly length: Uint32Array;
+  readonly length: ArrayLike<number>;
   /** 1 for a completed one. */
-  readonly completed: Uint8Array;
+  readonly completed: ArrayLike<number>;
   /** The steps of each, [T, …]. */
   readonly items: readonly StepsOf<S>[];
+}
+
+/** What `extract` gives. */
+export interface ExtractedEpisodes<S = Spec> extends Episodes<S> {
+  readonly length: Uint32Array;
+  readonly completed: Uint8Array;
 }
 
 const OPTIONS = `capacity, completedOnly, bufferSize, beginEpisodeFn, endEpisodeFn, onWarning, ${STORE}`;
@@ -177,7 +183,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /** Copies of the episodes at some locations (id mod capacity). With `clearData` their steps are let go; ids stay valid. O(bytes) @throws RangeError */
-  extract(locations: ArrayLike<number>, clearData = false): Episodes<S> {
+  extract(locations: ArrayLike<number>, clearData = false): ExtractedEpisodes<S> {
     this.#engine.open();
     const clears = flag("clearData", clearData) !== 0;
     const list = Array.from(locations, (location, i) => integer(`locations[${i}]`, location, 0, this.capacity - 1));

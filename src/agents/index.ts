@@ -5,7 +5,7 @@ export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWrit
 export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
 export type { EpisodeFn } from "./episode-flags.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./episode-observer.ts";
-export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer } from "./episodic-replay-buffer.ts";
+export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer, type ExtractedEpisodes } from "./episodic-replay-buffer.ts";
 export type { PartOf } from "./fields.ts";
 export type { HistoryColumn, HistoryOf } from "./history.ts";
 export { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";

@@ -3,7 +3,7 @@ import type { StepsOf } from "../batch.ts";
 import type { Dataset } from "../dataset.ts";
 import { internals, type Spec } from "../index.ts";
 import type { ItemsOf } from "./batch-form.ts";
-import { type Episodes, EpisodicReplayBuffer } from "./episodic-replay-buffer.ts";
+import { type Episodes, EpisodicReplayBuffer, type ExtractedEpisodes } from "./episodic-replay-buffer.ts";
 import type { ApartElement, AsDatasetOptions, ClearOptions, Element, GetNextOptions, ReplayBuffer } from "./replay-buffer.ts";
 
 export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
@@ -63,7 +63,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     return this.#buffer.createEpisodeIds(n as number);
   }
 
-  extract(locations: ArrayLike<number>, clearData?: boolean): Episodes<S> {
+  extract(locations: ArrayLike<number>, clearData?: boolean): ExtractedEpisodes<S> {
     return this.#buffer.extract(locations, clearData);
   }
 

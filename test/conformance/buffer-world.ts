@@ -1,5 +1,5 @@
 /** The replay buffers of a case, its ids, and what it extracted. */
-import { type Episodes, EpisodicReplayBuffer, StatefulEpisodicReplayBuffer, TFUniformReplayBuffer } from "../../src/agents/index.ts";
+import { EpisodicReplayBuffer, type ExtractedEpisodes, StatefulEpisodicReplayBuffer, TFUniformReplayBuffer } from "../../src/agents/index.ts";
 import type { Spec } from "../../src/index.ts";
 import { bufferSpec, isColumn } from "./buffer-values.ts";
 import { isObject, Malformed } from "./case.ts";
@@ -26,7 +26,7 @@ export class BufferWorld {
   readonly theirSpec: unknown;
   readonly #buffers: ReadonlyMap<string, Buffer>;
   readonly ids = new Map<string, number | readonly number[]>();
-  extracted: Episodes | undefined;
+  extracted: ExtractedEpisodes | undefined;
   readonly warnings: string[] = [];
 
   constructor(raw: Args) {

@@ -83,7 +83,7 @@ export class TwinEpisodic {
 
   addBatch(frames: readonly number[], begins: readonly boolean[], ends: readonly boolean[], ids: readonly number[]): number[] | undefined {
     const opens = ids.map((id, row) => begins[row] === true || id < 0);
-    // An id that was never given is none, also where this call would give it.
+    // An id that is not given yet, also where a row of this batch would be given it.
     if (ids.some((id, row) => !opens[row] && id > this.last)) return undefined;
     if (!ids.some((id, row) => opens[row] || this.valid(id))) return undefined;
     const to = ids.map((id, row) => (opens[row] ? this.open() : id));
