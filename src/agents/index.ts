@@ -12,6 +12,7 @@ export { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
 export { LocalClient, type LocalClientOptions, type NamedTable } from "./local-client.ts";
 export {
   type ApartElement,
+  type ApartInfo,
   type AsDatasetOptions,
   type BufferInfo,
   type ClearOptions,

@@ -7,15 +7,22 @@ const { finite, flag, integer, mustBe, onlyKeys } = internals;
 
 /** What is known of an element beside its items, each as an array that carries its shape. */
 export interface BufferInfo {
-  /** Which frames these are, or which episodes; by step, where steps are apart. */
-  readonly ids: Column<"f64"> | readonly Column<"f64">[];
+  /** Which frames these are, or which episodes. */
+  readonly ids: Column<"f64">;
   /** With which a draw gives this window or episode. */
+  readonly probabilities: Column<"f64">;
+}
+
+/** The same where steps are apart. */
+export interface ApartInfo {
+  /** Which frames these are, a column a step; or which episodes. */
+  readonly ids: Column<"f64"> | readonly Column<"f64">[];
   readonly probabilities: Column<"f64">;
 }
 
 /** What a dataset and `getNext` give: items nested as the data spec, and what is known of them. Of a tuple of steps, one nest a step. */
 export type Element<S> = readonly [items: StepsOf<S>, info: BufferInfo];
-export type ApartElement<S> = readonly [items: readonly StepsOf<S>[], info: BufferInfo];
+export type ApartElement<S> = readonly [items: readonly StepsOf<S>[], info: ApartInfo];
 
 export interface AsDatasetOptions<S = Spec> {
   /** Items an element; one, without a dimension for it, where it is left out. */
@@ -25,7 +32,7 @@ export interface AsDatasetOptions<S = Spec> {
   /** An integer >= 1, checked; it changes no result. */
   readonly numParallelCalls?: number;
   /** What is made of the collected data before it is cut into windows and batched: columns to columns, by steps along the first dimension where there are several. */
-  readonly sequencePreprocessFn?: (items: StepsOf<S>) => unknown;
+  sequencePreprocessFn?(items: StepsOf<S>): unknown;
   /** Each step once, in order, and then the end; else random draws without end. */
   readonly singleDeterministicPass?: boolean;
   /** Elements that an async iteration draws ahead; 0 where it is left out. They are as old as they were drawn. */
@@ -49,7 +56,8 @@ export interface ClearOptions {
 }
 
 /** The contract. A spec's `[D]`, of B items and T steps: `getNext` gives [D], [B, D], [T, D] or [B, T, D], or tuples of T × [D] or [B, D]. */
-export interface ReplayBuffer<S = Spec> {
+// biome-ignore lint/suspicious/noExplicitAny: without a spec it is the buffer of any, and takes functions of its items
+export interface ReplayBuffer<S = any> {
   /** Of one item, without dimensions of batch or time. */
   readonly dataSpec: S;
   readonly capacity: number;

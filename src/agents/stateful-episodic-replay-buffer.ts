@@ -94,8 +94,10 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     return this.#buffer.gatherAll();
   }
 
+  /** See `EpisodicReplayBuffer.clear`. Where ids are numbered from 0 again, those that are being added to are given anew, too. */
   clear(options?: ClearOptions): void {
     this.#buffer.clear(options);
+    if (options?.clearAllVariables) this.#ids = typeof this.#ids === "number" ? -1 : this.#ids.map(() => -1);
   }
 
   numFrames(): number {

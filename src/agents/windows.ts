@@ -6,7 +6,7 @@ import { internals, pack } from "../index.ts";
 import type { PlacedLeaf } from "../layout.ts";
 import { LEVEL, START, STREAM, type WindowsExports, windowsOf } from "./windows-core.ts";
 
-const { integer } = internals;
+const { integer, mustBe } = internals;
 
 /** How windows are shown: one step, without a dimension of time; all steps along one; all steps, each a batch of its own. */
 export type Form = "single" | "stacked" | "apart";
@@ -54,9 +54,11 @@ export class Windows {
 
   /** n windows of `width` steps; undefined where no stream is long enough. O(n (log streams + width)), and the bytes */
   draw(n: number, width: number, form: Form, weigh: number = LEVEL): Drawn | undefined {
+    // Asked first: what no stream can give needs no room.
+    if (this.x.windows_total(this.handle, width, weigh) === 0) return undefined;
     const filler = this.#filler(n, width, form);
     const draw = filler.prepare();
-    if (this.x.windows_draw(this.handle, draw, n, width, weigh) === 0) return undefined;
+    this.x.windows_draw(this.handle, draw, n, width, weigh);
     const streams = this.#column(draw, STREAM, n).slice();
     const starts = this.#column(draw, START, n).slice();
     filler.fill(draw, n);
@@ -66,9 +68,10 @@ export class Windows {
 
   /** A stream by its weight, without steps; undefined where none has any. */
   drawStream(weigh: number): { readonly stream: number; readonly probability: number } | undefined {
+    if (this.x.windows_total(this.handle, 0, weigh) === 0) return undefined;
     const filler = new internals.Filler(this.#engine, 1, 0, [], false, 0);
     const draw = filler.prepare();
-    if (this.x.windows_draw(this.handle, draw, 1, 0, weigh) === 0) return undefined;
+    this.x.windows_draw(this.handle, draw, 1, 0, weigh);
     const [stream = 0] = this.#column(draw, STREAM, 1);
     filler.fill(draw, 1);
     return { stream, probability: filler.batch.info.probabilities[0] as number };
@@ -105,11 +108,17 @@ export class Windows {
     this.#engine.core.x.arena_free(this.handle, this.#bytes);
   }
 
+  /** @throws ReplayError OUT_OF_MEMORY where the host has no arrays as long as the batch's */
   #filler(n: number, width: number, form: Form): InstanceType<typeof internals.Filler> {
-    if (form !== "apart") return new internals.Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
-    const leaves = this.#whole.length;
-    const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
-    return new internals.Filler(this.#engine, n, width, steps, false, 0);
+    try {
+      if (form !== "apart") return new internals.Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
+      const leaves = this.#whole.length;
+      const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
+      return new internals.Filler(this.#engine, n, width, steps, false, 0);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw mustBe("OUT_OF_MEMORY", "a batch", "small enough for this host's arrays (ask for fewer windows, or shorter ones)", `${n} × ${width} steps`);
+    }
   }
 
   /** A batch's columns, nested: where the steps are apart, a list of them. */

@@ -1,5 +1,6 @@
 /** The windows of a buffer's streams, asked for more than a draw has room for: a host's mistake must not reach what is behind it. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
 import { Windows } from "../../../src/agents/windows.ts";
 import { ALIKE, LEVEL } from "../../../src/agents/windows-core.ts";
 import { f32, internals, Replay } from "../../../src/index.ts";
@@ -68,4 +69,44 @@ test("no window grows to more than memory has", () => {
   const { engine } = internals.of(new Replay({ spec: { v: f32() }, tables: {} }));
   const windows = new Windows(engine, { seed: 1, streams: 2 });
   for (const steps of [2 ** 29 + 1, 2 ** 31 + 1, 0xffffffff]) expect(windows.x.window_reserve(windows.handle, 0, steps)).toBe(-1);
+});
+
+describe("more than there is", () => {
+  const spec = { v: f32(100) };
+  const never = { beginEpisodeFn: () => false, endEpisodeFn: () => false };
+  const most = 0xffffff;
+
+  function buffers(steps: number) {
+    const uniform = new TFUniformReplayBuffer(spec, { batchSize: 1, maxLength: steps, maxBytes: 2 ** 24 });
+    for (let t = 0; t < steps; t++) uniform.addBatch({ v: new Float32Array(100) });
+    const episodic = new EpisodicReplayBuffer(spec, { capacity: 2, maxBytes: 2 ** 24, ...never });
+    episodic.addSequence({ v: new Float32Array(100 * steps) }, -1);
+    return [uniform, episodic];
+  }
+
+  test.each([
+    [256, 100_000],
+    [most, most],
+    [undefined, most],
+  ])("%s windows of %i steps are TOO_FEW, whatever room they would need", (sampleBatchSize, numSteps) => {
+    for (const buffer of buffers(3)) {
+      for (const timeStacked of [true, false])
+        expectError(
+          errorOf(() => buffer.getNext({ sampleBatchSize, numSteps, timeStacked })),
+          "TOO_FEW",
+          new RegExp(`${numSteps}`),
+        );
+      expect(buffer.getNext({ sampleBatchSize: 2, numSteps: 3 })[0]).toMatchObject({ v: { shape: [2, 3, 100] } });
+    }
+  });
+
+  test("windows of too many bytes are OUT_OF_MEMORY", () => {
+    for (const buffer of buffers(1000))
+      expectError(
+        errorOf(() => buffer.getNext({ sampleBatchSize: most, numSteps: 1000 })),
+        "OUT_OF_MEMORY",
+        /fewer windows/,
+        /16777215 × 1000 steps/,
+      );
+  });
 });

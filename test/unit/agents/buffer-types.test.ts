@@ -1,0 +1,66 @@
+import { expectTypeOf, test } from "vitest";
+import {
+  type ApartElement,
+  type ApartInfo,
+  type BufferInfo,
+  type Element,
+  EpisodicReplayBuffer,
+  type ReplayBuffer,
+  type ReverbInfo,
+  ReverbReplayBuffer,
+  StatefulEpisodicReplayBuffer,
+  TFUniformReplayBuffer,
+} from "../../../src/agents/index.ts";
+import { type Column, f32, i64, Replay } from "../../../src/index.ts";
+
+const spec = { x: f32(2), l: i64() } as const;
+type S = typeof spec;
+const never = { beginEpisodeFn: () => false, endEpisodeFn: () => false };
+const uniform = new TFUniformReplayBuffer(spec, { batchSize: 1 });
+const episodic = new EpisodicReplayBuffer(spec, { capacity: 2, ...never });
+const stateful = new StatefulEpisodicReplayBuffer(episodic);
+const reverb = new ReverbReplayBuffer(spec, { client: new Replay({ spec, tables: { t: { maxSize: 1 } } }), tableName: "t" });
+uniform.addBatch({ x: [[1, 2]], l: [3] });
+stateful.addSequence({ x: [[1, 2]], l: [3] });
+
+test("ids are one column, also of datasets; a list of them only where steps are apart", () => {
+  for (const buffer of [uniform, episodic, stateful] as const) {
+    const [items, info] = buffer.getNext({ sampleBatchSize: 2, numSteps: 1 });
+    expectTypeOf(items).toEqualTypeOf<{ readonly x: Column<"f32">; readonly l: Column<"i64"> }>();
+    expectTypeOf(info).toEqualTypeOf<BufferInfo>();
+    expectTypeOf(info.ids.data).toEqualTypeOf<Float64Array>();
+    expectTypeOf(buffer.getNext({ numSteps: 1, timeStacked: true })[1].ids.shape).toEqualTypeOf<readonly number[]>();
+    for (const [, of] of buffer.asDataset({ singleDeterministicPass: true })) expectTypeOf(of.ids.data).toEqualTypeOf<Float64Array>();
+    const [apart, by] = buffer.getNext({ numSteps: 1, timeStacked: false });
+    expectTypeOf(apart[0]?.x).toEqualTypeOf<Column<"f32"> | undefined>();
+    expectTypeOf(by).toEqualTypeOf<ApartInfo>();
+    expectTypeOf(by.ids).toEqualTypeOf<Column<"f64"> | readonly Column<"f64">[]>();
+    expectTypeOf(buffer.getNext({ numSteps: 1, timeStacked: true as boolean })).toEqualTypeOf<Element<S> | ApartElement<S>>();
+  }
+  for (const [, info] of reverb.asDataset()) expectTypeOf(info).toEqualTypeOf<ReverbInfo>();
+});
+
+test("every buffer of a spec is a ReplayBuffer of it, and one of any spec", () => {
+  const own: readonly ReplayBuffer<S>[] = [uniform, episodic, stateful, reverb];
+  const any: readonly ReplayBuffer[] = [...own, uniform, episodic, stateful, reverb];
+  expectTypeOf(own[0]?.dataSpec).toEqualTypeOf<S | undefined>();
+  expectTypeOf(any[0]?.numFrames()).toEqualTypeOf<number | Promise<number> | undefined>();
+});
+
+test("copies of episodes are lists of numbers, and those that are extracted typed arrays", () => {
+  const copies = episodic.extract([0]);
+  expectTypeOf(copies.length).toEqualTypeOf<Uint32Array>();
+  expectTypeOf(copies.completed).toEqualTypeOf<Uint8Array>();
+  expectTypeOf(episodic.extendEpisodes([-1], [0], copies)).toEqualTypeOf<number[]>();
+  episodic.extendEpisodes([-1], [0], { length: [1], completed: [0], items: copies.items });
+  stateful.extract([0]).length.fill(1);
+});
+
+test("a function that is given a sequence knows its columns", () => {
+  uniform.asDataset({
+    sequencePreprocessFn(items) {
+      expectTypeOf(items).toEqualTypeOf<{ readonly x: Column<"f32">; readonly l: Column<"i64"> }>();
+      return items;
+    },
+  });
+});

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { EpisodicReplayBuffer, StatefulEpisodicReplayBuffer } from "../../../src/agents/index.ts";
+import { f32 } from "../../../src/index.ts";
+
+function statefulOf(numEpisodes?: number) {
+  const buffer = new EpisodicReplayBuffer({ x: f32() }, { capacity: 4, beginEpisodeFn: () => false, endEpisodeFn: () => false });
+  return new StatefulEpisodicReplayBuffer(buffer, numEpisodes);
+}
+
+test("clear goes on with the same episodes, or with new ones where ids are numbered anew", () => {
+  const many = statefulOf(2);
+  many.addBatch({ x: [1, 2] });
+  many.clear();
+  expect(many.episodeIds).toEqual([0, 1]);
+  expect(many.addBatch({ x: [1, 2] })).toEqual([0, 1]);
+  many.clear({ clearAllVariables: true });
+  expect(many.episodeIds).toEqual([-1, -1]);
+  expect(many.addBatch({ x: [3, 4] })).toEqual([0, 1]);
+  expect([...many.getEpisode(1).x.data]).toEqual([4]);
+  const one = statefulOf();
+  one.addSequence({ x: [1] });
+  one.addSequence({ x: [1] });
+  one.clear({ clearAllVariables: true });
+  expect(one.episodeIds).toBe(-1);
+  expect(one.addSequence({ x: [5] })).toBe(0);
+});
