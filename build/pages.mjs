@@ -1,10 +1,16 @@
 // Shows the pages of examples/ on this machine, over loopback only.
 import { root } from "./steps.mjs";
 
-/** Serves the project's files; its address. It lives as long as the process. */
+/** Serves the project's files: at which address, and what ends it. */
 export async function pages(port) {
-  const { context } = await import("esbuild");
+  const { context, stop } = await import("esbuild");
   const server = await context({ logLevel: "error" });
   const { port: given } = await server.serve({ host: "127.0.0.1", port, servedir: root });
-  return `http://127.0.0.1:${given}`;
+  return {
+    address: `http://127.0.0.1:${given}`,
+    async end() {
+      await server.dispose();
+      await stop();
+    },
+  };
 }

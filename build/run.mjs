@@ -36,7 +36,8 @@ const verbs = {
     await core();
     await bundle();
     const { pages } = await import("./pages.mjs");
-    console.log(`${await pages(8123)}/examples/page.html`);
+    const { address } = await pages(8123);
+    console.log(`${address}/examples/page.html and ${address}/examples/loop.html, until Ctrl-C`);
   },
   async check() {
     await core();

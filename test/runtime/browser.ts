@@ -17,10 +17,12 @@ interface Allocations {
 export class Chromium {
   readonly #browser: Browser;
   readonly #address: string;
+  readonly #endPages: () => Promise<void>;
 
-  private constructor(browser: Browser, address: string) {
+  private constructor(browser: Browser, { address, end }: Awaited<ReturnType<typeof pages>>) {
     this.#browser = browser;
     this.#address = address;
+    this.#endPages = end;
   }
 
   static async start(executablePath: string): Promise<Chromium> {
@@ -56,5 +58,6 @@ export class Chromium {
 
   async stop(): Promise<void> {
     await this.#browser.close();
+    await this.#endPages();
   }
 }
