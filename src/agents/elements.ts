@@ -93,6 +93,7 @@ export function endless<E>(draw: () => E, waiters: Waiters, timeoutMs: number | 
   };
 }
 
-function codeOf(error: unknown): unknown {
+/** What kind of error it is: a ReplayError's code. */
+export function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null)?.code;
 }

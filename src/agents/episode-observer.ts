@@ -3,9 +3,9 @@ import { internals, type Spec, type StepOf, type WaitOptions } from "../index.ts
 import { Cache, MOST_STEPS, type ObserverCall, type Work } from "./cache.ts";
 import { Callable } from "./callable.ts";
 import type { Awaitable, ClientLike, Signature } from "./client.ts";
+import { stepTypeOf } from "./form.ts";
 import { clientOf } from "./local-client.ts";
 import { StepType } from "./time-step.ts";
-import { stepTypeOf } from "./trajectory-observer.ts";
 
 export interface EpisodeObserverOptions {
   /** The table, or several: each gets every item. */
@@ -86,8 +86,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
     const cache = this.#cache;
     // Closed it takes no step, not even to look at.
     cache.writer;
-    const plain = typeof (given as { stepType?: unknown } | null)?.stepType === "number";
-    const step = plain ? (given as StepOf<S>) : cache.form.nested(given);
+    const step = cache.form.nested(given);
     if (!cache.waits) return this.#ends(step) ? cache.inLine(() => this.#end(true)) : undefined;
     // The caller may use the step's arrays again meanwhile.
     const copy = structuredClone(step);

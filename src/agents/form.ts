@@ -29,7 +29,7 @@ export class Form<S extends Spec> {
     this.padding = { ...(pack(spec, zeros) as object), stepType: StepType.LAST } as StepOf<S>;
   }
 
-  /** The nested step of any form. Steps whose step type is a number are nested already: callers ask that first. */
+  /** The nested step of any form. A step whose step type is a number is nested already, and comes back as it is. */
   nested(step: unknown): StepOf<S> {
     const given = Array.isArray(step) ? this.#fromFlat(step) : step;
     const stepType = (given as { readonly stepType?: unknown } | null)?.stepType;
@@ -59,6 +59,12 @@ export class Form<S extends Spec> {
     });
     return pack(this.#spec, values) as StepOf<S>;
   }
+}
+
+/** An int64 comes as a bigint, a column's value as an array. */
+export function stepTypeOf(step: unknown): number {
+  const { stepType } = step as { stepType: number | bigint | ArrayLike<number> };
+  return Number(typeof stepType === "object" ? stepType[0] : stepType);
 }
 
 /** More than a spec may have. */

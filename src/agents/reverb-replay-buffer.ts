@@ -4,7 +4,7 @@ import type { Dataset } from "../dataset.ts";
 import { internals, type Leaf, ReplayError, type Spec, type Table, type WaitOptions } from "../index.ts";
 import { type ClientLike, type TableClient, tableNames } from "./client.ts";
 import { Deal } from "./deal.ts";
-import { elementsOf, type Source } from "./elements.ts";
+import { codeOf, elementsOf, type Source } from "./elements.ts";
 import { at, numbers, slice } from "./items.ts";
 import { clientOf } from "./local-client.ts";
 import { preprocessed } from "./pass.ts";
@@ -38,6 +38,7 @@ export interface ReverbInfo extends BufferInfo {
 const OPTIONS = "client, tableName, sequenceLength, rateLimiterTimeoutMs, datasetBufferSize, maxCycleLength, numWorkersPerIterator, maxSamplesPerStream";
 /** An item is shown whole, also where it spans episodes. */
 const WHOLE = { cross: true };
+/** So many turns over the table without one window, and there is none. */
 const BARREN = 64;
 const IN_ORDER = ["fifo", "lifo", "minHeap", "maxHeap"];
 
@@ -161,7 +162,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
       }
       return taken();
     };
-    return { next, later: inTurn(later) };
+    return { next, later: oneByOne(later) };
   }
 
   /** One item of a batch with what is known of it, [steps, …]. */
@@ -193,7 +194,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
 type Drawn<S> = Batch<StepsOf<S>>;
 
 /** Calls one after the other: they share what is dealt. After one that nothing came for in time the others draw nothing. */
-function inTurn<E>(call: (signal: AbortSignal | undefined) => Promise<E | undefined>): (options: WaitOptions) => Promise<E | undefined> {
+function oneByOne<E>(call: (signal: AbortSignal | undefined) => Promise<E | undefined>): (options: WaitOptions) => Promise<E | undefined> {
   let line: Promise<unknown> = Promise.resolve();
   let ended = false;
   return ({ signal }) => {
@@ -203,7 +204,7 @@ function inTurn<E>(call: (signal: AbortSignal | undefined) => Promise<E | undefi
         return await call(signal);
       } catch (error) {
         ended = true;
-        if ((error as { code?: unknown } | null)?.code === "TIMEOUT") return undefined;
+        if (codeOf(error) === "TIMEOUT") return undefined;
         throw error;
       }
     });

@@ -3,6 +3,7 @@ import { internals, ReplayError, type Spec, type StepOf, type WaitOptions } from
 import { Cache, isLimited, MOST_STEPS, type ObserverCall, type Work } from "./cache.ts";
 import { Callable } from "./callable.ts";
 import type { Awaitable, ClientLike, Signature } from "./client.ts";
+import { stepTypeOf } from "./form.ts";
 import { clientOf } from "./local-client.ts";
 import { StepType } from "./time-step.ts";
 
@@ -101,8 +102,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
   #call(given: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {
     const cache = this.#cache;
     const { writer } = cache;
-    const plain = typeof (given as { stepType?: unknown } | null)?.stepType === "number";
-    const step = plain ? (given as StepOf<S>) : cache.form.nested(given);
+    const step = cache.form.nested(given);
     if (cache.waits) return this.#later(step);
     try {
       writer.append(step);
@@ -168,10 +168,4 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
 /** The same, but that a step of type LAST neither ends the episode nor is padded: windows go on over it. Only `reset` ends. */
 export class ReverbTrajectorySequenceObserver<S extends Spec = Spec> extends ReverbAddTrajectoryObserver<S> {
   static override readonly cutsAtBoundaries = false;
-}
-
-/** An int64 comes as a bigint, a column's value as an array. */
-export function stepTypeOf(step: unknown): number {
-  const { stepType } = step as { stepType: number | bigint | ArrayLike<number> };
-  return Number(typeof stepType === "object" ? stepType[0] : stepType);
 }

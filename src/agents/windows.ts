@@ -7,6 +7,7 @@ import type { PlacedLeaf } from "../layout.ts";
 import { LEVEL, START, STREAM, type WindowsExports, windowsOf } from "./windows-core.ts";
 
 const { integer, mustBe } = internals;
+type Filler = InstanceType<typeof internals.Filler>;
 
 /** How windows are shown: one step, without a dimension of time; all steps along one; all steps, each a batch of its own. */
 export type Form = "single" | "stacked" | "apart";
@@ -82,25 +83,15 @@ export class Windows {
     const n = streams.length;
     // Taken as unsigned it would be the longest there is.
     integer("width", width, 0);
-    const filler = this.#filler(n, width, form);
-    const draw = filler.prepare();
-    this.#column(draw, STREAM, n).set(streams);
-    this.#column(draw, START, n).set(starts);
-    this.x.windows_read(this.handle, draw, n, width);
-    filler.fill(draw, n);
-    return filler.batch.steps;
+    return this.#readInto(this.#filler(n, width, form), streams, starts, width);
   }
 
   /** Single steps of the first stream, by their place in its window, in any order: one leaf of them. O(bytes) */
   steps(leaf: PlacedLeaf, places: readonly number[]): Column["data"] {
     const n = places.length;
     const filler = new internals.Filler(this.#engine, n, 1, [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }], false, 0);
-    const draw = filler.prepare();
-    this.#column(draw, STREAM, n).fill(0);
-    this.#column(draw, START, n).set(places);
-    this.x.windows_read(this.handle, draw, n, 1);
-    filler.fill(draw, n);
-    return (filler.batch.steps as { readonly 0: Column })[0].data;
+    const steps = this.#readInto(filler, new Uint32Array(n), places, 1);
+    return (steps as { readonly 0: Column })[0].data;
   }
 
   /** Gives its memory back. Streams of its own must be empty. */
@@ -109,7 +100,7 @@ export class Windows {
   }
 
   /** @throws ReplayError OUT_OF_MEMORY where the host has no arrays as long as the batch's */
-  #filler(n: number, width: number, form: Form): InstanceType<typeof internals.Filler> {
+  #filler(n: number, width: number, form: Form): Filler {
     try {
       if (form !== "apart") return new internals.Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
       const leaves = this.#whole.length;
@@ -128,6 +119,16 @@ export class Windows {
     // Keys that are numbers come in their order.
     const columns = Object.values(steps as { readonly [key: string]: Column });
     return Array.from({ length: width }, (_, t) => pack(this.#engine.spec, columns.slice(t * leaves, (t + 1) * leaves)));
+  }
+
+  #readInto(filler: Filler, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): unknown {
+    const n = streams.length;
+    const draw = filler.prepare();
+    this.#column(draw, STREAM, n).set(streams);
+    this.#column(draw, START, n).set(starts);
+    this.x.windows_read(this.handle, draw, n, width);
+    filler.fill(draw, n);
+    return filler.batch.steps;
   }
 
   #column(draw: number, which: number, n: number): Uint32Array {
