@@ -1,18 +1,13 @@
 /** The ops of the replay buffers' cases, by name: what each of them asks of ours, and our answer in the words of the cases. */
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../src/agents/index.ts";
+import { ourArguments } from "./arguments.ts";
 import { possible } from "./buffer-possible.ts";
 import { double, given, plain, shapes } from "./buffer-values.ts";
 import type { Buffer, BufferWorld } from "./buffer-world.ts";
-import { isObject, Malformed, type Op, type Result } from "./case.ts";
+import { Malformed, type Op, type Result } from "./case.ts";
 import { kindOf } from "./meaning.ts";
 
 type Args = Op[1];
-
-/** null is Python's None: the argument is left out. */
-function camel(args: unknown): { [name: string]: unknown } {
-  const entries = Object.entries(isObject(args) ? args : {}).filter(([, value]) => value !== null);
-  return Object.fromEntries(entries.map(([name, value]) => [name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()), value]));
-}
 
 function add(kind: "addBatch" | "addSequence") {
   return (world: BufferWorld, { on, items, spec, ids = "ids", literal_ids }: Args): Result => {
@@ -36,7 +31,7 @@ function episodic(buffer: Buffer): Exclude<Buffer, TFUniformReplayBuffer> {
 
 function dataset(world: BufferWorld, { on, args, take }: Args): Result {
   const buffer = world.buffer(on);
-  const { sequencePreprocessFn, ...options } = camel(args) as { sequencePreprocessFn?: unknown; numSteps?: number; singleDeterministicPass?: boolean };
+  const { sequencePreprocessFn, ...options } = ourArguments(args) as { sequencePreprocessFn?: unknown; numSteps?: number; singleDeterministicPass?: boolean };
   if (sequencePreprocessFn !== undefined && sequencePreprocessFn !== "double")
     throw new Malformed(`unknown sequence_preprocess_fn ${String(sequencePreprocessFn)}`);
   const fn = sequencePreprocessFn === undefined ? undefined : (items: unknown) => double(world.spec, items);
@@ -56,7 +51,7 @@ function dataset(world: BufferWorld, { on, args, take }: Args): Result {
 }
 
 function tally(world: BufferWorld, { on, args, take }: Args): Result {
-  const { sampleBatchSize = 1, ...options } = camel(args) as { sampleBatchSize?: number; numSteps?: number };
+  const { sampleBatchSize = 1, ...options } = ourArguments(args) as { sampleBatchSize?: number; numSteps?: number };
   const counts = new Map<string, { count: number; probability: number }>();
   let left = take as number;
   for (const [items, { probabilities }] of world.buffer(on).asDataset({ ...options, ...(sampleBatchSize === 1 ? {} : { sampleBatchSize }) })) {
@@ -77,7 +72,7 @@ export const BUFFER_OPS: { readonly [name: string]: (world: BufferWorld, args: A
   num_frames: (world, { on }) => ({ value: world.buffer(on).numFrames() }),
   capacity: (world, { on }) => ({ value: world.buffer(on).capacity }),
   clear(world, { on, args }) {
-    world.buffer(on).clear(camel(args));
+    world.buffer(on).clear(ourArguments(args));
     return {};
   },
   gather_all(world, { on }) {
@@ -86,7 +81,7 @@ export const BUFFER_OPS: { readonly [name: string]: (world: BufferWorld, args: A
   },
   get_next(world, { on, args }) {
     const buffer = world.buffer(on);
-    const [items, info] = buffer.getNext(camel(args));
+    const [items, info] = buffer.getNext(ourArguments(args));
     const { ids, probabilities } = info;
     return {
       shapes: shapes(items),
@@ -96,7 +91,7 @@ export const BUFFER_OPS: { readonly [name: string]: (world: BufferWorld, args: A
     };
   },
   get_next_tally(world, { on, args }) {
-    const [items, { ids, probabilities }] = world.buffer(on).getNext(camel(args));
+    const [items, { ids, probabilities }] = world.buffer(on).getNext(ourArguments(args));
     const data = plain(items) as unknown[];
     const rows = (plain(ids) as unknown[]).map((id, i) => [id, data[i]]);
     const counts = new Map<string, { count: number; probability: number }>();
@@ -104,7 +99,7 @@ export const BUFFER_OPS: { readonly [name: string]: (world: BufferWorld, args: A
       const key = JSON.stringify(row);
       counts.set(key, { count: (counts.get(key)?.count ?? 0) + 1, probability: probabilities.data[i] as number });
     }
-    const all = possible(world.buffer(on), camel(args).numSteps as number | undefined);
+    const all = possible(world.buffer(on), ourArguments(args).numSteps as number | undefined);
     return { draws: rows.length, counts, possible: all.map(({ data, ids, probability }) => ({ value: JSON.stringify([ids, data]), probability })) };
   },
   dataset,

@@ -3,7 +3,7 @@ import type { Column } from "../../src/batch.ts";
 import { DTYPES } from "../../src/dtype.ts";
 import type { Leaf, Spec } from "../../src/index.ts";
 import { isObject, numberOf } from "./case.ts";
-import { nested } from "./nested.ts";
+import { nestedColumn } from "./nested.ts";
 import { ourSpec } from "./step-spec.ts";
 
 /** The fields of a Trajectory that have another name here. */
@@ -41,11 +41,7 @@ function columns(spec: Spec | undefined, value: unknown): unknown {
 
 /** A nest of columns as a case has it: nested arrays of numbers. */
 export function plain(nest: unknown): unknown {
-  return renamed(
-    fold(nest, ({ data, shape }) => nested([...data].map(Number), shape)),
-    THEIRS,
-    "nextStepType",
-  );
+  return renamed(fold(nest, nestedColumn), THEIRS, "nextStepType");
 }
 
 /** The shapes of a nest of columns as a case has them: a tuple is marked. */

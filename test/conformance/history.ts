@@ -1,6 +1,6 @@
 /** Columns of a writer's history as a case names them. */
 import type { HistoryColumn, ItemColumns, TrajectoryColumn, TrajectoryWriter } from "../../src/agents/index.ts";
-import { type Column, ReplayError } from "../../src/index.ts";
+import { ReplayError } from "../../src/index.ts";
 import { isObject, Malformed } from "./case.ts";
 
 /** `["a", 0]` one step, `["a", [start, stop, step]]` a slice, `["a", {list: […]}]` steps one by one; nested as the item is to be. */
@@ -33,16 +33,4 @@ export function map<T>(node: unknown, each: (column: T) => unknown): unknown {
 /** The shape of a column, written as Python does. */
 export function shapeText({ shape }: TrajectoryColumn): string {
   return `[${shape.join(", ")}]`;
-}
-
-/** A column as nested plain values. */
-export function nested({ data, shape }: Column): unknown {
-  return fold([...data].map(Number), shape);
-}
-
-function fold(values: readonly number[], shape: readonly number[]): unknown {
-  if (shape.length === 0) return values[0];
-  const [n = 0, ...rest] = shape;
-  const each = values.length / n;
-  return Array.from({ length: n }, (_, i) => fold(values.slice(i * each, (i + 1) * each), rest));
 }

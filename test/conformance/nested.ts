@@ -1,7 +1,14 @@
+import type { Column } from "../../src/index.ts";
+
 /** Flat values as nested arrays of a shape. */
 export function nested(values: readonly number[], shape: readonly number[]): unknown {
   const [n, ...rest] = shape;
   if (n === undefined) return values[0];
   const each = rest.reduce((product, m) => product * m, 1);
   return Array.from({ length: n }, (_, i) => nested(values.slice(i * each, (i + 1) * each), rest));
+}
+
+/** A column as nested plain numbers. */
+export function nestedColumn({ data, shape }: Column): unknown {
+  return nested([...data].map(Number), shape);
 }

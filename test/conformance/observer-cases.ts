@@ -1,12 +1,13 @@
 /** Running one case of the observers' families. */
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } from "../../src/agents/index.ts";
 import { fifo, Replay, type Spec } from "../../src/index.ts";
+import { camel } from "./arguments.ts";
 import { isObject, Malformed, numberOf, type Result } from "./case.ts";
 import { valueDifference } from "./compare.ts";
 import { kindOf } from "./meaning.ts";
 import { EPISODE, type ObserverDeparture, type Steps, TRAJECTORY } from "./observer-departures.ts";
 import type { Outcome } from "./outcome.ts";
-import { camel, type How, leavesOfItem, leavesOfPadding, leavesOfRecorded, stepOf, trajectorySpecOf } from "./trajectory-form.ts";
+import { type How, leavesOfItem, leavesOfPadding, leavesOfRecorded, stepOf, trajectorySpecOf } from "./trajectory-form.ts";
 
 const CLASSES = { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } as unknown as {
   readonly [name: string]: new (client: Replay, options: object) => Observer;

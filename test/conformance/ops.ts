@@ -1,7 +1,8 @@
 /** The ops of the tables' family, each a call of the public API. */
 import type { HistoryColumn, TrajectoryColumn } from "../../src/agents/index.ts";
 import { Malformed, numberOf, type Op, type Result } from "./case.ts";
-import { map, nested, pick, shapeText } from "./history.ts";
+import { map, pick, shapeText } from "./history.ts";
+import { nestedColumn } from "./nested.ts";
 import { appendSpec, branchOf, build } from "./step-spec.ts";
 import { DEFAULT_WRITER, WAIT_MS, type World } from "./world.ts";
 
@@ -145,7 +146,7 @@ export const OPS: { readonly [kind: string]: Run } = {
     world.held = pick(world.trajectoryWriter(args), args.trajectory);
     return {};
   },
-  numpy: (world, args) => ({ value: map<TrajectoryColumn>(pick(world.trajectoryWriter(args), args.trajectory), (column) => nested(column.values())) }),
+  numpy: (world, args) => ({ value: map<TrajectoryColumn>(pick(world.trajectoryWriter(args), args.trajectory), (column) => nestedColumn(column.values())) }),
   history_len: (world, args) => {
     const { step } = world.trajectoryWriter(args).history as { readonly step: unknown };
     return { value: map<HistoryColumn>(step, (column) => column.length) };

@@ -1,14 +1,15 @@
 /** Running one case of the ReverbReplayBuffer's family: an observer writes, the buffer reads what the table has. */
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbReplayBuffer } from "../../src/agents/index.ts";
 import { type Column, Replay, type Spec } from "../../src/index.ts";
+import { ourArguments } from "./arguments.ts";
 import { double } from "./buffer-values.ts";
 import { isObject, Malformed, type Result, readTables } from "./case.ts";
 import { valueDifference } from "./compare.ts";
 import { kindOf } from "./meaning.ts";
-import { nested } from "./nested.ts";
+import { nestedColumn } from "./nested.ts";
 import type { Outcome } from "./outcome.ts";
 import { tableOptions } from "./table-options.ts";
-import { camel, stepOf, trajectorySpecOf } from "./trajectory-form.ts";
+import { stepOf, trajectorySpecOf } from "./trajectory-form.ts";
 
 type Raw = { readonly [key: string]: unknown };
 type Observer = (step: unknown) => unknown;
@@ -75,13 +76,13 @@ class ReverbWorld {
       case "observer": {
         const { class: name, ...rest } = args as { class: string };
         const Class = name === "ReverbAddEpisodeObserver" ? ReverbAddEpisodeObserver : ReverbAddTrajectoryObserver;
-        this.#observer = new Class(this.#replay as never, ours(rest) as never) as unknown as Observer;
+        this.#observer = new Class(this.#replay as never, ourArguments(rest) as never) as unknown as Observer;
         return {};
       }
       case "buffer": {
         const { no_server, ...rest } = args as { no_server?: boolean };
         const client = no_server === true ? {} : { client: this.#replay };
-        this.#buffer = new ReverbReplayBuffer(this.#spec, { ...client, ...ours(rest) } as never);
+        this.#buffer = new ReverbReplayBuffer(this.#spec, { ...client, ...ourArguments(rest) } as never);
         return { capacity: this.#buffer.capacity };
       }
       case "steps":
@@ -116,7 +117,7 @@ class ReverbWorld {
   }
 
   #dataset({ args, take }: { readonly args: object; readonly take: number }): Result {
-    const { sequencePreprocessFn, ...options } = ours(args);
+    const { sequencePreprocessFn, ...options } = ourArguments(args);
     const fn = sequencePreprocessFn === undefined ? undefined : (items: unknown) => double(this.#spec, items);
     const found = this.#made().asDataset({ ...options, sequencePreprocessFn: fn } as never);
     const elements: unknown[] = [];
@@ -133,19 +134,10 @@ class ReverbWorld {
   }
 }
 
-/** null is Python's None: the argument is left out. */
-function ours(args: object): { readonly [name: string]: unknown } {
-  return Object.fromEntries(
-    Object.entries(args)
-      .filter(([, value]) => value !== null)
-      .map(([name, value]) => [camel(name), value]),
-  );
-}
-
 /** What the cases show of an element. */
 function shown([{ action }, info]: Element): unknown {
   const { ids, probabilities, tableSizes, priorities, timesSampled } = info as { readonly [name: string]: Column };
-  const plain = (column: Column | undefined) => column && nested([...column.data].map(Number), column.shape);
+  const plain = (column: Column | undefined) => column && nestedColumn(column);
   return {
     action: plain(action),
     info: { probability: plain(probabilities), table_size: plain(tableSizes), priority: plain(priorities), times_sampled: plain(timesSampled) },

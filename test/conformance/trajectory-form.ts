@@ -1,17 +1,12 @@
 /** Steps of a case in the forms in which observers take them, and items in the form in which a case has them. */
 import { type Column, flatten, type Spec } from "../../src/index.ts";
 import { isObject, Malformed } from "./case.ts";
-import { nested } from "./nested.ts";
+import { nested, nestedColumn } from "./nested.ts";
 import { build, ourSpec } from "./step-spec.ts";
 
 /** A trajectory's fields: theirs and ours. */
 const FIELDS = { step_type: "stepType", policy_info: "policyInfo", next_step_type: "nextStepType" } as { readonly [field: string]: string };
 const ORDER = ["step_type", "observation", "action", "policy_info", "next_step_type", "reward", "discount"];
-
-/** Arguments and fields under our names; keys inside a field are the case's own. */
-export function camel(name: string): string {
-  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
 
 export function ourFields(trajectory: unknown): { readonly [field: string]: unknown } {
   if (!isObject(trajectory)) throw new Malformed(`a step must be an object with a trajectory's fields, got ${JSON.stringify(trajectory)}`);
@@ -77,7 +72,7 @@ export function leavesOfItem(theirs: unknown, steps: unknown): { readonly values
   const fields = steps as { readonly [field: string]: unknown };
   const found = ORDER.flatMap((field) => flatten(ourSpec((theirs as { [field: string]: unknown })[field]), fields[FIELDS[field] ?? field])) as Column[];
   const dtypeOf = ({ data }: Column) => NUMPY[data.constructor.name] ?? data.constructor.name;
-  return { values: found.map(({ data, shape }) => nested([...data].map(Number), shape.slice(1))), dtypes: found.map(dtypeOf) };
+  return { values: found.map(({ data, shape }) => nestedColumn({ data, shape: shape.slice(1) })), dtypes: found.map(dtypeOf) };
 }
 
 const NUMPY: { readonly [array: string]: string } = {

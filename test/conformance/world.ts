@@ -3,7 +3,7 @@ import { type ItemColumns, type LegacyWriter, LocalClient, type Signature, Traje
 import type { Column, Leaf, Spec, Table } from "../../src/index.ts";
 import { restore, snapshot } from "../../src/snapshot/index.ts";
 import { Malformed, type TableArgs, type TableCase } from "./case.ts";
-import { nested } from "./history.ts";
+import { nestedColumn } from "./nested.ts";
 import { ourSpec, specOf } from "./step-spec.ts";
 import { tableOptions } from "./table-options.ts";
 
@@ -139,6 +139,6 @@ function timed(spec: Spec): Signature {
 /** What a batch of one item shows, column by column, as nested plain values. */
 function columnsOf(steps: unknown): unknown[] {
   const { data, shape } = steps as Column;
-  if (ArrayBuffer.isView(data)) return [nested({ data, shape: shape.slice(1) } as Column)];
+  if (ArrayBuffer.isView(data)) return [nestedColumn({ data, shape: shape.slice(1) } as Column)];
   return Object.values(steps as object).flatMap(columnsOf);
 }
