@@ -2,7 +2,7 @@
 import { ReplayError, type Spec, type StepOf, type WaitOptions } from "../index.ts";
 import { type Awaitable, type Client, type Signature, type StepWriter, type StepWriterOptions, tableNames } from "./client.ts";
 import { Form } from "./form.ts";
-import { isPromise, settle, within } from "./settle.ts";
+import { isPromise, settle, type Waiting, within } from "./settle.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 /** Of an item. */
@@ -12,7 +12,7 @@ export const MOST_STEPS = 0xffffff;
 export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
 
 /** What may have to wait on the way. */
-export type Work = Generator<Promise<unknown>, void, unknown>;
+export type Work = Waiting<void>;
 
 export class Cache<S extends Spec> {
   readonly tables: readonly string[];
@@ -131,7 +131,7 @@ export class Cache<S extends Spec> {
   signature(): Awaitable<Signature> {
     return settle(signatures(this.tables.map((table) => this.#client.signature(table)))) as Awaitable<Signature>;
 
-    function* signatures(given: readonly Awaitable<Signature>[]): Generator<Promise<unknown>, Signature, unknown> {
+    function* signatures(given: readonly Awaitable<Signature>[]): Waiting<Signature> {
       const all: Signature[] = [];
       for (const one of given) all.push(isPromise(one) ? ((yield one) as Signature) : one);
       const different = new Set(all.map((one) => JSON.stringify(one))).size;

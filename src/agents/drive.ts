@@ -1,7 +1,7 @@
 /** The loop between environment and policy: TF-Agents' `PyDriver`, for one environment and for batched ones. */
 import { internals } from "../index.ts";
 import type { Awaitable } from "./client.ts";
-import { isPromise, settle, within } from "./settle.ts";
+import { isPromise, settle, type Waiting, within } from "./settle.ts";
 import { restart, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 import { fromTransition, isBoundary, isLast, type PolicyStep, type Trajectory } from "./trajectory.ts";
 
@@ -70,15 +70,13 @@ export function drive<O, A>(
   return settle(loop(environment, policy, observers, { steps: steps ?? Infinity, episodes: episodes ?? Infinity, signal }, from));
 }
 
-type Loop<T> = Generator<Promise<unknown>, T, unknown>;
-
 function* loop<O, A>(
   environment: Environment<O, A>,
   policy: Policy<O, A>,
   observers: readonly Observer<O, A>[],
   { steps: mostSteps, episodes: mostEpisodes, signal }: Required<Omit<DriveLimit, "signal">> & Pick<DriveLimit, "signal">,
   from: DriveState<O> | undefined,
-): Loop<DriveState<O>> {
+): Waiting<DriveState<O>> {
   const now = <T>(value: Awaitable<T>) => waited(value, signal);
   let timeStep = from?.timeStep ?? first<O>(yield* now(environment.reset()));
   const batchSize = typeof timeStep.reward === "number" ? undefined : timeStep.reward.length;
@@ -105,7 +103,7 @@ function* loop<O, A>(
 }
 
 /** A value, waited for where it is a promise, but no longer than the signal lets. */
-function* waited<T>(value: Awaitable<T>, signal: AbortSignal | undefined): Loop<T> {
+function* waited<T>(value: Awaitable<T>, signal: AbortSignal | undefined): Waiting<T> {
   if (!isPromise(value)) return value;
   return (yield signal === undefined ? value : within(value, "the next step", { signal })) as T;
 }

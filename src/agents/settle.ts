@@ -2,13 +2,15 @@
 import { ReplayError, type WaitOptions } from "../index.ts";
 import type { Awaitable } from "./client.ts";
 
+export type Waiting<T> = Generator<Promise<unknown>, T, unknown>;
+
 /** Runs it to its end: at once where it waits for nothing, else as a promise. */
-export function settle<T>(work: Generator<Promise<unknown>, T, unknown>): Awaitable<T> {
+export function settle<T>(work: Waiting<T>): Awaitable<T> {
   const first = work.next();
   return first.done ? first.value : finish(work, first);
 }
 
-async function finish<T>(work: Generator<Promise<unknown>, T, unknown>, first: IteratorResult<Promise<unknown>, T>): Promise<T> {
+async function finish<T>(work: Waiting<T>, first: IteratorResult<Promise<unknown>, T>): Promise<T> {
   let step = first;
   while (!step.done) {
     let value: unknown;
