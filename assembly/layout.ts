@@ -15,7 +15,7 @@
  *    8 │ errorCode i32    │ errorArgument i32 │
  *   16 │ errorValue f64                       │
  *   24 │ top u32          │ limit u32         │  granules
- *   32 │ free u32         │ … u32             │  granules
+ *   32 │ free u32         │ marks u32         │  granules · tracking build: marks that were set (marks.ts)
  *   40 │ runs u32 × 20                        │  first free run of 2^k … 2^(k+1) - 1 granules
  */
 @unmanaged
@@ -28,7 +28,7 @@ export class Header {
   top: u32;
   limit: u32;
   free: u32;
-  unused: u32;
+  marks: u32;
 }
 if (offsetof<Header>() != 40) ERROR("HEADER: the free runs follow at byte 40");
 

@@ -11,18 +11,21 @@
  *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
  *   56 │ index u32      │ indexBytes u32 │  while an image is made: address of u32 × granules, the place of a block in the directory
  *   64 │ FREE_ROWS (24)                 │  rows to use again, oldest first
- *   88 │ … u64                          │
+ *   88 │ marksAt u32   │ marked u32    │  tracking build: where in a block the marks are · the row that was marked last
  *
  * A block, at most 64 KiB or one row:
- *   │ HEAD × rows │ bytes × rows │ values of the first WIDE leaf × rows │ …
+ *   │ HEAD × rows │ bytes × rows │ values of the first WIDE leaf × rows │ …   tracking build: │ its place in the directory u32, … u32 │ MARK × rows │
  */
 import { arena_alloc, arena_free } from "./arena";
 import { FreeRows } from "./free-rows";
 import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "./layout";
 import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
+import { BYTES, chain, LINK, MARK_BYTES, Mark, TRACKING } from "./marks";
 import { HEAD_BYTES, Head, LINK_END, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 
 const FREE_AT: usize = 64;
+const MARKS_AT: usize = 88;
+const MARKED_AT: usize = 92;
 const LEAVES_AT: usize = 96;
 /** Freed rows that stay in the queue as long as there are rows never used. */
 const SPARE: u32 = 16;
@@ -92,6 +95,34 @@ export class Pool {
     Head.of(row).refs += 1;
   }
 
+  /** Where in a block the marks begin. */
+  @inline
+  marks(): u32 {
+    return load<u32>(changetype<usize>(this), MARKS_AT);
+  }
+
+  /** The row that was marked last, 0 = none. */
+  @inline
+  marked(): u32 {
+    return load<u32>(changetype<usize>(this), MARKED_AT);
+  }
+
+  @inline
+  setMarked(row: u32): void {
+    store<u32>(changetype<usize>(this), row, MARKED_AT);
+  }
+
+  @inline
+  mark(row: u32): Mark {
+    return changetype<Mark>(Head.block(row) + <usize>this.marks() + 8 + <usize>((row & PLACE) * MARK_BYTES));
+  }
+
+  /** Notes for a journal that a row has changed; in the tracking build only. */
+  @inline
+  touch(row: u32, how: u32): void {
+    chain(changetype<usize>(this) + MARKED_AT, this.mark(row), row, how);
+  }
+
   /** Lets a row go once. */
   release(row: u32): void {
     this.releaseTimes(row, Head.of(row), 1);
@@ -105,6 +136,7 @@ export class Pool {
     head.refs = refs;
     if (refs != 0) return;
     if (this.shares != 0) releaseShared(this, row);
+    if (TRACKING) this.touch(row, LINK);
     this.free().push(row);
   }
 
@@ -114,14 +146,30 @@ export class Pool {
     const row = this.reuses(1) ? this.free().take() : takeFresh(this, 1);
     // refs 1, next 0
     store<u64>(changetype<usize>(Head.of(row)), 1);
+    if (TRACKING) this.touch(row, BYTES);
     return row;
   }
 
   /** Takes up to `most` rows that follow each other; the first. There must be room. Nothing of them is written; `live` tells how many. */
   takeMany(most: u32): u32 {
+    if (TRACKING) return this.takeTouched(most);
     if (!this.reuses(most)) return takeFresh(this, min(most, this.rows - (this.fresh & PLACE)));
     const row = this.free().first;
     this.free().takeMany(most);
+    return row;
+  }
+
+  /** `takeMany`, noted for a journal. */
+  private takeTouched(most: u32): u32 {
+    const live = this.live();
+    let row: u32;
+    if (!this.reuses(most)) {
+      row = takeFresh(this, min(most, this.rows - (this.fresh & PLACE)));
+    } else {
+      row = this.free().first;
+      this.free().takeMany(most);
+    }
+    for (let i: u32 = this.live() - live; i > 0; i--) this.touch(row + i - 1, BYTES);
     return row;
   }
 
@@ -176,8 +224,9 @@ export function pool_open(pool: usize): void {
     if (leaf.kind != NARROW) p.apart += 1;
     if (leaf.kind == SHARED) p.shares += 1;
   }
+  if (TRACKING) each += MARK_BYTES;
   // A little less than 64 KiB leaves room to align the bytes.
-  p.rows = min(max((BLOCK_BYTES - 16) / each, 1), PLACE + 1);
+  p.rows = min(max((BLOCK_BYTES - (TRACKING ? 32 : 16)) / each, 1), PLACE + 1);
   p.rowsAt = align16(p.rows * HEAD_BYTES);
   let at = p.rowsAt + p.rows * p.rowBytes;
   for (let i: u32 = 0; i < p.leaves; i++) {
@@ -192,6 +241,10 @@ export function pool_open(pool: usize): void {
     }
   }
   p.blockBytes = at;
+  if (TRACKING) {
+    store<u32>(pool, (at + 7) & ~7, MARKS_AT);
+    p.blockBytes = p.marks() + 8 + p.rows * MARK_BYTES;
+  }
 }
 
 /** Rows that are held by something. */
@@ -218,6 +271,7 @@ export function growPool(p: Pool): bool {
   const block = arena_alloc(p.blockBytes);
   if (block == 0) return false;
   store<u32>(<usize>p.directory + ((<usize>p.blocks) << 2), block);
+  if (TRACKING) store<u32>(<usize>block + <usize>p.marks(), p.blocks);
   p.blocks += 1;
   p.capacity += p.rows;
   if (p.fresh == 0) p.fresh = rowOf(p, p.high + 1);

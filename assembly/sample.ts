@@ -4,6 +4,7 @@
  */
 import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 import { E_UNSUPPORTED, fail } from "./error";
+import { TRACKING } from "./marks";
 import { power } from "./power";
 import { FIFO, LIFO, PRIORITIZED, Selector, UNIFORM } from "./selectors/selector";
 import { admitPending, discard, removeItem, Table } from "./table";
@@ -144,6 +145,7 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
     // 2^32 draws of one item: the count stays at the top.
     const after = before + u32(before != u32.MAX_VALUE);
     item.timesSampled = after;
+    if (TRACKING) slots.track(slot);
     unique += u32(before == 0);
     longest = max(longest, item.length());
     store<u32>(times + at, after);

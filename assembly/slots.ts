@@ -15,7 +15,10 @@
  *   24 │ bits u32     │ lastGeneration u32 │  log2 of the scale
  *   32 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
  *   40 │ freeLast u32 │ retired u32    │  slots whose generations are used up
+ *
+ * In the tracking build the arrays end with MARK × (capacity + 1); the first one names the slot that was marked last.
  */
+import { BYTES, chain, MARK_BYTES, Mark, TRACKING } from "./marks";
 import { PLAIN, SINGLE } from "./run";
 
 export const ITEM_BYTES: u32 = 16;
@@ -124,6 +127,17 @@ export class Slots {
     return (load<u64>(this.priorityAt(slot)) & SIGN_BIT) != 0;
   }
 
+  @inline
+  markOf(slot: u32): Mark {
+    const last = this.touches != 0 ? this.touches : this.priorities;
+    return changetype<Mark>(<usize>(last + ((this.capacity + 1) << 3)) + ((<usize>slot) << 3));
+  }
+
+  /** Notes for a journal that a slot has changed, or its place in an order; 0 is none. In the tracking build only. */
+  track(slot: u32): void {
+    if (slot != 0) chain(changetype<usize>(this.markOf(0)), this.markOf(slot), slot, BYTES);
+  }
+
   /** A slot of a new generation, oldest freed first; 0 where there is none. */
   @inline
   take(): u32 {
@@ -136,12 +150,17 @@ export class Slots {
       this.high = slot;
     }
     this.item(slot).generation += 1;
+    if (TRACKING) this.track(slot);
     return slot;
   }
 
   /** Queues a slot for reuse, or retires it with its last generation: no key ever comes twice. */
   @inline
   free(slot: u32): void {
+    if (TRACKING) {
+      this.track(slot);
+      this.track(this.freeLast);
+    }
     const item = this.item(slot);
     if (item.generation >= this.lastGeneration) {
       this.retired += 1;
@@ -189,5 +208,5 @@ export function slotsInit(s: Slots, at: u32, capacity: u32, withTouches: bool): 
 }
 
 export function slotsBytes(capacity: u32, withTouches: bool): u64 {
-  return <u64>(capacity + 1) * (ITEM_BYTES + 8 + (withTouches ? 8 : 0));
+  return <u64>(capacity + 1) * (ITEM_BYTES + 8 + (withTouches ? 8 : 0) + (TRACKING ? MARK_BYTES : 0));
 }

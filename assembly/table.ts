@@ -24,11 +24,12 @@
 import { Episodes } from "./episodes";
 import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "./error";
 import { align16 } from "./layout";
+import { TRACKING } from "./marks";
 import { Pool } from "./pool";
 import { random_init } from "./random";
 import { RateLimiter } from "./rate-limiter";
 import { Run, SINGLE } from "./run";
-import { FIFO, isHeap, KIND, PRIORITIZED, Selector, selectorBytes, selectorInit, TOGETHER } from "./selectors/selector";
+import { FIFO, isHeap, KIND, PRIORITIZED, Selector, selectorBytes, selectorInit, TOGETHER, UNIFORM } from "./selectors/selector";
 import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
 
 const RANDOM_AT: usize = 216;
@@ -146,9 +147,32 @@ export class Table extends Parts {
     return this.limiter().canInsert(1, this.count);
   }
 
+  /** Notes for a journal, before a slot leaves an order: its neighbours there, or the oldest, which takes its place. In the tracking build only. */
+  trackLeave(slot: u32): void {
+    for (let role = 0; role < 2; role++) {
+      const s = role == 0 ? this.sampler() : this.remover();
+      if (s.kind == UNIFORM) this.slots().track(s.uniform().ring().get(0));
+      else if (s.keepsOrder()) {
+        this.slots().track(s.order().prev(slot));
+        this.slots().track(s.order().next(slot));
+      }
+    }
+  }
+
+  /** The same, before a slot joins: the ends of the order. */
+  trackJoin(): void {
+    for (let role = 0; role < 2; role++) {
+      const s = role == 0 ? this.sampler() : this.remover();
+      if (s.kind == UNIFORM || !s.keepsOrder()) continue;
+      this.slots().track(s.order().oldest);
+      this.slots().track(s.order().youngest());
+    }
+  }
+
   /** Writes priority and touch of a slot that joins or is updated. The sign of -0 would mark it as pending. */
   @inline
   mark(slot: u32, priority: f64): void {
+    if (TRACKING) this.slots().track(slot);
     store<f64>(this.slots().priorityAt(slot), Math.abs(priority));
     if (this.slots().touches != 0) {
       this.touch += 1;
@@ -288,6 +312,10 @@ export function admitPending(t: Table): void {
 /** Takes a live item out of everything. Its rows are released at once, or when the open draw ends. */
 export function removeItem(t: Table, slot: u32): void {
   const item = t.slots().item(slot);
+  if (TRACKING) {
+    t.slots().track(slot);
+    t.trackLeave(slot);
+  }
   t.sampler().remove(slot);
   if (t.apart()) t.remover().remove(slot);
   t.count -= 1;
@@ -314,6 +342,7 @@ export function cancelItem(t: Table, slot: u32): void {
   const item = slots.item(slot);
   if (before == 0) t.pendingFirst = item.timesSampled;
   else slots.item(before).timesSampled = item.timesSampled;
+  if (TRACKING) slots.track(before);
   if (t.pendingLast == slot) t.pendingLast = before;
   t.pending -= 1;
   t.episodes().promised -= item.episodes();
@@ -348,12 +377,17 @@ function admit(t: Table, slot: u32, priority: f64): void {
   t.steps += <f64>item.length();
   t.sees(item.shape(), item.length());
   t.mark(slot, priority);
+  if (TRACKING) t.trackJoin();
   t.sampler().insert(slot, priority);
   if (t.apart()) t.remover().insert(slot, priority);
   while (t.count > t.maxSize || t.steps > t.maxSteps) removeItem(t, t.remover().pick(t.random(), t.count));
 }
 
 function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
+  if (TRACKING) {
+    t.slots().track(slot);
+    t.slots().track(t.pendingLast);
+  }
   store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
   t.episodes().promised += episodes;
   if (t.pending == 0) t.pendingFirst = slot;

@@ -2,6 +2,7 @@
  * The common case, made fast: in a full fifo table each new item takes the place of the oldest one. The same as insert, then
  * evict, but the slot stays, the order only moves its head, a ring that is full only turns, and a tree is climbed once.
  */
+import { TRACKING } from "./marks";
 import { PLAIN, Run } from "./run";
 import { PRIORITIZED, UNIFORM } from "./selectors/selector";
 import { ITEM_BYTES, Item, MAX_LENGTH, SHAPE_AT } from "./slots";
@@ -44,6 +45,7 @@ export class Turn {
     item.generation += 1;
     t.mark(slot, priority);
     t.remover().order().renew();
+    if (TRACKING && t.sampler().kind == UNIFORM) t.slots().track(t.sampler().uniform().ring().get(0));
     if (t.apart()) t.sampler().replace(slot, priority);
     Run.release(t.rows(), oldFirst, oldLength);
   }
@@ -90,6 +92,7 @@ export class Turn {
       item.word = word;
       item.generation += 1;
       item.timesSampled = 0;
+      if (TRACKING) slots.track(slot + row - first);
       item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
     }
     const marks = slots.priorityAt(slot);

@@ -4,9 +4,9 @@
 export const LAYERS = {
   assembly: [
     // Numbers, bytes and the memory map: they know nothing but themselves.
-    ["bytes", "layout", "leaf", "power", "random", "rate-limiter", "ring", "trap"],
+    ["bytes", "journal/live", "layout", "leaf", "power", "random", "rate-limiter", "ring", "trap"],
     // Single structures: the error cell, a row's head, a draw, the four that select.
-    ["draw", "error", "image/codec", "row", "selectors/heap", "selectors/order", "selectors/sum-tree", "selectors/uniform"],
+    ["draw", "error", "image/codec", "marks", "row", "selectors/heap", "selectors/order", "selectors/sum-tree", "selectors/uniform"],
     // What structures are made with: memory, the queue of freed rows, the one switch over selectors.
     ["arena", "free-rows", "selectors/selector"],
     // What grows: rows, and the map of episodes.
@@ -17,14 +17,14 @@ export const LAYERS = {
     // Windows of several streams know nothing of items.
     ["slots", "image/pool", "image/stream", "windows/windows"],
     // A table knows slots, and rows only as something to hold.
-    ["table", "windows/draw", "windows/grow"],
+    ["journal/rows", "table", "windows/draw", "windows/grow"],
     // What is done with a table; it knows none of this.
-    ["image/check", "image/table", "inspect", "keys", "sample", "turn", "window"],
+    ["image/check", "image/table", "inspect", "journal/streams", "keys", "sample", "turn", "window"],
     // Streams and tables, which do not know each other, come together.
-    ["writer"],
+    ["journal/items", "writer"],
     ["block"],
     // The ABI pages: exports only.
-    ["image/index", "index", "kernels", "windows/index"],
+    ["image/index", "index", "journal/index", "kernels", "windows/index"],
   ],
   src: [
     // Words and numbers that everyone shares.

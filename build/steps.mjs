@@ -40,11 +40,13 @@ const TARGETS = {
   debug: { entry: "assembly/index.ts", file: "dist/core.debug.wasm" },
   image: { entry: "assembly/image/index.ts", file: "dist/image.wasm" },
   windows: { entry: "assembly/windows/index.ts", config: "image", file: "dist/windows.wasm" },
+  tracking: { entry: "assembly/index.ts", file: "dist/tracking.wasm" },
+  journal: { entry: "assembly/journal/index.ts", file: "dist/journal.wasm" },
   kernels: { entry: "assembly/kernels.ts", config: "image", file: "dist/kernels.wasm" },
 };
 
 /** What the package's bundles hold. */
-export const BUNDLED = ["release", "image", "windows"];
+export const BUNDLED = ["release", "image", "windows", "tracking", "journal"];
 
 /** Compiles the given targets. */
 export async function core(targets = BUNDLED) {

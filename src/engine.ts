@@ -32,6 +32,8 @@ export class Engine {
   readonly shapes: ItemShape[] = [];
   /** Raised by every call that changes something: whoever reads over several calls sees that it must not go on. */
   changes = 0;
+  /** Told after each of them, where there is a journal (reprise/storage). */
+  journal?: () => void;
   closed = false;
   /** Staging records of closed writers, by size. */
   readonly #spare = new Map<number, number[]>();
@@ -91,6 +93,7 @@ export class Engine {
     this.changes++;
     if (this.core.u8.length === 0) this.core.refresh();
     this.waiters.wake();
+    this.journal?.();
   }
 
   /** A pool whose leaves are set up by `place`. */
@@ -105,5 +108,5 @@ export class Engine {
 }
 
 function disposed(): ReplayError {
-  return new ReplayError("CLOSED", "this Replay was disposed of: make another one");
+  return new ReplayError("CLOSED", "this Replay was disposed of: make a new one");
 }

@@ -199,5 +199,5 @@ export class Staging {
 }
 
 export function writerClosed(): ReplayError {
-  return new ReplayError("CLOSED", "this writer was closed: make another one with replay.writer()");
+  return new ReplayError("CLOSED", "this writer was closed: make a new one with replay.writer()");
 }

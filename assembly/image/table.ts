@@ -83,8 +83,8 @@ export function table_rejoin(table: usize, role: u32, count: u32, from: usize, d
   return 0;
 }
 
-/** A slot that was loaded: holds its rows, counts its episodes, joins what is derived. */
-function rejoin(t: Table, slot: u32): i32 {
+/** A slot that was loaded, its first row by number: holds its rows, counts its episodes, joins what is derived. */
+export function rejoin(t: Table, slot: u32): i32 {
   const slots = t.slots();
   const item = slots.item(slot);
   const priority = Math.abs(slots.priority(slot));
