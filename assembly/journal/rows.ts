@@ -7,7 +7,7 @@
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../error";
 import { pool_record } from "../image/pool";
 import { SHARED, WIDE } from "../leaf";
-import { BYTES, Mark } from "../marks";
+import { BYTES, LINK, Mark } from "../marks";
 import { growPool, Pool, rowOf } from "../pool";
 import { Head, LINK_END, LINK_ROW, PLACE } from "../row";
 import { account } from "./live";
@@ -60,13 +60,14 @@ export function journal_rows(pool: usize, segment: u32, live: usize, most: u32, 
   store<u32>(out, u32(row != 0), 8);
 }
 
-/** O(most): marks the held rows whose newest record or link is in a segment, from `number` on. The number to go on with, 0 = done. */
+/** O(most): marks the rows whose newest record or link is in a segment, from `number` on. The number to go on with, 0 = done. */
 export function journal_collect_rows(pool: usize, segment: u32, number: u32, most: u32): u32 {
   const p = changetype<Pool>(pool);
   for (; number <= p.high && most > 0; most--, number++) {
     const row = rowOf(p, number);
     const mark = p.mark(row);
-    if ((mark.written == segment || mark.linked == segment) && Head.of(row).refs != 0) p.touch(row, BYTES);
+    // What is not held any more, and was let go by another module, is only forgotten.
+    if (mark.written == segment || mark.linked == segment) p.touch(row, Head.of(row).refs != 0 ? BYTES : LINK);
   }
   return number <= p.high ? number : 0;
 }
