@@ -1,7 +1,7 @@
 /**
  * The snapshot: sections of canonical state, each with a CRC-32C, in chunks.
  *
- *   "RPRSNAP1", then sections: │ kind u32 │ id u32 │ bytes u32 │ crc u32 │ bytes … │   little endian; crc over kind, id, bytes, and the bytes
+ *   "REPRISE1", then sections: │ kind u32 │ id u32 │ bytes u32 │ crc u32 │ bytes … │   little endian; crc over kind, id, bytes, and the bytes
  *
  *   HEADER  JSON {layout, options, shapes, writers}
  *   POOL    id: pools of frames 0 …, the steps' last │ rows ever used, last episode (u32 each)
@@ -20,7 +20,7 @@ import type { ResolvedReplayOptions } from "../replay.ts";
 import type { ResolvedWriterOptions } from "../writer.ts";
 import { imageOf } from "./image.ts";
 
-export const MAGIC = "RPRSNAP1";
+export const MAGIC = "REPRISE1";
 /** Kinds of sections. */
 export const HEADER = 1;
 export const POOL = 2;

@@ -2,8 +2,9 @@
 import type { Engine } from "../engine.ts";
 import { ReplayError } from "../index.ts";
 import type { Log } from "./log.ts";
-import type { Durability } from "./options.ts";
-import type { Records } from "./records.ts";
+import type { Durability, Retain } from "./options.ts";
+import { KEPT, type Records } from "./records.ts";
+import { decodeTagged, encodeTagged } from "./tagged.ts";
 import { MARKS } from "./tracking.ts";
 
 /** Bytes of changes that make a group, unless it must go at once. */
@@ -39,8 +40,15 @@ export class Journal {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #busy = false;
   #closed = false;
+  #kept: Uint8Array | undefined;
 
-  constructor(records: Records, log: Log, options: { durability: Durability; retain: "capacity" | "all"; segmentBytes: number }) {
+  constructor(
+    records: Records,
+    log: Log,
+    options: { readonly durability: Durability; readonly retain: Retain; readonly segmentBytes: number },
+    kept?: Uint8Array,
+  ) {
+    this.#kept = kept;
     this.#records = records;
     this.#engine = records.engine;
     this.#log = log;
@@ -51,6 +59,24 @@ export class Journal {
     // Where everything is kept, nothing may come and go between two groups.
     this.#most = options.durability === "always" || !this.#compacts ? 1 : Math.max(1, Math.floor(GROUP / record));
     this.#engine.journal = () => this.#changed();
+  }
+
+  /** What `keep` was given last, in this run or one before; undefined before the first. */
+  get kept(): unknown {
+    return this.#kept && decodeTagged(this.#kept);
+  }
+
+  /**
+   * Keeps a value of the program's own beside the Replay, of the same moment: a learner's weights, where an environment stands. Copies. It takes the place of the
+   * one before, and is on the disk when what was done so far is.
+   * @param value null, booleans, numbers, bigints, strings, typed arrays, Dates, and arrays, plain objects, Maps and Sets of them
+   * @throws TypeError naming the path of anything else
+   */
+  keep(value: unknown): void {
+    this.#open();
+    this.#kept = encodeTagged(value, "value");
+    this.#group();
+    if (this.#durability === "always") this.#log.flush();
   }
 
   get stats(): JournalStats {
@@ -148,7 +174,7 @@ export class Journal {
     records.rows(segment, write);
     records.slots(segment, write);
     const all = this.#restIn !== segment;
-    for (const [kind, id, payload] of records.rest()) {
+    for (const [kind, id, payload] of this.#rest()) {
       const name = `${kind}.${id}`;
       if (!all && equal(this.#written.get(name), payload)) continue;
       this.#written.set(name, payload);
@@ -156,6 +182,11 @@ export class Journal {
     }
     this.#restIn = segment;
     return sections !== 0;
+  }
+
+  *#rest(): Generator<readonly [kind: number, id: number, payload: Uint8Array], void> {
+    yield* this.#records.rest();
+    if (this.#kept !== undefined) yield [KEPT, 0, this.#kept];
   }
 
   /** A share of what keeps the files small: segments whose records nothing asks for any more are given back, the emptiest one is emptied. */

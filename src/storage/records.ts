@@ -8,6 +8,7 @@
  *   SLOTS    id: table │ count u32, then records (assembly/journal/items.ts)
  *   TABLE    id: table │ its numbers: counts, random state, limiter, ends of queues and orders
  *   STREAMS  of each lane of each writer: six u32 (assembly/journal/streams.ts)
+ *   KEPT     a value of the program's own (tagged.ts)
  *
  * A later record of the same thing takes the place of an earlier one.
  */
@@ -23,6 +24,7 @@ export const LINKS = 35;
 export const SLOTS = 36;
 export const TABLE = 37;
 export const STREAMS = 38;
+export const KEPT = 39;
 
 export const LINK_BYTES = 8;
 export const STREAM_BYTES = 24;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { internals, Replay } from "../../src/index.ts";
 import { Records, } from "../../src/storage/records.ts";
-import { Recovery } from "../../src/storage/recover.ts";
+import { Recovery } from "../../src/storage/recovery.ts";
 import { storageModules } from "../../src/storage/tracking.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf } from "../support/refused.ts";

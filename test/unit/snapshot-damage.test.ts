@@ -38,8 +38,8 @@ test("nothing, too little, too much, or something else is CORRUPT", () => {
 
 test("another version's snapshot is UNSUPPORTED, and the message says which", () => {
   const bytes = Buffer.from(sceneBytes("fifo over fifo"));
-  bytes.write("RPRSNAP2");
-  expectError(refusalOf(bytes), "UNSUPPORTED", /must begin with RPRSNAP1, got "RPRSNAP2"/, /another version/);
+  bytes.write("REPRISE2");
+  expectError(refusalOf(bytes), "UNSUPPORTED", /must begin with REPRISE1, got "REPRISE2"/, /another version/);
   bytes.write("RPRSNAQ1");
   expectError(refusalOf(bytes), "CORRUPT", /RPRSNAQ1/);
 });

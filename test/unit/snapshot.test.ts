@@ -102,7 +102,7 @@ test("what is no source is refused", async () => {
       /^source must be a Uint8Array/,
     );
   }
-  for (const source of [[1], ["RPRSNAP1"], [[1, 2]]]) {
+  for (const source of [[1], ["REPRISE1"], [[1, 2]]]) {
     expectError(
       errorOf(() => restore(source as never)),
       TypeError,
@@ -110,7 +110,7 @@ test("what is no source is refused", async () => {
     );
   }
   async function* words() {
-    yield "RPRSNAP1";
+    yield "REPRISE1";
   }
   await expect(restore(words() as never)).rejects.toThrow(/^source must be made of/);
 });

@@ -1,13 +1,15 @@
 /** A Replay from its journal: records in the order in which they were written, then what they come to. */
 import { internals, ReplayError } from "../index.ts";
 import type { ResolvedWriterOptions } from "../writer.ts";
-import { LINK_BYTES, LINKS, POOLS, type Records, ROWS, SLOTS, STREAM_BYTES, STREAMS, TABLE, WRITERS } from "./records.ts";
+import { KEPT, LINK_BYTES, LINKS, POOLS, type Records, ROWS, SLOTS, STREAM_BYTES, STREAMS, TABLE, WRITERS } from "./records.ts";
 
 export class Recovery {
   readonly #records: Records;
   readonly #name: string;
   /** The newest of those of which there is one each. */
   readonly #rest = new Map<string, Uint8Array>();
+  /** The program's own value, as bytes. */
+  kept: Uint8Array | undefined;
 
   constructor(records: Records, name: string) {
     this.#records = records;
@@ -18,6 +20,10 @@ export class Recovery {
   visit(kind: number, id: number, payload: Uint8Array, segment: number): void {
     const records = this.#records;
     const { x, core, pools, tables, rowBytes, slotBytes, live } = records;
+    if (kind === KEPT) {
+      this.kept = payload.slice();
+      return;
+    }
     if (kind === WRITERS || kind === POOLS || kind === TABLE || kind === STREAMS) {
       this.#rest.set(`${kind}.${id}`, payload.slice());
       return;
@@ -34,6 +40,11 @@ export class Recovery {
     if (core.u8.length === 0) core.refresh();
     if (code === -1) throw core.failure(code);
     if (code !== 0) throw this.#corrupt(segment);
+  }
+
+  /** Whether there was anything. */
+  get found(): boolean {
+    return this.#rest.size !== 0;
   }
 
   /** Once all sections were visited. */

@@ -1,0 +1,156 @@
+/** A Replay that survives: `Replay.open` makes it in a directory, or brings back what is there. */
+import { internals, Replay, ReplayError, type ReplayOptions, type Spec } from "../index.ts";
+import type { Directory } from "./directory.ts";
+import { Journal } from "./journal.ts";
+import { Log } from "./log.ts";
+import { nodeDirectory } from "./node-directory.ts";
+import { type Durability, durabilityOf, type Logger, type Retain, retainOf } from "./options.ts";
+import { Records } from "./records.ts";
+import { Recovery } from "./recovery.ts";
+import { type StorageModules, storageModules } from "./tracking.ts";
+
+export interface OpenOptions<S extends Spec = Spec, N extends string = string> extends Omit<Partial<ReplayOptions<S, N>>, "module"> {
+  /** A directory's path (Node, Deno, Bun), or what `opfs` or `memory` gave. */
+  readonly dir: string | Directory;
+  /** When what a call changed is on the disk; a second later at most where it is left out. */
+  readonly durability?: Durability;
+  /** "capacity", which gives space back, where it is left out. */
+  readonly retain?: Retain;
+  /** Bytes of a file, about; 16 MiB where it is left out. */
+  readonly segmentBytes?: number;
+  /** Whether to go on with what stands before damage in the middle, and to cut off the rest. */
+  readonly salvage?: boolean;
+  readonly logger?: Logger;
+  readonly signal?: AbortSignal;
+  /** Told how far opening has come. */
+  readonly onProgress?: (progress: { readonly bytes: number; readonly of: number }) => void;
+  /** For hosts that forbid compiling: `reprise/tracking.wasm` and `reprise/journal.wasm`. */
+  readonly modules?: StorageModules;
+}
+
+/** A Replay with a journal. */
+export type OpenReplay<S extends Spec = Spec, N extends string = string> = Replay<S, N> & {
+  readonly journal: Journal;
+  /** Resolves when everything so far is on the disk. */
+  flush(): Promise<void>;
+};
+
+const { flag, integer, mustBe, onlyKeys } = internals;
+
+const OPTIONS = "dir, spec, tables, maxBytes, seed, durability, retain, segmentBytes, salvage, logger, signal, onProgress, modules";
+const SEGMENT = 16 << 20;
+/** Bytes that are read between two looks at the signal. */
+const BREATH = 32 << 20;
+
+/** What a directory says of the Replay in it. */
+interface About {
+  readonly holds: "replay";
+  readonly options: Omit<Replay["options"], "maxBytes">;
+  readonly layout: unknown;
+}
+
+/**
+ * Opens a Replay in a directory: a new one, or the one that is there, as it was after some call, and at least after all that was flushed. The next draws are
+ * those that it would have given. Its writers are in `writers`. O(bytes of the files); memory for one section beside the Replay.
+ * @throws ReplayError LOCKED where another process has it open · CORRUPT where a file is damaged before its end (see `salvage`) · IO · NOT_FOUND where `spec` is
+ * left out and nothing is there · SPEC_MISMATCH where something else is there than the options say; or the signal's reason
+ */
+export async function open<const S extends Spec = Spec, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
+  const { dir, durability, retain = "capacity", segmentBytes = SEGMENT, salvage = false, logger, signal, onProgress, modules = storageModules() } = onlyKeys(
+    "Replay.open",
+    options,
+    OPTIONS,
+  );
+  const how = {
+    durability: durabilityOf(durability),
+    retain: retainOf(retain),
+    segmentBytes: integer("segmentBytes", segmentBytes, 4096),
+  };
+  flag("salvage", salvage);
+  signal?.throwIfAborted();
+  const directory = typeof dir === "string" ? nodeDirectory(dir) : dir;
+  const asked = options.spec === undefined ? undefined : make(options as ReplayOptions, modules);
+  const log = Log.open(directory, {
+    about: asked && about(asked),
+    durability: "manual",
+    segmentBytes,
+    salvage,
+    logger,
+  });
+  try {
+    const replay = asked ?? make(known(log.about as unknown as About, directory.name, options.maxBytes), modules);
+    if (asked !== undefined) same(about(asked), log.about as unknown as About, directory.name);
+    const places = placesFor(replay.options.maxBytes, segmentBytes);
+    const records = new Records(replay, modules, places);
+    const recovery = new Recovery(records, directory.name);
+    let next = BREATH;
+    for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) {
+      onProgress?.(progress);
+      if (progress.bytes < next) continue;
+      next = progress.bytes + BREATH;
+      await new Promise((resolve) => setTimeout(resolve));
+      signal?.throwIfAborted();
+    }
+    if (recovery.found) recovery.finish();
+    return attach(replay as unknown as Replay<S, N>, new Journal(records, log, how, recovery.kept));
+  } catch (error) {
+    log.close();
+    throw error;
+  }
+}
+
+function make(options: ReplayOptions, modules: StorageModules): Replay {
+  const { spec, tables, seed, maxBytes } = options;
+  return new Replay({ spec, ...(tables && { tables }), ...(seed !== undefined && { seed }), ...(maxBytes !== undefined && { maxBytes }), module: modules.tracking });
+}
+
+function about(replay: Replay): About {
+  const { layout } = internals.of(replay).engine;
+  const { maxBytes: _, ...options } = replay.options;
+  const leaves = layout.leaves.map((leaf) => [leaf.path, leaf.leaf.dtype, leaf.shape, leaf.kind, leaf.offset]);
+  return { holds: "replay", options, layout: [layout.rowBytes, leaves] };
+}
+
+/** The options of the Replay that is there. */
+function known(there: About | undefined, name: string, maxBytes?: number): ReplayOptions {
+  if (there === undefined) throw new ReplayError("NOT_FOUND", `there is no Replay in ${name}: give spec and tables to make one`);
+  if (there.holds !== "replay") throw otherwise(name, "holds", "replay", there.holds);
+  const { spec, tables, seed } = there.options;
+  return { spec, tables, seed: BigInt(seed), ...(maxBytes !== undefined && { maxBytes }) };
+}
+
+/** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */
+function same(asked: object, there: object, name: string, path = ""): void {
+  for (const key of new Set([...Object.keys(asked), ...Object.keys(there)])) {
+    const [a, b] = [asked, there].map((value) => (value as { [key: string]: unknown })[key]);
+    if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) same(a, b, name, `${path}${key}.`);
+    else if (a !== b) throw otherwise(name, `${path}${key}`, a, b);
+  }
+}
+
+function otherwise(name: string, key: string, asked: unknown, there: unknown): Error {
+  return mustBe("SPEC_MISMATCH", key, `${JSON.stringify(there)} as in ${name} (or leave spec and tables out, or take another directory)`, asked);
+}
+
+/** Segments that can be told apart: more than the files may ever be. */
+function placesFor(maxBytes: number, segmentBytes: number): number {
+  let places = 1024;
+  while (places < 65_536 && places < (4 * maxBytes) / segmentBytes) places *= 2;
+  return places;
+}
+
+function attach<S extends Spec, N extends string>(replay: Replay<S, N>, journal: Journal): OpenReplay<S, N> {
+  return Object.defineProperties(replay, {
+    journal: { value: journal, enumerable: true },
+    flush: { value: () => journal.flush() },
+    dispose: {
+      value(): void {
+        try {
+          journal.close();
+        } finally {
+          Replay.prototype.dispose.call(replay);
+        }
+      },
+    },
+  }) as OpenReplay<S, N>;
+}
