@@ -1,16 +1,20 @@
 /** The journal of a Replay: after its calls, what they changed goes to a log as a group; what the log holds in vain is given back. */
 import type { Engine } from "../engine.ts";
 import { ReplayError } from "../index.ts";
+import type { Durability } from "./durability.ts";
 import type { Log } from "./log.ts";
-import type { Durability, Retain } from "./options.ts";
+import type { Retain } from "./retain.ts";
 import { KEPT, type Records } from "./records.ts";
-import { decodeTagged, encodeTagged } from "./tagged.ts";
+import { encodeTagged } from "./tagged.ts";
 import { MARKS } from "./tracking.ts";
+import { decodeTagged } from "./untagged.ts";
 
 /** Bytes of changes that make a group, unless it must go at once. */
 const GROUP = 128 * 1024;
 /** Bytes that one call's share of compaction reads at least. */
 const SHARE = 1 << 20;
+/** Bytes that may wait for a disk that is full. */
+const MOST_WAITING = 8 << 20;
 
 export interface JournalStats {
   /** Of the files. */
@@ -152,7 +156,7 @@ export class Journal {
     try {
       const { core } = this.#engine;
       // Where the disk refuses, changes stay marked rather than pile up.
-      this.#log.ready();
+      if (this.#log.waiting > MOST_WAITING) this.#log.flush();
       core.u32[MARKS] = 0;
       if (this.#write()) this.#log.commit();
       if (this.#compacts) this.#compact();
@@ -196,7 +200,7 @@ export class Journal {
     // What there is one of each must be in the newest segment.
     if (this.#restIn !== log.segment) return;
     const old = log.segments.filter(({ id }) => id < log.segment);
-    for (const { id } of old) if (id !== this.#victim && records.liveIn(id) === 0) log.drop(id);
+    for (const { id } of old) if (id !== this.#victim && records.liveIn(id) === 0) this.#drop(id);
     if (this.#victim === 0) {
       const { bytes } = this.stats;
       if (bytes <= 2 * this.#liveBytes() + this.#segmentBytes) return;
@@ -229,9 +233,15 @@ export class Journal {
     }
     if (this.#write()) this.#log.commit();
     if (this.#structure === steps && this.#records.liveIn(this.#victim) === 0 && this.#restIn === this.#log.segment) {
-      this.#log.drop(this.#victim);
+      this.#drop(this.#victim);
       this.#victim = 0;
     }
+  }
+
+  /** Gives a segment back, at once: what is in its place is synced first. */
+  #drop(id: number): void {
+    this.#log.drop(id);
+    this.#log.flush();
   }
 
   /** How many records a pool or a table has at most. */

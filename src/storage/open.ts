@@ -1,10 +1,12 @@
 /** A Replay that survives: `Replay.open` makes it in a directory, or brings back what is there. */
 import { internals, Replay, ReplayError, type ReplayOptions, type Spec } from "../index.ts";
 import type { Directory } from "./directory.ts";
+import { checkDurability, type Durability, EVERY_SECOND } from "./durability.ts";
 import { Journal } from "./journal.ts";
 import { Log } from "./log.ts";
 import { nodeDirectory } from "./node-directory.ts";
-import { type Durability, durabilityOf, type Logger, type Retain, retainOf } from "./options.ts";
+import type { Logger } from "./recover.ts";
+import { type Retain, retainOf } from "./retain.ts";
 import { Records } from "./records.ts";
 import { Recovery } from "./recovery.ts";
 import { type StorageModules, storageModules } from "./tracking.ts";
@@ -56,30 +58,23 @@ interface About {
  * left out and nothing is there · SPEC_MISMATCH where something else is there than the options say; or the signal's reason
  */
 export async function open<const S extends Spec = Spec, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
-  const { dir, durability, retain = "capacity", segmentBytes = SEGMENT, salvage = false, logger, signal, onProgress, modules = storageModules() } = onlyKeys(
+  const { dir, durability = EVERY_SECOND, retain = "capacity", segmentBytes = SEGMENT, salvage = false, logger, signal, onProgress, modules = storageModules() } = onlyKeys(
     "Replay.open",
     options,
     OPTIONS,
   );
   const how = {
-    durability: durabilityOf(durability),
+    durability: checkDurability(durability),
     retain: retainOf(retain),
     segmentBytes: integer("segmentBytes", segmentBytes, 4096),
   };
   flag("salvage", salvage);
   signal?.throwIfAborted();
   const directory = typeof dir === "string" ? nodeDirectory(dir) : dir;
-  const asked = options.spec === undefined ? undefined : make(options as ReplayOptions, modules);
-  const log = Log.open(directory, {
-    about: asked && about(asked),
-    durability: "manual",
-    segmentBytes,
-    salvage,
-    logger,
-  });
+  const replay = make(options.spec === undefined ? known(directory, options.maxBytes) : (options as ReplayOptions), modules);
+  const log = Log.open(directory, { about: about(replay), durability: "manual", segmentBytes, salvage, ...(logger && { logger }) });
   try {
-    const replay = asked ?? make(known(log.about as unknown as About, directory.name, options.maxBytes), modules);
-    if (asked !== undefined) same(about(asked), log.about as unknown as About, directory.name);
+    same(about(replay), log.about, directory.name);
     const places = placesFor(replay.options.maxBytes, segmentBytes);
     const records = new Records(replay, modules, places);
     const recovery = new Recovery(records, directory.name);
@@ -112,10 +107,14 @@ function about(replay: Replay): About {
 }
 
 /** The options of the Replay that is there. */
-function known(there: About | undefined, name: string, maxBytes?: number): ReplayOptions {
-  if (there === undefined) throw new ReplayError("NOT_FOUND", `there is no Replay in ${name}: give spec and tables to make one`);
-  if (there.holds !== "replay") throw otherwise(name, "holds", "replay", there.holds);
-  const { spec, tables, seed } = there.options;
+function known(directory: Directory, maxBytes?: number): ReplayOptions {
+  const log = Log.open(directory, { about: {}, readOnly: true });
+  const { holds, options } = log.about as About;
+  const { isNew } = log;
+  log.close();
+  if (isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: give spec and tables to make one`);
+  if (holds !== "replay") throw otherwise(directory.name, "holds", "replay", holds);
+  const { spec, tables, seed } = options;
   return { spec, tables, seed: BigInt(seed), ...(maxBytes !== undefined && { maxBytes }) };
 }
 
