@@ -83,12 +83,18 @@ export function table_rejoin(table: usize, role: u32, count: u32, from: usize, d
   return 0;
 }
 
-/** A slot that was loaded, its first row by number: holds its rows, counts its episodes, joins what is derived. */
-export function rejoin(t: Table, slot: u32): i32 {
+/** A slot that was loaded, its first row by number. */
+function rejoin(t: Table, slot: u32): i32 {
+  const item = t.slots().item(slot);
+  item.first = exchange(t.rows(), item.first, 0);
+  return joinItem(t, slot);
+}
+
+/** A slot that was loaded: holds its rows, counts its episodes, joins what is derived. 0, CORRUPT, or OUT_OF_MEMORY. */
+export function joinItem(t: Table, slot: u32): i32 {
   const slots = t.slots();
   const item = slots.item(slot);
   const priority = Math.abs(slots.priority(slot));
-  item.first = exchange(t.rows(), item.first, 0);
   if (!t.takes(priority) || item.first > LINK_ROW || !isRun(t.rows(), item)) return fail(E_CORRUPT, 1, slot);
   // Rows may stand elsewhere now: whether they follow each other is found out anew.
   item.word = item.length() | retainRun(item.first, item.length()) | (item.shape() << SHAPE_AT);

@@ -4,6 +4,7 @@
  * A record: │ number u32 │ link u32 │ episode u32 │ bytes … │ wide values … │   names of frames are numbers too
  * A link alone: │ number u32 │ link u32 │
  */
+import { Bytes } from "../bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../error";
 import { pool_record } from "../image/pool";
 import { SHARED, WIDE } from "../leaf";
@@ -76,18 +77,25 @@ export function journal_collect_rows(pool: usize, segment: u32, number: u32, mos
 export function journal_load_rows(pool: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const p = changetype<Pool>(pool);
   const bytes = journal_row_bytes(pool);
+  let base: u32 = 0;
+  let first: u32 = 0;
   for (; count > 0; count--, from += bytes) {
     const number = load<u32>(from);
     if (number - 1 >= LINK_ROW) return fail(E_CORRUPT, 1, number);
     while (p.capacity < number) if (!growPool(p)) return E_OUT_OF_MEMORY;
-    const row = rowOf(p, number);
+    // Most records are of neighbours: a division less.
+    if (base == 0 || number - first >= p.rows) {
+      base = rowOf(p, number) & ~PLACE;
+      first = number - (rowOf(p, number) & PLACE);
+    }
+    const row = base + (number - first);
     const mark = p.mark(row);
     forget(mark, live, bytes);
     mark.written = <u16>segment;
     account(live, segment, bytes);
     Head.of(row).next = load<u32>(from, 4);
     Head.of(row).episode = load<u32>(from, 8);
-    memory.copy(p.bytes(row), from + 12, p.rowBytes);
+    Bytes.copy(p.bytes(row), from + 12, p.rowBytes);
     copyWide(p, row, from + 12 + <usize>p.rowBytes, false);
   }
   return 0;
@@ -117,14 +125,17 @@ export function journal_name_rows(pool: usize, high: u32, episodes: u32): i32 {
   p.high = high;
   p.fresh = rowOf(p, high + 1);
   p.episodes = episodes;
-  for (let number: u32 = 1; number <= p.capacity; number++) {
-    const row = rowOf(p, number);
-    const head = Head.of(row);
-    if (p.mark(row).written == 0) continue;
-    const next = head.next & LINK_ROW;
-    if (number > high || next > high) return fail(E_CORRUPT, 1, number);
-    head.next = rowOf(p, next) | (head.next & LINK_END);
-    if (p.shares != 0 && !nameFrames(p, row, p.bytes(row), false)) return fail(E_CORRUPT, 1, number);
+  for (let block: u32 = 0, number: u32 = 1; block < p.blocks; block++) {
+    const first = rowOf(p, number);
+    for (let row = first; row < first + p.rows; row++, number++) {
+      const head = Head.of(row);
+      if (p.mark(row).written == 0) continue;
+      const next = head.next & LINK_ROW;
+      if (number > high || next > high) return fail(E_CORRUPT, 1, number);
+      const neighbour = next == number + 1 && row + 1 < first + p.rows;
+      head.next = (neighbour ? row + 1 : rowOf(p, next)) | (head.next & LINK_END);
+      if (p.shares != 0 && !nameFrames(p, row, p.bytes(row), false)) return fail(E_CORRUPT, 1, number);
+    }
   }
   return 0;
 }
@@ -133,15 +144,17 @@ export function journal_name_rows(pool: usize, high: u32, episodes: u32): i32 {
 export function journal_settle_rows(pool: usize, live: usize): i32 {
   const p = changetype<Pool>(pool);
   const bytes = journal_row_bytes(pool);
-  for (let number: u32 = 1; number <= p.high; number++) {
-    const row = rowOf(p, number);
-    const mark = p.mark(row);
-    if (Head.of(row).refs == 0) {
-      forget(mark, live, bytes);
-      p.free().push(row);
-    } else {
-      if (mark.written == 0) return fail(E_CORRUPT, 1, number);
-      if (p.shares != 0) holdFrames(p, row);
+  for (let block: u32 = 0, number: u32 = 1; block < p.blocks; block++) {
+    const first = rowOf(p, number);
+    for (let row = first; row < first + p.rows && number <= p.high; row++, number++) {
+      const mark = p.mark(row);
+      if (Head.of(row).refs == 0) {
+        forget(mark, live, bytes);
+        p.free().push(row);
+      } else {
+        if (mark.written == 0) return fail(E_CORRUPT, 1, number);
+        if (p.shares != 0) holdFrames(p, row);
+      }
     }
   }
   return 0;
@@ -168,7 +181,7 @@ function saveRow(p: Pool, row: u32, at: usize): void {
   store<u32>(at, numberOf(p, row));
   store<u32>(at, linkOf(p, row), 4);
   store<u32>(at, p.episode(row), 8);
-  memory.copy(at + 12, p.bytes(row), p.rowBytes);
+  Bytes.copy(at + 12, p.bytes(row), p.rowBytes);
   if (p.shares != 0) nameFrames(p, row, at + 12, true);
   copyWide(p, row, at + 12 + <usize>p.rowBytes, true);
 }

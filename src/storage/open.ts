@@ -4,7 +4,7 @@ import type { Directory } from "./directory.ts";
 import { checkDurability, type Durability, EVERY_SECOND } from "./durability.ts";
 import { Journal } from "./journal.ts";
 import { Log } from "./log.ts";
-import { nodeDirectory } from "./node-directory.ts";
+import { node } from "./node-directory.ts";
 import type { Logger } from "./recover.ts";
 import { type Retain, retainOf } from "./retain.ts";
 import { Records } from "./records.ts";
@@ -70,7 +70,7 @@ export async function open<const S extends Spec = Spec, const N extends string =
   };
   flag("salvage", salvage);
   signal?.throwIfAborted();
-  const directory = typeof dir === "string" ? nodeDirectory(dir) : dir;
+  const directory = typeof dir === "string" ? node(dir) : dir;
   const replay = make(options.spec === undefined ? known(directory, options.maxBytes) : (options as ReplayOptions), modules);
   const log = Log.open(directory, { about: about(replay), durability: "manual", segmentBytes, salvage, ...(logger && { logger }) });
   try {

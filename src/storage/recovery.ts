@@ -75,9 +75,6 @@ export class Recovery {
     });
     // Steps hold frames: these are settled after them.
     for (const pool of [...pools].reverse()) ok(x.journal_settle_rows(pool, live));
-    for (const pool of pools) ok(x.pool_check(pool));
-    for (const table of tables) ok(x.table_check(table));
-    for (const stream of streams) ok(x.stream_check(stream));
   }
 
   #corrupt(segment?: number): ReplayError {

@@ -45,6 +45,9 @@ class Tape {
     const recovery = new Recovery(records, "a tape");
     for (const { kind, id, payload, segment } of this.sections) recovery.visit(kind, id, payload, segment);
     recovery.finish();
+    for (const pool of records.pools) expect(records.x.pool_check(pool)).toBe(0);
+    for (const table of records.tables) expect(records.x.table_check(table)).toBe(0);
+    for (const stream of replay.writers.flatMap((writer) => writer.streams)) expect(records.x.stream_check(stream)).toBe(0);
     return { replay: replay as unknown as AnyReplay, records };
   }
 }
