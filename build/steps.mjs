@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rename, shortNamesOf } from "./short-names.mjs";
 import { literalOf, writeBytes } from "./wasm-bytes.mjs";
@@ -33,7 +33,7 @@ export function npm(args, cwd) {
   else execute(process.platform === "win32" ? "npm.cmd" : "npm", all, cwd);
 }
 
-/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with, kernels.wasm what tests and benchmarks look at alone. */
+/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with, sections.wasm what files are summed by, kernels.wasm what tests and benchmarks look at alone. */
 const TARGETS = {
   release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
   scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
@@ -42,11 +42,12 @@ const TARGETS = {
   windows: { entry: "assembly/windows/index.ts", config: "image", file: "dist/windows.wasm" },
   tracking: { entry: "assembly/index.ts", file: "dist/tracking.wasm" },
   journal: { entry: "assembly/journal/index.ts", file: "dist/journal.wasm" },
+  sections: { entry: "assembly/sections/index.ts", file: "dist/sections.wasm" },
   kernels: { entry: "assembly/kernels.ts", config: "image", file: "dist/kernels.wasm" },
 };
 
 /** What the package's bundles hold. */
-export const BUNDLED = ["release", "image", "windows", "tracking", "journal"];
+export const BUNDLED = ["release", "image", "windows", "tracking", "journal", "sections"];
 
 /** Compiles the given targets. */
 export async function core(targets = BUNDLED) {
@@ -64,7 +65,7 @@ export async function core(targets = BUNDLED) {
 }
 
 /** The modules as strings, which the sources import. */
-const BYTES = ["dist/core-bytes.js", "dist/image-bytes.js", "dist/windows-bytes.js"];
+const BYTES = ["core", "image", "windows", "sections", "tracking", "journal"].map((module) => `dist/${module}-bytes.js`);
 
 const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
 
@@ -76,13 +77,14 @@ export async function bundle() {
     const core = readFileSync("dist/core.wasm");
     const names = shortNamesOf(core);
     const short = { mangleProps: new RegExp(`^(${Object.keys(names).join("|")})$`), mangleCache: names };
-    const packaged = { ...COMMON, ...short, minify: true, plugins: [placeholders, mainEntry] };
+    const packaged = { ...COMMON, ...short, minify: true, plugins: [placeholders, shared] };
     await build({ ...packaged, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
     await build({ ...packaged, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js" });
     await build({ ...packaged, entryPoints: ["src/agents/index.ts"], outfile: "dist/agents.js" });
-    inline("dist/index.js", rename(core, names));
-    inline("dist/snapshot.js", readFileSync("dist/image.wasm"));
-    inline("dist/agents.js", readFileSync("dist/windows.wasm"));
+    await build({ ...packaged, entryPoints: ["src/storage/index.ts"], outfile: "dist/storage.js" });
+    inline("dist/index.js", { core: rename(core, names) });
+    for (const [name, modules] of Object.entries({ snapshot: ["image"], agents: ["windows"], storage: ["sections", "tracking", "journal"] }))
+      inline(`dist/${name}.js`, Object.fromEntries(modules.map((module) => [module, readFileSync(`dist/${module}.wasm`)])));
   });
 }
 
@@ -106,22 +108,28 @@ export async function programs() {
 const placeholders = {
   name: "placeholders for WebAssembly",
   setup(build) {
-    build.onLoad({ filter: /-bytes\.js$/ }, () => ({ contents: `export default "${PLACEHOLDER}";` }));
+    build.onLoad({ filter: /-bytes\.js$/ }, ({ path }) => ({ contents: `export default "${placeholder(basename(path, "-bytes.js"))}";` }));
   },
 };
-const PLACEHOLDER = "@bytes@";
+const placeholder = (module) => `@${module}@`;
 
 /** The bytes go to the front: in the middle they would push what stands before them out of the 32 KiB that gzip looks back. */
-function inline(bundle, wasm) {
-  const code = readFileSync(bundle, "utf8").replace(`"${PLACEHOLDER}"`, "$bytes");
-  writeFileSync(bundle, `const $bytes=${literalOf(wasm)};\n${code}`);
+function inline(bundle, modules) {
+  let code = readFileSync(bundle, "utf8");
+  let bytes = "";
+  for (const [module, wasm] of Object.entries(modules)) {
+    code = code.replace(`"${placeholder(module)}"`, `$${module}`);
+    bytes += `const $${module}=${literalOf(wasm)};\n`;
+  }
+  writeFileSync(bundle, bytes + code);
 }
 
-/** Subpaths share the main entry's classes: they import it instead of bringing their own. */
-const mainEntry = {
-  name: "main entry",
+/** Subpaths share the classes of the main entry and of the storage: they import them instead of bringing their own. */
+const shared = {
+  name: "shared entries",
   setup(build) {
     build.onResolve({ filter: /^\.\.\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
+    build.onResolve({ filter: /^\.\.\/storage\/index\.ts$/ }, () => ({ path: "./storage.js", external: true }));
   },
 };
 
@@ -132,6 +140,7 @@ const packageItself = {
     build.onResolve({ filter: /\/src\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
     build.onResolve({ filter: /\/src\/snapshot\/index\.ts$/ }, () => ({ path: "./snapshot.js", external: true }));
     build.onResolve({ filter: /\/src\/agents\/index\.ts$/ }, () => ({ path: "./agents.js", external: true }));
+    build.onResolve({ filter: /\/src\/storage\/index\.ts$/ }, () => ({ path: "./storage.js", external: true }));
   },
 };
 

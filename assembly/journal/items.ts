@@ -172,7 +172,6 @@ function joins(t: Table, s: Selector): bool {
 }
 
 /** Eight bytes from here to a record, or back; where the record goes on. Short copies are quicker by a load and a store. */
-@inline
 function copyWord(here: usize, record: usize, saving: bool): usize {
   store<u64>(saving ? record : here, load<u64>(saving ? here : record));
   return record + 8;

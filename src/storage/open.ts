@@ -5,10 +5,10 @@ import { checkDurability, type Durability, EVERY_SECOND } from "./durability.ts"
 import { Journal } from "./journal.ts";
 import { Log } from "./log.ts";
 import { node } from "./node-directory.ts";
-import type { Logger } from "./recover.ts";
-import { type Retain, retainOf } from "./retain.ts";
 import { Records } from "./records.ts";
+import type { Logger } from "./recover.ts";
 import { Recovery } from "./recovery.ts";
+import { type Retain, retainOf } from "./retain.ts";
 import { type StorageModules, storageModules } from "./tracking.ts";
 
 export interface OpenOptions<S extends Spec = Spec, N extends string = string> extends Omit<Partial<ReplayOptions<S, N>>, "module"> {
@@ -58,11 +58,17 @@ interface About {
  * left out and nothing is there · SPEC_MISMATCH where something else is there than the options say; or the signal's reason
  */
 export async function open<const S extends Spec = Spec, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
-  const { dir, durability = EVERY_SECOND, retain = "capacity", segmentBytes = SEGMENT, salvage = false, logger, signal, onProgress, modules = storageModules() } = onlyKeys(
-    "Replay.open",
-    options,
-    OPTIONS,
-  );
+  const {
+    dir,
+    durability = EVERY_SECOND,
+    retain = "capacity",
+    segmentBytes = SEGMENT,
+    salvage = false,
+    logger,
+    signal,
+    onProgress,
+    modules = storageModules(),
+  } = onlyKeys("Replay.open", options, OPTIONS);
   const how = {
     durability: checkDurability(durability),
     retain: retainOf(retain),
@@ -96,7 +102,13 @@ export async function open<const S extends Spec = Spec, const N extends string =
 
 function make(options: ReplayOptions, modules: StorageModules): Replay {
   const { spec, tables, seed, maxBytes } = options;
-  return new Replay({ spec, ...(tables && { tables }), ...(seed !== undefined && { seed }), ...(maxBytes !== undefined && { maxBytes }), module: modules.tracking });
+  return new Replay({
+    spec,
+    ...(tables && { tables }),
+    ...(seed !== undefined && { seed }),
+    ...(maxBytes !== undefined && { maxBytes }),
+    module: modules.tracking,
+  });
 }
 
 function about(replay: Replay): About {

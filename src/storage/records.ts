@@ -111,15 +111,15 @@ export class Records {
       const bytes = this.rowBytes[id] as number;
       const most = this.most(bytes);
       const links = HEAD + most * bytes;
+      let left: number;
       do {
         this.x.journal_rows(pool, place, this.live, most, this.buffer, this.buffer + links + 4);
         const records = this.word(0);
         const linked = this.word(1);
-        const left = this.word(2);
+        left = this.word(2);
         this.#section(write, ROWS, id, HEAD - 4, records, bytes);
         this.#section(write, LINKS, id, links, linked, LINK_BYTES);
-        if (left === 0) break;
-      } while (true);
+      } while (left !== 0);
     });
   }
 
@@ -151,7 +151,7 @@ export class Records {
     const writers = replay.writers;
     const text = { shapes: engine.shapes.map((shape) => JSON.parse(shape.columns)), writers: writers.map((writer) => writer.options) };
     yield [WRITERS, 0, new TextEncoder().encode(JSON.stringify(text))];
-    pools.forEach((pool, i) => x.pool_numbers(pool, buffer + 8 * i));
+    for (const [i, pool] of pools.entries()) x.pool_numbers(pool, buffer + 8 * i);
     yield [POOLS, 0, core.u8.slice(buffer, buffer + 8 * pools.length)];
     for (const [id, table] of tables.entries()) {
       x.journal_table(table, buffer, 1);

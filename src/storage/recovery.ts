@@ -65,10 +65,13 @@ export class Recovery {
     for (const columns of shapes) engine.shapeOf(columns);
     for (const writer of writers) adopt(writer);
     const numbers = new DataView(rest(POOLS, 0, 8 * pools.length).slice().buffer);
-    pools.forEach((pool, i) => ok(x.journal_name_rows(pool, numbers.getUint32(8 * i, true), numbers.getUint32(8 * i + 4, true))));
+    for (const [i, pool] of pools.entries()) ok(x.journal_name_rows(pool, numbers.getUint32(8 * i, true), numbers.getUint32(8 * i + 4, true)));
     const streams = replay.writers.flatMap((writer) => writer.streams);
     const windows = rest(STREAMS, 0, STREAM_BYTES * streams.length);
-    streams.forEach((stream, i) => ok(x.journal_load_stream(stream, this.#records.take(windows.subarray(STREAM_BYTES * i, STREAM_BYTES * (i + 1))))));
+    for (const [i, stream] of streams.entries()) {
+      const at = this.#records.take(windows.subarray(STREAM_BYTES * i, STREAM_BYTES * (i + 1)));
+      ok(x.journal_load_stream(stream, at));
+    }
     tables.forEach((table, id) => {
       x.journal_table(table, this.#records.take(rest(TABLE, id, tableBytes)), 0);
       ok(x.journal_join_table(table));

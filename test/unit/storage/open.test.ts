@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { type MemoryDirectory, memory } from "../../src/storage/memory-directory.ts";
-import { type OpenOptions, open } from "../../src/storage/open.ts";
-import { TestRandom } from "../support/random.ts";
-import { type AnyReplay, SCENES, type Scene } from "../support/scenes.ts";
+import { type MemoryDirectory, memory } from "../../../src/storage/memory-directory.ts";
+import { type OpenOptions, open } from "../../../src/storage/open.ts";
+import { TestRandom } from "../../support/random.ts";
+import { type AnyReplay, SCENES, type Scene } from "../../support/scenes.ts";
 import { draws, optionsOf, seen, writersOf } from "./seen.ts";
 
 type Opened = AnyReplay & Awaited<ReturnType<typeof open>>;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { Replay } from "../../src/index.ts";
-import { Records } from "../../src/storage/records.ts";
-import { Recovery } from "../../src/storage/recovery.ts";
-import { storageModules } from "../../src/storage/tracking.ts";
-import { TestRandom } from "../support/random.ts";
-import { type AnyReplay, SCENES } from "../support/scenes.ts";
+import { Replay } from "../../../src/index.ts";
+import { Records } from "../../../src/storage/records.ts";
+import { Recovery } from "../../../src/storage/recovery.ts";
+import { storageModules } from "../../../src/storage/tracking.ts";
+import { TestRandom } from "../../support/random.ts";
+import { type AnyReplay, SCENES } from "../../support/scenes.ts";
 import { draws, seen } from "./seen.ts";
 
 interface Section {

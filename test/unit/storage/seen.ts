@@ -1,8 +1,8 @@
 /** What can be seen of a Replay, as bytes: for tests that compare two of them. */
-import { internals, type Replay } from "../../src/index.ts";
-import type { OpenOptions } from "../../src/storage/open.ts";
-import { bytesOf } from "../support/refused.ts";
-import type { AnyReplay } from "../support/scenes.ts";
+import { internals, type Replay } from "../../../src/index.ts";
+import type { OpenOptions } from "../../../src/storage/open.ts";
+import { bytesOf } from "../../support/refused.ts";
+import type { AnyReplay } from "../../support/scenes.ts";
 
 /** Sections of a snapshot: the order in which freed rows are used again, which nobody can see, and the count of sections. */
 const FREE = 4;
