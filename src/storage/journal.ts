@@ -63,6 +63,11 @@ export class Journal {
     // Where everything is kept, nothing may come and go between two groups.
     this.#most = options.durability === "always" || !this.#compacts ? 1 : Math.max(1, Math.floor(GROUP / record));
     this.#engine.journal = () => this.#changed();
+    log.onTakeover = () => {
+      clearTimeout(this.#timer);
+      this.#closed = true;
+      this.#group();
+    };
   }
 
   /** What `keep` was given last, in this run or one before; undefined before the first. */
@@ -119,7 +124,7 @@ export class Journal {
   }
 
   #open(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", "this journal was closed: open its directory again");
+    if (this.#closed) throw new ReplayError("CLOSED", "this journal was closed, or its directory opened again: a Replay that survives has one owner");
   }
 
   #flush(): void {
@@ -132,6 +137,7 @@ export class Journal {
   /** After a call that changed something. */
   #changed(): void {
     if (this.#busy) return;
+    this.#open();
     const { core } = this.#engine;
     if ((core.u32[MARKS] as number) >= this.#most || this.#durability === "always") this.#group();
     if (this.#durability === "always") this.#log.flush();
@@ -146,8 +152,6 @@ export class Journal {
         // The call that comes next, or flush, tells its caller.
       }
     }, ms);
-    // A program that is done need not wait for it.
-    (this.#timer as { unref?: () => void }).unref?.();
   }
 
   /** Writes what changed since the last group as one. */
@@ -233,8 +237,9 @@ export class Journal {
     }
     if (this.#write()) this.#log.commit();
     if (this.#structure === steps && this.#records.liveIn(this.#victim) === 0 && this.#restIn === this.#log.segment) {
-      this.#drop(this.#victim);
+      const id = this.#victim;
       this.#victim = 0;
+      this.#drop(id);
     }
   }
 

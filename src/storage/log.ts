@@ -45,6 +45,8 @@ export class Log {
   readonly isNew: boolean;
   /** A new segment begins, with an empty group: its owner writes what every segment must hold. What is written is committed when it returns. */
   onSegment: (() => void) | undefined;
+  /** The directory is opened again by this process: the last moment to write something. */
+  onTakeover: (() => void) | undefined;
   readonly #directory: Directory;
   readonly #segmentBytes: number;
   readonly #durability: Durability;
@@ -332,6 +334,7 @@ export class Log {
 
   #takenOver(): void {
     try {
+      this.onTakeover?.();
       this.close();
     } catch (error) {
       this.#logger.warn(`${this.#directory.name} was opened again, and what was not flushed is lost: ${(error as Error).message}`);

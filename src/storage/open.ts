@@ -46,7 +46,7 @@ const BREATH = 32 << 20;
 
 /** What a directory says of the Replay in it. */
 interface About {
-  readonly holds: "replay";
+  readonly content: "replay";
   readonly options: Omit<Replay["options"], "maxBytes">;
   readonly layout: unknown;
 }
@@ -115,17 +115,17 @@ function about(replay: Replay): About {
   const { layout } = internals.of(replay).engine;
   const { maxBytes: _, ...options } = replay.options;
   const leaves = layout.leaves.map((leaf) => [leaf.path, leaf.leaf.dtype, leaf.shape, leaf.kind, leaf.offset]);
-  return { holds: "replay", options, layout: [layout.rowBytes, leaves] };
+  return { content: "replay", options, layout: [layout.rowBytes, leaves] };
 }
 
 /** The options of the Replay that is there. */
 function known(directory: Directory, maxBytes?: number): ReplayOptions {
   const log = Log.open(directory, { about: {}, readOnly: true });
-  const { holds, options } = log.about as About;
+  const { content, options } = log.about as About;
   const { isNew } = log;
   log.close();
   if (isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: give spec and tables to make one`);
-  if (holds !== "replay") throw otherwise(directory.name, "holds", "replay", holds);
+  if (content !== "replay") throw otherwise(directory.name, "content", "replay", content);
   const { spec, tables, seed } = options;
   return { spec, tables, seed: BigInt(seed), ...(maxBytes !== undefined && { maxBytes }) };
 }

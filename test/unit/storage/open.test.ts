@@ -1,18 +1,9 @@
 import { expect, test } from "vitest";
-import { type MemoryDirectory, memory } from "../../../src/storage/memory-directory.ts";
-import { type OpenOptions, open } from "../../../src/storage/open.ts";
+import { memory } from "../../../src/storage/memory-directory.ts";
 import { TestRandom } from "../../support/random.ts";
 import { type AnyReplay, SCENES, type Scene } from "../../support/scenes.ts";
-import { draws, optionsOf, seen, writersOf } from "./seen.ts";
-
-type Opened = AnyReplay & Awaited<ReturnType<typeof open>>;
-
-async function opened(scene: Scene, dir: MemoryDirectory, options: Partial<OpenOptions> = {}): Promise<Opened> {
-  const model = scene.make();
-  const replay = (await open({ dir, ...optionsOf(model), ...options } as OpenOptions)) as unknown as Opened;
-  if (replay.writers.length === 0) writersOf(model, replay);
-  return replay;
-}
+import { again, opened, Past } from "./opened.ts";
+import { draws } from "./seen.ts";
 
 /** One that goes on without a journal. */
 function alone(scene: Scene): AnyReplay {
@@ -45,25 +36,21 @@ test.each(Object.keys(SCENES))("whatever is left after a crash is the state afte
   const cut = new TestRandom(9);
   const dir = memory();
   const replay = await opened(scene, dir, { segmentBytes: 8192, durability: "manual" });
-  const states = new Map<string, number>();
-  const note = (k: number) => states.set(seen(replay).toString("latin1"), k);
-  let acknowledged = 0;
-  note(0);
+  const past = new Past();
+  past.note(replay);
   await replay.flush();
   for (let k = 1; k <= 300; k++) {
     scene.act(replay, random);
-    note(k);
+    past.note(replay);
     const dice = random.next();
     if (dice < 0.05) {
       await replay.flush();
-      acknowledged = k;
+      past.acknowledged = k;
     } else if (dice < 0.2) replay.journal.keep(k);
     if (dice > 0.9) {
-      const left = dir.crash(cut.below(dir.unsynced + 1));
-      const again = (await open({ dir: left })) as unknown as Opened;
-      const found = states.get(seen(again).toString("latin1"));
-      expect(found).toBeGreaterThanOrEqual(acknowledged);
-      again.dispose();
+      const left = await again(dir.crash(cut.below(dir.unsynced + 1)));
+      past.holds(left);
+      left.dispose();
     }
   }
 });
