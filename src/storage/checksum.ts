@@ -25,12 +25,11 @@ export class SectionMemory {
   u8!: Uint8Array<ArrayBuffer>;
   view!: DataView<ArrayBuffer>;
 
-  constructor(bytesAtFirst: number) {
+  constructor() {
     compiled ??= internals.compile(bytes);
     this.x = new WebAssembly.Instance(compiled, {}).exports as unknown as SectionsExports;
     this.base = this.x.DATA_AT.value;
     this.#look();
-    this.reserve(bytesAtFirst);
   }
 
   /** Makes room for so many bytes from `base` on; views are made anew. */

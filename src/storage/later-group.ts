@@ -1,6 +1,6 @@
 /** What tells damage from a tail that was cut: behind damage there are groups that came later. */
 import { attempt } from "./attempt.ts";
-import { SectionMemory } from "./checksum.ts";
+import type { SectionMemory } from "./checksum.ts";
 import type { Directory } from "./directory.ts";
 import { COMMIT, NUMBER_BYTES, numberAt, SEAL, SECTION_BYTES } from "./sections.ts";
 
@@ -8,13 +8,13 @@ const PIECE = 1 << 20;
 const BYTES = SECTION_BYTES + NUMBER_BYTES;
 
 /** Whether a whole COMMIT or SEAL of a later group than this one stands anywhere behind an offset. */
-export function laterGroup(directory: Directory, name: string, from: number, group: number): boolean {
+export function laterGroup(directory: Directory, name: string, memory: SectionMemory, from: number, group: number): boolean {
   const file = attempt("opening", directory, name, () => directory.open(name, false));
-  const memory = new SectionMemory(PIECE + BYTES);
   try {
+    memory.reserve(Math.min(PIECE, Math.max(file.size - from, 0)) + BYTES);
     let have = 0;
     for (let at = from; ; ) {
-      const into = memory.u8.subarray(memory.base + have, memory.base + PIECE + BYTES);
+      const into = memory.u8.subarray(memory.base + have, Math.min(memory.base + have + PIECE, memory.u8.length));
       const got = attempt("reading", directory, name, () => file.read(into, at));
       if (!(got > 0)) return false;
       at += got;

@@ -4,6 +4,7 @@
  */
 import { internals, ReplayError } from "../index.ts";
 import { attempt } from "./attempt.ts";
+import { SectionMemory } from "./checksum.ts";
 import type { Directory } from "./directory.ts";
 import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
 import { corrupt, faultOf, follows, type Logger, type Recovered, recover } from "./recover.ts";
@@ -55,8 +56,9 @@ export class Log {
   readonly #due = new Due(() => this.#onTime());
   /** Segments before the newest, oldest first: their bytes. */
   readonly #older = new Map<number, number>();
-  /** What opening found, until it was replayed. */
+  /** What opening found, and the memory to read it in, until it was replayed. */
   #recovered: Recovered | undefined;
+  #reading: SectionMemory | undefined;
   #writer: SegmentWriter | undefined;
   /** Number of the open group, and where it begins in its segment. */
   #group: number;
@@ -65,6 +67,8 @@ export class Log {
   #dropping: number[] = [];
   /** Bytes that wait when the next try to write is made. */
   #tryAt = FULL_BYTES;
+  /** What failed while nobody could be told. */
+  #failure: Error | undefined;
   /** Bytes of what the owner wrote into the segment at its beginning. */
   #preamble = 0;
   #beginning = false;
@@ -96,7 +100,10 @@ export class Log {
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
     this.#release = flag("readOnly", readOnly) ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver()));
     try {
-      const recovered = recover(directory, { salvage, logger });
+      const memory = new SectionMemory();
+      const recovered = recover(directory, memory, { salvage, logger });
+      // To be replayed with.
+      if (recovered !== undefined) this.#reading = memory;
       this.#recovered = recovered;
       this.isNew = recovered === undefined;
       this.about = recovered?.about ?? JSON.parse(JSON.stringify(about));
@@ -117,13 +124,14 @@ export class Log {
   *replay(visit: Visit): Generator<{ bytes: number; of: number }, void> {
     this.#open();
     const recovered = this.#recovered;
-    if (recovered === undefined) return;
+    const memory = this.#reading;
+    if (recovered === undefined || memory === undefined) return;
     const of = recovered.segments.reduce((sum, { bytes }) => sum + bytes, 0);
     const last = recovered.segments.at(-1) as Segment;
     let done = 0;
     let before: Walk | undefined;
     for (const { id, bytes } of recovered.segments) {
-      const reader = new SegmentReader(this.#directory, fileOf(id), undefined, bytes);
+      const reader = new SegmentReader(this.#directory, fileOf(id), memory, bytes);
       try {
         const walk = new Walk(id, reader);
         for (let pieces = 1; walk.next(); ) {
@@ -144,6 +152,7 @@ export class Log {
       this.#open();
     }
     this.#recovered = undefined;
+    this.#reading = undefined;
     if (this.#writer !== undefined && recovered.sealed) this.#begin(this.#writer);
   }
 
@@ -152,8 +161,8 @@ export class Log {
     const writer = this.#writable();
     if (isOwn(kind)) throw internals.mustBe(RangeError, "kind", "none of the log's own", kind);
     writer.add(kind, id, payload);
-    // A group that is larger than the buffer is written in parts; whether that worked is asked when it is committed.
-    if (writer.waiting >= this.#tryAt) this.#try(() => writer.drain());
+    // A group that is larger than the buffer is written in parts. If that fails, the commit says so.
+    if (writer.waiting >= this.#tryAt) this.#try(() => writer.drain(), false);
   }
 
   /** Ends the group. @throws ReplayError IO where it was to be written and that failed: it stays in memory, and is tried again */
@@ -162,18 +171,21 @@ export class Log {
     if (writer.bytes === this.#groupAt) return;
     this.#end(writer);
     if (this.#beginning) return;
-    if (this.#durability === "always") this.flush();
-    else if (writer.waiting >= this.#tryAt) this.#try(() => writer.drain(), true);
     if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
+    if (this.#durability === "always") this.flush();
+    else if (writer.waiting >= this.#tryAt) this.#try(() => writer.drain());
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure;
     const full = writer.bytes >= this.#segmentBytes && writer.bytes >= 2 * this.#preamble;
-    if (full && (this.#tryAt <= FULL_BYTES || writer.waiting >= this.#tryAt)) this.#try(() => this.#roll(writer), true);
+    if (full && (this.#tryAt <= FULL_BYTES || writer.waiting >= this.#tryAt)) this.#try(() => this.#roll(writer));
   }
 
   /** Everything that was committed is on the disk when it returns. @throws ReplayError IO where it is not */
   flush(): void {
     const writer = this.#writable();
     this.#due.cancel();
-    this.#try(() => this.#sync(writer, false), true);
+    this.#try(() => this.#sync(writer, false));
   }
 
   /** The segment that the open group will stand in. */
@@ -309,26 +321,26 @@ export class Log {
     this.#preamble = writer.bytes;
   }
 
-  /** Tries to write: a failure is tried again when as much more waits. @param loud whether it is thrown */
-  #try(write: () => void, loud = false): void {
+  /** Tries to write: after a failure not before as much more waits. @param now whether a failure is thrown at once, or by the next commit */
+  #try(write: () => void, now = true): void {
     try {
       write();
       this.#tryAt = FULL_BYTES;
+      this.#failure = undefined;
     } catch (error) {
       this.#tryAt = (this.#writer?.waiting ?? 0) + FULL_BYTES;
-      if (loud) throw error;
-      this.#logger.warn((error as Error).message);
+      if (now) throw error;
+      this.#failure = error as Error;
     }
   }
 
   #onTime(): void {
-    const writer = this.#writer as SegmentWriter;
     try {
       this.flush();
     } catch (error) {
-      this.#logger.warn((error as Error).message);
-      // The next commit tries again, and is told.
-      this.#tryAt = Math.min(this.#tryAt, writer.waiting);
+      // Nobody waits for it.
+      this.#failure = error as Error;
+      this.#logger.warn(this.#failure.message);
     }
   }
 

@@ -1,7 +1,7 @@
 /** What a directory holds: which segments, up to where, and what is wrong with it. */
 import { ReplayError } from "../index.ts";
 import { attempt } from "./attempt.ts";
-import { SectionMemory } from "./checksum.ts";
+import type { SectionMemory } from "./checksum.ts";
 import type { Directory } from "./directory.ts";
 import { laterGroup } from "./later-group.ts";
 import { fileOf, inRanges, segmentOf } from "./segment-head.ts";
@@ -34,11 +34,12 @@ export interface Recovered {
 }
 
 /** @returns undefined where there is nothing @throws ReplayError CORRUPT · UNSUPPORTED for another version's files */
-export function recover(directory: Directory, options: RecoverOptions): Recovered | undefined {
+export function recover(directory: Directory, memory: SectionMemory, options: RecoverOptions): Recovered | undefined {
   const names = attempt("listing", directory, "", () => directory.list());
   const present = names.map(segmentOf).filter((segment) => segment > 0);
   return new Recovery(
     directory,
+    memory,
     options,
     present.sort((a, b) => a - b),
   ).result();
@@ -53,11 +54,12 @@ class Recovery {
   readonly #directory: Directory;
   readonly #options: RecoverOptions;
   readonly #present: number[];
-  readonly #memory = new SectionMemory(0);
+  readonly #memory: SectionMemory;
   readonly #remove: string[] = [];
 
-  constructor(directory: Directory, options: RecoverOptions, present: number[]) {
+  constructor(directory: Directory, memory: SectionMemory, options: RecoverOptions, present: number[]) {
     this.#directory = directory;
+    this.#memory = memory;
     this.#options = options;
     this.#present = present;
   }
@@ -92,7 +94,7 @@ class Recovery {
       if (fault === undefined) return walk;
       const at = walk.faultAt ?? walk.whole;
       const size = walk.reader.size;
-      if (torn || (walk.fault !== undefined && laterGroup(this.#directory, fileOf(segment), at, walk.head === undefined ? -1 : walk.group))) {
+      if (torn || (walk.fault !== undefined && laterGroup(this.#directory, fileOf(segment), this.#memory, at, walk.head === undefined ? -1 : walk.group))) {
         const error = corrupt(this.#directory, segment, at, fault);
         if (!salvage || (walk.head === undefined && this.#present.length === 1)) throw error;
         logger.warn(`${error.message}; what follows is given up`);

@@ -1,7 +1,7 @@
 /** The sections of one file, in order, each checked before it is shown. Needs memory for a piece of the file, or for its longest section. */
 import { ReplayError } from "../index.ts";
 import { attempt, ioError } from "./attempt.ts";
-import { MOST_BYTES, SectionMemory } from "./checksum.ts";
+import { MOST_BYTES, type SectionMemory } from "./checksum.ts";
 import type { Directory, StorageFile } from "./directory.ts";
 import { MAGIC, SECTION_BYTES } from "./sections.ts";
 
@@ -32,7 +32,7 @@ export class SegmentReader {
   #bytes = 0;
 
   /** @param limit bytes of the file that count */
-  constructor(directory: Directory, name: string, memory = new SectionMemory(PIECE), limit = Number.MAX_SAFE_INTEGER) {
+  constructor(directory: Directory, name: string, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER) {
     this.#directory = directory;
     this.#name = name;
     this.#memory = memory;
@@ -107,8 +107,8 @@ export class SegmentReader {
     this.#at = 0;
     this.#have = rest;
     this.pieces++;
-    memory.reserve(Math.max(need, PIECE));
     const most = Math.min(Math.max(need, PIECE), this.size - this.#start);
+    memory.reserve(most);
     while (this.#have < need) {
       const into = memory.u8.subarray(memory.base + this.#have, memory.base + most);
       const got = attempt("reading", this.#directory, this.#name, () => this.#file.read(into, this.#start + this.#have));

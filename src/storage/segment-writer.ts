@@ -27,7 +27,7 @@ export class SegmentWriter {
   #lost: ReplayError | undefined;
 
   /** @param written bytes of the file that count; the rest is cut off. 0: a new one, which is made when it is first written to */
-  constructor(directory: Directory, segment: number, written: number, memory = new SectionMemory(2 * FULL_BYTES)) {
+  constructor(directory: Directory, segment: number, written: number, memory = new SectionMemory()) {
     this.segment = segment;
     this.#directory = directory;
     this.#memory = memory;

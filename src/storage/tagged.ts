@@ -100,7 +100,8 @@ class TagWriter {
 
   #head(tag: number, count: number): void {
     this.#u8(tag);
-    this.#numbers.setUint32(this.#reserve(4), count, true);
+    const at = this.#reserve(4);
+    this.#numbers.setUint32(at, count, true);
   }
 
   #u8(byte: number): void {
