@@ -16,7 +16,7 @@ export interface OpenOptions<S extends Spec = Spec, N extends string = string> e
   readonly dir: string | Directory;
   /** When what a call changed is on the disk; a second later at most where it is left out. */
   readonly durability?: Durability;
-  /** "capacity", which gives space back, where it is left out. */
+  /** Where it is left out: what was said when the directory was made, then "capacity", which gives space back. */
   readonly retain?: Retain;
   /** Bytes of a file, about; 16 MiB where it is left out. */
   readonly segmentBytes?: number;
@@ -49,6 +49,7 @@ interface About {
   readonly content: "replay";
   readonly options: Omit<Replay["options"], "maxBytes">;
   readonly layout: unknown;
+  readonly retain: Retain;
 }
 
 /**
@@ -61,7 +62,7 @@ export async function open<const S extends Spec = Spec, const N extends string =
   const {
     dir,
     durability = EVERY_SECOND,
-    retain = "capacity",
+    retain,
     segmentBytes = SEGMENT,
     salvage = false,
     logger,
@@ -71,16 +72,17 @@ export async function open<const S extends Spec = Spec, const N extends string =
   } = onlyKeys("Replay.open", options, OPTIONS);
   const how = {
     durability: checkDurability(durability),
-    retain: retainOf(retain),
     segmentBytes: integer("segmentBytes", segmentBytes, 4096),
   };
+  if (retain !== undefined) retainOf(retain);
   flag("salvage", salvage);
   signal?.throwIfAborted();
   const directory = typeof dir === "string" ? node(dir) : dir;
   const replay = make(options.spec === undefined ? known(directory, options.maxBytes) : (options as ReplayOptions), modules);
-  const log = Log.open(directory, { about: about(replay), durability: "manual", segmentBytes, salvage, ...(logger && { logger }) });
+  const log = Log.open(directory, { about: about(replay, retain ?? "capacity"), durability: "manual", segmentBytes, salvage, ...(logger && { logger }) });
   try {
-    same(about(replay), log.about, directory.name);
+    const there = log.about as About;
+    same(about(replay, retain ?? there.retain), there, directory.name);
     const places = placesFor(replay.options.maxBytes, segmentBytes);
     const records = new Records(replay, modules, places);
     const recovery = new Recovery(records, directory.name);
@@ -93,7 +95,7 @@ export async function open<const S extends Spec = Spec, const N extends string =
       signal?.throwIfAborted();
     }
     if (recovery.found) recovery.finish();
-    return attach(replay as unknown as Replay<S, N>, new Journal(records, log, how, recovery.kept));
+    return attach(replay as unknown as Replay<S, N>, new Journal(records, log, { ...how, retain: there.retain }, recovery.kept));
   } catch (error) {
     log.close();
     throw error;
@@ -111,11 +113,11 @@ function make(options: ReplayOptions, modules: StorageModules): Replay {
   });
 }
 
-function about(replay: Replay): About {
+function about(replay: Replay, retain: Retain): About {
   const { layout } = internals.of(replay).engine;
   const { maxBytes: _, ...options } = replay.options;
   const leaves = layout.leaves.map((leaf) => [leaf.path, leaf.leaf.dtype, leaf.shape, leaf.kind, leaf.offset]);
-  return { content: "replay", options, layout: [layout.rowBytes, leaves] };
+  return { content: "replay", options, layout: [layout.rowBytes, leaves], retain };
 }
 
 /** The options of the Replay that is there. */

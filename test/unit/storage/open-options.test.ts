@@ -33,10 +33,13 @@ test("what is there needs no options; other ones are refused by name, and nothin
     [{ tables: TABLES, seed: 4 }, /^options\.seed must be "3" as in runs\/a .*, got "4"$/],
     [{ tables: { t: { maxSize: 99 } }, seed: 3 }, /^options\.tables\.t\.maxSize must be 100 as in runs\/a/],
     [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables\.u must be undefined as in runs\/a/],
+    [{ tables: TABLES, seed: 3, retain: "all" }, /^retain must be "capacity" as in runs\/a/],
     [{ spec: { x: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.y must be /],
   ];
   for (const [options, message] of others) {
-    await expect(open({ dir, spec: SPEC, ...options } as OpenOptions)).rejects.toThrow(expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(message) }));
+    await expect(open({ dir, spec: SPEC, ...options } as OpenOptions)).rejects.toThrow(
+      expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(message) }),
+    );
   }
   (await open({ dir, spec: SPEC, tables: TABLES, seed: 3, maxBytes: 1 << 24 })).dispose();
 });
