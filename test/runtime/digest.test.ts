@@ -10,7 +10,7 @@ import { Sink } from "./sink.ts";
 const [kept, keptOfScalar, keptOfAgents] = readFileSync(join(import.meta.dirname, "digest.txt"), "utf8").match(/[0-9a-f]{64}/g) as string[];
 
 describe("the digest", () => {
-  it.each<Target>(["release", "scalar", "debug"])("of the %s build is the kept one", async (target) => {
+  it.each<Target>(["release", "scalar", "debug", "tracking"])("of the %s build is the kept one", async (target) => {
     expect(await digest(moduleOf(target))).toBe(kept);
   });
 

@@ -22,14 +22,16 @@ export interface KernelExports {
 /** What the core exports, and what the modules do that work in its memory. */
 export type CoreExports = Exports & ImageExports & WindowsExports & KernelExports;
 
-export type Target = "release" | "scalar" | "debug" | "image" | "windows" | "kernels";
+export type Target = "release" | "scalar" | "debug" | "tracking" | "image" | "windows" | "journal" | "kernels";
 
 const FILES: { readonly [T in Target]: string } = {
   release: "core.wasm",
   scalar: "core.scalar.wasm",
   debug: "core.debug.wasm",
+  tracking: "tracking.wasm",
   image: "image.wasm",
   windows: "windows.wasm",
+  journal: "journal.wasm",
   kernels: "kernels.wasm",
 };
 
