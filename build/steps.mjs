@@ -15,6 +15,9 @@ import { orderFunctions } from "./wasm-order.mjs";
 const INLINE = ["--always-inline-max-function-size", "6", "--one-caller-inline-max-function-size", "250"];
 const SMALL = ["--low-memory-unused", ...INLINE, "-O2", "-Oz", "--converge", "--skip-pass=local-cse"];
 
+/** For speed: where a few loops are all there is. */
+const FAST = ["--low-memory-unused", "--always-inline-max-function-size", "100", "-O3"];
+
 /** Features that every runtime has which we run in; the core's own switches (SIMD) are asc's. */
 const FEATURES = ["simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals"].map((feature) => `--enable-${feature}`);
 
@@ -42,7 +45,7 @@ const TARGETS = {
   windows: { entry: "assembly/windows/index.ts", config: "image", file: "dist/windows.wasm" },
   tracking: { entry: "assembly/index.ts", file: "dist/tracking.wasm" },
   journal: { entry: "assembly/journal/index.ts", file: "dist/journal.wasm" },
-  sections: { entry: "assembly/sections/index.ts", file: "dist/sections.wasm" },
+  sections: { entry: "assembly/sections/index.ts", optimize: FAST, file: "dist/sections.wasm" },
   kernels: { entry: "assembly/kernels.ts", config: "image", file: "dist/kernels.wasm" },
 };
 
@@ -54,10 +57,10 @@ export async function core(targets = BUNDLED) {
   const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/wasm-bytes.mjs", "build/wasm-order.mjs"];
   for (const target of targets) {
     await step(`core (${target})`, `dist/.stamp-core-${target}`, sources, () => {
-      const { entry, config = target, file } = TARGETS[target];
+      const { entry, config = target, optimize = SMALL, file } = TARGETS[target];
       execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", config, "-o", file]);
       if (target === "debug") return;
-      execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", ...SMALL, ...FEATURES, file, "-o", file]);
+      execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", ...optimize, ...FEATURES, file, "-o", file]);
       orderFunctions(file, FEATURES);
       if (BUNDLED.includes(target)) writeBytes(file);
     });

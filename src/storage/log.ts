@@ -185,7 +185,7 @@ export class Log {
   flush(): void {
     const writer = this.#writable();
     this.#due.cancel();
-    this.#try(() => this.#sync(writer, false));
+    this.#try(() => this.#sync(writer));
   }
 
   /** The segment that the open group will stand in. */
@@ -267,12 +267,20 @@ export class Log {
 
   /** Seals a segment that is full, and begins the next one. Where that fails nothing is changed, and the segment goes on. */
   #roll(writer: SegmentWriter): void {
-    this.#sync(writer, true);
+    if (this.#dropping.length > 0) this.#sync(writer);
+    const { bytes } = writer;
+    writer.add(SEAL, 0, numberBytes(this.#group));
+    try {
+      writer.drain();
+    } catch (error) {
+      writer.cut(bytes);
+      throw error;
+    }
     this.#begin(writer);
   }
 
   /** Has everything on the disk; then the segments that were given back may go, which the log says first. */
-  #sync(writer: SegmentWriter, seal: boolean): void {
+  #sync(writer: SegmentWriter): void {
     const { bytes } = writer;
     const group = this.#group;
     // A group that is open would be ended.
@@ -281,7 +289,6 @@ export class Log {
       for (const segment of dropping) writer.add(DROP, segment, NOTHING);
       this.#end(writer);
     }
-    if (seal) writer.add(SEAL, 0, numberBytes(this.#group));
     try {
       writer.sync();
     } catch (error) {
@@ -304,7 +311,6 @@ export class Log {
   }
 
   #begin(sealed: SegmentWriter): void {
-    sealed.close();
     this.#older.set(sealed.segment, sealed.bytes);
     const writer = sealed.next();
     this.#writer = writer;

@@ -85,16 +85,15 @@ class Recovery {
   /** The newest segment, or the one before where that never held anything. */
   #newest(): Walk | undefined {
     const { logger, salvage } = this.#options;
-    for (let torn = false; ; torn = true) {
+    for (;;) {
       const segment = this.#present.at(-1);
       if (segment === undefined) return undefined;
       const walk = this.#walk(segment);
-      // A segment begins after the one before was sealed and synced: behind a torn one there can be no second.
-      const fault = torn ? faultOf(walk) : (walk.fault ?? openGroup(walk));
+      const fault = walk.fault ?? openGroup(walk);
       if (fault === undefined) return walk;
       const at = walk.faultAt ?? walk.whole;
       const size = walk.reader.size;
-      if (torn || (walk.fault !== undefined && laterGroup(this.#directory, fileOf(segment), this.#memory, at, walk.head === undefined ? -1 : walk.group))) {
+      if (walk.fault !== undefined && laterGroup(this.#directory, fileOf(segment), this.#memory, at, walk.head === undefined ? -1 : walk.group)) {
         const error = corrupt(this.#directory, segment, at, fault);
         if (!salvage || (walk.head === undefined && this.#present.length === 1)) throw error;
         logger.warn(`${error.message}; what follows is given up`);

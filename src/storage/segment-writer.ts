@@ -8,6 +8,8 @@ import { fileOf } from "./segment-head.ts";
 
 /** From here on bytes are written without being asked for. */
 export const FULL_BYTES = 1 << 18;
+/** Files that are kept open to be synced. */
+const MOST_BEHIND = 32;
 /** Up to here a loop copies faster than a call. */
 const SHORT = 48;
 
@@ -23,6 +25,9 @@ export class SegmentWriter {
   /** Whether there may be more in the file than `#written`. */
   #torn = false;
   #synced = true;
+  /** The segment before, as long as it is not known to be on the disk; and how many there are in a row. */
+  #before: SegmentWriter | undefined;
+  #behind = 0;
   /** Why nobody knows what is on the disk. */
   #lost: ReplayError | undefined;
 
@@ -52,9 +57,13 @@ export class SegmentWriter {
     return this.#waiting;
   }
 
-  /** The same memory serves the next segment. */
+  /** Begins the next segment, in the same memory, when all is written. This one is synced and closed by its first sync. */
   next(): SegmentWriter {
-    return new SegmentWriter(this.#directory, this.segment + 1, 0, this.#memory);
+    if (this.#behind >= MOST_BEHIND) this.sync();
+    const next = new SegmentWriter(this.#directory, this.segment + 1, 0, this.#memory);
+    next.#before = this;
+    next.#behind = this.#behind + 1;
+    return next;
   }
 
   add(kind: number, id: number, payload: Uint8Array): void {
@@ -118,15 +127,20 @@ export class SegmentWriter {
   /** Writes what waits, and has it on the disk. @throws ReplayError IO; where it was the disk that failed, now and for ever */
   sync(): void {
     this.drain();
-    if (this.#synced) return;
+    if (this.#synced && this.#before === undefined) return;
     try {
-      this.#attempt("syncing", () => (this.#file as StorageFile).sync());
+      // In order: what is on the disk is the beginning of what was written.
+      this.#before?.sync();
+      if (!this.#synced) this.#attempt("syncing", () => (this.#file as StorageFile).sync());
     } catch (error) {
       // Systems drop what they could not write, and say so once: a second try would succeed, and prove nothing.
       this.#lost = error as ReplayError;
       throw error;
     }
     this.#synced = true;
+    this.#before?.close();
+    this.#before = undefined;
+    this.#behind = 0;
   }
 
   /** @throws ReplayError IO where a sync failed before */
@@ -135,6 +149,7 @@ export class SegmentWriter {
   }
 
   close(): void {
+    this.#before?.close();
     this.#file?.close();
     this.#file = undefined;
   }
