@@ -77,5 +77,6 @@ export const OUTER = ["src/adapters/", "src/cli/", "src/reverb/", "src/runtime/"
 export const GENERATED = {
   "dist/core-bytes.js": "src/core.ts",
   "dist/image-bytes.js": "src/snapshot/image.ts",
+  "dist/pfrl-bytes.js": "src/pfrl/pfrl-core.ts",
   "dist/windows-bytes.js": "src/agents/windows-core.ts",
 };

@@ -33,18 +33,19 @@ export function npm(args, cwd) {
   else execute(process.platform === "win32" ? "npm.cmd" : "npm", all, cwd);
 }
 
-/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with, kernels.wasm what tests and benchmarks look at alone. */
+/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with, pfrl.wasm what those of reprise/pfrl do, kernels.wasm what tests and benchmarks look at alone. */
 const TARGETS = {
   release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
   scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
   debug: { entry: "assembly/index.ts", file: "dist/core.debug.wasm" },
   image: { entry: "assembly/image/index.ts", file: "dist/image.wasm" },
   windows: { entry: "assembly/windows/index.ts", config: "image", file: "dist/windows.wasm" },
+  pfrl: { entry: "assembly/pfrl/index.ts", config: "image", file: "dist/pfrl.wasm" },
   kernels: { entry: "assembly/kernels.ts", config: "image", file: "dist/kernels.wasm" },
 };
 
 /** What the package's bundles hold. */
-export const BUNDLED = ["release", "image", "windows"];
+export const BUNDLED = ["release", "image", "windows", "pfrl"];
 
 /** Compiles the given targets. */
 export async function core(targets = BUNDLED) {
@@ -62,7 +63,7 @@ export async function core(targets = BUNDLED) {
 }
 
 /** The modules as strings, which the sources import. */
-const BYTES = ["dist/core-bytes.js", "dist/image-bytes.js", "dist/windows-bytes.js"];
+const BYTES = ["dist/core-bytes.js", "dist/image-bytes.js", "dist/windows-bytes.js", "dist/pfrl-bytes.js"];
 
 const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
 
@@ -78,9 +79,11 @@ export async function bundle() {
     await build({ ...packaged, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
     await build({ ...packaged, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js" });
     await build({ ...packaged, entryPoints: ["src/agents/index.ts"], outfile: "dist/agents.js" });
+    await build({ ...packaged, entryPoints: ["src/pfrl/index.ts"], outfile: "dist/pfrl.js" });
     inline("dist/index.js", rename(core, names));
     inline("dist/snapshot.js", readFileSync("dist/image.wasm"));
     inline("dist/agents.js", readFileSync("dist/windows.wasm"));
+    inline("dist/pfrl.js", readFileSync("dist/pfrl.wasm"));
   });
 }
 
@@ -130,6 +133,7 @@ const packageItself = {
     build.onResolve({ filter: /\/src\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
     build.onResolve({ filter: /\/src\/snapshot\/index\.ts$/ }, () => ({ path: "./snapshot.js", external: true }));
     build.onResolve({ filter: /\/src\/agents\/index\.ts$/ }, () => ({ path: "./agents.js", external: true }));
+    build.onResolve({ filter: /\/src\/pfrl\/index\.ts$/ }, () => ({ path: "./pfrl.js", external: true }));
   },
 };
 
