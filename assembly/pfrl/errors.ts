@@ -39,7 +39,7 @@ export function errors_power(at: usize, n: u32, exponent: f64): void {
 /** x^alpha, alpha >= 0, also where x is no number above 0 that is finite. */
 function raise(x: f64, alpha: f64, whole: bool): f64 {
   if (alpha == 0) return 1;
-  if (alpha == 1 || x == 0 || x != x) return x;
+  if (alpha == 1 || !(x < 0 || x > 0)) return x;
   const size = Math.abs(x) == Infinity ? Infinity : power(Math.abs(x), alpha);
   return x < 0 && whole && Math.floor(alpha / 2) * 2 != alpha ? -size : size;
 }

@@ -37,7 +37,7 @@ export function items_move(from: usize, to: usize): void {
   const slots = b.slots();
   const numbers = offsetof<Table>("newest");
   memory.copy(to + numbers, from + numbers, <usize>CANONICAL_END - numbers);
-  memory.copy(slots.items, old.items, (<usize>(old.high + 1)) * ITEM_BYTES);
+  memory.copy(slots.items, old.items, <usize>(old.high + 1) * ITEM_BYTES);
   memory.copy(slots.priorities, old.priorities, (<usize>(old.high + 1)) << 3);
   slots.high = old.high;
   slots.freeFirst = old.freeFirst;
@@ -50,7 +50,10 @@ export function items_move(from: usize, to: usize): void {
   for (let i = a.count; i > 0; i--) {
     b.remover().order().insert(slot);
     if (b.sampler().kind == UNIFORM) b.sampler().uniform().insert(slot);
-    else b.sampler().tree().set(slot, b.sampler().tree().weigh(slots.priority(slot)));
+    else
+      b.sampler()
+        .tree()
+        .set(slot, b.sampler().tree().weigh(slots.priority(slot)));
     slot = order.next(slot);
   }
 }

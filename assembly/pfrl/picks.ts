@@ -1,5 +1,5 @@
 /** A draw's picks where the core does not make them: some alike and the rest by priority, or slots that the host names; then the weights, and runs that begin anywhere. */
-import { Draw, DRAWN, KEY, LENGTH, PRIORITY, PROBABILITY, REST, SAVED, SLOT, STEPS as START, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "../draw";
+import { DRAWN, Draw, KEY, LENGTH, PRIORITY, PROBABILITY, REST, SAVED, SLOT, STEPS as START, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "../draw";
 import { power } from "../power";
 import { random_below } from "../random";
 import { PRIORITIZED } from "../selectors/selector";
@@ -123,7 +123,6 @@ export function picks_rows(table: usize, draw: usize, width: u32): void {
 }
 
 /** Takes a slot out of the tree's leaves; the sums above are the caller's. */
-@inline
 function hide(tree: SumTree, d: Draw, i: u32, slot: u32): void {
   store<u32>(d.u32At(SLOT, i), slot);
   store<f64>(d.f64At(SAVED, i), load<f64>(tree.leaf(slot)));

@@ -13,6 +13,9 @@ type Filler = InstanceType<typeof Filler>;
 /** How runs of steps are shown: each step as it is, or what a learner asks of them: how the first begins, where the last leads, all rewards. */
 export type Shown = "all" | "ends";
 
+/** Columns of a draw (assembly/draw.ts): an item's slot, and where in it a run begins. */
+const SLOT = 8;
+const START = 12;
 /** Of Filler (src/filler.ts): the batch has weights. */
 const WEIGHTS = 1;
 /** Leaves that a run ends with, and those that it begins with. */
@@ -87,6 +90,16 @@ export class Filling {
   fill(items: Items): AnyBatch {
     this.#steps.engine.core.x.draw_window(this.draw, items.handle, this.#width, 0, 1);
     return this.gather();
+  }
+
+  /** Names the items of the draw, and where in each its run begins. */
+  name(items: Items, slots: Uint32Array, starts: Uint32Array): void {
+    const { engine, x } = this.#steps;
+    const { core } = engine;
+    core.u32.set(slots, (core.x.draw_column(this.draw, SLOT) >>> 0) / 4);
+    core.u32.set(starts, (core.x.draw_column(this.draw, START) >>> 0) / 4);
+    x.picks_given(items.handle, this.draw, this.n, 0);
+    x.picks_rows(items.handle, this.draw, this.#width);
   }
 
   /** Reads the rows that the draw names. */

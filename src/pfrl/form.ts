@@ -1,7 +1,7 @@
 /** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
 import { bool, internals, type Spec, u32 } from "../index.ts";
-import { type Columns, type Part, partOfSpec, type Record } from "./part.ts";
 import { isObject, type PartSpec } from "./leaf.ts";
+import { type Columns, type Part, partOfSpec, type Record } from "./part.ts";
 import { alike, infer, type WholeSpec } from "./step-spec.ts";
 import { checkTagged } from "./tagged-check.ts";
 import { type AppendedTransition, OWN_KEYS, RENAMED, type Transition } from "./transition.ts";

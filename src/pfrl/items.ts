@@ -1,7 +1,7 @@
 /** The items of a buffer: a table of the core, oldest first out. Where there is no limit its room doubles as it is needed. */
 import type { Engine } from "../engine.ts";
 import { internals } from "../index.ts";
-import { KEY, type PfrlExports, PRIORITY } from "./pfrl-core.ts";
+import { KEY, STEPS as LENGTH, type PfrlExports, PRIORITY } from "./pfrl-core.ts";
 import type { Env, Steps } from "./steps.ts";
 
 export interface ItemsOptions {
@@ -100,6 +100,11 @@ export class Items {
   /** One number of a slot (pfrl-core.ts). */
   about(slot: number, which: number): number {
     return this.#x.items_about(this.#handle, slot, which);
+  }
+
+  /** Steps of an item. */
+  lengthOf(slot: number): number {
+    return this.about(slot, LENGTH);
   }
 
   keyOf(slot: number): number {

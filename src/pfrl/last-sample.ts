@@ -22,7 +22,8 @@ export class LastSample {
 
   /** @throws ReplayError OUT_OF_TURN */
   maySample(): void {
-    if (this.waiting && this.alternate) throw new ReplayError("OUT_OF_TURN", "updateErrors must come first: the last sample waits for its errors (or set waitPriorityAfterSampling: false)");
+    if (this.waiting && this.alternate)
+      throw new ReplayError("OUT_OF_TURN", "updateErrors must come first: the last sample waits for its errors (or set waitPriorityAfterSampling: false)");
   }
 
   /** n items were drawn. */

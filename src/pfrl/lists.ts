@@ -1,10 +1,11 @@
 /** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
+
+import type { Column } from "../batch.ts";
 import type { Selection } from "../columns.ts";
 import { internals } from "../index.ts";
-import type { Column } from "../batch.ts";
 import type { Items } from "./items.ts";
 import type { Numbers } from "./leaf.ts";
-import { FIRST_ROW, STEPS } from "./pfrl-core.ts";
+import { FIRST_ROW } from "./pfrl-core.ts";
 import type { Env, Steps } from "./steps.ts";
 import type { Transition } from "./transition.ts";
 
@@ -26,7 +27,7 @@ export class Lists {
   }
 
   /** The transitions of an item: all, or `length` of them from one on. O(bytes) */
-  item(items: Items, slot: number, from = 0, length = items.about(slot, STEPS)): Transition[] {
+  item(items: Items, slot: number, from = 0, length = items.lengthOf(slot)): Transition[] {
     return this.transitions(this.#run(items.about(slot, FIRST_ROW), from, length));
   }
 

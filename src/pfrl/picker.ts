@@ -1,6 +1,7 @@
 /** How a sample picks its items: by the table's random state, or as a test says. */
 import type { Engine } from "../engine.ts";
 import type { Items } from "./items.ts";
+import type { Memory } from "./memory.ts";
 import type { PfrlExports } from "./pfrl-core.ts";
 
 export interface Picker {
@@ -8,6 +9,8 @@ export interface Picker {
   alike(items: Items, draw: number, n: number): void;
   /** n different items by priority, `ratio` of the chance all alike; how many there were. */
   weighed(items: Items, draw: number, n: number, ratio: number): number;
+  /** n different rows of a memory into a draw of single rows, all alike; chance is that of the items beside it. */
+  single(items: Items, memory: Memory, draw: number, n: number): void;
   /** Where in items longer than `width` steps a run of so many begins. */
   starts(items: Items, draw: number, width: number): void;
 }
@@ -39,6 +42,10 @@ export class RandomPicker implements Picker {
     const drawn = core.x.table_sample(items.handle, draw, n, DISTINCT, 0);
     core.x.table_settle(items.handle);
     return drawn;
+  }
+
+  single(items: Items, memory: Memory, draw: number, n: number): void {
+    this.#x.memory_pick(memory.handle, this.#x.items_random(items.handle), draw, n);
   }
 
   starts(items: Items, draw: number, width: number): void {

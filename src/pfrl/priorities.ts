@@ -35,6 +35,11 @@ export class Priorities {
     this.#options = options;
   }
 
+  /** Which part of the draws is by chance alone. */
+  get uniformRatio(): number {
+    return this.#options.uniformRatio;
+  }
+
   /** Before a sample of n. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError for none where weights are divided by the largest of them */
   maySample(items: Items | undefined, n: number): void {
     this.last.maySample();
@@ -104,7 +109,8 @@ export class Priorities {
     const { ofBatch, beta } = this.weighing;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "probabilities", "at least one: there is no largest weight of none", list);
     const divisor = ofBatch ? Math.min(...Array.from(list)) : this.weighing.divisor(length, least);
-    if (!(divisor > 0)) throw mustBe(RangeError, "the least probability", "above 0", divisor);
+    if (!(divisor > 0 && divisor < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, "the least probability", "a number above 0", divisor);
+    for (let i = 0; i < n; i++) if (!((list[i] as number) > 0)) throw mustBe(RangeError, `probabilities[${i}]`, "above 0", list[i]);
     const { core, x } = this.#own();
     const at = core.scratch(8 * n + 8);
     core.f64.set(
@@ -144,4 +150,13 @@ export class Priorities {
     this.#powers ??= powersOf(this.#options.engine);
     return this.#powers;
   }
+}
+
+/** Keys and priorities of all items, oldest first. */
+export function prioritiesOf(items: Items | undefined): { readonly keys: Float64Array; readonly priorities: Float64Array } {
+  const slots = items?.slots() ?? new Uint32Array(0);
+  return {
+    keys: Float64Array.from(slots, (slot) => (items as Items).keyOf(slot)),
+    priorities: Float64Array.from(slots, (slot) => (items as Items).priorityOf(slot)),
+  };
 }

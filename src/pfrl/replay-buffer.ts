@@ -1,15 +1,16 @@
 /** Uniform experience replay: PFRL's ReplayBuffer. */
-import { argumentsOf, capacityOf } from "./arguments.ts";
-import { type Listed, listed } from "./listed.ts";
-import { Picks } from "./picks.ts";
-import type { Picker } from "./picker.ts";
-import type { StepSpec } from "./step-spec.ts";
+
 import { internals } from "../index.ts";
+import { argumentsOf, capacityOf } from "./arguments.ts";
+import { behind } from "./behind.ts";
+import { type Listed, listed } from "./listed.ts";
+import type { Picker } from "./picker.ts";
+import { Picks } from "./picks.ts";
+import type { StepSpec } from "./step-spec.ts";
 import type { EngineOptions } from "./steps.ts";
-import { storeOf } from "./store-of.ts";
-import { nothingYet, Transitions } from "./transitions.ts";
-import type { AnyBatch, TransitionBatch } from "./transition-batch.ts";
 import type { AppendedTransition, Transition } from "./transition.ts";
+import type { AnyBatch, TransitionBatch } from "./transition-batch.ts";
+import { nothingYet, Transitions } from "./transitions.ts";
 
 const { integer, mustBe, onlyKeys } = internals;
 
@@ -58,7 +59,7 @@ export class ReplayBuffer<const S extends StepSpec = StepSpec> {
     this.numSteps = integer("numSteps", numSteps, 1, 0xffffff);
     this.#store = new Transitions({ capacity: capacityOf(capacity), numSteps, prioritized: false, spec, engine });
     this.capacity = capacity ?? null;
-    storeOf.set(this, this.#store);
+    behind.set(this, { store: this.#store });
   }
 
   /** Stored items. */

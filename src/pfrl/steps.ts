@@ -1,6 +1,6 @@
 /** The steps of a buffer: one pool of rows, the running episodes of its environments, and what rows cannot hold. */
 import type { Engine } from "../engine.ts";
-import { internals, Replay, ReplayError, type Writer } from "../index.ts";
+import { internals, Replay, type ReplayError, type Writer } from "../index.ts";
 import { Form } from "./form.ts";
 import { Objects } from "./objects.ts";
 import type { Record } from "./part.ts";

@@ -7,15 +7,12 @@ import type { StepSpec } from "./step-spec.ts";
 /** Whether nothing is known of a spec: then neither is of its columns. */
 type IsAny<S> = [PartSpec] extends [S] ? true : false;
 
-/** The columns of a part, nested as it is; an object column is a plain array. */
 // biome-ignore lint/suspicious/noExplicitAny: of a spec that is inferred nothing is known before it runs
-export type ColumnsOf<S> = IsAny<S> extends true
-  ? any
-  : S extends ObjectLeaf
-    ? unknown[]
-    : S extends Leaf<infer D>
-      ? Column<D>
-      : { readonly [K in keyof S]: ColumnsOf<S[K]> };
+type Untold = any;
+
+/** The columns of a part, nested as it is; an object column is a plain array. */
+export type ColumnsOf<S> =
+  IsAny<S> extends true ? Untold : S extends ObjectLeaf ? unknown[] : S extends Leaf<infer D> ? Column<D> : { readonly [K in keyof S]: ColumnsOf<S[K]> };
 
 /**
  * Transitions as typed arrays, `[n, …leaf]` each. Where items have several steps (`numSteps` above 1), `state` and `action` are those of the first, `nextState` and
@@ -38,7 +35,9 @@ export interface TransitionBatch<S extends StepSpec = StepSpec> {
   /** 0 where there was no next state, or action; its column is zeros there. */
   readonly hasNextState: Column<"bool">;
   readonly hasNextAction: Column<"bool">;
-  readonly extras: S["extras"] extends { readonly [name: string]: PartSpec } ? { readonly [K in keyof S["extras"]]: ColumnsOf<S["extras"][K]> } : { readonly [name: string]: ColumnsOf<PartSpec> };
+  readonly extras: S["extras"] extends { readonly [name: string]: PartSpec }
+    ? { readonly [K in keyof S["extras"]]: ColumnsOf<S["extras"][K]> }
+    : { readonly [name: string]: ColumnsOf<PartSpec> };
 }
 
 /** A batch with importance weights. */

@@ -44,3 +44,9 @@ export function extrasOf(transition: AppendedTransition): { [name: string]: unkn
   for (const name in transition) if (!OWN_KEYS.has(name) && transition[name] !== undefined) extras[name] = transition[name];
   return extras;
 }
+
+/** An appended transition as it would be given back. */
+export function asStored(transition: AppendedTransition): Transition {
+  const { state, action, reward, nextState = null, nextAction = null, isStateTerminal = false } = transition;
+  return { state, action, reward, nextState, nextAction, isStateTerminal, ...extrasOf(transition) };
+}

@@ -97,7 +97,13 @@ export class Transitions {
     const { capacity, numSteps, prioritized, engine } = this.options;
     const steps = new Steps(spec, numSteps, engine);
     if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
-    const items = new Items(steps, { most: capacity, prioritized, seed: engine.seed ?? 0, number: 0, room: capacity === Number.POSITIVE_INFINITY ? undefined : capacity });
+    const items = new Items(steps, {
+      most: capacity,
+      prioritized,
+      seed: engine.seed ?? 0,
+      number: 0,
+      room: capacity === Number.POSITIVE_INFINITY ? undefined : capacity,
+    });
     return { steps, items, batches: new Batches(steps, numSteps, prioritized), lists: new Lists(steps) };
   }
 }

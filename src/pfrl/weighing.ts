@@ -90,7 +90,8 @@ export class Weighing {
   check(core: Core, at: number, n: number): void {
     for (let i = 0; i < n; i++) {
       const priority = core.f64[at / 8 + i] as number;
-      if (!(priority > 0 && priority <= MOST_PRIORITY)) throw mustBe(RangeError, `errors[${i}]`, "one whose priority is finite and above 0", `priority ${priority}`);
+      if (!(priority > 0 && priority <= MOST_PRIORITY))
+        throw mustBe(RangeError, `errors[${i}]`, "one whose priority is finite and above 0", `priority ${priority}`);
     }
   }
 }
@@ -104,7 +105,8 @@ function normalizeOf(value: unknown): "batch" | "memory" | "none" {
 
 function boundOf(subject: string, value: number | null): number {
   if (value === null) return 0;
-  if (typeof value !== "number" || Number.isNaN(value)) throw mustBe(typeof value === "number" ? RangeError : TypeError, subject, "a number, or null for no bound", value);
+  if (typeof value !== "number" || Number.isNaN(value))
+    throw mustBe(typeof value === "number" ? RangeError : TypeError, subject, "a number, or null for no bound", value);
   return value;
 }
 

@@ -4,7 +4,15 @@ import { ReplayBuffer } from "../../../src/pfrl/index.ts";
 test("first light", () => {
   const b = new ReplayBuffer(4, 3, { seed: 5 });
   for (let i = 0; i < 6; i++)
-    b.append({ state: new Float32Array([i, i + 0.5]), action: i, reward: i / 4, nextState: new Float32Array([i + 1, i + 1.5]), isStateTerminal: i === 5, tag: `t${i}`, logp: -i });
+    b.append({
+      state: new Float32Array([i, i + 0.5]),
+      action: i,
+      reward: i / 4,
+      nextState: new Float32Array([i + 1, i + 1.5]),
+      isStateTerminal: i === 5,
+      tag: `t${i}`,
+      logp: -i,
+    });
   console.log(b.length, JSON.stringify([...b.items()]));
   const batch = b.sample(3);
   console.log(batch);
