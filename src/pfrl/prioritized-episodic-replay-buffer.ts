@@ -120,6 +120,11 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     return this.#priorities.last.keys.slice();
   }
 
+  /** Memory that is taken, of maxBytes; 0 before the spec is known. */
+  get bytes(): number {
+    return this.#store.made?.steps.bytes ?? 0;
+  }
+
   /**
    * Appends one step of an environment. Its episode is seen once it has ended: with `isStateTerminal`, or by `stopCurrentEpisode`. O(bytes), and O(steps) at the end
    * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; and then nothing changed

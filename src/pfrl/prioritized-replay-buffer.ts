@@ -96,6 +96,11 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
     return this.#priorities.last.keys.slice();
   }
 
+  /** Memory that is taken, of maxBytes; 0 before the spec is known. */
+  get bytes(): number {
+    return this.#store.made?.steps.bytes ?? 0;
+  }
+
   /**
    * Appends one step of an environment. With the last step of an episode comes `isStateTerminal`, or `stopCurrentEpisode` after it. O(bytes + numSteps log size)
    * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; and then nothing changed

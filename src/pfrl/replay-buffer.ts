@@ -67,6 +67,11 @@ export class ReplayBuffer<const S extends StepSpec = StepSpec> {
     return this.#store.size;
   }
 
+  /** Memory that is taken, of maxBytes; 0 before the spec is known. */
+  get bytes(): number {
+    return this.#store.made?.steps.bytes ?? 0;
+  }
+
   /**
    * Appends one step of an environment. With the last step of an episode comes `isStateTerminal`, or `stopCurrentEpisode` after it. O(bytes + numSteps)
    * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; and then nothing changed
