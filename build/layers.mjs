@@ -15,16 +15,16 @@ export const LAYERS = {
     ["gather", "image/names", "n-step", "run", "stream"],
     // An item's word says what kind of run it is.
     // Windows of several streams know nothing of items.
-    ["sections/section", "slots", "image/pool", "image/stream", "windows/windows"],
+    ["sections/section", "slots", "image/pool", "image/stream", "pfrl/rows", "windows/windows"],
     // A table knows slots, and rows only as something to hold.
     ["journal/rows", "table", "windows/draw", "windows/grow"],
     // What is done with a table; it knows none of this.
-    ["image/check", "image/table", "inspect", "journal/streams", "keys", "sample", "turn", "window"],
+    ["image/check", "image/table", "inspect", "journal/streams", "keys", "pfrl/errors", "pfrl/items", "sample", "turn", "window"],
     // Streams and tables, which do not know each other, come together.
-    ["journal/items", "writer"],
-    ["block"],
+    ["journal/items", "pfrl/picks", "writer"],
+    ["block", "pfrl/envs", "pfrl/memory"],
     // The ABI pages: exports only.
-    ["image/index", "index", "journal/index", "kernels", "sections/index", "windows/index"],
+    ["image/index", "index", "journal/index", "kernels", "pfrl/index", "sections/index", "windows/index"],
   ],
   src: [
     // Words and numbers that everyone shares.
@@ -81,6 +81,23 @@ export const LAYERS = {
     ["agents/episodic-replay-buffer", "agents/reverb-replay-buffer", "agents/trajectory-observer"],
     ["agents/episode-observer", "agents/stateful-episodic-replay-buffer"],
     ["agents/index"],
+    // PFRL's transitions: values and leaves, then rows of them.
+    ["pfrl/last-sample", "pfrl/leaf", "pfrl/listed", "pfrl/pfrl-core", "pfrl/transition"],
+    ["pfrl/step-spec", "pfrl/weighing"],
+    ["pfrl/arguments", "pfrl/stack", "pfrl/tagged-check", "pfrl/transition-batch"],
+    ["pfrl/batch-experiences", "pfrl/part"],
+    ["pfrl/form", "pfrl/objects"],
+    ["pfrl/steps"],
+    // What is kept of them, and how it is picked and read.
+    ["pfrl/items", "pfrl/memory", "pfrl/picks", "pfrl/powers"],
+    ["pfrl/batches", "pfrl/lists", "pfrl/picker"],
+    ["pfrl/transitions"],
+    ["pfrl/episodes", "pfrl/priorities"],
+    ["pfrl/behind"],
+    ["pfrl/replay-buffer"],
+    ["pfrl/episode-samples", "pfrl/prioritized-replay-buffer"],
+    ["pfrl/episodic-replay-buffer", "pfrl/prioritized-episodic-replay-buffer"],
+    ["pfrl/index"],
   ],
 };
 
@@ -91,6 +108,7 @@ export const OUTER = ["src/adapters/", "src/cli/", "src/reverb/", "src/runtime/"
 export const GENERATED = {
   "dist/core-bytes.js": "src/core.ts",
   "dist/image-bytes.js": "src/snapshot/image.ts",
+  "dist/pfrl-bytes.js": "src/pfrl/pfrl-core.ts",
   "dist/windows-bytes.js": "src/agents/windows-core.ts",
   "dist/tracking-bytes.js": "src/storage/tracking.ts",
   "dist/journal-bytes.js": "src/storage/tracking.ts",

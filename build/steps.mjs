@@ -36,7 +36,7 @@ export function npm(args, cwd) {
   else execute(process.platform === "win32" ? "npm.cmd" : "npm", all, cwd);
 }
 
-/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with, sections.wasm what files are summed by, kernels.wasm what tests and benchmarks look at alone. */
+/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with, sections.wasm what files are summed by, pfrl.wasm what those of reprise/pfrl do, kernels.wasm what tests and benchmarks look at alone. */
 const TARGETS = {
   release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
   scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
@@ -46,11 +46,12 @@ const TARGETS = {
   tracking: { entry: "assembly/index.ts", file: "dist/tracking.wasm" },
   journal: { entry: "assembly/journal/index.ts", file: "dist/journal.wasm" },
   sections: { entry: "assembly/sections/index.ts", optimize: FAST, file: "dist/sections.wasm" },
+  pfrl: { entry: "assembly/pfrl/index.ts", config: "image", file: "dist/pfrl.wasm" },
   kernels: { entry: "assembly/kernels.ts", config: "image", file: "dist/kernels.wasm" },
 };
 
 /** What the package's bundles hold. */
-export const BUNDLED = ["release", "image", "windows", "tracking", "journal", "sections"];
+export const BUNDLED = ["release", "image", "windows", "pfrl", "tracking", "journal", "sections"];
 
 /** Compiles the given targets. */
 export async function core(targets = BUNDLED) {
@@ -68,7 +69,7 @@ export async function core(targets = BUNDLED) {
 }
 
 /** The modules as strings, which the sources import. */
-const BYTES = ["core", "image", "windows", "sections", "tracking", "journal"].map((module) => `dist/${module}-bytes.js`);
+const BYTES = ["core", "image", "windows", "pfrl", "sections", "tracking", "journal"].map((module) => `dist/${module}-bytes.js`);
 
 const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
 
@@ -84,9 +85,10 @@ export async function bundle() {
     await build({ ...packaged, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
     await build({ ...packaged, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js" });
     await build({ ...packaged, entryPoints: ["src/agents/index.ts"], outfile: "dist/agents.js" });
+    await build({ ...packaged, entryPoints: ["src/pfrl/index.ts"], outfile: "dist/pfrl.js" });
     await build({ ...packaged, entryPoints: ["src/storage/index.ts"], outfile: "dist/storage.js" });
     inline("dist/index.js", { core: rename(core, names) });
-    for (const [name, modules] of Object.entries({ snapshot: ["image"], agents: ["windows"], storage: ["sections", "tracking", "journal"] }))
+    for (const [name, modules] of Object.entries({ snapshot: ["image"], agents: ["windows"], pfrl: ["pfrl"], storage: ["sections", "tracking", "journal"] }))
       inline(`dist/${name}.js`, Object.fromEntries(modules.map((module) => [module, readFileSync(`dist/${module}.wasm`)])));
   });
 }
@@ -144,6 +146,7 @@ const packageItself = {
     build.onResolve({ filter: /\/src\/snapshot\/index\.ts$/ }, () => ({ path: "./snapshot.js", external: true }));
     build.onResolve({ filter: /\/src\/agents\/index\.ts$/ }, () => ({ path: "./agents.js", external: true }));
     build.onResolve({ filter: /\/src\/storage\/index\.ts$/ }, () => ({ path: "./storage.js", external: true }));
+    build.onResolve({ filter: /\/src\/pfrl\/index\.ts$/ }, () => ({ path: "./pfrl.js", external: true }));
   },
 };
 

@@ -5,6 +5,7 @@ import { runBufferCase } from "./buffer-cases.ts";
 import { isObject } from "./case.ts";
 import { isObserverCase, runObserverCase } from "./observer-cases.ts";
 import type { Outcome } from "./outcome.ts";
+import { runPfrlCase } from "./pfrl-cases.ts";
 import { runReverbBufferCase } from "./reverb-buffer-cases.ts";
 import { runTableCase } from "./table-cases.ts";
 
@@ -52,6 +53,7 @@ export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
   if (!isObject(raw)) return { name, state: "failed", why: `malformed: a case must be an object, got ${JSON.stringify(raw)}` };
   const family = FAMILIES.find(({ has }) => has(raw));
   if (family !== undefined) return { name, state: "skipped", why: `not built yet: ${family.what}` };
+  if (typeof raw.tier === "string") return runPfrlCase(raw);
   if (isObject(raw.buffers)) return runBufferCase(raw);
   if (raw.class === "ReverbReplayBuffer") return runReverbBufferCase(raw);
   if (isObserverCase(raw)) return runObserverCase(raw);
@@ -61,7 +63,6 @@ export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
 
 /** Families that have no runner. */
 const FAMILIES: readonly { readonly what: string; has(raw: Raw): boolean }[] = [
-  { what: "PFRL's replay buffers", has: (raw) => typeof raw.tier === "string" },
   { what: "RLDS episodes", has: (raw) => Array.isArray(raw.episodes) && raw.class === undefined },
 ];
 

@@ -1,0 +1,102 @@
+/** reprise/pfrl beside the engine that it is made of. */
+import { bool, f32, fifo, i32, prioritized, Replay } from "../../dist/index.js";
+import { PrioritizedReplayBuffer, ReplayBuffer } from "../../dist/pfrl.js";
+import { EXPONENT, priority } from "../filled.mjs";
+import { Random } from "../random.mjs";
+import { SOURCE_STEPS, STEPS, source } from "../source.mjs";
+
+const BATCH = 32;
+const BETA = 0.4;
+/** Batches of errors made beforehand; a power of two. */
+const SETS = 16;
+/** Atari: frames of 84 × 84 bytes, four of them a state. */
+const FRAME = 84 * 84;
+const STACK = 4;
+const ATARI_STEPS = 100_000;
+const EPISODE = 1000;
+
+const spec = { state: f32(4), action: i32(), reward: f32() };
+
+function errors() {
+  const random = new Random(11);
+  return Array.from({ length: SETS }, () => Float64Array.from({ length: BATCH }, () => priority(random)));
+}
+
+const { observation, action, reward } = source().columns;
+
+/** Transition k of the common source; its arrays are views. */
+function transitionAt(k) {
+  const i = k % (SOURCE_STEPS - 1);
+  const [state, nextState] = [i, i + 1].map((at) => observation.subarray(4 * at, 4 * at + 4));
+  return { state, action: action[i], reward: reward[i], nextState, isStateTerminal: k % EPISODE === EPISODE - 1 };
+}
+
+/** A learner's cycle: sample with weights, then errors of the same items. */
+function bufferCycle() {
+  const buffer = new PrioritizedReplayBuffer(STEPS, { alpha: EXPONENT, spec, seed: 1 });
+  for (let k = 0; k < STEPS; k++) buffer.append(transitionAt(k));
+  const sets = errors();
+  const options = { into: buffer.sample(BATCH) };
+  buffer.updateErrors(sets[0]);
+  return (n) => {
+    for (let k = 0; k < n; k++) {
+      buffer.sample(BATCH, options);
+      buffer.updateErrors(sets[k & (SETS - 1)]);
+    }
+    return buffer.length;
+  };
+}
+
+/** The same with the engine's own table. */
+function tableCycle() {
+  const tables = { t: { maxSize: STEPS, sampler: prioritized(EXPONENT, { withMin: true }), remover: fifo() } };
+  const replay = new Replay({ spec: { ...spec, nextState: f32(4), isStateTerminal: bool() }, tables, seed: 1 });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  for (let k = 0; k < STEPS; k++) writer.append(transitionAt(k));
+  const table = replay.table("t");
+  const sets = errors();
+  const columns = Object.fromEntries(["state", "action", "reward", "nextState", "isStateTerminal"].map((leaf) => [leaf, { leaf, at: 0 }]));
+  const into = table.batch(BATCH, { length: 1, beta: BETA, columns });
+  const options = { into, beta: BETA, columns, length: 1 };
+  return (n) => {
+    for (let k = 0; k < n; k++) table.updatePriorities(table.sample(BATCH, options).info.keys, sets[k & (SETS - 1)]);
+    return table.size;
+  };
+}
+
+/** Bytes a transition beyond the distinct frames, of stacks that are given as arrays of frames; and what may be taken, 5 % of the frames and 64 a transition. */
+function atariBytes() {
+  const buffer = new ReplayBuffer(ATARI_STEPS);
+  let distinct = 0;
+  const frame = () => {
+    distinct++;
+    return new Uint8Array(new Uint32Array(FRAME / 4).fill(distinct * 0x9e3779b1).buffer);
+  };
+  for (let k = 0; k < ATARI_STEPS; ) {
+    let state = Array.from({ length: STACK }, frame);
+    for (let t = 0; t < EPISODE; t++, k++) {
+      const nextState = [...state.slice(1), frame()];
+      buffer.append({ state, action: k % 6, reward: 0, nextState, isStateTerminal: t === EPISODE - 1 });
+      state = nextState;
+    }
+  }
+  const frames = (distinct * FRAME) / ATARI_STEPS;
+  return { ours: buffer.bytes / ATARI_STEPS - frames, rival: 0.05 * frames + 64 };
+}
+
+export const cases = [
+  {
+    name: "pfrl prioritized cycle",
+    unit: "µs/batch",
+    rivalName: "the engine's own table.sample and updatePriorities",
+    limit: 1 / 1.3,
+    make: () => ({ ours: bufferCycle(), rival: tableCycle() }),
+  },
+  {
+    name: "pfrl bytes a transition beyond its frames",
+    unit: "bytes",
+    rivalName: "limit",
+    limit: 1,
+    fact: atariBytes,
+  },
+];

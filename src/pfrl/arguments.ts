@@ -1,0 +1,35 @@
+/** Arguments as the document has them, in their order, or by name in an object at the end. */
+import { internals } from "../index.ts";
+import { isPlain } from "./step-spec.ts";
+
+const { mustBe, onlyKeys } = internals;
+
+/** Options of the engine, of every buffer. */
+export const ENGINE_KEYS = "spec, maxBytes, seed, module, pfrlModule";
+
+/**
+ * The named arguments of a call. undefined is what is left out.
+ * @throws TypeError for a name that is none, one that is given twice, or too many arguments
+ */
+export function argumentsOf(subject: string, names: readonly string[], given: readonly unknown[]): { readonly [name: string]: unknown } {
+  const last = given.at(-1);
+  const options = isPlain(last) ? last : undefined;
+  const listed = options === undefined ? given : given.slice(0, -1);
+  if (listed.length > names.length) throw mustBe(TypeError, subject, `given at most ${names.join(", ")} and an object of options`, listed);
+  const all: { [name: string]: unknown } = {};
+  listed.forEach((value, i) => {
+    if (value !== undefined) all[names[i] as string] = value;
+  });
+  const named = onlyKeys(`${subject} options`, options ?? {}, `${names.join(", ")}, ${ENGINE_KEYS}`);
+  for (const [name, value] of Object.entries(named)) {
+    if (value === undefined) continue;
+    if (name in all) throw new TypeError(`${name} is given twice: in its place, and by name`);
+    all[name] = value;
+  }
+  return all;
+}
+
+/** Transitions at most; Infinity for null, or where it is left out. */
+export function capacityOf(value: unknown, least = 0): number {
+  return value === undefined || value === null ? Number.POSITIVE_INFINITY : internals.integer("capacity", value, least);
+}

@@ -1,0 +1,93 @@
+/** PFRL's batch_experiences: n-step returns, discounts and ends of what was sampled, and its states and actions, as typed arrays. */
+import type { Column } from "../batch.ts";
+import { internals } from "../index.ts";
+import { stackOf } from "./stack.ts";
+import type { StepSpec } from "./step-spec.ts";
+import type { Transition } from "./transition.ts";
+import type { TransitionBatch } from "./transition-batch.ts";
+
+const { finite, mustBe, onlyKeys } = internals;
+
+export interface BatchExperiencesOptions {
+  /** Discount of a step. */
+  readonly gamma: number;
+  /** What a learner sees of a state: applied to each, of a batch to a view of each. */
+  readonly phi?: (state: never) => unknown;
+}
+
+/** A column, or columns nested as the values were; what is no number comes as a list. */
+// biome-ignore lint/suspicious/noExplicitAny: what phi makes is not known before it runs
+export type Stacked = any;
+
+export interface Experiences {
+  /** What phi makes of each item's first state. */
+  readonly state: Stacked;
+  /** The first action. */
+  readonly action: Stacked;
+  /** The sum of gamma^i times the i-th reward. */
+  readonly reward: Column<"f32">;
+  /** What phi makes of the state after the last step. */
+  readonly nextState: Stacked;
+  /** 1 where a step of the item ended in a terminal state. */
+  readonly isStateTerminal: Column<"f32">;
+  /** gamma to the number of steps: what the value of nextState is worth. */
+  readonly discount: Column<"f32">;
+  /** The action after the last step; only where every item has one. */
+  readonly nextAction?: Stacked;
+}
+
+/**
+ * Plain integers become i64 columns, plain fractions f64 as states and f32 as actions; typed arrays keep their dtype. O(bytes)
+ * @param experiences what `sample` gave: lists of transitions, or a batch, whose columns are handed on as they are where there is no phi
+ * @throws TypeError, RangeError; also for a next state of null that phi does not replace
+ */
+export function batchExperiences<S extends StepSpec>(
+  experiences: readonly (readonly Transition[])[] | TransitionBatch<S>,
+  options: BatchExperiencesOptions,
+): Experiences {
+  const { gamma, phi } = onlyKeys("options", options, "gamma, phi");
+  finite("gamma", gamma);
+  if (phi !== undefined && typeof phi !== "function") throw mustBe(TypeError, "phi", "a function", phi);
+  if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", "a list of lists of transitions, or a batch", experiences);
+  const lists = experiences as readonly (readonly Transition[])[];
+  if (lists.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
+  lists.forEach((list, i) => {
+    if (!Array.isArray(list) || list.length === 0) throw mustBe(TypeError, `experiences[${i}]`, "a list of at least one transition", list);
+  });
+  const first = lists.map((list) => list[0] as Transition);
+  const last = lists.map((list) => list.at(-1) as Transition);
+  const seen = (state: unknown) => (phi === undefined ? state : phi(state as never));
+  const nextStates = last.map((transition) => seen(transition.nextState));
+  const batch = {
+    state: stackOf(
+      "state",
+      first.map((transition) => seen(transition.state)),
+      "f64",
+    ),
+    action: stackOf(
+      "action",
+      first.map((transition) => transition.action),
+      "f32",
+    ),
+    reward: floats(lists.map((list) => returnOf(list, gamma))),
+    nextState: stackOf("nextState", nextStates, "f64"),
+    isStateTerminal: floats(lists.map((list) => Number(list.some((transition) => transition.isStateTerminal)))),
+    discount: floats(lists.map((list) => list.reduce((product) => product * gamma, 1))),
+  };
+  const nextActions = last.map((transition) => transition.nextAction ?? null);
+  return nextActions.includes(null) ? batch : { ...batch, nextAction: stackOf("nextAction", nextActions, "f32") };
+}
+
+function returnOf(list: readonly Transition[], gamma: number): number {
+  let sum = 0;
+  let factor = 1;
+  for (const { reward } of list) {
+    sum += factor * reward;
+    factor *= gamma;
+  }
+  return sum;
+}
+
+function floats(values: readonly number[]): Column<"f32"> {
+  return { data: Float32Array.from(values), shape: [values.length] };
+}

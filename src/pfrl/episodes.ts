@@ -1,0 +1,184 @@
+/** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
+import { internals } from "../index.ts";
+import { Batches, Filling } from "./batches.ts";
+import { Items } from "./items.ts";
+import { type Listed, listed } from "./listed.ts";
+import { Lists } from "./lists.ts";
+import { Memory } from "./memory.ts";
+import { type Picker, RandomPicker } from "./picker.ts";
+import { Picks } from "./picks.ts";
+import { type StepSpec, specOf, type WholeSpec } from "./step-spec.ts";
+import { type EngineOptions, type Env, Steps } from "./steps.ts";
+import { type AppendedTransition, asStored, type Transition } from "./transition.ts";
+import type { AnyBatch } from "./transition-batch.ts";
+import { firstSpec, fits, nothingYet, tooFew } from "./transitions.ts";
+
+const { finite, integer } = internals;
+
+export interface EpisodesOptions {
+  readonly capacity: number;
+  readonly prioritized: boolean;
+  /** Whether single transitions leave with their episode; else one by one. */
+  readonly together: boolean;
+  readonly spec: StepSpec | undefined;
+  readonly engine: EngineOptions;
+}
+
+/** What a new episode weighs. */
+export interface Weigh {
+  readonly priority: number;
+  /** By its transitions, instead. */
+  readonly byEpisode?: ((episode: readonly Transition[]) => number) | undefined;
+}
+
+/** The largest priority that a table takes. */
+const MOST_PRIORITY = 2 ** 990;
+
+/** What is there once the spec is known. */
+export interface MadeEpisodes {
+  readonly steps: Steps;
+  readonly items: Items;
+  readonly batches: Batches;
+  readonly memory: Memory;
+  readonly lists: Lists;
+}
+
+export class Episodes {
+  readonly options: EpisodesOptions;
+  /** How samples pick; tests put another one here. */
+  picker: Picker | undefined;
+  #made: MadeEpisodes | undefined;
+
+  constructor(options: EpisodesOptions) {
+    this.options = options;
+    if (options.spec !== undefined) this.#made = this.#make(specOf(options.spec));
+  }
+
+  get made(): MadeEpisodes | undefined {
+    return this.#made;
+  }
+
+  /** Single transitions. */
+  get size(): number {
+    return this.#made?.memory.length ?? 0;
+  }
+
+  get episodes(): number {
+    return this.#made?.items.size ?? 0;
+  }
+
+  /** One more step; with the last one of an episode the episode is stored. */
+  append(transition: AppendedTransition, weigh: Weigh): void {
+    const made = this.#made ?? this.#make(firstSpec(transition));
+    const known = made.steps.envs.get(transition.envId ?? 0);
+    const ends = transition.isStateTerminal === true;
+    // What the end of the episode needs is there, and what it weighs is known, before its last step comes.
+    const priority = ends ? this.#reserved(made, (known?.length ?? 0) + 1, weigh, () => [...(known ? made.lists.window(known) : []), asStored(transition)]) : 0;
+    const env = made.steps.append(transition);
+    this.#made = made;
+    this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
+    if (ends) this.#end(made, env, priority);
+  }
+
+  /** Stores the running episode of an environment, if there is one. */
+  stop(envId: unknown, weigh: Weigh): void {
+    const made = this.#made;
+    const env = made?.steps.envs.get(envId);
+    if (made === undefined || env === undefined) return;
+    this.#end(
+      made,
+      env,
+      this.#reserved(made, env.length, weigh, () => made.lists.window(env)),
+    );
+  }
+
+  /** Checks how many single transitions are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
+  enough(n: number): MadeEpisodes | undefined {
+    integer("n", n, 0, 0xffffff);
+    if (n > this.size) throw this.size === 0 ? nothingYet() : tooFew(n, this.size, "stored");
+    return this.#made;
+  }
+
+  /** The same, of episodes. */
+  enoughEpisodes(n: number, maxLength: number | undefined): MadeEpisodes | undefined {
+    integer("n", n, 0, 0xffffff);
+    if (maxLength !== undefined) integer("maxLength", maxLength, 0);
+    if (n > this.episodes) throw this.episodes === 0 ? nothingYet() : tooFew(n, this.episodes, "stored, in episodes");
+    return this.#made;
+  }
+
+  /** n different single transitions. */
+  draw(n: number, { list, into }: { readonly list: boolean; readonly into: AnyBatch | undefined }): AnyBatch | Listed<Transition> {
+    const made = this.enough(n);
+    if (made === undefined && list) return listed<Transition>([], { keys: new Float64Array(0) });
+    if (made === undefined) throw nothingYet();
+    const { batches, items, lists, memory, steps } = made;
+    if (list) {
+      const picks = new Picks(steps, n, false);
+      (this.picker as Picker).single(items, memory, picks.draw, n);
+      const { rows } = picks;
+      const info = picks.info();
+      return listed(lists.transitions(rows), info);
+    }
+    const filling = batches.of(n, into).prepare();
+    (this.picker as Picker).single(items, memory, filling.draw, n);
+    return filling.gather();
+  }
+
+  /** The episodes that were picked, in PFRL's form; of longer ones a run of maxLength steps. */
+  listOf({ items, lists }: MadeEpisodes, slots: Uint32Array, starts: Uint32Array, maxLength = Number.POSITIVE_INFINITY): Transition[][] {
+    return Array.from(slots, (slot, i) => lists.item(items, slot, starts[i], Math.min(maxLength, items.lengthOf(slot))));
+  }
+
+  /** The same, as a batch that is as long as the longest of them. */
+  batchOf({ items, steps }: MadeEpisodes, picks: Picks, slots: Uint32Array, starts: Uint32Array, maxLength = Number.POSITIVE_INFINITY): AnyBatch {
+    const { keys, probabilities, weights } = picks.info();
+    const longest = slots.reduce((most, slot) => Math.max(most, Math.min(maxLength, items.lengthOf(slot))), 0);
+    const filling = new Filling(steps, slots.length, longest, "all", false).prepare();
+    filling.name(items, slots, starts);
+    return { ...filling.gather(), keys, probabilities, weights };
+  }
+
+  /** All episodes, oldest first. */
+  *all(): Generator<Transition[], void> {
+    const made = this.#made;
+    if (made === undefined) return;
+    for (const slot of made.items.slots()) yield made.lists.item(made.items, slot);
+  }
+
+  /** All single transitions, oldest first. */
+  *transitions(): Generator<Transition, void> {
+    const made = this.#made;
+    if (made === undefined) return;
+    for (const row of made.memory.rows()) yield made.lists.transitions(Uint32Array.of(row))[0] as Transition;
+  }
+
+  /** The running episodes. */
+  running(): Map<unknown, Transition[]> {
+    const { steps, lists } = this.#made ?? {};
+    return new Map([...(steps?.envs.values() ?? [])].map((env) => [env.id, lists?.window(env) ?? []]));
+  }
+
+  /** Makes room for an episode; what it weighs. */
+  #reserved({ items, memory }: MadeEpisodes, steps: number, weigh: Weigh, episode: () => Transition[]): number {
+    const priority = weigh.byEpisode === undefined ? weigh.priority : finite("what defaultPriorityFunc gives", weigh.byEpisode(episode()), 0, MOST_PRIORITY);
+    items.reserve(1);
+    memory.reserve(steps);
+    return priority;
+  }
+
+  #end({ items, memory, steps }: MadeEpisodes, env: Env, priority: number): void {
+    memory.pour(env);
+    items.add(env, env.length, priority);
+    memory.drop(Math.max(0, memory.length - (this.options.together ? items.steps : this.options.capacity)));
+    steps.end(env);
+  }
+
+  #make(spec: WholeSpec): MadeEpisodes {
+    const { capacity, prioritized, engine } = this.options;
+    const steps = new Steps(spec, 0, engine);
+    if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
+    const items = new Items(steps, { most: Math.max(capacity, 1), mostSteps: capacity, prioritized, seed: engine.seed ?? 0, number: 0 });
+    return { steps, items, batches: new Batches(steps, 1, false), memory: new Memory(steps), lists: new Lists(steps) };
+  }
+}

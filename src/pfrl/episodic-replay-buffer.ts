@@ -1,0 +1,113 @@
+/** Replay of whole episodes, and of their transitions: PFRL's EpisodicReplayBuffer. */
+import { argumentsOf, capacityOf } from "./arguments.ts";
+import { behind } from "./behind.ts";
+import { drawEpisodes, type EpisodeOptions, episodeArguments, type MaxLength } from "./episode-samples.ts";
+import { Episodes, type MadeEpisodes } from "./episodes.ts";
+import { type Listed, listed } from "./listed.ts";
+import type { Picker } from "./picker.ts";
+import { type BufferOptions, type ListOptions, type SampleOptions, sampleOptions } from "./replay-buffer.ts";
+import type { StepSpec } from "./step-spec.ts";
+import type { AppendedTransition, Transition } from "./transition.ts";
+import type { AnyBatch, TransitionBatch } from "./transition-batch.ts";
+import { nothingYet } from "./transitions.ts";
+
+export interface EpisodicReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S> {
+  /** Transitions at most: whole episodes leave, the oldest first. None, or null: as many as memory holds. */
+  readonly capacity?: number | null;
+}
+
+/** All episodes weigh the same. */
+const ALIKE = { priority: 1 };
+
+export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
+  /** null where there is none. */
+  readonly capacity: number | null;
+  readonly #store: Episodes;
+
+  constructor(options?: EpisodicReplayBufferOptions<S>);
+  constructor(capacity?: number | null, options?: BufferOptions<S>);
+  constructor(...args: unknown[]) {
+    const { capacity, spec, ...engine } = argumentsOf("EpisodicReplayBuffer", ["capacity"], args) as EpisodicReplayBufferOptions<S>;
+    this.#store = new Episodes({ capacity: capacityOf(capacity), prioritized: false, together: true, spec, engine });
+    this.capacity = capacity ?? null;
+    behind.set(this, { store: this.#store });
+  }
+
+  /** Transitions of the episodes that ended. */
+  get length(): number {
+    return this.#store.size;
+  }
+
+  /** Episodes that ended. */
+  get nEpisodes(): number {
+    return this.#store.episodes;
+  }
+
+  /** Memory that is taken, of maxBytes; 0 before the spec is known. */
+  get bytes(): number {
+    return this.#store.made?.steps.bytes ?? 0;
+  }
+
+  /**
+   * Appends one step of an environment. Its episode is seen once it has ended: with `isStateTerminal`, or by `stopCurrentEpisode`. O(bytes), and O(steps) at the end
+   * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; and then nothing changed
+   */
+  append(transition: AppendedTransition): void {
+    this.#store.append(transition, ALIKE);
+  }
+
+  /** Ends the running episode of an environment. Without one nothing happens. */
+  stopCurrentEpisode(envId: unknown = 0): void {
+    this.#store.stop(envId, ALIKE);
+  }
+
+  /**
+   * n different transitions of all episodes, all alike; a list has each in a list of its own, as PFRL's. They have no keys.
+   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW
+   */
+  sample(n: number, options: ListOptions): Listed<Transition[]>;
+  sample(n: number, options?: SampleOptions<TransitionBatch<S>>): TransitionBatch<S>;
+  sample(n: number, options: SampleOptions<TransitionBatch<S>> | ListOptions = {}): TransitionBatch<S> | Listed<Transition[]> {
+    const drawn = this.#store.draw(n, sampleOptions(options as SampleOptions<AnyBatch>));
+    return (
+      Array.isArray(drawn)
+        ? listed(
+            [...drawn].map((transition) => [transition]),
+            drawn as Listed<Transition>,
+          )
+        : drawn
+    ) as TransitionBatch<S> | Listed<Transition[]>;
+  }
+
+  /**
+   * n different episodes, all alike; of those longer than maxLength a run of so many steps, all of them alike.
+   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW
+   */
+  sampleEpisodes(n: number, options: ListOptions): Listed<Transition[]>;
+  sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): Listed<Transition[]>;
+  sampleEpisodes(n: number, maxLength?: number | null | EpisodeOptions, options?: EpisodeOptions): TransitionBatch<S>;
+  sampleEpisodes(n: number, maxLength?: MaxLength, options?: EpisodeOptions | ListOptions): TransitionBatch<S> | Listed<Transition[]> {
+    const asked = episodeArguments(maxLength, options);
+    const store = this.#store;
+    const made = store.enoughEpisodes(n, asked.maxLength);
+    if (made === undefined && asked.list) return listed<Transition[]>([], { keys: new Float64Array(0) });
+    if (made === undefined) throw nothingYet();
+    const pick = (draw: number) => (store.picker as Picker).alike((made as MadeEpisodes).items, draw, n);
+    return drawEpisodes(store, made, n, false, asked, pick) as unknown as TransitionBatch<S> | Listed<Transition[]>;
+  }
+
+  /** All single transitions in PFRL's form, each in a list of its own, oldest first. */
+  *items(): Generator<Transition[], void> {
+    for (const transition of this.#store.transitions()) yield [transition];
+  }
+
+  /** All episodes in PFRL's form, oldest first. */
+  episodes(): Iterable<Transition[]> {
+    return this.#store.all();
+  }
+
+  /** The running episodes, by environment. */
+  running(): Map<unknown, Transition[]> {
+    return this.#store.running();
+  }
+}

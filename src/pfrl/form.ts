@@ -1,0 +1,160 @@
+/** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
+import { bool, internals, type Spec, u32 } from "../index.ts";
+import { isObject, type PartSpec } from "./leaf.ts";
+import { type Columns, type Part, partOfSpec, type Record } from "./part.ts";
+import { alike, infer, type WholeSpec } from "./step-spec.ts";
+import { checkTagged } from "./tagged-check.ts";
+import { type AppendedTransition, OWN_KEYS, RENAMED, type Transition } from "./transition.ts";
+
+const { flag, mustBe } = internals;
+
+/** An extra: its column, and its bit in `present`. */
+interface Extra {
+  readonly name: string;
+  readonly part: Part;
+  readonly slot: number;
+  readonly bit: number;
+}
+
+type PartName = "state" | "action" | "nextState" | "nextAction";
+const PARTS: readonly PartName[] = ["state", "action", "nextState", "nextAction"];
+const OPTIONAL: ReadonlySet<PartName> = new Set(["nextState", "nextAction"]);
+
+export class Form {
+  readonly spec: WholeSpec;
+  /** The spec of a row. */
+  readonly row: Spec;
+  /** The step to append: filled by `write`, the same object each time. */
+  readonly step: { [name: string]: unknown } = {};
+  readonly parts: { readonly [P in PartName]: Part };
+  readonly extras: readonly Extra[];
+  /** Object columns: of state, action, next state, next action, extras; the last one holds extras that have no column. */
+  readonly slots: number;
+  /** Where the object columns of a part begin. */
+  readonly slotOf: { readonly [P in PartName]: number };
+  readonly #bits: ReadonlyMap<string, number>;
+  readonly #joins: { readonly [path: string]: ReturnType<Part["join"]> };
+
+  constructor(spec: WholeSpec) {
+    this.spec = spec;
+    const { state, action } = spec;
+    this.parts = {
+      state: partOfSpec("state", state),
+      action: partOfSpec("action", action),
+      nextState: partOfSpec("nextState", state),
+      nextAction: partOfSpec("nextAction", action),
+    };
+    let slots = 0;
+    this.slotOf = Object.fromEntries(
+      PARTS.map((name) => {
+        slots += this.parts[name].objects;
+        return [name, slots - this.parts[name].objects];
+      }),
+    ) as { [P in PartName]: number };
+    this.extras = Object.entries(spec.extras).map(([name, extra], i) => {
+      const part = partOfSpec(name, extra);
+      const slot = slots;
+      slots += part.objects;
+      return { name, part, slot, bit: (1 << i) >>> 0 };
+    });
+    this.slots = slots;
+    this.#bits = new Map(this.extras.map(({ name, bit }) => [name, bit]));
+    const extras = this.extras.flatMap(({ name, part }) => (part.row === undefined ? [] : [[name, part.row] as const]));
+    this.row = Object.fromEntries(
+      Object.entries({
+        ...Object.fromEntries(PARTS.map((name) => [name, this.parts[name].row])),
+        reward: spec.reward,
+        isStateTerminal: bool(),
+        hasNextState: bool(),
+        hasNextAction: bool(),
+        present: this.extras.length === 0 ? undefined : u32(),
+        extras: extras.length === 0 ? undefined : Object.fromEntries(extras),
+      }).filter(([, part]) => part !== undefined),
+    ) as Spec;
+    for (const name of Object.keys(this.row)) this.step[name] = undefined;
+    if ("extras" in this.step) this.step.extras = Object.fromEntries(extras.map(([name]) => [name, undefined]));
+    this.#joins = Object.fromEntries([
+      ...PARTS.map((name) => [name, this.parts[name].join(name)] as const),
+      ...this.extras.map(({ name, part }) => [`extras.${name}`, part.join(`extras.${name}`)] as const),
+    ]);
+  }
+
+  /**
+   * Fills `step`; gives the objects, if there are any. The engine checks what goes into the row.
+   * @throws TypeError for what cannot be kept, and for a name of the document that is another one here
+   */
+  write(transition: AppendedTransition): Record | undefined {
+    if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", "an object of state, action, reward", transition);
+    const { step } = this;
+    const record: Record = [];
+    const { nextState = null, nextAction = null, isStateTerminal = false } = transition;
+    this.#put("state", transition.state, record);
+    this.#put("action", transition.action, record);
+    this.#put("nextState", nextState, record);
+    this.#put("nextAction", nextAction, record);
+    step.reward = transition.reward;
+    step.hasNextState = nextState !== null;
+    step.hasNextAction = nextAction !== null;
+    step.isStateTerminal = flag("isStateTerminal", isStateTerminal) !== 0;
+    this.#putExtras(transition, record);
+    return record.length === 0 ? undefined : record;
+  }
+
+  /** The n-th transition of columns of rows. */
+  read(columns: Columns, n: number, record: Record | undefined): Transition {
+    const number = (path: string) => Number(columns.get(path)?.[n]);
+    const joined = (name: PartName) => this.#joins[name]?.(columns, n, record, this.slotOf[name]);
+    const transition: { [name: string]: unknown } = {
+      state: joined("state"),
+      action: joined("action"),
+      reward: number("reward"),
+      nextState: number("hasNextState") === 1 ? joined("nextState") : null,
+      nextAction: number("hasNextAction") === 1 ? joined("nextAction") : null,
+      isStateTerminal: number("isStateTerminal") === 1,
+    };
+    const present = this.extras.length === 0 ? 0 : number("present");
+    for (const { name, slot, bit } of this.extras) {
+      if ((present & bit) !== 0) transition[name] = this.#joins[`extras.${name}`]?.(columns, n, record, slot);
+    }
+    return Object.assign(transition, record?.[this.slots]) as Transition;
+  }
+
+  #put(name: PartName, value: unknown, record: Record): void {
+    const part = this.parts[name];
+    if (value === undefined) throw mustBe(TypeError, name, "given", value);
+    // A state may be null, where an object column takes it; in the place of the next one that means that there is none.
+    const own = value === null && OPTIONAL.has(name) ? part.zero : part.split(value, record, this.slotOf[name]);
+    if (part.row !== undefined) this.step[name] = own;
+  }
+
+  #putExtras(transition: AppendedTransition, record: Record): void {
+    const { step } = this;
+    let present = 0;
+    for (const { name, part, slot, bit } of this.extras) {
+      const value = transition[name];
+      const kept = value !== undefined && this.#fits(name, value);
+      if (kept) present |= bit;
+      const own = kept ? part.split(value, record, slot) : part.zero;
+      if (part.row !== undefined) (step.extras as { [name: string]: unknown })[name] = own;
+    }
+    if ("present" in step) step.present = present >>> 0;
+    let others: { [name: string]: unknown } | undefined;
+    for (const name in transition) {
+      const value = transition[name];
+      if (OWN_KEYS.has(name) || value === undefined) continue;
+      if (Object.hasOwn(RENAMED, name)) throw mustBe(TypeError, name, `written ${RENAMED[name]}`, value);
+      if (((this.#bits.get(name) ?? 0) & present) !== 0) continue;
+      if (!this.spec.inferred) throw mustBe("SPEC_MISMATCH", "extras", `of the spec: ${[...this.#bits.keys()].join(", ") || "none"}`, { [name]: value });
+      checkTagged(value, name);
+      others ??= {};
+      others[name] = value;
+    }
+    if (others !== undefined) record[this.slots] = others;
+  }
+
+  /** Whether an extra goes into its column: into one that was inferred, not what has another form. */
+  #fits(name: string, value: unknown): boolean {
+    const spec = this.spec.extras[name] as PartSpec;
+    return !this.spec.inferred || isObject(spec) || alike(spec, infer(value));
+  }
+}

@@ -1,0 +1,190 @@
+/** The items of a buffer: a table of the core, oldest first out. Where there is no limit its room doubles as it is needed. */
+import type { Engine } from "../engine.ts";
+import { internals } from "../index.ts";
+import { KEY, STEPS as LENGTH, type PfrlExports, PRIORITY } from "./pfrl-core.ts";
+import type { Env, Steps } from "./steps.ts";
+
+export interface ItemsOptions {
+  /** Items at most; Infinity where memory alone is the limit. */
+  readonly most: number;
+  /** Their steps together; Infinity where there is no limit. */
+  readonly mostSteps?: number;
+  /** Whether they are drawn by priority, else all alike. */
+  readonly prioritized: boolean;
+  readonly seed: number | bigint;
+  /** Which of the buffer's tables it is: each has random draws of its own. */
+  readonly number: number;
+  /** Room to begin with. */
+  readonly room?: number;
+}
+
+/** Kinds of selectors (assembly/selectors/selector.ts). */
+const FIFO = 1;
+const UNIFORM = 3;
+const PRIORITIZED_WITH_MIN = 4 + 16;
+/** Room that a table without a limit begins with. */
+const FIRST_ROOM = 1024;
+/** The most that a table can have. */
+export const MOST_ITEMS = 2 ** 26 - 1;
+/** Counters (src/abi.ts). */
+const SIZE = 0;
+const STEPS = 1;
+const CHUNK = 1024;
+
+const { mustBe } = internals;
+
+export class Items {
+  readonly prioritized: boolean;
+  readonly #engine: Engine;
+  readonly #x: PfrlExports;
+  readonly #options: ItemsOptions;
+  #handle: number;
+  #room: number;
+
+  constructor(steps: Steps, options: ItemsOptions) {
+    this.#engine = steps.engine;
+    this.#x = steps.x;
+    this.#options = options;
+    this.prioritized = options.prioritized;
+    this.#room = Math.max(1, Math.min(options.room ?? FIRST_ROOM, this.#most));
+    this.#handle = this.#make(this.#room);
+    const bits = BigInt.asUintN(64, BigInt(options.seed));
+    this.#engine.core.x.table_seed(this.#handle, Number(bits & 0xffffffffn), Number(bits >> 32n), options.number);
+  }
+
+  /** TABLE in the core. It is another one when room was made. */
+  get handle(): number {
+    return this.#handle;
+  }
+
+  get size(): number {
+    return this.#engine.core.x.table_counter(this.#handle, SIZE);
+  }
+
+  /** Steps of all items together. */
+  get steps(): number {
+    return this.#engine.core.x.table_counter(this.#handle, STEPS);
+  }
+
+  /** Makes sure that n more items of one episode can be made. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
+  reserve(n: number): void {
+    const need = this.size + n;
+    if (this.#room < Math.min(need, this.#most)) this.#grow(need);
+    if (this.#options.most === Number.POSITIVE_INFINITY && need > this.#room) throw this.#full();
+    const code = this.#x.items_reserve(this.#handle);
+    if (code !== 0) throw this.#engine.core.failure(code);
+    this.#engine.changed();
+  }
+
+  /** An item of an episode's last steps; there must be room. The oldest leave where a limit is passed. O(length + log n) */
+  add(env: Env, length: number, priority: number): void {
+    const code = this.#engine.core.x.writer_create_item(env.handle, 0, this.#handle, length, 0, priority);
+    if (code < 0) throw this.#engine.core.failure(code);
+    this.#engine.changed();
+  }
+
+  /** Slots in order of age, the oldest first. */
+  slots(): Uint32Array {
+    const { core } = this.#engine;
+    const slots = new Uint32Array(this.size);
+    const at = core.scratch(4 * CHUNK);
+    for (let done = 0, slot = 0; done < slots.length; ) {
+      const count = this.#x.items_slots(this.#handle, slot, CHUNK, at);
+      slots.set(core.u32.subarray(at / 4, at / 4 + count), done);
+      done += count;
+      slot = this.#x.items_next(this.#handle, slots[done - 1] as number);
+    }
+    return slots;
+  }
+
+  /** One number of a slot (pfrl-core.ts). */
+  about(slot: number, which: number): number {
+    return this.#x.items_about(this.#handle, slot, which);
+  }
+
+  /** Steps of an item. */
+  lengthOf(slot: number): number {
+    return this.about(slot, LENGTH);
+  }
+
+  keyOf(slot: number): number {
+    return this.about(slot, KEY);
+  }
+
+  priorityOf(slot: number): number {
+    return this.about(slot, PRIORITY);
+  }
+
+  /** The sum of all priorities. */
+  get total(): number {
+    return this.#x.items_total(this.#handle);
+  }
+
+  /** The least priority. @param zeros whether one may be 0, which takes O(n) */
+  least(zeros: boolean): number {
+    return this.#x.items_least(this.#handle, zeros ? 1 : 0);
+  }
+
+  /** The table's random state: 32 bytes, to read or to write. */
+  get random(): Uint8Array {
+    const at = this.#x.items_random(this.#handle) >>> 0;
+    return this.#engine.core.u8.subarray(at, at + 32);
+  }
+
+  /** Gives the memory back; its items are gone. */
+  close(): void {
+    this.#engine.core.x.table_clear(this.#handle);
+    this.#x.items_close(this.#handle);
+    this.#free(this.#handle, this.#room);
+  }
+
+  get #most(): number {
+    return Math.min(this.#options.most, MOST_ITEMS);
+  }
+
+  #kinds(): readonly [sampler: number, remover: number] {
+    return [this.#options.prioritized ? PRIORITIZED_WITH_MIN : UNIFORM, FIFO];
+  }
+
+  #make(room: number): number {
+    const { core, pool } = this.#engine;
+    const [sampler, remover] = this.#kinds();
+    const { most, mostSteps = Number.POSITIVE_INFINITY } = this.#options;
+    const handle = core.alloc(core.x.table_bytes(room, 0, sampler, remover));
+    core.x.table_init(handle, pool, room, 0, sampler, remover);
+    core.x.table_exponents(handle, 1, 1);
+    // A table takes one item at least; one without steps takes none.
+    const steps = most === 0 ? 0 : mostSteps;
+    core.x.table_limits(handle, steps, 0, 1, 1, -Number.MAX_VALUE, Number.MAX_VALUE);
+    this.#x.items_open(handle, Math.max(this.#most, room));
+    return handle;
+  }
+
+  /** Twice the room; where memory has none for so much, what is needed. */
+  #grow(need: number): void {
+    const room = Math.min(Math.max(2 * this.#room, need), this.#most);
+    let made: { readonly handle: number; readonly room: number };
+    try {
+      made = { handle: this.#make(room), room };
+    } catch {
+      const least = Math.min(Math.max(need, Math.ceil(1.125 * this.#room)), this.#most);
+      made = { handle: this.#make(least), room: least };
+    }
+    this.#x.items_move(this.#handle, made.handle);
+    const old = this.#handle;
+    const oldRoom = this.#room;
+    this.#handle = made.handle;
+    this.#room = made.room;
+    this.#free(old, oldRoom);
+  }
+
+  #free(handle: number, room: number): void {
+    const { core } = this.#engine;
+    const [sampler, remover] = this.#kinds();
+    core.x.arena_free(handle, core.x.table_bytes(room, 0, sampler, remover));
+  }
+
+  #full(): Error {
+    return mustBe("OUT_OF_MEMORY", "items", `at most ${MOST_ITEMS} (give a capacity)`, this.size + 1);
+  }
+}

@@ -1,0 +1,69 @@
+/** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
+
+import type { Column } from "../batch.ts";
+import type { Selection } from "../columns.ts";
+import { internals } from "../index.ts";
+import type { Items } from "./items.ts";
+import type { Numbers } from "./leaf.ts";
+import { FIRST_ROW } from "./pfrl-core.ts";
+import type { Env, Steps } from "./steps.ts";
+import type { Transition } from "./transition.ts";
+
+const { Filler } = internals;
+type Filler = InstanceType<typeof Filler>;
+
+/** Rows that are read at a time. */
+const CHUNK = 64;
+
+/** Reads rows, one transition each. */
+export class Lists {
+  readonly #steps: Steps;
+  readonly #selections: readonly Selection[];
+  #filler: Filler | undefined;
+
+  constructor(steps: Steps) {
+    this.#steps = steps;
+    this.#selections = steps.engine.layout.leaves.map((leaf) => ({ keys: [String(leaf.index)], leaf, steps: [0], start: 0, step: 1, squeezed: true }));
+  }
+
+  /** The transitions of an item: all, or `length` of them from one on. O(bytes) */
+  item(items: Items, slot: number, from = 0, length = items.lengthOf(slot)): Transition[] {
+    return this.transitions(this.#run(items.about(slot, FIRST_ROW), from, length));
+  }
+
+  /** The transitions of a running episode's window. */
+  window({ handle, length }: Env): Transition[] {
+    const { engine, x } = this.#steps;
+    const at = engine.core.scratch(4 * length);
+    const count = x.env_rows(handle, 0, length, at);
+    return this.transitions(engine.core.u32.slice(at / 4, at / 4 + count));
+  }
+
+  /** The transitions of rows that are held. */
+  transitions(rows: Uint32Array): Transition[] {
+    const transitions: Transition[] = [];
+    for (let from = 0; from < rows.length; from += CHUNK) this.#read(rows.subarray(from, from + CHUNK), transitions);
+    return transitions;
+  }
+
+  #run(first: number, from: number, length: number): Uint32Array {
+    const { engine, x } = this.#steps;
+    const at = engine.core.scratch(4 * length);
+    x.rows_run(engine.pool, first, from, length, at);
+    return engine.core.u32.slice(at / 4, at / 4 + length);
+  }
+
+  #read(rows: Uint32Array, into: Transition[]): void {
+    const { engine, form, objects, x } = this.#steps;
+    this.#filler ??= new Filler(engine, CHUNK, 1, this.#selections, false, 0);
+    const filler = this.#filler;
+    const draw = filler.prepare();
+    const at = (x.rows_named(draw, rows.length) >>> 0) / 4;
+    engine.core.u32.set(rows, at);
+    filler.fill(draw, rows.length);
+    const columns = new Map<string, Numbers>();
+    const made = filler.batch.steps as { readonly [index: string]: Column };
+    for (const { index, path } of engine.layout.leaves) columns.set(path, made[index]?.data as unknown as Numbers);
+    for (let i = 0; i < rows.length; i++) into.push(form.read(columns, i, objects.get(rows[i] as number)));
+  }
+}

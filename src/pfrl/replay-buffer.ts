@@ -1,0 +1,127 @@
+/** Uniform experience replay: PFRL's ReplayBuffer. */
+
+import { internals } from "../index.ts";
+import { argumentsOf, capacityOf } from "./arguments.ts";
+import { behind } from "./behind.ts";
+import { type Listed, listed } from "./listed.ts";
+import type { Picker } from "./picker.ts";
+import { Picks } from "./picks.ts";
+import type { StepSpec } from "./step-spec.ts";
+import type { EngineOptions } from "./steps.ts";
+import type { AppendedTransition, Transition } from "./transition.ts";
+import type { AnyBatch, TransitionBatch } from "./transition-batch.ts";
+import { nothingYet, Transitions } from "./transitions.ts";
+
+const { integer, mustBe, onlyKeys } = internals;
+
+/** Options of the engine, which every buffer has. */
+export interface BufferOptions<S extends StepSpec = StepSpec> extends EngineOptions {
+  /** What a transition looks like; taken from the first one where it is left out. */
+  readonly spec?: S;
+}
+
+export interface ReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S> {
+  /** Transitions at most; none, or null: as many as memory holds. */
+  readonly capacity?: number | null;
+  /** Steps of a stored transition, for n-step updates; 1 where it is left out. */
+  readonly numSteps?: number;
+}
+
+export interface SampleOptions<B> {
+  /** A batch to fill, one that this buffer gave for the same n: then nothing is allocated. */
+  readonly into?: B;
+  readonly form?: "batch";
+}
+
+/** For PFRL's own form: a list of transitions, each an object. */
+export interface ListOptions {
+  readonly form: "list";
+}
+
+/** Whether a list is asked for, and the batch to fill. */
+export function sampleOptions<B>(options: SampleOptions<B> | ListOptions): { readonly list: boolean; readonly into: B | undefined } {
+  const { form = "batch", into } = onlyKeys("options", options as SampleOptions<B>, "form, into");
+  if (form !== "batch" && (form as unknown) !== "list") throw mustBe(RangeError, "form", '"batch" or "list"', form);
+  return { list: form !== "batch", into };
+}
+
+export class ReplayBuffer<const S extends StepSpec = StepSpec> {
+  /** null where there is none. */
+  readonly capacity: number | null;
+  readonly numSteps: number;
+  readonly #store: Transitions;
+
+  constructor(options?: ReplayBufferOptions<S>);
+  constructor(capacity?: number | null, options?: Omit<ReplayBufferOptions<S>, "capacity">);
+  constructor(capacity?: number | null, numSteps?: number, options?: BufferOptions<S>);
+  constructor(...args: unknown[]) {
+    const { capacity, numSteps = 1, spec, ...engine } = argumentsOf("ReplayBuffer", ["capacity", "numSteps"], args) as ReplayBufferOptions<S>;
+    this.numSteps = integer("numSteps", numSteps, 1, 0xffffff);
+    this.#store = new Transitions({ capacity: capacityOf(capacity), numSteps, prioritized: false, spec, engine });
+    this.capacity = capacity ?? null;
+    behind.set(this, { store: this.#store });
+  }
+
+  /** Stored items. */
+  get length(): number {
+    return this.#store.size;
+  }
+
+  /** Memory that is taken, of maxBytes; 0 before the spec is known. */
+  get bytes(): number {
+    return this.#store.made?.steps.bytes ?? 0;
+  }
+
+  /**
+   * Appends one step of an environment. With the last step of an episode comes `isStateTerminal`, or `stopCurrentEpisode` after it. O(bytes + numSteps)
+   * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY; and then nothing changed
+   */
+  append(transition: AppendedTransition): void {
+    this.#store.append(transition, 1);
+  }
+
+  /** The running episode of an environment was interrupted: its next step begins another one. Without a running episode nothing happens. */
+  stopCurrentEpisode(envId: unknown = 0): void {
+    this.#store.stop(envId, 1);
+  }
+
+  /**
+   * n different items, all alike.
+   * @throws TypeError, RangeError · ReplayError EMPTY, TOO_FEW
+   */
+  sample(n: number, options: ListOptions): Listed<Transition[]>;
+  sample(n: number, options?: SampleOptions<TransitionBatch<S>>): TransitionBatch<S>;
+  sample(n: number, options: SampleOptions<TransitionBatch<S>> | ListOptions = {}): TransitionBatch<S> | Listed<Transition[]> {
+    const { list, into } = sampleOptions(options);
+    const made = this.#store.enough(n);
+    if (made === undefined) {
+      if (!list) throw nothingYet();
+      return listed<Transition[]>([], { keys: new Float64Array(0) });
+    }
+    const { steps, items, batches, lists } = made;
+    const picker = this.#store.picker as Picker;
+    if (list) {
+      const picks = new Picks(steps, n, false);
+      picker.alike(items, picks.draw, n);
+      const { slots } = picks;
+      const info = picks.info();
+      return listed(
+        Array.from(slots, (slot) => lists.item(items, slot)),
+        info,
+      );
+    }
+    const filling = batches.of(n, into as AnyBatch | undefined).prepare();
+    picker.alike(items, filling.draw, n);
+    return filling.fill(items) as unknown as TransitionBatch<S>;
+  }
+
+  /** All stored items in PFRL's form, oldest first. */
+  items(): Iterable<Transition[]> {
+    return this.#store.all();
+  }
+
+  /** The last numSteps transitions of each running episode, stored already or not, by environment. */
+  running(): Map<unknown, Transition[]> {
+    return this.#store.running();
+  }
+}

@@ -1,0 +1,52 @@
+/** A transition, as it is appended and as it is given back. */
+
+export interface Transition {
+  readonly state: unknown;
+  readonly action: unknown;
+  readonly reward: number;
+  /** null where none was given. */
+  readonly nextState: unknown;
+  readonly nextAction: unknown;
+  readonly isStateTerminal: boolean;
+  /** Whatever else was appended with it. */
+  readonly [extra: string]: unknown;
+}
+
+export interface AppendedTransition {
+  readonly state: unknown;
+  readonly action: unknown;
+  readonly reward: number;
+  /** May be left out, or null, where the state is terminal. */
+  readonly nextState?: unknown;
+  /** Left out, or null, by learners that do not need it. */
+  readonly nextAction?: unknown;
+  /** false where it is left out. */
+  readonly isStateTerminal?: boolean;
+  /** Whose step it is: any value, 0 where it is left out. Each environment has a running episode of its own. */
+  readonly envId?: unknown;
+  readonly [extra: string]: unknown;
+}
+
+/** What is no extra. */
+export const OWN_KEYS: ReadonlySet<string> = new Set(["state", "action", "reward", "nextState", "nextAction", "isStateTerminal", "envId"]);
+
+/** Names of the document that a program may have kept: as extras they would go unnoticed. */
+export const RENAMED: { readonly [name: string]: string } = {
+  next_state: "nextState",
+  next_action: "nextAction",
+  is_state_terminal: "isStateTerminal",
+  env_id: "envId",
+};
+
+/** The extras of an appended transition. */
+export function extrasOf(transition: AppendedTransition): { [name: string]: unknown } {
+  const extras: { [name: string]: unknown } = {};
+  for (const name in transition) if (!OWN_KEYS.has(name) && transition[name] !== undefined) extras[name] = transition[name];
+  return extras;
+}
+
+/** An appended transition as it would be given back. */
+export function asStored(transition: AppendedTransition): Transition {
+  const { state, action, reward, nextState = null, nextAction = null, isStateTerminal = false } = transition;
+  return { state, action, reward, nextState, nextAction, isStateTerminal, ...extrasOf(transition) };
+}

@@ -1,0 +1,133 @@
+/** N-step transitions: runs of 1 … numSteps steps of one episode, kept as PFRL's deque of last transitions gives them out. */
+import { internals, Replay, ReplayError } from "../index.ts";
+import { Batches } from "./batches.ts";
+import { Items, MOST_ITEMS } from "./items.ts";
+import { Lists } from "./lists.ts";
+import { type Picker, RandomPicker } from "./picker.ts";
+import { inferSpec, type StepSpec, specOf, type WholeSpec } from "./step-spec.ts";
+import { type EngineOptions, type Env, Steps } from "./steps.ts";
+import { type AppendedTransition, extrasOf, type Transition } from "./transition.ts";
+
+const { integer, mustBe } = internals;
+
+export interface TransitionsOptions {
+  readonly capacity: number;
+  readonly numSteps: number;
+  readonly prioritized: boolean;
+  readonly spec: StepSpec | undefined;
+  readonly engine: EngineOptions;
+}
+
+/** What is there once the spec is known. */
+export interface Made {
+  readonly steps: Steps;
+  readonly items: Items;
+  readonly batches: Batches;
+  readonly lists: Lists;
+}
+
+export class Transitions {
+  readonly options: TransitionsOptions;
+  /** How samples pick; tests put another one here. */
+  picker: Picker | undefined;
+  #made: Made | undefined;
+
+  constructor(options: TransitionsOptions) {
+    this.options = options;
+    if (options.spec !== undefined) this.#made = this.#make(specOf(options.spec));
+  }
+
+  get made(): Made | undefined {
+    return this.#made;
+  }
+
+  get size(): number {
+    return this.#made?.items.size ?? 0;
+  }
+
+  /** One more step, and the items that it completes: the last numSteps, and at the end of an episode all that are shorter. */
+  append(transition: AppendedTransition, priority: number): void {
+    const { numSteps } = this.options;
+    const made = this.#made ?? this.#make(firstSpec(transition));
+    made.items.reserve(numSteps);
+    const env = made.steps.append(transition);
+    this.#made = made;
+    this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
+    if (transition.isStateTerminal === true) this.#end(made, env, env.length, priority);
+    else if (env.length === numSteps) made.items.add(env, numSteps, priority);
+  }
+
+  /** The episode of an environment was interrupted: what is shorter than a full window is stored. Without a running episode nothing happens. */
+  stop(envId: unknown, priority: number): void {
+    const made = this.#made;
+    const env = made?.steps.envs.get(envId);
+    if (made === undefined || env === undefined) return;
+    made.items.reserve(env.length);
+    this.#end(made, env, env.length === this.options.numSteps ? env.length - 1 : env.length, priority);
+  }
+
+  /** Checks how many items are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
+  enough(n: number): Made | undefined {
+    integer("n", n, 0, 0xffffff);
+    const { size } = this;
+    if (n > size) throw size === 0 ? nothingYet() : tooFew(n, size, "stored");
+    return this.#made;
+  }
+
+  /** All items, oldest first. */
+  *all(): Generator<Transition[], void> {
+    const made = this.#made;
+    if (made === undefined) return;
+    for (const slot of made.items.slots()) yield made.lists.item(made.items, slot);
+  }
+
+  /** The windows of running episodes. */
+  running(): Map<unknown, Transition[]> {
+    const { steps, lists } = this.#made ?? {};
+    return new Map([...(steps?.envs.values() ?? [])].map((env) => [env.id, lists?.window(env) ?? []]));
+  }
+
+  /** Items of the last `longest` steps and of fewer, and the end. */
+  #end({ items, steps }: Made, env: Env, longest: number, priority: number): void {
+    for (let length = longest; length > 0; length--) items.add(env, length, priority);
+    steps.end(env);
+  }
+
+  #make(spec: WholeSpec): Made {
+    const { capacity, numSteps, prioritized, engine } = this.options;
+    const steps = new Steps(spec, numSteps, engine);
+    if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
+    const items = new Items(steps, {
+      most: capacity,
+      prioritized,
+      seed: engine.seed ?? 0,
+      number: 0,
+      room: capacity === Number.POSITIVE_INFINITY ? undefined : capacity,
+    });
+    return { steps, items, batches: new Batches(steps, numSteps, prioritized), lists: new Lists(steps) };
+  }
+}
+
+/** The spec of what comes first. */
+export function firstSpec(transition: AppendedTransition): WholeSpec {
+  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", "an object of state, action, reward", transition);
+  for (const name of ["state", "action"]) if (transition[name] === undefined) throw mustBe(TypeError, name, "given", undefined);
+  return inferSpec(transition.state, transition.action, extrasOf(transition));
+}
+
+/** @throws RangeError where so many steps cannot fit, with the figures */
+export function fits({ form }: Steps, capacity: number, { maxBytes, module }: EngineOptions): void {
+  integer("capacity", capacity, 0, MOST_ITEMS);
+  const plan = Replay.plan({ spec: form.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
+  const most = maxBytes ?? 2 ** 32;
+  if (plan.bytes <= most) return;
+  throw mustBe(RangeError, "capacity", `one that fits: ${plan.bytesPerStep} bytes a step and ${plan.bytes} in all are more than maxBytes, ${most}`, capacity);
+}
+
+export function nothingYet(): ReplayError {
+  return new ReplayError("EMPTY", "the buffer has nothing to sample: append transitions first");
+}
+
+export function tooFew(n: number, have: number, what: string): ReplayError {
+  return mustBe("TOO_FEW", "n", `at most ${have}, what is ${what}`, n) as ReplayError;
+}

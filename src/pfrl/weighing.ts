@@ -1,0 +1,122 @@
+/** Errors to priorities, and probabilities to importance weights: PFRL's PriorityWeightError. */
+import type { Core } from "../core.ts";
+import { internals } from "../index.ts";
+import type { PfrlExports } from "./pfrl-core.ts";
+
+const { finite, mustBe } = internals;
+
+/** By what weights are divided: the largest of the batch (true, "batch"), the largest that the memory could give, or nothing (false). */
+export type NormalizeByMax = boolean | "batch" | "memory";
+
+export interface WeighingOptions {
+  /** Exponent of errors, at least 0. */
+  readonly alpha?: number;
+  /** What beta is at first, in 0 … 1. */
+  readonly beta0?: number;
+  /** Samples until beta is 1; null: it stays. */
+  readonly betaSteps?: number | null;
+  /** Added to an error, so that none weighs nothing. */
+  readonly eps?: number;
+  readonly normalizeByMax?: NormalizeByMax;
+  /** Bounds of errors; null for none. */
+  readonly errorMin?: number | null;
+  readonly errorMax?: number | null;
+}
+
+/** Where powers are taken. */
+export interface Powers {
+  readonly core: Core;
+  readonly x: PfrlExports;
+}
+
+/** The largest priority that a table takes. */
+const MOST_PRIORITY = 2 ** 990;
+const LEAST = 1;
+const MOST = 2;
+
+export class Weighing {
+  beta: number;
+  readonly #alpha: number;
+  readonly #eps: number;
+  readonly #betaAdd: number;
+  readonly #normalize: "batch" | "memory" | "none";
+  readonly #least: number;
+  readonly #most: number;
+  readonly #bounds: number;
+
+  /** Checks every option. */
+  constructor({ alpha, beta0, betaSteps, eps, normalizeByMax, errorMin, errorMax }: Required<WeighingOptions>) {
+    this.#alpha = finite("alpha", alpha, 0);
+    this.beta = finite("beta0", beta0, 0, 1);
+    this.#eps = finite("eps", eps);
+    if (betaSteps !== null && finite("betaSteps", betaSteps) <= 0) throw mustBe(RangeError, "betaSteps", "above 0, or null", betaSteps);
+    this.#betaAdd = betaSteps === null ? 0 : (1 - beta0) / betaSteps;
+    this.#normalize = normalizeOf(normalizeByMax);
+    this.#least = boundOf("errorMin", errorMin);
+    this.#most = boundOf("errorMax", errorMax);
+    this.#bounds = (errorMin === null ? 0 : LEAST) + (errorMax === null ? 0 : MOST);
+  }
+
+  /** Whether weights need the least priority there is. */
+  get ofMemory(): boolean {
+    return this.#normalize === "memory";
+  }
+
+  /** Whether weights are divided by the batch's own largest. */
+  get ofBatch(): boolean {
+    return this.#normalize === "batch";
+  }
+
+  /** The probability that weighs 1; 0 for the least of the batch. */
+  divisor(length: number, least: number): number {
+    return this.#normalize === "none" ? 1 / length : this.ofMemory ? least : 0;
+  }
+
+  /** After each sample with weights. */
+  advance(): void {
+    this.beta = Math.min(1, this.beta + this.#betaAdd);
+  }
+
+  /**
+   * n errors (f64 each) at an address become priorities. Infinity and NaN are values here.
+   * @throws RangeError where a power is no real number
+   */
+  weigh(core: Core, x: PfrlExports, at: number, n: number): void {
+    const done = x.errors_weigh(at, n, this.#alpha, this.#eps, this.#least, this.#most, this.#bounds);
+    if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} for alpha ${this.#alpha} (or give errorMin)`, core.f64[at / 8 + done]);
+  }
+
+  /** @throws RangeError where one of n priorities is none that an item can have */
+  check(core: Core, at: number, n: number): void {
+    for (let i = 0; i < n; i++) {
+      const priority = core.f64[at / 8 + i] as number;
+      if (!(priority > 0 && priority <= MOST_PRIORITY))
+        throw mustBe(RangeError, `errors[${i}]`, "one whose priority is finite and above 0", `priority ${priority}`);
+    }
+  }
+}
+
+function normalizeOf(value: unknown): "batch" | "memory" | "none" {
+  if (value === true || value === "batch") return "batch";
+  if (value === "memory") return "memory";
+  if (value === false) return "none";
+  throw mustBe(typeof value === "string" ? RangeError : TypeError, "normalizeByMax", 'true, false, "batch" or "memory"', value);
+}
+
+function boundOf(subject: string, value: number | null): number {
+  if (value === null) return 0;
+  if (typeof value !== "number" || Number.isNaN(value))
+    throw mustBe(typeof value === "number" ? RangeError : TypeError, subject, "a number, or null for no bound", value);
+  return value;
+}
+
+/** Checks numbers that a caller gives. */
+export function numbersOf(subject: string, values: unknown): ArrayLike<number> {
+  const list = values as ArrayLike<number>;
+  if (!(Array.isArray(values) || (ArrayBuffer.isView(values) && !(values instanceof DataView) && typeof list[0] !== "bigint")))
+    throw mustBe(TypeError, subject, "an array of numbers", values);
+  if (Array.isArray(values)) {
+    for (let i = 0; i < values.length; i++) if (typeof values[i] !== "number") throw mustBe(TypeError, `${subject}[${i}]`, "a number", values[i]);
+  }
+  return list;
+}

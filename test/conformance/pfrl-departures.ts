@@ -1,0 +1,76 @@
+/** The cases of PFRL where our answer is not the recorded one: POLICY.md, departures.md. Each is checked like any other case, against the answer here. */
+
+/** What an op gives instead: `{value}`, `{raises}`, or null for a call that succeeds. */
+export type Expected = { readonly [field: string]: unknown } | null;
+
+export interface PfrlDeparture {
+  /** The rule of POLICY.md. */
+  readonly rule: string;
+  /** Our own answers, by the number of the op; the other ops keep the recorded ones. */
+  readonly results?: { readonly [op: number]: Expected };
+  /** Of the constructor. */
+  readonly expectNew?: Expected;
+}
+
+const BY_KEY = "an update names items by key";
+const OWN_CAPACITY = "after load the buffer's own capacity rules";
+
+const trees = (priorities: readonly number[], sum: number, min: number, max_priority = 1): Expected => ({
+  value: { sum_tree: priorities, min_tree: priorities, sum, min, max_priority, waiting: false },
+});
+
+/** Transition i of the generator: state i, action 100 + i, reward i / 4, next i + 1. */
+const step = (i: number, terminal: boolean) => ({
+  state: i,
+  action: 100 + i,
+  reward: i / 4,
+  next_state: i + 1,
+  next_action: null,
+  is_state_terminal: terminal,
+});
+/** One that such cases append by hand. */
+const plain = (i: number, terminal: boolean) => ({ state: i, action: 0, reward: 0, next_state: null, next_action: null, is_state_terminal: terminal });
+const episode = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => step(from + i, from + i === to - 1));
+
+/** By the name of the case. */
+export const PFRL: { readonly [name: string]: PfrlDeparture } = {
+  "per-evict-while-waiting": { rule: BY_KEY, results: { 10: trees([1, 0.265971811421944, 1, 1], 3.2659718114219443, 0.265971811421944) } },
+  "per-evict-while-waiting-end": { rule: BY_KEY, results: { 9: trees([1.0059880556662681, 1, 1], 3.0059880556662684, 1, 1.0059880556662681) } },
+  "pere-evict-while-waiting": { rule: BY_KEY, results: { 9: trees([0.6597539633034946, 1, 1], 2.6597539633034946, 0.6597539633034946) } },
+  "pere-evict-while-waiting-gone": { rule: BY_KEY, results: { 11: null, 12: trees([1], 1, 1) } },
+  "uniform-save-load": {
+    rule: OWN_CAPACITY,
+    results: {
+      17: { value: 7 },
+      18: {
+        value: [
+          [step(0, false), step(1, false)],
+          [step(1, false), step(2, true)],
+          [step(2, true)],
+          [plain(90, false), plain(91, true)],
+          [plain(91, true)],
+          [plain(92, true)],
+          [plain(93, true)],
+        ],
+      },
+    },
+  },
+  "uniform-load-larger": { rule: OWN_CAPACITY, results: { 13: { value: 2 } } },
+  "per-save-load": {
+    rule: OWN_CAPACITY,
+    results: { 19: { value: 2 }, 20: trees([2.3008410840187405, 2.3008410840187405], 4.601682168037481, 2.3008410840187405, 2.3008410840187405) },
+  },
+  "pere-save-load": { rule: OWN_CAPACITY, results: { 15: { value: 1 }, 18: { value: 1 }, 19: { value: [episode(30, 31)] } } },
+  "persistent-ancestor-crowding": {
+    rule: "newest items of an ancestor stay",
+    results: { 17: { value: [4, 5, 6, 7].map((i) => [step(i, i === 7)]).concat([10, 11, 12, 13].map((i) => [step(i, i === 13)])) } },
+  },
+  "per-weight-key-stays": {
+    rule: "weight is reported beside the item",
+    results: {
+      3: { value: [[{ ...step(0, false), weight: 7 }], [step(1, false)]] },
+      6: { value: [[{ ...step(0, false), weight: 7 }], [step(1, false)]] },
+    },
+  },
+  "per-normalize-zero": { rule: "normalizeByMax is true, false, 'batch' or 'memory' only", expectNew: { raises: {} } },
+};
