@@ -91,7 +91,7 @@ export class Journal {
   get stats(): JournalStats {
     const { segments } = this.#log;
     return {
-      bytes: segments.reduce((sum, segment) => sum + segment.bytes, 0),
+      bytes: segments.reduce((sum, segment) => sum + segment.bytes, this.#log.leaving),
       liveBytes: this.#liveBytes(),
       segments: segments.length,
     };
@@ -163,7 +163,11 @@ export class Journal {
       if (this.#log.waiting > MOST_WAITING) this.#log.flush();
       core.u32[MARKS] = 0;
       if (this.#write()) this.#log.commit();
-      if (this.#compacts) this.#compact();
+      if (this.#compacts) {
+        this.#compact();
+        // Files go with the next flush or segment, when what is in their place is on the disk; here only where they are too many.
+        if (this.stats.bytes > 2 * this.#liveBytes() + 1.75 * this.#segmentBytes) this.#log.flush();
+      }
     } finally {
       this.#busy = false;
     }
@@ -204,9 +208,9 @@ export class Journal {
     // What there is one of each must be in the newest segment.
     if (this.#restIn !== log.segment) return;
     const old = log.segments.filter(({ id }) => id < log.segment);
-    for (const { id } of old) if (id !== this.#victim && records.liveIn(id) === 0) this.#drop(id);
+    for (const { id } of old) if (id !== this.#victim && records.liveIn(id) === 0) log.drop(id);
     if (this.#victim === 0) {
-      const { bytes } = this.stats;
+      const bytes = this.stats.bytes - log.leaving;
       if (bytes <= 2 * this.#liveBytes() + this.#segmentBytes) return;
       const emptiest = old.reduce((best, { id }) => (best === 0 || records.liveIn(id) < records.liveIn(best) ? id : best), 0);
       if (emptiest === 0 || records.liveIn(emptiest) === 0) return;
@@ -239,14 +243,8 @@ export class Journal {
     if (this.#structure === steps && this.#records.liveIn(this.#victim) === 0 && this.#restIn === this.#log.segment) {
       const id = this.#victim;
       this.#victim = 0;
-      this.#drop(id);
+      this.#log.drop(id);
     }
-  }
-
-  /** Gives a segment back, at once: what is in its place is synced first. */
-  #drop(id: number): void {
-    this.#log.drop(id);
-    this.#log.flush();
   }
 
   /** How many records a pool or a table has at most. */

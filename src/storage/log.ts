@@ -64,7 +64,7 @@ export class Log {
   #group: number;
   #groupAt = 0;
   /** Segments to give back as soon as what replaces them is on the disk. */
-  #dropping: number[] = [];
+  #dropping: Segment[] = [];
   /** Bytes that wait when the next try to write is made. */
   #tryAt = FULL_BYTES;
   /** What failed while nobody could be told. */
@@ -198,6 +198,11 @@ export class Log {
     return this.#writer === undefined ? older : [...older, { id: this.#writer.segment, bytes: this.#writer.bytes }];
   }
 
+  /** Bytes of segments that were given back, and are files yet. */
+  get leaving(): number {
+    return this.#dropping.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
   /** Bytes that were not written yet. */
   get waiting(): number {
     return this.#writer?.waiting ?? 0;
@@ -210,8 +215,10 @@ export class Log {
   /** Gives a segment's file back, once what was written until now is on the disk: with the next flush, or the next segment. */
   drop(id: number): void {
     this.#writable();
-    if (!this.#older.delete(id)) throw internals.mustBe(RangeError, "id", "an earlier segment", id);
-    this.#dropping.push(id);
+    const bytes = this.#older.get(id);
+    if (bytes === undefined) throw internals.mustBe(RangeError, "id", "an earlier segment", id);
+    this.#older.delete(id);
+    this.#dropping.push({ id, bytes });
   }
 
   /** Flushes, and lets go of the directory. A group that is open is given up. @throws ReplayError IO where flushing failed */
@@ -286,7 +293,7 @@ export class Log {
     // A group that is open would be ended.
     const dropping = bytes === this.#groupAt ? this.#dropping : [];
     if (dropping.length > 0) {
-      for (const segment of dropping) writer.add(DROP, segment, NOTHING);
+      for (const { id } of dropping) writer.add(DROP, id, NOTHING);
       this.#end(writer);
     }
     try {
@@ -301,11 +308,11 @@ export class Log {
     }
     if (dropping.length === 0) return;
     this.#dropping = [];
-    for (const segment of dropping) {
+    for (const { id } of dropping) {
       try {
-        this.#directory.remove(fileOf(segment));
+        this.#directory.remove(fileOf(id));
       } catch (error) {
-        this.#logger.warn(`${this.#directory.name}/${fileOf(segment)} could not be removed, and will be when it is opened again: ${error}`);
+        this.#logger.warn(`${this.#directory.name}/${fileOf(id)} could not be removed, and will be when it is opened again: ${error}`);
       }
     }
   }
