@@ -6,16 +6,16 @@ export const LAYERS = {
     // Numbers, bytes and the memory map: they know nothing but themselves.
     ["bytes", "layout", "leaf", "power", "random", "rate-limiter", "ring", "trap"],
     // Single structures: the error cell, a row's head, a draw, the four that select.
-    ["draw", "error", "image/codec", "row", "selectors/heap", "selectors/order", "selectors/sum-tree", "selectors/uniform"],
+    ["draw", "error", "image/codec", "row", "sections/layout", "selectors/heap", "selectors/order", "selectors/sum-tree", "selectors/uniform"],
     // What structures are made with: memory, the queue of freed rows, the one switch over selectors.
-    ["arena", "free-rows", "selectors/selector"],
+    ["arena", "free-rows", "sections/fold", "selectors/selector"],
     // What grows: rows, and the map of episodes.
     ["episodes", "pool"],
     // Over rows: runs of them, streams that make them, draws that read them, their names in an image.
     ["gather", "image/names", "n-step", "run", "stream"],
     // An item's word says what kind of run it is.
     // Windows of several streams know nothing of items.
-    ["slots", "image/pool", "image/stream", "pfrl/rows", "windows/windows"],
+    ["sections/section", "slots", "image/pool", "image/stream", "pfrl/rows", "windows/windows"],
     // A table knows slots, and rows only as something to hold.
     ["table", "windows/draw", "windows/grow"],
     // What is done with a table; it knows none of this.
@@ -24,7 +24,7 @@ export const LAYERS = {
     ["pfrl/picks", "writer"],
     ["block", "pfrl/envs", "pfrl/memory"],
     // The ABI pages: exports only.
-    ["image/index", "index", "kernels", "pfrl/index", "windows/index"],
+    ["image/index", "index", "kernels", "pfrl/index", "sections/index", "windows/index"],
   ],
   src: [
     // Words and numbers that everyone shares.
@@ -52,6 +52,20 @@ export const LAYERS = {
     ["snapshot/write"],
     ["snapshot/read"],
     ["snapshot/index"],
+    // Files: places for them, sections in them, and values as bytes.
+    [
+      ...["storage/builtins", "storage/checksum", "storage/directory", "storage/durability", "storage/memory-files", "storage/sections"],
+      ...["storage/segment-head", "storage/tags"],
+    ],
+    ["storage/attempt", "storage/node-holder"],
+    ["storage/later-group", "storage/memory-directory", "storage/segment-reader", "storage/segment-writer", "storage/tagged", "storage/untagged"],
+    ["storage/node-lock"],
+    ["storage/node-directory"],
+    // A segment of a log, read; then all of them; then written.
+    ["storage/walk"],
+    ["storage/recover"],
+    ["storage/log"],
+    ["storage/index"],
     // Pieces that know nothing of each other.
     [
       ...["agents/callable", "agents/client", "agents/elements", "agents/fields", "agents/indices", "agents/items", "agents/pending"],
@@ -96,4 +110,5 @@ export const GENERATED = {
   "dist/image-bytes.js": "src/snapshot/image.ts",
   "dist/pfrl-bytes.js": "src/pfrl/pfrl-core.ts",
   "dist/windows-bytes.js": "src/agents/windows-core.ts",
+  "dist/sections-bytes.js": "src/storage/checksum.ts",
 };

@@ -15,6 +15,9 @@ import { orderFunctions } from "./wasm-order.mjs";
 const INLINE = ["--always-inline-max-function-size", "6", "--one-caller-inline-max-function-size", "250"];
 const SMALL = ["--low-memory-unused", ...INLINE, "-O2", "-Oz", "--converge", "--skip-pass=local-cse"];
 
+/** For speed: where a few loops are all there is. */
+const FAST = ["--low-memory-unused", "--always-inline-max-function-size", "100", "-O3"];
+
 /** Features that every runtime has which we run in; the core's own switches (SIMD) are asc's. */
 const FEATURES = ["simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals"].map((feature) => `--enable-${feature}`);
 
@@ -33,7 +36,10 @@ export function npm(args, cwd) {
   else execute(process.platform === "win32" ? "npm.cmd" : "npm", all, cwd);
 }
 
-/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with, pfrl.wasm what those of reprise/pfrl do, kernels.wasm what tests and benchmarks look at alone. */
+/**
+ * What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with,
+ * pfrl.wasm what those of reprise/pfrl do, sections.wasm what files are summed by, kernels.wasm what tests and benchmarks look at alone.
+ */
 const TARGETS = {
   release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
   scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
@@ -41,21 +47,22 @@ const TARGETS = {
   image: { entry: "assembly/image/index.ts", file: "dist/image.wasm" },
   windows: { entry: "assembly/windows/index.ts", config: "image", file: "dist/windows.wasm" },
   pfrl: { entry: "assembly/pfrl/index.ts", config: "image", file: "dist/pfrl.wasm" },
+  sections: { entry: "assembly/sections/index.ts", optimize: FAST, file: "dist/sections.wasm" },
   kernels: { entry: "assembly/kernels.ts", config: "image", file: "dist/kernels.wasm" },
 };
 
 /** What the package's bundles hold. */
-export const BUNDLED = ["release", "image", "windows", "pfrl"];
+export const BUNDLED = ["release", "image", "windows", "pfrl", "sections"];
 
 /** Compiles the given targets. */
 export async function core(targets = BUNDLED) {
   const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/wasm-bytes.mjs", "build/wasm-order.mjs"];
   for (const target of targets) {
     await step(`core (${target})`, `dist/.stamp-core-${target}`, sources, () => {
-      const { entry, config = target, file } = TARGETS[target];
+      const { entry, config = target, optimize = SMALL, file } = TARGETS[target];
       execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", config, "-o", file]);
       if (target === "debug") return;
-      execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", ...SMALL, ...FEATURES, file, "-o", file]);
+      execute(process.execPath, ["node_modules/binaryen/bin/wasm-opt", ...optimize, ...FEATURES, file, "-o", file]);
       orderFunctions(file, FEATURES);
       if (BUNDLED.includes(target)) writeBytes(file);
     });
@@ -63,7 +70,7 @@ export async function core(targets = BUNDLED) {
 }
 
 /** The modules as strings, which the sources import. */
-const BYTES = ["dist/core-bytes.js", "dist/image-bytes.js", "dist/windows-bytes.js", "dist/pfrl-bytes.js"];
+const BYTES = ["dist/core-bytes.js", "dist/image-bytes.js", "dist/windows-bytes.js", "dist/pfrl-bytes.js", "dist/sections-bytes.js"];
 
 const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
 
@@ -75,15 +82,17 @@ export async function bundle() {
     const core = readFileSync("dist/core.wasm");
     const names = shortNamesOf(core);
     const short = { mangleProps: new RegExp(`^(${Object.keys(names).join("|")})$`), mangleCache: names };
-    const packaged = { ...COMMON, ...short, minify: true, plugins: [placeholders, mainEntry] };
+    const packaged = { ...COMMON, ...short, minify: true, plugins: [placeholders, shared] };
     await build({ ...packaged, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
     await build({ ...packaged, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js" });
     await build({ ...packaged, entryPoints: ["src/agents/index.ts"], outfile: "dist/agents.js" });
     await build({ ...packaged, entryPoints: ["src/pfrl/index.ts"], outfile: "dist/pfrl.js" });
+    await build({ ...packaged, entryPoints: ["src/storage/index.ts"], outfile: "dist/storage.js" });
     inline("dist/index.js", rename(core, names));
     inline("dist/snapshot.js", readFileSync("dist/image.wasm"));
     inline("dist/agents.js", readFileSync("dist/windows.wasm"));
     inline("dist/pfrl.js", readFileSync("dist/pfrl.wasm"));
+    inline("dist/storage.js", readFileSync("dist/sections.wasm"));
   });
 }
 
@@ -118,11 +127,12 @@ function inline(bundle, wasm) {
   writeFileSync(bundle, `const $bytes=${literalOf(wasm)};\n${code}`);
 }
 
-/** Subpaths share the main entry's classes: they import it instead of bringing their own. */
-const mainEntry = {
-  name: "main entry",
+/** Subpaths share the classes of the main entry and of the storage: they import them instead of bringing their own. */
+const shared = {
+  name: "shared entries",
   setup(build) {
     build.onResolve({ filter: /^\.\.\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
+    build.onResolve({ filter: /^\.\.\/storage\/index\.ts$/ }, () => ({ path: "./storage.js", external: true }));
   },
 };
 
@@ -134,6 +144,7 @@ const packageItself = {
     build.onResolve({ filter: /\/src\/snapshot\/index\.ts$/ }, () => ({ path: "./snapshot.js", external: true }));
     build.onResolve({ filter: /\/src\/agents\/index\.ts$/ }, () => ({ path: "./agents.js", external: true }));
     build.onResolve({ filter: /\/src\/pfrl\/index\.ts$/ }, () => ({ path: "./pfrl.js", external: true }));
+    build.onResolve({ filter: /\/src\/storage\/index\.ts$/ }, () => ({ path: "./storage.js", external: true }));
   },
 };
 

@@ -14,7 +14,9 @@ export type ReplayErrorCode =
   | "OUT_OF_TURN"
   | "TIMEOUT"
   | "UNSUPPORTED"
-  | "KEYS_EXHAUSTED";
+  | "KEYS_EXHAUSTED"
+  | "LOCKED"
+  | "IO";
 
 /** A state that refuses a call. `code` is stable, the text is not. */
 export class ReplayError extends Error {

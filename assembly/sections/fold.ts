@@ -1,0 +1,57 @@
+/**
+ * CRC-32C of long messages, several times as fast as by tables, after the idea of Chorba (S. Russell, 2024): the message is divided by a multiple of the
+ * polynomial that has few terms, here
+ *
+ *   y^266 + y^143 + y^121 + y^88 + y^71 + 1,   y = x^8
+ *
+ * found by search: below 655 bytes no multiple has fewer terms. By it a byte counts as much as the same byte 123, 145, 178, 195 and 266 places later, all
+ * five. So all but the last bytes fold away by XORs of whole vectors, and what is left has the checksum of the message.
+ */
+import { crc32c as byTables } from "../image/codec";
+import { FOLDED_AT, REST_AT } from "./layout";
+
+/** What is left of a message: the degree, rounded up to vectors. */
+const REST: u32 = 272;
+/** So much is folded at a time, in the fastest cache. */
+const STRETCH: u32 = 8192;
+/** Shorter messages are not worth it. */
+const SHORT: u32 = 512;
+if (FOLDED_AT + REST + STRETCH + REST > REST_AT) ERROR("FOLDED is too long");
+
+/** O(length): continues `crc` (0 to begin) over a run of bytes. They are changed meanwhile, and are then as they were. */
+export function crc32c(crc: u32, at: usize, length: u32): u32 {
+  if (length < SHORT) return byTables(crc, at, length);
+  const folded = FOLDED_AT + REST;
+  memory.fill(FOLDED_AT, 0, REST);
+  // The register that a checksum begins with is as good as other first bytes.
+  const start = at;
+  const word = load<u32>(start);
+  store<u32>(start, word ^ ~crc);
+  let left = length - REST;
+  let stretch = min(left, STRETCH);
+  for (;;) {
+    for (let i: u32 = 0; i < stretch; i += 32) {
+      const first = term(at + i, folded + i);
+      const second = term(at + i + 16, folded + i + 16);
+      v128.store(folded + i, first);
+      v128.store(folded + i, second, 16);
+    }
+    at += stretch;
+    left -= stretch;
+    if (left == 0) break;
+    memory.copy(FOLDED_AT, folded + stretch - REST, REST);
+    stretch = min(left, STRETCH);
+  }
+  store<u32>(start, word);
+  // Whatever stands behind the last stretch was folded too far.
+  memory.fill(folded + stretch, 0, REST);
+  for (let i: u32 = 0; i < REST; i += 16) v128.store(REST_AT + i, term(at + i, folded + stretch + i));
+  return byTables(~0, REST_AT, REST);
+}
+
+/** A vector of the message with all that counts there. */
+function term(at: usize, to: usize): v128 {
+  const near = v128.xor(v128.load(to - 123), v128.load(to - 145));
+  const far = v128.xor(v128.load(to - 178), v128.xor(v128.load(to - 195), v128.load(to - 266)));
+  return v128.xor(v128.load(at), v128.xor(near, far));
+}

@@ -1,0 +1,27 @@
+/** A place for files, as a log needs it: every call is done when it returns. What fails throws the error of the runtime. */
+export interface Directory {
+  /** As messages call it. */
+  readonly name: string;
+  /** Names of the files, in any order. */
+  list(): string[];
+  /** @throws where `create` is false and there is no such file */
+  open(name: string, create: boolean): StorageFile;
+  remove(name: string): void;
+  /**
+   * Takes the directory for one owner; the function that it gives lets go of it. The owner before, in this process, is told by its `onTakeover` first.
+   * @throws ReplayError LOCKED where another process has it
+   */
+  lock(onTakeover: () => void): () => void;
+}
+
+export interface StorageFile {
+  readonly size: number;
+  /** How many bytes were read: fewer than asked at the end, and wherever the system likes. */
+  read(into: Uint8Array, at: number): number;
+  /** How many bytes were written, likewise. */
+  write(from: Uint8Array, at: number): number;
+  truncate(bytes: number): void;
+  /** Everything written is on the disk when it returns, the name of a new file too. */
+  sync(): void;
+  close(): void;
+}

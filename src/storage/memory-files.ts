@@ -1,0 +1,53 @@
+/** Names and bytes: the content of a directory in memory. */
+
+export type FileChange =
+  | { readonly kind: "open" | "remove"; readonly file: string }
+  | { readonly kind: "write"; readonly file: string; readonly at: number; readonly bytes: Uint8Array }
+  | { readonly kind: "truncate"; readonly file: string; readonly bytes: number };
+
+export class MemoryFiles {
+  /** With room to grow; the size apart. */
+  readonly #files = new Map<string, { bytes: Uint8Array; size: number }>();
+
+  names(): string[] {
+    return [...this.#files.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.#files.has(name);
+  }
+
+  bytes(name: string): Uint8Array {
+    const { bytes, size } = this.#files.get(name) ?? { bytes: new Uint8Array(0), size: 0 };
+    return bytes.subarray(0, size);
+  }
+
+  copy(): MemoryFiles {
+    const copy = new MemoryFiles();
+    for (const [name, { bytes, size }] of this.#files) copy.#files.set(name, { bytes: bytes.slice(0, size), size });
+    return copy;
+  }
+
+  apply(change: FileChange): void {
+    if (change.kind === "remove") {
+      this.#files.delete(change.file);
+      return;
+    }
+    const file = this.#files.get(change.file) ?? { bytes: new Uint8Array(0), size: 0 };
+    this.#files.set(change.file, file);
+    if (change.kind === "write") {
+      this.#resize(file, Math.max(file.size, change.at + change.bytes.length));
+      file.bytes.set(change.bytes, change.at);
+    } else if (change.kind === "truncate") this.#resize(file, change.bytes);
+  }
+
+  #resize(file: { bytes: Uint8Array; size: number }, size: number): void {
+    if (size > file.bytes.length) {
+      const larger = new Uint8Array(Math.max(size, 2 * file.bytes.length));
+      larger.set(file.bytes.subarray(0, file.size));
+      file.bytes = larger;
+    }
+    file.bytes.fill(0, Math.min(size, file.size), Math.max(size, file.size));
+    file.size = size;
+  }
+}
