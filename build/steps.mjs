@@ -36,7 +36,10 @@ export function npm(args, cwd) {
   else execute(process.platform === "win32" ? "npm.cmd" : "npm", all, cwd);
 }
 
-/** What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with, sections.wasm what files are summed by, pfrl.wasm what those of reprise/pfrl do, kernels.wasm what tests and benchmarks look at alone. */
+/**
+ * What is compiled, by target: core.wasm is what the package inlines, image.wasm what its snapshots do, windows.wasm what the replay buffers of reprise/agents draw with,
+ * pfrl.wasm what those of reprise/pfrl do; sections.wasm sums files, tracking.wasm and journal.wasm tell what changed; kernels.wasm is what tests and benchmarks look at alone.
+ */
 const TARGETS = {
   release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
   scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
