@@ -9,6 +9,7 @@ export { Log, type LogOptions, type Segment, type Visit } from "./log.ts";
 export { type Fault, type MemoryDirectory, type MemoryOptions, memory, type Operation } from "./memory-directory.ts";
 export { node } from "./node-directory.ts";
 export { type OpenOptions, type OpenReplay, open } from "./open.ts";
+export { type OpfsDirectory, type OpfsOptions, opfs } from "./opfs-directory.ts";
 export type { Logger } from "./recover.ts";
 export type { Retain } from "./retain.ts";
 export { encodeTagged } from "./tagged.ts";
