@@ -1,6 +1,7 @@
 /** A worker that does as it is told: "write" stays and holds the journal, "try" says why it cannot be opened, "read" reads it. */
 import { opfs } from "../../dist/storage.js";
 import { read, write } from "./journal-story.mjs";
+import { open } from "./open-story.mjs";
 
 self.onmessage = async ({ data }) => {
   try {
@@ -9,7 +10,7 @@ self.onmessage = async ({ data }) => {
     if (data === "write") {
       write(directory);
       // Of the same worker: it is taken over.
-      postMessage(read(await opfs("/runs/a/")));
+      postMessage(`${read(await opfs("/runs/a/"))}\n${await open(await opfs("runs/replay", { spare: 60 }))}`);
     } else if (data === "read") postMessage(read(directory));
     else postMessage("it was opened");
   } catch (error) {

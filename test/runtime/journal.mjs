@@ -2,9 +2,11 @@
 import process from "node:process";
 import { node, ready } from "../../dist/storage.js";
 import { read, write } from "./journal-story.mjs";
+import { open } from "./open-story.mjs";
 
 await ready;
 const [, , folder, again] = process.argv;
 // Not closed: opening it again in the same process takes it over.
 if (again === undefined) write(node(folder));
 console.log(read(node(folder)));
+if (again === undefined) console.log(await open(node(`${folder}-replay`)));

@@ -13,6 +13,7 @@ const here = runtimes();
 const required = process.env.REPRISE_RUNTIMES === "all";
 const digest = readFileSync(join(import.meta.dirname, "digest.txt"), "utf8").trim();
 const JOURNAL = "journal: 300 groups, sum 2383523371, same values: true";
+const OPENED = "a Replay: sum 304258597";
 const REPORT = "2000 transitions, values 0.071 from the truth";
 
 /** A group of tests of one runtime: left out where it is not installed, unless all are required. */
@@ -50,7 +51,7 @@ describe("programs", () => {
 
       it("and a journal that it wrote is there when it is opened again", () => {
         const path = file(`${name}-journal`);
-        expect(run(name, ...journalArgs, "test/runtime/journal.mjs", path)).toBe(JOURNAL);
+        expect(run(name, ...journalArgs, "test/runtime/journal.mjs", path)).toBe(`${JOURNAL}\n${OPENED}`);
         expect(run("node", "test/runtime/journal.mjs", path, "again")).toBe(JOURNAL);
       });
 
@@ -77,7 +78,7 @@ of("chromium")("chromium", () => {
 
   it("has a journal in its own files, that one worker at a time may open, and that outlives it", async () => {
     const { lines } = await browser.open("/test/runtime/journal.html", "document.title === 'done'");
-    expect(lines).toEqual([JOURNAL, "LOCKED while another worker has it", JOURNAL]);
+    expect(lines).toEqual([`${JOURNAL}\n${OPENED}`, "LOCKED while another worker has it", JOURNAL]);
   });
 
   it("shows the example page", async () => {
