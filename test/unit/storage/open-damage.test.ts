@@ -1,11 +1,12 @@
 /** What is left of a journal after a kill at any byte, after bits were flipped, and after a disk refused. */
 import { expect, test } from "vitest";
 import { f32, i32, prioritized, type ReplayError, shared, u8 } from "../../../src/index.ts";
+import { Log } from "../../../src/storage/log.ts";
 import { type Fault, type MemoryDirectory, memory, type Operation } from "../../../src/storage/memory-directory.ts";
 import type { OpenOptions } from "../../../src/storage/open.ts";
 import { TestRandom } from "../../support/random.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
-import { again, type Opened, Past, SLOW } from "./opened.ts";
+import { again, Past, SLOW } from "./opened.ts";
 
 const SMALL: Partial<OpenOptions> = {
   spec: { o: shared("f", u8(24), 2), a: i32(), r: f32() },
@@ -59,44 +60,63 @@ function cut(files: ReadonlyMap<string, Uint8Array>, bytes: number): MemoryDirec
   return memory({ files: kept });
 }
 
-test("after a kill at any byte of a journal it opens as it was after some call, and after all that were acknowledged", { timeout: 900_000 }, async () => {
+/**
+ * After how many calls a Replay was as the one in a directory is. Opening it takes milliseconds, reading its sections does not: what has sections that were seen before
+ * is not opened again.
+ */
+function finder(past: Past) {
+  const found = new Map<string, number>();
+  return async (dir: MemoryDirectory, options: Partial<OpenOptions> = {}): Promise<number> => {
+    const log = Log.open(dir, { about: {}, readOnly: true, salvage: options.salvage ?? false });
+    const sections: Uint8Array[] = [];
+    for (const _ of log.replay((kind, id, payload) => void sections.push(Uint8Array.of(kind, id), payload.slice())));
+    log.close();
+    const key = Buffer.concat(sections).toString("latin1");
+    let calls = found.get(key);
+    if (calls === undefined) {
+      const replay = await again(dir, { ...SMALL, ...options });
+      calls = past.find(replay) ?? -1;
+      replay.dispose();
+      found.set(key, calls);
+    }
+    return calls;
+  };
+}
+
+test("after a kill at any byte of a journal it opens as it was after some call, and after all that were acknowledged", { timeout: 300_000 }, async () => {
   const dir = memory();
   const { past, acknowledged } = await written(dir, 65_536, { segmentBytes: 20_000 });
   const files = dir.files();
   const total = [...files.values()].reduce((sum, file) => sum + file.length, 0);
   expect(files.size).toBeGreaterThan(2);
+  const find = finder(past);
   for (let at = 0; at <= total; at += SLOW ? 1 : 131) {
     const known = acknowledged.filter(([bytes]) => bytes <= at).at(-1)?.[1] ?? 0;
-    const replay = await again(cut(files, at), SMALL);
-    past.holds(replay, known);
-    replay.dispose();
+    expect(await find(cut(files, at))).toBeGreaterThanOrEqual(known);
   }
 });
 
-test("after any bit was flipped a journal is refused, or opens as it was after some call; never as it was not", { timeout: 900_000 }, async () => {
+test("after any bit was flipped a journal is refused, or opens as it was after some call; never as it was not", { timeout: 300_000 }, async () => {
   const dir = memory();
   const { past } = await written(dir, 4096);
   const [[name, bytes] = ["", new Uint8Array(0)]] = dir.files();
-  let [refused, told] = [0, 0];
+  const find = finder(past);
+  let [refused, accepted] = [0, 0];
   for (let bit = 0; bit < 8 * bytes.length; bit += SLOW ? 1 : 37) {
     for (const salvage of [false, true]) {
       const damaged = bytes.slice();
       damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7));
-      const logger = { info() {}, warn: () => void told++ };
-      let replay: Opened | undefined;
       try {
-        replay = await again(memory({ files: [[name, damaged]] }), { ...SMALL, salvage, logger });
+        expect(await find(memory({ files: [[name, damaged]] }), { salvage })).toBeGreaterThanOrEqual(0);
+        accepted++;
       } catch (error) {
         expect((error as ReplayError).code).toMatch(/^(CORRUPT|UNSUPPORTED)$/);
         refused++;
       }
-      if (replay === undefined) continue;
-      past.holds(replay, 0);
-      replay.dispose();
     }
   }
   expect(refused).toBeGreaterThan(0);
-  expect(told).toBeGreaterThan(0);
+  expect(accepted).toBeGreaterThan(0);
 });
 
 const FAULTS: readonly (readonly [Operation["kind"], Fault])[] = [
