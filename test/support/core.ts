@@ -22,7 +22,7 @@ export interface KernelExports {
 /** What the core exports, and what the modules do that work in its memory. */
 export type CoreExports = Exports & ImageExports & WindowsExports & KernelExports;
 
-export type Target = "release" | "scalar" | "debug" | "image" | "windows" | "kernels";
+export type Target = "release" | "scalar" | "debug" | "image" | "windows" | "sections" | "kernels";
 
 const FILES: { readonly [T in Target]: string } = {
   release: "core.wasm",
@@ -30,6 +30,7 @@ const FILES: { readonly [T in Target]: string } = {
   debug: "core.debug.wasm",
   image: "image.wasm",
   windows: "windows.wasm",
+  sections: "sections.wasm",
   kernels: "kernels.wasm",
 };
 
