@@ -22,7 +22,7 @@ export interface KernelExports {
 /** What the core exports, and what the modules do that work in its memory. */
 export type CoreExports = Exports & ImageExports & WindowsExports & KernelExports;
 
-export type Target = "release" | "scalar" | "debug" | "tracking" | "image" | "windows" | "journal" | "kernels";
+export type Target = "release" | "scalar" | "debug" | "tracking" | "image" | "windows" | "journal" | "sections" | "kernels";
 
 const FILES: { readonly [T in Target]: string } = {
   release: "core.wasm",
@@ -32,6 +32,7 @@ const FILES: { readonly [T in Target]: string } = {
   image: "image.wasm",
   windows: "windows.wasm",
   journal: "journal.wasm",
+  sections: "sections.wasm",
   kernels: "kernels.wasm",
 };
 
