@@ -105,10 +105,11 @@ export function journal_load_links(pool: usize, count: u32, from: usize, segment
   const p = changetype<Pool>(pool);
   for (; count > 0; count--, from += LINK_RECORD) {
     const number = load<u32>(from);
-    if (number - 1 >= p.capacity) return fail(E_CORRUPT, 1, number);
-    const row = rowOf(p, number);
-    const mark = p.mark(row);
+    if (number - 1 >= LINK_ROW) return fail(E_CORRUPT, 1, number);
     // A row that is not held any more may have lost its record with a segment that was given back.
+    const row = rowOf(p, number);
+    if (row == 0) continue;
+    const mark = p.mark(row);
     if (mark.written == 0) continue;
     if (mark.linked != 0) account(live, mark.linked, 0 - LINK_RECORD);
     mark.linked = <u16>segment;

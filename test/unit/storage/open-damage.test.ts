@@ -128,7 +128,7 @@ const FAULTS: readonly (readonly [Operation["kind"], Fault])[] = [
 ];
 
 test.each(FAULTS)("where a disk refuses (%s, %j) the call says so, memory stands, and what was acknowledged is there", async (kind, fault) => {
-  for (let index = 1; index < 40; index += SLOW ? 1 : 5) {
+  for (let index = 1; index < 40; index++) {
     let faults = 0;
     const dir = memory({
       fault: (operation) => {
@@ -159,8 +159,8 @@ test.each(FAULTS)("where a disk refuses (%s, %j) the call says so, memory stands
     const left = await again(dir.crash());
     past.holds(left);
     if (faults > 0 && fault.code !== undefined) expect(thrown).toBeGreaterThan(0);
-    // A disk that has room again goes on; one that failed to sync is not believed any more.
-    if (kind !== "sync" || faults === 0) expect(await known(() => replay.flush())).toBe(true);
+    // A disk that has room again goes on; one that failed to sync is not believed any more. The one fault may come as late as here.
+    if (kind !== "sync" || faults === 0) expect((await known(() => replay.flush())) || (await known(() => replay.flush()))).toBe(true);
     left.dispose();
   }
 });
