@@ -1,10 +1,11 @@
-/** A seeded stream of numbers in [0, 1): Mulberry32, by Tommy Ettinger. */
+/** A seeded stream of numbers in [0, 1): Mulberry32, by Tommy Ettinger. Its `state` is a seed with which it goes on. */
 export function seeded(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+  const next = () => {
+    next.state = (next.state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(next.state ^ (next.state >>> 15), next.state | 1);
     bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
     return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
   };
+  next.state = seed;
+  return next;
 }

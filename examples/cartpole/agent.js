@@ -10,10 +10,12 @@ export class Agent {
   replayMs = 0;
   returns = []; // of the episodes that ended
   curve = []; // means of 20 greedy episodes, every 2,000 steps
+  // Beside the replay, all that its future depends on:
+  static kept = ["steps", "replayMs", "returns", "curve", "state", "random.state", "world.state", "world.steps", "learner.steps", "learner.numbers"];
 
-  constructor(seed) {
+  constructor(seed, client) {
     this.random = seeded(seed);
-    this.experience = new Experience({ capacity: 20_000, batchSize: 32, seed });
+    this.experience = new Experience(client, 32);
     this.learner = new Learner(seed);
     this.world = new CartPole(this.random);
   }

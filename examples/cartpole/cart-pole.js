@@ -1,6 +1,5 @@
 /** Gymnasium's CartPole-v1: push a cart left (0) or right (1) so that the pole on it stays up. Reward 1 a step, for 500 steps at most. */
-const [GRAVITY, POLE_MASS, TOTAL_MASS] = [9.8, 0.1, 1.1];
-const [HALF_LENGTH, FORCE, SECONDS] = [0.5, 10, 0.02]; // of the pole in m; in N; of a step
+const [GRAVITY, POLE_MASS, TOTAL_MASS, HALF_LENGTH, FORCE, SECONDS] = [9.8, 0.1, 1.1, 0.5, 10, 0.02]; // SI units; the length is the pole's
 
 export class CartPole {
   state = [0, 0, 0, 0]; // place and speed of the cart, angle and angular speed of the pole

@@ -1,5 +1,5 @@
 /** What the agent lived through: steps go in, prioritized n-step transitions come out. */
-import { f32, i32, minSize, prioritized, Replay } from "reprise";
+import { f32, i32, minSize, prioritized } from "reprise";
 import { ReverbAddTrajectoryObserver, trajectorySpec } from "reprise/agents";
 
 const [N, HIGHEST] = [3, 10]; // rewards of a return, and the priority of what is new
@@ -10,17 +10,17 @@ const OPTIONS = {
   beta: 0.4, // importance weights make up for drawing by priority
 };
 
+export const memory = {
+  spec: trajectorySpec({ observation: f32(4), action: i32() }),
+  tables: { transitions: { maxSize: 20_000, sampler: prioritized(0.6), rateLimiter: minSize(500) } },
+};
+
 export class Experience {
-  constructor({ capacity, batchSize, seed }) {
-    this.replay = new Replay({
-      spec: trajectorySpec({ observation: f32(4), action: i32() }),
-      tables: { transitions: { maxSize: capacity, sampler: prioritized(0.6), rateLimiter: minSize(500) } },
-      seed,
-    });
-    this.table = this.replay.table("transitions");
+  constructor(client, batchSize) {
+    this.table = client.table("transitions");
     this.batch = this.table.batch(batchSize, { ...OPTIONS, length: N + 1 }); // filled again and again
     // Called with every step: n + 1 in a row are an item, n rewards and the observation after them.
-    this.add = new ReverbAddTrajectoryObserver(this.replay, { tableName: "transitions", sequenceLength: N + 1, priority: HIGHEST });
+    this.add = new ReverbAddTrajectoryObserver(client, { tableName: "transitions", sequenceLength: N + 1, priority: HIGHEST });
   }
 
   sample() {

@@ -38,6 +38,14 @@ export class Learner {
     return observations.map((_, i) => (values[2 * i + 1] > values[2 * i] ? 1 : 0));
   }
 
+  /** Of weights and their averages. */
+  get numbers() {
+    return tree.map((array) => array.ref.dataSync(), this.state);
+  }
+  set numbers(numbers) {
+    this.state = tree.map((array, data) => tensor(data, array.shape), this.state, numbers);
+  }
+
   learn({ steps: { state, action, nextState }, nStep: { returns, discounts }, info: { weights } }) {
     const rate = (RATE * Math.sqrt(1 - (1 - SQUARE) ** ++this.steps)) / (1 - (1 - MEAN) ** this.steps);
     const steps = { state: tensor(state.data, state.shape), action: np.array(action.data), nextState: tensor(nextState.data, nextState.shape) };

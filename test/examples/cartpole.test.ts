@@ -1,8 +1,9 @@
 /** The first thing that a visitor runs: the environment beside Gymnasium's own runs, and the program as its users call it. */
 import { spawn, spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { CartPole } from "../../examples/cartpole/cart-pole.js";
 import { root } from "../support/core.ts";
 
@@ -20,6 +21,18 @@ const { cases } = JSON.parse(readFileSync(join(import.meta.dirname, "cartpole.js
 const folder = join(root, "examples/cartpole");
 const program = join(folder, "main.js");
 const start = (...args: string[]) => spawnSync(process.execPath, [program, ...args], { encoding: "utf8" });
+
+/** Sends a signal as soon as the program says something; how it ended, and what it said. */
+async function interrupted(signal: NodeJS.Signals, ...args: string[]) {
+  const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => child.on("close", (status, by) => resolve(status ?? by)));
+  let said = "";
+  child.stdout.on("data", (chunk) => {
+    if (said === "") child.kill(signal);
+    said += chunk;
+  });
+  return { ended: await ended, said };
+}
 
 describe.each(cases)("CartPole-v1, $name", ({ initial_state, actions, length, states, terminated, truncated }) => {
   it("does each step as Gymnasium does", () => {
@@ -79,14 +92,45 @@ describe("npm start", () => {
   });
 
   it("stops at Ctrl-C with a summary", async () => {
-    const child = spawn(process.execPath, [program, "--target", "501"], { stdio: ["ignore", "pipe", "inherit"] });
-    const ended = new Promise((resolve) => child.on("close", resolve));
-    let said = "";
-    child.stdout.on("data", (chunk) => {
-      if (said === "") child.kill("SIGINT");
-      said += chunk;
-    });
-    expect(await ended).toBe(130);
+    const { ended, said } = await interrupted("SIGINT", "--target", "501");
+    expect(ended).toBe(130);
     expect(said).toMatch(/Stopped: seed 1, step \d+/);
+  });
+});
+
+describe("npm start -- --dir", () => {
+  const runs = mkdtempSync(join(tmpdir(), "reprise-"));
+  afterAll(() => rmSync(runs, { recursive: true, force: true }));
+
+  it("goes on where it was killed, interrupted or out of steps, and learns what it would have learned", { timeout: 120_000 }, async () => {
+    const dir = join(runs, "a");
+    const args = ["--seed", "3", "--target", "501", "--dir", dir];
+    expect(start(...args, "--env-steps", "321").stdout).toMatch(/^CartPole-v1 Not solved: seed 3, step 321/);
+    const killed = await interrupted("SIGKILL", ...args);
+    expect([killed.ended, killed.said]).toEqual(["SIGKILL", expect.stringMatching(/^Continued at step 321 from .*a\n/)]);
+    const { ended, said } = await interrupted("SIGINT", ...args);
+    expect(ended).toBe(130);
+    const steps = Number(/Stopped: seed 3, step (\d+)/.exec(said)?.[1]);
+    const { status, stdout } = start(...args, "--env-steps", "1234");
+    expect(status).toBe(1);
+    expect(stdout).toMatch(new RegExp(`^Continued at step ${steps} from .*a\n[^]*Not solved: seed 3, step 1234`));
+    const [there, apart] = [args, args.slice(0, 4)].map((which) => JSON.parse(start("--json", "--env-steps", "2000", ...which).stdout));
+    expect(there.envSteps).toBe(2000);
+    expect(there.curve).toEqual(apart.curve);
+    expect(there.learningSeconds).toBeGreaterThan(there.replayShare);
+    const again = start("--seed", "3", "--target", String(Math.floor(there.meanReturn)), "--dir", dir);
+    expect(again.status).toBe(0);
+    expect(again.stdout).toMatch(/^Continued at step 2000 from .*a\nCartPole-v1 Solved: seed 3, step 2000/);
+  });
+
+  it("says what is wrong with the directory", () => {
+    const dir = join(runs, "b");
+    start("--env-steps", "1", "--dir", dir);
+    const other = start("--seed", "2", "--dir", dir);
+    expect([other.status, other.stdout]).toEqual([1, ""]);
+    expect(other.stderr).toMatch(/--dir .*b: what is there is another run: options\.seed must be "1"/);
+    const file = join(runs, "c");
+    writeFileSync(file, "");
+    expect(start("--dir", file).stderr).toMatch(/--dir .*c: .*file already exists/);
   });
 });

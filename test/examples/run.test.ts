@@ -1,0 +1,98 @@
+/** What the examples share: a run that goes on where it was interrupted, and where it was killed. */
+import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { i32, prioritized, type Table } from "reprise";
+import { afterAll, expect, test } from "vitest";
+import { seeded } from "../../examples/random.js";
+import { Run } from "../../examples/run.js";
+
+const folder = mkdtempSync(join(tmpdir(), "reprise-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const OPTIONS = { spec: { number: i32() }, tables: { threes: { maxSize: 500, sampler: prioritized(1) } }, seed: 3 };
+
+/** A program whose numbers depend on all that it has drawn. */
+async function program(dir?: string) {
+  const run = await Run.open(dir, OPTIONS);
+  const mine = { steps: 0, sum: 0, chance: seeded(7) };
+  const goesOn = run.resume(mine, ["steps", "sum", "chance.state"]);
+  const writer = run.client.writer({ keep: 3, items: [{ table: "threes", length: 3 }] });
+  const table = run.client.table("threes") as unknown as Table<typeof OPTIONS.spec>;
+  function step(): void {
+    writer.append({ number: mine.steps++ });
+    if (mine.chance() < 0.1) writer.endEpisode();
+    if (table.size === 0) return;
+    const { info, steps } = table.sample(4);
+    for (const number of steps.number.data) mine.sum = (31 * mine.sum + number) % 1_000_003;
+    table.updatePriorities(
+      info.keys,
+      info.keys.map(() => mine.chance()),
+    );
+  }
+  return {
+    run,
+    mine,
+    goesOn,
+    table,
+    step,
+    live(steps: number) {
+      for (let i = 0; i < steps; i++) step();
+      return [mine.steps, mine.sum, mine.chance()];
+    },
+  };
+}
+
+/** The directory as a killed process leaves it. */
+function killed(dir: string): string {
+  const copy = `${dir}-killed`;
+  cpSync(dir, copy, { recursive: true });
+  for (const name of readdirSync(copy)) if (name.startsWith("lock")) rmSync(join(copy, name));
+  return copy;
+}
+
+test("without a directory nothing is kept", async () => {
+  const { run, goesOn, live } = await program();
+  live(50);
+  await run.keep();
+  expect([goesOn, run.wasKilled, run.interrupted]).toEqual([false, false, false]);
+});
+
+test("kept in the middle of an episode, it goes on as one that was not interrupted", async () => {
+  const alone = await program();
+  const dir = join(folder, "kept");
+  for (const steps of [0, 2, 333, 1000]) {
+    const { run, mine, goesOn, live } = await program(dir);
+    expect([goesOn, run.wasKilled, mine.steps]).toEqual([alone.mine.steps > 0 || steps === 2, false, alone.mine.steps]);
+    expect(live(steps)).toEqual(alone.live(steps));
+    await run.keep();
+    expect(run.seconds).toBeGreaterThan(0);
+    run.replay.dispose();
+  }
+});
+
+test("killed when its replay had come further, it goes on from what was kept, and no item spans the gap", async () => {
+  const { run, mine, live } = await program(join(folder, "ahead"));
+  live(400);
+  await run.keep();
+  const { sum } = mine;
+  live(91);
+  await run.replay.flush();
+  const after = await program(killed(join(folder, "ahead")));
+  expect([after.goesOn, after.run.wasKilled, after.mine.steps, after.mine.sum]).toEqual([true, true, 400, sum]);
+  after.live(100);
+  const numbers = [...after.table.sample(2000).steps.number.data];
+  for (let i = 0; i < numbers.length; i += 3) expect(numbers[i + 2]).toBe((numbers[i] as number) + 2);
+});
+
+test("a tick keeps it now and then", async () => {
+  const dir = join(folder, "ticks");
+  const { run, step } = await program(dir);
+  for (let i = 0; i < 1001; i++) {
+    step();
+    await run.tick();
+    step();
+  }
+  const after = await program(killed(dir));
+  expect(after.mine.steps).toBe(2001);
+});
