@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { race } from "./measure.mjs";
 import { headOf, lineOf } from "./report.mjs";
 
-const GROUPS = ["append", "observer", "buffer", "sample", "prioritized", "gather", "pfrl", "memory", "size", "cost"];
+const GROUPS = ["append", "observer", "buffer", "sample", "prioritized", "gather", "pfrl", "journal", "memory", "size", "cost"];
 const { values, positionals } = parseArgs({ options: { json: { type: "boolean" }, row: { type: "string" } }, allowPositionals: true });
 
 /** Measures a case: what each side takes, in the case's unit. */

@@ -160,7 +160,7 @@ export class Log {
     if (isOwn(kind)) throw internals.mustBe(RangeError, "kind", "none of the log's own", kind);
     writer.add(kind, id, payload);
     // A group that is larger than the buffer is written in parts. If that fails, the commit says so.
-    if (writer.waiting >= this.#tryAt) this.#try(() => writer.drain(), false);
+    if (writer.waiting >= this.#tryAt) this.#try(() => writer.spill(), false);
   }
 
   /** Ends the group. @throws ReplayError IO where it was to be written and that failed: it stays in memory, and is tried again */
@@ -171,7 +171,7 @@ export class Log {
     if (this.#beginning) return;
     if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
     if (this.#durability === "always") this.flush();
-    else if (writer.waiting >= this.#tryAt) this.#try(() => writer.drain());
+    else if (writer.waiting >= this.#tryAt) this.#try(() => writer.spill());
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;

@@ -8,6 +8,8 @@ import { fileOf } from "./segment-head.ts";
 
 /** From here on bytes are written without being asked for. */
 export const FULL_BYTES = 1 << 18;
+/** Whole ones are written while there is time: the system copies what is aligned faster (measured, a quarter). */
+const PAGE = 4096;
 /** Files that are kept open to be synced. */
 const MOST_BEHIND = 32;
 /** Up to here a loop copies faster than a call. */
@@ -38,7 +40,7 @@ export class SegmentWriter {
     this.#memory = memory;
     this.#written = written;
     if (written === 0) {
-      memory.u8.set(new TextEncoder().encode(MAGIC), memory.base);
+      memory.u8.set(new TextEncoder().encode(MAGIC), this.#start);
       this.#waiting = MAGIC.length;
     } else {
       const file = this.#open(false);
@@ -70,17 +72,22 @@ export class SegmentWriter {
     const { length } = payload;
     const memory = this.#memory;
     const size = this.#waiting + SECTION_BYTES + length;
-    if (memory.base + size > memory.u8.length) {
+    const at = this.#start + this.#waiting;
+    if (this.#start + size > memory.u8.length) {
       if (size > MOST_BYTES) throw new ReplayError("OUT_OF_MEMORY", `${size} bytes wait to be written to ${this.#directory.name}, more than ${MOST_BYTES}`);
-      memory.reserve(size);
+      memory.reserve(PAGE + size);
     }
-    const at = memory.base + this.#waiting;
     const { u8 } = memory;
     const to = at + SECTION_BYTES;
     if (length > SHORT) u8.set(payload, to);
     else for (let i = 0; i < length; i++) u8[to + i] = payload[i] as number;
     memory.x.section_seal(at, kind, id, length);
     this.#waiting = size;
+  }
+
+  /** Where in memory the bytes are that wait: as far from the begin of a page as their place in the file. */
+  get #start(): number {
+    return this.#memory.base + (this.#written % PAGE);
   }
 
   /** Forgets everything behind an offset of the file. */
@@ -95,21 +102,30 @@ export class SegmentWriter {
     this.#synced = false;
   }
 
-  /** Writes what waits. @throws ReplayError IO where that failed: it may be tried again */
+  /** Writes what waits, but for the last page that is not full. @throws ReplayError IO where that failed: it may be tried again */
+  spill(): void {
+    this.#write(Math.max(this.#waiting - ((this.#written + this.#waiting) % PAGE), 0));
+  }
+
+  /** Writes what waits. @throws ReplayError IO likewise */
   drain(): void {
+    this.#write(this.#waiting);
+  }
+
+  #write(count: number): void {
     this.check();
     const file = this.#file ?? this.#open(true);
     if (this.#torn) this.#truncate(file);
-    if (this.#waiting === 0) return;
-    const { u8, base } = this.#memory;
-    const bytes = u8.subarray(base, base + this.#waiting);
+    if (count === 0) return;
+    const start = this.#start;
+    const bytes = this.#memory.u8.subarray(start, start + count);
     this.#torn = true;
     this.#synced = false;
     try {
       for (let done = 0; done < bytes.length; ) {
-        const count = this.#attempt("writing", () => file.write(bytes.subarray(done), this.#written + done));
-        if (!(count > 0)) throw ioError(`writing ${this.#name} failed: nothing was taken`, undefined);
-        done += count;
+        const taken = this.#attempt("writing", () => file.write(bytes.subarray(done), this.#written + done));
+        if (!(taken > 0)) throw ioError(`writing ${this.#name} failed: nothing was taken`, undefined);
+        done += taken;
       }
     } catch (error) {
       try {
@@ -120,8 +136,9 @@ export class SegmentWriter {
       throw error;
     }
     this.#torn = false;
-    this.#written += bytes.length;
-    this.#waiting = 0;
+    this.#written += count;
+    this.#waiting -= count;
+    if (this.#waiting > 0) this.#memory.u8.copyWithin(this.#start, start + count, start + count + this.#waiting);
   }
 
   /** Writes what waits, and has it on the disk. @throws ReplayError IO; where it was the disk that failed, now and for ever */
