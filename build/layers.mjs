@@ -59,8 +59,8 @@ export const LAYERS = {
     ],
     ["storage/attempt", "storage/node-holder"],
     ["storage/later-group", "storage/memory-directory", "storage/segment-reader", "storage/segment-writer", "storage/tagged", "storage/untagged"],
-    ["storage/node-lock"],
-    ["storage/node-directory"],
+    ["storage/node-lock", "storage/pool-file"],
+    ["storage/node-directory", "storage/opfs-directory"],
     // A segment of a log, read; then all of them; then written.
     ["storage/walk"],
     ["storage/recover"],

@@ -5,6 +5,7 @@ export type { Durability } from "./durability.ts";
 export { Log, type LogOptions, type Segment, type Visit } from "./log.ts";
 export { type Fault, type MemoryDirectory, type MemoryOptions, memory, type Operation } from "./memory-directory.ts";
 export { node } from "./node-directory.ts";
+export { type OpfsDirectory, type OpfsOptions, opfs } from "./opfs-directory.ts";
 export type { Logger } from "./recover.ts";
 export { encodeTagged } from "./tagged.ts";
 export { decodeTagged } from "./untagged.ts";

@@ -12,6 +12,7 @@ import { Chromium } from "./browser.ts";
 const here = runtimes();
 const required = process.env.REPRISE_RUNTIMES === "all";
 const digest = readFileSync(join(import.meta.dirname, "digest.txt"), "utf8").trim();
+const JOURNAL = "journal: 300 groups, sum 2383523371, same values: true";
 const REPORT = "2000 transitions, values 0.071 from the truth";
 
 /** A group of tests of one runtime: left out where it is not installed, unless all are required. */
@@ -33,13 +34,24 @@ describe("programs", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   describe.each([
-    { name: "node", digestArgs: [], exampleArgs: ["examples/node.js"] },
-    { name: "deno", digestArgs: ["run"], exampleArgs: ["run", `--allow-read=${folder}`, `--allow-write=${folder}`, "examples/deno.js"] },
-    { name: "bun", digestArgs: [], exampleArgs: ["examples/bun.js"] },
-  ] as const)("$name", ({ name, digestArgs, exampleArgs }) => {
+    { name: "node", digestArgs: [], journalArgs: [], exampleArgs: ["examples/node.js"] },
+    {
+      name: "deno",
+      digestArgs: ["run"],
+      journalArgs: ["run", `--allow-read=${folder}`, `--allow-write=${folder}`],
+      exampleArgs: ["run", `--allow-read=${folder}`, `--allow-write=${folder}`, "examples/deno.js"],
+    },
+    { name: "bun", digestArgs: [], journalArgs: [], exampleArgs: ["examples/bun.js"] },
+  ] as const)("$name", ({ name, digestArgs, journalArgs, exampleArgs }) => {
     of(name)("is there", () => {
       it("and gives the digest, from both builds of the core", () => {
         expect(run(name, ...digestArgs, "dist/digest.mjs")).toBe(digest);
+      });
+
+      it("and a journal that it wrote is there when it is opened again", () => {
+        const path = file(`${name}-journal`);
+        expect(run(name, ...journalArgs, "test/runtime/journal.mjs", path)).toBe(JOURNAL);
+        expect(run("node", "test/runtime/journal.mjs", path, "again")).toBe(JOURNAL);
       });
 
       it("and its example learns from the file that it saved", () => {
@@ -61,6 +73,11 @@ of("chromium")("chromium", () => {
   it("gives the digest, from both builds of the core", async () => {
     const { lines } = await browser.open("/test/runtime/digest.html", "document.title === 'done'");
     expect(lines.join("\n")).toBe(digest);
+  });
+
+  it("has a journal in its own files, that one worker at a time may open, and that outlives it", async () => {
+    const { lines } = await browser.open("/test/runtime/journal.html", "document.title === 'done'");
+    expect(lines).toEqual([JOURNAL, "LOCKED while another worker has it", JOURNAL]);
   });
 
   it("shows the example page", async () => {

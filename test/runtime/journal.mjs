@@ -1,0 +1,10 @@
+/** Node, Deno and Bun: `journal.mjs FOLDER` writes a journal and reads it, `journal.mjs FOLDER again` reads what another one wrote. */
+import process from "node:process";
+import { node, ready } from "../../dist/storage.js";
+import { read, write } from "./journal-story.mjs";
+
+await ready;
+const [, , folder, again] = process.argv;
+// Not closed: opening it again in the same process takes it over.
+if (again === undefined) write(node(folder));
+console.log(read(node(folder)));
