@@ -7,13 +7,14 @@ import { Lists } from "./lists.ts";
 import { Memory } from "./memory.ts";
 import { type Picker, RandomPicker } from "./picker.ts";
 import { Picks } from "./picks.ts";
+import { Records } from "./records.ts";
 import { type StepSpec, specOf, type WholeSpec } from "./step-spec.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
 import { type AppendedTransition, asStored, type Transition } from "./transition.ts";
 import type { AnyBatch } from "./transition-batch.ts";
 import { firstSpec, fits, nothingYet, tooFew } from "./transitions.ts";
 
-const { finite, integer } = internals;
+const { finite, integer, mustBe } = internals;
 
 export interface EpisodesOptions {
   readonly capacity: number;
@@ -36,6 +37,8 @@ const MOST_PRIORITY = 2 ** 990;
 
 /** What is there once the spec is known. */
 export interface MadeEpisodes {
+  readonly spec: WholeSpec;
+  readonly records: Records;
   readonly steps: Steps;
   readonly items: Items;
   readonly batches: Batches;
@@ -47,6 +50,8 @@ export class Episodes {
   readonly options: EpisodesOptions;
   /** How samples pick; tests put another one here. */
   picker: Picker | undefined;
+  /** Raised whenever something comes in or goes. */
+  changes = 0;
   #made: MadeEpisodes | undefined;
 
   constructor(options: EpisodesOptions) {
@@ -76,8 +81,33 @@ export class Episodes {
     const priority = ends ? this.#reserved(made, (known?.length ?? 0) + 1, weigh, () => [...(known ? made.lists.window(known) : []), asStored(transition)]) : 0;
     const env = made.steps.append(transition);
     this.#made = made;
+    this.changes++;
     this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
     if (ends) this.#end(made, env, priority);
+  }
+
+  /** What a file's episodes come into, beside what is there. @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones */
+  beside(spec: WholeSpec): MadeEpisodes {
+    const made = this.#made;
+    const text = JSON.stringify(spec);
+    const none = Number.POSITIVE_INFINITY;
+    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, none), memory: new Memory(made.steps) };
+    if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
+      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
+    return this.#make(spec, none);
+  }
+
+  /** Takes over what came beside, in the place of what was there. */
+  adopt(made: MadeEpisodes): void {
+    const old = this.#made;
+    if (old !== undefined && old.steps === made.steps) {
+      old.items.close();
+      old.memory.close();
+    }
+    made.items.limit(Math.max(this.options.capacity, 1), this.options.capacity);
+    this.#made = made;
+    this.changes++;
+    this.picker = new RandomPicker(made.steps.engine, made.steps.x);
   }
 
   /** Stores the running episode of an environment, if there is one. */
@@ -85,6 +115,7 @@ export class Episodes {
     const made = this.#made;
     const env = made?.steps.envs.get(envId);
     if (made === undefined || env === undefined) return;
+    this.changes++;
     this.#end(
       made,
       env,
@@ -174,11 +205,16 @@ export class Episodes {
     steps.end(env);
   }
 
-  #make(spec: WholeSpec): MadeEpisodes {
-    const { capacity, prioritized, engine } = this.options;
+  #make(spec: WholeSpec, most = this.options.capacity): MadeEpisodes {
+    const { capacity, engine } = this.options;
     const steps = new Steps(spec, 0, engine);
     if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
-    const items = new Items(steps, { most: Math.max(capacity, 1), mostSteps: capacity, prioritized, seed: engine.seed ?? 0, number: 0 });
-    return { steps, items, batches: new Batches(steps, 1, false), memory: new Memory(steps), lists: new Lists(steps) };
+    const items = this.#items(steps, most);
+    return { spec, steps, items, batches: new Batches(steps, 1, false), memory: new Memory(steps), lists: new Lists(steps), records: new Records(steps) };
+  }
+
+  #items(steps: Steps, most: number): Items {
+    const { prioritized, engine } = this.options;
+    return new Items(steps, { most: Math.max(most, 1), mostSteps: most, prioritized, seed: engine.seed ?? 0, number: 0 });
   }
 }

@@ -12,8 +12,7 @@
  *   RANDOM  39 │ 32 bytes                                            │ the random state alone
  *   CLEAR   40 │                                                     │ everything before it is gone
  */
-import { internals } from "../index.ts";
-import { decodeTagged } from "../storage/index.ts";
+import { decodeTagged, encodeTagged } from "../storage/index.ts";
 import { damaged } from "./records.ts";
 import type { WholeSpec } from "./step-spec.ts";
 
@@ -75,30 +74,28 @@ export function deliver(sink: Sink, kind: number, id: number, payload: Uint8Arra
   const sized = (bytes: number) => {
     if (payload.length !== bytes) throw damaged(`a section of kind ${kind} with ${payload.length} bytes`);
   };
-  switch (kind) {
-    case FORM:
-      return sink.form(JSON.parse(new TextDecoder().decode(payload)) as HistoryForm);
-    case STEP:
-    case SINGLE:
-      return sink.step(id, payload, kind === SINGLE);
-    case ITEM:
-      sized(16);
-      return sink.item(id, view.getUint32(0, true), view.getFloat64(8, true));
-    case EPISODE:
-      sized(8);
-      return sink.end(id, view.getFloat64(0, true));
-    case END:
-      return sink.end(id, undefined);
-    case STATE:
-      return sink.state(stateOf(decodeTagged(payload)));
-    case RANDOM:
-      sized(32);
-      return sink.random(payload);
-    case CLEAR:
-      return sink.clear();
-    default:
-      throw damaged(`a section of kind ${kind}`);
-  }
+  if (kind === FORM) sink.form(JSON.parse(new TextDecoder().decode(payload)) as HistoryForm);
+  else if (kind === STEP || kind === SINGLE) sink.step(id, payload, kind === SINGLE);
+  else if (kind === ITEM) {
+    sized(16);
+    sink.item(id, view.getUint32(0, true), view.getFloat64(8, true));
+  } else if (kind === EPISODE) {
+    sized(8);
+    sink.end(id, view.getFloat64(0, true));
+  } else if (kind === END) sink.end(id, undefined);
+  else if (kind === STATE) sink.state(stateOf(decodeTagged(payload)));
+  else if (kind === RANDOM) {
+    sized(32);
+    sink.random(payload);
+  } else if (kind === CLEAR) sink.clear();
+  else throw damaged(`a section of kind ${kind}`);
+}
+
+/** A buffer that has no steps yet. */
+export function writeNothing(write: Write): void {
+  const state: HistoryState = { count: 0, random: new Uint8Array(32) };
+  write(CLEAR, 0, NOTHING);
+  write(STATE, 0, encodeTagged(state, "state"));
 }
 
 export function formBytes(form: HistoryForm): Uint8Array {
@@ -115,14 +112,6 @@ export function itemBytes(length: number, priority: number): Uint8Array {
 
 export function priorityBytes(priority: number): Uint8Array {
   return new Uint8Array(Float64Array.of(priority).buffer);
-}
-
-/** @throws ReplayError SPEC_MISMATCH where steps of one form cannot be read as those of another */
-export function sameForm(known: HistoryForm, other: HistoryForm): void {
-  if (known.family !== other.family)
-    throw internals.mustBe("SPEC_MISMATCH", "the file", `of ${known.family}`, `one of ${other.family}`);
-  if (JSON.stringify(known.spec) !== JSON.stringify(other.spec))
-    throw internals.mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(known.spec)}`, JSON.stringify(other.spec));
 }
 
 function stateOf(value: unknown): HistoryState {

@@ -28,7 +28,7 @@ export class Lists {
 
   /** The transitions of an item: all, or `length` of them from one on. O(bytes) */
   item(items: Items, slot: number, from = 0, length = items.lengthOf(slot)): Transition[] {
-    return this.transitions(this.#run(items.about(slot, FIRST_ROW), from, length));
+    return this.transitions(this.rows(items.about(slot, FIRST_ROW), from, length));
   }
 
   /** The transitions of a running episode's window. */
@@ -46,7 +46,8 @@ export class Lists {
     return transitions;
   }
 
-  #run(first: number, from: number, length: number): Uint32Array {
+  /** Names of the rows of a run. */
+  rows(first: number, from: number, length: number): Uint32Array {
     const { engine, x } = this.#steps;
     const at = engine.core.scratch(4 * length);
     x.rows_run(engine.pool, first, from, length, at);

@@ -1,5 +1,5 @@
 /** Steps as bytes (assembly/pfrl/record.ts), and what rows cannot hold behind them. */
-import { internals, ReplayError } from "../index.ts";
+import { internals, type ReplayError } from "../index.ts";
 import { decodeTagged, encodeTagged } from "../storage/index.ts";
 import type { Record } from "./part.ts";
 import type { Env, Steps } from "./steps.ts";
@@ -8,21 +8,15 @@ const { mustBe } = internals;
 
 export class Records {
   readonly #steps: Steps;
-  /** A writer in the core, with a staging record that its host fills by bytes. */
-  readonly #writer: number;
-  readonly #stream: number;
-  readonly #staged: number;
   readonly #most: number;
+  /** Of the core: a writer whose staging record is filled by bytes, made when it is needed. */
+  #writer = 0;
+  #stream = 0;
+  #staged = 0;
 
   constructor(steps: Steps) {
-    const { core, layout, pool } = steps.engine;
-    const { x } = core;
     this.#steps = steps;
-    this.#writer = core.alloc(x.writer_bytes(1, 0, 1));
-    x.writer_init(this.#writer, pool, 1, 0, 1, 0);
-    this.#stream = x.writer_stream(this.#writer, 0) >>> 0;
-    this.#staged = core.alloc(layout.stagedBytes);
-    this.#most = steps.x.record_most(pool) >>> 0;
+    this.#most = steps.x.record_most(steps.engine.pool) >>> 0;
   }
 
   /** A row's bytes, good until the next call. @param before the row of the step before, whose frames are not written again; 0 for none */
@@ -45,12 +39,23 @@ export class Records {
   read(env: Env, payload: Uint8Array): void {
     const { engine, x } = this.#steps;
     const { core, pool } = engine;
+    if (this.#writer === 0) this.#open();
     const at = core.scratch(payload.length);
     core.u8.set(payload, at);
     const used = x.record_read(pool, at, payload.length, x.env_row(env.handle) >>> 0, this.#staged) >>> 0;
     if (used === 0) throw damaged("a step is not of this spec");
     const record = used < payload.length ? recordOf(payload.subarray(used)) : undefined;
     this.#steps.step(env, this.#stream, () => this.#append(), record);
+  }
+
+  #open(): void {
+    const { core, layout, pool } = this.#steps.engine;
+    const { x } = core;
+    const staged = core.alloc(layout.stagedBytes);
+    this.#writer = core.alloc(x.writer_bytes(1, 0, 1));
+    x.writer_init(this.#writer, pool, 1, 0, 1, 0);
+    this.#stream = x.writer_stream(this.#writer, 0) >>> 0;
+    this.#staged = staged;
   }
 
   #append(): void {

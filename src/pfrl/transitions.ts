@@ -4,6 +4,7 @@ import { Batches } from "./batches.ts";
 import { Items, MOST_ITEMS } from "./items.ts";
 import { Lists } from "./lists.ts";
 import { type Picker, RandomPicker } from "./picker.ts";
+import { Records } from "./records.ts";
 import { inferSpec, type StepSpec, specOf, type WholeSpec } from "./step-spec.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
 import { type AppendedTransition, extrasOf, type Transition } from "./transition.ts";
@@ -20,16 +21,20 @@ export interface TransitionsOptions {
 
 /** What is there once the spec is known. */
 export interface Made {
+  readonly spec: WholeSpec;
   readonly steps: Steps;
   readonly items: Items;
   readonly batches: Batches;
   readonly lists: Lists;
+  readonly records: Records;
 }
 
 export class Transitions {
   readonly options: TransitionsOptions;
   /** How samples pick; tests put another one here. */
   picker: Picker | undefined;
+  /** Raised whenever something comes in or goes. */
+  changes = 0;
   #made: Made | undefined;
 
   constructor(options: TransitionsOptions) {
@@ -46,15 +51,37 @@ export class Transitions {
   }
 
   /** One more step, and the items that it completes: the last numSteps, and at the end of an episode all that are shorter. */
-  append(transition: AppendedTransition, priority: number): void {
+  append(transition: AppendedTransition, priority: number): Env {
     const { numSteps } = this.options;
     const made = this.#made ?? this.#make(firstSpec(transition));
     made.items.reserve(numSteps);
     const env = made.steps.append(transition);
     this.#made = made;
+    this.changes++;
     this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
     if (transition.isStateTerminal === true) this.#end(made, env, env.length, priority);
     else if (env.length === numSteps) made.items.add(env, numSteps, priority);
+    return env;
+  }
+
+  /** What a file's transitions come into, beside what is there: with items of their own. @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones */
+  beside(spec: WholeSpec): Made {
+    const made = this.#made;
+    const text = JSON.stringify(spec);
+    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, Number.POSITIVE_INFINITY) };
+    if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
+      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
+    return this.#make(spec, Number.POSITIVE_INFINITY);
+  }
+
+  /** Takes over what came beside, in the place of what was there. */
+  adopt(made: Made): void {
+    const old = this.#made;
+    if (old !== undefined && old.steps === made.steps) old.items.close();
+    made.items.limit(this.options.capacity, Number.POSITIVE_INFINITY);
+    this.#made = made;
+    this.changes++;
+    this.picker = new RandomPicker(made.steps.engine, made.steps.x);
   }
 
   /** The episode of an environment was interrupted: what is shorter than a full window is stored. Without a running episode nothing happens. */
@@ -63,6 +90,7 @@ export class Transitions {
     const env = made?.steps.envs.get(envId);
     if (made === undefined || env === undefined) return;
     made.items.reserve(env.length);
+    this.changes++;
     this.#end(made, env, env.length === this.options.numSteps ? env.length - 1 : env.length, priority);
   }
 
@@ -93,18 +121,17 @@ export class Transitions {
     steps.end(env);
   }
 
-  #make(spec: WholeSpec): Made {
+  #make(spec: WholeSpec, most = this.options.capacity): Made {
     const { capacity, numSteps, prioritized, engine } = this.options;
     const steps = new Steps(spec, numSteps, engine);
     if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
-    const items = new Items(steps, {
-      most: capacity,
-      prioritized,
-      seed: engine.seed ?? 0,
-      number: 0,
-      room: capacity === Number.POSITIVE_INFINITY ? undefined : capacity,
-    });
-    return { steps, items, batches: new Batches(steps, numSteps, prioritized), lists: new Lists(steps) };
+    const items = this.#items(steps, most);
+    return { spec, steps, items, batches: new Batches(steps, numSteps, prioritized), lists: new Lists(steps), records: new Records(steps) };
+  }
+
+  #items(steps: Steps, most: number): Items {
+    const { prioritized, engine } = this.options;
+    return new Items(steps, { most, prioritized, seed: engine.seed ?? 0, number: 0, room: most === Number.POSITIVE_INFINITY ? undefined : most });
   }
 }
 
