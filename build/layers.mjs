@@ -15,7 +15,7 @@ export const LAYERS = {
     ["gather", "image/names", "n-step", "run", "stream"],
     // An item's word says what kind of run it is.
     // Windows of several streams know nothing of items.
-    ["sections/section", "slots", "image/pool", "image/stream", "pfrl/rows", "windows/windows"],
+    ["pfrl/record", "sections/section", "slots", "image/pool", "image/stream", "pfrl/rows", "windows/windows"],
     // A table knows slots, and rows only as something to hold.
     ["table", "windows/draw", "windows/grow"],
     // What is done with a table; it knows none of this.
@@ -103,6 +103,9 @@ export const LAYERS = {
 
 /** Folders of src that may name a runtime and import packages. */
 export const OUTER = ["src/adapters/", "src/cli/", "src/reverb/", "src/runtime/", "src/storage/"];
+
+/** Of these the pages that run anywhere, and ask for the runtime only when they are called: other subpaths may build on them. */
+export const ANYWHERE = ["src/storage/index.ts"];
 
 /** Modules made by the build, by the only ones that may import them. */
 export const GENERATED = {
