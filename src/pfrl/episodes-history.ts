@@ -12,7 +12,6 @@ import {
   type HistoryState,
   NOTHING,
   priorityBytes,
-  type Sink,
   STATE,
   STEP,
   type Write,
@@ -21,6 +20,7 @@ import {
 import { FIRST_ROW } from "./pfrl-core.ts";
 import type { Priorities } from "./priorities.ts";
 import { damaged } from "./records.ts";
+import type { WholeSink } from "./saving.ts";
 import { Streams } from "./streams.ts";
 import type { Progress } from "./work.ts";
 
@@ -66,23 +66,29 @@ export function writeEpisode({ records }: MadeEpisodes, number: number, rows: Ui
   else write(EPISODE, number, priorityBytes(priority));
 }
 
-/** What a file says is put beside what a buffer has; `finish` takes it over. */
-export class EpisodesSink implements Sink {
+/** What files say is put beside what a buffer has; `finish` takes it over. */
+export class EpisodesSink implements WholeSink {
   readonly #store: Episodes;
   readonly #priorities: Priorities | undefined;
+  readonly #opening: { readonly most: number } | undefined;
   #made: MadeEpisodes | undefined;
   #streams: Streams | undefined;
   #state: HistoryState | undefined;
   #empty = false;
 
-  constructor(store: Episodes, priorities: Priorities | undefined) {
+  /** @param opening where a directory is opened: how many transitions there are at most */
+  constructor(store: Episodes, priorities: Priorities | undefined, opening?: { readonly most: number }) {
     this.#store = store;
     this.#priorities = priorities;
+    this.#opening = opening;
   }
 
   form(form: HistoryForm): void {
     if (form.family !== "episodes") throw mustBe("SPEC_MISMATCH", "the file", "of episodes", `one of ${form.family}`);
-    this.#made = this.#store.beside(form.spec);
+    this.#streams?.endAll();
+    if (this.#made === undefined) this.#made = this.#store.beside(form.spec, this.#opening?.most);
+    else if (JSON.stringify(this.#made.spec) !== JSON.stringify(form.spec))
+      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(this.#made.spec)}`, JSON.stringify(form.spec));
     this.#streams = new Streams(this.#made.steps, 0);
   }
 
@@ -104,6 +110,7 @@ export class EpisodesSink implements Sink {
     items.reserve(1);
     memory.pour(env);
     if (priority !== undefined) items.add(env, env.length, this.#store.options.prioritized ? priority : 1);
+    if (this.#opening !== undefined) memory.drop(memory.length - items.steps);
     (this.#streams as Streams).end(env);
   }
 
@@ -121,23 +128,32 @@ export class EpisodesSink implements Sink {
   }
 
   clear(): void {
-    const { made } = this.#store;
+    const made = this.#made ?? this.#store.made;
     this.#empty = true;
-    this.#made = made && this.#store.beside(made.spec);
+    this.#streams?.endAll();
+    this.#made?.items.close();
+    this.#made?.memory.close();
+    this.#made = made && this.#store.beside(made.spec, this.#opening?.most, made);
+  }
+
+  /** Episodes that came in so far, and are there. */
+  get size(): number {
+    return this.#made?.items.size ?? 0;
   }
 
   /** Takes it over. @throws ReplayError CORRUPT where it is not whole */
   finish(): void {
-    // Of a buffer that had nothing yet there is no spec.
-    if (this.#empty && this.#made === undefined) return;
+    // Where there was nothing yet there is no spec.
+    if ((this.#empty || this.#opening !== undefined) && this.#made === undefined) return;
     const made = this.#known();
-    if (this.#state?.count !== made.items.size) throw damaged("other episodes than it says");
+    const state = this.#state;
+    if (state !== undefined && state.count !== made.items.size) throw damaged("other episodes than it says");
     this.#streams?.endAll();
-    if (!this.#empty) made.items.random.set(this.#state.random);
+    if (state !== undefined && !this.#empty) made.items.random.set(state.random);
     // Single transitions leave with their episode here, so there are none without.
     if (this.#store.options.together) made.memory.drop(made.memory.length - made.items.steps);
     this.#store.adopt(made);
-    this.#priorities?.restore(made.items, this.#state);
+    if (state !== undefined) this.#priorities?.restore(made.items, state);
   }
 
   /** Gives it up. */

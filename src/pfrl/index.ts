@@ -2,8 +2,12 @@
 export { type BatchExperiencesOptions, batchExperiences, type Experiences, type Stacked } from "./batch-experiences.ts";
 export type { EpisodeOptions } from "./episode-samples.ts";
 export { EpisodicReplayBuffer, type EpisodicReplayBufferOptions } from "./episodic-replay-buffer.ts";
+export type { PersistenceOptions } from "./journal.ts";
 export { type ObjectLeaf, object, type PartSpec } from "./leaf.ts";
 export type { Listed } from "./listed.ts";
+export type { PersistentOptions } from "./persistence.ts";
+export { PersistentEpisodicReplayBuffer } from "./persistent-episodic-replay-buffer.ts";
+export { PersistentReplayBuffer } from "./persistent-replay-buffer.ts";
 export { PrioritizedEpisodicReplayBuffer, type PrioritizedEpisodicReplayBufferOptions } from "./prioritized-episodic-replay-buffer.ts";
 export { PrioritizedReplayBuffer, type PrioritizedReplayBufferOptions } from "./prioritized-replay-buffer.ts";
 export { type BufferOptions, type ListOptions, ReplayBuffer, type ReplayBufferOptions, type SampleOptions } from "./replay-buffer.ts";

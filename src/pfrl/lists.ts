@@ -32,11 +32,16 @@ export class Lists {
   }
 
   /** The transitions of a running episode's window. */
-  window({ handle, length }: Env): Transition[] {
+  window(env: Env): Transition[] {
+    return this.transitions(this.rowsOf(env));
+  }
+
+  /** Names of its rows. */
+  rowsOf({ handle, length }: Env): Uint32Array {
     const { engine, x } = this.#steps;
     const at = engine.core.scratch(4 * length);
     const count = x.env_rows(handle, 0, length, at);
-    return this.transitions(engine.core.u32.slice(at / 4, at / 4 + count));
+    return engine.core.u32.slice(at / 4, at / 4 + count);
   }
 
   /** The transitions of rows that are held. */

@@ -2,12 +2,13 @@
 import { internals } from "../index.ts";
 import { argumentsOf, capacityOf } from "./arguments.ts";
 import { behind } from "./behind.ts";
-import { drawEpisodes, type EpisodeOptions, episodeArguments, type MaxLength } from "./episode-samples.ts";
+import { type EpisodeOptions, episodeArguments, type MaxLength } from "./episode-samples.ts";
 import { Episodes, type MadeEpisodes, type Weigh } from "./episodes.ts";
 import { contentOfEpisodes } from "./episodes-history.ts";
 import { Files } from "./files.ts";
 import type { Listed } from "./listed.ts";
 import type { Picker } from "./picker.ts";
+import { Picks } from "./picks.ts";
 import { Priorities, prioritiesOf } from "./priorities.ts";
 import { type BufferOptions, type ListOptions, type SampleOptions, sampleOptions } from "./replay-buffer.ts";
 import type { SaveTarget } from "./single-file.ts";
@@ -169,8 +170,9 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     const made = store.enoughEpisodes(n, asked.maxLength);
     priorities.maySample(made?.items, n);
     const { items, steps } = made as MadeEpisodes;
-    const pick = (draw: number) => priorities.pick(items, store.picker as Picker, steps, draw, n, store.size);
-    const drawn = drawEpisodes(store, made as MadeEpisodes, n, this.#weighted, asked, pick);
+    const picks = new Picks(steps, n, this.#weighted);
+    priorities.pick(items, store.picker as Picker, steps, picks.draw, n, store.size);
+    const drawn = store.read(made as MadeEpisodes, picks, asked);
     priorities.sampled(drawn.keys, n);
     return drawn as unknown as WeightedBatch<S> | Listed<Transition[]>;
   }

@@ -3,7 +3,7 @@ import { internals } from "../index.ts";
 import { argumentsOf, capacityOf } from "./arguments.ts";
 import { behind } from "./behind.ts";
 import { Files } from "./files.ts";
-import { type Listed, listed } from "./listed.ts";
+import type { Listed } from "./listed.ts";
 import type { Picker } from "./picker.ts";
 import { Picks } from "./picks.ts";
 import { Priorities, prioritiesOf } from "./priorities.ts";
@@ -12,7 +12,7 @@ import type { SaveTarget } from "./single-file.ts";
 import type { StepSpec } from "./step-spec.ts";
 import type { AppendedTransition, Transition } from "./transition.ts";
 import type { AnyBatch, WeightedBatch } from "./transition-batch.ts";
-import { type Made, Transitions } from "./transitions.ts";
+import { listOf, type Made, Transitions } from "./transitions.ts";
 import { contentOfTransitions } from "./transitions-history.ts";
 import type { NormalizeByMax, WeighingOptions } from "./weighing.ts";
 import type { WorkOptions } from "./work.ts";
@@ -128,26 +128,13 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
   sample(n: number, options: ListOptions): Listed<Transition[]>;
   sample(n: number, options?: SampleOptions<WeightedBatch<S>>): WeightedBatch<S>;
   sample(n: number, options: SampleOptions<WeightedBatch<S>> | ListOptions = {}): WeightedBatch<S> | Listed<Transition[]> {
-    const { list, into } = sampleOptions(options);
-    const made = this.#store.enough(n);
-    this.#priorities.maySample(made?.items, n);
-    const { steps, items, batches, lists } = made as Made;
-    if (list) {
-      const picks = new Picks(steps, n, true);
-      this.#pick(made as Made, picks.draw, n);
-      const { slots } = picks;
-      const info = picks.info();
-      this.#priorities.sampled(info.keys, n);
-      return listed(
-        Array.from(slots, (slot) => lists.item(items, slot)),
-        info,
-      );
-    }
-    const filling = batches.of(n, into as AnyBatch | undefined).prepare();
-    this.#pick(made as Made, filling.draw, n);
-    const batch = filling.fill(items);
-    this.#priorities.sampled(batch.keys, n);
-    return batch as unknown as WeightedBatch<S>;
+    const { list, into } = sampleOptions(options as SampleOptions<AnyBatch>);
+    const found = this.#store.enough(n);
+    this.#priorities.maySample(found?.items, n);
+    const made = found as Made;
+    const drawn = list ? this.#list(made, n) : this.#batch(made, n, into);
+    this.#priorities.sampled(drawn.keys, n);
+    return drawn as unknown as WeightedBatch<S> | Listed<Transition[]>;
   }
 
   /**
@@ -210,6 +197,18 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
   /** The last numSteps transitions of each running episode, stored already or not, by environment. */
   running(): Map<unknown, Transition[]> {
     return this.#store.running();
+  }
+
+  #batch(made: Made, n: number, into: AnyBatch | undefined): AnyBatch {
+    const filling = made.batches.of(n, into).prepare();
+    this.#pick(made, filling.draw, n);
+    return filling.fill(made.items);
+  }
+
+  #list(made: Made, n: number): Listed<Transition[]> {
+    const picks = new Picks(made.steps, n, true);
+    this.#pick(made, picks.draw, n);
+    return listOf(made, picks);
   }
 
   #pick({ items, steps }: Made, draw: number, n: number): void {

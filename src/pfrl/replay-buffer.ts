@@ -4,15 +4,13 @@ import { internals } from "../index.ts";
 import { argumentsOf, capacityOf } from "./arguments.ts";
 import { behind } from "./behind.ts";
 import { Files } from "./files.ts";
-import { type Listed, listed } from "./listed.ts";
-import type { Picker } from "./picker.ts";
-import { Picks } from "./picks.ts";
+import type { Listed } from "./listed.ts";
 import type { SaveTarget } from "./single-file.ts";
 import type { StepSpec } from "./step-spec.ts";
 import type { EngineOptions } from "./steps.ts";
 import type { AppendedTransition, Transition } from "./transition.ts";
 import type { AnyBatch, TransitionBatch } from "./transition-batch.ts";
-import { nothingYet, Transitions } from "./transitions.ts";
+import { type Asked, Transitions } from "./transitions.ts";
 import { contentOfTransitions } from "./transitions-history.ts";
 import type { WorkOptions } from "./work.ts";
 
@@ -43,8 +41,8 @@ export interface ListOptions {
 }
 
 /** Whether a list is asked for, and the batch to fill. */
-export function sampleOptions<B>(options: SampleOptions<B> | ListOptions): { readonly list: boolean; readonly into: B | undefined } {
-  const { form = "batch", into } = onlyKeys("options", options as SampleOptions<B>, "form, into");
+export function sampleOptions(options: SampleOptions<AnyBatch> | ListOptions): Asked {
+  const { form = "batch", into } = onlyKeys("options", options as SampleOptions<AnyBatch>, "form, into");
   if (form !== "batch" && (form as unknown) !== "list") throw mustBe(RangeError, "form", '"batch" or "list"', form);
   return { list: form !== "batch", into };
 }
@@ -98,27 +96,7 @@ export class ReplayBuffer<const S extends StepSpec = StepSpec> {
   sample(n: number, options: ListOptions): Listed<Transition[]>;
   sample(n: number, options?: SampleOptions<TransitionBatch<S>>): TransitionBatch<S>;
   sample(n: number, options: SampleOptions<TransitionBatch<S>> | ListOptions = {}): TransitionBatch<S> | Listed<Transition[]> {
-    const { list, into } = sampleOptions(options);
-    const made = this.#store.enough(n);
-    if (made === undefined) {
-      if (!list) throw nothingYet();
-      return listed<Transition[]>([], { keys: new Float64Array(0) });
-    }
-    const { steps, items, batches, lists } = made;
-    const picker = this.#store.picker as Picker;
-    if (list) {
-      const picks = new Picks(steps, n, false);
-      picker.alike(items, picks.draw, n);
-      const { slots } = picks;
-      const info = picks.info();
-      return listed(
-        Array.from(slots, (slot) => lists.item(items, slot)),
-        info,
-      );
-    }
-    const filling = batches.of(n, into as AnyBatch | undefined).prepare();
-    picker.alike(items, filling.draw, n);
-    return filling.fill(items) as unknown as TransitionBatch<S>;
+    return this.#store.sample(n, sampleOptions(options as SampleOptions<AnyBatch>)) as unknown as TransitionBatch<S> | Listed<Transition[]>;
   }
 
   /**

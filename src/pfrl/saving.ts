@@ -12,6 +12,8 @@ export const ABOUT = { reprise: "pfrl", version: 1 };
 
 /** A sink that is taken over as a whole, or not at all. */
 export interface WholeSink extends Sink {
+  /** Items that came in so far, and are there. */
+  readonly size: number;
   finish(): void;
   cancel(): void;
 }

@@ -31,6 +31,9 @@ export interface Env {
   readonly keep: number;
   /** Steps of its window. */
   length: number;
+  /** The row of its last step, and of the one before; 0 for none. */
+  row: number;
+  before: number;
 }
 
 const GRANULE = 4096;
@@ -88,7 +91,7 @@ export class Steps {
     const spare = keep === this.#keep ? this.#spare.pop() : undefined;
     const handle = spare ?? core.alloc(GRANULE);
     if (spare === undefined) this.x.env_init(handle, pool, keep);
-    return { id, number: this.#opened++, handle, keep, length: 0 };
+    return { id, number: this.#opened++, handle, keep, length: 0, row: 0, before: 0 };
   }
 
   /** One more step of an episode, which `append` appends to a writer's stream. */
@@ -102,7 +105,9 @@ export class Steps {
     } finally {
       env.length = x.env_take(env.handle, stream);
     }
-    objects.took(x.env_row(env.handle) >>> 0, record, x.row_live);
+    env.before = env.row;
+    env.row = x.env_row(env.handle) >>> 0;
+    objects.took(env.row, record, x.row_live);
     engine.changed();
   }
 

@@ -3,27 +3,16 @@
 import { internals } from "../index.ts";
 import { encodeTagged } from "../storage/index.ts";
 import type { Content } from "./files.ts";
-import {
-  END,
-  FORM,
-  formBytes,
-  type HistoryForm,
-  type HistoryState,
-  ITEM,
-  itemBytes,
-  NOTHING,
-  type Sink,
-  STATE,
-  STEP,
-  type Write,
-  writeNothing,
-} from "./history.ts";
+import { END, FORM, formBytes, type HistoryForm, type HistoryState, ITEM, itemBytes, NOTHING, STATE, STEP, type Write, writeNothing } from "./history.ts";
 import { FIRST_ROW } from "./pfrl-core.ts";
 import type { Priorities } from "./priorities.ts";
 import { damaged } from "./records.ts";
+import type { WholeSink } from "./saving.ts";
 import { Streams } from "./streams.ts";
 import type { Made, Transitions } from "./transitions.ts";
 import type { Progress } from "./work.ts";
+
+const { mustBe } = internals;
 
 /** Items between two reports. */
 const CHUNK = 1024;
@@ -65,23 +54,29 @@ export function* writeTransitions({ made, options }: Transitions, priorities: Pr
   }
 }
 
-/** What a file says is put beside what a buffer has; `finish` takes it over. */
-export class TransitionsSink implements Sink {
+/** What files say is put beside what a buffer has; `finish` takes it over. */
+export class TransitionsSink implements WholeSink {
   readonly #store: Transitions;
   readonly #priorities: Priorities | undefined;
+  readonly #opening: { readonly most: number } | undefined;
   #made: Made | undefined;
   #streams: Streams | undefined;
   #state: HistoryState | undefined;
   #empty = false;
 
-  constructor(store: Transitions, priorities: Priorities | undefined) {
+  /** @param opening where a directory is opened: how many there are at most */
+  constructor(store: Transitions, priorities: Priorities | undefined, opening?: { readonly most: number }) {
     this.#store = store;
     this.#priorities = priorities;
+    this.#opening = opening;
   }
 
   form(form: HistoryForm): void {
-    if (form.family !== "transitions") throw internals.mustBe("SPEC_MISMATCH", "the file", "of transitions", `one of ${form.family}`);
-    this.#made = this.#store.beside(form.spec);
+    if (form.family !== "transitions") throw mustBe("SPEC_MISMATCH", "the file", "of transitions", `one of ${form.family}`);
+    this.#streams?.endAll();
+    if (this.#made === undefined) this.#made = this.#store.beside(form.spec, this.#opening?.most);
+    else if (JSON.stringify(this.#made.spec) !== JSON.stringify(form.spec))
+      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(this.#made.spec)}`, JSON.stringify(form.spec));
     this.#streams = new Streams(this.#made.steps, form.numSteps);
   }
 
@@ -104,8 +99,9 @@ export class TransitionsSink implements Sink {
 
   end(episode: number, priority: number | undefined): void {
     const env = this.#streams?.known(episode);
-    if (env === undefined || priority !== undefined) throw damaged("the end of no episode");
-    (this.#streams as Streams).end(env);
+    if (priority !== undefined) throw damaged("a whole episode");
+    // It may have begun in another file.
+    if (env !== undefined) (this.#streams as Streams).end(env);
   }
 
   state(state: HistoryState): void {
@@ -122,21 +118,29 @@ export class TransitionsSink implements Sink {
   }
 
   clear(): void {
-    const { made } = this.#store;
+    const made = this.#made ?? this.#store.made;
     this.#empty = true;
-    this.#made = made && this.#store.beside(made.spec);
+    this.#streams?.endAll();
+    this.#made?.items.close();
+    this.#made = made && this.#store.beside(made.spec, this.#opening?.most, made);
+  }
+
+  /** Items that came in so far, and are there. */
+  get size(): number {
+    return this.#made?.items.size ?? 0;
   }
 
   /** Takes it over. @throws ReplayError CORRUPT where it is not whole */
   finish(): void {
-    // Of a buffer that had nothing yet there is no spec.
-    if (this.#empty && this.#made === undefined) return;
+    // Where there was nothing yet there is no spec.
+    if ((this.#empty || this.#opening !== undefined) && this.#made === undefined) return;
     const made = this.#known();
-    if (this.#state?.count !== made.items.size) throw damaged("other items than it says");
+    const state = this.#state;
+    if (state !== undefined && state.count !== made.items.size) throw damaged("other items than it says");
     this.#streams?.endAll();
-    if (!this.#empty) made.items.random.set(this.#state.random);
+    if (state !== undefined && !this.#empty) made.items.random.set(state.random);
     this.#store.adopt(made);
-    this.#priorities?.restore(made.items, this.#state);
+    if (state !== undefined) this.#priorities?.restore(made.items, state);
   }
 
   /** Gives it up. */

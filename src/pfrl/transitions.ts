@@ -2,12 +2,15 @@
 import { internals, Replay, ReplayError } from "../index.ts";
 import { Batches } from "./batches.ts";
 import { Items, MOST_ITEMS } from "./items.ts";
+import { type Listed, listed } from "./listed.ts";
 import { Lists } from "./lists.ts";
 import { type Picker, RandomPicker } from "./picker.ts";
+import { Picks } from "./picks.ts";
 import { Records } from "./records.ts";
 import { inferSpec, type StepSpec, specOf, type WholeSpec } from "./step-spec.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
 import { type AppendedTransition, extrasOf, type Transition } from "./transition.ts";
+import type { AnyBatch } from "./transition-batch.ts";
 
 const { integer, mustBe } = internals;
 
@@ -17,6 +20,12 @@ export interface TransitionsOptions {
   readonly prioritized: boolean;
   readonly spec: StepSpec | undefined;
   readonly engine: EngineOptions;
+}
+
+/** Which form of a sample is asked for, and the batch to fill. */
+export interface Asked {
+  readonly list: boolean;
+  readonly into: AnyBatch | undefined;
 }
 
 /** What is there once the spec is known. */
@@ -64,14 +73,17 @@ export class Transitions {
     return env;
   }
 
-  /** What a file's transitions come into, beside what is there: with items of their own. @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones */
-  beside(spec: WholeSpec): Made {
-    const made = this.#made;
+  /**
+   * What a file's transitions come into, beside what is there: with items of their own.
+   * @param most of them; a buffer that is opened holds no more than its capacity
+   * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones
+   */
+  beside(spec: WholeSpec, most = Number.POSITIVE_INFINITY, made = this.#made): Made {
     const text = JSON.stringify(spec);
-    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, Number.POSITIVE_INFINITY) };
+    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, most) };
     if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
       throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
-    return this.#make(spec, Number.POSITIVE_INFINITY);
+    return this.#make(spec, most);
   }
 
   /** Takes over what came beside, in the place of what was there. */
@@ -100,6 +112,22 @@ export class Transitions {
     const { size } = this;
     if (n > size) throw size === 0 ? nothingYet() : tooFew(n, size, "stored");
     return this.#made;
+  }
+
+  /** n different items, all alike. */
+  sample(n: number, { list, into }: Asked): AnyBatch | Listed<Transition[]> {
+    const made = this.enough(n);
+    if (made === undefined && list) return listed<Transition[]>([], { keys: new Float64Array(0) });
+    if (made === undefined) throw nothingYet();
+    const picker = this.picker as Picker;
+    if (list) {
+      const picks = new Picks(made.steps, n, false);
+      picker.alike(made.items, picks.draw, n);
+      return listOf(made, picks);
+    }
+    const filling = made.batches.of(n, into).prepare();
+    picker.alike(made.items, filling.draw, n);
+    return filling.fill(made.items);
   }
 
   /** All items, oldest first. */
@@ -133,6 +161,16 @@ export class Transitions {
     const { prioritized, engine } = this.options;
     return new Items(steps, { most, prioritized, seed: engine.seed ?? 0, number: 0, room: most === Number.POSITIVE_INFINITY ? undefined : most });
   }
+}
+
+/** What was picked, in PFRL's form. */
+export function listOf({ items, lists }: Made, picks: Picks): Listed<Transition[]> {
+  const { slots } = picks;
+  const info = picks.info();
+  return listed(
+    Array.from(slots, (slot) => lists.item(items, slot)),
+    info,
+  );
 }
 
 /** The spec of what comes first. */

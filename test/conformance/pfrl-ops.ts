@@ -31,6 +31,7 @@ export const OPS: { readonly [op: string]: Run } = {
   load: (world, on, { file }) => {
     world.on(on).load(world.path(file));
   },
+  close: (world, on) => world.close(on),
   exists: (world, _, { file }) => existsSync(world.path(file)),
 
   // reading
