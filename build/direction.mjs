@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, posix, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { read } from "./imports.mjs";
-import { GENERATED, LAYERS, OUTER } from "./layers.mjs";
+import { ANYWHERE, GENERATED, LAYERS, OUTER } from "./layers.mjs";
 
 /** The faults of a tree, one line each, and how many files were read. */
 export function direction(root, layers = LAYERS) {
@@ -55,7 +55,7 @@ function judge(file, to, typeOnly, modules, rank) {
   if (GENERATED[target] === file) return undefined;
   if (!target.startsWith(`${folder}/`)) return `imports ${target}: ${folder} knows nothing outside ${folder}; move what it needs into ${folder}`;
   if (!modules.has(target)) return `imports ${target}, which is not there: correct the path`;
-  if (isOuter(target) && !isOuter(file)) return `imports ${target}, which may name a runtime: let that file import this one`;
+  if (isOuter(target) && !isOuter(file) && !ANYWHERE.includes(target)) return `imports ${target}, which may name a runtime: let that file import this one`;
   const inner = target !== "src/index.ts" && !target.slice(4).includes("/");
   if (!assembly && file.slice(4).includes("/") && inner && !typeOnly) {
     return `imports values of ${target}: a subpath shares the main entry's, or there would be two of each; import them from src/index.ts, or only types`;

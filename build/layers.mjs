@@ -15,7 +15,7 @@ export const LAYERS = {
     ["gather", "image/names", "n-step", "run", "stream"],
     // An item's word says what kind of run it is.
     // Windows of several streams know nothing of items.
-    ["sections/section", "slots", "image/pool", "image/stream", "pfrl/rows", "windows/windows"],
+    ["pfrl/record", "sections/section", "slots", "image/pool", "image/stream", "pfrl/rows", "windows/windows"],
     // A table knows slots, and rows only as something to hold.
     ["journal/rows", "table", "windows/draw", "windows/grow"],
     // What is done with a table; it knows none of this.
@@ -82,27 +82,30 @@ export const LAYERS = {
     ["agents/episode-observer", "agents/stateful-episodic-replay-buffer"],
     ["agents/index"],
     // PFRL's transitions: values and leaves, then rows of them.
-    ["pfrl/last-sample", "pfrl/leaf", "pfrl/listed", "pfrl/pfrl-core", "pfrl/transition"],
+    ["pfrl/last-sample", "pfrl/leaf", "pfrl/listed", "pfrl/object-value", "pfrl/pfrl-core", "pfrl/single-file", "pfrl/transition", "pfrl/work"],
     ["pfrl/step-spec", "pfrl/weighing"],
-    ["pfrl/arguments", "pfrl/stack", "pfrl/tagged-check", "pfrl/transition-batch"],
-    ["pfrl/batch-experiences", "pfrl/part"],
+    ["pfrl/arguments", "pfrl/stack", "pfrl/transition-batch"],
+    ["pfrl/part"],
     ["pfrl/form", "pfrl/objects"],
     ["pfrl/steps"],
-    // What is kept of them, and how it is picked and read.
-    ["pfrl/items", "pfrl/memory", "pfrl/picks", "pfrl/powers"],
-    ["pfrl/batches", "pfrl/lists", "pfrl/picker"],
-    ["pfrl/transitions"],
-    ["pfrl/episodes", "pfrl/priorities"],
-    ["pfrl/behind"],
+    // What is kept of them, and how it is picked, read and written.
+    ["pfrl/items", "pfrl/memory", "pfrl/picks", "pfrl/powers", "pfrl/records", "pfrl/streams"],
+    ["pfrl/batches", "pfrl/history", "pfrl/lists", "pfrl/picker"],
+    ["pfrl/batch-experiences", "pfrl/saving", "pfrl/transitions"],
+    ["pfrl/episodes", "pfrl/files", "pfrl/journal", "pfrl/priorities"],
+    ["pfrl/behind", "pfrl/episodes-history", "pfrl/transitions-history"],
     ["pfrl/replay-buffer"],
-    ["pfrl/episode-samples", "pfrl/prioritized-replay-buffer"],
-    ["pfrl/episodic-replay-buffer", "pfrl/prioritized-episodic-replay-buffer"],
+    ["pfrl/episode-samples", "pfrl/persistence", "pfrl/prioritized-replay-buffer"],
+    [...["pfrl/episodic-replay-buffer", "pfrl/persistent-episodic-replay-buffer", "pfrl/persistent-replay-buffer"], "pfrl/prioritized-episodic-replay-buffer"],
     ["pfrl/index"],
   ],
 };
 
 /** Folders of src that may name a runtime and import packages. */
 export const OUTER = ["src/adapters/", "src/cli/", "src/reverb/", "src/runtime/", "src/storage/"];
+
+/** Of these the pages that run anywhere, and ask for the runtime only when they are called: other subpaths may build on them. */
+export const ANYWHERE = ["src/storage/index.ts"];
 
 /** Modules made by the build, by the only ones that may import them. */
 export const GENERATED = {

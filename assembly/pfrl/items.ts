@@ -3,7 +3,7 @@ import { arena_free } from "../arena";
 import { E_OUT_OF_MEMORY } from "../error";
 import { random_below, random_f64 } from "../random";
 import { PRIORITIZED, UNIFORM } from "../selectors/selector";
-import { ITEM_BYTES, Slots } from "../slots";
+import { FREE, ITEM_BYTES, Slots } from "../slots";
 import { CANONICAL_END, Table } from "../table";
 
 /** Keys are exact in a double. */
@@ -62,6 +62,41 @@ export function items_move(from: usize, to: usize): void {
 export function items_close(table: usize): void {
   const episodes = changetype<Table>(table).episodes();
   arena_free(episodes.entries, episodes.capacity << 3);
+}
+
+/** Slots that are free, in the order in which they are used next, to `out`; how many. */
+export function items_free(table: usize, out: usize): u32 {
+  const s = changetype<Table>(table).slots();
+  let count: u32 = 0;
+  for (let slot = s.freeFirst; slot != 0; slot = s.item(slot).first) {
+    store<u32>(out + ((<usize>count) << 2), slot);
+    count += 1;
+  }
+  return count;
+}
+
+/** Slots that were ever used. */
+export function items_high(table: usize): u32 {
+  return changetype<Table>(table).slots().high;
+}
+
+/** On an empty table: items take these slots first (u32 × n, all of 1 … high), so that a tree draws as it did in another table. false where they are no such slots, and then nothing changed. */
+export function items_lay(table: usize, high: u32, slots: usize, n: u32): bool {
+  const s = changetype<Table>(table).slots();
+  if (high > s.capacity || s.high != 0) return false;
+  for (let i: u32 = 0; i < n; i++) {
+    const slot = load<u32>(slots + ((<usize>i) << 2));
+    const again = slot - 1 >= high || s.priority(slot) == FREE;
+    if (!again) store<f64>(s.priorityAt(slot), FREE);
+    else {
+      for (let slot: u32 = 1; slot <= high; slot++) store<f64>(s.priorityAt(slot), 0);
+      return false;
+    }
+  }
+  for (let slot: u32 = 1; slot <= high; slot++) store<f64>(s.priorityAt(slot), FREE);
+  s.high = high;
+  for (let i: u32 = 0; i < n; i++) s.free(load<u32>(slots + ((<usize>i) << 2)));
+  return true;
 }
 
 /** Slots in order of age, from `slot` on (0: the oldest), up to `most`; how many. The last one is then the one before the next. */

@@ -1,11 +1,21 @@
 /** Single rows: followed, named by the host, asked whether they are held. */
 import { Draw, LENGTH } from "../draw";
 import { Pool } from "../pool";
-import { Head } from "../row";
+import { Head, LINK_END } from "../row";
 
 /** Whether something holds the row. Its name may be that of another step by now: who notes names notes them anew when a step takes one. */
 export function row_live(row: u32): bool {
   return Head.of(row).refs != 0;
+}
+
+/** The number of its episode. */
+export function row_episode(row: u32): u32 {
+  return Head.of(row).episode;
+}
+
+/** Whether the episode ends with it. */
+export function row_ends(row: u32): bool {
+  return (Head.of(row).next & LINK_END) != 0;
 }
 
 /** The rows of a run from the `from`-th on, up to `most`; they must be there. O(from + most) */

@@ -1,10 +1,11 @@
 /** PFRL's batch_experiences: n-step returns, discounts and ends of what was sampled, and its states and actions, as typed arrays. */
 import type { Column } from "../batch.ts";
 import { internals } from "../index.ts";
-import { stackOf } from "./stack.ts";
-import type { StepSpec } from "./step-spec.ts";
+import { specOfBatch } from "./batches.ts";
+import { columnsOf, elementOf, stackOf } from "./stack.ts";
+import type { StepSpec, WholeSpec } from "./step-spec.ts";
 import type { Transition } from "./transition.ts";
-import type { TransitionBatch } from "./transition-batch.ts";
+import type { AnyBatch, TransitionBatch } from "./transition-batch.ts";
 
 const { finite, mustBe, onlyKeys } = internals;
 
@@ -38,8 +39,8 @@ export interface Experiences {
 
 /**
  * Plain integers become i64 columns, plain fractions f64 as states and f32 as actions; typed arrays keep their dtype. O(bytes)
- * @param experiences what `sample` gave: lists of transitions, or a batch, whose columns are handed on as they are where there is no phi
- * @throws TypeError, RangeError; also for a next state of null that phi does not replace
+ * @param experiences what `sample` gave: lists of transitions, or a batch, whose columns are handed on where there is no phi, with zeros for next states that are not there
+ * @throws TypeError, RangeError; also for a next state of null in a list that phi does not replace
  */
 export function batchExperiences<S extends StepSpec>(
   experiences: readonly (readonly Transition[])[] | TransitionBatch<S>,
@@ -48,7 +49,9 @@ export function batchExperiences<S extends StepSpec>(
   const { gamma, phi } = onlyKeys("options", options, "gamma, phi");
   finite("gamma", gamma);
   if (phi !== undefined && typeof phi !== "function") throw mustBe(TypeError, "phi", "a function", phi);
-  if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", "a list of lists of transitions, or a batch", experiences);
+  const spec = specOfBatch(experiences);
+  if (spec !== undefined) return ofBatch(experiences as AnyBatch, spec, gamma, phi);
+  if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", "a list of lists of transitions, or a batch that sample gave", experiences);
   const lists = experiences as readonly (readonly Transition[])[];
   if (lists.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
   lists.forEach((list, i) => {
@@ -76,6 +79,40 @@ export function batchExperiences<S extends StepSpec>(
   };
   const nextActions = last.map((transition) => transition.nextAction ?? null);
   return nextActions.includes(null) ? batch : { ...batch, nextAction: stackOf("nextAction", nextActions, "f32") };
+}
+
+/** The same, of columns. */
+function ofBatch(batch: AnyBatch, spec: WholeSpec, gamma: number, phi: ((state: never) => unknown) | undefined): Experiences {
+  const { count, lengths, reward, isStateTerminal, hasNextState, hasNextAction } = batch;
+  const each = reward.data.length / count;
+  const seen = (name: "state" | "nextState") => {
+    if (phi === undefined) return columnsOf(spec.state, batch[name], "f64");
+    const states = Array.from({ length: count }, (_, i) => (name === "nextState" && hasNextState.data[i] === 0 ? null : elementOf(spec.state, batch[name], i)));
+    const made = states.map((state) => phi(state as never));
+    return stackOf(name, made, "f64");
+  };
+  const [returns, discounts, ends] = [new Float32Array(count), new Float32Array(count), new Float32Array(count)];
+  for (let i = 0; i < count; i++) {
+    let factor = 1;
+    let sum = 0;
+    for (let t = 0; t < (lengths[i] as number); t++) {
+      sum += factor * Number(reward.data[i * each + t]);
+      factor *= gamma;
+      if (isStateTerminal.data[i * each + t] !== 0) ends[i] = 1;
+    }
+    returns[i] = sum;
+    discounts[i] = factor;
+  }
+  const shape = [count];
+  const made = {
+    state: seen("state"),
+    action: columnsOf(spec.action, batch.action, "f32"),
+    reward: { data: returns, shape },
+    nextState: seen("nextState"),
+    isStateTerminal: { data: ends, shape },
+    discount: { data: discounts, shape },
+  };
+  return hasNextAction.data.every((one) => one !== 0) ? { ...made, nextAction: columnsOf(spec.action, batch.nextAction, "f32") } : made;
 }
 
 function returnOf(list: readonly Transition[], gamma: number): number {

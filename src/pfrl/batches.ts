@@ -4,6 +4,7 @@ import type { Selection } from "../columns.ts";
 import { internals } from "../index.ts";
 import type { PlacedLeaf } from "../layout.ts";
 import type { Items } from "./items.ts";
+import type { WholeSpec } from "./step-spec.ts";
 import type { Steps } from "./steps.ts";
 import type { AnyBatch } from "./transition-batch.ts";
 
@@ -27,6 +28,14 @@ interface List {
   readonly slot: number;
   readonly from: "first" | "last" | "each";
   readonly values: unknown[];
+}
+
+/** The spec of a batch of runs, shown by their ends. */
+const specs = new WeakMap<object, WholeSpec>();
+
+/** Of a batch that `sample` gave; undefined for anything else. */
+export function specOfBatch(batch: unknown): WholeSpec | undefined {
+  return typeof batch === "object" && batch !== null ? specs.get(batch) : undefined;
 }
 
 /** One batch, and how it is filled. */
@@ -78,6 +87,7 @@ export class Filling {
         form.extras.map(({ name, part, slot }) => [name, part.columns<Column | unknown[]>(`extras.${name}`, slot, column, list(`extras.${name}`))]),
       ),
     } as AnyBatch;
+    if (shown === "ends") specs.set(this.batch, form.spec);
   }
 
   /** Makes the draw. What could find no room does so here. */

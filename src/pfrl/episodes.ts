@@ -7,13 +7,14 @@ import { Lists } from "./lists.ts";
 import { Memory } from "./memory.ts";
 import { type Picker, RandomPicker } from "./picker.ts";
 import { Picks } from "./picks.ts";
+import { Records } from "./records.ts";
 import { type StepSpec, specOf, type WholeSpec } from "./step-spec.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
 import { type AppendedTransition, asStored, type Transition } from "./transition.ts";
 import type { AnyBatch } from "./transition-batch.ts";
-import { firstSpec, fits, nothingYet, tooFew } from "./transitions.ts";
+import { type Asked, firstSpec, fits, nothingYet, tooFew } from "./transitions.ts";
 
-const { finite, integer } = internals;
+const { finite, integer, mustBe } = internals;
 
 export interface EpisodesOptions {
   readonly capacity: number;
@@ -22,6 +23,12 @@ export interface EpisodesOptions {
   readonly together: boolean;
   readonly spec: StepSpec | undefined;
   readonly engine: EngineOptions;
+}
+
+/** Which form of episodes is asked for, and how long they are at most. */
+export interface AskedEpisodes {
+  readonly list: boolean;
+  readonly maxLength: number | undefined;
 }
 
 /** What a new episode weighs. */
@@ -36,6 +43,8 @@ const MOST_PRIORITY = 2 ** 990;
 
 /** What is there once the spec is known. */
 export interface MadeEpisodes {
+  readonly spec: WholeSpec;
+  readonly records: Records;
   readonly steps: Steps;
   readonly items: Items;
   readonly batches: Batches;
@@ -47,6 +56,10 @@ export class Episodes {
   readonly options: EpisodesOptions;
   /** How samples pick; tests put another one here. */
   picker: Picker | undefined;
+  /** Told of each episode that ends, before it is stored. */
+  onEnd: ((made: MadeEpisodes, env: Env) => void) | undefined;
+  /** Raised whenever something comes in or goes. */
+  changes = 0;
   #made: MadeEpisodes | undefined;
 
   constructor(options: EpisodesOptions) {
@@ -76,8 +89,35 @@ export class Episodes {
     const priority = ends ? this.#reserved(made, (known?.length ?? 0) + 1, weigh, () => [...(known ? made.lists.window(known) : []), asStored(transition)]) : 0;
     const env = made.steps.append(transition);
     this.#made = made;
+    this.changes++;
     this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
     if (ends) this.#end(made, env, priority);
+  }
+
+  /**
+   * What a file's episodes come into, beside what is there: with items of their own.
+   * @param most transitions of them; a buffer that is opened holds no more than its capacity
+   * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones
+   */
+  beside(spec: WholeSpec, most = Number.POSITIVE_INFINITY, made = this.#made): MadeEpisodes {
+    const text = JSON.stringify(spec);
+    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, most), memory: new Memory(made.steps) };
+    if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
+      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
+    return this.#make(spec, most);
+  }
+
+  /** Takes over what came beside, in the place of what was there. */
+  adopt(made: MadeEpisodes): void {
+    const old = this.#made;
+    if (old !== undefined && old.steps === made.steps) {
+      old.items.close();
+      old.memory.close();
+    }
+    made.items.limit(Math.max(this.options.capacity, 1), this.options.capacity);
+    this.#made = made;
+    this.changes++;
+    this.picker = new RandomPicker(made.steps.engine, made.steps.x);
   }
 
   /** Stores the running episode of an environment, if there is one. */
@@ -85,6 +125,7 @@ export class Episodes {
     const made = this.#made;
     const env = made?.steps.envs.get(envId);
     if (made === undefined || env === undefined) return;
+    this.changes++;
     this.#end(
       made,
       env,
@@ -99,6 +140,27 @@ export class Episodes {
     return this.#made;
   }
 
+  /** n different episodes, all alike; of longer ones a run of maxLength steps. */
+  drawEpisodes(n: number, asked: AskedEpisodes): AnyBatch | Listed<Transition[]> {
+    const made = this.enoughEpisodes(n, asked.maxLength);
+    if (made === undefined && asked.list) return listed<Transition[]>([], { keys: new Float64Array(0) });
+    if (made === undefined) throw nothingYet();
+    const picks = new Picks(made.steps, n, false);
+    (this.picker as Picker).alike(made.items, picks.draw, n);
+    return this.read(made, picks, asked);
+  }
+
+  /** Reads what was picked. */
+  read(made: MadeEpisodes, picks: Picks, { list, maxLength }: AskedEpisodes): AnyBatch | Listed<Transition[]> {
+    const { slots } = picks;
+    picks.starts.fill(0);
+    if (maxLength !== undefined) (this.picker as Picker).starts(made.items, picks.draw, maxLength);
+    const starts = picks.starts.slice();
+    if (!list) return this.#batchOf(made, picks, slots, starts, maxLength);
+    const info = picks.info();
+    return listed(this.#listOf(made, slots, starts, maxLength), info);
+  }
+
   /** The same, of episodes. */
   enoughEpisodes(n: number, maxLength: number | undefined): MadeEpisodes | undefined {
     integer("n", n, 0, 0xffffff);
@@ -108,7 +170,7 @@ export class Episodes {
   }
 
   /** n different single transitions. */
-  draw(n: number, { list, into }: { readonly list: boolean; readonly into: AnyBatch | undefined }): AnyBatch | Listed<Transition> {
+  draw(n: number, { list, into }: Asked): AnyBatch | Listed<Transition> {
     const made = this.enough(n);
     if (made === undefined && list) return listed<Transition>([], { keys: new Float64Array(0) });
     if (made === undefined) throw nothingYet();
@@ -125,13 +187,12 @@ export class Episodes {
     return filling.gather();
   }
 
-  /** The episodes that were picked, in PFRL's form; of longer ones a run of maxLength steps. */
-  listOf({ items, lists }: MadeEpisodes, slots: Uint32Array, starts: Uint32Array, maxLength = Number.POSITIVE_INFINITY): Transition[][] {
+  #listOf({ items, lists }: MadeEpisodes, slots: Uint32Array, starts: Uint32Array, maxLength = Number.POSITIVE_INFINITY): Transition[][] {
     return Array.from(slots, (slot, i) => lists.item(items, slot, starts[i], Math.min(maxLength, items.lengthOf(slot))));
   }
 
-  /** The same, as a batch that is as long as the longest of them. */
-  batchOf({ items, steps }: MadeEpisodes, picks: Picks, slots: Uint32Array, starts: Uint32Array, maxLength = Number.POSITIVE_INFINITY): AnyBatch {
+  /** As long as the longest of them. */
+  #batchOf({ items, steps }: MadeEpisodes, picks: Picks, slots: Uint32Array, starts: Uint32Array, maxLength = Number.POSITIVE_INFINITY): AnyBatch {
     const { keys, probabilities, weights } = picks.info();
     const longest = slots.reduce((most, slot) => Math.max(most, Math.min(maxLength, items.lengthOf(slot))), 0);
     const filling = new Filling(steps, slots.length, longest, "all", false).prepare();
@@ -167,18 +228,25 @@ export class Episodes {
     return priority;
   }
 
-  #end({ items, memory, steps }: MadeEpisodes, env: Env, priority: number): void {
+  #end(made: MadeEpisodes, env: Env, priority: number): void {
+    const { items, memory, steps } = made;
+    this.onEnd?.(made, env);
     memory.pour(env);
     items.add(env, env.length, priority);
     memory.drop(Math.max(0, memory.length - (this.options.together ? items.steps : this.options.capacity)));
     steps.end(env);
   }
 
-  #make(spec: WholeSpec): MadeEpisodes {
-    const { capacity, prioritized, engine } = this.options;
+  #make(spec: WholeSpec, most = this.options.capacity): MadeEpisodes {
+    const { capacity, engine } = this.options;
     const steps = new Steps(spec, 0, engine);
     if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
-    const items = new Items(steps, { most: Math.max(capacity, 1), mostSteps: capacity, prioritized, seed: engine.seed ?? 0, number: 0 });
-    return { steps, items, batches: new Batches(steps, 1, false), memory: new Memory(steps), lists: new Lists(steps) };
+    const items = this.#items(steps, most);
+    return { spec, steps, items, batches: new Batches(steps, 1, false), memory: new Memory(steps), lists: new Lists(steps), records: new Records(steps) };
+  }
+
+  #items(steps: Steps, most: number): Items {
+    const { prioritized, engine } = this.options;
+    return new Items(steps, { most: Math.max(most, 1), mostSteps: most, prioritized, seed: engine.seed ?? 0, number: 0 });
   }
 }

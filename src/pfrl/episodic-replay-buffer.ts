@@ -1,15 +1,17 @@
 /** Replay of whole episodes, and of their transitions: PFRL's EpisodicReplayBuffer. */
 import { argumentsOf, capacityOf } from "./arguments.ts";
 import { behind } from "./behind.ts";
-import { drawEpisodes, type EpisodeOptions, episodeArguments, type MaxLength } from "./episode-samples.ts";
-import { Episodes, type MadeEpisodes } from "./episodes.ts";
-import { type Listed, listed } from "./listed.ts";
-import type { Picker } from "./picker.ts";
+import { apart, type EpisodeOptions, episodeArguments, type MaxLength } from "./episode-samples.ts";
+import { Episodes } from "./episodes.ts";
+import { contentOfEpisodes } from "./episodes-history.ts";
+import { Files } from "./files.ts";
+import type { Listed } from "./listed.ts";
 import { type BufferOptions, type ListOptions, type SampleOptions, sampleOptions } from "./replay-buffer.ts";
+import type { SaveTarget } from "./single-file.ts";
 import type { StepSpec } from "./step-spec.ts";
 import type { AppendedTransition, Transition } from "./transition.ts";
 import type { AnyBatch, TransitionBatch } from "./transition-batch.ts";
-import { nothingYet } from "./transitions.ts";
+import type { WorkOptions } from "./work.ts";
 
 export interface EpisodicReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S> {
   /** Transitions at most: whole episodes leave, the oldest first. None, or null: as many as memory holds. */
@@ -23,6 +25,7 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
   /** null where there is none. */
   readonly capacity: number | null;
   readonly #store: Episodes;
+  readonly #files: Files;
 
   constructor(options?: EpisodicReplayBufferOptions<S>);
   constructor(capacity?: number | null, options?: BufferOptions<S>);
@@ -30,6 +33,7 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
     const { capacity, spec, ...engine } = argumentsOf("EpisodicReplayBuffer", ["capacity"], args) as EpisodicReplayBufferOptions<S>;
     this.#store = new Episodes({ capacity: capacityOf(capacity), prioritized: false, together: true, spec, engine });
     this.capacity = capacity ?? null;
+    this.#files = new Files(contentOfEpisodes(this.#store, undefined));
     behind.set(this, { store: this.#store });
   }
 
@@ -68,15 +72,7 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
   sample(n: number, options: ListOptions): Listed<Transition[]>;
   sample(n: number, options?: SampleOptions<TransitionBatch<S>>): TransitionBatch<S>;
   sample(n: number, options: SampleOptions<TransitionBatch<S>> | ListOptions = {}): TransitionBatch<S> | Listed<Transition[]> {
-    const drawn = this.#store.draw(n, sampleOptions(options as SampleOptions<AnyBatch>));
-    return (
-      Array.isArray(drawn)
-        ? listed(
-            [...drawn].map((transition) => [transition]),
-            drawn as Listed<Transition>,
-          )
-        : drawn
-    ) as TransitionBatch<S> | Listed<Transition[]>;
+    return apart(this.#store.draw(n, sampleOptions(options as SampleOptions<AnyBatch>))) as unknown as TransitionBatch<S> | Listed<Transition[]>;
   }
 
   /**
@@ -87,13 +83,33 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
   sampleEpisodes(n: number, maxLength: number | null | undefined, options: ListOptions): Listed<Transition[]>;
   sampleEpisodes(n: number, maxLength?: number | null | EpisodeOptions, options?: EpisodeOptions): TransitionBatch<S>;
   sampleEpisodes(n: number, maxLength?: MaxLength, options?: EpisodeOptions | ListOptions): TransitionBatch<S> | Listed<Transition[]> {
-    const asked = episodeArguments(maxLength, options);
-    const store = this.#store;
-    const made = store.enoughEpisodes(n, asked.maxLength);
-    if (made === undefined && asked.list) return listed<Transition[]>([], { keys: new Float64Array(0) });
-    if (made === undefined) throw nothingYet();
-    const pick = (draw: number) => (store.picker as Picker).alike((made as MadeEpisodes).items, draw, n);
-    return drawEpisodes(store, made, n, false, asked, pick) as unknown as TransitionBatch<S> | Listed<Transition[]>;
+    return this.#store.drawEpisodes(n, episodeArguments(maxLength, options)) as unknown as TransitionBatch<S> | Listed<Transition[]>;
+  }
+
+  /**
+   * Writes all stored items to a file, without running episodes; the file that was there stays until the new one is on the disk.
+   * @throws ReplayError IO, UNSUPPORTED
+   */
+  save(file: SaveTarget): void {
+    this.#files.save(file);
+  }
+
+  /** `save`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  saveAsync(file: SaveTarget, options?: WorkOptions): Promise<void> {
+    return this.#files.saveAsync(file, options);
+  }
+
+  /**
+   * Reads a file in the place of what is stored; running episodes go on. The buffer's own capacity rules from the next item on. Where it fails nothing changed.
+   * @throws ReplayError NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, IO, UNSUPPORTED, OUT_OF_MEMORY
+   */
+  load(file: SaveTarget): void {
+    this.#files.load(file);
+  }
+
+  /** `load`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  loadAsync(file: SaveTarget, options?: WorkOptions): Promise<void> {
+    return this.#files.loadAsync(file, options);
   }
 
   /** All single transitions in PFRL's form, each in a list of its own, oldest first. */

@@ -1,9 +1,10 @@
 /** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
 import { bool, internals, type Spec, u32 } from "../index.ts";
 import { isObject, type PartSpec } from "./leaf.ts";
+import { checkObject } from "./object-value.ts";
 import { type Columns, type Part, partOfSpec, type Record } from "./part.ts";
 import { alike, infer, type WholeSpec } from "./step-spec.ts";
-import { checkTagged } from "./tagged-check.ts";
+
 import { type AppendedTransition, OWN_KEYS, RENAMED, type Transition } from "./transition.ts";
 
 const { flag, mustBe } = internals;
@@ -145,7 +146,7 @@ export class Form {
       if (Object.hasOwn(RENAMED, name)) throw mustBe(TypeError, name, `written ${RENAMED[name]}`, value);
       if (((this.#bits.get(name) ?? 0) & present) !== 0) continue;
       if (!this.spec.inferred) throw mustBe("SPEC_MISMATCH", "extras", `of the spec: ${[...this.#bits.keys()].join(", ") || "none"}`, { [name]: value });
-      checkTagged(value, name);
+      checkObject(value, name);
       others ??= {};
       others[name] = value;
     }

@@ -37,7 +37,7 @@ export class Items {
   readonly prioritized: boolean;
   readonly #engine: Engine;
   readonly #x: PfrlExports;
-  readonly #options: ItemsOptions;
+  #options: ItemsOptions;
   #handle: number;
   #room: number;
 
@@ -68,9 +68,11 @@ export class Items {
 
   /** Makes sure that n more items of one episode can be made. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
   reserve(n: number): void {
-    const need = this.size + n;
-    if (this.#room < Math.min(need, this.#most)) this.#grow(need);
-    if (this.#options.most === Number.POSITIVE_INFINITY && need > this.#room) throw this.#full();
+    const { size } = this;
+    // What is beyond the limit leaves once the next item is in.
+    const need = size > this.#most ? size + 1 : Math.min(size + n, this.#most);
+    if (this.#room < need) this.#grow(need);
+    if (this.#options.most === Number.POSITIVE_INFINITY && size + n > this.#room) throw this.#full();
     const code = this.#x.items_reserve(this.#handle);
     if (code !== 0) throw this.#engine.core.failure(code);
     this.#engine.changed();
@@ -81,6 +83,35 @@ export class Items {
     const code = this.#engine.core.x.writer_create_item(env.handle, 0, this.#handle, length, 0, priority);
     if (code < 0) throw this.#engine.core.failure(code);
     this.#engine.changed();
+  }
+
+  /** From the next item on there are at most so many, and so many steps. What is there now may be more. */
+  limit(most: number, mostSteps: number): void {
+    this.#options = { ...this.#options, most, mostSteps };
+    this.#x.items_limit(this.#handle, Math.max(1, Math.min(most, this.#room)));
+    this.#limitSteps(this.#handle);
+  }
+
+  /** The slots of all items, oldest first, then the free ones: the same in another table make the same draws. */
+  laid(): { readonly slots: Uint32Array; readonly high: number } {
+    const high = this.#x.items_high(this.#handle);
+    const { core } = this.#engine;
+    const items = this.slots();
+    const at = core.scratch(4 * high + 4);
+    const free = this.#x.items_free(this.#handle, at);
+    const slots = new Uint32Array(items.length + free);
+    slots.set(items);
+    slots.set(core.u32.subarray(at / 4, at / 4 + free), items.length);
+    return { slots, high };
+  }
+
+  /** On an empty table: items take these slots first. Whether that could be. */
+  lay(slots: Uint32Array, high: number): boolean {
+    this.reserve(high);
+    const { core } = this.#engine;
+    const at = core.scratch(4 * slots.length + 4);
+    core.u32.set(slots, at / 4);
+    return this.#x.items_lay(this.#handle, high, at, slots.length) !== 0;
   }
 
   /** Slots in order of age, the oldest first. */
@@ -149,25 +180,31 @@ export class Items {
   #make(room: number): number {
     const { core, pool } = this.#engine;
     const [sampler, remover] = this.#kinds();
-    const { most, mostSteps = Number.POSITIVE_INFINITY } = this.#options;
     const handle = core.alloc(core.x.table_bytes(room, 0, sampler, remover));
     core.x.table_init(handle, pool, room, 0, sampler, remover);
     core.x.table_exponents(handle, 1, 1);
+    this.#limitSteps(handle);
+    this.#x.items_open(handle, Math.max(this.#most, room));
+    if (this.#most < room) this.#x.items_limit(handle, Math.max(1, this.#most));
+    return handle;
+  }
+
+  #limitSteps(handle: number): void {
+    const { most, mostSteps = Number.POSITIVE_INFINITY } = this.#options;
     // A table takes one item at least; one without steps takes none.
     const steps = most === 0 ? 0 : mostSteps;
-    core.x.table_limits(handle, steps, 0, 1, 1, -Number.MAX_VALUE, Number.MAX_VALUE);
-    this.#x.items_open(handle, Math.max(this.#most, room));
-    return handle;
+    this.#engine.core.x.table_limits(handle, steps, 0, 1, 1, -Number.MAX_VALUE, Number.MAX_VALUE);
   }
 
   /** Twice the room; where memory has none for so much, what is needed. */
   #grow(need: number): void {
-    const room = Math.min(Math.max(2 * this.#room, need), this.#most);
+    const bound = Math.max(this.#most, need);
+    const room = Math.min(Math.max(2 * this.#room, need), bound);
     let made: { readonly handle: number; readonly room: number };
     try {
       made = { handle: this.#make(room), room };
     } catch {
-      const least = Math.min(Math.max(need, Math.ceil(1.125 * this.#room)), this.#most);
+      const least = Math.min(Math.max(need, Math.ceil(1.125 * this.#room)), bound);
       made = { handle: this.#make(least), room: least };
     }
     this.#x.items_move(this.#handle, made.handle);

@@ -51,6 +51,14 @@ export class LastSample {
     this.waiting = left.length > 0;
   }
 
+  /** As it was in another buffer: the keys that wait, null for none. */
+  restore(keys: Float64Array | null): void {
+    this.waiting = keys !== null;
+    if (keys === null) return;
+    this.#keys = keys.slice();
+    this.#count = keys.length;
+  }
+
   /** Errors of all came. */
   done(): void {
     this.waiting = false;

@@ -12,6 +12,8 @@ export interface ObjectLeaf {
 export interface PartLeaf<D extends Dtype = Dtype> extends Leaf<D> {
   /** So many leading dimensions are given, and given back, as arrays in arrays; what is in them are typed arrays, or plain numbers where no dimension is left. */
   readonly nest?: number;
+  /** The values are plain numbers, without a dtype of their own. */
+  readonly plain?: boolean;
 }
 
 /** What states, actions and extras may be: leaves, nested in objects and arrays. */

@@ -28,15 +28,20 @@ export class Lists {
 
   /** The transitions of an item: all, or `length` of them from one on. O(bytes) */
   item(items: Items, slot: number, from = 0, length = items.lengthOf(slot)): Transition[] {
-    return this.transitions(this.#run(items.about(slot, FIRST_ROW), from, length));
+    return this.transitions(this.rows(items.about(slot, FIRST_ROW), from, length));
   }
 
   /** The transitions of a running episode's window. */
-  window({ handle, length }: Env): Transition[] {
+  window(env: Env): Transition[] {
+    return this.transitions(this.rowsOf(env));
+  }
+
+  /** Names of its rows. */
+  rowsOf({ handle, length }: Env): Uint32Array {
     const { engine, x } = this.#steps;
     const at = engine.core.scratch(4 * length);
     const count = x.env_rows(handle, 0, length, at);
-    return this.transitions(engine.core.u32.slice(at / 4, at / 4 + count));
+    return engine.core.u32.slice(at / 4, at / 4 + count);
   }
 
   /** The transitions of rows that are held. */
@@ -46,7 +51,8 @@ export class Lists {
     return transitions;
   }
 
-  #run(first: number, from: number, length: number): Uint32Array {
+  /** Names of the rows of a run. */
+  rows(first: number, from: number, length: number): Uint32Array {
     const { engine, x } = this.#steps;
     const at = engine.core.scratch(4 * length);
     x.rows_run(engine.pool, first, from, length, at);

@@ -37,6 +37,14 @@ export class Memory {
     this.#steps.x.memory_drop(this.handle, n);
   }
 
+  /** Lets all go, and gives the memory back. */
+  close(): void {
+    const { engine, x } = this.#steps;
+    this.drop(this.length);
+    x.env_shrink(this.handle);
+    engine.core.x.arena_free(this.handle, GRANULE);
+  }
+
   /** Names of n rows from the `from`-th oldest on. */
   rows(from = 0, n: number = this.length): Uint32Array {
     const { engine, x } = this.#steps;

@@ -20,6 +20,9 @@ export interface PfrlExports {
   items_about: Fn<[table: A, slot: A, which: A]>;
   items_chance: Fn<[table: A]>;
   items_close: Fn<[table: A], void>;
+  items_free: Fn<[table: A, out: A]>;
+  items_high: Fn<[table: A]>;
+  items_lay: Fn<[table: A, high: A, slots: A, n: A]>;
   items_least: Fn<[table: A, zeros: A]>;
   items_limit: Fn<[table: A, most: A], void>;
   items_move: Fn<[from: A, to: A], void>;
@@ -39,6 +42,11 @@ export interface PfrlExports {
   picks_rows: Fn<[table: A, draw: A, width: A], void>;
   picks_starts: Fn<[table: A, draw: A, width: A], void>;
   picks_weights: Fn<[draw: A, divisor: A, beta: A], void>;
+  record_most: Fn<[pool: A]>;
+  record_read: Fn<[pool: A, from: A, bytes: A, before: A, staged: A]>;
+  record_write: Fn<[pool: A, row: A, before: A, out: A]>;
+  row_ends: Fn<[row: A]>;
+  row_episode: Fn<[row: A]>;
   row_live: Fn<[row: A]>;
   rows_named: Fn<[draw: A, n: A]>;
   rows_of: Fn<[draw: A]>;

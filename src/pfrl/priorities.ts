@@ -1,5 +1,6 @@
 /** The prioritized part of a buffer: what new items weigh, how a sample is picked and weighed, and what errors make of it. */
 import { internals, ReplayError } from "../index.ts";
+import type { HistoryState } from "./history.ts";
 import type { Items } from "./items.ts";
 import { LastSample } from "./last-sample.ts";
 import type { Picker } from "./picker.ts";
@@ -72,6 +73,21 @@ export class Priorities {
   sampled(keys: Float64Array, n: number): void {
     this.last.note(keys, n);
     if (this.#options.weighted) this.weighing.advance();
+  }
+
+  /** What a saved buffer needs to know beside its items. */
+  saved(items: Items): Pick<HistoryState, "max" | "waiting" | "slots" | "high"> {
+    const ranks = new Map(Array.from(this.last.waiting ? items.slots() : [], (slot, rank) => [items.keyOf(slot), rank]));
+    const waiting = this.last.waiting ? this.last.keys.map((key) => ranks.get(key) ?? -1) : null;
+    return { max: this.max, waiting, ...items.laid() };
+  }
+
+  /** After a load. Beta stays this buffer's own, as in PFRL. */
+  restore(items: Items, { max = 1, waiting = null }: HistoryState): void {
+    const slots = items.slots();
+    this.max = Math.max(1, max);
+    // 0 is no key.
+    this.last.restore(waiting === null ? null : waiting.map((rank) => (slots[rank] === undefined ? 0 : items.keyOf(slots[rank]))));
   }
 
   /**

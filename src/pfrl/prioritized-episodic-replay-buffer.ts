@@ -2,16 +2,21 @@
 import { internals } from "../index.ts";
 import { argumentsOf, capacityOf } from "./arguments.ts";
 import { behind } from "./behind.ts";
-import { drawEpisodes, type EpisodeOptions, episodeArguments, type MaxLength } from "./episode-samples.ts";
+import { type EpisodeOptions, episodeArguments, type MaxLength } from "./episode-samples.ts";
 import { Episodes, type MadeEpisodes, type Weigh } from "./episodes.ts";
+import { contentOfEpisodes } from "./episodes-history.ts";
+import { Files } from "./files.ts";
 import type { Listed } from "./listed.ts";
 import type { Picker } from "./picker.ts";
+import { Picks } from "./picks.ts";
 import { Priorities, prioritiesOf } from "./priorities.ts";
 import { type BufferOptions, type ListOptions, type SampleOptions, sampleOptions } from "./replay-buffer.ts";
+import type { SaveTarget } from "./single-file.ts";
 import type { StepSpec } from "./step-spec.ts";
 import type { AppendedTransition, Transition } from "./transition.ts";
 import type { AnyBatch, TransitionBatch, WeightedBatch } from "./transition-batch.ts";
 import type { NormalizeByMax, WeighingOptions } from "./weighing.ts";
+import type { WorkOptions } from "./work.ts";
 
 const { finite, flag, mustBe } = internals;
 
@@ -37,6 +42,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
   /** null where there is none. */
   readonly capacity: number | null;
   readonly #store: Episodes;
+  readonly #files: Files;
   readonly #priorities: Priorities;
   readonly #byEpisode: Weigh["byEpisode"];
   readonly #weighted: boolean;
@@ -87,6 +93,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     this.#byEpisode = defaultPriorityFunc ?? undefined;
     this.#weighted = returnSampleWeights;
     this.capacity = capacity ?? null;
+    this.#files = new Files(contentOfEpisodes(this.#store, this.#priorities));
     behind.set(this, { store: this.#store, priorities: this.#priorities });
   }
 
@@ -163,8 +170,9 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     const made = store.enoughEpisodes(n, asked.maxLength);
     priorities.maySample(made?.items, n);
     const { items, steps } = made as MadeEpisodes;
-    const pick = (draw: number) => priorities.pick(items, store.picker as Picker, steps, draw, n, store.size);
-    const drawn = drawEpisodes(store, made as MadeEpisodes, n, this.#weighted, asked, pick);
+    const picks = new Picks(steps, n, this.#weighted);
+    priorities.pick(items, store.picker as Picker, steps, picks.draw, n, store.size);
+    const drawn = store.read(made as MadeEpisodes, picks, asked);
     priorities.sampled(drawn.keys, n);
     return drawn as unknown as WeightedBatch<S> | Listed<Transition[]>;
   }
@@ -193,6 +201,32 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
   /** Keys and priorities of all episodes, oldest first. O(episodes) */
   priorities(): { readonly keys: Float64Array; readonly priorities: Float64Array } {
     return prioritiesOf(this.#store.made?.items);
+  }
+
+  /**
+   * Writes all stored items to a file, without running episodes; the file that was there stays until the new one is on the disk.
+   * @throws ReplayError IO, UNSUPPORTED
+   */
+  save(file: SaveTarget): void {
+    this.#files.save(file);
+  }
+
+  /** `save`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  saveAsync(file: SaveTarget, options?: WorkOptions): Promise<void> {
+    return this.#files.saveAsync(file, options);
+  }
+
+  /**
+   * Reads a file in the place of what is stored; running episodes go on. The buffer's own capacity rules from the next item on. Where it fails nothing changed.
+   * @throws ReplayError NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, IO, UNSUPPORTED, OUT_OF_MEMORY
+   */
+  load(file: SaveTarget): void {
+    this.#files.load(file);
+  }
+
+  /** `load`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  loadAsync(file: SaveTarget, options?: WorkOptions): Promise<void> {
+    return this.#files.loadAsync(file, options);
   }
 
   /** All single transitions in PFRL's form, oldest first. */

@@ -2,16 +2,20 @@
 import { internals } from "../index.ts";
 import { argumentsOf, capacityOf } from "./arguments.ts";
 import { behind } from "./behind.ts";
-import { type Listed, listed } from "./listed.ts";
+import { Files } from "./files.ts";
+import type { Listed } from "./listed.ts";
 import type { Picker } from "./picker.ts";
 import { Picks } from "./picks.ts";
 import { Priorities, prioritiesOf } from "./priorities.ts";
 import { type BufferOptions, type ListOptions, type SampleOptions, sampleOptions } from "./replay-buffer.ts";
+import type { SaveTarget } from "./single-file.ts";
 import type { StepSpec } from "./step-spec.ts";
 import type { AppendedTransition, Transition } from "./transition.ts";
 import type { AnyBatch, WeightedBatch } from "./transition-batch.ts";
-import { type Made, Transitions } from "./transitions.ts";
+import { listOf, type Made, Transitions } from "./transitions.ts";
+import { contentOfTransitions } from "./transitions-history.ts";
 import type { NormalizeByMax, WeighingOptions } from "./weighing.ts";
+import type { WorkOptions } from "./work.ts";
 
 const { flag, integer, mustBe } = internals;
 
@@ -31,6 +35,7 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
   readonly capacity: number | null;
   readonly numSteps: number;
   readonly #store: Transitions;
+  readonly #files: Files;
   readonly #priorities: Priorities;
 
   constructor(options?: PrioritizedReplayBufferOptions<S>);
@@ -68,6 +73,7 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
     this.#priorities = new Priorities({ ...weighing, waitPriorityAfterSampling, uniformRatio: 0, weighted: true, engine });
     this.#store = new Transitions({ capacity: capacityOf(capacity), numSteps, prioritized: true, spec, engine });
     this.capacity = capacity ?? null;
+    this.#files = new Files(contentOfTransitions(this.#store, this.#priorities));
     behind.set(this, { store: this.#store, priorities: this.#priorities });
   }
 
@@ -122,26 +128,13 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
   sample(n: number, options: ListOptions): Listed<Transition[]>;
   sample(n: number, options?: SampleOptions<WeightedBatch<S>>): WeightedBatch<S>;
   sample(n: number, options: SampleOptions<WeightedBatch<S>> | ListOptions = {}): WeightedBatch<S> | Listed<Transition[]> {
-    const { list, into } = sampleOptions(options);
-    const made = this.#store.enough(n);
-    this.#priorities.maySample(made?.items, n);
-    const { steps, items, batches, lists } = made as Made;
-    if (list) {
-      const picks = new Picks(steps, n, true);
-      this.#pick(made as Made, picks.draw, n);
-      const { slots } = picks;
-      const info = picks.info();
-      this.#priorities.sampled(info.keys, n);
-      return listed(
-        Array.from(slots, (slot) => lists.item(items, slot)),
-        info,
-      );
-    }
-    const filling = batches.of(n, into as AnyBatch | undefined).prepare();
-    this.#pick(made as Made, filling.draw, n);
-    const batch = filling.fill(items);
-    this.#priorities.sampled(batch.keys, n);
-    return batch as unknown as WeightedBatch<S>;
+    const { list, into } = sampleOptions(options as SampleOptions<AnyBatch>);
+    const found = this.#store.enough(n);
+    this.#priorities.maySample(found?.items, n);
+    const made = found as Made;
+    const drawn = list ? this.#list(made, n) : this.#batch(made, n, into);
+    this.#priorities.sampled(drawn.keys, n);
+    return drawn as unknown as WeightedBatch<S> | Listed<Transition[]>;
   }
 
   /**
@@ -170,6 +163,32 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
     return prioritiesOf(this.#store.made?.items);
   }
 
+  /**
+   * Writes all stored items to a file, without running episodes; the file that was there stays until the new one is on the disk.
+   * @throws ReplayError IO, UNSUPPORTED
+   */
+  save(file: SaveTarget): void {
+    this.#files.save(file);
+  }
+
+  /** `save`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  saveAsync(file: SaveTarget, options?: WorkOptions): Promise<void> {
+    return this.#files.saveAsync(file, options);
+  }
+
+  /**
+   * Reads a file in the place of what is stored; running episodes go on. The buffer's own capacity rules from the next item on. Where it fails nothing changed.
+   * @throws ReplayError NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, IO, UNSUPPORTED, OUT_OF_MEMORY
+   */
+  load(file: SaveTarget): void {
+    this.#files.load(file);
+  }
+
+  /** `load`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  loadAsync(file: SaveTarget, options?: WorkOptions): Promise<void> {
+    return this.#files.loadAsync(file, options);
+  }
+
   /** All stored items in PFRL's form, oldest first. */
   items(): Iterable<Transition[]> {
     return this.#store.all();
@@ -178,6 +197,18 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
   /** The last numSteps transitions of each running episode, stored already or not, by environment. */
   running(): Map<unknown, Transition[]> {
     return this.#store.running();
+  }
+
+  #batch(made: Made, n: number, into: AnyBatch | undefined): AnyBatch {
+    const filling = made.batches.of(n, into).prepare();
+    this.#pick(made, filling.draw, n);
+    return filling.fill(made.items);
+  }
+
+  #list(made: Made, n: number): Listed<Transition[]> {
+    const picks = new Picks(made.steps, n, true);
+    this.#pick(made, picks.draw, n);
+    return listOf(made, picks);
   }
 
   #pick({ items, steps }: Made, draw: number, n: number): void {

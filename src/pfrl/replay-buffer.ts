@@ -3,14 +3,16 @@
 import { internals } from "../index.ts";
 import { argumentsOf, capacityOf } from "./arguments.ts";
 import { behind } from "./behind.ts";
-import { type Listed, listed } from "./listed.ts";
-import type { Picker } from "./picker.ts";
-import { Picks } from "./picks.ts";
+import { Files } from "./files.ts";
+import type { Listed } from "./listed.ts";
+import type { SaveTarget } from "./single-file.ts";
 import type { StepSpec } from "./step-spec.ts";
 import type { EngineOptions } from "./steps.ts";
 import type { AppendedTransition, Transition } from "./transition.ts";
 import type { AnyBatch, TransitionBatch } from "./transition-batch.ts";
-import { nothingYet, Transitions } from "./transitions.ts";
+import { type Asked, Transitions } from "./transitions.ts";
+import { contentOfTransitions } from "./transitions-history.ts";
+import type { WorkOptions } from "./work.ts";
 
 const { integer, mustBe, onlyKeys } = internals;
 
@@ -39,8 +41,8 @@ export interface ListOptions {
 }
 
 /** Whether a list is asked for, and the batch to fill. */
-export function sampleOptions<B>(options: SampleOptions<B> | ListOptions): { readonly list: boolean; readonly into: B | undefined } {
-  const { form = "batch", into } = onlyKeys("options", options as SampleOptions<B>, "form, into");
+export function sampleOptions(options: SampleOptions<AnyBatch> | ListOptions): Asked {
+  const { form = "batch", into } = onlyKeys("options", options as SampleOptions<AnyBatch>, "form, into");
   if (form !== "batch" && (form as unknown) !== "list") throw mustBe(RangeError, "form", '"batch" or "list"', form);
   return { list: form !== "batch", into };
 }
@@ -50,6 +52,7 @@ export class ReplayBuffer<const S extends StepSpec = StepSpec> {
   readonly capacity: number | null;
   readonly numSteps: number;
   readonly #store: Transitions;
+  readonly #files: Files;
 
   constructor(options?: ReplayBufferOptions<S>);
   constructor(capacity?: number | null, options?: Omit<ReplayBufferOptions<S>, "capacity">);
@@ -59,6 +62,7 @@ export class ReplayBuffer<const S extends StepSpec = StepSpec> {
     this.numSteps = integer("numSteps", numSteps, 1, 0xffffff);
     this.#store = new Transitions({ capacity: capacityOf(capacity), numSteps, prioritized: false, spec, engine });
     this.capacity = capacity ?? null;
+    this.#files = new Files(contentOfTransitions(this.#store, undefined));
     behind.set(this, { store: this.#store });
   }
 
@@ -92,27 +96,33 @@ export class ReplayBuffer<const S extends StepSpec = StepSpec> {
   sample(n: number, options: ListOptions): Listed<Transition[]>;
   sample(n: number, options?: SampleOptions<TransitionBatch<S>>): TransitionBatch<S>;
   sample(n: number, options: SampleOptions<TransitionBatch<S>> | ListOptions = {}): TransitionBatch<S> | Listed<Transition[]> {
-    const { list, into } = sampleOptions(options);
-    const made = this.#store.enough(n);
-    if (made === undefined) {
-      if (!list) throw nothingYet();
-      return listed<Transition[]>([], { keys: new Float64Array(0) });
-    }
-    const { steps, items, batches, lists } = made;
-    const picker = this.#store.picker as Picker;
-    if (list) {
-      const picks = new Picks(steps, n, false);
-      picker.alike(items, picks.draw, n);
-      const { slots } = picks;
-      const info = picks.info();
-      return listed(
-        Array.from(slots, (slot) => lists.item(items, slot)),
-        info,
-      );
-    }
-    const filling = batches.of(n, into as AnyBatch | undefined).prepare();
-    picker.alike(items, filling.draw, n);
-    return filling.fill(items) as unknown as TransitionBatch<S>;
+    return this.#store.sample(n, sampleOptions(options as SampleOptions<AnyBatch>)) as unknown as TransitionBatch<S> | Listed<Transition[]>;
+  }
+
+  /**
+   * Writes all stored items to a file, without running episodes; the file that was there stays until the new one is on the disk.
+   * @throws ReplayError IO, UNSUPPORTED
+   */
+  save(file: SaveTarget): void {
+    this.#files.save(file);
+  }
+
+  /** `save`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  saveAsync(file: SaveTarget, options?: WorkOptions): Promise<void> {
+    return this.#files.saveAsync(file, options);
+  }
+
+  /**
+   * Reads a file in the place of what is stored; running episodes go on. The buffer's own capacity rules from the next item on. Where it fails nothing changed.
+   * @throws ReplayError NOT_FOUND, CORRUPT, SPEC_MISMATCH, INVALID_DATA, IO, UNSUPPORTED, OUT_OF_MEMORY
+   */
+  load(file: SaveTarget): void {
+    this.#files.load(file);
+  }
+
+  /** `load`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  loadAsync(file: SaveTarget, options?: WorkOptions): Promise<void> {
+    return this.#files.loadAsync(file, options);
   }
 
   /** All stored items in PFRL's form, oldest first. */

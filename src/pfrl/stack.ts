@@ -2,7 +2,7 @@
 import type { Column } from "../batch.ts";
 import { internals } from "../index.ts";
 import { ARRAYS, dimsOf, dtypeOf, isLeaf, isObject, type Numbers, type PartLeaf, type PartSpec, sizeOf } from "./leaf.ts";
-import { alike, infer, isPlain } from "./step-spec.ts";
+import { alike, infer, isPlain, partOf } from "./step-spec.ts";
 
 const { mustBe } = internals;
 
@@ -46,8 +46,7 @@ function leafOf(leaf: PartLeaf, values: readonly unknown[], fractions: "f32" | "
   values.forEach((value, i) => {
     write(data, i * each, value);
   });
-  const plain = leaf.dtype === "f64" && (leaf.nest ?? 0) === dims.length;
-  return { data: (plain ? plainOf(data, fractions) : data) as unknown as Column["data"], shape };
+  return { data: (leaf.plain === true ? plainOf(data, fractions) : data) as unknown as Column["data"], shape };
 }
 
 /** Numbers of no dtype of their own. */
@@ -69,4 +68,29 @@ function write(data: Numbers, at: number, value: unknown): number {
   let written = 0;
   for (const part of value) written += write(data, at + written, part);
   return written;
+}
+
+/** Columns of a batch as `stackOf` gives them: numbers that were given without a dtype are whole, or fractions. */
+export function columnsOf(spec: PartSpec, columns: unknown, fractions: "f32" | "f64"): unknown {
+  if (isObject(spec)) return columns;
+  if (isLeaf(spec)) {
+    const { data, shape } = columns as Column;
+    return (spec as PartLeaf).plain === true ? { data: plainOf(data as unknown as Numbers, fractions), shape } : columns;
+  }
+  const names = Object.keys(spec);
+  const parts = names.map((name) => columnsOf(partOf(spec, name), (columns as { readonly [name: string]: unknown })[name], fractions));
+  return Array.isArray(spec) ? parts : Object.fromEntries(names.map((name, i) => [name, parts[i]]));
+}
+
+/** The i-th value of columns: a number, or a view of its elements. */
+export function elementOf(spec: PartSpec, columns: unknown, i: number): unknown {
+  if (isObject(spec)) return (columns as unknown[])[i];
+  if (isLeaf(spec)) {
+    const { data, shape } = columns as Column;
+    const each = data.length / (shape[0] as number);
+    return shape.length === 1 ? data[i] : data.subarray(i * each, (i + 1) * each);
+  }
+  const names = Object.keys(spec);
+  const parts = names.map((name) => elementOf(partOf(spec, name), (columns as { readonly [name: string]: unknown })[name], i));
+  return Array.isArray(spec) ? parts : Object.fromEntries(names.map((name, k) => [name, parts[k]]));
 }

@@ -47,9 +47,11 @@ export function inferSpec(state: unknown, action: unknown, extras: { readonly [n
   };
 }
 
+const NUMBER: PartLeaf = { ...f64(), plain: true };
+
 /** What a value looks like: plain numbers are f64, so that 1.5 fits where 1 came first. */
 export function infer(value: unknown): PartSpec {
-  if (typeof value === "number") return f64();
+  if (typeof value === "number") return NUMBER;
   if (typeof value === "boolean") return { dtype: "bool", shape: [] };
   if (typeof value === "bigint") return BigInt.asIntN(64, value) === value ? { dtype: "i64", shape: [] } : object();
   const dtype = dtypeOf(value);
@@ -68,8 +70,8 @@ function inferList(values: readonly unknown[]): PartSpec {
   const first = parts[0];
   if (first === undefined || parts.every(isObject)) return object();
   if (!isLeaf(first) || isObject(first) || !parts.every((part) => alike(part, first))) return parts;
-  const { dtype, shape, nest = 0 } = first as PartLeaf;
-  return { dtype, shape: [values.length, ...shape], nest: nest + 1 } as PartLeaf;
+  const { dtype, shape, nest = 0, plain } = first as PartLeaf;
+  return { dtype, shape: [values.length, ...shape], nest: nest + 1, plain } as PartLeaf;
 }
 
 /** Whether two specs describe values of one form. */

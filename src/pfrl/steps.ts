@@ -21,12 +21,19 @@ export interface EngineOptions {
   readonly pfrlModule?: WebAssembly.Module;
 }
 
-/** The running episode of an environment. */
+/** The running episode of an environment, or of a file that is read. */
 export interface Env {
   readonly id: unknown;
+  /** Never used again for another episode. */
+  readonly number: number;
   readonly handle: number;
+  /** Steps that its window keeps; 0 for all. */
+  readonly keep: number;
   /** Steps of its window. */
   length: number;
+  /** The row of its last step, and of the one before; 0 for none. */
+  row: number;
+  before: number;
 }
 
 const GRANULE = 4096;
@@ -41,6 +48,7 @@ export class Steps {
   readonly #envs = new Map<unknown, Env>();
   /** Of episodes that ended, for the next ones. */
   readonly #spare: number[] = [];
+  #opened = 0;
 
   /** @param keep steps of a window; 0 for all of the episode */
   constructor(spec: WholeSpec, keep: number, { maxBytes, seed, module, pfrlModule }: EngineOptions) {
@@ -62,58 +70,66 @@ export class Steps {
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, and then nothing changed
    */
   append(transition: AppendedTransition): Env {
-    const { engine, form, x } = this;
+    const { form } = this;
     const record = form.write(transition);
     const { envId = 0 } = transition;
     const known = this.#envs.get(envId);
-    const env = known ?? this.#open(envId);
+    const env = known ?? this.open(envId, this.#keep);
     try {
-      this.#step(env);
+      this.step(env, this.#writer.streams[0] as number, () => (this.#writer as Writer<unknown>).append(form.step), record);
     } catch (error) {
-      if (known === undefined) this.#spare.push(env.handle);
+      if (known === undefined) this.close(env);
       throw error;
     }
     if (known === undefined) this.#envs.set(envId, env);
-    this.objects.took(x.env_row(env.handle) >>> 0, record as Record | undefined, x.row_live);
-    engine.changed();
     return env;
+  }
+
+  /** An episode that no environment has yet. @throws ReplayError OUT_OF_MEMORY */
+  open(id: unknown, keep: number): Env {
+    const { core, pool } = this.engine;
+    const spare = keep === this.#keep ? this.#spare.pop() : undefined;
+    const handle = spare ?? core.alloc(GRANULE);
+    if (spare === undefined) this.x.env_init(handle, pool, keep);
+    return { id, number: this.#opened++, handle, keep, length: 0, row: 0, before: 0 };
+  }
+
+  /** One more step of an episode, which `append` appends to a writer's stream. */
+  step(env: Env, stream: number, append: () => void, record: Record | undefined): void {
+    const { engine, objects, x } = this;
+    const code = x.env_lend(env.handle, stream, env.keep);
+    if (engine.core.u8.length === 0) engine.core.refresh();
+    if (code !== 0) throw code === TOO_LONG ? tooLong() : engine.core.failure(code);
+    try {
+      append();
+    } finally {
+      env.length = x.env_take(env.handle, stream);
+    }
+    env.before = env.row;
+    env.row = x.env_row(env.handle) >>> 0;
+    objects.took(env.row, record, x.row_live);
+    engine.changed();
+  }
+
+  /** Ends an episode that no environment has. */
+  close(env: Env): void {
+    const { engine, x } = this;
+    engine.core.x.writer_end(env.handle, 0);
+    x.env_shrink(env.handle);
+    if (env.keep === this.#keep) this.#spare.push(env.handle);
+    else engine.core.x.arena_free(env.handle, GRANULE);
+    engine.changed();
   }
 
   /** Ends an environment's episode; its steps stay where items hold them. */
   end(env: Env): void {
-    const { engine, x } = this;
-    engine.core.x.writer_end(env.handle, 0);
-    x.env_shrink(env.handle);
     this.#envs.delete(env.id);
-    this.#spare.push(env.handle);
-    engine.changed();
+    this.close(env);
   }
 
   /** Bytes that are taken. */
   get bytes(): number {
     return this.engine.core.x.arena_used();
-  }
-
-  #open(id: unknown): Env {
-    const { core, pool } = this.engine;
-    const spare = this.#spare.pop();
-    if (spare !== undefined) return { id, handle: spare, length: 0 };
-    const handle = core.alloc(GRANULE);
-    this.x.env_init(handle, pool, this.#keep);
-    return { id, handle, length: 0 };
-  }
-
-  #step(env: Env): void {
-    const { engine, x } = this;
-    const [stream = 0] = this.#writer.streams;
-    const code = x.env_lend(env.handle, stream, this.#keep);
-    if (engine.core.u8.length === 0) engine.core.refresh();
-    if (code !== 0) throw code === TOO_LONG ? tooLong() : engine.core.failure(code);
-    try {
-      (this.#writer as Writer<unknown>).append(this.form.step);
-    } finally {
-      env.length = x.env_take(env.handle, stream);
-    }
   }
 }
 

@@ -2,11 +2,15 @@
 import { internals, Replay, ReplayError } from "../index.ts";
 import { Batches } from "./batches.ts";
 import { Items, MOST_ITEMS } from "./items.ts";
+import { type Listed, listed } from "./listed.ts";
 import { Lists } from "./lists.ts";
 import { type Picker, RandomPicker } from "./picker.ts";
+import { Picks } from "./picks.ts";
+import { Records } from "./records.ts";
 import { inferSpec, type StepSpec, specOf, type WholeSpec } from "./step-spec.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
 import { type AppendedTransition, extrasOf, type Transition } from "./transition.ts";
+import type { AnyBatch } from "./transition-batch.ts";
 
 const { integer, mustBe } = internals;
 
@@ -18,18 +22,28 @@ export interface TransitionsOptions {
   readonly engine: EngineOptions;
 }
 
+/** Which form of a sample is asked for, and the batch to fill. */
+export interface Asked {
+  readonly list: boolean;
+  readonly into: AnyBatch | undefined;
+}
+
 /** What is there once the spec is known. */
 export interface Made {
+  readonly spec: WholeSpec;
   readonly steps: Steps;
   readonly items: Items;
   readonly batches: Batches;
   readonly lists: Lists;
+  readonly records: Records;
 }
 
 export class Transitions {
   readonly options: TransitionsOptions;
   /** How samples pick; tests put another one here. */
   picker: Picker | undefined;
+  /** Raised whenever something comes in or goes. */
+  changes = 0;
   #made: Made | undefined;
 
   constructor(options: TransitionsOptions) {
@@ -46,15 +60,40 @@ export class Transitions {
   }
 
   /** One more step, and the items that it completes: the last numSteps, and at the end of an episode all that are shorter. */
-  append(transition: AppendedTransition, priority: number): void {
+  append(transition: AppendedTransition, priority: number): Env {
     const { numSteps } = this.options;
     const made = this.#made ?? this.#make(firstSpec(transition));
     made.items.reserve(numSteps);
     const env = made.steps.append(transition);
     this.#made = made;
+    this.changes++;
     this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
     if (transition.isStateTerminal === true) this.#end(made, env, env.length, priority);
     else if (env.length === numSteps) made.items.add(env, numSteps, priority);
+    return env;
+  }
+
+  /**
+   * What a file's transitions come into, beside what is there: with items of their own.
+   * @param most of them; a buffer that is opened holds no more than its capacity
+   * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones
+   */
+  beside(spec: WholeSpec, most = Number.POSITIVE_INFINITY, made = this.#made): Made {
+    const text = JSON.stringify(spec);
+    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, most) };
+    if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
+      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
+    return this.#make(spec, most);
+  }
+
+  /** Takes over what came beside, in the place of what was there. */
+  adopt(made: Made): void {
+    const old = this.#made;
+    if (old !== undefined && old.steps === made.steps) old.items.close();
+    made.items.limit(this.options.capacity, Number.POSITIVE_INFINITY);
+    this.#made = made;
+    this.changes++;
+    this.picker = new RandomPicker(made.steps.engine, made.steps.x);
   }
 
   /** The episode of an environment was interrupted: what is shorter than a full window is stored. Without a running episode nothing happens. */
@@ -63,6 +102,7 @@ export class Transitions {
     const env = made?.steps.envs.get(envId);
     if (made === undefined || env === undefined) return;
     made.items.reserve(env.length);
+    this.changes++;
     this.#end(made, env, env.length === this.options.numSteps ? env.length - 1 : env.length, priority);
   }
 
@@ -72,6 +112,22 @@ export class Transitions {
     const { size } = this;
     if (n > size) throw size === 0 ? nothingYet() : tooFew(n, size, "stored");
     return this.#made;
+  }
+
+  /** n different items, all alike. */
+  sample(n: number, { list, into }: Asked): AnyBatch | Listed<Transition[]> {
+    const made = this.enough(n);
+    if (made === undefined && list) return listed<Transition[]>([], { keys: new Float64Array(0) });
+    if (made === undefined) throw nothingYet();
+    const picker = this.picker as Picker;
+    if (list) {
+      const picks = new Picks(made.steps, n, false);
+      picker.alike(made.items, picks.draw, n);
+      return listOf(made, picks);
+    }
+    const filling = made.batches.of(n, into).prepare();
+    picker.alike(made.items, filling.draw, n);
+    return filling.fill(made.items);
   }
 
   /** All items, oldest first. */
@@ -93,19 +149,28 @@ export class Transitions {
     steps.end(env);
   }
 
-  #make(spec: WholeSpec): Made {
+  #make(spec: WholeSpec, most = this.options.capacity): Made {
     const { capacity, numSteps, prioritized, engine } = this.options;
     const steps = new Steps(spec, numSteps, engine);
     if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
-    const items = new Items(steps, {
-      most: capacity,
-      prioritized,
-      seed: engine.seed ?? 0,
-      number: 0,
-      room: capacity === Number.POSITIVE_INFINITY ? undefined : capacity,
-    });
-    return { steps, items, batches: new Batches(steps, numSteps, prioritized), lists: new Lists(steps) };
+    const items = this.#items(steps, most);
+    return { spec, steps, items, batches: new Batches(steps, numSteps, prioritized), lists: new Lists(steps), records: new Records(steps) };
   }
+
+  #items(steps: Steps, most: number): Items {
+    const { prioritized, engine } = this.options;
+    return new Items(steps, { most, prioritized, seed: engine.seed ?? 0, number: 0, room: most === Number.POSITIVE_INFINITY ? undefined : most });
+  }
+}
+
+/** What was picked, in PFRL's form. */
+export function listOf({ items, lists }: Made, picks: Picks): Listed<Transition[]> {
+  const { slots } = picks;
+  const info = picks.info();
+  return listed(
+    Array.from(slots, (slot) => lists.item(items, slot)),
+    info,
+  );
 }
 
 /** The spec of what comes first. */

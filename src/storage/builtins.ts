@@ -14,6 +14,7 @@ export interface Fs {
   mkdirSync(path: string, options: { recursive: boolean }): void;
   readdirSync(path: string): string[];
   unlinkSync(path: string): void;
+  renameSync(from: string, to: string): void;
   linkSync(from: string, to: string): void;
   readFileSync(path: string, encoding: "utf8"): string;
   writeFileSync(path: string, text: string, options?: { flag: string }): void;

@@ -7,6 +7,8 @@ export interface Directory {
   /** @throws where `create` is false and there is no such file */
   open(name: string, create: boolean): StorageFile;
   remove(name: string): void;
+  /** Gives a file another name, in the place of the file that has it; on the disk, too, when it returns. Where files can have no other name it is not there. */
+  rename?(name: string, to: string): void;
   /**
    * Takes the directory for one owner; the function that it gives lets go of it. The owner before, in this process, is told by its `onTakeover` first.
    * @throws ReplayError LOCKED where another process has it

@@ -47,6 +47,11 @@ class NodeDirectory implements Directory {
     this.#builtins.fs.unlinkSync(this.#path(name));
   }
 
+  rename(name: string, to: string): void {
+    this.#builtins.fs.renameSync(this.#path(name), this.#path(to));
+    syncFolder(this.#builtins, this.name);
+  }
+
   lock(onTakeover: () => void): () => void {
     this.#builtins.fs.mkdirSync(this.name, { recursive: true });
     return lockFolder(this.#builtins, this.name, onTakeover);
@@ -90,7 +95,7 @@ class NodeFile implements StorageFile {
   sync(): void {
     this.#builtins.fs.fsyncSync(this.#open);
     if (!this.#isNew) return;
-    this.#syncFolder();
+    syncFolder(this.#builtins, this.#folder);
     this.#isNew = false;
   }
 
@@ -99,20 +104,19 @@ class NodeFile implements StorageFile {
     this.#file = undefined;
   }
 
-  /** Windows opens no folder, and needs no such thing. */
-  #syncFolder(): void {
-    const { fs, process } = this.#builtins;
-    if (process.platform === "win32") return;
-    const folder = fs.openSync(this.#folder, "r");
-    try {
-      fs.fsyncSync(folder);
-    } finally {
-      fs.closeSync(folder);
-    }
-  }
-
   get #open(): number {
     if (this.#file === undefined) throw new ReplayError("CLOSED", `a file of ${this.#folder} was closed`);
     return this.#file;
+  }
+}
+
+/** Windows opens no folder, and needs no such thing. */
+function syncFolder({ fs, process }: Builtins, path: string): void {
+  if (process.platform === "win32") return;
+  const folder = fs.openSync(path, "r");
+  try {
+    fs.fsyncSync(folder);
+  } finally {
+    fs.closeSync(folder);
   }
 }

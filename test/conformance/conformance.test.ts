@@ -5,11 +5,17 @@ import { BUFFERS } from "./buffer-departures.ts";
 import { DEPARTURES } from "./departures.ts";
 import { runCase, runPaths } from "./files.ts";
 import { EPISODE, TRAJECTORY } from "./observer-departures.ts";
+import { PFRL } from "./pfrl-departures.ts";
 
 type Raw = { name: string; tables: object[]; ops: [string, object?][]; expect: { results?: Record<string, unknown>[]; error?: object } };
 
+const FOLDERS = ["pfrl", "tfagents"];
 const folder = join(import.meta.dirname, "tfagents");
-const read = (file: string) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Raw[];
+const read = (file: string, from = folder) => JSON.parse(readFileSync(join(from, file), "utf8")) as Raw[];
+const filesOf = (from: string) =>
+  readdirSync(join(import.meta.dirname, from))
+    .filter((file) => file.endsWith(".json"))
+    .sort();
 const cases = read("reverb-table.json");
 
 describe("recorded cases of tables", () => {
@@ -53,13 +59,23 @@ describe("recorded cases of replay-buffer.json", () => {
   });
 });
 
+describe("recorded cases of PFRL", () => {
+  const own = filesOf("pfrl").flatMap((file) => read(file, join(import.meta.dirname, "pfrl"))) as unknown as { name: string; tier: string }[];
+  const owed = own.filter(({ tier }) => tier !== "internals" && tier !== "numpy");
+
+  it.each(owed.map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+    const { state, why, departs } = await runCase(raw);
+    expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(PFRL, name) });
+  });
+
+  it("every departure is a case, and what is not owed is counted apart", async () => {
+    expect(owed.map((raw) => raw.name)).toEqual(expect.arrayContaining(Object.keys(PFRL)));
+    for (const raw of own) if (!owed.includes(raw)) expect(await runCase(raw)).toMatchObject({ state: "skipped", why: expect.stringMatching(/^not owed/) });
+  });
+});
+
 it("the default run finds all cases", async () => {
   const reports = await runPaths([import.meta.dirname]);
   const names = reports.map(({ path, outcomes }) => [basename(path), outcomes.map((outcome) => outcome.name)]);
-  expect(names).toEqual(
-    readdirSync(folder)
-      .filter((file) => file.endsWith(".json"))
-      .sort()
-      .map((file) => [file, read(file).map((raw) => raw.name)]),
-  );
+  expect(names).toEqual(FOLDERS.flatMap((from) => filesOf(from).map((file) => [file, read(file, join(import.meta.dirname, from)).map((raw) => raw.name)])));
 });

@@ -65,6 +65,24 @@ export const PFRL: { readonly [name: string]: PfrlDeparture } = {
     rule: "newest items of an ancestor stay",
     results: { 17: { value: [4, 5, 6, 7].map((i) => [step(i, i === 7)]).concat([10, 11, 12, 13].map((i) => [step(i, i === 13)])) } },
   },
+  "persistent-ancestor-unbounded": {
+    rule: "an accident of Python typing",
+    results: { 3: null },
+  },
+  "persistent-episodic-ancestor": { rule: "an episodic directory can be an ancestor", results: { 3: null } },
+  "persistent-episodic-capacity": {
+    rule: "the persistent episodic buffer counts its capacity in transitions on both sides",
+    results: {
+      6: { value: 3 },
+      7: { value: 1 },
+      8: { value: episode(10, 13).map((one) => [one]) },
+      9: { value: [episode(10, 13)] },
+      13: { value: 3 },
+      14: { value: 3 },
+      15: { value: [episode(20, 21), episode(21, 22), episode(22, 23)] },
+    },
+  },
+  "persistent-save-load": { rule: "save of a persistent buffer writes a snapshot", results: { 3: { value: true }, 4: null } },
   "per-weight-key-stays": {
     rule: "weight is reported beside the item",
     results: {

@@ -1,4 +1,5 @@
 /** The ops of PFRL's cases, each a call of the public API; what lies under PFRL's classes is told from what ours tell. */
+import { existsSync } from "node:fs";
 import type { Column } from "../../src/index.ts";
 import { batchExperiences, type Transition } from "../../src/pfrl/index.ts";
 import { isObject, Malformed } from "./case.ts";
@@ -22,6 +23,16 @@ export const OPS: { readonly [op: string]: Run } = {
   new: (world, on, args) => {
     world.make(on, args.class, (args.args ?? {}) as Args);
   },
+
+  // files
+  save: (world, on, { file }) => {
+    world.on(on).save(world.path(file));
+  },
+  load: (world, on, { file }) => {
+    world.on(on).load(world.path(file));
+  },
+  close: (world, on) => world.close(on),
+  exists: (world, _, { file }) => existsSync(world.path(file)),
 
   // reading
   len: (world, on) => world.on(on).length,

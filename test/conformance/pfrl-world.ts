@@ -3,13 +3,22 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Behind, behind } from "../../src/pfrl/behind.ts";
-import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer, type Transition } from "../../src/pfrl/index.ts";
+import {
+  EpisodicReplayBuffer,
+  PersistentEpisodicReplayBuffer,
+  PersistentReplayBuffer,
+  PrioritizedEpisodicReplayBuffer,
+  PrioritizedReplayBuffer,
+  ReplayBuffer,
+  type Transition,
+} from "../../src/pfrl/index.ts";
 import { isObject, Malformed } from "./case.ts";
 import type { Counted } from "./pfrl-counts.ts";
 import { decode } from "./pfrl-values.ts";
 
 export type Args = { readonly [name: string]: unknown };
-export type Buffer = ReplayBuffer | EpisodicReplayBuffer | PrioritizedReplayBuffer | PrioritizedEpisodicReplayBuffer;
+export type Persistent = PersistentReplayBuffer | PersistentEpisodicReplayBuffer;
+export type Buffer = ReplayBuffer | EpisodicReplayBuffer | PrioritizedReplayBuffer | PrioritizedEpisodicReplayBuffer | Persistent;
 export type Prioritized = PrioritizedReplayBuffer | PrioritizedEpisodicReplayBuffer;
 
 /** Functions of cases, by their names. */
@@ -28,6 +37,8 @@ const CLASSES: { readonly [name: string]: (args: object) => Buffer } = {
   ReplayBuffer: (args) => new ReplayBuffer(args),
   EpisodicReplayBuffer: (args) => new EpisodicReplayBuffer(args),
   PrioritizedReplayBuffer: (args) => new PrioritizedReplayBuffer(args),
+  PersistentReplayBuffer: (args) => new PersistentReplayBuffer(args as { dirname: string }),
+  PersistentEpisodicReplayBuffer: (args) => new PersistentEpisodicReplayBuffer(args as { dirname: string }),
   PrioritizedEpisodicReplayBuffer: (args) => new PrioritizedEpisodicReplayBuffer(args),
 };
 
@@ -35,6 +46,8 @@ export class World {
   /** Where a case's files are. */
   readonly root = mkdtempSync(join(tmpdir(), "reprise-pfrl-"));
   readonly #objects = new Map<string, Buffer>();
+  /** Those too that others took the names of. */
+  readonly #all: Buffer[] = [];
   readonly #counted = new Map<string, Counted[]>();
 
   path(name: unknown): string {
@@ -45,7 +58,9 @@ export class World {
     this.#objects.delete(on);
     const make = CLASSES[String(name)];
     if (make === undefined) throw new Malformed(`unknown class ${JSON.stringify(name)}`);
-    this.#objects.set(on, make(this.#argumentsOf(args)));
+    const made = make(this.#argumentsOf(args));
+    this.#all.push(made);
+    this.#objects.set(on, made);
   }
 
   on(name: string): Buffer {
@@ -71,7 +86,14 @@ export class World {
     return behind.get(this.on(name)) as Behind;
   }
 
+  close(name: string): void {
+    const found = this.on(name);
+    if (!("close" in found)) throw new Malformed(`${name} cannot be closed`);
+    found.close();
+  }
+
   end(): void {
+    for (const buffer of this.#all) if ("close" in buffer) buffer.close();
     rmSync(this.root, { recursive: true, force: true });
   }
 

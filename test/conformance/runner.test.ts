@@ -9,6 +9,7 @@ import { BUFFERS } from "./buffer-departures.ts";
 import { DEPARTURES } from "./departures.ts";
 import { runCase, runPaths } from "./files.ts";
 import { EPISODE, TRAJECTORY } from "./observer-departures.ts";
+import { PFRL } from "./pfrl-departures.ts";
 import { reportOf } from "./report.ts";
 
 type Json = { [key: string]: unknown };
@@ -146,16 +147,16 @@ describe("paths", () => {
     expect(lines.at(-1)).toBe("0 passed, 1 failed, 0 skipped");
   });
 
-  it.each([
-    ["PFRL's replay buffers", { name: "a", class: "ReplayBuffer", tier: "behaviour", args: {}, ops: [], expect: [] }],
-    ["RLDS episodes", { name: "a", spec: {}, episodes: [], ops: [], expect: {} }],
-  ])("of a family without a runner are skipped, a line a file: %s", async (what, raw) => {
-    const path = file("family.json", [raw, { ...raw, name: "b" }]);
-    const { lines, failed } = reportOf(await runPaths([path]));
-    expect(failed).toBe(0);
-    expect(lines[0]).toBe(`skipped 2 of ${path}: not built yet: ${what}`);
-    expect(lines.at(-1)).toBe("0 passed, 0 failed, 2 skipped");
-  });
+  it.each([["RLDS episodes", { name: "a", spec: {}, episodes: [], ops: [], expect: {} }]])(
+    "of a family without a runner are skipped, a line a file: %s",
+    async (what, raw) => {
+      const path = file("family.json", [raw, { ...raw, name: "b" }]);
+      const { lines, failed } = reportOf(await runPaths([path]));
+      expect(failed).toBe(0);
+      expect(lines[0]).toBe(`skipped 2 of ${path}: not built yet: ${what}`);
+      expect(lines.at(-1)).toBe("0 passed, 0 failed, 2 skipped");
+    },
+  );
 });
 
 describe("departures", () => {
@@ -223,13 +224,64 @@ describe("the buffer over a table", () => {
   });
 });
 
+describe("PFRL's buffers", () => {
+  const transition = (i: number, terminal: boolean) => ({
+    state: i,
+    action: 100 + i,
+    reward: i / 4,
+    next_state: i + 1,
+    next_action: null,
+    is_state_terminal: terminal,
+  });
+  const of = (file: string, name: string) =>
+    JSON.parse(readFileSync(join(import.meta.dirname, "pfrl", file), "utf8")).find((raw: { name: string }) => raw.name === name);
+
+  it.each([
+    ["another length", (raw) => (raw.expect[4].value = 5), /^op 4 .*value: expected 5, got 4/],
+    ["another transition", (raw) => (raw.expect[6].value[0][0].reward += 1), /value\[0\]\[0\]\.reward: expected 1, got 0/],
+    ["another weight", (raw) => (raw.expect[11].value[1][0].weight += 1e-6), /^op 11 .*value\[1\]\[0\]\.weight: expected/],
+    ["a weight that is missing", (raw) => delete raw.expect[11].value[1][0].weight, /value\[1\]\[0\]\.weight: expected undefined/],
+    ["another sum that was left", (raw) => (raw.expect[11].calls[1].hi = 2), /calls\[1\]\.hi: expected 2, got 2.58/],
+    ["another priority", (raw) => (raw.expect[9].value.sum_tree[0] = 0), /sum_tree\[0\]: expected 0, got 0.06/],
+    ["a draw that is not asked for", (raw) => raw.ops[11].draws.push({ uniform: 0 }), /1 draws were not asked for/],
+    ["an error that did not come", (raw) => (raw.expect[12] = { raises: { type: "AssertionError" } }), /^op 12 .*expected \{"type":"AssertionError"\}/],
+    ["an op of no name", (raw) => (raw.ops[10].op = "dance"), /^malformed: op 10: unknown op "dance"/],
+    ["a class of no name", (raw) => (raw.class = "Buffer"), /^malformed: unknown class "Buffer"/],
+    ["an expectation that is missing", (raw) => raw.expect.pop(), /^malformed: expect must have one for each op/],
+    ["an argument of no name", (raw) => (raw.args.colour = 1), /^constructor: expected null, got TypeError: .*no option "colour"/],
+  ] as const satisfies readonly (readonly [string, (raw: ReturnType<typeof of>) => unknown, RegExp])[])("fail for %s", async (_, change, why) => {
+    const raw = of("prioritized.json", "per-weights-true");
+    // Something to compare before the first draw.
+    raw.ops.splice(5, 0, { op: "contents" });
+    raw.expect.splice(5, 0, { value: [0, 1, 2, 3, 4].map((i) => [transition(i, i === 4)]) });
+    raw.ops.splice(4, 0, { op: "len" });
+    raw.expect.splice(4, 0, { value: 4 });
+    const fitting = structuredClone(raw);
+    expect(await runCase(fitting)).toMatchObject({ state: "passed" });
+    change(raw);
+    expect(await runCase(raw)).toMatchObject({ state: "failed", why: expect.stringMatching(why) });
+  });
+
+  it("are held to our own answer where they depart, and fail under another name", async () => {
+    expect(await runCase(of("prioritized.json", "per-evict-while-waiting"))).toMatchObject({ state: "passed", departs: true });
+    expect(await runCase({ ...of("prioritized.json", "per-evict-while-waiting"), name: "evict" })).toMatchObject({ state: "failed", departs: false });
+  });
+
+  it("fail where counts are not what is likely", async () => {
+    const raw = of("queues.json", "pb-distribution");
+    expect(await runCase(raw)).toMatchObject({ state: "passed" });
+    raw.expect[5].value.exact_any = [0.3, 0.7, 0.86, 0.96, 0.18];
+    expect(await runCase(raw)).toMatchObject({ state: "failed", why: expect.stringMatching(/counts_any\[0\]: expected about 6000 of 20000/) });
+  });
+});
+
 describe("the program", () => {
   const run = (...args: string[]) => spawnSync(process.execPath, [join(root, "dist", "conformance.mjs"), ...args], { encoding: "utf8" });
 
   it("without a path runs the copies", () => {
     const { status, stdout } = run();
     expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
-    const departures = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS].reduce((sum, each) => sum + Object.keys(each).length, 0);
+    const departures = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS, PFRL].reduce((sum, each) => sum + Object.keys(each).length, 0);
     expect(stdout).toContain(`${departures} departures`);
     expect(status).toBe(0);
   });
