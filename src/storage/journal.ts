@@ -13,6 +13,8 @@ import { decodeTagged } from "./untagged.ts";
 const GROUP = 128 * 1024;
 /** Bytes that one call's share of compaction reads at least. */
 const SHARE = 1 << 20;
+/** Shares at most that a group takes, where one is not enough. */
+const SHARES = 1000;
 /** Bytes that may wait for a disk that is full. */
 const MOST_WAITING = 8 << 20;
 
@@ -61,7 +63,8 @@ export class Journal {
     this.#segmentBytes = options.segmentBytes;
     const record = Math.max(64, ...records.rowBytes, ...records.slotBytes);
     // Where everything is kept, nothing may come and go between two groups.
-    this.#most = options.durability === "always" || !this.#compacts ? 1 : Math.max(1, Math.floor(GROUP / record));
+    const byHand = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
+    this.#most = options.durability === "always" || !this.#compacts ? 1 : byHand;
     this.#engine.journal = () => this.#changed();
     log.onTakeover = () => {
       clearTimeout(this.#timer);
@@ -165,8 +168,10 @@ export class Journal {
       if (this.#write()) this.#log.commit();
       if (this.#compacts) {
         this.#compact();
+        // Large groups need more than a share.
+        for (let shares = SHARES; shares > 0 && this.#exceeds(1.5, this.#log.leaving); shares--) this.#compact();
         // Files go with the next flush or segment, when what is in their place is on the disk; here only where they are too many.
-        if (this.stats.bytes > 2 * this.#liveBytes() + 1.75 * this.#segmentBytes) this.#log.flush();
+        if (this.#exceeds(1.75)) this.#log.flush();
       }
     } finally {
       this.#busy = false;
@@ -210,8 +215,7 @@ export class Journal {
     const old = log.segments.filter(({ id }) => id < log.segment);
     for (const { id } of old) if (id !== this.#victim && records.liveIn(id) === 0) log.drop(id);
     if (this.#victim === 0) {
-      const bytes = this.stats.bytes - log.leaving;
-      if (bytes <= 2 * this.#liveBytes() + this.#segmentBytes) return;
+      if (!this.#exceeds(1, log.leaving)) return;
       const emptiest = old.reduce((best, { id }) => (best === 0 || records.liveIn(id) < records.liveIn(best) ? id : best), 0);
       if (emptiest === 0 || records.liveIn(emptiest) === 0) return;
       this.#victim = emptiest;
@@ -245,6 +249,11 @@ export class Journal {
       this.#victim = 0;
       this.#log.drop(id);
     }
+  }
+
+  /** Whether the files, but for so many bytes, are larger than twice what counts and so many segments. */
+  #exceeds(segments: number, leaving = 0): boolean {
+    return this.stats.bytes - leaving > 2 * this.#liveBytes() + segments * this.#segmentBytes;
   }
 
   /** How many records a pool or a table has at most. */

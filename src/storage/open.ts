@@ -1,5 +1,6 @@
 /** A Replay that survives: `Replay.open` makes it in a directory, or brings back what is there. */
 import { internals, Replay, ReplayError, type ReplayOptions, type Spec } from "../index.ts";
+import { ready } from "./builtins.ts";
 import type { Directory } from "./directory.ts";
 import { checkDurability, type Durability, EVERY_SECOND } from "./durability.ts";
 import { Journal } from "./journal.ts";
@@ -77,8 +78,9 @@ export async function open<const S extends Spec = Spec, const N extends string =
   if (retain !== undefined) retainOf(retain);
   flag("salvage", salvage);
   signal?.throwIfAborted();
+  await ready;
   const directory = typeof dir === "string" ? node(dir) : dir;
-  const replay = make(options.spec === undefined ? known(directory, options.maxBytes) : (options as ReplayOptions), modules);
+  const replay = make(options.spec === undefined ? known(directory, options) : (options as ReplayOptions), modules);
   const log = Log.open(directory, { about: about(replay, retain ?? "capacity"), durability: "manual", segmentBytes, salvage, ...(logger && { logger }) });
   try {
     const there = log.about as About;
@@ -120,16 +122,16 @@ function about(replay: Replay, retain: Retain): About {
   return { content: "replay", options, layout: [layout.rowBytes, leaves], retain };
 }
 
-/** The options of the Replay that is there. */
-function known(directory: Directory, maxBytes?: number): ReplayOptions {
+/** The options of the Replay that is there, but for those that are given. */
+function known(directory: Directory, { maxBytes, tables, seed }: Pick<OpenOptions, "maxBytes" | "tables" | "seed">): ReplayOptions {
   const log = Log.open(directory, { about: {}, readOnly: true });
   const { content, options } = log.about as About;
   const { isNew } = log;
   log.close();
   if (isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: give spec and tables to make one`);
   if (content !== "replay") throw otherwise(directory.name, "content", "replay", content);
-  const { spec, tables, seed } = options;
-  return { spec, tables, seed: BigInt(seed), ...(maxBytes !== undefined && { maxBytes }) };
+  const { spec } = options;
+  return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), ...(maxBytes !== undefined && { maxBytes }) };
 }
 
 /** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */

@@ -31,6 +31,7 @@ test("what is there needs no options; other ones are refused by name, and nothin
   again.dispose();
   const others: [Partial<OpenOptions>, RegExp][] = [
     [{ tables: TABLES, seed: 4 }, /^options\.seed must be "3" as in runs\/a .*, got "4"$/],
+    [{ spec: undefined, seed: 4 } as never, /^options\.seed must be "3" as in/],
     [{ tables: { t: { maxSize: 99 } }, seed: 3 }, /^options\.tables\.t\.maxSize must be 100 as in runs\/a/],
     [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables\.u must be undefined as in runs\/a/],
     [{ tables: TABLES, seed: 3, retain: "all" }, /^retain must be "capacity" as in runs\/a/],

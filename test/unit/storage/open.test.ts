@@ -3,7 +3,7 @@ import { memory } from "../../../src/storage/memory-directory.ts";
 import { TestRandom } from "../../support/random.ts";
 import { type AnyReplay, SCENES, type Scene } from "../../support/scenes.ts";
 import { again, opened, Past } from "./opened.ts";
-import { draws } from "./seen.ts";
+import { draws, seen } from "./seen.ts";
 
 /** One that goes on without a journal. */
 function alone(scene: Scene): AnyReplay {
@@ -30,26 +30,31 @@ test.each(Object.keys(SCENES))("reopened, a Replay goes on as one that was not i
   expect(draws(replay).equals(draws(twin))).toBe(true);
 });
 
-test.each(Object.keys(SCENES))("whatever is left after a crash is the state after some call, and after all that were acknowledged: %s", async (name) => {
+const WAYS = Object.keys(SCENES).flatMap((name, i) => [[name, "manual"] as const, ...(i % 4 === 1 ? [[name, "always"] as const] : [])]);
+
+test.each(WAYS)("whatever is left after a crash is the state after some call, and after all that were acknowledged: %s, %s", async (name, durability) => {
   const scene = SCENES[name] as Scene;
   const random = new TestRandom(name.length);
   const cut = new TestRandom(9);
   const dir = memory();
-  const replay = await opened(scene, dir, { segmentBytes: 8192, durability: "manual" });
+  const replay = await opened(scene, dir, { segmentBytes: 8192, durability });
   const past = new Past();
   past.note(replay);
   await replay.flush();
+  // By hand, what is there is as it was at one of these moments.
+  const moments = new Set([seen(replay).toString("latin1")]);
   for (let k = 1; k <= 300; k++) {
     scene.act(replay, random);
     past.note(replay);
     const dice = random.next();
-    if (dice < 0.05) {
-      await replay.flush();
-      past.acknowledged = k;
-    } else if (dice < 0.2) replay.journal.keep(k);
+    if (dice < 0.05) await replay.flush();
+    else if (dice < 0.2) replay.journal.keep(k);
+    if (dice < 0.2) moments.add(seen(replay).toString("latin1"));
+    if (dice < 0.05 || durability === "always") past.acknowledged = k;
     if (dice > 0.9) {
       const left = await again(dir.crash(cut.below(dir.unsynced + 1)));
       past.holds(left);
+      if (durability === "manual") expect(moments.has(seen(left).toString("latin1"))).toBe(true);
       left.dispose();
     }
   }
