@@ -10,7 +10,7 @@ export class Run {
   interrupted = false; // by Ctrl-C
   #ticks = 0;
   #began;
-  #kept; // what was kept last: {moment, seconds, values by path}
+  #kept; // what was kept last: {seconds, values by path}
   #program;
   #fields;
 
@@ -29,9 +29,6 @@ export class Run {
     this.replay = replay;
     this.#kept = replay.journal?.kept;
     const writers = [...replay.writers];
-    // Where the program was killed, the replay has come further than the rest of it: what follows now is another episode.
-    this.wasKilled = this.#kept !== undefined && this.#kept.moment !== this.#moment;
-    if (this.wasKilled) for (const writer of writers) writer.endEpisode();
     // Who asks for a writer gets the one that there was, in the middle of its episode.
     this.client = Object.assign(new LocalClient(replay), { writer: (options) => writers.shift() ?? replay.writer(options) });
     process.on("SIGINT", () => {
@@ -65,17 +62,12 @@ export class Run {
     if (this.#ticks++ % KEEP === 0) await this.keep();
   }
 
-  /** When it resolves, this moment is on the disk. */
+  /** When it resolves, this moment is on the disk; "manual" means that no later one is until the next call. */
   async keep() {
     if (this.replay.journal === undefined) return;
     const values = Object.fromEntries(this.#fields.map((field) => [field, at(this.#program, field.split("."))]));
-    this.replay.journal.keep({ moment: this.#moment, seconds: this.seconds, values });
+    this.replay.journal.keep({ seconds: this.seconds, values });
     await this.replay.flush();
-  }
-
-  /** Another one after each step that was written or drawn. */
-  get #moment() {
-    return JSON.stringify([this.replay.stats().steps, this.replay.tables.map((table) => table.stats())]);
   }
 }
 

@@ -17,7 +17,7 @@ if (![seed, envSteps, target].every((n) => Number.isSafeInteger(n) && n >= 0)) p
 
 const run = await Run.open(dir, { ...memory, seed }).catch(({ message }) => program.error(`--dir ${dir}: ${message}`));
 const agent = new Agent(seed, run.client);
-if (run.resume(agent, Agent.kept) && !json) console.log(`Continued at step ${agent.steps} from ${dir}${run.wasKilled ? ": it was killed later" : ""}`);
+if (run.resume(agent, Agent.kept) && !json) console.log(`Continued at step ${agent.steps} from ${dir}`);
 const figures = () => {
   const { curve, replayMs, steps } = agent;
   const times = { learningSeconds: run.seconds, setUpSeconds: run.setUpSeconds, replayShare: replayMs / 1000 / run.seconds };

@@ -54,7 +54,7 @@ if (host?.getBuiltinModule !== undefined) {
 export const ready: Promise<void> = builtins === undefined && host?.versions?.node !== undefined ? load(host) : Promise.resolve();
 
 async function load(process: Host): Promise<void> {
-  const [fs, os] = await Promise.all(["fs", "os"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`)));
+  const [fs, os] = await Promise.all(["node:fs", "node:os"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
   builtins = { fs: fs as Fs, os: os as Os, process };
 }
 
