@@ -7,6 +7,7 @@ export {
   items_about,
   items_chance,
   items_close,
+  items_find,
   items_free,
   items_high,
   items_lay,

@@ -19,9 +19,9 @@ export function items_open(table: usize, most: u32): void {
   s.lastGeneration = s.bits <= KEY_BITS - 32 ? u32.MAX_VALUE : (1 << (KEY_BITS - s.bits)) - 1;
 }
 
-/** Makes sure that items of one more episode can be made; 0, or OUT_OF_MEMORY. */
-export function items_reserve(table: usize): i32 {
-  return changetype<Table>(table).episodes().reserve(1) ? 0 : E_OUT_OF_MEMORY;
+/** Makes sure that items of n more episodes can be made; 0, or OUT_OF_MEMORY. */
+export function items_reserve(table: usize, n: u32): i32 {
+  return changetype<Table>(table).episodes().reserve(n) ? 0 : E_OUT_OF_MEMORY;
 }
 
 /** From the next item on there are at most so many, whatever the room. What is there now may be more. */
@@ -118,6 +118,11 @@ export function items_slots(table: usize, slot: u32, most: u32, out: usize): u32
 export function items_next(table: usize, slot: u32): u32 {
   const order = changetype<Table>(table).remover().order();
   return slot == order.youngest() ? 0 : order.next(slot);
+}
+
+/** The slot of an item by its key; 0 where it has left. */
+export function items_find(table: usize, key: f64): u32 {
+  return changetype<Table>(table).slots().find(key);
 }
 
 /** Of a slot: 0 its priority, 1 its key, 2 its steps, 3 its first row. */

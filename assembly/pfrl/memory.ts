@@ -1,19 +1,22 @@
 /** The transitions of episodes that ended, one by one and oldest first: an ENV (envs.ts) that no step is appended to, and that holds rows of other episodes. */
 import { Draw, KEY, LENGTH, PROBABILITY } from "../draw";
+import { E_OUT_OF_MEMORY } from "../error";
 import { random_below } from "../random";
 import { Ring } from "../ring";
 import { Stream } from "../stream";
 import { Writer } from "../writer";
 
-/** Holds the steps of a running episode as well, as the youngest; there must be room (`env_reserve`). O(steps) */
-export function memory_pour(memory: usize, env: usize): void {
+/** Holds the steps of a running episode as well, as the youngest. 0; OUT_OF_MEMORY where no room was made (`env_reserve`), and then nothing changed. O(steps) */
+export function memory_pour(memory: usize, env: usize): i32 {
   const from = streamOf(env).window();
   const to = streamOf(memory);
+  if (to.window().capacity - to.window().count < from.count) return E_OUT_OF_MEMORY;
   for (let i: u32 = 0; i < from.count; i++) {
     const row = from.get(i);
     to.rows().retain(row);
     to.window().push(row);
   }
+  return 0;
 }
 
 /** Lets the n oldest go. O(n) */

@@ -82,14 +82,19 @@ export function picks_given(table: usize, draw: usize, n: u32, ratio: f64): void
   d.count = n;
 }
 
-/** (probability / divisor)^-beta for each entry; divided by the least probability of the draw where the divisor is 0. */
-export function picks_weights(draw: usize, divisor: f64, beta: f64): void {
+/** (probability / divisor)^-beta for each entry, `most` at most; divided by the least probability of the draw where the divisor is 0. */
+export function picks_weights(draw: usize, divisor: f64, beta: f64, most: f64): void {
   const d = changetype<Draw>(draw);
   if (divisor == 0) {
     divisor = Infinity;
-    for (let i: u32 = 0; i < d.count; i++) divisor = min(divisor, load<f64>(d.f64At(PROBABILITY, i)));
+    for (let i: u32 = 0; i < d.count; i++) divisor = min(divisor, probabilityOf(d, i));
   }
-  for (let i: u32 = 0; i < d.count; i++) store<f64>(d.f64At(WEIGHT, i), power(load<f64>(d.f64At(PROBABILITY, i)) / divisor, -beta));
+  for (let i: u32 = 0; i < d.count; i++) store<f64>(d.f64At(WEIGHT, i), min(power(probabilityOf(d, i) / divisor, -beta), most));
+}
+
+/** One that is too small for a double with all its bits counts as the least that has them: its weight is finite. */
+function probabilityOf(d: Draw, i: u32): f64 {
+  return max(load<f64>(d.f64At(PROBABILITY, i)), f64.MIN_NORMAL_VALUE);
 }
 
 /** Where in a longer item its `width` steps begin, all starts alike; 0 in one that is no longer. */

@@ -4,6 +4,7 @@ import type { Selection } from "../columns.ts";
 import { internals } from "../index.ts";
 import type { PlacedLeaf } from "../layout.ts";
 import type { Items } from "./items.ts";
+import { copyObject } from "./object-value.ts";
 import type { WholeSpec } from "./step-spec.ts";
 import type { Steps } from "./steps.ts";
 import type { AnyBatch } from "./transition-batch.ts";
@@ -127,7 +128,7 @@ export class Filling {
     const rows = engine.core.u32.subarray(at, at + this.n * width);
     const { lengths } = this.batch;
     for (const { slot, from, values } of this.#lists) {
-      const value = (i: number, t: number) => objects.get(rows[i * width + t] as number)?.[slot] ?? null;
+      const value = (i: number, t: number) => copyObject(objects.get(rows[i * width + t] as number)?.[slot] ?? null);
       for (let i = 0; i < this.n; i++) {
         const length = lengths[i] as number;
         if (from === "each") values[i] = Array.from({ length: width }, (_, t) => (t < length ? value(i, t) : null));

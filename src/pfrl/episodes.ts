@@ -1,5 +1,5 @@
 /** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
-import { internals } from "../index.ts";
+import { internals, ReplayError } from "../index.ts";
 import { Batches, Filling } from "./batches.ts";
 import { Items } from "./items.ts";
 import { type Listed, listed } from "./listed.ts";
@@ -61,6 +61,9 @@ export class Episodes {
   /** Raised whenever something comes in or goes. */
   changes = 0;
   #made: MadeEpisodes | undefined;
+  /** Steps of all running episodes. */
+  #running = 0;
+  #weighing = false;
 
   constructor(options: EpisodesOptions) {
     this.options = options;
@@ -80,15 +83,24 @@ export class Episodes {
     return this.#made?.items.size ?? 0;
   }
 
+  /** @throws ReplayError OUT_OF_TURN from inside defaultPriorityFunc */
+  check(): void {
+    if (this.#weighing) throw new ReplayError("OUT_OF_TURN", "defaultPriorityFunc must not call the buffer: return first");
+  }
+
   /** One more step; with the last one of an episode the episode is stored. */
   append(transition: AppendedTransition, weigh: Weigh): void {
+    this.check();
     const made = this.#made ?? this.#make(firstSpec(transition));
-    const known = made.steps.envs.get(transition.envId ?? 0);
+    const known = made.steps.running(transition);
     const ends = transition.isStateTerminal === true;
-    // What the end of the episode needs is there, and what it weighs is known, before its last step comes.
-    const priority = ends ? this.#reserved(made, (known?.length ?? 0) + 1, weigh, () => [...(known ? made.lists.window(known) : []), asStored(transition)]) : 0;
+    // What an episode weighs is known before its last step comes, and what its end needs is there from each step on: it can end when memory is full.
+    const priority = ends ? this.#weighed(weigh, () => [...(known ? made.lists.window(known) : []), asStored(transition)]) : 0;
+    made.items.reserve(made.steps.envs.size + Number(known === undefined));
+    made.memory.reserve(this.#running + 1);
     const env = made.steps.append(transition);
     this.#made = made;
+    this.#running++;
     this.changes++;
     this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
     if (ends) this.#end(made, env, priority);
@@ -100,6 +112,7 @@ export class Episodes {
    * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones
    */
   beside(spec: WholeSpec, most = Number.POSITIVE_INFINITY, made = this.#made): MadeEpisodes {
+    this.check();
     const text = JSON.stringify(spec);
     if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, most), memory: new Memory(made.steps) };
     if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
@@ -109,11 +122,9 @@ export class Episodes {
 
   /** Takes over what came beside, in the place of what was there. */
   adopt(made: MadeEpisodes): void {
-    const old = this.#made;
-    if (old !== undefined && old.steps === made.steps) {
-      old.items.close();
-      old.memory.close();
-    }
+    this.check();
+    this.#made?.items.close();
+    this.#made?.memory.close();
     made.items.limit(Math.max(this.options.capacity, 1), this.options.capacity);
     this.#made = made;
     this.changes++;
@@ -122,19 +133,20 @@ export class Episodes {
 
   /** Stores the running episode of an environment, if there is one. */
   stop(envId: unknown, weigh: Weigh): void {
+    this.check();
     const made = this.#made;
     const env = made?.steps.envs.get(envId);
     if (made === undefined || env === undefined) return;
+    const priority = this.#weighed(weigh, () => made.lists.window(env));
+    made.items.reserve(1);
+    made.memory.reserve(env.length);
     this.changes++;
-    this.#end(
-      made,
-      env,
-      this.#reserved(made, env.length, weigh, () => made.lists.window(env)),
-    );
+    this.#end(made, env, priority);
   }
 
   /** Checks how many single transitions are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
   enough(n: number): MadeEpisodes | undefined {
+    this.check();
     integer("n", n, 0, 0xffffff);
     if (n > this.size) throw this.size === 0 ? nothingYet() : tooFew(n, this.size, "stored");
     return this.#made;
@@ -146,8 +158,10 @@ export class Episodes {
     if (made === undefined && asked.list) return listed<Transition[]>([], { keys: new Float64Array(0) });
     if (made === undefined) throw nothingYet();
     const picks = new Picks(made.steps, n, false);
-    (this.picker as Picker).alike(made.items, picks.draw, n);
-    return this.read(made, picks, asked);
+    return made.items.drawing(() => {
+      (this.picker as Picker).alike(made.items, picks.draw, n);
+      return this.read(made, picks, asked);
+    });
   }
 
   /** Reads what was picked. */
@@ -163,6 +177,7 @@ export class Episodes {
 
   /** The same, of episodes. */
   enoughEpisodes(n: number, maxLength: number | undefined): MadeEpisodes | undefined {
+    this.check();
     integer("n", n, 0, 0xffffff);
     if (maxLength !== undefined) integer("maxLength", maxLength, 0);
     if (n > this.episodes) throw this.episodes === 0 ? nothingYet() : tooFew(n, this.episodes, "stored, in episodes");
@@ -177,10 +192,12 @@ export class Episodes {
     const { batches, items, lists, memory, steps } = made;
     if (list) {
       const picks = new Picks(steps, n, false);
-      (this.picker as Picker).single(items, memory, picks.draw, n);
-      const { rows } = picks;
-      const info = picks.info();
-      return listed(lists.transitions(rows), info);
+      return items.drawing(() => {
+        (this.picker as Picker).single(items, memory, picks.draw, n);
+        const { rows } = picks;
+        const info = picks.info();
+        return listed(lists.transitions(rows), info);
+      });
     }
     const filling = batches.of(n, into).prepare();
     (this.picker as Picker).single(items, memory, filling.draw, n);
@@ -200,18 +217,18 @@ export class Episodes {
     return { ...filling.gather(), keys, probabilities, weights };
   }
 
-  /** All episodes, oldest first. */
+  /** All episodes, oldest first; without those that leave meanwhile. */
   *all(): Generator<Transition[], void> {
     const made = this.#made;
     if (made === undefined) return;
-    for (const slot of made.items.slots()) yield made.lists.item(made.items, slot);
+    for (const slot of made.items.held()) yield made.lists.item(made.items, slot);
   }
 
-  /** All single transitions, oldest first. */
+  /** All single transitions, oldest first; without those that leave meanwhile. */
   *transitions(): Generator<Transition, void> {
     const made = this.#made;
     if (made === undefined) return;
-    for (const row of made.memory.rows()) yield made.lists.transitions(Uint32Array.of(row))[0] as Transition;
+    for (const row of made.memory.held()) yield made.lists.transitions(Uint32Array.of(row))[0] as Transition;
   }
 
   /** The running episodes. */
@@ -220,12 +237,16 @@ export class Episodes {
     return new Map([...(steps?.envs.values() ?? [])].map((env) => [env.id, lists?.window(env) ?? []]));
   }
 
-  /** Makes room for an episode; what it weighs. */
-  #reserved({ items, memory }: MadeEpisodes, steps: number, weigh: Weigh, episode: () => Transition[]): number {
-    const priority = weigh.byEpisode === undefined ? weigh.priority : finite("what defaultPriorityFunc gives", weigh.byEpisode(episode()), 0, MOST_PRIORITY);
-    items.reserve(1);
-    memory.reserve(steps);
-    return priority;
+  /** What an episode weighs. */
+  #weighed({ priority, byEpisode }: Weigh, episode: () => Transition[]): number {
+    if (byEpisode === undefined) return priority;
+    const transitions = episode();
+    this.#weighing = true;
+    try {
+      return finite("what defaultPriorityFunc gives", byEpisode(transitions), 0, MOST_PRIORITY);
+    } finally {
+      this.#weighing = false;
+    }
   }
 
   #end(made: MadeEpisodes, env: Env, priority: number): void {
@@ -234,6 +255,7 @@ export class Episodes {
     memory.pour(env);
     items.add(env, env.length, priority);
     memory.drop(Math.max(0, memory.length - (this.options.together ? items.steps : this.options.capacity)));
+    this.#running -= env.length;
     steps.end(env);
   }
 

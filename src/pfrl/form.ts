@@ -1,7 +1,7 @@
 /** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
 import { bool, internals, type Spec, u32 } from "../index.ts";
 import { isObject, type PartSpec } from "./leaf.ts";
-import { checkObject } from "./object-value.ts";
+import { copyObject } from "./object-value.ts";
 import { type Columns, type Part, partOfSpec, type Record } from "./part.ts";
 import { alike, infer, type WholeSpec } from "./step-spec.ts";
 
@@ -146,9 +146,8 @@ export class Form {
       if (Object.hasOwn(RENAMED, name)) throw mustBe(TypeError, name, `written ${RENAMED[name]}`, value);
       if (((this.#bits.get(name) ?? 0) & present) !== 0) continue;
       if (!this.spec.inferred) throw mustBe("SPEC_MISMATCH", "extras", `of the spec: ${[...this.#bits.keys()].join(", ") || "none"}`, { [name]: value });
-      checkObject(value, name);
       others ??= {};
-      others[name] = value;
+      others[name] = copyObject(value, name);
     }
     if (others !== undefined) record[this.slots] = others;
   }

@@ -3,6 +3,7 @@ import type { Engine } from "../engine.ts";
 import { internals } from "../index.ts";
 import { KEY, STEPS as LENGTH, type PfrlExports, PRIORITY } from "./pfrl-core.ts";
 import type { Env, Steps } from "./steps.ts";
+import { drawable } from "./weighing.ts";
 
 export interface ItemsOptions {
   /** Items at most; Infinity where memory alone is the limit. */
@@ -40,6 +41,7 @@ export class Items {
   #options: ItemsOptions;
   #handle: number;
   #room: number;
+  #closed = false;
 
   constructor(steps: Steps, options: ItemsOptions) {
     this.#engine = steps.engine;
@@ -66,21 +68,21 @@ export class Items {
     return this.#engine.core.x.table_counter(this.#handle, STEPS);
   }
 
-  /** Makes sure that n more items of one episode can be made. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
-  reserve(n: number): void {
+  /** Makes sure that n more items can be made, of so many episodes. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
+  reserve(n: number, episodes = n): void {
     const { size } = this;
     // What is beyond the limit leaves once the next item is in.
     const need = size > this.#most ? size + 1 : Math.min(size + n, this.#most);
     if (this.#room < need) this.#grow(need);
     if (this.#options.most === Number.POSITIVE_INFINITY && size + n > this.#room) throw this.#full();
-    const code = this.#x.items_reserve(this.#handle);
+    const code = this.#x.items_reserve(this.#handle, episodes);
     if (code !== 0) throw this.#engine.core.failure(code);
     this.#engine.changed();
   }
 
   /** An item of an episode's last steps; there must be room. The oldest leave where a limit is passed. O(length + log n) */
   add(env: Env, length: number, priority: number): void {
-    const code = this.#engine.core.x.writer_create_item(env.handle, 0, this.#handle, length, 0, priority);
+    const code = this.#engine.core.x.writer_create_item(env.handle, 0, this.#handle, length, 0, drawable(priority));
     if (code < 0) throw this.#engine.core.failure(code);
     this.#engine.changed();
   }
@@ -128,6 +130,26 @@ export class Items {
     return slots;
   }
 
+  /** The same, one by one; without those whose items leave meanwhile. */
+  *held(): Generator<number, void> {
+    const keys = Float64Array.from(this.slots(), (slot) => this.keyOf(slot));
+    for (const key of keys) {
+      const slot = this.#closed ? 0 : this.#x.items_find(this.#handle, key);
+      if (slot !== 0) yield slot;
+    }
+  }
+
+  /** Draws, and reads what was drawn. Where that finds no memory, the random state is as it was. */
+  drawing<T>(draw: () => T): T {
+    const before = this.random.slice();
+    try {
+      return draw();
+    } catch (error) {
+      this.random.set(before);
+      throw error;
+    }
+  }
+
   /** One number of a slot (pfrl-core.ts). */
   about(slot: number, which: number): number {
     return this.#x.items_about(this.#handle, slot, which);
@@ -164,6 +186,7 @@ export class Items {
 
   /** Gives the memory back; its items are gone. */
   close(): void {
+    this.#closed = true;
     this.#engine.core.x.table_clear(this.#handle);
     this.#x.items_close(this.#handle);
     this.#free(this.#handle, this.#room);

@@ -15,6 +15,9 @@ type Filler = InstanceType<typeof Filler>;
 /** Rows that are read at a time. */
 const CHUNK = 64;
 
+/** Names of rows that are read at a time. */
+const NAMES = 1024;
+
 /** Reads rows, one transition each. */
 export class Lists {
   readonly #steps: Steps;
@@ -39,9 +42,14 @@ export class Lists {
   /** Names of its rows. */
   rowsOf({ handle, length }: Env): Uint32Array {
     const { engine, x } = this.#steps;
-    const at = engine.core.scratch(4 * length);
-    const count = x.env_rows(handle, 0, length, at);
-    return engine.core.u32.slice(at / 4, at / 4 + count);
+    const rows = new Uint32Array(length);
+    // Piece by piece: an episode that fills memory can be read.
+    const at = engine.core.scratch(4 * NAMES);
+    for (let done = 0; done < length; done += NAMES) {
+      const count = x.env_rows(handle, done, NAMES, at);
+      rows.set(engine.core.u32.subarray(at / 4, at / 4 + count), done);
+    }
+    return rows;
   }
 
   /** The transitions of rows that are held. */
@@ -70,6 +78,6 @@ export class Lists {
     const columns = new Map<string, Numbers>();
     const made = filler.batch.steps as { readonly [index: string]: Column };
     for (const { index, path } of engine.layout.leaves) columns.set(path, made[index]?.data as unknown as Numbers);
-    for (let i = 0; i < rows.length; i++) into.push(form.read(columns, i, objects.get(rows[i] as number)));
+    for (let i = 0; i < rows.length; i++) into.push(form.read(columns, i, objects.copy(rows[i] as number)));
   }
 }

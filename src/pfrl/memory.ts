@@ -7,6 +7,8 @@ const CHUNK = 1024;
 export class Memory {
   readonly handle: number;
   readonly #steps: Steps;
+  /** How many have left. */
+  #left = 0;
 
   constructor(steps: Steps) {
     const { engine, x } = steps;
@@ -27,14 +29,17 @@ export class Memory {
     engine.changed();
   }
 
-  /** Holds the steps of a running episode as well; there must be room. */
+  /** Holds the steps of a running episode as well. @throws ReplayError OUT_OF_MEMORY where no room was made */
   pour(env: Env): void {
-    this.#steps.x.memory_pour(this.handle, env.handle);
+    const { engine, x } = this.#steps;
+    const code = x.memory_pour(this.handle, env.handle);
+    if (code !== 0) throw engine.core.failure(code);
   }
 
   /** Lets the n oldest go. */
   drop(n: number): void {
     this.#steps.x.memory_drop(this.handle, n);
+    this.#left += n;
   }
 
   /** Lets all go, and gives the memory back. */
@@ -43,6 +48,12 @@ export class Memory {
     this.drop(this.length);
     x.env_shrink(this.handle);
     engine.core.x.arena_free(this.handle, GRANULE);
+  }
+
+  /** Names of all rows, one by one; without those that leave meanwhile, which may be other steps by then. */
+  *held(): Generator<number, void> {
+    const before = this.#left;
+    for (const [i, row] of this.rows().entries()) if (i >= this.#left - before) yield row;
   }
 
   /** Names of n rows from the `from`-th oldest on. */

@@ -1,9 +1,9 @@
-/** Which values an object column takes: those that can be saved. */
-import { encodeTagged } from "../storage/index.ts";
+/** What an object column holds: copies of values that can be saved. */
+import { decodeTagged, encodeTagged } from "../storage/index.ts";
 
-/** @throws TypeError that names the path of what cannot be saved: functions, symbols, instances of classes, circles */
-export function checkObject(value: unknown, path: string): void {
+/** A copy, as a file would give it back. @throws TypeError that names the path of what cannot be saved: functions, symbols, instances of classes, circles */
+export function copyObject(value: unknown, path = "a value"): unknown {
   const kind = typeof value;
-  if (value === null || kind === "string" || kind === "number" || kind === "boolean" || kind === "bigint") return;
-  encodeTagged(value, path);
+  if (value === null || kind === "string" || kind === "number" || kind === "boolean" || kind === "bigint") return value;
+  return decodeTagged(encodeTagged(value, path));
 }

@@ -1,4 +1,5 @@
 /** What rows cannot hold, kept in JavaScript by the name of the row. */
+import { copyObject } from "./object-value.ts";
 import type { Record } from "./part.ts";
 
 /** How many rows are looked at for each step: what is there no longer is at most as much again as what is. */
@@ -15,6 +16,11 @@ export class Objects {
   /** Of a row that holds. */
   get(row: number): Record | undefined {
     return this.#records.get(row);
+  }
+
+  /** The same, to be given out: a caller may do with it as he likes. */
+  copy(row: number): Record | undefined {
+    return this.#records.get(row)?.map((value) => copyObject(value));
   }
 
   /** A step took this row; and what rows held that are free by now goes, a few at a time. */

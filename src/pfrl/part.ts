@@ -1,7 +1,7 @@
 /** One part of a transition (its state, its action, an extra): taken apart for the row and the objects beside it, and put together again. */
 import { internals, type Leaf, type Spec } from "../index.ts";
 import { ARRAYS, dimsOf, isLeaf, isObject, type Numbers, type PartLeaf, type PartSpec, sizeOf, valueReader, zeroOf } from "./leaf.ts";
-import { checkObject } from "./object-value.ts";
+import { copyObject } from "./object-value.ts";
 import { partOf } from "./step-spec.ts";
 
 const { mustBe } = internals;
@@ -42,8 +42,7 @@ function objectPart(name: string): Part {
     direct: false,
     zero: undefined,
     split(value, record, slot) {
-      checkObject(value, name);
-      record[slot] = value;
+      record[slot] = copyObject(value, name);
       return undefined;
     },
     columns: (_, slot, __, list) => list(slot),

@@ -7,7 +7,7 @@ import type { Picker } from "./picker.ts";
 import { powersOf } from "./powers.ts";
 import type { EngineOptions, Steps } from "./steps.ts";
 import { tooFew } from "./transitions.ts";
-import { numbersOf, type Powers, Weighing, type WeighingOptions } from "./weighing.ts";
+import { numbersOf, type Powers, ratioOf, Weighing, type WeighingOptions } from "./weighing.ts";
 
 const { mustBe } = internals;
 
@@ -66,7 +66,7 @@ export class Priorities {
       if (before !== undefined) items.random.set(before);
       throw tooFew(n, drawn, "of a priority above 0");
     }
-    if (weighted) x.picks_weights(draw, this.weighing.divisor(length, least), this.weighing.beta);
+    if (weighted) x.picks_weights(draw, this.weighing.divisor(length, least), this.weighing.beta, this.weighing.mostWeight);
   }
 
   /** A sample was given out. */
@@ -130,7 +130,7 @@ export class Priorities {
     const { core, x } = this.#own();
     const at = core.scratch(8 * n + 8);
     core.f64.set(
-      Array.from(list, (p) => p / divisor),
+      Array.from(list, (p) => ratioOf(p, divisor)),
       at / 8,
     );
     x.errors_power(at, n, -beta);

@@ -171,8 +171,10 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     priorities.maySample(made?.items, n);
     const { items, steps } = made as MadeEpisodes;
     const picks = new Picks(steps, n, this.#weighted);
-    priorities.pick(items, store.picker as Picker, steps, picks.draw, n, store.size);
-    const drawn = store.read(made as MadeEpisodes, picks, asked);
+    const drawn = items.drawing(() => {
+      priorities.pick(items, store.picker as Picker, steps, picks.draw, n, store.size);
+      return store.read(made as MadeEpisodes, picks, asked);
+    });
     priorities.sampled(drawn.keys, n);
     return drawn as unknown as WeightedBatch<S> | Listed<Transition[]>;
   }
@@ -184,6 +186,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
    * @throws TypeError, RangeError (a priority must be finite and above 0) · ReplayError OUT_OF_TURN; and then nothing changed
    */
   updateErrors(errors: ArrayLike<number>, keys?: ArrayLike<number>): number {
+    this.#store.check();
     const made = this.#store.made;
     return this.#priorities.update(made?.items, made?.steps, errors, keys);
   }

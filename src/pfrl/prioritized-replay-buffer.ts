@@ -207,8 +207,10 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
 
   #list(made: Made, n: number): Listed<Transition[]> {
     const picks = new Picks(made.steps, n, true);
-    this.#pick(made, picks.draw, n);
-    return listOf(made, picks);
+    return made.items.drawing(() => {
+      this.#pick(made, picks.draw, n);
+      return listOf(made, picks);
+    });
   }
 
   #pick({ items, steps }: Made, draw: number, n: number): void {

@@ -6,7 +6,7 @@ import { Objects } from "./objects.ts";
 import type { Record } from "./part.ts";
 import { type PfrlExports, pfrlOf } from "./pfrl-core.ts";
 import type { WholeSpec } from "./step-spec.ts";
-import type { AppendedTransition } from "./transition.ts";
+import { type AppendedTransition, envIdOf } from "./transition.ts";
 
 const { mustBe } = internals;
 
@@ -56,6 +56,15 @@ export class Steps {
     const replay = new Replay({ spec: this.form.row, maxBytes, seed, module });
     this.engine = internals.of(replay).engine;
     this.x = pfrlOf(this.engine.core, pfrlModule);
+    // The core's own words name options that a buffer does not have.
+    const { core } = this.engine;
+    const failure = core.failure.bind(core);
+    core.failure = (code) => {
+      const error = failure(code) as ReplayError;
+      return error.code === "OUT_OF_MEMORY"
+        ? mustBe("OUT_OF_MEMORY", "maxBytes", "enough for this call (or give a smaller capacity)", maxBytes ?? 2 ** 32)
+        : error;
+    };
     this.#writer = replay.writer({ keep: 1 }) as Writer;
     this.#keep = keep;
   }
@@ -65,6 +74,11 @@ export class Steps {
     return this.#envs;
   }
 
+  /** The running episode that a transition goes on with. */
+  running(transition: AppendedTransition): Env | undefined {
+    return this.#envs.get(envIdOf(transition));
+  }
+
   /**
    * One more step of an environment's running episode. O(bytes)
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, and then nothing changed
@@ -72,16 +86,15 @@ export class Steps {
   append(transition: AppendedTransition): Env {
     const { form } = this;
     const record = form.write(transition);
-    const { envId = 0 } = transition;
-    const known = this.#envs.get(envId);
-    const env = known ?? this.open(envId, this.#keep);
+    const known = this.running(transition);
+    const env = known ?? this.open(envIdOf(transition), this.#keep);
     try {
       this.step(env, this.#writer.streams[0] as number, () => (this.#writer as Writer<unknown>).append(form.step), record);
     } catch (error) {
       if (known === undefined) this.close(env);
       throw error;
     }
-    if (known === undefined) this.#envs.set(envId, env);
+    if (known === undefined) this.#envs.set(env.id, env);
     return env;
   }
 

@@ -27,6 +27,11 @@ export interface AppendedTransition {
   readonly [extra: string]: unknown;
 }
 
+/** Whose step it is: null is an environment as any other value. */
+export function envIdOf({ envId = 0 }: AppendedTransition): unknown {
+  return envId;
+}
+
 /** What is no extra. */
 export const OWN_KEYS: ReadonlySet<string> = new Set(["state", "action", "reward", "nextState", "nextAction", "isStateTerminal", "envId"]);
 

@@ -45,6 +45,8 @@ export class Transitions {
   /** Raised whenever something comes in or goes. */
   changes = 0;
   #made: Made | undefined;
+  /** Items that running episodes are going to be when they end. */
+  #pending = 0;
 
   constructor(options: TransitionsOptions) {
     this.options = options;
@@ -63,8 +65,12 @@ export class Transitions {
   append(transition: AppendedTransition, priority: number): Env {
     const { numSteps } = this.options;
     const made = this.#made ?? this.#make(firstSpec(transition));
-    made.items.reserve(numSteps);
+    const known = made.steps.running(transition);
+    const before = known === undefined ? 0 : this.#pendingOf(known);
+    // What the end of an episode needs is there from each step on: it can end when memory is full.
+    made.items.reserve(this.#pending + 1, made.steps.envs.size + 1);
     const env = made.steps.append(transition);
+    this.#pending += this.#pendingOf(env) - before;
     this.#made = made;
     this.changes++;
     this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
@@ -88,8 +94,7 @@ export class Transitions {
 
   /** Takes over what came beside, in the place of what was there. */
   adopt(made: Made): void {
-    const old = this.#made;
-    if (old !== undefined && old.steps === made.steps) old.items.close();
+    this.#made?.items.close();
     made.items.limit(this.options.capacity, Number.POSITIVE_INFINITY);
     this.#made = made;
     this.changes++;
@@ -101,9 +106,9 @@ export class Transitions {
     const made = this.#made;
     const env = made?.steps.envs.get(envId);
     if (made === undefined || env === undefined) return;
-    made.items.reserve(env.length);
+    made.items.reserve(this.#pendingOf(env), 1);
     this.changes++;
-    this.#end(made, env, env.length === this.options.numSteps ? env.length - 1 : env.length, priority);
+    this.#end(made, env, this.#pendingOf(env), priority);
   }
 
   /** Checks how many items are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
@@ -122,19 +127,21 @@ export class Transitions {
     const picker = this.picker as Picker;
     if (list) {
       const picks = new Picks(made.steps, n, false);
-      picker.alike(made.items, picks.draw, n);
-      return listOf(made, picks);
+      return made.items.drawing(() => {
+        picker.alike(made.items, picks.draw, n);
+        return listOf(made, picks);
+      });
     }
     const filling = made.batches.of(n, into).prepare();
     picker.alike(made.items, filling.draw, n);
     return filling.fill(made.items);
   }
 
-  /** All items, oldest first. */
+  /** All items, oldest first; without those that leave meanwhile. */
   *all(): Generator<Transition[], void> {
     const made = this.#made;
     if (made === undefined) return;
-    for (const slot of made.items.slots()) yield made.lists.item(made.items, slot);
+    for (const slot of made.items.held()) yield made.lists.item(made.items, slot);
   }
 
   /** The windows of running episodes. */
@@ -146,7 +153,13 @@ export class Transitions {
   /** Items of the last `longest` steps and of fewer, and the end. */
   #end({ items, steps }: Made, env: Env, longest: number, priority: number): void {
     for (let length = longest; length > 0; length--) items.add(env, length, priority);
+    this.#pending -= this.#pendingOf(env);
     steps.end(env);
+  }
+
+  /** A full window is an item already. */
+  #pendingOf({ length }: Env): number {
+    return Math.min(length, this.options.numSteps - 1);
   }
 
   #make(spec: WholeSpec, most = this.options.capacity): Made {

@@ -31,6 +31,10 @@ export interface Powers {
 
 /** The largest priority that a table takes. */
 const MOST_PRIORITY = 2 ** 990;
+/** The least that can be drawn beside others. */
+const LEAST_PRIORITY = 2 ** -999;
+/** The least f64 of 53 bits: a probability below it counts as it, so that all weights are finite. */
+const LEAST_PROBABILITY = 2 ** -1022;
 const LEAST = 1;
 const MOST = 2;
 
@@ -69,7 +73,12 @@ export class Weighing {
 
   /** The probability that weighs 1; 0 for the least of the batch. */
   divisor(length: number, least: number): number {
-    return this.#normalize === "none" ? 1 / length : this.ofMemory ? least : 0;
+    return this.#normalize === "none" ? 1 / length : this.ofMemory ? Math.max(least, LEAST_PROBABILITY) : 0;
+  }
+
+  /** What a weight is at most. */
+  get mostWeight(): number {
+    return this.#normalize === "none" ? Number.MAX_VALUE : 1;
   }
 
   /** After each sample with weights. */
@@ -86,14 +95,29 @@ export class Weighing {
     if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} for alpha ${this.#alpha} (or give errorMin)`, core.f64[at / 8 + done]);
   }
 
-  /** @throws RangeError where one of n priorities is none that an item can have */
+  /** n priorities become such as can be drawn. @throws RangeError where one is none that an item can have */
   check(core: Core, at: number, n: number): void {
     for (let i = 0; i < n; i++) {
       const priority = core.f64[at / 8 + i] as number;
       if (!(priority > 0 && priority <= MOST_PRIORITY))
         throw mustBe(RangeError, `errors[${i}]`, "one whose priority is finite and above 0", `priority ${priority}`);
+      core.f64[at / 8 + i] = drawable(priority);
     }
   }
+}
+
+/** A priority that is above 0 can be drawn. */
+export function drawable(priority: number): number {
+  return priority > 0 ? Math.max(priority, LEAST_PRIORITY) : priority;
+}
+
+/** What is divided, and what comes of it, within the numbers whose powers are finite. */
+export function ratioOf(probability: number, divisor: number): number {
+  return within(within(probability) / within(divisor));
+}
+
+function within(x: number): number {
+  return Math.min(Math.max(x, LEAST_PROBABILITY), Number.MAX_VALUE);
 }
 
 function normalizeOf(value: unknown): "batch" | "memory" | "none" {
