@@ -10,9 +10,10 @@ import { Picks } from "./picks.ts";
 import { Records } from "./records.ts";
 import { type StepSpec, specOf, type WholeSpec } from "./step-spec.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
-import { type AppendedTransition, asStored, type Transition } from "./transition.ts";
+import { type AppendedTransition, asStored, checkTransition, type Transition } from "./transition.ts";
 import type { AnyBatch } from "./transition-batch.ts";
 import { type Asked, firstSpec, fits, nothingYet, tooFew } from "./transitions.ts";
+import { MOST_PRIORITY } from "./weighing.ts";
 
 const { finite, integer, mustBe } = internals;
 
@@ -38,9 +39,6 @@ export interface Weigh {
   readonly byEpisode?: ((episode: readonly Transition[]) => number) | undefined;
 }
 
-/** The largest priority that a table takes. */
-const MOST_PRIORITY = 2 ** 990;
-
 /** What is there once the spec is known. */
 export interface MadeEpisodes {
   readonly spec: WholeSpec;
@@ -64,7 +62,9 @@ export class Episodes {
 
   constructor(options: EpisodesOptions) {
     this.options = options;
-    if (options.spec !== undefined) this.#made = this.#make(specOf(options.spec));
+    if (options.spec === undefined) return;
+    this.#made = this.#make(specOf(options.spec));
+    this.picker = new RandomPicker(this.#made.steps.engine, this.#made.steps.x);
   }
 
   get made(): MadeEpisodes | undefined {
@@ -82,9 +82,11 @@ export class Episodes {
 
   /** One more step; with the last one of an episode the episode is stored. */
   append(transition: AppendedTransition, weigh: Weigh): void {
+    checkTransition(transition);
     const made = this.#made ?? this.#make(firstSpec(transition));
     const known = made.steps.envs.get(transition.envId ?? 0);
     const ends = transition.isStateTerminal === true;
+    if (ends && weigh.byEpisode !== undefined) made.steps.check(transition);
     // What the end of the episode needs is there, and what it weighs is known, before its last step comes.
     const priority = ends ? this.#reserved(made, (known?.length ?? 0) + 1, weigh, () => [...(known ? made.lists.window(known) : []), asStored(transition)]) : 0;
     const env = made.steps.append(transition);
@@ -216,8 +218,7 @@ export class Episodes {
 
   /** The running episodes. */
   running(): Map<unknown, Transition[]> {
-    const { steps, lists } = this.#made ?? {};
-    return new Map([...(steps?.envs.values() ?? [])].map((env) => [env.id, lists?.window(env) ?? []]));
+    return this.#made?.lists.running() ?? new Map();
   }
 
   /** Makes room for an episode; what it weighs. */

@@ -30,7 +30,7 @@ export interface Powers {
 }
 
 /** The largest priority that a table takes. */
-const MOST_PRIORITY = 2 ** 990;
+export const MOST_PRIORITY = 2 ** 990;
 const LEAST = 1;
 const MOST = 2;
 
