@@ -1,7 +1,13 @@
 /** PFRL's buffers beside naive twins: the same random steps, ends and stops of several environments on both, all that can be seen compared. */
 import { describe, expect, test } from "vitest";
 import { behind } from "../../src/pfrl/behind.ts";
-import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer, type Transition } from "../../src/pfrl/index.ts";
+import {
+  EpisodicReplayBuffer,
+  PrioritizedEpisodicReplayBuffer,
+  PrioritizedReplayBuffer,
+  ReplayBuffer,
+  type Transition,
+} from "../../src/pfrl/index.ts";
 import { type MemoryDirectory, memory } from "../../src/storage/index.ts";
 import { moduleOf } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
