@@ -68,10 +68,13 @@ function leafPart(leaf: PartLeaf): Part {
   };
 }
 
+/** Longer arrays of numbers go to the engine as typed ones. */
+const SHORT = 16;
+
 /** Typed arrays in arrays go to the engine as one: number by number would be slow. */
 function packer(leaf: Leaf): (value: unknown) => unknown {
   const [outer = 0, ...inner] = dimsOf(leaf);
-  if (inner.length === 0) return leaf.dtype === "u8" && outer > 0 ? unclamped : same;
+  if (inner.length === 0) return leaf.dtype === "f64" && outer > SHORT ? numbersOf(outer) : leaf.dtype === "u8" && outer > 0 ? unclamped : same;
   const each = sizeOf(inner);
   const array = ARRAYS[leaf.dtype];
   const all = new array(outer * each);
@@ -83,6 +86,20 @@ function packer(leaf: Leaf): (value: unknown) => unknown {
       const part = below(value[i]);
       if (!(part instanceof array) || part.length !== each) return value;
       all.set(part, i * each);
+    }
+    return all;
+  };
+}
+
+/** An array of so many numbers. */
+function numbersOf(length: number): (value: unknown) => unknown {
+  const all = new Float64Array(length);
+  return (value) => {
+    if (!Array.isArray(value) || value.length !== length) return value;
+    for (let i = 0; i < length; i++) {
+      const number: unknown = value[i];
+      if (typeof number !== "number") return value;
+      all[i] = number;
     }
     return all;
   };
