@@ -1,17 +1,24 @@
 /** Arguments as the document has them, in their order, or by name in an object at the end. */
 import { internals } from "../index.ts";
+import { MOST_ITEMS } from "./pfrl-core.ts";
 import { isPlain } from "./step-spec.ts";
 
-const { mustBe, onlyKeys } = internals;
+const { integer, mustBe, onlyKeys } = internals;
 
 /** Options of the engine, of every buffer. */
 export const ENGINE_KEYS = "spec, maxBytes, seed, module, pfrlModule";
 
 /**
  * The named arguments of a call. undefined is what is left out.
- * @throws TypeError for a name that is none, one that is given twice, or too many arguments
+ * @param more that have no place in the order
+ * @throws TypeError for a name that is none, one that is given twice, or too many arguments · RangeError too for options of the engine
  */
-export function argumentsOf(subject: string, names: readonly string[], given: readonly unknown[]): { readonly [name: string]: unknown } {
+export function argumentsOf(
+  subject: string,
+  names: readonly string[],
+  given: readonly unknown[],
+  more: readonly string[] = [],
+): { readonly [name: string]: unknown } {
   const last = given.at(-1);
   const options = isPlain(last) ? last : undefined;
   const listed = options === undefined ? given : given.slice(0, -1);
@@ -20,16 +27,23 @@ export function argumentsOf(subject: string, names: readonly string[], given: re
   listed.forEach((value, i) => {
     if (value !== undefined) all[names[i] as string] = value;
   });
-  const named = onlyKeys(`${subject} options`, options ?? {}, `${names.join(", ")}, ${ENGINE_KEYS}`);
+  const named = onlyKeys(`${subject} options`, options ?? {}, [...names, ...more, ENGINE_KEYS].join(", "));
   for (const [name, value] of Object.entries(named)) {
     if (value === undefined) continue;
     if (name in all) throw new TypeError(`${name} is given twice: in its place, and by name`);
     all[name] = value;
   }
+  checkEngine(all);
   return all;
+}
+
+/** Before there is an engine: that comes with the first transition. @throws TypeError, RangeError */
+export function checkEngine({ maxBytes, seed }: { readonly maxBytes?: unknown; readonly seed?: unknown }): void {
+  if (maxBytes !== undefined) integer("maxBytes", maxBytes, 1, 2 ** 32);
+  if (seed !== undefined && typeof seed !== "bigint") integer("seed", seed, 0);
 }
 
 /** Transitions at most; Infinity for null, or where it is left out. */
 export function capacityOf(value: unknown, least = 0): number {
-  return value === undefined || value === null ? Number.POSITIVE_INFINITY : internals.integer("capacity", value, least);
+  return value === undefined || value === null ? Number.POSITIVE_INFINITY : integer("capacity", value, least, MOST_ITEMS);
 }

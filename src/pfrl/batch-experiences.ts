@@ -1,8 +1,10 @@
 /** PFRL's batch_experiences: n-step returns, discounts and ends of what was sampled, and its states and actions, as typed arrays. */
 import type { Column } from "../batch.ts";
+import type { Dtype } from "../dtype.ts";
 import { internals } from "../index.ts";
 import { specOfBatch } from "./batches.ts";
-import { columnsOf, elementOf, stackOf } from "./stack.ts";
+import { ARRAYS } from "./leaf.ts";
+import { columnsOf, elementOf, type PlainDtype, stackOf } from "./stack.ts";
 import type { StepSpec, WholeSpec } from "./step-spec.ts";
 import type { Transition } from "./transition.ts";
 import type { AnyBatch, TransitionBatch } from "./transition-batch.ts";
@@ -14,6 +16,8 @@ export interface BatchExperiencesOptions {
   readonly gamma: number;
   /** What a learner sees of a state: applied to each, of a batch to a view of each. */
   readonly phi?: (state: never) => unknown;
+  /** What plain numbers become, which have no dtype of their own. Else that of a batch's column; of a list see there. */
+  readonly dtypes?: { readonly state?: Dtype; readonly action?: Dtype };
 }
 
 /** A column, or columns nested as the values were; what is no number comes as a list. */
@@ -38,7 +42,8 @@ export interface Experiences {
 }
 
 /**
- * Plain integers become i64 columns, plain fractions f64 as states and f32 as actions; typed arrays keep their dtype. O(bytes)
+ * Typed arrays, and the columns of a batch, keep their dtype. Of plain numbers in a list, and of those that phi makes, arrays become f64 as states and f32 as actions; single
+ * ones too, unless they are whole in all items, states and next states alike: then i64. `dtypes` decides it whatever was drawn. O(bytes)
  * @param experiences what `sample` gave: lists of transitions, or a batch, whose columns are handed on where there is no phi, with zeros for next states that are not there
  * @throws TypeError, RangeError; also for a next state of null in a list that phi does not replace
  */
@@ -46,11 +51,13 @@ export function batchExperiences<S extends StepSpec>(
   experiences: readonly (readonly Transition[])[] | TransitionBatch<S>,
   options: BatchExperiencesOptions,
 ): Experiences {
-  const { gamma, phi } = onlyKeys("options", options, "gamma, phi");
+  const { gamma, phi, dtypes = {} } = onlyKeys("options", options, "gamma, phi, dtypes");
   finite("gamma", gamma);
   if (phi !== undefined && typeof phi !== "function") throw mustBe(TypeError, "phi", "a function", phi);
+  const states: PlainDtype = { dtype: dtypeFor("state", dtypes), fractions: "f64" };
+  const actions: PlainDtype = { dtype: dtypeFor("action", dtypes), fractions: "f32" };
   const spec = specOfBatch(experiences);
-  if (spec !== undefined) return ofBatch(experiences as AnyBatch, spec, gamma, phi);
+  if (spec !== undefined) return ofBatch(experiences as AnyBatch, spec, gamma, phi, states, actions);
   if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", "a list of lists of transitions, or a batch that sample gave", experiences);
   const lists = experiences as readonly (readonly Transition[])[];
   if (lists.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
@@ -60,37 +67,47 @@ export function batchExperiences<S extends StepSpec>(
   const first = lists.map((list) => list[0] as Transition);
   const last = lists.map((list) => list.at(-1) as Transition);
   const seen = (state: unknown) => (phi === undefined ? state : phi(state as never));
+  const firstStates = first.map((transition) => seen(transition.state));
   const nextStates = last.map((transition) => seen(transition.nextState));
+  const firstActions = first.map((transition) => transition.action);
+  const nextActions = last.map((transition) => transition.nextAction ?? null);
   const batch = {
-    state: stackOf(
-      "state",
-      first.map((transition) => seen(transition.state)),
-      "f64",
-    ),
-    action: stackOf(
-      "action",
-      first.map((transition) => transition.action),
-      "f32",
-    ),
+    state: stackOf("state", firstStates, states, nextStates),
+    action: stackOf("action", firstActions, actions, nextActions),
     reward: floats(lists.map((list) => returnOf(list, gamma))),
-    nextState: stackOf("nextState", nextStates, "f64"),
+    nextState: stackOf("nextState", nextStates, states, firstStates),
     isStateTerminal: floats(lists.map((list) => Number(list.some((transition) => transition.isStateTerminal)))),
     discount: floats(lists.map((list) => list.reduce((product) => product * gamma, 1))),
   };
-  const nextActions = last.map((transition) => transition.nextAction ?? null);
-  return nextActions.includes(null) ? batch : { ...batch, nextAction: stackOf("nextAction", nextActions, "f32") };
+  return nextActions.includes(null) ? batch : { ...batch, nextAction: stackOf("nextAction", nextActions, actions, firstActions) };
+}
+
+/** @throws RangeError for no dtype of numbers */
+function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; readonly action?: Dtype }): Dtype | undefined {
+  const dtype = onlyKeys("dtypes", dtypes, "state, action")[name];
+  if (dtype === undefined || (dtype !== "bool" && Object.hasOwn(ARRAYS, dtype))) return dtype;
+  throw mustBe(RangeError, `dtypes.${name}`, 'a dtype of numbers, like "f32"', dtype);
 }
 
 /** The same, of columns. */
-function ofBatch(batch: AnyBatch, spec: WholeSpec, gamma: number, phi: ((state: never) => unknown) | undefined): Experiences {
+function ofBatch(
+  batch: AnyBatch,
+  spec: WholeSpec,
+  gamma: number,
+  phi: ((state: never) => unknown) | undefined,
+  states: PlainDtype,
+  actions: PlainDtype,
+): Experiences {
   const { count, lengths, reward, isStateTerminal, hasNextState, hasNextAction } = batch;
   const each = reward.data.length / count;
-  const seen = (name: "state" | "nextState") => {
-    if (phi === undefined) return columnsOf(spec.state, batch[name], "f64");
-    const states = Array.from({ length: count }, (_, i) => (name === "nextState" && hasNextState.data[i] === 0 ? null : elementOf(spec.state, batch[name], i)));
-    const made = states.map((state) => phi(state as never));
-    return stackOf(name, made, "f64");
-  };
+  const seen = (name: "state" | "nextState") =>
+    Array.from({ length: count }, (_, i) => {
+      const there = name === "state" || hasNextState.data[i] !== 0;
+      return phi?.((there ? elementOf(spec.state, batch[name], i) : null) as never);
+    });
+  const shown = phi && { state: seen("state"), nextState: seen("nextState") };
+  const column = (name: "state" | "nextState", other: "state" | "nextState") =>
+    shown === undefined ? columnsOf(name, spec.state, batch[name], states.dtype) : stackOf(name, shown[name], states, shown[other]);
   const [returns, discounts, ends] = [new Float32Array(count), new Float32Array(count), new Float32Array(count)];
   for (let i = 0; i < count; i++) {
     let factor = 1;
@@ -105,14 +122,14 @@ function ofBatch(batch: AnyBatch, spec: WholeSpec, gamma: number, phi: ((state: 
   }
   const shape = [count];
   const made = {
-    state: seen("state"),
-    action: columnsOf(spec.action, batch.action, "f32"),
+    state: column("state", "nextState"),
+    action: columnsOf("action", spec.action, batch.action, actions.dtype),
     reward: { data: returns, shape },
-    nextState: seen("nextState"),
+    nextState: column("nextState", "state"),
     isStateTerminal: { data: ends, shape },
     discount: { data: discounts, shape },
   };
-  return hasNextAction.data.every((one) => one !== 0) ? { ...made, nextAction: columnsOf(spec.action, batch.nextAction, "f32") } : made;
+  return hasNextAction.data.every((one) => one !== 0) ? { ...made, nextAction: columnsOf("nextAction", spec.action, batch.nextAction, actions.dtype) } : made;
 }
 
 function returnOf(list: readonly Transition[], gamma: number): number {

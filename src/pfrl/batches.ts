@@ -5,6 +5,7 @@ import { internals } from "../index.ts";
 import type { PlacedLeaf } from "../layout.ts";
 import type { Items } from "./items.ts";
 import { copyObject } from "./object-value.ts";
+import { SLOT, START, WEIGHTS } from "./picks.ts";
 import type { WholeSpec } from "./step-spec.ts";
 import type { Steps } from "./steps.ts";
 import type { AnyBatch } from "./transition-batch.ts";
@@ -15,11 +16,6 @@ type Filler = InstanceType<typeof Filler>;
 /** How runs of steps are shown: each step as it is, or what a learner asks of them: how the first begins, where the last leads, all rewards. */
 export type Shown = "all" | "ends";
 
-/** Columns of a draw (assembly/draw.ts): an item's slot, and where in it a run begins. */
-const SLOT = 8;
-const START = 12;
-/** Of Filler (src/filler.ts): the batch has weights. */
-const WEIGHTS = 1;
 /** Leaves that a run ends with, and those that it begins with. */
 const LAST = /^(nextState|nextAction|hasNextState|hasNextAction)\b/;
 const FIRST = /^(state|action)\b/;
@@ -49,6 +45,8 @@ export class Filling {
   readonly #filler: Filler;
   readonly #width: number;
   readonly #lists: List[] = [];
+  /** Which extras each step has, as bits; and its columns. */
+  #present: Column | undefined;
 
   constructor(steps: Steps, n: number, width: number, shown: Shown, weighted: boolean) {
     this.n = n;
@@ -87,7 +85,11 @@ export class Filling {
       extras: Object.fromEntries(
         form.extras.map(({ name, part, slot }) => [name, part.columns<Column | unknown[]>(`extras.${name}`, slot, column, list(`extras.${name}`))]),
       ),
+      hasExtras: {},
     } as AnyBatch;
+    if (form.extras.length > 0) this.#present = column("present");
+    const { data, shape } = this.batch.isStateTerminal;
+    for (const { name } of form.extras) (this.batch.hasExtras as { [name: string]: Column })[name] = { data: new Uint8Array(data.length), shape };
     if (shown === "ends") specs.set(this.batch, form.spec);
   }
 
@@ -117,8 +119,16 @@ export class Filling {
   gather(): AnyBatch {
     this.#filler.fill(this.draw, this.n);
     if (this.#lists.length > 0) this.#fillLists();
+    if (this.#present !== undefined) this.#fillPresent(this.#present.data as Uint32Array);
     this.#steps.engine.changed();
     return this.batch;
+  }
+
+  #fillPresent(present: Uint32Array): void {
+    for (const { name, bit } of this.#steps.form.extras) {
+      const { data } = (this.batch.hasExtras as { readonly [name: string]: Column<"bool"> })[name] as Column<"bool">;
+      for (let i = 0; i < data.length; i++) data[i] = ((present[i] as number) & bit) === 0 ? 0 : 1;
+    }
   }
 
   #fillLists(): void {

@@ -10,9 +10,10 @@ import { Picks } from "./picks.ts";
 import { Records } from "./records.ts";
 import { type StepSpec, specOf, type WholeSpec } from "./step-spec.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
-import { type AppendedTransition, asStored, type Transition } from "./transition.ts";
+import { type AppendedTransition, asStored, checkTransition, type Transition } from "./transition.ts";
 import type { AnyBatch } from "./transition-batch.ts";
 import { type Asked, firstSpec, fits, nothingYet, tooFew } from "./transitions.ts";
+import { MOST_PRIORITY } from "./weighing.ts";
 
 const { finite, integer, mustBe } = internals;
 
@@ -37,9 +38,6 @@ export interface Weigh {
   /** By its transitions, instead. */
   readonly byEpisode?: ((episode: readonly Transition[]) => number) | undefined;
 }
-
-/** The largest priority that a table takes. */
-const MOST_PRIORITY = 2 ** 990;
 
 /** What is there once the spec is known. */
 export interface MadeEpisodes {
@@ -67,7 +65,9 @@ export class Episodes {
 
   constructor(options: EpisodesOptions) {
     this.options = options;
-    if (options.spec !== undefined) this.#made = this.#make(specOf(options.spec));
+    if (options.spec === undefined) return;
+    this.#made = this.#make(specOf(options.spec));
+    this.picker = new RandomPicker(this.#made.steps.engine, this.#made.steps.x);
   }
 
   get made(): MadeEpisodes | undefined {
@@ -91,9 +91,11 @@ export class Episodes {
   /** One more step; with the last one of an episode the episode is stored. */
   append(transition: AppendedTransition, weigh: Weigh): void {
     this.check();
+    checkTransition(transition);
     const made = this.#made ?? this.#make(firstSpec(transition));
     const known = made.steps.running(transition);
     const ends = transition.isStateTerminal === true;
+    if (ends && weigh.byEpisode !== undefined) made.steps.check(transition);
     // What an episode weighs is known before its last step comes, and what its end needs is there from each step on: it can end when memory is full.
     const priority = ends ? this.#weighed(weigh, () => [...(known ? made.lists.window(known) : []), asStored(transition)]) : 0;
     made.items.reserve(made.steps.envs.size + Number(known === undefined));
@@ -233,8 +235,7 @@ export class Episodes {
 
   /** The running episodes. */
   running(): Map<unknown, Transition[]> {
-    const { steps, lists } = this.#made ?? {};
-    return new Map([...(steps?.envs.values() ?? [])].map((env) => [env.id, lists?.window(env) ?? []]));
+    return this.#made?.lists.running() ?? new Map();
   }
 
   /** What an episode weighs. */

@@ -1,11 +1,10 @@
 /** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
-import { bool, internals, type Spec, u32 } from "../index.ts";
-import { isObject, type PartSpec } from "./leaf.ts";
+import { bool, internals, ReplayError, type Spec, u32 } from "../index.ts";
+import { isObject } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 import { type Columns, type Part, partOfSpec, type Record } from "./part.ts";
-import { alike, infer, type WholeSpec } from "./step-spec.ts";
-
-import { type AppendedTransition, OWN_KEYS, RENAMED, type Transition } from "./transition.ts";
+import type { WholeSpec } from "./step-spec.ts";
+import { type AppendedTransition, checkExtra, checkTransition, OWN_KEYS, type Transition } from "./transition.ts";
 
 const { flag, mustBe } = internals;
 
@@ -15,11 +14,16 @@ interface Extra {
   readonly part: Part;
   readonly slot: number;
   readonly bit: number;
+  /** Whether null is a value of its column, or refused by it. */
+  readonly takesNull: boolean;
 }
 
 type PartName = "state" | "action" | "nextState" | "nextAction";
 const PARTS: readonly PartName[] = ["state", "action", "nextState", "nextAction"];
 const OPTIONAL: ReadonlySet<PartName> = new Set(["nextState", "nextAction"]);
+
+/** Where the row has extras. */
+const EXTRAS = "extras.";
 
 export class Form {
   readonly spec: WholeSpec;
@@ -56,7 +60,7 @@ export class Form {
       const part = partOfSpec(name, extra);
       const slot = slots;
       slots += part.objects;
-      return { name, part, slot, bit: (1 << i) >>> 0 };
+      return { name, part, slot, bit: (1 << i) >>> 0, takesNull: !spec.inferred || isObject(extra) };
     });
     this.slots = slots;
     this.#bits = new Map(this.extras.map(({ name, bit }) => [name, bit]));
@@ -85,7 +89,7 @@ export class Form {
    * @throws TypeError for what cannot be kept, and for a name of the document that is another one here
    */
   write(transition: AppendedTransition): Record | undefined {
-    if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", "an object of state, action, reward", transition);
+    checkTransition(transition);
     const { step } = this;
     const record: Record = [];
     const { nextState = null, nextAction = null, isStateTerminal = false } = transition;
@@ -99,6 +103,13 @@ export class Form {
     step.isStateTerminal = flag("isStateTerminal", isStateTerminal) !== 0;
     this.#putExtras(transition, record);
     return record.length === 0 ? undefined : record;
+  }
+
+  /** What the engine says of a row, by the names that a transition has. */
+  explained(error: unknown): unknown {
+    if (!(error instanceof ReplayError) || !error.message.startsWith(EXTRAS)) return error;
+    const remedy = this.spec.inferred ? ": the first transition had it so (give spec.extras; object() takes any form)" : "";
+    return new ReplayError(error.code, error.message.slice(EXTRAS.length) + remedy);
   }
 
   /** The n-th transition of columns of rows. */
@@ -131,30 +142,25 @@ export class Form {
   #putExtras(transition: AppendedTransition, record: Record): void {
     const { step } = this;
     let present = 0;
-    for (const { name, part, slot, bit } of this.extras) {
-      const value = transition[name];
-      const kept = value !== undefined && this.#fits(name, value);
+    for (const { name, part, slot, bit, takesNull } of this.extras) {
+      const value = Object.hasOwn(transition, name) ? transition[name] : undefined;
+      // No value is no number: lists give it back, batches have nothing there.
+      const kept = value !== undefined && (value !== null || takesNull);
       if (kept) present |= bit;
       const own = kept ? part.split(value, record, slot) : part.zero;
       if (part.row !== undefined) (step.extras as { [name: string]: unknown })[name] = own;
     }
     if ("present" in step) step.present = present >>> 0;
     let others: { [name: string]: unknown } | undefined;
-    for (const name in transition) {
+    for (const name of Object.keys(transition)) {
+      if (OWN_KEYS.has(name) || ((this.#bits.get(name) ?? 0) & present) !== 0) continue;
       const value = transition[name];
-      if (OWN_KEYS.has(name) || value === undefined) continue;
-      if (Object.hasOwn(RENAMED, name)) throw mustBe(TypeError, name, `written ${RENAMED[name]}`, value);
-      if (((this.#bits.get(name) ?? 0) & present) !== 0) continue;
+      if (value === undefined) continue;
+      checkExtra(name, value);
       if (!this.spec.inferred) throw mustBe("SPEC_MISMATCH", "extras", `of the spec: ${[...this.#bits.keys()].join(", ") || "none"}`, { [name]: value });
       others ??= {};
       others[name] = copyObject(value, name);
     }
     if (others !== undefined) record[this.slots] = others;
-  }
-
-  /** Whether an extra goes into its column: into one that was inferred, not what has another form. */
-  #fits(name: string, value: unknown): boolean {
-    const spec = this.spec.extras[name] as PartSpec;
-    return !this.spec.inferred || isObject(spec) || alike(spec, infer(value));
   }
 }

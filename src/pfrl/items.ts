@@ -1,7 +1,7 @@
 /** The items of a buffer: a table of the core, oldest first out. Where there is no limit its room doubles as it is needed. */
 import type { Engine } from "../engine.ts";
 import { internals } from "../index.ts";
-import { KEY, STEPS as LENGTH, type PfrlExports, PRIORITY } from "./pfrl-core.ts";
+import { KEY, LENGTH, MOST_ITEMS, type PfrlExports, PRIORITY } from "./pfrl-core.ts";
 import type { Env, Steps } from "./steps.ts";
 import { drawable } from "./weighing.ts";
 
@@ -25,8 +25,6 @@ const UNIFORM = 3;
 const PRIORITIZED_WITH_MIN = 4 + 16;
 /** Room that a table without a limit begins with. */
 const FIRST_ROOM = 1024;
-/** The most that a table can have. */
-export const MOST_ITEMS = 2 ** 26 - 1;
 /** Counters (src/abi.ts). */
 const SIZE = 0;
 const STEPS = 1;

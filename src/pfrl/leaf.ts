@@ -45,6 +45,8 @@ export const ARRAYS: { readonly [D in Dtype]: NumbersClass } = {
 const DTYPE_OF = new Map<string | undefined, Dtype>([
   ["Int8Array", "i8"],
   ["Uint8Array", "u8"],
+  // Pixels of a canvas.
+  ["Uint8ClampedArray", "u8"],
   ["Int16Array", "i16"],
   ["Uint16Array", "u16"],
   ["Int32Array", "i32"],

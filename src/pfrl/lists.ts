@@ -39,6 +39,11 @@ export class Lists {
     return this.transitions(this.rowsOf(env));
   }
 
+  /** Those of all running episodes, by environment. */
+  running(): Map<unknown, Transition[]> {
+    return new Map(Array.from(this.#steps.envs.values(), (env) => [env.id, this.window(env)]));
+  }
+
   /** Names of its rows. */
   rowsOf({ handle, length }: Env): Uint32Array {
     const { engine, x } = this.#steps;

@@ -1,7 +1,6 @@
 /** The single transitions of episodes that ended: rows, oldest first (assembly/pfrl/memory.ts). */
-import type { Env, Steps } from "./steps.ts";
+import { type Env, GRANULE, type Steps } from "./steps.ts";
 
-const GRANULE = 4096;
 const CHUNK = 1024;
 
 export class Memory {

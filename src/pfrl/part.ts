@@ -67,15 +67,19 @@ function leafPart(leaf: PartLeaf): Part {
   };
 }
 
+/** Longer arrays of numbers go to the engine as typed ones. */
+const SHORT = 16;
+
 /** Typed arrays in arrays go to the engine as one: number by number would be slow. */
 function packer(leaf: Leaf): (value: unknown) => unknown {
   const [outer = 0, ...inner] = dimsOf(leaf);
-  if (inner.length === 0) return same;
+  if (inner.length === 0) return leaf.dtype === "f64" && outer > SHORT ? numbersOf(outer) : leaf.dtype === "u8" && outer > 0 ? unclamped : same;
   const each = sizeOf(inner);
   const array = ARRAYS[leaf.dtype];
   const all = new array(outer * each);
   const below = packer({ dtype: leaf.dtype, shape: inner });
-  return (value) => {
+  return (given) => {
+    const value = leaf.dtype === "u8" ? unclamped(given) : given;
     if (!Array.isArray(value) || value.length !== outer) return value;
     for (let i = 0; i < outer; i++) {
       const part = below(value[i]);
@@ -84,6 +88,26 @@ function packer(leaf: Leaf): (value: unknown) => unknown {
     }
     return all;
   };
+}
+
+/** An array of so many numbers. */
+function numbersOf(length: number): (value: unknown) => unknown {
+  const all = new Float64Array(length);
+  return (value) => {
+    if (!Array.isArray(value) || value.length !== length) return value;
+    for (let i = 0; i < length; i++) {
+      const number: unknown = value[i];
+      if (typeof number !== "number") return value;
+      all[i] = number;
+    }
+    return all;
+  };
+}
+
+/** The same bytes, where they are a canvas's. */
+function unclamped(value: unknown): unknown {
+  if (!(value instanceof Uint8ClampedArray)) return value;
+  return new Uint8Array(value.buffer, value.byteOffset, value.length);
 }
 
 function same(value: unknown): unknown {
@@ -109,7 +133,7 @@ function nodePart(name: string, spec: PartSpec): Part {
     zero: gather(parts.map((part) => part.zero)),
     split(value, record, slot) {
       if (direct) return value;
-      if (typeof value !== "object" || value === null || Object.keys(value).length !== names.length || !names.every((key) => key in value))
+      if (typeof value !== "object" || value === null || Object.keys(value).length !== names.length || !names.every((key) => Object.hasOwn(value, key)))
         throw mustBe("SPEC_MISMATCH", name, `nested with keys ${names.join(", ")} (a spec with object() takes any form)`, value);
       return gather(parts.map((part, i) => part.split((value as { [key: string]: unknown })[names[i] as string], record, slot + (slots[i] as number))));
     },

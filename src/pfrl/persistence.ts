@@ -1,7 +1,7 @@
 /** What both persistent buffers are given, and how they are opened. */
 import { internals } from "../index.ts";
 import type { Directory } from "../storage/index.ts";
-import { capacityOf, ENGINE_KEYS } from "./arguments.ts";
+import { capacityOf, checkEngine, ENGINE_KEYS } from "./arguments.ts";
 import { directoryOf, type PersistenceOptions } from "./journal.ts";
 import type { BufferOptions } from "./replay-buffer.ts";
 import { isPlain, type StepSpec } from "./step-spec.ts";
@@ -53,6 +53,7 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
     segmentBytes,
     salvage,
   } = onlyKeys(`${subject} options`, options, KEYS) as { readonly [name: string]: unknown } & PersistentOptions<S>;
+  checkEngine({ maxBytes, seed });
   if (distributed !== false || group !== null)
     throw mustBe(
       "UNSUPPORTED",

@@ -57,8 +57,11 @@ export interface PfrlExports {
 /** What `items_about` tells of a slot. */
 export const PRIORITY = 0;
 export const KEY = 1;
-export const STEPS = 2;
+export const LENGTH = 2;
 export const FIRST_ROW = 3;
+
+/** The most items that a table can have. */
+export const MOST_ITEMS = 2 ** 26 - 1;
 
 let compiled: WebAssembly.Module | undefined;
 

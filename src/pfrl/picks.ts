@@ -5,10 +5,10 @@ import type { Steps } from "./steps.ts";
 const { Filler } = internals;
 
 /** Columns of a draw (assembly/draw.ts): an item's slot, and where in it a run begins. */
-const SLOT = 8;
-const START = 12;
+export const SLOT = 8;
+export const START = 12;
 /** Of Filler (src/filler.ts): the batch has weights. */
-const WEIGHTS = 1;
+export const WEIGHTS = 1;
 
 export class Picks {
   readonly n: number;

@@ -124,7 +124,7 @@ export class Priorities {
     const n = list.length;
     const { ofBatch, beta } = this.weighing;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "probabilities", "at least one: there is no largest weight of none", list);
-    const divisor = ofBatch ? Math.min(...Array.from(list)) : this.weighing.divisor(length, least);
+    const divisor = ofBatch ? Array.from(list).reduce((lowest, p) => Math.min(lowest, p)) : this.weighing.divisor(length, least);
     if (!(divisor > 0 && divisor < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, "the least probability", "a number above 0", divisor);
     for (let i = 0; i < n; i++) if (!((list[i] as number) > 0)) throw mustBe(RangeError, `probabilities[${i}]`, "above 0", list[i]);
     const { core, x } = this.#own();

@@ -28,7 +28,7 @@ export interface PrioritizedReplayBufferOptions<S extends StepSpec = StepSpec> e
   readonly waitPriorityAfterSampling?: boolean;
 }
 
-const NAMES = ["capacity", "alpha", "beta0", "betaSteps", "eps", "normalizeByMax", "errorMin", "errorMax", "numSteps", "waitPriorityAfterSampling"];
+const NAMES = ["capacity", "alpha", "beta0", "betaSteps", "eps", "normalizeByMax", "errorMin", "errorMax", "numSteps"];
 
 export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
   /** null where there is none. */
@@ -50,7 +50,7 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
     errorMin?: number | null,
     errorMax?: number | null,
     numSteps?: number,
-    options?: BufferOptions<S>,
+    options?: BufferOptions<S> & Pick<PrioritizedReplayBufferOptions, "waitPriorityAfterSampling">,
   );
   constructor(...args: unknown[]) {
     const {
@@ -66,7 +66,7 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
       waitPriorityAfterSampling = true,
       spec,
       ...engine
-    } = argumentsOf("PrioritizedReplayBuffer", NAMES, args) as PrioritizedReplayBufferOptions<S>;
+    } = argumentsOf("PrioritizedReplayBuffer", NAMES, args, ["waitPriorityAfterSampling"]) as PrioritizedReplayBufferOptions<S>;
     this.numSteps = integer("numSteps", numSteps, 1, 0xffffff);
     flag("waitPriorityAfterSampling", waitPriorityAfterSampling);
     const weighing = { alpha, beta0, betaSteps, eps, normalizeByMax, errorMin, errorMax };

@@ -2,6 +2,8 @@
 import { f64, internals, type Leaf } from "../index.ts";
 import { ARRAYS, dimsOf, dtypeOf, isLeaf, isObject, object, type PartLeaf, type PartSpec, sizeOf } from "./leaf.ts";
 
+import { checkExtra, OWN_KEYS } from "./transition.ts";
+
 const { mustBe, onlyKeys } = internals;
 
 export interface StepSpec {
@@ -31,6 +33,10 @@ export function specOf(given: StepSpec): WholeSpec {
   if (state === undefined || action === undefined) throw mustBe(TypeError, "spec", "of state and action", given);
   if (!isLeaf(reward) || reward.shape.length !== 0) throw mustBe(RangeError, "spec.reward", "a leaf that is one number", reward);
   const names = Object.keys(onlyKeys("spec.extras", extras, Object.keys(extras).join(", ")));
+  for (const name of names) {
+    if (OWN_KEYS.has(name)) throw mustBe(RangeError, "spec.extras", `named otherwise than ${[...OWN_KEYS].join(", ")}`, name);
+    checkExtra(name, extras[name]);
+  }
   if (names.length > MOST_EXTRAS) throw mustBe(RangeError, "spec.extras", `at most ${MOST_EXTRAS} (nest them in one)`, extras);
   return { state: sharedIn("state", state), action: sharedIn("action", action), reward, extras, inferred: false };
 }
@@ -39,34 +45,69 @@ export function specOf(given: StepSpec): WholeSpec {
 export function inferSpec(state: unknown, action: unknown, extras: { readonly [name: string]: unknown }): WholeSpec {
   const names = Object.keys(extras).slice(0, MOST_EXTRAS);
   return {
-    state: sharedIn("state", infer(state)),
-    action: sharedIn("action", infer(action)),
+    state: sharedIn("state", infer(state, "state")),
+    action: sharedIn("action", infer(action, "action")),
     reward: f64(),
-    extras: Object.fromEntries(names.filter((name) => !name.includes(".")).map((name) => [name, infer(extras[name])])),
+    extras: Object.fromEntries(names.filter((name) => !name.includes(".")).map((name) => [name, infer(extras[name], name)])),
     inferred: true,
   };
 }
 
 const NUMBER: PartLeaf = { ...f64(), plain: true };
 
-/** What a value looks like: plain numbers are f64, so that 1.5 fits where 1 came first. */
-export function infer(value: unknown): PartSpec {
+/** Where in a value one looks; the step goes on with the look. */
+interface Place {
+  step: string | number;
+  readonly holds: unknown;
+  readonly above: Place | undefined;
+  readonly depth: number;
+}
+
+/** What is nested deeper cannot be saved (src/storage/tags.ts). */
+const MOST_DEPTH = 128;
+
+/** What a value looks like: plain numbers are f64, so that 1.5 fits where 1 came first. @throws TypeError for circles, by their path */
+export function infer(value: unknown, name: string): PartSpec {
+  return inferAt(value, { step: name, holds: undefined, above: undefined, depth: 0 });
+}
+
+function inferAt(value: unknown, place: Place): PartSpec {
   if (typeof value === "number") return NUMBER;
   if (typeof value === "boolean") return { dtype: "bool", shape: [] };
   if (typeof value === "bigint") return BigInt.asIntN(64, value) === value ? { dtype: "i64", shape: [] } : object();
   const dtype = dtypeOf(value);
   if (dtype !== undefined) return (value as Uint8Array).length === 0 ? object() : { dtype, shape: [(value as Uint8Array).length] };
-  if (Array.isArray(value)) return inferList(value);
+  if (Array.isArray(value)) return inferList(value, inside(value, place));
   if (!isPlain(value)) return object();
   const names = Object.keys(value);
-  const parts = names.map((name) => infer(value[name]));
+  const here = inside(value, place);
+  const parts = names.map((name) => {
+    here.step = name;
+    return inferAt(value[name], here);
+  });
   if (parts.every(isObject) || names.some((name) => name.includes("."))) return object();
   return Object.fromEntries(names.map((name, i) => [name, parts[i] as PartSpec]));
 }
 
+function inside(value: object, above: Place): Place {
+  const depth = above.depth + 1;
+  for (let at: Place | undefined = above; at !== undefined; at = at.above)
+    if (at.holds === value) throw new TypeError(`${pathOf(above)} is a circle: it is part of itself`);
+  if (depth > MOST_DEPTH) throw new TypeError(`${pathOf(above)} is nested more than ${MOST_DEPTH} deep`);
+  return { step: "", holds: value, above, depth };
+}
+
+function pathOf({ step, above }: Place): string {
+  if (above === undefined) return String(step);
+  return pathOf(above) + (typeof step === "number" ? `[${step}]` : `.${step}`);
+}
+
 /** Values that are alike are one leaf with a dimension more, others a tuple. */
-function inferList(values: readonly unknown[]): PartSpec {
-  const parts = values.map(infer);
+function inferList(values: readonly unknown[], here: Place): PartSpec {
+  const parts = values.map((value, i) => {
+    here.step = i;
+    return inferAt(value, here);
+  });
   const first = parts[0];
   if (first === undefined || parts.every(isObject)) return object();
   if (!isLeaf(first) || isObject(first) || !parts.every((part) => alike(part, first))) return parts;
@@ -81,7 +122,7 @@ export function alike(a: PartSpec, b: PartSpec): boolean {
     return a.dtype === b.dtype && (isObject(a) || String(dimsOf(a as Leaf)) === String(dimsOf(b as Leaf)));
   }
   const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((name) => name in b && alike(partOf(a, name), partOf(b, name)));
+  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && alike(partOf(a, name), partOf(b, name)));
 }
 
 export function partOf(spec: PartSpec, name: string): PartSpec {

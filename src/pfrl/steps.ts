@@ -36,7 +36,8 @@ export interface Env {
   before: number;
 }
 
-const GRANULE = 4096;
+/** Bytes of a running episode, and the least that the arena gives. */
+export const GRANULE = 4096;
 
 export class Steps {
   readonly form: Form;
@@ -92,10 +93,16 @@ export class Steps {
       this.step(env, this.#writer.streams[0] as number, () => (this.#writer as Writer<unknown>).append(form.step), record);
     } catch (error) {
       if (known === undefined) this.close(env);
-      throw error;
+      throw form.explained(error);
     }
     if (known === undefined) this.#envs.set(env.id, env);
     return env;
+  }
+
+  /** Whether a step could be appended: as one of an episode that nobody sees. @throws as `append` does; nothing changes */
+  check(transition: AppendedTransition): void {
+    const envId = Symbol();
+    this.end(this.append({ ...transition, envId }));
   }
 
   /** An episode that no environment has yet. @throws ReplayError OUT_OF_MEMORY */

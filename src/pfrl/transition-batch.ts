@@ -38,6 +38,8 @@ export interface TransitionBatch<S extends StepSpec = StepSpec> {
   readonly extras: S["extras"] extends { readonly [name: string]: PartSpec }
     ? { readonly [K in keyof S["extras"]]: ColumnsOf<S["extras"][K]> }
     : { readonly [name: string]: ColumnsOf<PartSpec> };
+  /** 0 where a step came without the extra, and behind the end of an item. */
+  readonly hasExtras: { readonly [K in S["extras"] extends object ? keyof S["extras"] : string]: Column<"bool"> };
 }
 
 /** A batch with importance weights. */

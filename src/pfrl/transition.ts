@@ -1,4 +1,7 @@
 /** A transition, as it is appended and as it is given back. */
+import { internals } from "../index.ts";
+
+const { mustBe } = internals;
 
 export interface Transition {
   readonly state: unknown;
@@ -43,10 +46,26 @@ export const RENAMED: { readonly [name: string]: string } = {
   env_id: "envId",
 };
 
-/** The extras of an appended transition. */
+/** @throws TypeError for what is no object */
+export function checkTransition(transition: AppendedTransition): void {
+  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", "an object of state, action, reward", transition);
+}
+
+/** @throws TypeError for an extra whose name is another one here, or that no object can have as others */
+export function checkExtra(name: string, value: unknown): void {
+  if (Object.hasOwn(RENAMED, name)) throw mustBe(TypeError, name, `written ${RENAMED[name]}`, value);
+  if (name === "__proto__") throw mustBe(TypeError, "__proto__", "an extra of another name", value);
+}
+
+/** The extras of an appended transition: its own properties. */
 export function extrasOf(transition: AppendedTransition): { [name: string]: unknown } {
   const extras: { [name: string]: unknown } = {};
-  for (const name in transition) if (!OWN_KEYS.has(name) && transition[name] !== undefined) extras[name] = transition[name];
+  for (const name of Object.keys(transition)) {
+    const value = transition[name];
+    if (OWN_KEYS.has(name) || value === undefined) continue;
+    checkExtra(name, value);
+    extras[name] = value;
+  }
   return extras;
 }
 

@@ -1,7 +1,7 @@
 /** N-step transitions: runs of 1 … numSteps steps of one episode, kept as PFRL's deque of last transitions gives them out. */
 import { internals, Replay, ReplayError } from "../index.ts";
 import { Batches } from "./batches.ts";
-import { Items, MOST_ITEMS } from "./items.ts";
+import { Items } from "./items.ts";
 import { type Listed, listed } from "./listed.ts";
 import { Lists } from "./lists.ts";
 import { type Picker, RandomPicker } from "./picker.ts";
@@ -9,7 +9,7 @@ import { Picks } from "./picks.ts";
 import { Records } from "./records.ts";
 import { inferSpec, type StepSpec, specOf, type WholeSpec } from "./step-spec.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
-import { type AppendedTransition, extrasOf, type Transition } from "./transition.ts";
+import { type AppendedTransition, checkTransition, extrasOf, type Transition } from "./transition.ts";
 import type { AnyBatch } from "./transition-batch.ts";
 
 const { integer, mustBe } = internals;
@@ -50,7 +50,9 @@ export class Transitions {
 
   constructor(options: TransitionsOptions) {
     this.options = options;
-    if (options.spec !== undefined) this.#made = this.#make(specOf(options.spec));
+    if (options.spec === undefined) return;
+    this.#made = this.#make(specOf(options.spec));
+    this.picker = new RandomPicker(this.#made.steps.engine, this.#made.steps.x);
   }
 
   get made(): Made | undefined {
@@ -146,8 +148,7 @@ export class Transitions {
 
   /** The windows of running episodes. */
   running(): Map<unknown, Transition[]> {
-    const { steps, lists } = this.#made ?? {};
-    return new Map([...(steps?.envs.values() ?? [])].map((env) => [env.id, lists?.window(env) ?? []]));
+    return this.#made?.lists.running() ?? new Map();
   }
 
   /** Items of the last `longest` steps and of fewer, and the end. */
@@ -188,14 +189,13 @@ export function listOf({ items, lists }: Made, picks: Picks): Listed<Transition[
 
 /** The spec of what comes first. */
 export function firstSpec(transition: AppendedTransition): WholeSpec {
-  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", "an object of state, action, reward", transition);
+  checkTransition(transition);
   for (const name of ["state", "action"]) if (transition[name] === undefined) throw mustBe(TypeError, name, "given", undefined);
   return inferSpec(transition.state, transition.action, extrasOf(transition));
 }
 
 /** @throws RangeError where so many steps cannot fit, with the figures */
 export function fits({ form }: Steps, capacity: number, { maxBytes, module }: EngineOptions): void {
-  integer("capacity", capacity, 0, MOST_ITEMS);
   const plan = Replay.plan({ spec: form.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
   const most = maxBytes ?? 2 ** 32;
   if (plan.bytes <= most) return;

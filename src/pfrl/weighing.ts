@@ -30,7 +30,7 @@ export interface Powers {
 }
 
 /** The largest priority that a table takes. */
-const MOST_PRIORITY = 2 ** 990;
+export const MOST_PRIORITY = 2 ** 990;
 /** The least that can be drawn beside others. */
 const LEAST_PRIORITY = 2 ** -999;
 /** The least f64 of 53 bits: a probability below it counts as it, so that all weights are finite. */

@@ -1,0 +1,159 @@
+/** Which forms of transitions, extras and options are taken, and how the others are refused. */
+import { expect, test } from "vitest";
+import { f32, f64, i32 } from "../../src/index.ts";
+import {
+  batchExperiences,
+  EpisodicReplayBuffer,
+  PrioritizedEpisodicReplayBuffer,
+  PrioritizedReplayBuffer,
+  ReplayBuffer,
+  type Transition,
+} from "../../src/pfrl/index.ts";
+
+const step = (state: number, more: object = {}) => ({ state, action: 0, reward: state, nextState: state + 1, ...more });
+
+test("a Uint8ClampedArray (a canvas's pixels) is u8, not an object", () => {
+  const buffer = new ReplayBuffer();
+  buffer.append({ state: new Uint8ClampedArray(8), action: 0, reward: 0, isStateTerminal: true });
+  expect(buffer.sample(1).state).toEqual({ data: new Uint8Array(8), shape: [1, 8] });
+});
+
+test("an extra that does not fit its column is told from 0 in a batch, or refused", () => {
+  const buffer = new ReplayBuffer();
+  buffer.append(step(0, { value: -1 }));
+  expect(() => buffer.append(step(1, { value: [-2] }))).toThrow(); // else its column says 0, and nothing says that this is no value
+});
+
+test("the dtype of a column does not hang on the values that were drawn", () => {
+  const stateOf = (x: number) =>
+    batchExperiences([[{ ...step(0), state: [x, 0], nextState: [x, 0], nextAction: null, isStateTerminal: false }]], { gamma: 1 }).state;
+  expect(stateOf(0).data.constructor).toBe(stateOf(0.5).data.constructor); // BigInt64Array, then Float64Array
+});
+
+test("with a spec and nothing appended, sample(0) is an empty batch, or EMPTY", () => {
+  const buffer = new ReplayBuffer({ spec: { state: f32(), action: i32() } });
+  expect(() => buffer.sample(0)).not.toThrow(TypeError); // Cannot read properties of undefined (reading 'alike')
+});
+
+test("a circle in the first transition is a TypeError that names its path, as in a later one", () => {
+  const circle: { self?: object } = {};
+  circle.self = circle;
+  expect(() => new ReplayBuffer().append({ state: circle, action: 0, reward: 0 })).toThrow(/^state\.self/); // Maximum call stack size exceeded
+});
+
+test("and so is one in a later extra that has a column", () => {
+  const buffer = new ReplayBuffer();
+  const circle: unknown[] = [];
+  circle.push(circle);
+  buffer.append(step(0, { value: 1 }));
+  expect(() => buffer.append(step(1, { value: circle }))).toThrow(/^value/);
+});
+
+test("options of the engine are checked at construction, as all others are", () => {
+  expect(() => new ReplayBuffer({ seed: 1.5 })).toThrow(TypeError);
+});
+
+test("and so are maxBytes and a capacity that no table has", () => {
+  for (const options of [{ maxBytes: -1 }, { capacity: 2 ** 26 }]) expect(() => new ReplayBuffer(options)).toThrow(RangeError);
+});
+
+test("a transition that is none is said to be none, by each buffer", () => {
+  const buffer = new EpisodicReplayBuffer();
+  buffer.append(step(0));
+  expect(() => buffer.append(null as never)).toThrow(/^transition must be/); // Cannot read properties of null
+});
+
+test("a last step of the wrong form is refused before its episode is weighed", () => {
+  const defaultPriorityFunc = (episode: readonly Transition[]) => episode.reduce((sum, { reward }) => sum + reward, 0);
+  const buffer = new PrioritizedEpisodicReplayBuffer({ defaultPriorityFunc });
+  const wrong = { ...step(0), reward: "1" as never, isStateTerminal: true };
+  expect(() => buffer.append(wrong)).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH" })); // TypeError about defaultPriorityFunc
+});
+
+test("a spec's extras have names of their own", () => {
+  const extras = { state: f64() };
+  expect(() => new ReplayBuffer({ spec: { state: f32(2), action: i32(), extras } })).toThrow(RangeError); // lists then have the extra as state
+});
+
+test("extras of any name are kept, or refused by name", () => {
+  const buffer = new ReplayBuffer();
+  buffer.append(step(0, { constructor: "a" }));
+  buffer.append(step(1)); // TypeError: constructor must be what can be saved
+  expect(buffer.length).toBe(2);
+});
+
+test("as many probabilities as one likes", () => {
+  const probabilities = new Float64Array(200_000).fill(0.5);
+  expect(new PrioritizedReplayBuffer().weightsFromProbabilities(probabilities, 0.5).length).toBe(200_000); // Maximum call stack size exceeded
+});
+
+test("hasExtras tells an extra that did not come from one of 0", () => {
+  const buffer = new ReplayBuffer({ numSteps: 2 });
+  buffer.append(step(0, { value: 0, note: "a" }));
+  buffer.append(step(1, { value: null }));
+  const { hasExtras, extras } = buffer.sample(1);
+  expect(extras.value.data).toEqual(Float64Array.of(0, 0));
+  expect(hasExtras.value).toEqual({ data: Uint8Array.of(1, 0), shape: [1, 2] });
+  expect(hasExtras.note).toEqual({ data: Uint8Array.of(1, 0), shape: [1, 2] });
+  expect(buffer.sample(1, { form: "list" })[0]?.[1]).toEqual({ ...step(1), nextAction: null, isStateTerminal: false, value: null }); // as it was given
+});
+
+test("an extra of another form is refused by its name, with what to do", () => {
+  const buffer = new ReplayBuffer();
+  buffer.append(step(0, { value: 1 }));
+  const says = expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(/^value must be f64.*got "x".*spec\.extras/) });
+  expect(() => buffer.append(step(1, { value: "x" }))).toThrow(says);
+  expect(buffer.length).toBe(1);
+});
+
+test("dtypes decides what plain numbers become; without it states and next states have one", () => {
+  const item = [{ ...step(0), nextState: 0.5, nextAction: null, isStateTerminal: false }];
+  const made = batchExperiences([item], { gamma: 1 });
+  expect([made.state.data, made.nextState.data, made.action.data]).toEqual([Float64Array.of(0), Float64Array.of(0.5), BigInt64Array.of(0n)]);
+  const chosen = batchExperiences([item], { gamma: 1, dtypes: { state: "f32", action: "i32" } });
+  expect([chosen.state.data, chosen.action.data]).toEqual([Float32Array.of(0), Int32Array.of(0)]);
+  expect(() => batchExperiences([item], { gamma: 1, dtypes: { state: "u8" } })).toThrow(/^nextState must be of numbers that u8 holds, got 0\.5/);
+  expect(() => batchExperiences([item], { gamma: 1, dtypes: { state: "bool" as never } })).toThrow(RangeError);
+});
+
+test("columns of a batch keep their dtype, whatever was drawn", () => {
+  const buffer = new ReplayBuffer();
+  buffer.append(step(1));
+  expect(batchExperiences(buffer.sample(1), { gamma: 1 }).state.data).toEqual(Float64Array.of(1));
+  expect(batchExperiences(buffer.sample(1), { gamma: 1, dtypes: { state: "i32" } }).state.data).toEqual(Int32Array.of(1));
+});
+
+test("waitPriorityAfterSampling is given by name", () => {
+  const given = [10, 0.6, 0.4, 100, 0.01, true, 0, 1, 1] as const;
+  const buffer = new PrioritizedReplayBuffer(...given, { waitPriorityAfterSampling: false });
+  buffer.append(step(0));
+  buffer.sample(1);
+  expect(buffer.sample(1).count).toBe(1);
+  expect(() => new PrioritizedReplayBuffer(...given, false as never)).toThrow(TypeError);
+});
+
+test("an extra named __proto__ is refused by its name, and inherited properties are none", () => {
+  const buffer = new ReplayBuffer();
+  expect(() => buffer.append(JSON.parse('{"state": 0, "action": 0, "reward": 0, "__proto__": 1}'))).toThrow(/^__proto__ must be/);
+  buffer.append(Object.assign(Object.create({ inherited: 1 }), step(0)));
+  expect(Object.keys(buffer.sample(1, { form: "list" })[0]?.[0] ?? {})).not.toContain("inherited");
+});
+
+test("pixels in a stack, nested and beside Uint8Arrays", () => {
+  const buffer = new ReplayBuffer();
+  const pixels = (n: number) => new Uint8ClampedArray(100).fill(n);
+  buffer.append({
+    state: { frames: [pixels(1), pixels(2)], x: 1 },
+    action: 0,
+    reward: 0,
+    nextState: { frames: [new Uint8Array(100).fill(2), pixels(3)], x: 2 },
+  });
+  const { state, nextState } = buffer.sample(1);
+  expect([state.frames.data[100], nextState.frames.data[0], nextState.frames.data[199]]).toEqual([2, 2, 3]);
+});
+
+test("batchExperiences takes a batch, as its types say", () => {
+  const buffer = new ReplayBuffer({ numSteps: 2 });
+  for (let i = 0; i < 3; i++) buffer.append(step(i));
+  expect(batchExperiences(buffer.sample(2), { gamma: 0.5 }).discount.data).toEqual(Float32Array.of(0.25, 0.25));
+});
