@@ -56,6 +56,8 @@ export class Steps {
     const replay = new Replay({ spec: this.form.row, maxBytes, seed, module });
     this.engine = internals.of(replay).engine;
     this.x = pfrlOf(this.engine.core, pfrlModule);
+    // So that what is stored can be read when memory is full.
+    this.engine.core.scratch(scratchOf(this.engine));
     this.#writer = replay.writer({ keep: 1 }) as Writer;
     this.#keep = keep;
   }
@@ -131,6 +133,21 @@ export class Steps {
   get bytes(): number {
     return this.engine.core.x.arena_used();
   }
+}
+
+/** So many rows are read at a time, or fewer where they are large. */
+const CHUNK = 64;
+const CHUNK_BYTES = 1 << 19;
+
+/** Rows that are read at a time, one by one. */
+export function chunkOf({ layout }: Engine): number {
+  return Math.max(1, Math.min(CHUNK, Math.floor(CHUNK_BYTES / layout.stagedBytes)));
+}
+
+/** Scratch for that: beside the values each leaf has a list of them, and the draw its columns. */
+function scratchOf(engine: Engine): number {
+  const { stagedBytes, leaves } = engine.layout;
+  return chunkOf(engine) * (stagedBytes + 32 * leaves.length + 256) + 4096;
 }
 
 /** LENGTH of the core's errors. */
