@@ -23,12 +23,12 @@ export function errors_weigh(at: usize, n: u32, alpha: f64, eps: f64, least: f64
   return n;
 }
 
-/** The largest of n priorities (f64 each) whose item is there; 0 where none is. */
-export function errors_most(table: usize, keys: usize, priorities: usize, n: u32): f64 {
+/** Writes the largest of n priorities (f64 each) whose item is there; 0 where none is. */
+export function errors_most(table: usize, keys: usize, priorities: usize, n: u32, out: usize): void {
   const slots = changetype<Table>(table).slots();
   let most: f64 = 0;
   for (let i: usize = 0; i < (<usize>n) << 3; i += 8) if (slots.find(load<f64>(keys + i)) != 0) most = max(most, load<f64>(priorities + i));
-  return most;
+  store<f64>(out, most);
 }
 
 /** n numbers above 0 (f64 each) to a power, in their place. */

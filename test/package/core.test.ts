@@ -10,9 +10,10 @@ import { errorOf, expectError } from "../support/refused.ts";
 const TARGETS: readonly Target[] = ["release", "scalar", "debug"];
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 
-/** The three modules: their pages, and the interfaces by which the wrapper knows them. */
+/** The modules that work in the core's memory, and the core: their pages, and the interfaces by which the wrapper knows them. */
 const CORE = { page: "assembly/index.ts", file: "src/abi.ts", besides: ["memory"] };
 const IMAGE = { page: "assembly/image/index.ts", file: "src/snapshot/image.ts", besides: [] };
+const PFRL = { page: "assembly/pfrl/index.ts", file: "src/pfrl/pfrl-core.ts", besides: [] };
 const WINDOWS = { page: "assembly/windows/index.ts", file: "src/agents/windows-core.ts", besides: [] };
 type Page = { readonly page: string; readonly file: string; readonly besides: readonly string[] };
 
@@ -38,6 +39,7 @@ test.each(TARGETS)("the %s core imports nothing and exports the ABI page", (targ
 test.each([
   { target: "image", page: IMAGE },
   { target: "windows", page: WINDOWS },
+  { target: "pfrl", page: PFRL },
 ] as const)("the $target module imports the core's memory and nothing else, holds no data, and exports its page", ({ target, page }) => {
   expect(WebAssembly.Module.imports(moduleOf(target))).toEqual([{ module: "env", name: "memory", kind: "memory" }]);
   expect(
@@ -50,13 +52,13 @@ test.each([
   expect(new Uint8Array(memory.buffer).some((byte) => byte !== 0)).toBe(false);
 });
 
-test.each([CORE, IMAGE, WINDOWS])("$page and the wrapper's interface name the same exports, each once", (page) => {
+test.each([CORE, IMAGE, WINDOWS, PFRL])("$page and the wrapper's interface name the same exports, each once", (page) => {
   expect(onPage(page).length).toBeGreaterThan(10);
   expect(new Set(onPage(page)).size).toBe(onPage(page).length);
   expect(inInterface(page).sort()).toEqual([...onPage(page), ...page.besides].sort());
 });
 
-test.each([CORE, IMAGE, WINDOWS])("functions of $page take as many arguments as the wrapper gives them", ({ file }) => {
+test.each([CORE, IMAGE, WINDOWS, PFRL])("functions of $page take as many arguments as the wrapper gives them", ({ file }) => {
   const exports = coreOf("release") as unknown as WebAssembly.Exports;
   const counts = [...read(file).matchAll(/^ {2}(\w+): Fn<\[(.*?)\]/gm)].map(([, name, args]) => [name, args === "" ? 0 : (args as string).split(",").length]);
   for (const [name, count] of counts) expect([name, (exports[name as string] as () => void).length]).toEqual([name, count]);

@@ -29,12 +29,19 @@ test("there is no runtime dependency", () => {
   expect(code().match(/(^|[;}\n])import\s*[{*"'\w]|\brequire\(|\bimport\(/)?.[0]).toBe(undefined);
 });
 
-test.each(["index.js", "agents.js", "snapshot.js"])("%s makes no code out of text: pages forbid it", (file) => {
+test.each(["index.js", "agents.js", "pfrl.js", "snapshot.js"])("%s makes no code out of text: pages forbid it", (file) => {
   expect(code(file).match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]).toBe(undefined);
 });
 
 test.each(["agents.js", "snapshot.js"])("%s shares the main entry, and imports nothing else", (file) => {
   expect([...new Set([...code(file).matchAll(/(?:^|[;}\n])import[^"]*"([^"]+)"/g)].map((match) => match[1]))]).toEqual(["./index.js"]);
+});
+
+test("pfrl.js shares the main entry and storage, and imports nothing else", () => {
+  expect([...new Set([...code("pfrl.js").matchAll(/(?:^|[;}\n])import[^"]*"([^"]+)"/g)].map((match) => match[1]))].sort()).toEqual([
+    "./index.js",
+    "./storage.js",
+  ]);
 });
 
 test("the entry works in plain Node", () => {
