@@ -142,13 +142,18 @@ export class Priorities {
     const { core } = engine;
     const at = core.scratch(24 * n + 8);
     const to = at + 8 * n;
-    for (let i = 0; i < n; i++) core.f64[at / 8 + i] = keys[i] as number;
-    core.f64.set(errors, to / 8);
+    const { f64 } = core;
+    for (let i = 0; i < n; i++) {
+      f64[(at >>> 3) + i] = keys[i] as number;
+      f64[(to >>> 3) + i] = errors[i] as number;
+    }
     this.weighing.weigh(core, x, to, n);
-    this.weighing.check(core, to, n);
-    const most = at / 8 + 3 * n;
-    x.errors_most(items.handle, at, to, n, 8 * most);
-    if ((core.f64[most] as number) > this.max) this.max = core.f64[most] as number;
+    // Of items that have gone it does not count: only then are they looked up.
+    if (this.weighing.check(core, to, n, this.max)) {
+      const most = at / 8 + 3 * n;
+      x.errors_most(items.handle, at, to, n, 8 * most);
+      if ((core.f64[most] as number) > this.max) this.max = core.f64[most] as number;
+    }
     const found = core.x.table_update(items.handle, at, to, n, at + 16 * n, at + 20 * n);
     engine.changed();
     return found;

@@ -86,13 +86,17 @@ export class Weighing {
     if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} for alpha ${this.#alpha} (or give errorMin)`, core.f64[at / 8 + done]);
   }
 
-  /** @throws RangeError where one of n priorities is none that an item can have */
-  check(core: Core, at: number, n: number): void {
+  /** Whether one of n priorities is above `known`. @throws RangeError where one is none that an item can have */
+  check({ f64 }: Core, at: number, n: number, known: number): boolean {
+    let above = false;
+    const first = at >>> 3;
     for (let i = 0; i < n; i++) {
-      const priority = core.f64[at / 8 + i] as number;
+      const priority = f64[first + i] as number;
       if (!(priority > 0 && priority <= MOST_PRIORITY))
         throw mustBe(RangeError, `errors[${i}]`, "one whose priority is finite and above 0", `priority ${priority}`);
+      if (priority > known) above = true;
     }
+    return above;
   }
 }
 
