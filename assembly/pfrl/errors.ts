@@ -11,24 +11,29 @@ const MOST: u32 = 2;
  * one whose power is no real number.
  */
 export function errors_weigh(at: usize, n: u32, alpha: f64, eps: f64, least: f64, most: f64, bounds: u32): u32 {
+  const whole = Math.floor(alpha) == alpha;
   for (let i: u32 = 0; i < n; i++, at += 8) {
     let error = load<f64>(at);
     if ((bounds & LEAST) != 0 && !(error > least)) error = least;
     if ((bounds & MOST) != 0 && !(error < most)) error = most;
     const base = error + eps;
-    const whole = Math.floor(alpha) == alpha;
+    // The usual case first.
+    if (base > 0 && base < Infinity && alpha != 0 && alpha != 1) {
+      store<f64>(at, power(base, alpha));
+      continue;
+    }
     if (base < 0 && base != -Infinity && !whole) return i;
     store<f64>(at, raise(base, alpha, whole));
   }
   return n;
 }
 
-/** The largest of n priorities (f64 each) whose item is there; 0 where none is. */
-export function errors_most(table: usize, keys: usize, priorities: usize, n: u32): f64 {
+/** Writes the largest of n priorities (f64 each) whose item is there; 0 where none is. */
+export function errors_most(table: usize, keys: usize, priorities: usize, n: u32, out: usize): void {
   const slots = changetype<Table>(table).slots();
   let most: f64 = 0;
   for (let i: usize = 0; i < (<usize>n) << 3; i += 8) if (slots.find(load<f64>(keys + i)) != 0) most = max(most, load<f64>(priorities + i));
-  return most;
+  store<f64>(out, most);
 }
 
 /** n numbers above 0 (f64 each) to a power, in their place. */

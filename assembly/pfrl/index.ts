@@ -20,6 +20,7 @@ export {
   items_reserve,
   items_slots,
   items_total,
+  items_weigh,
 } from "./items";
 export { memory_drop, memory_named, memory_pick, memory_pour } from "./memory";
 export { picks_given, picks_mixed, picks_points, picks_rows, picks_starts, picks_weights } from "./picks";

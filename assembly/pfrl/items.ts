@@ -147,6 +147,11 @@ export function items_total(table: usize): f64 {
   return total < FLOOR ? 0 : total;
 }
 
+/** Whether an item has a priority above 0. */
+export function items_weigh(table: usize): bool {
+  return items_total(table) != 0;
+}
+
 /** The least priority; Infinity where there is no item. `zeros`: 1 where some may be 0, which takes O(n), else O(1). */
 export function items_least(table: usize, zeros: u32): f64 {
   const t = changetype<Table>(table);

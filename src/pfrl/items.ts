@@ -171,6 +171,11 @@ export class Items {
     return this.#x.items_total(this.#handle);
   }
 
+  /** Whether an item has a priority above 0. Unlike the sum it is no fraction, which would be allocated. */
+  get weigh(): boolean {
+    return this.#x.items_weigh(this.#handle) !== 0;
+  }
+
   /** The least priority. @param zeros whether one may be 0, which takes O(n) */
   least(zeros: boolean): number {
     return this.#x.items_least(this.#handle, zeros ? 1 : 0);

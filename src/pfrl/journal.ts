@@ -57,7 +57,7 @@ export class Journal {
     this.#name = directory.name;
     this.#logger = loggerOf(logger);
     this.#retain = retainOf(retain);
-    this.#ancestors = ancestorsOf(ancestor, family, directory.name);
+    this.#ancestors = ancestorsOf(ancestor, family, directory);
     const about = { ...ABOUT, family, ancestor: this.#ancestors.at(-1)?.name ?? null };
     this.#log = Log.open(directory, { about, durability, segmentBytes, salvage: flag("salvage", salvage ?? false) !== 0, logger: this.#logger });
     try {
@@ -188,13 +188,15 @@ export function directoryOf(subject: string, value: unknown): Directory {
 }
 
 /** A directory's ancestors, the oldest first. */
-function ancestorsOf(ancestor: unknown, family: Family, of: string): Directory[] {
+function ancestorsOf(ancestor: unknown, family: Family, of: Directory): Directory[] {
   const chain: Directory[] = [];
-  const seen = new Set([of]);
+  // Directories that are no paths may have one name.
+  const seen = new Set<unknown>([of, of.name]);
   for (let at = ancestor; at !== null && at !== undefined; ) {
     const directory = directoryOf("ancestor", at);
-    if (seen.has(directory.name)) throw mustBe(RangeError, "ancestor", "a directory that is not its own ancestor", directory.name);
-    seen.add(directory.name);
+    const known = typeof at === "string" ? directory.name : directory;
+    if (seen.has(known)) throw mustBe(RangeError, "ancestor", "a directory that is not its own ancestor", directory.name);
+    seen.add(known);
     chain.unshift(directory);
     at = aboutOf(directory, family).ancestor;
   }

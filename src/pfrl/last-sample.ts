@@ -44,6 +44,13 @@ export class LastSample {
   /** Errors of these items came; those that are left go on waiting. */
   updated(keys: ArrayLike<number>): void {
     if (!this.waiting) return;
+    // The usual case: those of the batch, as they came.
+    let same = keys.length === this.#count;
+    for (let i = 0; same && i < this.#count; i++) same = keys[i] === this.#keys[i];
+    if (same) {
+      this.waiting = false;
+      return;
+    }
     const done = new Set(Array.from(keys));
     const left = Array.from(this.#keys.subarray(0, this.#count)).filter((key) => !done.has(key));
     this.#keys.set(left);

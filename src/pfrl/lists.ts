@@ -6,14 +6,11 @@ import { internals } from "../index.ts";
 import type { Items } from "./items.ts";
 import type { Numbers } from "./leaf.ts";
 import { FIRST_ROW } from "./pfrl-core.ts";
-import type { Env, Steps } from "./steps.ts";
+import { chunkOf, type Env, type Steps } from "./steps.ts";
 import type { Transition } from "./transition.ts";
 
 const { Filler } = internals;
 type Filler = InstanceType<typeof Filler>;
-
-/** Rows that are read at a time. */
-const CHUNK = 64;
 
 /** Names of rows that are read at a time. */
 const NAMES = 1024;
@@ -22,10 +19,12 @@ const NAMES = 1024;
 export class Lists {
   readonly #steps: Steps;
   readonly #selections: readonly Selection[];
+  readonly #chunk: number;
   #filler: Filler | undefined;
 
   constructor(steps: Steps) {
     this.#steps = steps;
+    this.#chunk = chunkOf(steps.engine);
     this.#selections = steps.engine.layout.leaves.map((leaf) => ({ keys: [String(leaf.index)], leaf, steps: [0], start: 0, step: 1, squeezed: true }));
   }
 
@@ -60,7 +59,8 @@ export class Lists {
   /** The transitions of rows that are held. */
   transitions(rows: Uint32Array): Transition[] {
     const transitions: Transition[] = [];
-    for (let from = 0; from < rows.length; from += CHUNK) this.#read(rows.subarray(from, from + CHUNK), transitions);
+    const chunk = this.#chunk;
+    for (let from = 0; from < rows.length; from += chunk) this.#read(rows.subarray(from, from + chunk), transitions);
     return transitions;
   }
 
@@ -74,7 +74,7 @@ export class Lists {
 
   #read(rows: Uint32Array, into: Transition[]): void {
     const { engine, form, objects, x } = this.#steps;
-    this.#filler ??= new Filler(engine, CHUNK, 1, this.#selections, false, 0);
+    this.#filler ??= new Filler(engine, this.#chunk, 1, this.#selections, false, 0);
     const filler = this.#filler;
     const draw = filler.prepare();
     const at = (x.rows_named(draw, rows.length) >>> 0) / 4;

@@ -14,7 +14,7 @@ export interface PfrlExports {
   env_rows: Fn<[env: A, from: A, most: A, out: A]>;
   env_shrink: Fn<[env: A], void>;
   env_take: Fn<[env: A, writerStream: A]>;
-  errors_most: Fn<[table: A, keys: A, priorities: A, n: A]>;
+  errors_most: Fn<[table: A, keys: A, priorities: A, n: A, out: A], void>;
   errors_power: Fn<[at: A, n: A, exponent: A], void>;
   errors_weigh: Fn<[at: A, n: A, alpha: A, eps: A, least: A, most: A, bounds: A]>;
   items_about: Fn<[table: A, slot: A, which: A]>;
@@ -33,6 +33,7 @@ export interface PfrlExports {
   items_reserve: Fn<[table: A, n: A]>;
   items_slots: Fn<[table: A, slot: A, most: A, out: A]>;
   items_total: Fn<[table: A]>;
+  items_weigh: Fn<[table: A]>;
   memory_drop: Fn<[memory: A, n: A], void>;
   memory_named: Fn<[memory: A, draw: A, n: A], void>;
   memory_pick: Fn<[memory: A, random: A, draw: A, n: A], void>;

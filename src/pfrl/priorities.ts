@@ -44,7 +44,7 @@ export class Priorities {
   /** Before a sample of n. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError for none where weights are divided by the largest of them */
   maySample(items: Items | undefined, n: number): void {
     this.last.maySample();
-    if (items === undefined || items.total === 0) throw new ReplayError("EMPTY", "no item has a priority above 0: append first");
+    if (!items?.weigh) throw new ReplayError("EMPTY", "no item has a priority above 0: append first");
     const { ofBatch, ofMemory } = this.weighing;
     if (!this.#options.weighted) return;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "n", "at least 1: there is no largest weight of none", n);
@@ -140,13 +140,20 @@ export class Priorities {
 
   #set(items: Items, { engine, x }: Steps, errors: ArrayLike<number>, keys: ArrayLike<number>, n: number): number {
     const { core } = engine;
-    const at = core.scratch(24 * n);
+    const at = core.scratch(24 * n + 8);
     const to = at + 8 * n;
-    for (let i = 0; i < n; i++) core.f64[at / 8 + i] = keys[i] as number;
-    core.f64.set(errors, to / 8);
+    const { f64 } = core;
+    for (let i = 0; i < n; i++) {
+      f64[(at >>> 3) + i] = keys[i] as number;
+      f64[(to >>> 3) + i] = errors[i] as number;
+    }
     this.weighing.weigh(core, x, to, n);
-    this.weighing.check(core, to, n);
-    this.max = Math.max(this.max, x.errors_most(items.handle, at, to, n));
+    // Of items that have gone it does not count: only then are they looked up.
+    if (this.weighing.check(core, to, n, this.max)) {
+      const most = at / 8 + 3 * n;
+      x.errors_most(items.handle, at, to, n, 8 * most);
+      if ((core.f64[most] as number) > this.max) this.max = core.f64[most] as number;
+    }
     const found = core.x.table_update(items.handle, at, to, n, at + 16 * n, at + 20 * n);
     engine.changed();
     return found;

@@ -66,6 +66,8 @@ export class Steps {
         ? mustBe("OUT_OF_MEMORY", "maxBytes", "enough for this call (or give a smaller capacity)", maxBytes ?? 2 ** 32)
         : error;
     };
+    // So that what is stored can be read when memory is full.
+    this.engine.core.scratch(scratchOf(this.engine));
     this.#writer = replay.writer({ keep: 1 }) as Writer;
     this.#keep = keep;
   }
@@ -151,6 +153,21 @@ export class Steps {
   get bytes(): number {
     return this.engine.core.x.arena_used();
   }
+}
+
+/** So many rows are read at a time, or fewer where they are large. */
+const CHUNK = 64;
+const CHUNK_BYTES = 1 << 19;
+
+/** Rows that are read at a time, one by one. */
+export function chunkOf({ layout }: Engine): number {
+  return Math.max(1, Math.min(CHUNK, Math.floor(CHUNK_BYTES / layout.stagedBytes)));
+}
+
+/** Scratch for that: beside the values each leaf has a list of them, and the draw its columns. */
+function scratchOf(engine: Engine): number {
+  const { stagedBytes, leaves } = engine.layout;
+  return chunkOf(engine) * (stagedBytes + 32 * leaves.length + 256) + 4096;
 }
 
 /** LENGTH of the core's errors. */

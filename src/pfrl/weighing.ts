@@ -95,14 +95,18 @@ export class Weighing {
     if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} for alpha ${this.#alpha} (or give errorMin)`, core.f64[at / 8 + done]);
   }
 
-  /** n priorities become such as can be drawn. @throws RangeError where one is none that an item can have */
-  check(core: Core, at: number, n: number): void {
+  /** n priorities become such as can be drawn; whether one of them is above `known`. @throws RangeError where one is none that an item can have */
+  check({ f64 }: Core, at: number, n: number, known: number): boolean {
+    let above = false;
+    const first = at >>> 3;
     for (let i = 0; i < n; i++) {
-      const priority = core.f64[at / 8 + i] as number;
+      const priority = f64[first + i] as number;
       if (!(priority > 0 && priority <= MOST_PRIORITY))
         throw mustBe(RangeError, `errors[${i}]`, "one whose priority is finite and above 0", `priority ${priority}`);
-      core.f64[at / 8 + i] = drawable(priority);
+      if (priority > known) above = true;
+      if (priority < LEAST_PRIORITY) f64[first + i] = LEAST_PRIORITY;
     }
+    return above;
   }
 }
 

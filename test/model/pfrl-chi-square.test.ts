@@ -93,7 +93,12 @@ describe("by priority", () => {
   });
 
   test.each([0, 0.5, 1])("episodes, a part of %s by chance alone", (uniformRatio) => {
-    const buffer = new PrioritizedEpisodicReplayBuffer({ uniformRatio, waitPriorityAfterSampling: false, seed: 6, defaultPriorityFunc: ([step]) => errors[step?.reward ?? 0] as number });
+    const buffer = new PrioritizedEpisodicReplayBuffer({
+      uniformRatio,
+      waitPriorityAfterSampling: false,
+      seed: 6,
+      defaultPriorityFunc: ([step]) => errors[step?.reward ?? 0] as number,
+    });
     for (let i = 0; i < 5; i++) buffer.append(transition(i, true));
     const { first } = counts(5, 1, () => buffer.sampleEpisodes(1).state.data);
     const mixed = shares(errors).map((share) => uniformRatio / 5 + (1 - uniformRatio) * share);
@@ -103,7 +108,11 @@ describe("by priority", () => {
   });
 
   test("what has priority 0 is drawn by chance alone", () => {
-    const buffer = new PrioritizedEpisodicReplayBuffer({ uniformRatio: 0.5, waitPriorityAfterSampling: false, defaultPriorityFunc: ([step]) => step?.reward ?? 0 });
+    const buffer = new PrioritizedEpisodicReplayBuffer({
+      uniformRatio: 0.5,
+      waitPriorityAfterSampling: false,
+      defaultPriorityFunc: ([step]) => step?.reward ?? 0,
+    });
     for (let i = 0; i < 3; i++) buffer.append(transition(i, true));
     const { first } = counts(3, 1, () => buffer.sampleEpisodes(1).state.data);
     expect(chiSquare(first, [1 / 6, 1 / 6 + 1 / 6, 1 / 6 + 1 / 3])).toBeGreaterThan(LEAST_P);

@@ -6,6 +6,7 @@ import {
   PrioritizedEpisodicReplayBuffer,
   PrioritizedReplayBuffer,
   ReplayBuffer,
+  type SaveTarget,
   type Transition,
 } from "../../src/pfrl/index.ts";
 import { type MemoryDirectory, memory } from "../../src/storage/index.ts";
@@ -80,7 +81,7 @@ const idsOf = (windows: Map<unknown, readonly Transition[]>) => new Map([...wind
 
 let files = 0;
 /** What a buffer is after it went through a file. */
-function reloaded<B extends { save(file: object): void; load(file: object): void }>(directory: MemoryDirectory, from: B, to: B): B {
+function reloaded<B extends { save(file: SaveTarget): void; load(file: SaveTarget): void }>(directory: MemoryDirectory, from: B, to: B): B {
   const file = { directory, file: `f${files++}` };
   from.save(file);
   to.load(file);

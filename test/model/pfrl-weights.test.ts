@@ -100,7 +100,13 @@ describe.each(MODES)("normalizeByMax %s", (normalizeByMax) => {
   });
 
   test.each([0, 0.3, 1])("episodes, a part of %s by chance alone", (uniformRatio) => {
-    const buffer = new PrioritizedEpisodicReplayBuffer({ capacity: 60, normalizeByMax, uniformRatio, betaSteps: 10, defaultPriorityFunc: (episode) => episode.length });
+    const buffer = new PrioritizedEpisodicReplayBuffer({
+      capacity: 60,
+      normalizeByMax,
+      uniformRatio,
+      betaSteps: 10,
+      defaultPriorityFunc: (episode) => episode.length,
+    });
     const random = new TestRandom(21);
     for (let round = 0; round < 30; round++) {
       const length = 1 + random.below(6);

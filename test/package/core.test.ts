@@ -13,6 +13,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 /** The modules: their pages, and the interfaces by which the wrapper knows them. */
 const CORE = { page: "assembly/index.ts", file: "src/abi.ts", besides: ["memory"] };
 const IMAGE = { page: "assembly/image/index.ts", file: "src/snapshot/image.ts", besides: [] };
+const PFRL = { page: "assembly/pfrl/index.ts", file: "src/pfrl/pfrl-core.ts", besides: [] };
 const WINDOWS = { page: "assembly/windows/index.ts", file: "src/agents/windows-core.ts", besides: [] };
 const JOURNAL = { page: "assembly/journal/index.ts", file: "src/storage/tracking.ts", besides: [] };
 const SECTIONS = { page: "assembly/sections/index.ts", file: "src/storage/checksum.ts", besides: ["memory"] };
@@ -41,6 +42,7 @@ test.each([
   { target: "image", page: IMAGE },
   { target: "windows", page: WINDOWS },
   { target: "journal", page: JOURNAL },
+  { target: "pfrl", page: PFRL },
 ] as const)("the $target module imports the core's memory and nothing else, holds no data, and exports its page", ({ target, page }) => {
   expect(WebAssembly.Module.imports(moduleOf(target))).toEqual([{ module: "env", name: "memory", kind: "memory" }]);
   expect(
@@ -60,13 +62,13 @@ test("the sections module imports nothing, and exports its page", () => {
   expect(exported.sort()).toEqual([...onPage(SECTIONS), "memory"].sort());
 });
 
-test.each([CORE, IMAGE, WINDOWS, JOURNAL, SECTIONS])("$page and the wrapper's interface name the same exports, each once", (page) => {
+test.each([CORE, IMAGE, WINDOWS, PFRL, JOURNAL, SECTIONS])("$page and the wrapper's interface name the same exports, each once", (page) => {
   expect(onPage(page).length).toBeGreaterThan(page === SECTIONS ? 3 : 10);
   expect(new Set(onPage(page)).size).toBe(onPage(page).length);
   expect(inInterface(page).sort()).toEqual([...onPage(page), ...page.besides].sort());
 });
 
-test.each([CORE, IMAGE, WINDOWS, JOURNAL])("functions of $page take as many arguments as the wrapper gives them", ({ file }) => {
+test.each([CORE, IMAGE, WINDOWS, PFRL, JOURNAL])("functions of $page take as many arguments as the wrapper gives them", ({ file }) => {
   const core = coreOf("release");
   const journal = new WebAssembly.Instance(moduleOf("journal"), { env: { memory: core.memory } }).exports;
   const exports = { ...core, ...journal } as unknown as WebAssembly.Exports;

@@ -30,7 +30,7 @@ test("there is no runtime dependency", () => {
   expect(code().match(/(^|[;}\n])import\s*[{*"'\w]|\brequire\(|\bimport\(/)?.[0]).toBe(undefined);
 });
 
-test.each(["index.js", "agents.js", "snapshot.js", "storage.js"])("%s makes no code out of text: pages forbid it", (file) => {
+test.each(["index.js", "agents.js", "pfrl.js", "snapshot.js", "storage.js"])("%s makes no code out of text: pages forbid it", (file) => {
   expect(code(file).match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]).toBe(undefined);
 });
 
@@ -39,7 +39,7 @@ test.each(["agents.js", "snapshot.js", "storage.js"])("%s shares the main entry,
 });
 
 test("a bundler for pages takes every entry as a plain script, files of the system or not", async () => {
-  const entryPoints = ["index.js", "agents.js", "snapshot.js", "storage.js"].map((file) => join(root, "dist", file));
+  const entryPoints = ["index.js", "agents.js", "pfrl.js", "snapshot.js", "storage.js"].map((file) => join(root, "dist", file));
   const { warnings } = await build({
     entryPoints,
     bundle: true,
@@ -51,6 +51,13 @@ test("a bundler for pages takes every entry as a plain script, files of the syst
     logLevel: "silent",
   });
   expect(warnings).toEqual([]);
+});
+
+test("pfrl.js shares the main entry and storage, and imports nothing else", () => {
+  expect([...new Set([...code("pfrl.js").matchAll(/(?:^|[;}\n])import[^"]*"([^"]+)"/g)].map((match) => match[1]))].sort()).toEqual([
+    "./index.js",
+    "./storage.js",
+  ]);
 });
 
 test("the entry works in plain Node", () => {

@@ -2,6 +2,7 @@
 
 import { heapGrowth } from "../../bench/measure.mjs";
 import { f32, i32, prioritized, Replay } from "../../dist/index.js";
+import { PrioritizedReplayBuffer, ReplayBuffer } from "../../dist/pfrl.js";
 
 const CALLS = 100_000;
 const BATCH = 16;
@@ -23,7 +24,24 @@ const beta = { into: table.batch(BATCH, { length: 2, beta: 0.4 }), beta: 0.4 };
 const { keys } = table.sample(BATCH, { length: 2 }).info;
 const priorities = new Float64Array(BATCH).fill(0.3);
 
+const uniform = new ReplayBuffer(1000);
+const per = new PrioritizedReplayBuffer(1000);
+for (let i = 0; i < 2000; i++)
+  for (const buffer of [uniform, per]) buffer.append({ state: step.observation, action: 1, reward: 0.5, nextState: step.observation });
+const fromUniform = { into: uniform.sample(BATCH) };
+const fromPer = { into: per.sample(BATCH) };
+per.updateErrors(priorities);
+
 const calls = {
+  "PFRL's sample into": (n) => {
+    for (let i = 0; i < n; i++) uniform.sample(BATCH, fromUniform);
+  },
+  "PFRL's prioritized sample into and updateErrors": (n) => {
+    for (let i = 0; i < n; i++) {
+      per.sample(BATCH, fromPer);
+      per.updateErrors(priorities);
+    }
+  },
   "staged append": (n) => {
     for (let i = 0; i < n; i++) {
       staged.observation[i & 3] = i / 7;

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { A, Exports, Fn } from "../../src/abi.ts";
 import type { WindowsExports } from "../../src/agents/windows-core.ts";
+import type { PfrlExports } from "../../src/pfrl/pfrl-core.ts";
 import type { ImageExports } from "../../src/snapshot/image.ts";
 
 export const root: string = join(import.meta.dirname, "..", "..");
@@ -20,9 +21,9 @@ export interface KernelExports {
 }
 
 /** What the core exports, and what the modules do that work in its memory. */
-export type CoreExports = Exports & ImageExports & WindowsExports & KernelExports;
+export type CoreExports = Exports & ImageExports & WindowsExports & PfrlExports & KernelExports;
 
-export type Target = "release" | "scalar" | "debug" | "tracking" | "image" | "windows" | "journal" | "sections" | "kernels";
+export type Target = "release" | "scalar" | "debug" | "tracking" | "image" | "windows" | "pfrl" | "journal" | "sections" | "kernels";
 
 const FILES: { readonly [T in Target]: string } = {
   release: "core.wasm",
@@ -33,6 +34,7 @@ const FILES: { readonly [T in Target]: string } = {
   windows: "windows.wasm",
   journal: "journal.wasm",
   sections: "sections.wasm",
+  pfrl: "pfrl.wasm",
   kernels: "kernels.wasm",
 };
 
@@ -41,7 +43,7 @@ export function moduleOf(target: Target): WebAssembly.Module {
   return new WebAssembly.Module(new Uint8Array(readFileSync(join(root, "dist", FILES[target]))));
 }
 
-/** A fresh instance with an open arena of at most `maxBytes`, and with the exports of the image and windows modules and of the kernels beside its own. */
+/** A fresh instance with an open arena of at most `maxBytes`, and with the exports of the image, windows and pfrl modules and of the kernels beside its own. */
 export function coreOf(target: Target, maxBytes = 1 << 28): CoreExports {
   const x = new WebAssembly.Instance(moduleOf(target), {}).exports as unknown as Exports;
   x.arena_init(Math.floor(maxBytes / 4096));
@@ -50,6 +52,7 @@ export function coreOf(target: Target, maxBytes = 1 << 28): CoreExports {
     ...x,
     ...(inMemory("image") as unknown as ImageExports),
     ...(inMemory("windows") as unknown as WindowsExports),
+    ...(inMemory("pfrl") as unknown as PfrlExports),
     ...(inMemory("kernels") as unknown as KernelExports),
   };
 }

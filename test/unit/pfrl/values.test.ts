@@ -1,0 +1,210 @@
+/** What goes in comes out: forms of states, actions and extras. */
+import { describe, expect, test } from "vitest";
+import { f32, i32, shared, u8 } from "../../../src/index.ts";
+import { behind } from "../../../src/pfrl/behind.ts";
+import { object, ReplayBuffer } from "../../../src/pfrl/index.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+
+const LIST = { form: "list" } as const;
+const step = (state: unknown, more: object = {}) => ({ state, action: 0, reward: 0, nextState: state, ...more });
+const first = (buffer: ReplayBuffer) => [...buffer.items()].map(([one]) => one);
+
+describe("inferred from the first transition", () => {
+  test.each<[string, unknown, unknown]>([
+    ["numbers", 1, 1.5],
+    ["bigints", 1n, -(2n ** 63n)],
+    ["booleans", true, false],
+    ["typed arrays", Int16Array.of(1, 2), Int16Array.of(-3, 4)],
+    ["arrays of numbers", [1, 2], [0.5, Number.NaN]],
+    ["arrays of arrays", [[1], [2]], [[-1], [0.25]]],
+    ["frames", [Uint8Array.of(1, 2), Uint8Array.of(3, 4)], [Uint8Array.of(3, 4), Uint8Array.of(5, 6)]],
+    ["objects", { a: 1, b: [Float32Array.of(1)] }, { a: -1, b: [Float32Array.of(2)] }],
+    ["words", "north", "south"],
+    ["mixed tuples", [1, "x", { y: true }], [2, "z", { y: false }]],
+    ["maps, sets, dates", new Map([[1, new Set(["a"])]]), new Map([[new Date(5), null]])],
+    ["what has no element", new Float32Array(0), []],
+    ["null", null, "something"],
+    ["bigints that no array has", 2n ** 70n, 3n],
+    ["names with dots", { "a.b": 1 }, { "c.d": "x" }],
+  ])("%s", (_, one, two) => {
+    const buffer = new ReplayBuffer();
+    const given = [one, two].map((state, i) => ({ state, action: state, reward: i, nextState: state, isStateTerminal: i === 1, memory: state }));
+    for (const transition of given) buffer.append(transition);
+    // A next state of null is none.
+    const stored = given.map((transition) => ({ ...transition, nextAction: null }));
+    expect(first(buffer)).toEqual(stored);
+    expect(
+      buffer
+        .sample(2, LIST)
+        .map(([transition]) => transition?.reward)
+        .sort(),
+    ).toEqual([0, 1]);
+    expect(buffer.sample(2).reward.data.length).toBe(2);
+  });
+
+  test("a state of another form is refused, and changes nothing", () => {
+    const buffer = new ReplayBuffer(4, 2);
+    buffer.append(step([1, 2], { logp: 0.5 }));
+    const before = JSON.stringify([[...buffer.items()], [...buffer.running()]]);
+    expectError(
+      errorOf(() => buffer.append(step([1, 2, 3]))),
+      "SPEC_MISMATCH",
+      /[sS]tate must be/,
+    );
+    expectError(
+      errorOf(() => buffer.append(step("x"))),
+      "SPEC_MISMATCH",
+      /[sS]tate must be/,
+    );
+    expectError(
+      errorOf(() => buffer.append(step([1, 2], { nextState: [1] }))),
+      "SPEC_MISMATCH",
+      /nextState/,
+    );
+    expectError(
+      errorOf(() => buffer.append({ ...step([1, 2]), reward: "much" } as never)),
+      "SPEC_MISMATCH",
+      /reward/,
+    );
+    expectError(
+      errorOf(() => buffer.append(step([1, 2], { envId: "new", action: "x" }))),
+      "SPEC_MISMATCH",
+      /action/,
+    );
+    expect(JSON.stringify([[...buffer.items()], [...buffer.running()]])).toBe(before);
+  });
+
+  test("a first transition that is refused decides nothing", () => {
+    const buffer = new ReplayBuffer();
+    expectError(
+      errorOf(() => buffer.append({ ...step(1), reward: "x" } as never)),
+      "SPEC_MISMATCH",
+    );
+    buffer.append(step("words now"));
+    expect(first(buffer)[0]?.state).toBe("words now");
+  });
+
+  test("extras may be left out, come later, and differ in form", () => {
+    const buffer = new ReplayBuffer();
+    const extras: object[] = [{ a: 1 }, {}, { a: 2, b: "late" }, { a: "other" }, { a: null, c: [1] }, { a: Number.NaN }];
+    for (const extra of extras) buffer.append(step(0, extra));
+    expect(first(buffer).map(({ state, action, reward, nextState, nextAction, isStateTerminal, ...rest } = {} as never) => rest)).toEqual(extras);
+    expect([...buffer.sample(6).extras.a.data].sort()).toEqual([0, 0, 0, 1, 2, Number.NaN].sort());
+  });
+});
+
+describe("by a spec that is given", () => {
+  test("typed columns, and values as their leaves", () => {
+    const spec = { state: { image: shared("frames", u8(2, 2), 2), word: object() }, action: i32(), extras: { logp: f32() } } as const;
+    const buffer = new ReplayBuffer({ capacity: 3, spec });
+    buffer.append({
+      state: {
+        image: [
+          [1, 2, 3, 4],
+          [5, 6, 7, 8],
+        ],
+        word: "a",
+      },
+      action: 3,
+      reward: 1,
+      logp: 0.5,
+    });
+    const batch = buffer.sample(1);
+    expect(batch.state.image).toEqual({ data: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8), shape: [1, 2, 2, 2] });
+    expect(batch.state.word).toEqual(["a"]);
+    expect(batch.nextState.word).toEqual([null]);
+    expect(batch.action).toEqual({ data: Int32Array.of(3), shape: [1] });
+    expect(batch.extras.logp).toEqual({ data: Float32Array.of(0.5), shape: [1] });
+    expect(first(buffer as never)[0]?.state).toEqual({ image: [Uint8Array.of(1, 2, 3, 4), Uint8Array.of(5, 6, 7, 8)], word: "a" });
+  });
+
+  test.each<[string, object, RegExp]>([
+    ["no action", { state: f32() }, /spec must be of state and action/],
+    ["a reward of several numbers", { state: f32(), action: f32(), reward: f32(2) }, /spec.reward must be a leaf that is one number/],
+    ["an unknown part", { state: f32(), action: f32(), observation: f32() }, /no option "observation"/],
+    ["no leaf", { state: 3, action: f32() }, /spec.state must be a leaf/],
+  ])("refuses %s", (_, spec, says) => {
+    expect(() => new ReplayBuffer({ spec } as never)).toThrow(says);
+  });
+
+  test("refuses extras that it does not have, and integers that do not fit", () => {
+    const buffer = new ReplayBuffer({ spec: { state: u8(), action: u8() } });
+    expectError(
+      errorOf(() => buffer.append(step(1, { logp: 1 }))),
+      "SPEC_MISMATCH",
+      /extras must be of the spec/,
+    );
+    expectError(
+      errorOf(() => buffer.append(step(256))),
+      "INVALID_DATA",
+      /[sS]tate must be/,
+    );
+    expect(buffer.length).toBe(0);
+  });
+});
+
+describe("object columns", () => {
+  class Board {}
+  const circle: unknown[] = [];
+  circle.push(circle);
+
+  test.each<[string, unknown, RegExp]>([
+    ["a function", { f: () => 1 }, /state\.f must be .*, got a function/],
+    ["a symbol", [Symbol("x"), "y"], /state\[0\] must be/],
+    ["an instance of a class", { deep: [new Board(), ""] }, /state\.deep\[0\] must be .*Board/],
+    ["a circle", circle, /circle|nested/],
+    ["an instance", new Board(), /state must be .*Board/],
+  ])("refuse %s, by its path", (_, state, says) => {
+    const buffer = new ReplayBuffer({ spec: { state: object(), action: f32() } });
+    expectError(
+      errorOf(() => buffer.append({ state, action: 0, reward: 0 })),
+      TypeError,
+      says,
+    );
+    expect([buffer.length, buffer.running().size]).toEqual([0, 0]);
+  });
+
+  test("are freed with their rows, also while an environment stands still", () => {
+    const buffer = new ReplayBuffer(10, 3);
+    buffer.append(step("kept", { envId: "still" }));
+    for (let i = 0; i < 2000; i++) buffer.append(step(`s${i}`, { isStateTerminal: i % 50 === 49 }));
+    const objects = behind.get(buffer)?.store.made?.steps.objects;
+    expect(objects?.size).toBeLessThanOrEqual(40);
+    expect(buffer.running().get("still")?.[0]?.state).toBe("kept");
+    // Rows that are used again do not show what they held.
+    const numbers = new ReplayBuffer(3);
+    for (let i = 0; i < 20; i++) numbers.append(step(i, i % 2 ? { tag: i } : {}));
+    expect(first(numbers).map((one) => one?.tag)).toEqual([17, undefined, 19]);
+  });
+});
+
+test("names of the document that a program may have kept are pointed out", () => {
+  const buffer = new ReplayBuffer();
+  for (const [name, ours] of [
+    ["next_state", "nextState"],
+    ["is_state_terminal", "isStateTerminal"],
+    ["env_id", "envId"],
+    ["next_action", "nextAction"],
+  ])
+    expectError(
+      errorOf(() => buffer.append({ ...step(1), [name as string]: 1 })),
+      TypeError,
+      new RegExp(`${name} must be written ${ours}`),
+    );
+  expectError(
+    errorOf(() => buffer.append({ ...step(1), isStateTerminal: 1 } as never)),
+    TypeError,
+    /isStateTerminal must be a boolean/,
+  );
+  expectError(
+    errorOf(() => buffer.append(undefined as never)),
+    TypeError,
+    /transition/,
+  );
+  expectError(
+    errorOf(() => buffer.append({ action: 1, reward: 1 } as never)),
+    TypeError,
+    /state must be given/,
+  );
+  expect(buffer.length).toBe(0);
+});
