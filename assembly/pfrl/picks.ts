@@ -82,9 +82,10 @@ export function picks_given(table: usize, draw: usize, n: u32, ratio: f64): void
   d.count = n;
 }
 
-/** (probability / divisor)^-beta for each entry, `most` at most; divided by the least probability of the draw where the divisor is 0. */
-export function picks_weights(draw: usize, divisor: f64, beta: f64, most: f64): void {
+/** (probability / divisor)^-beta for each entry, 1 at most where they are `bounded`; divided by the least probability of the draw where the divisor is 0. */
+export function picks_weights(draw: usize, divisor: f64, beta: f64, bounded: u32): void {
   const d = changetype<Draw>(draw);
+  const most = bounded != 0 ? 1 : f64.MAX_VALUE;
   if (divisor == 0) {
     divisor = Infinity;
     for (let i: u32 = 0; i < d.count; i++) divisor = min(divisor, probabilityOf(d, i));

@@ -186,21 +186,25 @@ export class Episodes {
     return this.#made;
   }
 
+  /** Apart, since a function inside costs each call of the one around it an object. */
+  #list(made: MadeEpisodes | undefined, n: number): Listed<Transition> {
+    if (made === undefined) return listed<Transition>([], { keys: new Float64Array(0) });
+    const { items, lists, memory, steps } = made;
+    const picks = new Picks(steps, n, false);
+    return items.drawing(() => {
+      (this.picker as Picker).single(items, memory, picks.draw, n);
+      const { rows } = picks;
+      const info = picks.info();
+      return listed(lists.transitions(rows), info);
+    });
+  }
+
   /** n different single transitions. */
-  draw(n: number, { list, into }: Asked): AnyBatch | Listed<Transition> {
+  draw(n: number, { form, into }: Asked): AnyBatch | Listed<Transition> {
     const made = this.enough(n);
-    if (made === undefined && list) return listed<Transition>([], { keys: new Float64Array(0) });
+    if (form === "list") return this.#list(made, n);
     if (made === undefined) throw nothingYet();
-    const { batches, items, lists, memory, steps } = made;
-    if (list) {
-      const picks = new Picks(steps, n, false);
-      return items.drawing(() => {
-        (this.picker as Picker).single(items, memory, picks.draw, n);
-        const { rows } = picks;
-        const info = picks.info();
-        return listed(lists.transitions(rows), info);
-      });
-    }
+    const { batches, items, memory } = made;
     const filling = batches.of(n, into).prepare();
     (this.picker as Picker).single(items, memory, filling.draw, n);
     return filling.gather();

@@ -43,7 +43,7 @@ export interface PfrlExports {
   picks_points: Fn<[table: A, draw: A, n: A, alike: A, ratio: A]>;
   picks_rows: Fn<[table: A, draw: A, width: A], void>;
   picks_starts: Fn<[table: A, draw: A, width: A], void>;
-  picks_weights: Fn<[draw: A, divisor: A, beta: A, most: A], void>;
+  picks_weights: Fn<[draw: A, divisor: A, beta: A, bounded: A], void>;
   record_most: Fn<[pool: A]>;
   record_read: Fn<[pool: A, from: A, bytes: A, before: A, staged: A]>;
   record_write: Fn<[pool: A, row: A, before: A, out: A]>;

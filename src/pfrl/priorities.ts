@@ -66,7 +66,7 @@ export class Priorities {
       if (before !== undefined) items.random.set(before);
       throw tooFew(n, drawn, "of a priority above 0");
     }
-    if (weighted) x.picks_weights(draw, this.weighing.divisor(length, least), this.weighing.beta, this.weighing.mostWeight);
+    if (weighted) x.picks_weights(draw, this.weighing.divisor(length, least), this.weighing.beta, this.weighing.bounded);
   }
 
   /** A sample was given out. */

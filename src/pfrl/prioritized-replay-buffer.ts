@@ -128,11 +128,11 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
   sample(n: number, options: ListOptions): Listed<Transition[]>;
   sample(n: number, options?: SampleOptions<WeightedBatch<S>>): WeightedBatch<S>;
   sample(n: number, options: SampleOptions<WeightedBatch<S>> | ListOptions = {}): WeightedBatch<S> | Listed<Transition[]> {
-    const { list, into } = sampleOptions(options as SampleOptions<AnyBatch>);
+    const { form, into } = sampleOptions(options as SampleOptions<AnyBatch>);
     const found = this.#store.enough(n);
     this.#priorities.maySample(found?.items, n);
     const made = found as Made;
-    const drawn = list ? this.#list(made, n) : this.#batch(made, n, into);
+    const drawn = form === "list" ? this.#list(made, n) : this.#batch(made, n, into);
     this.#priorities.sampled(drawn.keys, n);
     return drawn as unknown as WeightedBatch<S> | Listed<Transition[]>;
   }

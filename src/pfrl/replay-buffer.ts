@@ -40,11 +40,11 @@ export interface ListOptions {
   readonly form: "list";
 }
 
-/** Whether a list is asked for, and the batch to fill. */
+/** The same options, checked: no object of our own for each sample. */
 export function sampleOptions(options: SampleOptions<AnyBatch> | ListOptions): Asked {
-  const { form = "batch", into } = onlyKeys("options", options as SampleOptions<AnyBatch>, "form, into");
-  if (form !== "batch" && (form as unknown) !== "list") throw mustBe(RangeError, "form", '"batch" or "list"', form);
-  return { list: form !== "batch", into };
+  const { form = "batch" } = onlyKeys("options", options as Asked, "form, into");
+  if (form !== "batch" && form !== "list") throw mustBe(RangeError, "form", '"batch" or "list"', form);
+  return options as Asked;
 }
 
 export class ReplayBuffer<const S extends StepSpec = StepSpec> {

@@ -22,10 +22,10 @@ export interface TransitionsOptions {
   readonly engine: EngineOptions;
 }
 
-/** Which form of a sample is asked for, and the batch to fill. */
+/** Which form of a sample is asked for, and the batch to fill: a caller's options, checked. */
 export interface Asked {
-  readonly list: boolean;
-  readonly into: AnyBatch | undefined;
+  readonly form?: "batch" | "list";
+  readonly into?: AnyBatch;
 }
 
 /** What is there once the spec is known. */
@@ -122,21 +122,23 @@ export class Transitions {
   }
 
   /** n different items, all alike. */
-  sample(n: number, { list, into }: Asked): AnyBatch | Listed<Transition[]> {
+  sample(n: number, { form, into }: Asked): AnyBatch | Listed<Transition[]> {
     const made = this.enough(n);
-    if (made === undefined && list) return listed<Transition[]>([], { keys: new Float64Array(0) });
+    if (form === "list") return this.#list(made, n);
     if (made === undefined) throw nothingYet();
-    const picker = this.picker as Picker;
-    if (list) {
-      const picks = new Picks(made.steps, n, false);
-      return made.items.drawing(() => {
-        picker.alike(made.items, picks.draw, n);
-        return listOf(made, picks);
-      });
-    }
     const filling = made.batches.of(n, into).prepare();
-    picker.alike(made.items, filling.draw, n);
+    (this.picker as Picker).alike(made.items, filling.draw, n);
     return filling.fill(made.items);
+  }
+
+  /** Apart, since a function inside costs each call of the one around it an object. */
+  #list(made: Made | undefined, n: number): Listed<Transition[]> {
+    if (made === undefined) return listed<Transition[]>([], { keys: new Float64Array(0) });
+    const picks = new Picks(made.steps, n, false);
+    return made.items.drawing(() => {
+      (this.picker as Picker).alike(made.items, picks.draw, n);
+      return listOf(made, picks);
+    });
   }
 
   /** All items, oldest first; without those that leave meanwhile. */

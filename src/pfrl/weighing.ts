@@ -76,9 +76,9 @@ export class Weighing {
     return this.#normalize === "none" ? 1 / length : this.ofMemory ? Math.max(least, LEAST_PROBABILITY) : 0;
   }
 
-  /** What a weight is at most. */
-  get mostWeight(): number {
-    return this.#normalize === "none" ? Number.MAX_VALUE : 1;
+  /** 1 where weights are divided, so that none is above 1; else 0. */
+  get bounded(): number {
+    return this.#normalize === "none" ? 0 : 1;
   }
 
   /** After each sample with weights. */

@@ -41,7 +41,7 @@ describe("a list", () => {
         [1, 2],
         [3, 4],
       ],
-      column(BigInt64Array.of(1n, 2n, 3n, 4n), 2, 2),
+      column(Float64Array.of(1, 2, 3, 4), 2, 2),
     ],
     ["frames", [[Uint8Array.of(1), Uint8Array.of(2)]], column(Uint8Array.of(1, 2), 1, 2, 1)],
     ["nested", [{ a: 1, b: [true] }], { a: column(BigInt64Array.of(1n), 1), b: column(Uint8Array.of(1), 1, 1) }],
@@ -58,7 +58,7 @@ describe("a list", () => {
     const lists = [[one({ action: 0.5, nextAction: 1 })], [one({ action: 1, nextAction: 2 })]];
     expect(batchExperiences(lists, { gamma: 1 })).toMatchObject({
       action: column(Float32Array.of(0.5, 1), 2),
-      nextAction: column(BigInt64Array.of(1n, 2n), 2),
+      nextAction: column(Float32Array.of(1, 2), 2),
     });
     expect("nextAction" in batchExperiences([...lists, [one()]], { gamma: 1 })).toBe(false);
   });
@@ -101,7 +101,7 @@ describe("a batch", () => {
       };
       for (const buffer of buffers) buffer.append({ ...transition, isStateTerminal: terminal });
     }
-    const options = { gamma: 0.9, phi: phi as never };
+    const options = { gamma: 0.9, phi: phi as never, dtypes: { state: "f64", action: "f64" } as const };
     const batch = batchExperiences((buffers[0] as PrioritizedReplayBuffer).sample(16), options);
     const list = batchExperiences((buffers[1] as PrioritizedReplayBuffer).sample(16, LIST), options);
     expect(batch).toEqual(list);

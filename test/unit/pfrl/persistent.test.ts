@@ -361,7 +361,7 @@ describe("open, in pieces", () => {
 
 test.each<[string, () => unknown, Parameters<typeof expectError>[1], RegExp]>([
   ["no directory", () => new PersistentReplayBuffer(3 as never, 5), TypeError, /dirname must be the path of a directory/],
-  ["a capacity of none", () => new PersistentReplayBuffer(memory(), 0), RangeError, /capacity must be an integer >= 1/],
+  ["a capacity of none", () => new PersistentReplayBuffer(memory(), 0), RangeError, /capacity must be an integer in 1 … \d+/],
   ["another retain", () => new PersistentReplayBuffer(memory(), 5, { retain: "some" as never }), RangeError, /retain must be "all" or "capacity"/],
   ["a name that is none", () => new PersistentReplayBuffer(memory(), 5, { path: 1 } as never), TypeError, /no option "path"/],
   ["too many arguments", () => new PersistentReplayBuffer(memory(), 5, 6 as never), TypeError, /a directory, a capacity and an object/],

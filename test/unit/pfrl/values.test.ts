@@ -86,10 +86,15 @@ describe("inferred from the first transition", () => {
 
   test("extras may be left out, come later, and differ in form", () => {
     const buffer = new ReplayBuffer();
-    const extras: object[] = [{ a: 1 }, {}, { a: 2, b: "late" }, { a: "other" }, { a: null, c: [1] }, { a: Number.NaN }];
+    const extras: object[] = [{ a: 1 }, {}, { a: 2, b: "late" }, { a: null, c: [1] }, { a: Number.NaN }];
     for (const extra of extras) buffer.append(step(0, extra));
     expect(first(buffer).map(({ state, action, reward, nextState, nextAction, isStateTerminal, ...rest } = {} as never) => rest)).toEqual(extras);
-    expect([...buffer.sample(6).extras.a.data].sort()).toEqual([0, 0, 0, 1, 2, Number.NaN].sort());
+    expect([...buffer.sample(5).extras.a.data].sort()).toEqual([0, 0, 1, 2, Number.NaN].sort());
+    expectError(
+      errorOf(() => buffer.append(step(0, { a: "other" }))),
+      "SPEC_MISMATCH",
+      /a must be f64, .*give spec\.extras/,
+    );
   });
 });
 
