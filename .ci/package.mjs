@@ -15,6 +15,7 @@ mkdirSync(user);
 const PROGRAM = `import { f32, prioritized, Replay } from "reprise";
 import { ReverbAddTrajectoryObserver, trajectorySpec } from "reprise/agents";
 import { restore, snapshot } from "reprise/snapshot";
+import { Log, memory } from "reprise/storage";
 const replay = new Replay({ spec: { reward: f32() }, tables: { per: { maxSize: 8, sampler: prioritized(0.6) } }, seed: 1 });
 replay.writer({ items: [{ table: "per", length: 1 }] }).appendColumns({ reward: new Float32Array([1, 2, 3]) });
 const bytes = Uint8Array.from([...snapshot(replay)].flatMap((chunk) => [...chunk]));
@@ -23,6 +24,11 @@ const steps = new Replay({ spec: trajectorySpec({ observation: f32(), action: f3
 const observer = new ReverbAddTrajectoryObserver(steps, { tableName: "t", sequenceLength: 1 });
 observer({ stepType: 0, observation: 1, action: 2, policyInfo: [], nextStepType: 1, reward: 3, discount: 1 });
 console.log(steps.table("t").sample(1).steps.reward.data[0]);
+const log = Log.open(memory(), { about: {}, durability: "manual" });
+log.write(32, 1, bytes);
+log.commit();
+log.close();
+console.log(log.closed);
 `;
 
 /** What a command printed; its errors, where it failed. */
@@ -64,7 +70,7 @@ try {
       writeFileSync(join(user, "package.json"), '{ "type": "module", "private": true }\n');
       run(user, "npm", ["install", "--offline", "--no-audit", "--no-fund", join(folder, readFileSync(join(folder, "name"), "utf8"))]);
       writeFileSync(join(user, "program.mjs"), PROGRAM);
-      equal(run(user, process.execPath, ["program.mjs"]), "2 3\n3\n");
+      equal(run(user, process.execPath, ["program.mjs"]), "2 3\n3\ntrue\n");
     },
     "its types are found, and hold for that program"() {
       writeFileSync(join(user, "program.ts"), PROGRAM);

@@ -15,6 +15,7 @@ const CORE = { page: "assembly/index.ts", file: "src/abi.ts", besides: ["memory"
 const IMAGE = { page: "assembly/image/index.ts", file: "src/snapshot/image.ts", besides: [] };
 const PFRL = { page: "assembly/pfrl/index.ts", file: "src/pfrl/pfrl-core.ts", besides: [] };
 const WINDOWS = { page: "assembly/windows/index.ts", file: "src/agents/windows-core.ts", besides: [] };
+const SECTIONS = { page: "assembly/sections/index.ts", file: "src/storage/checksum.ts", besides: ["memory"] };
 type Page = { readonly page: string; readonly file: string; readonly besides: readonly string[] };
 
 /** What an ABI page exports. */
@@ -52,8 +53,15 @@ test.each([
   expect(new Uint8Array(memory.buffer).some((byte) => byte !== 0)).toBe(false);
 });
 
-test.each([CORE, IMAGE, WINDOWS, PFRL])("$page and the wrapper's interface name the same exports, each once", (page) => {
-  expect(onPage(page).length).toBeGreaterThan(10);
+test("the sections module imports nothing, and exports its page", () => {
+  const module = moduleOf("sections");
+  expect(WebAssembly.Module.imports(module)).toEqual([]);
+  const exported = WebAssembly.Module.exports(module).map(({ name }) => name);
+  expect(exported.sort()).toEqual([...onPage(SECTIONS), "memory"].sort());
+});
+
+test.each([CORE, IMAGE, WINDOWS, PFRL, SECTIONS])("$page and the wrapper's interface name the same exports, each once", (page) => {
+  expect(onPage(page).length).toBeGreaterThan(page === SECTIONS ? 3 : 10);
   expect(new Set(onPage(page)).size).toBe(onPage(page).length);
   expect(inInterface(page).sort()).toEqual([...onPage(page), ...page.besides].sort());
 });

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
 
@@ -29,11 +30,11 @@ test("there is no runtime dependency", () => {
   expect(code().match(/(^|[;}\n])import\s*[{*"'\w]|\brequire\(|\bimport\(/)?.[0]).toBe(undefined);
 });
 
-test.each(["index.js", "agents.js", "pfrl.js", "snapshot.js"])("%s makes no code out of text: pages forbid it", (file) => {
+test.each(["index.js", "agents.js", "pfrl.js", "snapshot.js", "storage.js"])("%s makes no code out of text: pages forbid it", (file) => {
   expect(code(file).match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]).toBe(undefined);
 });
 
-test.each(["agents.js", "snapshot.js"])("%s shares the main entry, and imports nothing else", (file) => {
+test.each(["agents.js", "snapshot.js", "storage.js"])("%s shares the main entry, and imports nothing else", (file) => {
   expect([...new Set([...code(file).matchAll(/(?:^|[;}\n])import[^"]*"([^"]+)"/g)].map((match) => match[1]))]).toEqual(["./index.js"]);
 });
 
@@ -42,6 +43,21 @@ test("pfrl.js shares the main entry and storage, and imports nothing else", () =
     "./index.js",
     "./storage.js",
   ]);
+});
+
+test("a bundler for pages takes every entry as a plain script, files of the system or not", async () => {
+  const entryPoints = ["index.js", "agents.js", "pfrl.js", "snapshot.js", "storage.js"].map((file) => join(root, "dist", file));
+  const { warnings } = await build({
+    entryPoints,
+    bundle: true,
+    write: false,
+    outdir: root,
+    format: "iife",
+    platform: "browser",
+    target: "es2022",
+    logLevel: "silent",
+  });
+  expect(warnings).toEqual([]);
 });
 
 test("the entry works in plain Node", () => {

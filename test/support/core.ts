@@ -23,7 +23,7 @@ export interface KernelExports {
 /** What the core exports, and what the modules do that work in its memory. */
 export type CoreExports = Exports & ImageExports & WindowsExports & PfrlExports & KernelExports;
 
-export type Target = "release" | "scalar" | "debug" | "image" | "windows" | "pfrl" | "kernels";
+export type Target = "release" | "scalar" | "debug" | "image" | "windows" | "pfrl" | "sections" | "kernels";
 
 const FILES: { readonly [T in Target]: string } = {
   release: "core.wasm",
@@ -32,6 +32,7 @@ const FILES: { readonly [T in Target]: string } = {
   image: "image.wasm",
   windows: "windows.wasm",
   pfrl: "pfrl.wasm",
+  sections: "sections.wasm",
   kernels: "kernels.wasm",
 };
 
