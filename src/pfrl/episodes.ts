@@ -83,7 +83,8 @@ export class Episodes {
   /** One more step; with the last one of an episode the episode is stored. */
   append(transition: AppendedTransition, weigh: Weigh): void {
     const made = this.#made ?? this.#make(firstSpec(transition));
-    const known = made.steps.envs.get(transition.envId ?? 0);
+    const { envId = 0 } = transition;
+    const known = made.steps.envs.get(envId);
     const ends = transition.isStateTerminal === true;
     // What the end of the episode needs is there, and what it weighs is known, before its last step comes.
     const priority = ends ? this.#reserved(made, (known?.length ?? 0) + 1, weigh, () => [...(known ? made.lists.window(known) : []), asStored(transition)]) : 0;

@@ -43,7 +43,9 @@ export class Steps {
   readonly engine: Engine;
   readonly x: PfrlExports;
   readonly objects = new Objects();
-  readonly #writer: Writer;
+  /** The writer of all environments: its stream, and what appends the form's step. */
+  readonly #stream: number;
+  readonly #append: () => void;
   readonly #keep: number;
   readonly #envs = new Map<unknown, Env>();
   /** Of episodes that ended, for the next ones. */
@@ -58,7 +60,10 @@ export class Steps {
     this.x = pfrlOf(this.engine.core, pfrlModule);
     // So that what is stored can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
-    this.#writer = replay.writer({ keep: 1 }) as Writer;
+    const writer = replay.writer({ keep: 1 }) as Writer<unknown>;
+    const { step } = this.form;
+    this.#stream = writer.streams[0] as number;
+    this.#append = () => writer.append(step);
     this.#keep = keep;
   }
 
@@ -78,7 +83,7 @@ export class Steps {
     const known = this.#envs.get(envId);
     const env = known ?? this.open(envId, this.#keep);
     try {
-      this.step(env, this.#writer.streams[0] as number, () => (this.#writer as Writer<unknown>).append(form.step), record);
+      this.step(env, this.#stream, this.#append, record);
     } catch (error) {
       if (known === undefined) this.close(env);
       throw error;

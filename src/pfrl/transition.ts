@@ -27,8 +27,21 @@ export interface AppendedTransition {
   readonly [extra: string]: unknown;
 }
 
-/** What is no extra. */
-export const OWN_KEYS: ReadonlySet<string> = new Set(["state", "action", "reward", "nextState", "nextAction", "isStateTerminal", "envId"]);
+/** Whether a key is no extra. */
+export function isOwnKey(name: string): boolean {
+  switch (name) {
+    case "state":
+    case "action":
+    case "reward":
+    case "nextState":
+    case "nextAction":
+    case "isStateTerminal":
+    case "envId":
+      return true;
+    default:
+      return false;
+  }
+}
 
 /** Names of the document that a program may have kept: as extras they would go unnoticed. */
 export const RENAMED: { readonly [name: string]: string } = {
@@ -41,7 +54,7 @@ export const RENAMED: { readonly [name: string]: string } = {
 /** The extras of an appended transition. */
 export function extrasOf(transition: AppendedTransition): { [name: string]: unknown } {
   const extras: { [name: string]: unknown } = {};
-  for (const name in transition) if (!OWN_KEYS.has(name) && transition[name] !== undefined) extras[name] = transition[name];
+  for (const name in transition) if (!isOwnKey(name) && transition[name] !== undefined) extras[name] = transition[name];
   return extras;
 }
 
