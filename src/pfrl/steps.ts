@@ -83,7 +83,7 @@ export class Steps {
     const known = this.#envs.get(envId);
     const env = known ?? this.open(envId, this.#keep);
     try {
-      this.step(env, this.#stream, this.#append, record);
+      this.#step(env, record);
     } catch (error) {
       if (known === undefined) this.close(env);
       throw error;
@@ -101,17 +101,24 @@ export class Steps {
     return { id, number: this.#opened++, handle, keep, length: 0, row: 0, before: 0 };
   }
 
-  /** One more step of an episode, which `append` appends to a writer's stream. */
-  step(env: Env, stream: number, append: () => void, record: Record | undefined): void {
-    const { engine, objects, x } = this;
-    const code = x.env_lend(env.handle, stream, env.keep);
+  /** The step that the form has, to an episode. */
+  #step(env: Env, record: Record | undefined): void {
+    const { engine, x } = this;
+    const code = x.env_lend(env.handle, this.#stream, env.keep);
     if (engine.core.u8.length === 0) engine.core.refresh();
     if (code !== 0) throw code === TOO_LONG ? tooLong() : engine.core.failure(code);
     try {
-      append();
+      this.#append();
     } finally {
-      env.length = x.env_take(env.handle, stream);
+      x.env_take(env.handle, this.#stream);
     }
+    this.appended(env, record);
+  }
+
+  /** Notes a step that an episode got. */
+  appended(env: Env, record: Record | undefined): void {
+    const { engine, objects, x } = this;
+    env.length = x.env_length(env.handle);
     env.before = env.row;
     env.row = x.env_row(env.handle) >>> 0;
     objects.took(env.row, record, x.row_live);
