@@ -15,7 +15,7 @@ export const LAYERS = {
     ["gather", "image/names", "n-step", "run", "stream"],
     // An item's word says what kind of run it is.
     // Windows of several streams know nothing of items.
-    ["pfrl/record", "sections/section", "slots", "image/pool", "image/stream", "pfrl/rows", "windows/windows"],
+    ["sections/section", "slots", "image/pool", "image/stream", "pfrl/rows", "windows/windows"],
     // A table knows slots, and rows only as something to hold.
     ["journal/rows", "table", "windows/draw", "windows/grow"],
     // What is done with a table; it knows none of this.
@@ -23,6 +23,7 @@ export const LAYERS = {
     // Streams and tables, which do not know each other, come together.
     ["journal/items", "pfrl/picks", "writer"],
     ["block", "pfrl/envs", "pfrl/memory"],
+    ["pfrl/record"],
     // The ABI pages: exports only.
     ["image/index", "index", "journal/index", "kernels", "pfrl/index", "sections/index", "windows/index"],
   ],

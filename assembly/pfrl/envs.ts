@@ -24,11 +24,8 @@ export function env_init(env: usize, pool: u32, keep: u32): void {
 /** The writer's stream, which is empty, goes on where this one ended. 0; OUT_OF_MEMORY, or LENGTH where the episode is as long as an item can be: then nothing changed. */
 export function env_lend(env: usize, writerStream: usize, keep: u32): i32 {
   const from = streamOf(env);
-  const window = from.window();
-  if (window.count == window.capacity && window.capacity != keep) {
-    if (window.count == MAX_LENGTH) return E_LENGTH;
-    if (!grow(from, keep == 0 ? MAX_LENGTH : keep)) return E_OUT_OF_MEMORY;
-  }
+  const code = makeRoom(from, keep);
+  if (code != 0) return code;
   const to = changetype<Stream>(writerStream);
   to.last = from.last;
   to.episode = from.episode;
@@ -93,8 +90,16 @@ export function env_length(env: usize): u32 {
   return streamOf(env).window().count;
 }
 
-function streamOf(env: usize): Stream {
+export function streamOf(env: usize): Stream {
   return changetype<Writer>(env).stream(0);
+}
+
+/** Room in the window for a step more, unless it keeps no more. */
+export function makeRoom(s: Stream, keep: u32): i32 {
+  const window = s.window();
+  if (window.count != window.capacity || window.capacity == keep) return 0;
+  if (window.count == MAX_LENGTH) return E_LENGTH;
+  return grow(s, keep == 0 ? MAX_LENGTH : keep) ? 0 : E_OUT_OF_MEMORY;
 }
 
 function inlineOf(s: Stream): u32 {

@@ -24,5 +24,5 @@ export {
 } from "./items";
 export { memory_drop, memory_named, memory_pick, memory_pour } from "./memory";
 export { picks_given, picks_mixed, picks_points, picks_rows, picks_starts, picks_weights } from "./picks";
-export { record_most, record_read, record_write } from "./record";
+export { record_append, record_most, record_write } from "./record";
 export { row_ends, row_episode, row_live, rows_named, rows_of, rows_run } from "./rows";

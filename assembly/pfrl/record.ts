@@ -5,8 +5,11 @@
  *   a frame: u16, 0 zeros · 1 its bytes follow · 2 + k the k-th frame of the step before, counted over all its leaves · and behind those, of this step
  */
 import { copyBytes } from "../bytes";
-import { Leaf, NARROW, SHARED, WIDE } from "../leaf";
-import { Pool } from "../pool";
+import { E_OUT_OF_MEMORY } from "../error";
+import { Leaf, SHARED, WIDE } from "../leaf";
+import { Pool, reserveRows } from "../pool";
+import { Head } from "../row";
+import { makeRoom, streamOf } from "./envs";
 
 const ZEROS: u16 = 0;
 const LITERAL: u16 = 1;
@@ -46,37 +49,87 @@ export function record_write(pool: usize, row: u32, before: u32, out: usize): u3
   return <u32>(at - out);
 }
 
-/** Makes a staging record of a record; how many bytes it had, 0 where it is none. */
-export function record_read(pool: usize, from: usize, bytes: u32, before: u32, staged: usize): u32 {
-  const p = changetype<Pool>(pool);
-  const end = from + <usize>bytes;
-  if (bytes < p.rowBytes) return 0;
-  copyBytes(staged, from, p.rowBytes);
+/**
+ * Appends the step of a record to an episode, of which it keeps the last `keep` steps (0: all). How many bytes the record had; 0 where it is none, or a code: then nothing
+ * changed. O(bytes)
+ */
+export function record_append(env: usize, from: usize, bytes: u32, keep: u32): i32 {
+  const s = streamOf(env);
+  const p = s.rows();
+  const used = measure(p, s.last, from, bytes);
+  if (used == 0) return 0;
+  const code = makeRoom(s, keep);
+  if (code != 0) return code;
+  if (!reserveRows(p, 1)) return E_OUT_OF_MEMORY;
+  const row = p.take();
   let at = from + p.rowBytes;
+  copyBytes(p.bytes(row), from, p.rowBytes);
   const frames = framesOf(p);
+  for (let i: u32 = 0; i < p.leaves; i++) {
+    const leaf = p.leaf(i);
+    if (leaf.kind == WIDE) {
+      copyBytes(p.value(row, leaf), at, leaf.bytes);
+      at += leaf.bytes;
+    }
+    if (leaf.kind != SHARED) continue;
+    for (let f: u32 = 0; f < leaf.frames; f++) {
+      const code = <u32>load<u16>(at);
+      at += 2;
+      const name = code == ZEROS ? 0 : code == LITERAL ? takeFrame(leaf, at) : sharedFrame(p, row, s.last, leaf, code - FIRST, frames);
+      if (code == LITERAL) at += leaf.bytes;
+      store<u32>(p.value(row, leaf) + ((<usize>f) << 2), name);
+    }
+  }
+  s.push(p, row);
+  return <i32>used;
+}
+
+/** Bytes of a record; 0 where it is none. */
+function measure(p: Pool, before: u32, from: usize, bytes: u32): u32 {
+  if (bytes < p.rowBytes) return 0;
+  const frames = framesOf(p);
+  let used = p.rowBytes;
   let frame: u32 = 0;
   for (let i: u32 = 0; i < p.leaves; i++) {
     const leaf = p.leaf(i);
-    if (leaf.kind == NARROW) continue;
-    const count: u32 = leaf.kind == SHARED ? leaf.frames : 1;
-    for (let f: u32 = 0; f < count; f++) {
-      const to = staged + <usize>leaf.staged + <usize>(f * leaf.bytes);
-      let code = <u32>LITERAL;
-      if (leaf.kind == SHARED) {
-        if (at + 2 > end) return 0;
-        code = load<u16>(at);
-        at += 2;
-        frame += 1;
-      }
-      if (code == ZEROS) memory.fill(to, 0, leaf.bytes);
-      else if (code == LITERAL) {
-        if (at + leaf.bytes > end) return 0;
-        copyBytes(to, at, leaf.bytes);
-        at += leaf.bytes;
-      } else if (!readFrame(p, before, leaf, code - FIRST, frames, frame - 1, staged, to)) return 0;
+    if (leaf.kind == WIDE) used += leaf.bytes;
+    for (let f: u32 = 0; f < leaf.frames && leaf.kind == SHARED; f++, frame++) {
+      if (used + 2 > bytes) return 0;
+      const code = <u32>load<u16>(from + used);
+      used += code == LITERAL ? 2 + leaf.bytes : 2;
+      if (code >= FIRST && !canShare(p, before, leaf, code - FIRST, frames, frame)) return 0;
     }
+    if (used > bytes) return 0;
   }
-  return <u32>(at - from);
+  return used;
+}
+
+/** A new frame. */
+function takeFrame(leaf: Leaf, from: usize): u32 {
+  const frames = changetype<Pool>(<usize>leaf.pool);
+  const name = frames.take();
+  // Of a freed row it is the queue's.
+  Head.of(name).episode = 0;
+  copyBytes(frames.value(name, frames.leaf(0)), from, leaf.bytes);
+  return name;
+}
+
+/** Whether the k-th frame is there, before this one. */
+function canShare(p: Pool, before: u32, like: Leaf, k: u32, frames: u32, frame: u32): bool {
+  const own = k >= frames;
+  if (own) k -= frames;
+  if (own ? k >= frame : before == 0) return false;
+  const leaf = p.leaf(leafOf(p, k));
+  return leaf.pool == like.pool && (own || nameOf(p, before, leaf, placeOf(p, k)) != 0);
+}
+
+/** Holds the k-th frame once more. */
+function sharedFrame(p: Pool, row: u32, before: u32, like: Leaf, k: u32, frames: u32): u32 {
+  const own = k >= frames;
+  if (own) k -= frames;
+  const name = nameOf(p, own ? row : before, p.leaf(leafOf(p, k)), placeOf(p, k));
+  if (name != 0) changetype<Pool>(<usize>like.pool).retain(name);
+  return name;
 }
 
 function framesOf(p: Pool): u32 {
@@ -141,23 +194,4 @@ function findFrame(p: Pool, row: u32, before: u32, like: Leaf, name: u32, frame:
 /** Codes have 16 bits: what has a larger one is written. */
 function within(code: u32): u32 {
   return code > 0xffff ? 0 : code;
-}
-
-function readFrame(p: Pool, before: u32, like: Leaf, k: u32, frames: u32, frame: u32, staged: usize, to: usize): bool {
-  const own = k >= frames;
-  if (own) k -= frames;
-  // Only what stands before it.
-  if (own ? k >= frame : before == 0) return false;
-  const leaf = p.leaf(leafOf(p, k));
-  const f = placeOf(p, k);
-  if (leaf.pool != like.pool) return false;
-  if (own) {
-    copyBytes(to, staged + <usize>leaf.staged + <usize>(f * leaf.bytes), leaf.bytes);
-    return true;
-  }
-  const name = nameOf(p, before, leaf, f);
-  if (name == 0) return false;
-  const from = changetype<Pool>(<usize>leaf.pool);
-  copyBytes(to, from.value(name, from.leaf(0)), leaf.bytes);
-  return true;
 }

@@ -4,7 +4,7 @@ import { isObject } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 import { type Columns, type Part, partOfSpec, type Record } from "./part.ts";
 import type { WholeSpec } from "./step-spec.ts";
-import { type AppendedTransition, checkExtra, checkTransition, OWN_KEYS, type Transition } from "./transition.ts";
+import { type AppendedTransition, checkExtra, checkTransition, isOwnKey, type Transition } from "./transition.ts";
 
 const { flag, mustBe } = internals;
 
@@ -20,7 +20,8 @@ interface Extra {
 
 type PartName = "state" | "action" | "nextState" | "nextAction";
 const PARTS: readonly PartName[] = ["state", "action", "nextState", "nextAction"];
-const OPTIONAL: ReadonlySet<PartName> = new Set(["nextState", "nextAction"]);
+/** Of a form without object columns. */
+const NO_RECORD: Record = Object.freeze([]) as unknown as Record;
 
 /** Where the row has extras. */
 const EXTRAS = "extras.";
@@ -37,6 +38,8 @@ export class Form {
   readonly slots: number;
   /** Where the object columns of a part begin. */
   readonly slotOf: { readonly [P in PartName]: number };
+  /** Whether there are object columns. */
+  readonly #records: boolean;
   readonly #bits: ReadonlyMap<string, number>;
   readonly #joins: { readonly [path: string]: ReturnType<Part["join"]> };
 
@@ -63,6 +66,7 @@ export class Form {
       return { name, part, slot, bit: (1 << i) >>> 0, takesNull: !spec.inferred || isObject(extra) };
     });
     this.slots = slots;
+    this.#records = slots > 0;
     this.#bits = new Map(this.extras.map(({ name, bit }) => [name, bit]));
     const extras = this.extras.flatMap(({ name, part }) => (part.row === undefined ? [] : [[name, part.row] as const]));
     this.row = Object.fromEntries(
@@ -91,17 +95,40 @@ export class Form {
   write(transition: AppendedTransition): Record | undefined {
     checkTransition(transition);
     const { step } = this;
-    const record: Record = [];
-    const { nextState = null, nextAction = null, isStateTerminal = false } = transition;
-    this.#put("state", transition.state, record);
-    this.#put("action", transition.action, record);
-    this.#put("nextState", nextState, record);
-    this.#put("nextAction", nextAction, record);
+    const { state, action, nextState = null, nextAction = null, isStateTerminal = false } = transition;
+    const record: Record = this.#records ? [] : NO_RECORD;
+    this.#given("state", state);
+    this.#given("action", action);
+    // Four times the same, one name each: a name that differs from turn to turn would be slow.
+    const { parts, slotOf } = this;
+    const ownState = parts.state.direct ? state : parts.state.split(state, record, slotOf.state);
+    const ownAction = parts.action.direct ? action : parts.action.split(action, record, slotOf.action);
+    if (parts.state.row !== undefined) {
+      step.state = ownState;
+      step.nextState = parts.nextState.zero;
+    }
+    if (parts.action.row !== undefined) {
+      step.action = ownAction;
+      step.nextAction = parts.nextAction.zero;
+    }
+    if (nextState !== null) {
+      const own = parts.nextState.direct ? nextState : parts.nextState.split(nextState, record, slotOf.nextState);
+      if (parts.state.row !== undefined) step.nextState = own;
+    }
+    if (nextAction !== null) {
+      const own = parts.nextAction.direct ? nextAction : parts.nextAction.split(nextAction, record, slotOf.nextAction);
+      if (parts.action.row !== undefined) step.nextAction = own;
+    }
     step.reward = transition.reward;
     step.hasNextState = nextState !== null;
     step.hasNextAction = nextAction !== null;
     step.isStateTerminal = flag("isStateTerminal", isStateTerminal) !== 0;
-    this.#putExtras(transition, record);
+    const others = this.#putExtras(transition, record);
+    if (others !== undefined) {
+      const all = this.#records ? record : [];
+      all[this.slots] = others;
+      return all;
+    }
     return record.length === 0 ? undefined : record;
   }
 
@@ -131,15 +158,11 @@ export class Form {
     return Object.assign(transition, record?.[this.slots]) as Transition;
   }
 
-  #put(name: PartName, value: unknown, record: Record): void {
-    const part = this.parts[name];
+  #given(name: string, value: unknown): void {
     if (value === undefined) throw mustBe(TypeError, name, "given", value);
-    // A state may be null, where an object column takes it; in the place of the next one that means that there is none.
-    const own = value === null && OPTIONAL.has(name) ? part.zero : part.split(value, record, this.slotOf[name]);
-    if (part.row !== undefined) this.step[name] = own;
   }
 
-  #putExtras(transition: AppendedTransition, record: Record): void {
+  #putExtras(transition: AppendedTransition, record: Record): { [name: string]: unknown } | undefined {
     const { step } = this;
     let present = 0;
     for (const { name, part, slot, bit, takesNull } of this.extras) {
@@ -153,7 +176,7 @@ export class Form {
     if ("present" in step) step.present = present >>> 0;
     let others: { [name: string]: unknown } | undefined;
     for (const name of Object.keys(transition)) {
-      if (OWN_KEYS.has(name) || ((this.#bits.get(name) ?? 0) & present) !== 0) continue;
+      if (isOwnKey(name) || ((this.#bits.get(name) ?? 0) & present) !== 0) continue;
       const value = transition[name];
       if (value === undefined) continue;
       checkExtra(name, value);
@@ -161,6 +184,6 @@ export class Form {
       others ??= {};
       others[name] = copyObject(value, name);
     }
-    if (others !== undefined) record[this.slots] = others;
+    return others;
   }
 }

@@ -74,7 +74,7 @@ export function deliver(sink: Sink, kind: number, id: number, payload: Uint8Arra
   const sized = (bytes: number) => {
     if (payload.length !== bytes) throw damaged(`a section of kind ${kind} with ${payload.length} bytes`);
   };
-  if (kind === FORM) sink.form(JSON.parse(new TextDecoder().decode(payload)) as HistoryForm);
+  if (kind === FORM) sink.form(formOf(payload));
   else if (kind === STEP || kind === SINGLE) sink.step(id, payload, kind === SINGLE);
   else if (kind === ITEM) {
     sized(16);
@@ -112,6 +112,19 @@ export function itemBytes(length: number, priority: number): Uint8Array {
 
 export function priorityBytes(priority: number): Uint8Array {
   return new Uint8Array(Float64Array.of(priority).buffer);
+}
+
+function formOf(payload: Uint8Array): HistoryForm {
+  let form: Partial<HistoryForm>;
+  try {
+    form = JSON.parse(new TextDecoder().decode(payload)) as Partial<HistoryForm>;
+  } catch {
+    throw damaged("a spec that is none");
+  }
+  const { family, numSteps, spec } = form ?? {};
+  if ((family !== "transitions" && family !== "episodes") || !Number.isSafeInteger(numSteps) || typeof spec?.inferred !== "boolean")
+    throw damaged("a spec without its parts");
+  return form as HistoryForm;
 }
 
 function stateOf(value: unknown): HistoryState {

@@ -78,17 +78,20 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
 
   /**
    * Appends one step of an environment. Its episode is stored once it has ended, and is on the disk when `flush` has been waited for, or by `durability`.
-   * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, CLOSED, and then nothing changed · IO where the disk refuses: the
+   * @throws TypeError, RangeError · ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, and at the end of an episode CLOSED; then nothing changed · IO where the disk refuses: the
    * step is there, and is tried again
    */
   append(transition: AppendedTransition): void {
-    this.#journal.check();
+    // A running episode is nobody's but ours; it is its end that has to be written.
+    const ends = transition?.isStateTerminal === true;
+    if (ends) this.#journal.check();
     this.#store.append(transition, ALIKE);
-    if (transition.isStateTerminal === true) this.#settle();
+    if (ends) this.#settle();
   }
 
   /** Ends the running episode of an environment. Without one nothing happens. @throws ReplayError CLOSED, IO */
   stopCurrentEpisode(envId: unknown = 0): void {
+    if (this.#store.made?.steps.envs.has(envId) !== true) return;
     this.#journal.check();
     this.#store.stop(envId, ALIKE);
     this.#settle();

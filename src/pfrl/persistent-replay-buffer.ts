@@ -85,13 +85,13 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
     this.#journal.commit(items.size);
   }
 
-  /** The running episode of an environment was interrupted. Its steps are stored already. Without a running episode nothing happens. @throws ReplayError CLOSED, IO */
+  /** The running episode of an environment was interrupted. Its steps are stored already. Without a running episode nothing happens. @throws ReplayError IO */
   stopCurrentEpisode(envId: unknown = 0): void {
-    this.#journal.check();
     const made = this.#store.made;
     const env = made?.steps.envs.get(envId);
     if (made === undefined || env === undefined) return;
     this.#store.stop(envId, 1);
+    if (this.#journal.closed) return;
     this.#head();
     this.#end(env);
     this.#journal.commit(made.items.size);

@@ -44,8 +44,8 @@ export interface PfrlExports {
   picks_rows: Fn<[table: A, draw: A, width: A], void>;
   picks_starts: Fn<[table: A, draw: A, width: A], void>;
   picks_weights: Fn<[draw: A, divisor: A, beta: A, bounded: A], void>;
+  record_append: Fn<[env: A, from: A, bytes: A, keep: A]>;
   record_most: Fn<[pool: A]>;
-  record_read: Fn<[pool: A, from: A, bytes: A, before: A, staged: A]>;
   record_write: Fn<[pool: A, row: A, before: A, out: A]>;
   row_ends: Fn<[row: A]>;
   row_episode: Fn<[row: A]>;

@@ -9,10 +9,6 @@ const { mustBe } = internals;
 export class Records {
   readonly #steps: Steps;
   readonly #most: number;
-  /** Of the core: a writer whose staging record is filled by bytes, made when it is needed. */
-  #writer = 0;
-  #stream = 0;
-  #staged = 0;
 
   constructor(steps: Steps) {
     this.#steps = steps;
@@ -38,30 +34,14 @@ export class Records {
   /** Appends a step that was written so to an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY */
   read(env: Env, payload: Uint8Array): void {
     const { engine, x } = this.#steps;
-    const { core, pool } = engine;
-    if (this.#writer === 0) this.#open();
+    const { core } = engine;
     const at = core.scratch(payload.length);
     core.u8.set(payload, at);
-    const used = x.record_read(pool, at, payload.length, x.env_row(env.handle) >>> 0, this.#staged) >>> 0;
+    const used = x.record_append(env.handle, at, payload.length, env.keep);
+    if (core.u8.length === 0) core.refresh();
     if (used === 0) throw damaged("a step is not of this spec");
-    const record = used < payload.length ? recordOf(payload.subarray(used)) : undefined;
-    this.#steps.step(env, this.#stream, () => this.#append(), record);
-  }
-
-  #open(): void {
-    const { core, layout, pool } = this.#steps.engine;
-    const { x } = core;
-    const staged = core.alloc(layout.stagedBytes);
-    this.#writer = core.alloc(x.writer_bytes(1, 0, 1));
-    x.writer_init(this.#writer, pool, 1, 0, 1, 0);
-    this.#stream = x.writer_stream(this.#writer, 0) >>> 0;
-    this.#staged = staged;
-  }
-
-  #append(): void {
-    const { core } = this.#steps.engine;
-    const code = core.x.writer_append(this.#writer, this.#staged);
-    if (code < 0) throw core.failure(code);
+    if (used < 0) throw core.failure(used);
+    this.#steps.appended(env, used < payload.length ? recordOf(payload.subarray(used)) : undefined);
   }
 }
 

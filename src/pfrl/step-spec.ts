@@ -2,7 +2,7 @@
 import { f64, internals, type Leaf } from "../index.ts";
 import { ARRAYS, dimsOf, dtypeOf, isLeaf, isObject, object, type PartLeaf, type PartSpec, sizeOf } from "./leaf.ts";
 
-import { checkExtra, OWN_KEYS } from "./transition.ts";
+import { checkExtra, isOwnKey } from "./transition.ts";
 
 const { mustBe, onlyKeys } = internals;
 
@@ -34,7 +34,8 @@ export function specOf(given: StepSpec): WholeSpec {
   if (!isLeaf(reward) || reward.shape.length !== 0) throw mustBe(RangeError, "spec.reward", "a leaf that is one number", reward);
   const names = Object.keys(onlyKeys("spec.extras", extras, Object.keys(extras).join(", ")));
   for (const name of names) {
-    if (OWN_KEYS.has(name)) throw mustBe(RangeError, "spec.extras", `named otherwise than ${[...OWN_KEYS].join(", ")}`, name);
+    if (isOwnKey(name))
+      throw mustBe(RangeError, "spec.extras", "named otherwise than state, action, reward, nextState, nextAction, isStateTerminal, envId", name);
     checkExtra(name, extras[name]);
   }
   if (names.length > MOST_EXTRAS) throw mustBe(RangeError, "spec.extras", `at most ${MOST_EXTRAS} (nest them in one)`, extras);

@@ -44,7 +44,9 @@ export class Steps {
   readonly engine: Engine;
   readonly x: PfrlExports;
   readonly objects = new Objects();
-  readonly #writer: Writer;
+  /** The writer of all environments: its stream, and what appends the form's step. */
+  readonly #stream: number;
+  readonly #append: () => void;
   readonly #keep: number;
   readonly #envs = new Map<unknown, Env>();
   /** Of episodes that ended, for the next ones. */
@@ -68,7 +70,10 @@ export class Steps {
     };
     // So that what is stored can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
-    this.#writer = replay.writer({ keep: 1 }) as Writer;
+    const writer = replay.writer({ keep: 1 }) as Writer<unknown>;
+    const { step } = this.form;
+    this.#stream = writer.streams[0] as number;
+    this.#append = () => writer.append(step);
     this.#keep = keep;
   }
 
@@ -92,7 +97,7 @@ export class Steps {
     const known = this.running(transition);
     const env = known ?? this.open(envIdOf(transition), this.#keep);
     try {
-      this.step(env, this.#writer.streams[0] as number, () => (this.#writer as Writer<unknown>).append(form.step), record);
+      this.#step(env, record);
     } catch (error) {
       if (known === undefined) this.close(env);
       throw form.explained(error);
@@ -116,17 +121,24 @@ export class Steps {
     return { id, number: this.#opened++, handle, keep, length: 0, row: 0, before: 0 };
   }
 
-  /** One more step of an episode, which `append` appends to a writer's stream. */
-  step(env: Env, stream: number, append: () => void, record: Record | undefined): void {
-    const { engine, objects, x } = this;
-    const code = x.env_lend(env.handle, stream, env.keep);
+  /** The step that the form has, to an episode. */
+  #step(env: Env, record: Record | undefined): void {
+    const { engine, x } = this;
+    const code = x.env_lend(env.handle, this.#stream, env.keep);
     if (engine.core.u8.length === 0) engine.core.refresh();
     if (code !== 0) throw code === TOO_LONG ? tooLong() : engine.core.failure(code);
     try {
-      append();
+      this.#append();
     } finally {
-      env.length = x.env_take(env.handle, stream);
+      x.env_take(env.handle, this.#stream);
     }
+    this.appended(env, record);
+  }
+
+  /** Notes a step that an episode got. */
+  appended(env: Env, record: Record | undefined): void {
+    const { engine, objects, x } = this;
+    env.length = x.env_length(env.handle);
     env.before = env.row;
     env.row = x.env_row(env.handle) >>> 0;
     objects.took(env.row, record, x.row_live);

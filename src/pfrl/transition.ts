@@ -35,8 +35,21 @@ export function envIdOf({ envId = 0 }: AppendedTransition): unknown {
   return envId;
 }
 
-/** What is no extra. */
-export const OWN_KEYS: ReadonlySet<string> = new Set(["state", "action", "reward", "nextState", "nextAction", "isStateTerminal", "envId"]);
+/** Whether a key is no extra. */
+export function isOwnKey(name: string): boolean {
+  switch (name) {
+    case "state":
+    case "action":
+    case "reward":
+    case "nextState":
+    case "nextAction":
+    case "isStateTerminal":
+    case "envId":
+      return true;
+    default:
+      return false;
+  }
+}
 
 /** Names of the document that a program may have kept: as extras they would go unnoticed. */
 export const RENAMED: { readonly [name: string]: string } = {
@@ -62,7 +75,7 @@ export function extrasOf(transition: AppendedTransition): { [name: string]: unkn
   const extras: { [name: string]: unknown } = {};
   for (const name of Object.keys(transition)) {
     const value = transition[name];
-    if (OWN_KEYS.has(name) || value === undefined) continue;
+    if (isOwnKey(name) || value === undefined) continue;
     checkExtra(name, value);
     extras[name] = value;
   }

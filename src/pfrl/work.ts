@@ -27,6 +27,7 @@ export async function inPieces<T>(work: Generator<Progress, T>, { signal, onProg
     for (let until = performance.now() + PIECE_MS, next = work.next(); ; next = work.next()) {
       if (next.done) return next.value;
       onProgress?.(next.value);
+      signal?.throwIfAborted();
       if (performance.now() < until) continue;
       await new Promise((resolve) => setTimeout(resolve));
       signal?.throwIfAborted();

@@ -59,7 +59,7 @@ function read(raw: Args): PfrlCase {
 async function run(test: PfrlCase): Promise<string | undefined> {
   const departure = Object.hasOwn(PFRL, test.name) ? PFRL[test.name] : undefined;
   const expectNew = departure?.expectNew ?? test.expectNew;
-  const world = new World();
+  const world = new World(test.args);
   try {
     const made = NO_OBJECT.has(test.class) ? null : await answer(() => world.make("a", test.class, test.args));
     const wrong = outcomeDifference(expectNew, made, () => undefined);

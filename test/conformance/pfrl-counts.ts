@@ -9,14 +9,19 @@ export interface Counted {
 }
 
 /** How often each value came back: first of a sample, and at all. */
-export function countsOf(values: readonly Counted[], { n, repeat, uniform_ratio = 0, seed = 0 }: Args): unknown {
+export function countsOf(
+  appended: readonly Counted[],
+  { capacity, initial_max_priority = 1 }: Args,
+  { n, repeat, uniform_ratio = 0, seed = 0 }: Args,
+): unknown {
+  const values = appended.slice(typeof capacity === "number" ? -capacity : 0);
   const buffer = new PrioritizedEpisodicReplayBuffer({
     uniformRatio: uniform_ratio as number,
     waitPriorityAfterSampling: false,
     seed: seed as number,
     defaultPriorityFunc: ([step]) => step?.reward ?? 1,
   });
-  values.forEach(({ priority = 1 }, state) => {
+  values.forEach(({ priority = initial_max_priority as number }, state) => {
     buffer.append({ state, action: 0, reward: priority, isStateTerminal: true });
   });
   const counts = { counts_first: values.map(() => 0), counts_any: values.map(() => 0) };

@@ -44,7 +44,7 @@ export const OPS: { readonly [op: string]: Run } = {
     if (!("episodes" in buffer)) throw new Malformed("episodes of no episodic buffer");
     return transitions([...buffer.episodes()]);
   },
-  open_windows: (world, on) => Object.fromEntries([...world.on(on).running()].map(([env, steps]) => [String(env), transitions(steps)])),
+  open_windows: (world, on) => Object.fromEntries([...world.on(on).running()].map(([env, steps]) => [keyOf(env), transitions(steps)])),
   sample: (world, on, { n }) => weighed(world.on(on).sample(n as number, LIST)),
   sample_episodes: (world, on, { n, max_len }) => {
     const buffer = world.on(on);
@@ -67,7 +67,7 @@ export const OPS: { readonly [op: string]: Run } = {
   pb_append: (world, on, { value, priority }) => {
     world.counted(on).push({ value, priority: priority === undefined ? undefined : (decode(priority) as number) });
   },
-  pb_counts: (world, on, args) => countsOf(world.counted(on), args),
+  pb_counts: (world, on, args) => countsOf(world.counted(on), world.args, args),
 
   // functions
   batch_experiences: (_, __, { experiences, gamma, phi }) =>
@@ -81,6 +81,12 @@ export const OPS: { readonly [op: string]: Run } = {
     return batched(lists, gamma, phi);
   },
 };
+
+/** An environment's id as Python writes it. */
+function keyOf(env: unknown): string {
+  if (typeof env === "boolean") return env ? "True" : "False";
+  return env === null ? "None" : String(env);
+}
 
 /** What is compared by counts, over many draws. */
 export const COUNTED: ReadonlySet<string> = new Set(["pb_counts"]);

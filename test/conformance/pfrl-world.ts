@@ -45,10 +45,16 @@ const CLASSES: { readonly [name: string]: (args: object) => Buffer } = {
 export class World {
   /** Where a case's files are. */
   readonly root = mkdtempSync(join(tmpdir(), "reprise-pfrl-"));
+  /** Of the case's first object. */
+  readonly args: Args;
   readonly #objects = new Map<string, Buffer>();
   /** Those too that others took the names of. */
   readonly #all: Buffer[] = [];
   readonly #counted = new Map<string, Counted[]>();
+
+  constructor(args: Args) {
+    this.args = args;
+  }
 
   path(name: unknown): string {
     return join(this.root, String(name));

@@ -15,7 +15,7 @@ import { TestRandom } from "../support/random.ts";
 import { TwinEpisodes, TwinTransitions } from "./twin-pfrl.ts";
 
 const STEPS = 240;
-const ENVS: readonly unknown[] = [0, "a", { env: 1 }, Number.NaN];
+const ENVS: readonly unknown[] = [0, "a", { env: 1 }, Number.NaN, null];
 /** With assertions. */
 const module = moduleOf("debug");
 

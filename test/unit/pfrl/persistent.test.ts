@@ -291,7 +291,18 @@ test("closed, or taken over, it can still be sampled", () => {
   buffer.append(step(1));
   const other = new PersistentReplayBuffer(directory, 10, MANUAL);
   expect(actions(other)).toEqual([0, 1]);
-  for (const call of [() => buffer.append(step(2)), () => buffer.stopCurrentEpisode(), () => buffer.load({ directory, file: "x" })])
+  const episodes = new PersistentEpisodicReplayBuffer(memory(), 10, MANUAL);
+  episodes.append(step(0));
+  episodes.close();
+  // It is in memory alone.
+  episodes.append(step(1));
+  expect(episodes.running().get(0)?.length).toBe(2);
+  for (const call of [
+    () => buffer.append(step(2)),
+    () => buffer.load({ directory, file: "x" }),
+    () => episodes.append(step(2, { terminal: true })),
+    () => episodes.stopCurrentEpisode(),
+  ])
     expectError(errorOf(call), "CLOSED", /closed, or opened again/);
   expect([buffer.sample(2).count, buffer.length]).toEqual([2, 2]);
   buffer.close();
