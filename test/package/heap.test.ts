@@ -11,7 +11,7 @@ describe("the heap", () => {
   beforeAll(() => {
     const flags = ["--expose-gc", "--allow-natives-syntax"];
     seen = JSON.parse(execFileSync(process.execPath, [...flags, join(import.meta.dirname, "heap.mjs")], { encoding: "utf8" }));
-  });
+  }, 60_000);
 
   test.each([
     ...["staged append", "nested append and createItem", "sample into", "updatePriorities"],
