@@ -13,5 +13,4 @@ export { type OpfsDirectory, type OpfsOptions, opfs } from "./opfs-directory.ts"
 export type { Logger } from "./recover.ts";
 export type { Retain } from "./retain.ts";
 export { encodeTagged } from "./tagged.ts";
-export type { StorageModules } from "./tracking.ts";
 export { decodeTagged } from "./untagged.ts";

@@ -27,8 +27,6 @@ export interface OpenOptions<S extends Spec = Spec, N extends string = string> e
   readonly signal?: AbortSignal;
   /** Told how far opening has come. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly of: number }) => void;
-  /** For hosts that forbid compiling: `reprise/tracking.wasm` and `reprise/journal.wasm`. */
-  readonly modules?: StorageModules;
 }
 
 /** A Replay with a journal. */
@@ -40,7 +38,7 @@ export type OpenReplay<S extends Spec = Spec, N extends string = string> = Repla
 
 const { flag, integer, mustBe, onlyKeys } = internals;
 
-const OPTIONS = "dir, spec, tables, maxBytes, seed, durability, retain, segmentBytes, salvage, logger, signal, onProgress, modules";
+const OPTIONS = "dir, spec, tables, maxBytes, seed, durability, retain, segmentBytes, salvage, logger, signal, onProgress";
 const SEGMENT = 16 << 20;
 /** Bytes that are read between two looks at the signal. */
 const BREATH = 32 << 20;
@@ -69,7 +67,6 @@ export async function open<const S extends Spec = Spec, const N extends string =
     logger,
     signal,
     onProgress,
-    modules = storageModules(),
   } = onlyKeys("Replay.open", options, OPTIONS);
   const how = {
     durability: checkDurability(durability),
@@ -79,6 +76,7 @@ export async function open<const S extends Spec = Spec, const N extends string =
   flag("salvage", salvage);
   signal?.throwIfAborted();
   await ready;
+  const modules = storageModules();
   const directory = typeof dir === "string" ? node(dir) : dir;
   const replay = make(options.spec === undefined ? known(directory, options) : (options as ReplayOptions), modules);
   const log = Log.open(directory, { about: about(replay, retain ?? "capacity"), durability: "manual", segmentBytes, salvage, ...(logger && { logger }) });

@@ -33,7 +33,6 @@ export interface JournalExports {
 /** Where the count of marks is (HEADER in assembly/layout.ts). */
 export const MARKS = 36 / 4;
 
-/** What a host that forbids compiling gives: `reprise/tracking.wasm` and `reprise/journal.wasm`. */
 export interface StorageModules {
   readonly tracking: WebAssembly.Module;
   readonly journal: WebAssembly.Module;
