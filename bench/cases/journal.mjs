@@ -9,7 +9,7 @@ const ROUNDS = 7;
 /** Sections of a group. */
 const GROUP = 32;
 /** Of the log: what it writes and reads at once. */
-const WRITE_BYTES = 1 << 18;
+const WRITE_BYTES = 1 << 17;
 const READ_BYTES = 1 << 20;
 const MIB = 1 << 20;
 
@@ -72,7 +72,7 @@ function appendCase(size, limit) {
     const sides = { ours: (folder) => append(folder, payload), rival: (folder) => plainWrite(folder, bytes) };
     return rounds((folder, order) => Object.fromEntries(order.map((side) => [side, perMib(timed(() => sides[side](folder)))])));
   };
-  return { name: `journal append, sections of ${size} bytes`, unit: "µs/MiB", rivalName: "fs.writeSync of the same bytes, 256 KiB each", limit, fact };
+  return { name: `journal append, sections of ${size} bytes`, unit: "µs/MiB", rivalName: "fs.writeSync of the same bytes, 128 KiB each", limit, fact };
 }
 
 function replay(folder) {

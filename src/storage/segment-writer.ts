@@ -7,7 +7,7 @@ import { MAGIC, SECTION_BYTES } from "./sections.ts";
 import { fileOf } from "./segment-head.ts";
 
 /** From here on bytes are written without being asked for. */
-export const FULL_BYTES = 1 << 18;
+export const FULL_BYTES = 1 << 17;
 /** Whole ones are written while there is time: the system copies what is aligned faster (measured, a quarter). */
 const PAGE = 4096;
 /** Files that are kept open to be synced. */
