@@ -99,14 +99,19 @@ export const LAYERS = {
     ["pfrl/episode-samples", "pfrl/persistence", "pfrl/prioritized-replay-buffer"],
     [...["pfrl/episodic-replay-buffer", "pfrl/persistent-episodic-replay-buffer", "pfrl/persistent-replay-buffer"], "pfrl/prioritized-episodic-replay-buffer"],
     ["pfrl/index"],
+    // RLDS: what a dataset is, then its steps, then what is made of them.
+    ["rlds/dataset", "rlds/rlds-error"],
+    ["rlds/leaves"],
+    ["rlds/step-columns"],
+    ["rlds/index"],
   ],
 };
 
 /** Folders of src that may name a runtime and import packages. */
-export const OUTER = ["src/adapters/", "src/cli/", "src/reverb/", "src/runtime/", "src/storage/"];
+export const OUTER = ["src/adapters/", "src/cli/", "src/formats/", "src/reverb/", "src/runtime/", "src/storage/"];
 
 /** Of these the pages that run anywhere, and ask for the runtime only when they are called: other subpaths may build on them. */
-export const ANYWHERE = ["src/storage/index.ts"];
+export const ANYWHERE = ["src/formats/index.ts", "src/storage/index.ts"];
 
 /** Modules made by the build, by the only ones that may import them. */
 export const GENERATED = {

@@ -76,6 +76,9 @@ const BYTES = ["core", "image", "windows", "pfrl", "sections", "tracking", "jour
 
 const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
 
+/** Packages that a user installs where a format needs them. */
+const PEERS = ["h5wasm", "h5wasm/node", "hyparquet", "hyparquet-compressors", "hyparquet-writer"];
+
 /** Bundles the entries of the package, the core inlined in the main one. */
 export async function bundle() {
   const sources = [...files("src"), ...BYTES, "build/steps.mjs", "build/short-names.mjs", "package.json"];
@@ -90,6 +93,10 @@ export async function bundle() {
     await build({ ...packaged, entryPoints: ["src/agents/index.ts"], outfile: "dist/agents.js" });
     await build({ ...packaged, entryPoints: ["src/pfrl/index.ts"], outfile: "dist/pfrl.js" });
     await build({ ...packaged, entryPoints: ["src/storage/index.ts"], outfile: "dist/storage.js" });
+    // Readers and writers of files come in pieces that are loaded when they are asked for; no name is shortened, for packages are among them.
+    for (const file of readdirSync("dist")) if (/^rlds-.*\.js$/.test(file)) rmSync(`dist/${file}`);
+    const pieces = { entryNames: "[name]", chunkNames: "rlds-[name]-[hash]", outdir: "dist", splitting: true, external: PEERS, legalComments: "none" };
+    await build({ ...COMMON, ...pieces, minify: true, plugins: [shared], entryPoints: { rlds: "src/rlds/index.ts" }, mainFields: ["module", "main"] });
     inline("dist/index.js", { core: rename(core, names) });
     for (const [name, modules] of Object.entries({ snapshot: ["image"], agents: ["windows"], pfrl: ["pfrl"], storage: ["sections", "tracking", "journal"] }))
       inline(`dist/${name}.js`, Object.fromEntries(modules.map((module) => [module, readFileSync(`dist/${module}.wasm`)])));
@@ -108,7 +115,7 @@ export async function programs() {
   await step("programs", "dist/.stamp-programs", sources, async () => {
     const { build } = await import("esbuild");
     await build({ ...COMMON, entryPoints: ["test/runtime/program.ts"], outfile: "dist/digest.mjs", loader: { ".wasm": "binary" }, plugins: [packageItself] });
-    await build({ ...COMMON, entryPoints: ["test/conformance/run.ts"], outfile: "dist/conformance.mjs", platform: "node" });
+    await build({ ...COMMON, entryPoints: ["test/conformance/run.ts"], outfile: "dist/conformance.mjs", platform: "node", external: PEERS });
   });
 }
 
@@ -150,6 +157,7 @@ const packageItself = {
     build.onResolve({ filter: /\/src\/agents\/index\.ts$/ }, () => ({ path: "./agents.js", external: true }));
     build.onResolve({ filter: /\/src\/storage\/index\.ts$/ }, () => ({ path: "./storage.js", external: true }));
     build.onResolve({ filter: /\/src\/pfrl\/index\.ts$/ }, () => ({ path: "./pfrl.js", external: true }));
+    build.onResolve({ filter: /\/src\/rlds\/index\.ts$/ }, () => ({ path: "./rlds.js", external: true }));
   },
 };
 

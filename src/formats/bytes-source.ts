@@ -1,0 +1,31 @@
+/** Files that are in memory. */
+import { RldsError } from "../rlds/rlds-error.ts";
+import { inside, type SourceFile, type SourceFolder } from "./source.ts";
+
+export function bytesFile(name: string, bytes: Uint8Array): SourceFile {
+  return {
+    name,
+    size: bytes.length,
+    async read(at, length) {
+      if (at + length > bytes.length)
+        throw new RldsError("CORRUPT", `the file ends ${at + length - bytes.length} bytes too early`, { file: name, offset: bytes.length });
+      return bytes.subarray(at, at + length);
+    },
+    async close() {},
+  };
+}
+
+/** A folder of such files, by their paths. */
+export function bytesFolder(name: string, files: ReadonlyMap<string, Uint8Array>): SourceFolder {
+  return {
+    name,
+    async open(path) {
+      const bytes = files.get(inside(path, name));
+      if (bytes === undefined) throw new RldsError("NOT_FOUND", "there is no such file", { file: `${name}/${path}` });
+      return bytesFile(path, bytes);
+    },
+    async list() {
+      return [...files.keys()].sort();
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** Files of the system: Node's, which Deno and Bun have too. */
+import type { FileHandle } from "node:fs/promises";
+import { RldsError } from "../rlds/rlds-error.ts";
+import { type FoundSource, inside, type SourceFile, type SourceFolder } from "./source.ts";
+
+interface Modules {
+  readonly fs: typeof import("node:fs/promises");
+  readonly path: typeof import("node:path");
+}
+
+/** No import by a literal name: a bundler for pages would have to resolve it. */
+async function modules(): Promise<Modules> {
+  if ((globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === undefined)
+    throw new RldsError("UNSUPPORTED", "a path needs files of the system: give a URL, a Blob or files here");
+  const [fs, path] = await Promise.all(["node:fs/promises", "node:path"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
+  return { fs, path };
+}
+
+/** @throws RldsError NOT_FOUND, UNSUPPORTED */
+export async function nodeSource(path: string): Promise<FoundSource> {
+  const { fs, path: paths } = await modules();
+  const found = await fs.stat(path).catch((cause) => {
+    throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: path }, { cause });
+  });
+  if (found.isDirectory()) return { folder: folderOf(path, { fs, path: paths }) };
+  return { file: await fileOf(path, paths.basename(path), { fs, path: paths }) };
+}
+
+function folderOf(root: string, { fs, path }: Modules): SourceFolder {
+  return {
+    name: root,
+    async open(name) {
+      const full = path.join(root, inside(name, root));
+      // A link may lead anywhere: what it leads to must be inside as well.
+      const [real, top] = await Promise.all([fs.realpath(full), fs.realpath(root)]).catch((cause) => {
+        throw new RldsError("NOT_FOUND", "there is no such file", { file: full }, { cause });
+      });
+      if (!real.startsWith(top.endsWith(path.sep) ? top : top + path.sep))
+        throw new RldsError("CORRUPT", "the file is a link that leads outside the dataset's folder", { file: full });
+      return fileOf(full, name, { fs, path });
+    },
+    async list() {
+      const entries = await fs.readdir(root, { recursive: true, withFileTypes: true });
+      const files = entries.filter((entry) => entry.isFile());
+      return files
+        .map((entry) =>
+          path
+            .relative(root, path.join(entry.parentPath ?? entry.path, entry.name))
+            .split(path.sep)
+            .join("/"),
+        )
+        .sort();
+    },
+  };
+}
+
+async function fileOf(full: string, name: string, { fs }: Modules): Promise<SourceFile> {
+  let handle: FileHandle;
+  try {
+    handle = await fs.open(full, "r");
+  } catch (cause) {
+    throw new RldsError("NOT_FOUND", "the file cannot be opened", { file: full }, { cause });
+  }
+  const { size } = await handle.stat();
+  return {
+    name,
+    size,
+    async read(at, length) {
+      if (at + length > size) throw new RldsError("CORRUPT", `the file ends ${at + length - size} bytes too early`, { file: name, offset: size });
+      const bytes = new Uint8Array(length);
+      for (let done = 0; done < length; ) {
+        const { bytesRead } = await handle.read(bytes, done, length - done, at + done);
+        if (bytesRead === 0) throw new RldsError("CORRUPT", "the file became shorter while it was read", { file: name, offset: at + done });
+        done += bytesRead;
+      }
+      return bytes;
+    },
+    close: () => handle.close(),
+  };
+}

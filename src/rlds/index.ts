@@ -1,0 +1,6 @@
+/** reprise/rlds: RLDS datasets in, trajectories out. Exports only. */
+
+export * from "../formats/index.ts";
+export { type DatasetForm, type Each, type RldsDataset, type RldsEpisode, type RldsStep, rldsDataset, type StepSpec, type TextLeaf } from "./dataset.ts";
+export { type Place, RldsError } from "./rlds-error.ts";
+export { type ColumnData, type StepColumn, StepColumns } from "./step-columns.ts";

@@ -1,0 +1,67 @@
+/** The steps of one episode as whole columns: what a reader fills, and what is quick to go through. */
+import type { AnyArray, Dtype } from "../dtype.ts";
+import type { RldsStep, StepSpec } from "./dataset.ts";
+import { type FoundLeaf, isText, leavesOf, packed } from "./leaves.ts";
+
+/** Of a leaf: all its elements in order of time; of text a list. */
+export type ColumnData = AnyArray | readonly (string | Uint8Array)[];
+
+/** A column with its shape: time first. */
+export interface StepColumn {
+  readonly data: ColumnData;
+  readonly shape: readonly number[];
+}
+
+/**
+ * Steps that are made as they are asked for. A leaf of shape [] is a number, a boolean, a bigint (i64, u64) or a text; any other is a typed array that is
+ * a view of its column: copy it to keep it beside changes. O(leaves) a step.
+ */
+export class StepColumns<S = RldsStep> implements Iterable<S> {
+  readonly spec: StepSpec;
+  readonly length: number;
+  readonly #leaves: readonly FoundLeaf[];
+  readonly #data: readonly ColumnData[];
+
+  /** @param data a column a leaf, in the order of the spec's leaves, of `length` values each */
+  constructor(spec: StepSpec, data: readonly ColumnData[], length: number) {
+    this.spec = spec;
+    this.length = length;
+    this.#leaves = leavesOf(spec);
+    this.#data = data;
+    this.#leaves.forEach(({ path, size }, i) => {
+      const found = data[i]?.length;
+      if (found !== size * length) throw new RangeError(`column ${path} must have ${size} × ${length} elements, got ${found}`);
+    });
+  }
+
+  /** The columns, nested as the spec. */
+  get columns(): unknown {
+    return packed(
+      this.spec,
+      this.#leaves.map(({ leaf }, i): StepColumn => ({ data: this.#data[i] as ColumnData, shape: [this.length, ...leaf.shape] })),
+    );
+  }
+
+  /** A column a leaf, in the order of the spec's leaves. */
+  get data(): readonly ColumnData[] {
+    return this.#data;
+  }
+
+  /** Step i. @throws RangeError */
+  at(i: number): S {
+    if (!(i >= 0 && i < this.length)) throw new RangeError(`step must be in 0 … ${this.length - 1}, got ${i}`);
+    return packed(
+      this.spec,
+      this.#leaves.map((leaf, k) => valueIn(leaf, this.#data[k] as ColumnData, i)),
+    ) as S;
+  }
+
+  *[Symbol.iterator](): Generator<S, void, undefined> {
+    for (let i = 0; i < this.length; i++) yield this.at(i);
+  }
+}
+
+function valueIn({ leaf, size }: FoundLeaf, data: ColumnData, i: number): unknown {
+  if (leaf.shape.length > 0) return isText(leaf) ? data.slice(i * size, (i + 1) * size) : (data as Float32Array).subarray(i * size, (i + 1) * size);
+  return (leaf.dtype as Dtype) === "bool" ? data[i] === 1 : data[i];
+}
