@@ -1,4 +1,5 @@
 /** Where files come from: paths, URLs, Blobs, files that were chosen, handles, Maps. */
+import type { EventEmitter } from "node:events";
 import fs from "node:fs/promises";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -225,7 +226,7 @@ test("every file is closed again: at the end, when the consumer breaks off, and 
   (fs as { open: unknown }).open = async (...args: Parameters<typeof fs.open>) => {
     const file = await original(...args);
     open++;
-    file.once("close", () => open--);
+    (file as unknown as EventEmitter).once("close", () => open--);
     return file;
   };
   syncBuiltinESMExports();
