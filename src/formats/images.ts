@@ -21,7 +21,8 @@ export async function imageDecoder(): Promise<ImageDecoder> {
     if (width * height === 0) throw new Error(`the image is ${width} × ${height}`);
     if ((depth === 16) !== (type === "u16")) throw new Error(`the image has ${depth} bits a channel, and is said to be ${type}`);
     // Its pixels, and as much again on the way to them.
-    if (4 * width * height * Math.max(channels, head.channels) * (depth === 16 ? 2 : 1) > room) throw new Error(`the image is said to be ${width} × ${height}, which is more than maxBytes leaves`);
+    if (4 * width * height * Math.max(channels, head.channels) * (depth === 16 ? 2 : 1) > room)
+      throw new Error(`the image is said to be ${width} × ${height}, which is more than maxBytes leaves`);
     return (format === "png" ? decodePng : decodeJpeg)(bytes, head, channels, room);
   };
 }

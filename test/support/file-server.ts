@@ -11,7 +11,11 @@ export interface FileServer extends AsyncDisposable {
 }
 
 /** @param answer answers instead of the files where it gives true */
-export async function fileServer(root: string, ranges: boolean, answer: (request: IncomingMessage, response: ServerResponse) => boolean = () => false): Promise<FileServer> {
+export async function fileServer(
+  root: string,
+  ranges: boolean,
+  answer: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
+): Promise<FileServer> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "", "http://localhost");

@@ -7,7 +7,7 @@ import type { Dimensions, NumberType } from "./features.ts";
 import { fromBfloats, fromHalves } from "./half.ts";
 import { bytesOf, integersOf } from "./lists.ts";
 import { fits, misfit, shown, stepOf } from "./shapes.ts";
-import { isDynamic, type Items, type LeafFeature, type StoredLeaf, unknowns } from "./stored-leaf.ts";
+import { type Items, isDynamic, type LeafFeature, type StoredLeaf, unknowns } from "./stored-leaf.ts";
 
 type NumbersFeature = Extract<LeafFeature, { kind: "numbers" }>;
 
@@ -31,7 +31,9 @@ export function encodedOf(example: Example, leaf: StoredLeaf, key: string, known
     };
     const isZlib = encoding === "zlib";
     const rank = feature.shape.length;
-    const own = guarded(() => shapes?.slice(i * rank, (i + 1) * rank) ?? filled(feature.shape, () => (isZlib ? inflate(part, example.left) : part.length) / width));
+    const own = guarded(
+      () => shapes?.slice(i * rank, (i + 1) * rank) ?? filled(feature.shape, () => (isZlib ? inflate(part, example.left) : part.length) / width),
+    );
     if (!fits(shape, own)) throw misfit(example, leaf, shape, own, at, step);
     const bytes = sizeOf(own) * width;
     if (i === 0) {

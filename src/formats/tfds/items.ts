@@ -3,8 +3,8 @@ import type { Dtype } from "../../dtype.ts";
 import { sizeOf } from "../../rlds/leaves.ts";
 import type { ColumnData } from "../../rlds/step-columns.ts";
 import type { ImageDecoder } from "../images.ts";
-import type { Example } from "./example.ts";
 import { encodedOf } from "./encoded.ts";
+import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import { bytesOf, floatsOf, integersOf } from "./lists.ts";
 import { pixelsOf } from "./pixels.ts";
@@ -76,4 +76,3 @@ function textsOf(example: Example, key: string, text: "string" | "bytes"): (stri
     }
   });
 }
-

@@ -17,7 +17,8 @@ export function fits(known: Dimensions, shape: Dimensions): boolean {
 /** Where the features leave a length open it is the first value's; another is no damage, but has no place in a column. */
 export function misfit(example: Example, leaf: StoredLeaf, known: Dimensions, shape: Dimensions, at?: number, step?: number): RldsError {
   const { key, feature, lengths } = leaf;
-  if (![...lengths, ...feature.shape].includes(null)) return example.wrong(`feature ${key} must have the shape ${shown(known)}, got ${shown(shape)}`, at, { step });
+  if (![...lengths, ...feature.shape].includes(null))
+    return example.wrong(`feature ${key} must have the shape ${shown(known)}, got ${shown(shape)}`, at, { step });
   const remedy = feature.kind === "image" ? ': read them with images: "bytes"' : "";
   return example.unsupported(`feature ${key} has values of several shapes, ${shown(known)} and ${shown(shape)}${remedy}`, step);
 }

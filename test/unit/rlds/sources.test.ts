@@ -1,7 +1,7 @@
 /** Where files come from: paths, URLs, Blobs, files that were chosen, handles, Maps. */
 import type { EventEmitter } from "node:events";
-import fs from "node:fs/promises";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,7 +29,9 @@ function chosen(path: string, bytes: Uint8Array): File {
 /** FileSystemDirectoryHandle over a Map, as far as a reader asks for it. */
 function handle(files: ReadonlyMap<string, Uint8Array>, prefix = "", name = "root"): FileSystemDirectoryHandle {
   const missing = (kind: string) => new DOMException(`no such ${kind}`, "NotFoundError");
-  const names = () => [...new Set([...files.keys()].filter((path) => path.startsWith(prefix)).map((path) => path.slice(prefix.length).split("/")[0] as string))];
+  const names = () => [
+    ...new Set([...files.keys()].filter((path) => path.startsWith(prefix)).map((path) => path.slice(prefix.length).split("/")[0] as string)),
+  ];
   const isFile = (one: string) => files.has(prefix + one);
   const fileHandle = (one: string) => ({ kind: "file", name: one, getFile: async () => new File([files.get(prefix + one) as Uint8Array<ArrayBuffer>], one) });
   const made = {
@@ -90,7 +92,10 @@ test("the newest version is taken, by numbers", async () => {
   });
   expect((await openTfds(new Map(versions))).about.version).toBe("0.10.0");
   const two = new Map([...FILES, ...[...FILES].map(([path, bytes]) => [`other/${path}`, bytes] as const)]);
-  await expect(openTfds(two)).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringMatching(/several datasets, half_cheetah, other\/half_cheetah: give the folder of one/) });
+  await expect(openTfds(two)).rejects.toMatchObject({
+    code: "UNSUPPORTED",
+    message: expect.stringMatching(/several datasets, half_cheetah, other\/half_cheetah: give the folder of one/),
+  });
   await expect(openTfds(new Map([["a/features.json", new Uint8Array(2)]]))).rejects.toMatchObject({ code: "NOT_FOUND", file: "the Map" });
 });
 
@@ -142,7 +147,11 @@ describe("a server", () => {
       response.writeHead(status).end("no");
       return true;
     });
-    await expect(openTfds(`${server.url}/${NAME}`)).rejects.toMatchObject({ code, file: server.url + INFO, message: expect.stringMatching(`the server answered ${status}`) });
+    await expect(openTfds(`${server.url}/${NAME}`)).rejects.toMatchObject({
+      code,
+      file: server.url + INFO,
+      message: expect.stringMatching(`the server answered ${status}`),
+    });
   });
 
   test("that is not there", async () => {
@@ -173,7 +182,10 @@ describe("a server", () => {
       response.write(new Uint8Array(100), () => response.destroy());
       return true;
     });
-    await expect(openTfds(`${broken.url}/${NAME}`)).rejects.toMatchObject({ code: "IO", message: expect.stringMatching(/broke off after 100 bytes|request failed/) });
+    await expect(openTfds(`${broken.url}/${NAME}`)).rejects.toMatchObject({
+      code: "IO",
+      message: expect.stringMatching(/broke off after 100 bytes|request failed/),
+    });
   });
 
   test("without ranges, a file larger than maxBytes is refused before it is all there", async () => {

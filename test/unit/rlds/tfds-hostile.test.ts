@@ -28,7 +28,7 @@ async function outcome(files: Files, open?: RldsReader): Promise<string | RldsEr
   const episodes: unknown[] = [];
   try {
     const reader = open ?? (await openTfds(files, { maxBytes: MAX_BYTES }));
-    for await (const { steps, ...metadata } of reader) episodes.push([metadata, steps.length, steps.data.map((column) => Array.from(column))]);
+    for await (const { steps, ...metadata } of reader) episodes.push([metadata, steps.length, steps.data.map((column) => Array.from(column as Float32Array))]);
     return JSON.stringify(episodes, (_, value) => (typeof value === "bigint" ? `${value}n` : value));
   } catch (error) {
     if (!(error instanceof RldsError)) throw error;
@@ -161,11 +161,39 @@ describe("mutants of a small dataset", () => {
 
   test("JSON files with other values", async () => {
     const mutants = new Mutants();
-    const others = [null, -1, 0, 1, "-1", "7", 1e9, "1000000000", 2 ** 53, "9007199254740993", 1e308, 0.5, "", "x", "../../etc/passwd", "{DATASET}/../../x", "{__proto__}", [], {}, [1, 2], [null, null], true, "float32", "int8", "string", "zlib"];
+    const others = [
+      null,
+      -1,
+      0,
+      1,
+      "-1",
+      "7",
+      1e9,
+      "1000000000",
+      2 ** 53,
+      "9007199254740993",
+      1e308,
+      0.5,
+      "",
+      "x",
+      "../../etc/passwd",
+      "{DATASET}/../../x",
+      "{__proto__}",
+      [],
+      {},
+      [1, 2],
+      [null, null],
+      true,
+      "float32",
+      "int8",
+      "string",
+      "zlib",
+    ];
     for (const name of [FEATURES, INFO]) {
       const json = JSON.parse(new TextDecoder().decode(TINY.files.get(name)));
       for (const path of pathsIn(json)) {
-        for (const other of [...others, undefined]) await mutants.run(withFile(TINY, name, encoded(replaced(json, path, other))), `${path.join(".")} = ${JSON.stringify(other)}`);
+        for (const other of [...others, undefined])
+          await mutants.run(withFile(TINY, name, encoded(replaced(json, path, other))), `${path.join(".")} = ${JSON.stringify(other)}`);
       }
     }
     expect(mutants.count).toBeGreaterThan(3000);
@@ -183,7 +211,8 @@ describe("mutants of a small dataset", () => {
       const records = recordsIn(dataset.bytes);
       const [first] = records as [Uint8Array];
       const rest = records.slice(1).map((record) => tfRecord(record));
-      for (let at = 0; at < first.length; at += step) await mutants.run(withFile(dataset, dataset.shard, joined([tfRecord(flipped(first, at, at % 8)), ...rest])), `byte ${at} of ${name}`);
+      for (let at = 0; at < first.length; at += step)
+        await mutants.run(withFile(dataset, dataset.shard, joined([tfRecord(flipped(first, at, at % 8)), ...rest])), `byte ${at} of ${name}`);
       mutants.end();
     }
   });
@@ -246,7 +275,10 @@ function example(features: readonly (readonly [key: string, kind: number, list: 
 /** A dataset of one record whose steps have the features that are given. */
 function dataset(features: { [name: string]: object }, record: Uint8Array): Files {
   const step = { pythonClassName: "x.FeaturesDict", featuresDict: { features } };
-  const json = { pythonClassName: "x.FeaturesDict", featuresDict: { features: { steps: { pythonClassName: "x.Dataset", sequence: { feature: step, length: "-1" } } } } };
+  const json = {
+    pythonClassName: "x.FeaturesDict",
+    featuresDict: { features: { steps: { pythonClassName: "x.Dataset", sequence: { feature: step, length: "-1" } } } },
+  };
   const info = { name: "d", fileFormat: "tfrecord", splits: [{ name: "train", shardLengths: ["1"] }] };
   return new Map([
     [FEATURES, encoded(json)],
@@ -255,7 +287,10 @@ function dataset(features: { [name: string]: object }, record: Uint8Array): File
   ]);
 }
 
-const tensor = (dtype: string, dimensions: number[] = [], encoding = "none") => ({ pythonClassName: "x.Tensor", tensor: { dtype, encoding, shape: { dimensions } } });
+const tensor = (dtype: string, dimensions: number[] = [], encoding = "none") => ({
+  pythonClassName: "x.Tensor",
+  tensor: { dtype, encoding, shape: { dimensions } },
+});
 const imageOf = (dimensions: number[]) => ({ pythonClassName: "x.Image", image: { dtype: "uint8", shape: { dimensions }, encodingFormat: "png" } });
 
 function png(width: number, height: number, data: Uint8Array): Uint8Array {
@@ -290,20 +325,58 @@ describe("bombs", () => {
   test.each<[string, Files, RegExp]>([
     ["features nested 1,000 deep", dataset({ a: deep(1000) }, nothing), /nested at most 64 deep/],
     ["a shape that no number can hold", dataset({ a: tensor("float32", [2 ** 30, 2 ** 30]) }, nothing), /a size that a number can hold/],
-    ["a tensor of 4 GB in 100 bytes", dataset({ a: tensor("float32", [2 ** 30], "zlib") }, example([["steps/a", 1, field(1, deflateSync(new Uint8Array(9)))]])), /more than maxBytes, 1048576/],
-    ["zlib that comes to more than its shape", dataset({ a: tensor("uint8", [100], "zlib") }, example([["steps/a", 1, field(1, bomb)]])), /come to more than 100/],
-    ["zlib of unknown shape that comes to more than maxBytes", dataset({ a: tensor("uint8", [-1], "zlib") }, example([["steps/a", 1, field(1, bomb)]])), /come to more than/],
-    ["an image that is said to be 60,000 × 60,000", dataset({ a: imageOf([-1, -1, 3]) }, example([["steps/a", 1, field(1, png(60_000, 60_000, deflateSync(new Uint8Array(9))))]])), /would take|more than maxBytes/],
-    ["an image of 4 × 4 whose pixels come to 64 MB", dataset({ a: imageOf([4, 4, 3]) }, example([["steps/a", 1, field(1, png(4, 4, bomb))]])), /cannot be read/],
-    ["a JPEG of 60,000 × 60,000", dataset({ a: imageOf([-1, -1, 3]) }, example([["steps/a", 1, field(1, jpegOf(60_000, 60_000, 1))]])), /would take|more than maxBytes/],
+    [
+      "a tensor of 4 GB in 100 bytes",
+      dataset({ a: tensor("float32", [2 ** 30], "zlib") }, example([["steps/a", 1, field(1, deflateSync(new Uint8Array(9)))]])),
+      /more than maxBytes, 1048576/,
+    ],
+    [
+      "zlib that comes to more than its shape",
+      dataset({ a: tensor("uint8", [100], "zlib") }, example([["steps/a", 1, field(1, bomb)]])),
+      /come to more than 100/,
+    ],
+    [
+      "zlib of unknown shape that comes to more than maxBytes",
+      dataset({ a: tensor("uint8", [-1], "zlib") }, example([["steps/a", 1, field(1, bomb)]])),
+      /come to more than/,
+    ],
+    [
+      "an image that is said to be 60,000 × 60,000",
+      dataset({ a: imageOf([-1, -1, 3]) }, example([["steps/a", 1, field(1, png(60_000, 60_000, deflateSync(new Uint8Array(9))))]])),
+      /would take|more than maxBytes/,
+    ],
+    [
+      "an image of 4 × 4 whose pixels come to 64 MB",
+      dataset({ a: imageOf([4, 4, 3]) }, example([["steps/a", 1, field(1, png(4, 4, bomb))]])),
+      /cannot be read/,
+    ],
+    [
+      "a JPEG of 60,000 × 60,000",
+      dataset({ a: imageOf([-1, -1, 3]) }, example([["steps/a", 1, field(1, jpegOf(60_000, 60_000, 1))]])),
+      /would take|more than maxBytes/,
+    ],
     ["a JPEG of 10,000 scans", dataset({ a: imageOf([64, 64, 3]) }, example([["steps/a", 1, field(1, jpegOf(64, 64, 10_000))]])), /more than 100 scans/],
     ["groups nested 100,000 deep", dataset({ a: tensor("float32") }, new Uint8Array(100_000).fill(0x0b)), /no tf.train.Example: maximum recursion depth/],
     ["a varint without an end", dataset({ a: tensor("int64") }, example([["steps/a", 3, field(1, new Uint8Array(50).fill(255))]])), /one does not end/],
     ["a length of 4 GB", dataset({ a: tensor("int64") }, Uint8Array.of(10, 255, 255, 255, 255, 15)), /4294967295 bytes are said to follow/],
     ["a text for numbers", dataset({ a: tensor("float32") }, example([["steps/a", 1, field(1, text("x"))]])), /must hold floats, and holds bytes/],
-    ["a number that its dtype cannot hold", dataset({ a: tensor("int8") }, example([["steps/a", 3, field(1, Uint8Array.of(1, 0x80, 1))]])), /integers in -128 … 127/],
+    [
+      "a number that its dtype cannot hold",
+      dataset({ a: tensor("int8") }, example([["steps/a", 3, field(1, Uint8Array.of(1, 0x80, 1))]])),
+      /integers in -128 … 127/,
+    ],
     ["a boolean that is neither", dataset({ a: tensor("bool") }, example([["steps/a", 3, field(1, Uint8Array.of(0, 1, 2))]])), /integers in 0 … 1/],
-    ["columns of several lengths", dataset({ a: tensor("float32"), b: tensor("bool") }, example([["steps/a", 2, field(1, new Uint8Array(8))], ["steps/b", 3, field(1, new Uint8Array(3))]])), /of one length: steps\/a has 2 steps, steps\/b 3/],
+    [
+      "columns of several lengths",
+      dataset(
+        { a: tensor("float32"), b: tensor("bool") },
+        example([
+          ["steps/a", 2, field(1, new Uint8Array(8))],
+          ["steps/b", 3, field(1, new Uint8Array(3))],
+        ]),
+      ),
+      /of one length: steps\/a has 2 steps, steps\/b 3/,
+    ],
     ["floats that end within one", dataset({ a: tensor("float32") }, example([["steps/a", 2, field(1, new Uint8Array(7))]])), /floats of 4 bytes/],
   ])("%s", async (_, files, message) => {
     const before = process.memoryUsage();
@@ -332,7 +405,9 @@ describe("bombs", () => {
     const pieces = joined([field(3, joined([Uint8Array.of(8, 5), Uint8Array.of(8, 0xff, 1)])), field(3, field(1, Uint8Array.of(7, 0x80, 1)))]);
     const ints = field(1, joined([field(1, text("steps/i")), field(2, pieces)]));
     const floats = field(1, joined([field(1, text("steps/a")), field(2, field(2, list))]));
-    expect(await outcome(dataset({ a: tensor("float32"), i: tensor("int64") }, field(1, joined([floats, ints]))))).toBe('[[{},4,[[1,2,3,1],["5n","255n","7n","128n"]]]]');
+    expect(await outcome(dataset({ a: tensor("float32"), i: tensor("int64") }, field(1, joined([floats, ints]))))).toBe(
+      '[[{},4,[[1,2,3,1],["5n","255n","7n","128n"]]]]',
+    );
   });
 });
 
@@ -370,7 +445,9 @@ test.each([
   ["maybe", "tensorflow_datasets.core.features.optional_feature.Optional"],
   ["own", "my_project.features.Point"],
 ])("a feature %s of the class %s is refused by its path and class", async (path, pythonClassName) => {
-  const features = path.split("/").reduceRight<object>((inner, name) => ({ pythonClassName: "x.FeaturesDict", featuresDict: { features: { [name]: inner } } }), { pythonClassName });
+  const features = path
+    .split("/")
+    .reduceRight<object>((inner, name) => ({ pythonClassName: "x.FeaturesDict", featuresDict: { features: { [name]: inner } } }), { pythonClassName });
   const found = await outcome(dataset((features as { featuresDict: { features: { [name: string]: object } } }).featuresDict.features, new Uint8Array(0)));
   expect(found).toMatchObject({ code: "UNSUPPORTED", file: FEATURES, message: expect.stringContaining(`steps/${path} is of the class ${pythonClassName}`) });
 });

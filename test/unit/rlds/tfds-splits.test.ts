@@ -47,7 +47,21 @@ test.each([
   expect(ranges(text)).toEqual(expected);
 });
 
-test.each(["", "train[", "train[:]", "train[3]", "train[1:2:3]", "train[:1.5]", "train[:101%]", "train[a:]", "all[:3]", "train[:41]", "train[-41:]", "other", "train test"])("%j is refused", (text) => {
+test.each([
+  "",
+  "train[",
+  "train[:]",
+  "train[3]",
+  "train[1:2:3]",
+  "train[:1.5]",
+  "train[:101%]",
+  "train[a:]",
+  "all[:3]",
+  "train[:41]",
+  "train[-41:]",
+  "other",
+  "train test",
+])("%j is refused", (text) => {
   expect(() => ranges(text)).toThrow(RangeError);
 });
 

@@ -5,7 +5,7 @@ import { crc32c } from "../../../src/formats/crc32c.ts";
 import { ReadAhead } from "../../../src/formats/read-ahead.ts";
 import type { SourceFile } from "../../../src/formats/source.ts";
 import { TfRecords } from "../../../src/formats/tfrecord.ts";
-import { crc32c as slow, joined, tfRecord } from "../../support/tfrecord.ts";
+import { joined, crc32c as slow, tfRecord } from "../../support/tfrecord.ts";
 
 const BYTES = Uint8Array.from({ length: 300 }, (_, i) => (i * 37 + (i >> 3)) & 255);
 
