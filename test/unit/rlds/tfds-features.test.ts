@@ -68,9 +68,9 @@ test("images stay as they are stored where that is asked for", async () => {
   const reader = await openTfds(`${DATA}images`, { images: "bytes" });
   expect(reader.stepSpec).toMatchObject({ observation: { png: { dtype: "bytes", shape: [] } } });
   for await (const { steps } of reader) {
-    const [first] = steps;
-    expect(Array.from((first?.observation as { png: Uint8Array }).png.subarray(0, 4))).toEqual([0x89, 0x50, 0x4e, 0x47]);
-    expect(Array.from((first?.observation as { jpeg: Uint8Array }).jpeg.subarray(0, 2))).toEqual([0xff, 0xd8]);
+    const { png, jpeg } = steps.at(0).observation as { png: Uint8Array; jpeg: Uint8Array };
+    expect(Array.from(png.subarray(0, 4))).toEqual([0x89, 0x50, 0x4e, 0x47]);
+    expect(Array.from(jpeg.subarray(0, 2))).toEqual([0xff, 0xd8]);
   }
 });
 

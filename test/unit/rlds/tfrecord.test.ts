@@ -51,18 +51,28 @@ test.each([
   expect(failure.message).toMatch(message);
 });
 
+/** A file that notes what is asked of it. */
+function noting<T>(file: SourceFile, asked: T[], note: (at: number, length: number) => T): SourceFile {
+  return {
+    ...file,
+    read(at, length) {
+      asked.push(note(at, length));
+      return file.read(at, length);
+    },
+  };
+}
+
 test("a record of more than maxBytes is refused before it is read", async () => {
   const asked: number[] = [];
-  const file = bytesFile("a", tfRecord(BYTES));
-  const spy: SourceFile = { ...file, read: (at, length) => (asked.push(length), file.read(at, length)) };
-  await expect(new TfRecords(spy, { maxBytes: 299 }).next()).rejects.toThrow(/300 bytes is more than maxBytes, 299/);
+  const file = noting(bytesFile("a", tfRecord(BYTES)), asked, (_, length) => length);
+  await expect(new TfRecords(file, { maxBytes: 299 }).next()).rejects.toThrow(/300 bytes is more than maxBytes, 299/);
   expect(asked).toEqual([316]);
 });
 
 test("the next block is asked for before it is needed, and never two", async () => {
   const asked: string[] = [];
-  const file = bytesFile("a", BYTES);
-  const ahead = new ReadAhead({ ...file, read: (at, length) => (asked.push(`${at}+${length}`), file.read(at, length)) }, { block: 64 });
+  const file = noting(bytesFile("a", BYTES), asked, (at, length) => `${at}+${length}`);
+  const ahead = new ReadAhead(file, { block: 64 });
   expect(await ahead.read(10)).toEqual(BYTES.subarray(0, 10));
   expect(asked).toEqual(["0+64", "64+64"]);
   expect(await ahead.read(200)).toEqual(BYTES.subarray(10, 210));
@@ -75,8 +85,8 @@ test("the next block is asked for before it is needed, and never two", async () 
 
 test("bytes that are skipped are not read", async () => {
   const asked: number[] = [];
-  const file = bytesFile("a", BYTES);
-  const ahead = new ReadAhead({ ...file, read: (at, length) => (asked.push(at), file.read(at, length)) }, { block: 16 });
+  const file = noting(bytesFile("a", BYTES), asked, (at) => at);
+  const ahead = new ReadAhead(file, { block: 16 });
   await ahead.read(4);
   ahead.skip(200);
   expect(await ahead.read(4)).toEqual(BYTES.subarray(204, 208));
