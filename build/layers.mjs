@@ -102,7 +102,14 @@ export const LAYERS = {
     // RLDS: what a dataset is, then its steps, then what is made of them.
     ["rlds/dataset", "rlds/rlds-error"],
     ["rlds/leaves"],
-    ["rlds/step-columns"],
+    ["rlds/each", "rlds/fit", "rlds/step-columns", "rlds/step-fields"],
+    ["rlds/step-spec"],
+    // Trajectories of steps.
+    ["rlds/policy-info"],
+    ["rlds/trajectory-spec"],
+    ["rlds/pairing", "rlds/trajectory-windows"],
+    ["rlds/convert"],
+    ["rlds/push"],
     ["rlds/index"],
   ],
 };

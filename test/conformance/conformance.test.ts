@@ -59,6 +59,22 @@ describe("recorded cases of replay-buffer.json", () => {
   });
 });
 
+describe("recorded cases of RLDS", () => {
+  const own = read("rlds.json");
+  const departs = ["nested_observation", "bad_first_only", "bad_first_first", "bad_begin_of_data", "empty"];
+
+  it.each(own.map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+    expect(await runCase(raw)).toMatchObject({ state: "passed", departs: departs.includes(name) });
+  });
+
+  it("a wrong answer is a failure", async () => {
+    const right = own.find(({ name }) => name === "discount_kept") as Raw;
+    const wrong = structuredClone(right);
+    ((wrong.expect.results?.[0] as { trajectories: { discount: number }[] }).trajectories[2] as { discount: number }).discount = 0.5;
+    expect(await runCase(wrong)).toMatchObject({ state: "failed", why: "op 0 convert: .trajectories[2].discount: expected 0.5, got 0" });
+  });
+});
+
 describe("recorded cases of PFRL", () => {
   const own = filesOf("pfrl").flatMap((file) => read(file, join(import.meta.dirname, "pfrl"))) as unknown as { name: string; tier: string }[];
   const owed = own.filter(({ tier }) => tier !== "internals" && tier !== "numpy");

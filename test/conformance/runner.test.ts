@@ -146,17 +146,6 @@ describe("paths", () => {
     expect(lines[0]).toContain(why);
     expect(lines.at(-1)).toBe("0 passed, 1 failed, 0 skipped");
   });
-
-  it.each([["RLDS episodes", { name: "a", spec: {}, episodes: [], ops: [], expect: {} }]])(
-    "of a family without a runner are skipped, a line a file: %s",
-    async (what, raw) => {
-      const path = file("family.json", [raw, { ...raw, name: "b" }]);
-      const { lines, failed } = reportOf(await runPaths([path]));
-      expect(failed).toBe(0);
-      expect(lines[0]).toBe(`skipped 2 of ${path}: not built yet: ${what}`);
-      expect(lines.at(-1)).toBe("0 passed, 0 failed, 2 skipped");
-    },
-  );
 });
 
 describe("departures", () => {
