@@ -101,8 +101,9 @@ export const LAYERS = {
     ["pfrl/index"],
     // RLDS: what a dataset is, then its steps, then what is made of them.
     ["rlds/dataset", "rlds/rlds-error"],
-    ["rlds/leaves"],
-    ["rlds/step-columns"],
+    ["rlds/each", "rlds/leaves"],
+    ["rlds/fit", "rlds/step-columns"],
+    ["rlds/step-spec"],
     ["rlds/index"],
   ],
 };

@@ -4,3 +4,4 @@ export * from "../formats/index.ts";
 export { type DatasetForm, type Each, type RldsDataset, type RldsEpisode, type RldsStep, rldsDataset, type StepSpec, type TextLeaf } from "./dataset.ts";
 export { type Place, RldsError } from "./rlds-error.ts";
 export { type ColumnData, type StepColumn, StepColumns } from "./step-columns.ts";
+export { checkStep, stepSpecOf } from "./step-spec.ts";
