@@ -101,8 +101,8 @@ export const LAYERS = {
     ["pfrl/index"],
     // RLDS: what a dataset is, then its steps, then what is made of them.
     ["rlds/dataset", "rlds/rlds-error"],
-    ["rlds/leaves"],
-    ["rlds/each", "rlds/fit", "rlds/step-columns", "rlds/step-fields"],
+    ["rlds/each", "rlds/leaves"],
+    ["rlds/fit", "rlds/step-columns", "rlds/step-fields"],
     ["rlds/step-spec"],
     // Trajectories of steps.
     ["rlds/policy-info"],

@@ -7,5 +7,6 @@ export type { PolicyInfoFn } from "./policy-info.ts";
 export { type PushOptions, pushRldsToReverb, type TrajectoryTaker } from "./push.ts";
 export { type Place, RldsError } from "./rlds-error.ts";
 export { type ColumnData, type StepColumn, StepColumns } from "./step-columns.ts";
+export { checkStep, stepSpecOf } from "./step-spec.ts";
 export { createTrajectoryDataSpec, type TrajectoryDataSpec } from "./trajectory-spec.ts";
 export type { WindowOf } from "./trajectory-windows.ts";
