@@ -26,7 +26,7 @@ export function rldsDeparture(test: RldsCase, stepSpec: Spec | undefined): RldsD
   }
   const observation = (stepSpec as { readonly observation?: Spec } | undefined)?.observation;
   if (isObject(observation) && typeof observation.dtype !== "string")
-    return { rule: "nested observations are split per step like flat ones", result: (_, recorded) => ofEachStep(recorded) };
+    return { rule: "nested observations are split per step like flat ones", result: (kind, recorded) => (kind === "spec" ? recorded : ofEachStep(recorded)) };
   return undefined;
 }
 
@@ -69,3 +69,6 @@ function ofEachStep(recorded: Result): Result {
   }));
   return { ...recorded, ...(trajectories && { trajectories }), ...(items && { items }) };
 }
+
+/** The recorded cases where a rule applies. */
+export const RLDS = ["nested_observation", "bad_first_only", "bad_first_first", "bad_begin_of_data", "empty"] as const;

@@ -11,6 +11,7 @@ import { runCase, runPaths } from "./files.ts";
 import { EPISODE, TRAJECTORY } from "./observer-departures.ts";
 import { PFRL } from "./pfrl-departures.ts";
 import { reportOf } from "./report.ts";
+import { RLDS } from "./rlds-departures.ts";
 
 type Json = { [key: string]: unknown };
 interface Raw extends Json {
@@ -270,7 +271,7 @@ describe("the program", () => {
   it("without a path runs the copies", () => {
     const { status, stdout } = run();
     expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
-    const departures = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS, PFRL].reduce((sum, each) => sum + Object.keys(each).length, 0);
+    const departures = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS, PFRL, RLDS].reduce((sum, each) => sum + Object.keys(each).length, 0);
     expect(stdout).toContain(`${departures} departures`);
     expect(status).toBe(0);
   });
