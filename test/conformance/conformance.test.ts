@@ -70,7 +70,8 @@ describe("recorded cases of RLDS", () => {
   it("a wrong answer is a failure", async () => {
     const right = own.find(({ name }) => name === "discount_kept") as Raw;
     const wrong = structuredClone(right);
-    ((wrong.expect.results?.[0] as { trajectories: { discount: number }[] }).trajectories[2] as { discount: number }).discount = 0.5;
+    const [converted] = wrong.expect.results as unknown as { trajectories: { discount: number }[] }[];
+    Object.assign(converted?.trajectories[2] ?? {}, { discount: 0.5 });
     expect(await runCase(wrong)).toMatchObject({ state: "failed", why: "op 0 convert: .trajectories[2].discount: expected 0.5, got 0" });
   });
 });
