@@ -101,9 +101,14 @@ export const LAYERS = {
     ["pfrl/index"],
     // RLDS: what a dataset is, then its steps, then what is made of them.
     ["rlds/dataset", "rlds/rlds-error"],
-    ["rlds/each", "rlds/leaves"],
-    ["rlds/fit", "rlds/step-columns"],
-    ["rlds/step-spec"],
+    ["rlds/each", "rlds/import-report", "rlds/leaves"],
+    ["rlds/fit", "rlds/pass", "rlds/step-columns"],
+    ["rlds/elements", "rlds/step-spec"],
+    ["rlds/facts"],
+    ["rlds/judge", "rlds/mend"],
+    ["rlds/reading", "rlds/segment-steps"],
+    ["rlds/whole-episode"],
+    ["rlds/import"],
     ["rlds/index"],
   ],
 };
