@@ -40,10 +40,11 @@ export function isAllZero(value: unknown): boolean {
   return everyElement(value, (element) => ++seen > 0 && !element && !Number.isNaN(element)) && seen > 0;
 }
 
-/** A value of one element as a flag: not 0 is true; undefined where it is none. */
+/** A value of one element as a flag; undefined where it is none. */
 export function flagOf(value: unknown): boolean | undefined {
   if (typeof value === "boolean") return value;
-  if (typeof value === "number" || typeof value === "bigint") return Number.isNaN(value) ? undefined : Number(value) !== 0;
+  if (value === 0 || value === 0n) return false;
+  if (value === 1 || value === 1n) return true;
   if (isColumn(value)) return flagOf(value.data);
   return isList(value) && value.length === 1 ? flagOf(value[0]) : undefined;
 }

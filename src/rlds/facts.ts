@@ -5,6 +5,7 @@ import { flagOf, nonFiniteIn, numberOf } from "./elements.ts";
 import { type FoundLeaf, isText, leavesOf, valueAt } from "./leaves.ts";
 import { RldsError } from "./rlds-error.ts";
 import { StepColumns } from "./step-columns.ts";
+import { STEP_FIELDS } from "./step-fields.ts";
 import { type Misfit, stepChecker, stepSpecOf } from "./step-spec.ts";
 
 export const FIRST = 1;
@@ -39,7 +40,6 @@ export class Inspector {
   #spec: StepSpec | undefined;
   #check: ((step: unknown) => Misfit | undefined) | undefined;
   #floats: readonly FoundLeaf[] = [];
-  #hasTerminal = true;
 
   constructor(spec: StepSpec | undefined) {
     if (spec !== undefined) this.#setSpec(spec);
@@ -49,7 +49,6 @@ export class Inspector {
     this.#spec = spec;
     this.#check = stepChecker(spec);
     this.#floats = floatsOf(spec);
-    this.#hasTerminal = (spec as { readonly is_terminal?: unknown }).is_terminal !== undefined;
   }
 
   /** Calls `visit` with the facts of each step, and the step where steps are not columns. A promise only where steps are waited for. O(elements that are floats), and O(leaves) a step. */
@@ -65,7 +64,8 @@ export class Inspector {
   }
 
   #factsOf(step: RldsStep): StepFacts {
-    if (typeof step !== "object" || step === null) return { flags: 0, reward: 0, misfit: { path: "step", rule: "an object", value: step } };
+    if (!STEP_FIELDS.every((field) => step?.[field] !== undefined))
+      return { flags: 0, reward: Number.NaN, misfit: { path: "step", rule: `an object with ${STEP_FIELDS.join(", ")}`, value: step } };
     let misfit: Misfit | undefined;
     try {
       if (this.#check === undefined) this.#setSpec(stepSpecOf(step));
@@ -79,7 +79,7 @@ export class Inspector {
       const value = step[name];
       const flag = flagOf(value);
       if (flag) flags |= bit;
-      if (flag === undefined && (bit !== TERMINAL || this.#hasTerminal)) misfit ??= { path: name, rule: "a flag: true or false, or a number", value };
+      if (flag === undefined) misfit ??= { path: name, rule: "a flag: true, false, 1 or 0", value };
     }
     let nonFinite: readonly NonFiniteLeaf[] | undefined;
     for (const { keys, path } of this.#floats) {
@@ -114,12 +114,13 @@ function columnsReader(steps: StepColumns<unknown>): ((visit: (facts: StepFacts,
     const at = columnAt(name);
     return at < 0 ? undefined : (steps.data[at] as ArrayLike<number | bigint>);
   });
-  if (first === undefined || last === undefined || (terminal === undefined && "is_terminal" in steps.spec)) return undefined;
+  const hasFlags = [first, last, terminal].every((column) => column !== undefined && Array.prototype.every.call(column, (flag) => flag === 0 || flag === 1));
+  if (!hasFlags || !STEP_FIELDS.every((field) => field in steps.spec)) return undefined;
   return (visit) => {
     const nonFinite = nonFiniteSteps(leaves, steps);
     const { length } = steps;
     for (let i = 0; i < length; i++) {
-      const flags = (first[i] ? FIRST : 0) | (last[i] ? LAST : 0) | (terminal?.[i] ? TERMINAL : 0);
+      const flags = (first?.[i] ? FIRST : 0) | (last?.[i] ? LAST : 0) | (terminal?.[i] ? TERMINAL : 0);
       visit({ flags, reward: reward === undefined ? Number.NaN : Number(reward[i]), nonFinite: nonFinite.get(i) }, undefined);
     }
     return undefined;

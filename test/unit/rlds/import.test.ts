@@ -219,7 +219,7 @@ const CASES: readonly {
   {
     name: "a step without a flag",
     steps: changed(goodEpisode(4, 1), { 1: { is_last: undefined } as unknown as TestStep }),
-    says: /^is_last must be bool of shape \[\], got undefined/,
+    says: /^step must be an object with observation, .* is_terminal, got an object/,
     fault: "wrongForms",
     code: "SPEC_MISMATCH",
     step: 1,
