@@ -103,7 +103,8 @@ export const LAYERS = {
     ["rlds/dataset", "rlds/rlds-error"],
     ["rlds/each", "rlds/leaves"],
     ["rlds/fit", "rlds/step-columns", "rlds/step-fields"],
-    ["rlds/step-spec"],
+    ["rlds/collector", "rlds/step-spec"],
+    ["rlds/pieces"],
     // Trajectories of steps.
     ["rlds/policy-info"],
     ["rlds/trajectory-spec"],
