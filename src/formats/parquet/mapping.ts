@@ -108,7 +108,7 @@ function isTakenByBetter(file: ParquetFile, role: string, name: string): boolean
 }
 
 /** No path may be a value and have others below it. */
-function checkNesting(leaves: readonly MappedColumn[], file: string): void {
+export function checkNesting(leaves: readonly MappedColumn[], file: string): void {
   const paths = leaves.map(({ keys }) => keys.join("/"));
   for (const path of paths) {
     const other = paths.find((one) => one.startsWith(`${path}/`)) ?? (paths.filter((one) => one === path).length > 1 ? path : undefined);

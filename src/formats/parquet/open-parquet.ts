@@ -42,7 +42,7 @@ export async function openParquet<S = RldsStep>(from: Source, options: ParquetOp
   const first = await one(source, paths[0] as string, maxBytes);
   try {
     const own = ownForm(first.parquet);
-    const about = Object.fromEntries([...first.parquet.about].filter(([key]) => key !== ABOUT && key !== "ARROW:schema"));
+    const about = Object.fromEntries([...first.parquet.about].filter(([key]) => !["ARROW:schema", "pandas", ABOUT].includes(key)));
     const close = async () => source.file?.close();
     if (own !== undefined) {
       ownColumns(first.parquet, own);

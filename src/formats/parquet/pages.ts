@@ -258,7 +258,7 @@ class Gathered {
       if (!isThere && this.#counts !== undefined && !(optional && definition === maxDefinition - 1)) continue;
       if (this.#levels !== undefined) this.#levels[this.#size] = level;
       this.#put(isThere ? found[next++] : undefined);
-      if (this.#counts !== undefined) this.#counts[this.#row]!++;
+      if (this.#counts !== undefined) this.#counts[this.#row] = (this.#counts[this.#row] as number) + 1;
     }
   }
 

@@ -26,7 +26,7 @@ export async function* plainEpisodes<S>(
   form: PlainForm,
   { maxBytes, signal }: PlainOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
-  const { mapping, leaves, stepSpec } = form;
+  const { mapping, leaves } = form;
   // Behind the file's own columns: whether the row is the first, last, terminal.
   const buffer = new EpisodeBuffer<unknown>([...leaves.map(({ leaf }) => leaf), BOOL, BOOL, BOOL] as StepSpec, maxBytes);
   const flagged = ROLES.some((role) => role !== "episode" && role !== "first" && mapping[role] !== undefined);

@@ -23,7 +23,7 @@ export function leafOfColumn({ dtype, lists }: FileColumn, first: ChunkValues | 
 function shapeOf(lists: number, first: ChunkValues | undefined): number[] {
   const count = first?.counts?.[0] ?? 0;
   if (lists === 1 || count === 0) return [count, ...new Array<number>(lists - 1).fill(0)];
-  const levels = (first?.levels as Uint8Array).subarray(0, count);
+  const levels = (first as ChunkValues & { readonly levels: Uint8Array }).levels.subarray(0, count);
   // Lists that begin at a level or above it.
   const begun = Array.from({ length: lists }, (_, level) => levels.filter((one) => one <= level).length);
   const sizes = [...begun, count];
