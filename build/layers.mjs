@@ -101,10 +101,16 @@ export const LAYERS = {
     ["pfrl/index"],
     // RLDS: what a dataset is, then its steps, then what is made of them.
     ["rlds/dataset", "rlds/rlds-error"],
-    ["rlds/each", "rlds/leaves"],
-    ["rlds/fit", "rlds/step-columns", "rlds/step-fields"],
-    ["rlds/collector", "rlds/step-spec"],
+    ["rlds/each", "rlds/import-report", "rlds/leaves"],
+    ["rlds/fit", "rlds/pass", "rlds/step-columns", "rlds/step-fields"],
+    ["rlds/collector", "rlds/elements", "rlds/step-spec"],
     ["rlds/pieces"],
+    // Datasets on their way in, judged.
+    ["rlds/facts"],
+    ["rlds/judge", "rlds/mend"],
+    ["rlds/reading", "rlds/segment-steps"],
+    ["rlds/whole-episode"],
+    ["rlds/import"],
     // Trajectories of steps.
     ["rlds/policy-info"],
     ["rlds/trajectory-spec"],

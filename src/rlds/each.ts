@@ -23,14 +23,14 @@ export function eachOf<T>(subject: string, value: Each<T>): Each<T> {
 }
 
 /** Calls `visit` with each value and its number until it says false. A promise only where values are waited for. */
-export function forEach<T>(each: Each<T>, visit: (value: T, index: number) => boolean | undefined | void): Promise<void> | undefined {
+export function forEach<T>(each: Each<T>, visit: (value: T, index: number) => unknown): Promise<void> | undefined {
   if (!isSync(each)) return forEachLater(each, visit);
   let index = 0;
   for (const value of each) if (visit(value, index++) === false) break;
   return undefined;
 }
 
-async function forEachLater<T>(each: AsyncIterable<T>, visit: (value: T, index: number) => boolean | undefined | void): Promise<void> {
+async function forEachLater<T>(each: AsyncIterable<T>, visit: (value: T, index: number) => unknown): Promise<void> {
   let index = 0;
   for await (const value of each) if (visit(value, index++) === false) break;
 }

@@ -3,6 +3,9 @@
 export * from "../formats/index.ts";
 export { convertRldsToTrajectories, type WindowOptions } from "./convert.ts";
 export { type DatasetForm, type Each, type RldsDataset, type RldsEpisode, type RldsStep, rldsDataset, type StepSpec, type TextLeaf } from "./dataset.ts";
+export { type ImportedRlds, type ImportOptions, importRlds, inspectRlds } from "./import.ts";
+export type { Fault, Finding, Found, ImportMode, ImportReport, Range, Repair, Totals } from "./import-report.ts";
+export type { PassOptions } from "./pass.ts";
 export type { PolicyInfoFn } from "./policy-info.ts";
 export { type PushOptions, pushRldsToReverb, type TrajectoryTaker } from "./push.ts";
 export { type Place, RldsError } from "./rlds-error.ts";
