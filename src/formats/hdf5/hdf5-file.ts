@@ -103,7 +103,7 @@ export class Hdf5File {
     const { shape } = type;
     const row = shape.slice(1);
     const rowBytes = sizeOf(row) * element.bytes;
-    this.#fits(path, sizeOf(type.chunks ?? []) * element.bytes);
+    this.#fits(path, Math.max(sizeOf(type.chunks ?? []), sizeOf(row)) * Math.max(element.bytes, 1) * sizeOf(element.shape));
     return new Column({
       path: path.replace(/^\//, ""),
       leaf: { dtype: element.dtype, shape: [...row, ...element.shape] } as AnyLeaf,
@@ -141,7 +141,7 @@ export class Hdf5File {
     this.#leave();
     const instance = await h5wasm();
     const { library } = instance;
-    const mounted = mount(library, this.#file.size, this.#read);
+    const mounted = mount(library, this.#file, this.#read);
     const id = this.#guarded("it", instance, () => library.open(mounted.path, library.H5F_ACC_RDONLY, false, -1, -1));
     if (id < 0n) {
       mounted.unmount();

@@ -1,6 +1,7 @@
 /** A file as HDF5 sees it: one in the library's own file system, that has nothing else in it. What an HDF5 file says of other files leads nowhere. */
 import { RldsError } from "../../rlds/rlds-error.ts";
 import type { SourceFile } from "../source.ts";
+import { heapsIn, isWalkable } from "./global-heap.ts";
 import type { FileNode, Library } from "./h5wasm.ts";
 
 /** Reads from anywhere in the file without waiting; fewer bytes only at its end. */
@@ -18,7 +19,8 @@ export interface Mount {
 const EIO = 29;
 
 /** @param bytes a function that reads them, which is asked as HDF5 asks */
-export function mount(library: Library, size: number, bytes: ReadNow): Mount {
+export function mount(library: Library, { name: file, size }: SourceFile, bytes: ReadNow): Mount {
+  const walkable = new Set<number>();
   const name = `reprise-${mounted++}.hdf5`;
   const { FS } = library as unknown as { FS: Library["FS"] & { ErrnoError: new (code: number) => Error } };
   const node: FileNode = FS.createFile("/", name, {}, true, false);
@@ -36,7 +38,13 @@ export function mount(library: Library, size: number, bytes: ReadNow): Mount {
       const wanted = Math.max(0, Math.min(length, size - position));
       if (wanted === 0) return 0;
       try {
-        buffer.set(bytes(position, wanted), offset);
+        const read = bytes(position, wanted);
+        for (const at of heapsIn(read)) {
+          if (!walkable.has(position + at) && !isWalkable(position + at, size, bytes))
+            throw new RldsError("CORRUPT", "a heap of texts or bytes is damaged", { file, offset: position + at });
+          walkable.add(position + at);
+        }
+        buffer.set(read, offset);
         return wanted;
       } catch (error) {
         mount.failure = error;
