@@ -101,8 +101,21 @@ export const LAYERS = {
     ["pfrl/index"],
     // RLDS: what a dataset is, then its steps, then what is made of them.
     ["rlds/dataset", "rlds/rlds-error"],
-    ["rlds/leaves"],
-    ["rlds/step-columns"],
+    ["rlds/each", "rlds/import-report", "rlds/leaves"],
+    ["rlds/fit", "rlds/pass", "rlds/step-columns", "rlds/step-fields"],
+    ["rlds/elements", "rlds/step-spec"],
+    // Datasets on their way in, judged.
+    ["rlds/facts"],
+    ["rlds/judge", "rlds/mend"],
+    ["rlds/reading", "rlds/segment-steps"],
+    ["rlds/whole-episode"],
+    ["rlds/import"],
+    // Trajectories of steps.
+    ["rlds/policy-info"],
+    ["rlds/trajectory-spec"],
+    ["rlds/pairing", "rlds/trajectory-windows"],
+    ["rlds/convert"],
+    ["rlds/push"],
     ["rlds/index"],
   ],
 };

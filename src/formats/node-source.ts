@@ -20,17 +20,17 @@ async function modules(): Promise<Modules> {
 
 /** @throws RldsError NOT_FOUND, UNSUPPORTED */
 export async function nodeSource(path: string): Promise<FoundSource> {
-  const all = await modules();
-  const { fs, path: paths } = all;
-  const found = await fs.stat(path).catch((cause) => {
+  const found = await modules();
+  const { fs, path: paths } = found;
+  const stat = await fs.stat(path).catch((cause) => {
     throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: path }, { cause });
   });
-  if (found.isDirectory()) return { folder: folderOf(path, all) };
-  return { file: await fileOf(path, paths.basename(path), all) };
+  if (stat.isDirectory()) return { folder: folderOf(path, found) };
+  return { file: await fileOf(path, paths.basename(path), found) };
 }
 
-function folderOf(root: string, all: Modules): SourceFolder {
-  const { fs, path } = all;
+function folderOf(root: string, found: Modules): SourceFolder {
+  const { fs, path } = found;
   return {
     name: root,
     async open(name) {
@@ -41,7 +41,7 @@ function folderOf(root: string, all: Modules): SourceFolder {
       });
       if (!real.startsWith(top.endsWith(path.sep) ? top : top + path.sep))
         throw new RldsError("CORRUPT", "the file is a link that leads outside the dataset's folder", { file: full });
-      return fileOf(full, name, all);
+      return fileOf(full, name, found);
     },
     async list() {
       const entries = await fs.readdir(root, { recursive: true, withFileTypes: true });
@@ -65,7 +65,12 @@ async function fileOf(full: string, name: string, { fs, now }: Modules): Promise
   } catch (cause) {
     throw new RldsError("NOT_FOUND", "the file cannot be opened", { file: full }, { cause });
   }
-  const { size } = await handle.stat();
+  const stat = await handle.stat();
+  if (!stat.isFile()) {
+    await handle.close();
+    throw new RldsError("NOT_FOUND", "there is a folder, or something else that is no file", { file: full });
+  }
+  const { size } = stat;
   const early = (missing: number) => new RldsError("CORRUPT", `the file ends ${missing} bytes too early`, { file: name, offset: size });
   const shorter = (at: number) => new RldsError("CORRUPT", "the file became shorter while it was read", { file: name, offset: at });
   return {
@@ -75,7 +80,9 @@ async function fileOf(full: string, name: string, { fs, now }: Modules): Promise
       if (at + length > size) throw early(at + length - size);
       const bytes = new Uint8Array(length);
       for (let done = 0; done < length; ) {
-        const { bytesRead } = await handle.read(bytes, done, length - done, at + done);
+        const { bytesRead } = await handle.read(bytes, done, length - done, at + done).catch((cause) => {
+          throw new RldsError("IO", `the file cannot be read: ${cause.message}`, { file: full, offset: at + done }, { cause });
+        });
         if (bytesRead === 0) throw shorter(at + done);
         done += bytesRead;
       }

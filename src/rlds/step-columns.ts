@@ -1,7 +1,7 @@
 /** The steps of one episode as whole columns: what a reader fills, and what is quick to go through. */
-import type { AnyArray, Dtype } from "../dtype.ts";
+import type { AnyArray } from "../dtype.ts";
 import type { RldsStep, StepSpec } from "./dataset.ts";
-import { type FoundLeaf, isText, leavesOf, packed } from "./leaves.ts";
+import { type AnyLeaf, type FoundLeaf, isLeaf, isText, leavesOf, packed, sizeOf } from "./leaves.ts";
 
 /** Of a leaf: all its elements in order of time; of text a list. */
 export type ColumnData = AnyArray | readonly (string | Uint8Array)[];
@@ -21,6 +21,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
   readonly length: number;
   readonly #leaves: readonly FoundLeaf[];
   readonly #data: readonly ColumnData[];
+  readonly #make: Make;
 
   /** @param data a column a leaf, in the order of the spec's leaves, of `length` values each */
   constructor(spec: StepSpec, data: readonly ColumnData[], length: number) {
@@ -32,6 +33,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
       const found = data[i]?.length;
       if (found !== size * length) throw new RangeError(`column ${path} must have ${size} × ${length} elements, got ${found}`);
     });
+    this.#make = maker(spec, data[Symbol.iterator]());
   }
 
   /** The columns, nested as the spec. */
@@ -50,18 +52,37 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
   /** Step i. @throws RangeError */
   at(i: number): S {
     if (!(i >= 0 && i < this.length)) throw new RangeError(`step must be in 0 … ${this.length - 1}, got ${i}`);
-    return packed(
-      this.spec,
-      this.#leaves.map((leaf, k) => valueIn(leaf, this.#data[k] as ColumnData, i)),
-    ) as S;
+    return this.#make(i) as S;
   }
 
   *[Symbol.iterator](): Generator<S, void, undefined> {
-    for (let i = 0; i < this.length; i++) yield this.at(i);
+    for (let i = 0; i < this.length; i++) yield this.#make(i) as S;
   }
 }
 
-function valueIn({ leaf, size }: FoundLeaf, data: ColumnData, i: number): unknown {
-  if (leaf.shape.length > 0) return isText(leaf) ? data.slice(i * size, (i + 1) * size) : (data as Float32Array).subarray(i * size, (i + 1) * size);
-  return (leaf.dtype as Dtype) === "bool" ? data[i] === 1 : data[i];
+type Make = (i: number) => unknown;
+
+/** What makes step i, one function a node: no step looks at the spec. */
+function maker(spec: StepSpec, data: Iterator<ColumnData>): Make {
+  if (isLeaf(spec)) return leafMaker(spec, data.next().value as ColumnData);
+  if (Array.isArray(spec)) {
+    const parts = spec.map((node) => maker(node, data));
+    return (i) => parts.map((part) => part(i));
+  }
+  const names = Object.keys(spec).sort();
+  const parts = names.map((name) => maker((spec as { readonly [name: string]: StepSpec })[name] as StepSpec, data));
+  return (i) => {
+    const step: { [name: string]: unknown } = {};
+    for (let k = 0; k < names.length; k++) step[names[k] as string] = (parts[k] as Make)(i);
+    return step;
+  };
+}
+
+function leafMaker(leaf: AnyLeaf, data: ColumnData): Make {
+  const { dtype, shape } = leaf;
+  if (shape.length === 0) return dtype === "bool" ? (i) => data[i] === 1 : (i) => data[i];
+  const size = sizeOf(shape);
+  if (isText(leaf)) return (i) => data.slice(i * size, (i + 1) * size);
+  const array = data as Float32Array;
+  return (i) => array.subarray(i * size, (i + 1) * size);
 }

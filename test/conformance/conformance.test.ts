@@ -6,6 +6,7 @@ import { DEPARTURES } from "./departures.ts";
 import { runCase, runPaths } from "./files.ts";
 import { EPISODE, TRAJECTORY } from "./observer-departures.ts";
 import { PFRL } from "./pfrl-departures.ts";
+import { RLDS } from "./rlds-departures.ts";
 
 type Raw = { name: string; tables: object[]; ops: [string, object?][]; expect: { results?: Record<string, unknown>[]; error?: object } };
 
@@ -56,6 +57,22 @@ describe("recorded cases of replay-buffer.json", () => {
 
   it("every departure is a case", () => {
     expect(own.map((raw) => raw.name)).toEqual(expect.arrayContaining(Object.keys(BUFFERS)));
+  });
+});
+
+describe("recorded cases of RLDS", () => {
+  const own = read("rlds.json");
+
+  it.each(own.map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+    expect(await runCase(raw)).toMatchObject({ state: "passed", departs: (RLDS as readonly string[]).includes(name) });
+  });
+
+  it("a wrong answer is a failure", async () => {
+    const right = own.find(({ name }) => name === "discount_kept") as Raw;
+    const wrong = structuredClone(right);
+    const [converted] = wrong.expect.results as unknown as { trajectories: { discount: number }[] }[];
+    Object.assign(converted?.trajectories[2] ?? {}, { discount: 0.5 });
+    expect(await runCase(wrong)).toMatchObject({ state: "failed", why: "op 0 convert: .trajectories[2].discount: expected 0.5, got 0" });
   });
 });
 

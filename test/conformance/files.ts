@@ -7,6 +7,7 @@ import { isObserverCase, runObserverCase } from "./observer-cases.ts";
 import type { Outcome } from "./outcome.ts";
 import { runPfrlCase } from "./pfrl-cases.ts";
 import { runReverbBufferCase } from "./reverb-buffer-cases.ts";
+import { runRldsCase } from "./rlds-cases.ts";
 import { runTableCase } from "./table-cases.ts";
 
 /** What came of a file, or of a path that leads to none. */
@@ -15,8 +16,6 @@ export interface FileReport {
   readonly path: string;
   readonly outcomes: readonly Outcome[];
 }
-
-type Raw = { readonly [key: string]: unknown };
 
 /** Runs every *.json at some paths, folders with all below them. */
 export async function runPaths(paths: readonly string[]): Promise<FileReport[]> {
@@ -51,20 +50,14 @@ async function runFile(path: string): Promise<FileReport> {
 export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
   const name = isObject(raw) && typeof raw.name === "string" ? raw.name : `case ${i}`;
   if (!isObject(raw)) return { name, state: "failed", why: `malformed: a case must be an object, got ${JSON.stringify(raw)}` };
-  const family = FAMILIES.find(({ has }) => has(raw));
-  if (family !== undefined) return { name, state: "skipped", why: `not built yet: ${family.what}` };
   if (typeof raw.tier === "string") return runPfrlCase(raw);
   if (isObject(raw.buffers)) return runBufferCase(raw);
   if (raw.class === "ReverbReplayBuffer") return runReverbBufferCase(raw);
   if (isObserverCase(raw)) return runObserverCase(raw);
+  if (Array.isArray(raw.episodes) && raw.class === undefined) return runRldsCase(raw);
   if (Array.isArray(raw.tables) && raw.class === undefined) return runTableCase(raw);
   return { name, state: "failed", why: `malformed: of no known family, its fields are ${Object.keys(raw).join(", ")}` };
 }
-
-/** Families that have no runner. */
-const FAMILIES: readonly { readonly what: string; has(raw: Raw): boolean }[] = [
-  { what: "RLDS episodes", has: (raw) => Array.isArray(raw.episodes) && raw.class === undefined },
-];
 
 /** Files that hold no array of cases, but recordings of another kind. */
 function otherFile(path: string, content: unknown): Outcome[] | undefined {

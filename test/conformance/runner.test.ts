@@ -11,6 +11,7 @@ import { runCase, runPaths } from "./files.ts";
 import { EPISODE, TRAJECTORY } from "./observer-departures.ts";
 import { PFRL } from "./pfrl-departures.ts";
 import { reportOf } from "./report.ts";
+import { RLDS } from "./rlds-departures.ts";
 
 type Json = { [key: string]: unknown };
 interface Raw extends Json {
@@ -146,17 +147,6 @@ describe("paths", () => {
     expect(lines[0]).toContain(why);
     expect(lines.at(-1)).toBe("0 passed, 1 failed, 0 skipped");
   });
-
-  it.each([["RLDS episodes", { name: "a", spec: {}, episodes: [], ops: [], expect: {} }]])(
-    "of a family without a runner are skipped, a line a file: %s",
-    async (what, raw) => {
-      const path = file("family.json", [raw, { ...raw, name: "b" }]);
-      const { lines, failed } = reportOf(await runPaths([path]));
-      expect(failed).toBe(0);
-      expect(lines[0]).toBe(`skipped 2 of ${path}: not built yet: ${what}`);
-      expect(lines.at(-1)).toBe("0 passed, 0 failed, 2 skipped");
-    },
-  );
 });
 
 describe("departures", () => {
@@ -281,7 +271,7 @@ describe("the program", () => {
   it("without a path runs the copies", () => {
     const { status, stdout } = run();
     expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
-    const departures = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS, PFRL].reduce((sum, each) => sum + Object.keys(each).length, 0);
+    const departures = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS, PFRL, RLDS].reduce((sum, each) => sum + Object.keys(each).length, 0);
     expect(stdout).toContain(`${departures} departures`);
     expect(status).toBe(0);
   });

@@ -54,7 +54,7 @@ function mapLeaves(spec: unknown, value: unknown, make: (spec: LeafSpec, array: 
 }
 
 /** Single numbers as numbers, the rest as typed arrays. */
-function scalars(spec: unknown, typed: unknown): unknown {
+export function scalars(spec: unknown, typed: unknown): unknown {
   return mapLeaves(spec, typed, ({ shape }, array) => (shape.length === 0 ? array[0] : array));
 }
 

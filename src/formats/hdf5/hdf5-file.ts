@@ -175,7 +175,8 @@ export class Hdf5File {
     } catch (cause) {
       if (cause instanceof RldsError) throw cause;
       instance.broken = cause ?? "it threw nothing";
-      throw new RldsError("CORRUPT", `HDF5 cannot read ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { file: this.name }, { cause });
+      const why = cause instanceof Error && !/^error - /.test(cause.message) ? cause.message : instance.said();
+      throw new RldsError("CORRUPT", `HDF5 cannot read ${what}: ${why}`, { file: this.name }, { cause });
     }
   }
 

@@ -1,0 +1,51 @@
+/** The rules of an episode, step by step. */
+import { FIRST, LAST, type StepFacts, TERMINAL } from "./facts.ts";
+import type { Fault } from "./import-report.ts";
+
+/** A rule that an episode breaks, and where. */
+export interface Breach {
+  readonly fault: Fault;
+  /** Undefined of an episode without steps. */
+  readonly step?: number;
+  /** What should be there: `subject must be rule, got value`. */
+  readonly subject: string;
+  readonly rule: string;
+  readonly value: unknown;
+  /** Values that break it. */
+  readonly count: number;
+}
+
+/** Judges one episode after the other. O(1) a step. */
+export class Judge {
+  /** Steps of this episode so far. */
+  length = 0;
+  #flags = 0;
+  readonly #found: (breach: Breach) => void;
+
+  constructor(found: (breach: Breach) => void) {
+    this.#found = found;
+  }
+
+  #flag(fault: Fault, step: number, subject: string, where: string, rightful: boolean): void {
+    this.#found({ fault, step, subject, rule: `${rightful} ${where}`, value: !rightful, count: 1 });
+  }
+
+  step({ flags, misfit, nonFinite }: StepFacts): void {
+    const i = this.length++;
+    if (misfit !== undefined) this.#found({ fault: "wrongForms", step: i, subject: misfit.path, rule: misfit.rule, value: misfit.value, count: 1 });
+    if (i === 0 && !(flags & FIRST)) this.#flag("missingFirsts", i, "is_first", "at an episode's first step", true);
+    if (i > 0 && flags & FIRST) this.#flag("firstsInMidEpisode", i, "is_first", "after an episode's first step", false);
+    if (i > 0 && this.#flags & LAST) this.#flag("lastsInMidEpisode", i - 1, "is_last", "before an episode's last step", false);
+    if ((flags & (TERMINAL | LAST)) === TERMINAL) this.#flag("terminalsWithoutLast", i, "is_last", "where is_terminal is", true);
+    for (const { path, count, value } of nonFinite ?? []) this.#found({ fault: "nonFinite", step: i, subject: path, rule: "finite", value, count });
+    this.#flags = flags;
+  }
+
+  /** The episode is over. */
+  end(): void {
+    if (this.length === 0) this.#found({ fault: "emptyEpisodes", subject: "the steps of an episode", rule: "at least one", value: 0, count: 1 });
+    else if (!(this.#flags & LAST)) this.#flag("danglingTails", this.length - 1, "is_last", "at an episode's last step", true);
+    this.length = 0;
+    this.#flags = 0;
+  }
+}

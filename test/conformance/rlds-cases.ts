@@ -1,0 +1,244 @@
+/** Running one case of RLDS: specs, conversions, and what a push leaves in a table. */
+import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type Trajectory, trajectorySpec } from "../../src/agents/index.ts";
+import { type Column, f32, fifo, type Leaf, Replay, type Spec } from "../../src/index.ts";
+import {
+  convertRldsToTrajectories,
+  createTrajectoryDataSpec,
+  type PolicyInfoFn,
+  pushRldsToReverb,
+  type RldsDataset,
+  type RldsStep,
+} from "../../src/rlds/index.ts";
+import { camel } from "./arguments.ts";
+import { isObject, Malformed, type Result } from "./case.ts";
+import { valueDifference } from "./compare.ts";
+import { kindOf } from "./meaning.ts";
+import { nestedColumn } from "./nested.ts";
+import type { Outcome } from "./outcome.ts";
+import { rldsDeparture } from "./rlds-departures.ts";
+import { build, ourSpec } from "./step-spec.ts";
+import { scalars } from "./trajectory-form.ts";
+
+export interface RldsCase {
+  readonly name: string;
+  readonly spec: unknown;
+  readonly episodes: readonly (readonly unknown[])[];
+  readonly raw?: string;
+  readonly policy_info_fn?: string;
+  readonly episode_metadata?: { readonly [name: string]: readonly unknown[] };
+  readonly ops: readonly (readonly [kind: string, args?: PushArgs])[];
+  readonly expect: { readonly results: readonly Result[] };
+}
+
+interface PushArgs {
+  readonly class: string;
+  readonly table_like?: { readonly spec: unknown };
+  readonly [name: string]: unknown;
+}
+
+type Observer = ((step: Trajectory) => Promise<void> | undefined) & Pick<ReverbAddTrajectoryObserver, "flush" | "getTableSignature">;
+
+const CLASSES = { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } as unknown as {
+  readonly [name: string]: new (client: Replay, options: object) => Observer;
+};
+
+const POLICY_INFO: { readonly [name: string]: PolicyInfoFn } = {
+  action: (step) => ({ action: step.action }),
+  // biome-ignore lint/suspicious/noThenProperty: the case names it so, and it is a number
+  both_rewards: (step, next) => ({ now: step.reward, then: next.reward }),
+  next_action: (_, next) => next.action,
+  metadata: (step) => ({ m: step.extra }),
+  missing: (step) => step.nowhere,
+};
+
+/** Which of our errors stands for one of theirs: of the data's form, or of its content. */
+const KINDS: { readonly [type: string]: readonly string[] } = {
+  ValueError: ["SPEC_MISMATCH", "EMPTY"],
+  InvalidArgumentError: ["INVALID_DATA"],
+  KeyError: ["SPEC_MISMATCH", "TypeError"],
+};
+
+const NUMPY: { readonly [dtype: string]: string } = {
+  ...{ bool: "bool", i8: "int8", u8: "uint8", i16: "int16", u16: "uint16", i32: "int32", u32: "uint32" },
+  ...{ i64: "int64", u64: "uint64", f32: "float32", f64: "float64" },
+};
+
+export async function runRldsCase(raw: { readonly [key: string]: unknown }): Promise<Outcome> {
+  const test = raw as unknown as RldsCase;
+  let departs = false;
+  let rule: string | undefined;
+  const told = () => ({ name: test.name, departs, rule });
+  try {
+    if (!Array.isArray(test.ops) || !Array.isArray(test.expect?.results)) throw new Malformed("ops and expect.results must be there");
+    if (test.policy_info_fn !== undefined && POLICY_INFO[test.policy_info_fn] === undefined)
+      throw new Malformed(`unknown policy_info_fn ${test.policy_info_fn}`);
+    const { data, stepSpec } = datasetOf(test);
+    const departure = rldsDeparture(test, stepSpec);
+    for (const [i, op] of test.ops.entries()) {
+      const recorded = test.expect.results[i];
+      if (!isObject(recorded)) throw new Malformed(`op ${i} has no result`);
+      const expected = departure?.result(op[0], recorded) ?? recorded;
+      if (expected !== recorded) [departs, rule] = [true, departure?.rule];
+      const why = await opDifference(test, data, op, expected);
+      if (why !== undefined) return { ...told(), state: "failed", why: `op ${i} ${op[0]}: ${why}` };
+    }
+    return { ...told(), state: "passed" };
+  } catch (error) {
+    return {
+      ...told(),
+      state: "failed",
+      why: error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack}`,
+    };
+  }
+}
+
+/** The data as the case describes it: with the spec that a `tf.data.Dataset` knows of its elements. */
+function datasetOf(test: RldsCase): { readonly data: RldsDataset; readonly stepSpec: Spec | undefined } {
+  if (test.raw === "no steps field") return { data: [{ other: 1 }] as unknown as RldsDataset, stepSpec: undefined };
+  if (test.raw === "other step fields") return { data: [{ steps: [{ random1: 1, random2: 2 }] }] as unknown as RldsDataset, stepSpec: undefined };
+  if (test.raw !== undefined) throw new Malformed(`unknown raw data ${JSON.stringify(test.raw)}`);
+  const stepSpec = ourSpec(test.spec);
+  const episodes = test.episodes.map((steps, i) => ({
+    steps: steps.map((step) => scalars(test.spec, build(test.spec, step)) as RldsStep),
+    ...Object.fromEntries(Object.entries(test.episode_metadata ?? {}).map(([name, values]) => [name, values[i]])),
+  }));
+  return { data: Object.assign(episodes, { stepSpec }), stepSpec };
+}
+
+async function opDifference(test: RldsCase, data: RldsDataset, [kind, args]: RldsCase["ops"][number], expected: Result): Promise<string | undefined> {
+  const policyInfoFn = POLICY_INFO[test.policy_info_fn ?? ""];
+  switch (kind) {
+    case "spec":
+      return againstError(expected, async () => {
+        const got = shown(await createTrajectoryDataSpec(data, policyInfoFn));
+        return valueDifference(".spec", held(expected.spec), got);
+      });
+    case "convert":
+      return convertDifference(data, policyInfoFn, expected);
+    case "push":
+      if (!isObject(args) || CLASSES[args.class] === undefined) throw new Malformed(`push needs a class of observer, got ${JSON.stringify(args)}`);
+      return pushDifference(data, policyInfoFn, args, expected);
+    default:
+      throw new Malformed(`unknown op ${JSON.stringify(kind)}`);
+  }
+}
+
+async function convertDifference(data: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, expected: Result): Promise<string | undefined> {
+  const got: unknown[] = [];
+  const why = await againstError(expected, async () => {
+    for await (const trajectory of convertRldsToTrajectories(data, policyInfoFn)) got.push(plain(trajectory));
+    return undefined;
+  });
+  const found = why ?? valueDifference(".trajectories", expected.trajectories, got);
+  if (found !== undefined || expected.dtypes === undefined) return found;
+  return valueDifference(".dtypes", expected.dtypes, dtypes(await createTrajectoryDataSpec(data, policyInfoFn)));
+}
+
+async function pushDifference(data: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, args: PushArgs, expected: Result): Promise<string | undefined> {
+  const { class: name, table_like, ...options } = args;
+  const like = table_like === undefined ? data : ({ stepSpec: ourSpec(table_like.spec) } as unknown as RldsDataset);
+  // Where the data has no spec, any table will do.
+  const spec: Spec = await createTrajectoryDataSpec(like, policyInfoFn).catch(() => trajectorySpec({ observation: f32(), action: f32() }));
+  const replay = new Replay<Spec, string>({ spec, tables: { t: { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 } }, maxBytes: 2 ** 28 });
+  try {
+    const made = Object.fromEntries(Object.entries(options).map(([key, value]) => [camel(key), value]));
+    const observer = new (CLASSES[name] as (typeof CLASSES)[string])(replay as unknown as Replay, { tableName: "t", ...made });
+    let calls = 0;
+    const counted = Object.assign(
+      (step: Trajectory) => {
+        calls++;
+        return observer(step);
+      },
+      { getTableSignature: () => observer.getTableSignature() },
+    );
+    const why = await againstError(expected, async () => valueDifference(".pushed", expected.pushed, await pushRldsToReverb(data, counted, policyInfoFn)));
+    const found = why ?? valueDifference(".observer_calls", expected.observer_calls, calls);
+    if (found !== undefined) return found;
+    await observer.flush();
+    const items = itemsOf(replay);
+    // Up to a fault there are fewer.
+    const wanted = expected.some === true ? (expected.items as unknown[]).slice(0, items.length) : expected.items;
+    return valueDifference(".items", wanted, items);
+  } finally {
+    replay.dispose();
+  }
+}
+
+function itemsOf(replay: Replay<Spec, string>): unknown[] {
+  const items: unknown[] = [];
+  for (;;) {
+    const { count, steps, info } = replay.table("t").sample(1, { cross: true });
+    if (count === 0) return items;
+    items.push({
+      table: "t",
+      priority: info.priorities[0],
+      columns: theirFields(mapped(steps, ({ data, shape }) => nestedColumn({ data, shape: shape.slice(1) } as Column))),
+    });
+  }
+}
+
+/** What an answer lacks; where an error is expected, whether it came. */
+async function againstError({ error }: Result, answer: () => Promise<string | undefined>): Promise<string | undefined> {
+  let thrown: unknown;
+  try {
+    const found = await answer();
+    if (error === undefined) return found;
+  } catch (caught) {
+    thrown = caught;
+  }
+  if (error === undefined) return `expected no error, got ${(thrown as Error)?.stack}`;
+  const { kind, type } = error as { readonly kind?: string; readonly type?: string };
+  const wanted = kind === undefined ? (KINDS[type as string] ?? ["RangeError", "TypeError", "INVALID_DATA"]) : [kind];
+  const got = kindOf(thrown);
+  return got !== undefined && wanted.includes(got) ? undefined : `expected ${wanted.join(" or ")}, got ${thrown}`;
+}
+
+/** Our fields under their names. */
+function theirFields(step: unknown): unknown {
+  return Object.fromEntries(Object.entries(step as object).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]));
+}
+
+/** A trajectory with plain lists. */
+function plain(trajectory: Trajectory): unknown {
+  const visit = (value: unknown): unknown => {
+    if (typeof value === "bigint") return Number(value);
+    if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<number>, Number);
+    if (Array.isArray(value)) return value.map(visit);
+    return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, node]) => [name, visit(node)])) : value;
+  };
+  return theirFields(visit(trajectory));
+}
+
+/** `make` of every leaf or column of a nest. */
+function mapped(node: unknown, make: (leaf: { readonly dtype: string; readonly data: never; readonly shape: readonly number[] }) => unknown): unknown {
+  if (Array.isArray(node)) return node.map((each) => mapped(each, make));
+  const given = node as { readonly dtype?: unknown; readonly data?: unknown };
+  if (typeof given.dtype === "string" || ArrayBuffer.isView(given.data)) return make(node as never);
+  return Object.fromEntries(Object.entries(node as object).map(([name, each]) => [name, mapped(each, make)]));
+}
+
+function dtypes(spec: Spec): unknown {
+  return theirFields(mapped(spec, ({ dtype }) => NUMPY[dtype]));
+}
+
+interface Bounds {
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** Of a recorded spec what counts: dtype, shape, bounds. */
+function held(spec: unknown): unknown {
+  return mapped(spec, (leaf) => {
+    const { dtype, shape, minimum, maximum } = leaf as typeof leaf & Bounds;
+    return { dtype, shape, minimum, maximum };
+  });
+}
+
+function shown(spec: Spec): unknown {
+  return theirFields(
+    mapped(spec, (leaf) => {
+      const { dtype, shape, minimum, maximum } = leaf as unknown as Leaf & Bounds;
+      return { dtype: NUMPY[dtype], shape, minimum, maximum };
+    }),
+  );
+}
