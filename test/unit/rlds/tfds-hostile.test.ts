@@ -77,7 +77,8 @@ function withFile({ files }: { files: Files }, name: string, bytes: Uint8Array):
 }
 
 function flipped(bytes: Uint8Array, at: number, bit: number): Uint8Array {
-  const copy = bytes.slice();
+  // A Buffer's slice would be the same bytes.
+  const copy = new Uint8Array(bytes);
   copy[at] = (copy[at] as number) ^ (1 << bit);
   return copy;
 }
