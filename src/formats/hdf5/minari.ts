@@ -96,7 +96,7 @@ class MinariReader implements RldsReader {
     for (const [episode, group] of this.#groups.entries()) {
       this.#options.signal?.throwIfAborted();
       const steps = await this.#steps(group, episode);
-      const metadata = nested(await this.#hdf5.attributes(`/${group}`), valueOf);
+      const metadata = nested(await this.#hdf5.attributes(`/${group}`), valueIn);
       yield { ...metadata, steps };
     }
   }
