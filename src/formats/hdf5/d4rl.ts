@@ -9,11 +9,11 @@ import { type FinalObservation, type FlatOptions, type FlatTable, flatEpisodes, 
 import { sameSpec } from "../columns/same-spec.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import type { Source } from "../open-source.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
-import { type FoundHdf5, openHdf5 } from "./open-file.ts";
+import { type FoundHdf5, type Hdf5Options, openHdf5 } from "./open-file.ts";
 
-export interface D4rlOptions extends ReadOptions {
+export interface D4rlOptions extends Hdf5Options {
   /** What the final step of an episode is: `rlds` where it is left out. */
   readonly finalObservation?: FinalObservation;
   /** Whether the steps have `infos` as well; not where it is left out. */
@@ -22,11 +22,9 @@ export interface D4rlOptions extends ReadOptions {
   readonly metadata?: boolean;
   /** The environment's time limit: a file without `timeouts` needs it. */
   readonly maxEpisodeSteps?: number;
-  /** Instead of the runtime's own, for URLs. */
-  readonly fetch?: typeof fetch;
 }
 
-const OPTIONS = "finalObservation, infos, metadata, maxEpisodeSteps, fetch, signal, maxBytes";
+const OPTIONS = "finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, signal, maxBytes";
 const FINAL = ["rlds", "next", "none"];
 
 /**
@@ -98,13 +96,23 @@ async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeStep
   const next = (await hdf5.entry("/next_observations")) === undefined ? undefined : await hdf5.tree("/next_observations");
   const info = infos === true && (await hdf5.entry("/infos")) === "group" ? await hdf5.tree("/infos") : {};
   if (timeouts === undefined && maxEpisodeSteps === undefined)
-    throw new RldsError("UNSUPPORTED", "the file has no timeouts, which say where episodes are cut: give maxEpisodeSteps, the environment's time limit", { file });
-  if (next === undefined && finalObservation === "next") throw new RldsError("UNSUPPORTED", "the file has no next_observations, which finalObservation asks for", { file });
+    throw new RldsError("UNSUPPORTED", "the file has no timeouts, which say where episodes are cut: give maxEpisodeSteps, the environment's time limit", {
+      file,
+    });
+  if (next === undefined && finalObservation === "next")
+    throw new RldsError("UNSUPPORTED", "the file has no next_observations, which finalObservation asks for", { file });
   const different = next === undefined ? undefined : sameSpec(specOf(observation), specOf(next));
   if (different !== undefined) throw new RldsError("CORRUPT", `next_observations are no observations: ${different}`, { file });
-  const wrong = [terminals, timeouts].find((column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)));
+  const wrong = [terminals, timeouts].find(
+    (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),
+  );
   if (wrong !== undefined) throw new RldsError("CORRUPT", `${wrong.path} must have a flag a row`, { file });
-  const transition = { observation, action: await hdf5.tree("/actions"), reward: await single("rewards"), ...(columnsOf(info).length > 0 ? { infos: info } : {}) };
+  const transition = {
+    observation,
+    action: await hdf5.tree("/actions"),
+    reward: await single("rewards"),
+    ...(columnsOf(info).length > 0 ? { infos: info } : {}),
+  };
   if (columnsOf(observation).length === 0) throw new RldsError("CORRUPT", "the file has no observations", { file });
   rowsOf([...columnsOf(transition), terminals, ...(timeouts === undefined ? [] : [timeouts]), ...(next === undefined ? [] : columnsOf(next))], file);
   return { file, transition, terminals, timeouts, nextObservation: next };
