@@ -103,7 +103,8 @@ export const LAYERS = {
     ["rlds/dataset", "rlds/rlds-error"],
     ["rlds/each", "rlds/import-report", "rlds/leaves"],
     ["rlds/fit", "rlds/pass", "rlds/step-columns", "rlds/step-fields"],
-    ["rlds/derived", "rlds/elements", "rlds/step-spec"],
+    ["rlds/collector", "rlds/derived", "rlds/elements", "rlds/step-spec"],
+    ["rlds/pieces"],
     // Datasets on their way in, judged.
     ["rlds/facts"],
     ["rlds/judge", "rlds/mend"],
