@@ -44,16 +44,17 @@ function folderOf(root: string, found: Modules): SourceFolder {
       return fileOf(full, name, found);
     },
     async list() {
-      const entries = await fs.readdir(root, { recursive: true, withFileTypes: true });
-      const files = entries.filter((entry) => entry.isFile());
-      return files
-        .map((entry) =>
-          path
-            .relative(root, path.join(entry.parentPath ?? entry.path, entry.name))
-            .split(path.sep)
-            .join("/"),
-        )
-        .sort();
+      const entries = await fs.readdir(root, { recursive: true, withFileTypes: true }).catch((cause) => {
+        throw new RldsError("IO", `the folder cannot be listed: ${cause.message}`, { file: root }, { cause });
+      });
+      const files: string[] = [];
+      for (const entry of entries) {
+        const full = path.join(entry.parentPath ?? entry.path, entry.name);
+        // A link to a file is one: whoever opens it is told where it leads.
+        const isFile = entry.isFile() || (entry.isSymbolicLink() && (await fs.stat(full).catch(() => undefined))?.isFile());
+        if (isFile) files.push(path.relative(root, full).split(path.sep).join("/"));
+      }
+      return files.sort();
     },
   };
 }
