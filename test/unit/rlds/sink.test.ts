@@ -10,11 +10,13 @@ class FakeFolder {
   readonly kind = "directory";
   readonly folders = new Map<string, FakeFolder>();
   readonly files = new Map<string, Uint8Array>();
+  readonly name: string;
+  readonly canMove: boolean;
 
-  constructor(
-    readonly name: string,
-    readonly canMove: boolean,
-  ) {}
+  constructor(name: string, canMove: boolean) {
+    this.name = name;
+    this.canMove = canMove;
+  }
 
   async getDirectoryHandle(name: string, { create = false } = {}): Promise<FakeFolder> {
     const found = this.folders.get(name);
@@ -29,7 +31,10 @@ class FakeFolder {
     if (create && !this.files.has(name)) this.files.set(name, new Uint8Array(0));
     const written: number[] = [];
     return {
-      createWritable: async () => ({ write: async (bytes: Uint8Array) => void written.push(...bytes), close: async () => void this.files.set(name, Uint8Array.from(written)) }),
+      createWritable: async () => ({
+        write: async (bytes: Uint8Array) => void written.push(...bytes),
+        close: async () => void this.files.set(name, Uint8Array.from(written)),
+      }),
       getFile: async () => new Blob([this.files.get(name) as Uint8Array<ArrayBuffer>]),
       ...(this.canMove ? { move: async (to: string) => this.rename(name, to) } : {}),
     };
