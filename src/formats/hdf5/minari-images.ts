@@ -1,6 +1,7 @@
 /** Minari keeps images as JPEGs: the spaces in its metadata say where there are any. */
 import { RldsError } from "../../rlds/rlds-error.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
+import { imageHead } from "../image-head.ts";
 import { imageDecoder } from "../images.ts";
 import { parsedJson } from "../python-json.ts";
 
@@ -55,11 +56,13 @@ function pixels(column: Column, { type, dtype, shape }: Space, file: string, max
         throw new RldsError("CORRUPT", `${column.path} needs ${(to - from) * size} bytes at once, more than the ${maxBytes} that maxBytes allows`, { file });
       const [data, decode] = [await column.read(from, to), await imageDecoder()];
       const all = new Uint8Array((to - from) * size);
-      const width = leaf.shape[0] as number;
+      const length = leaf.shape[0] as number;
       for (let i = 0; i < to - from; i++) {
-        const bytes = leaf.dtype === "bytes" ? (data[i] as unknown as Uint8Array) : (data as Uint8Array).subarray(i * width, (i + 1) * width);
+        const bytes = leaf.dtype === "bytes" ? (data[i] as unknown as Uint8Array) : (data as Uint8Array).subarray(i * length, (i + 1) * length);
         try {
-          all.set(decode(bytes, { type: "u8", shape: [rows, columns, channels] }, maxBytes).data, i * size);
+          const { height, width } = imageHead(bytes);
+          if (height !== rows || width !== columns) throw new Error(`it has ${height} × ${width} pixels, not ${rows} × ${columns}`);
+          all.set(decode(bytes, { type: "u8", channels }, maxBytes), i * size);
         } catch (cause) {
           throw new RldsError("CORRUPT", `image ${from + i} of ${column.path} cannot be read: ${(cause as Error).message}`, { file }, { cause });
         }
