@@ -26,6 +26,8 @@ export interface Instance {
   readonly library: Library;
   /** What broke it. */
   broken?: unknown;
+  /** How often it threw its own errors, each of which leaves a little of its stack behind. */
+  thrown: number;
   /** What HDF5 said of its last failure; the innermost line. */
   said(): string;
 }
@@ -60,6 +62,7 @@ async function instance(broken: unknown, given: H5wasm | undefined): Promise<Ins
   FS.open(`/dev/complaints-${made}`, "w");
   return {
     library,
+    thrown: 0,
     said() {
       // The innermost of the last stack of errors.
       const said = lines.filter((line) => /^\s+#\d+: /.test(line)).at(-1);
