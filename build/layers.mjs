@@ -103,9 +103,9 @@ export const LAYERS = {
     ["rlds/dataset", "rlds/rlds-error"],
     ["rlds/each", "rlds/import-report", "rlds/leaves"],
     ["rlds/fit", "rlds/pass", "rlds/step-columns", "rlds/step-fields"],
-    ["rlds/elements", "rlds/step-spec"],
+    ["rlds/collector", "rlds/elements", "rlds/step-spec"],
     // Datasets on their way in, judged.
-    ["rlds/facts"],
+    ["rlds/facts", "rlds/pieces"],
     ["rlds/judge", "rlds/mend"],
     ["rlds/reading", "rlds/segment-steps"],
     ["rlds/whole-episode"],

@@ -61,7 +61,12 @@ async function fileOf(full: string, name: string, { fs }: Modules): Promise<Sour
   } catch (cause) {
     throw new RldsError("NOT_FOUND", "the file cannot be opened", { file: full }, { cause });
   }
-  const { size } = await handle.stat();
+  const stat = await handle.stat();
+  if (!stat.isFile()) {
+    await handle.close();
+    throw new RldsError("NOT_FOUND", "there is a folder, or something else that is no file", { file: full });
+  }
+  const { size } = stat;
   return {
     name,
     size,
@@ -69,7 +74,9 @@ async function fileOf(full: string, name: string, { fs }: Modules): Promise<Sour
       if (at + length > size) throw new RldsError("CORRUPT", `the file ends ${at + length - size} bytes too early`, { file: name, offset: size });
       const bytes = new Uint8Array(length);
       for (let done = 0; done < length; ) {
-        const { bytesRead } = await handle.read(bytes, done, length - done, at + done);
+        const { bytesRead } = await handle.read(bytes, done, length - done, at + done).catch((cause) => {
+          throw new RldsError("IO", `the file cannot be read: ${cause.message}`, { file: full, offset: at + done }, { cause });
+        });
         if (bytesRead === 0) throw new RldsError("CORRUPT", "the file became shorter while it was read", { file: name, offset: at + done });
         done += bytesRead;
       }

@@ -26,6 +26,6 @@ export type FoundSource = { readonly file: SourceFile; readonly folder?: undefin
 export function inside(path: string, named: string): string {
   const parts = path.split("/");
   if (path === "" || parts.some((part) => part === "" || part === "." || part === "..") || /[\\\0:]/.test(path))
-    throw new RldsError("CORRUPT", `${named} names ${JSON.stringify(path)}, which is no file inside the dataset's folder`);
+    throw new RldsError("CORRUPT", `${named} names ${JSON.stringify(path)}, which is no file inside the dataset's folder`, { file: named });
   return path;
 }

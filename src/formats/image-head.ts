@@ -1,0 +1,57 @@
+/** What an image says of itself before it is decoded. */
+
+export interface ImageHead {
+  readonly format: "png" | "jpeg";
+  readonly width: number;
+  readonly height: number;
+  /** As they are stored; a palette is one. */
+  readonly channels: number;
+  /** Bits of a channel. */
+  readonly depth: number;
+}
+
+/** @throws Error for what is neither PNG nor JPEG, or has no such head */
+export function imageHead(bytes: Uint8Array): ImageHead {
+  if (bytes[0] === 0x89 && bytes[1] === 0x50 && bytes[2] === 0x4e && bytes[3] === 0x47) return pngHead(bytes);
+  if (bytes[0] === 0xff && bytes[1] === 0xd8) return jpegHead(bytes);
+  throw new Error("the image is neither PNG nor JPEG");
+}
+
+const PNG_CHANNELS: { readonly [colour: number]: number } = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+
+function pngHead(bytes: Uint8Array): ImageHead {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < 33 || view.getUint32(12) !== 0x49484452) throw new Error("the PNG does not begin with its head");
+  const channels = PNG_CHANNELS[bytes[25] as number];
+  if (channels === undefined) throw new Error(`the PNG has the colour type ${bytes[25]}, which there is not`);
+  return { format: "png", width: view.getUint32(16), height: view.getUint32(20), channels, depth: bytes[24] as number };
+}
+
+/** Scans of a progressive image; each goes through all of it, however short it is. */
+const MOST_SCANS = 100;
+
+function jpegHead(bytes: Uint8Array): ImageHead {
+  let head: ImageHead | undefined;
+  let scans = 0;
+  for (let at = 2; at + 4 <= bytes.length; ) {
+    const marker = bytes[at + 1] as number;
+    // Within a scan, or between markers.
+    if (bytes[at] !== 0xff || marker === 0 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd8)) {
+      at++;
+      continue;
+    }
+    if (marker === 0xd9) break;
+    const length = ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number);
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+    if (isFrame) {
+      if (at + 10 > bytes.length) break;
+      if (head !== undefined) throw new Error("the JPEG has more than one frame");
+      const u16 = (i: number) => ((bytes[at + i] as number) << 8) | (bytes[at + i + 1] as number);
+      head = { format: "jpeg", height: u16(5), width: u16(7), channels: bytes[at + 9] as number, depth: bytes[at + 4] as number };
+    }
+    if (marker === 0xda && ++scans > MOST_SCANS) throw new Error(`the JPEG has more than ${MOST_SCANS} scans`);
+    at += 2 + length;
+  }
+  if (head === undefined) throw new Error("the JPEG has no frame");
+  return head;
+}

@@ -1,0 +1,48 @@
+/** Values of leaves as JSON, without loss: NaN and infinities are words, integers beyond 2^53 decimal strings, bytes base64. */
+import type { StepSpec } from "../rlds/dataset.ts";
+import { type AnyLeaf, leavesOf, packed, sizeOf } from "../rlds/leaves.ts";
+import type { ColumnData } from "../rlds/step-columns.ts";
+
+/** Row i of columns, nested as the spec; arrays nested as the shape. */
+export function jsonRow(spec: StepSpec, data: readonly ColumnData[], i: number): unknown {
+  return packed(
+    spec,
+    leavesOf(spec).map(({ leaf, size }, k) => jsonLeaf(leaf, size, data[k] as ColumnData, i * size)),
+  );
+}
+
+function jsonLeaf(leaf: AnyLeaf, size: number, data: ColumnData, at: number): unknown {
+  if (leaf.shape.length === 0) return jsonElement(leaf, data[at]);
+  const nest = (depth: number, from: number, elements: number): unknown => {
+    if (depth === leaf.shape.length) return jsonElement(leaf, data[from]);
+    const length = leaf.shape[depth] as number;
+    const below = sizeOf(leaf.shape.slice(depth + 1));
+    return Array.from({ length }, (_, k) => nest(depth + 1, from + k * below, elements / length));
+  };
+  return nest(0, at, size);
+}
+
+function jsonElement({ dtype }: AnyLeaf, value: unknown): unknown {
+  if (dtype === "bool") return value === 1;
+  if (dtype === "bytes") return base64(value as Uint8Array);
+  if (typeof value === "bigint") return value >= -(2n ** 53n) && value <= 2n ** 53n ? Number(value) : String(value);
+  // JSON has no words for these, and writes -0 as 0.
+  if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) return Object.is(value, -0) ? "-0" : String(value);
+  return value;
+}
+
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+export function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 3) {
+    const left = bytes.length - i;
+    const three = ((bytes[i] as number) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
+    text += DIGITS[three >> 18] as string;
+    text += DIGITS[(three >> 12) & 63] as string;
+    text += left > 1 ? DIGITS[(three >> 6) & 63] : "=";
+    text += left > 2 ? DIGITS[three & 63] : "=";
+  }
+  return text;
+}
+

@@ -1,0 +1,89 @@
+/** Thrift's compact protocol, read with care: no length is believed that the bytes left cannot hold, and nothing nests without end. */
+
+export type ThriftValue = number | bigint | boolean | Uint8Array | readonly ThriftValue[] | ThriftStruct;
+
+/** Fields by their numbers. */
+export interface ThriftStruct {
+  readonly [field: number]: ThriftValue | undefined;
+}
+
+const DEEPEST = 24;
+
+/** Throws RangeError for bytes that are no struct: the caller knows the file's name. */
+export class Thrift {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  at: number;
+
+  constructor(bytes: Uint8Array, at = 0) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.at = at;
+  }
+
+  struct(depth = 0): ThriftStruct {
+    if (depth > DEEPEST) throw new RangeError("structs nest too deeply");
+    const fields: { [field: number]: ThriftValue } = {};
+    for (let field = 0; ; ) {
+      const head = this.#byte();
+      if (head === 0) return fields;
+      const delta = head >> 4;
+      field = delta > 0 ? field + delta : Number(zigzag(this.#varint()));
+      fields[field] = this.#value(head & 15, depth);
+    }
+  }
+
+  #value(type: number, depth: number): ThriftValue {
+    if (type === 1 || type === 2) return type === 1;
+    if (type === 3) return this.#byte();
+    if (type === 4 || type === 5) return Number(BigInt.asIntN(32, zigzag(this.#varint())));
+    if (type === 6) return BigInt.asIntN(64, zigzag(this.#varint()));
+    if (type === 7) return this.#view.getFloat64(this.#take(8), true);
+    if (type === 8) {
+      const length = Number(this.#varint());
+      const at = this.#take(length);
+      return this.#bytes.subarray(at, at + length);
+    }
+    if (type === 9) return this.#list(depth);
+    if (type === 12) return this.struct(depth + 1);
+    throw new RangeError(`there is no type ${type} in Parquet`);
+  }
+
+  #list(depth: number): readonly ThriftValue[] {
+    if (depth > DEEPEST) throw new RangeError("lists nest too deeply");
+    const head = this.#byte();
+    const length = head >> 4 === 15 ? Number(this.#varint()) : head >> 4;
+    // Each element has a byte at least.
+    if (length > this.#bytes.length - this.at) throw new RangeError(`a list of ${length} is longer than the bytes left`);
+    const type = head & 15;
+    const list: ThriftValue[] = [];
+    for (let i = 0; i < length; i++) list.push(type === 1 || type === 2 ? this.#byte() === 1 : this.#value(type, depth + 1));
+    return list;
+  }
+
+  #byte(): number {
+    return this.#bytes[this.#take(1)] as number;
+  }
+
+  /** Where so many bytes stand. */
+  #take(length: number): number {
+    const at = this.at;
+    if (length > this.#bytes.length - at) throw new RangeError("it ends too early");
+    this.at += length;
+    return at;
+  }
+
+  #varint(): bigint {
+    let value = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = this.#byte();
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return value;
+    }
+    throw new RangeError("a number has more than ten bytes");
+  }
+}
+
+function zigzag(value: bigint): bigint {
+  return (value >> 1n) ^ -(value & 1n);
+}

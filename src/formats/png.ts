@@ -1,0 +1,86 @@
+/** PNG by fast-png: a piece that is loaded where a dataset has images. */
+import { convertIndexedToRgb, decode } from "fast-png";
+import type { ImageHead } from "./image-head.ts";
+import { inflate } from "./inflate.ts";
+
+const IDAT = 0x49444154;
+/** IHDR, PLTE, IDAT, IEND, tRNS: all others say nothing of the pixels, and may be large when inflated. */
+const KEPT = new Set([0x49484452, 0x504c5445, IDAT, 0x49454e44, 0x74524e53]);
+/** Deflate makes no more of a byte. */
+const MOST_RATIO = 1032;
+
+/** The pixels with as many channels as `channels`, of 8 or 16 bits. @throws Error */
+export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, room: number): Uint8Array | Uint16Array {
+  const { pixels, compressed } = chunksOf(bytes);
+  // Twice: interlaced lines are shorter, and more. What may be too much is gone through before it is held.
+  const most = 2 * head.height * (2 + Math.ceil((head.width * head.channels * head.depth) / 8));
+  if (compressed * MOST_RATIO > room) inflateAll(bytes, most);
+  const image = decode(pixels);
+  let { data } = image;
+  let stored = image.channels;
+  if (image.palette !== undefined) {
+    stored = image.palette[0]?.length ?? 3;
+    if (data.length < (head.height * head.width * head.depth) / 8) throw new Error("the PNG has too few pixels");
+    data = convertIndexedToRgb(image);
+  } else if (image.depth < 8) throw new Error(`a PNG of ${image.depth} bits is not read here`);
+  const pixelCount = head.width * head.height;
+  if (data.length !== pixelCount * stored) throw new Error(`the PNG has ${data.length} values instead of ${pixelCount * stored}`);
+  return withChannels(data instanceof Uint8ClampedArray ? new Uint8Array(data.buffer) : data, stored, channels, image.depth === 16 ? 65535 : 255);
+}
+
+/** The chunks that matter, and how many bytes of pixels there are. */
+function chunksOf(bytes: Uint8Array): { pixels: Uint8Array; compressed: number } {
+  const kept: Uint8Array[] = [bytes.subarray(0, 8)];
+  let compressed = 0;
+  for (const { type, from, to } of chunks(bytes)) {
+    if (type === IDAT) compressed += to - from - 12;
+    if (KEPT.has(type)) kept.push(bytes.subarray(from, to));
+  }
+  const size = kept.reduce((sum, part) => sum + part.length, 0);
+  if (size === bytes.length) return { pixels: bytes, compressed };
+  const pixels = new Uint8Array(size);
+  let at = 0;
+  for (const part of kept) {
+    pixels.set(part, at);
+    at += part.length;
+  }
+  return { pixels, compressed };
+}
+
+function* chunks(bytes: Uint8Array): Generator<{ type: number; from: number; to: number }> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let from = 8; from + 12 <= bytes.length; ) {
+    const to = from + 12 + view.getUint32(from);
+    if (to > bytes.length) throw new Error("the PNG was cut off");
+    yield { type: view.getUint32(from + 4), from, to };
+    from = to;
+  }
+}
+
+function inflateAll(bytes: Uint8Array, most: number): void {
+  const parts = [...chunks(bytes)].filter(({ type }) => type === IDAT).map(({ from, to }) => bytes.subarray(from + 8, to - 4));
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  inflate(whole, most);
+}
+
+/** Grey becomes colour, and alpha comes or goes, as TensorFlow does it. */
+function withChannels(data: Uint8Array | Uint16Array, from: number, to: number, opaque: number): Uint8Array | Uint16Array {
+  if (from === to) return data;
+  const [isGrey, wantsGrey] = [from <= 2, to <= 2];
+  if (wantsGrey && !isGrey) throw new Error(`a PNG of ${from} channels is no image of ${to}`);
+  const count = data.length / from;
+  const made = data instanceof Uint8Array ? new Uint8Array(count * to) : new Uint16Array(count * to);
+  const alpha = from === 2 || from === 4 ? from - 1 : -1;
+  const hasAlpha = to === 2 || to === 4;
+  for (let i = 0; i < count; i++) {
+    const colours = hasAlpha ? to - 1 : to;
+    for (let c = 0; c < colours; c++) made[i * to + c] = data[i * from + (isGrey ? 0 : c)] as number;
+    if (hasAlpha) made[i * to + to - 1] = alpha < 0 ? opaque : (data[i * from + alpha] as number);
+  }
+  return made;
+}

@@ -1,0 +1,69 @@
+/** A sink in a folder that a page was given, or in its private one. */
+import type { SinkFolder } from "../sink.ts";
+
+interface FileHandle {
+  createWritable(): Promise<{ write(bytes: Uint8Array): Promise<void>; close(): Promise<void> }>;
+  getFile(): Promise<Blob>;
+  /** Not every browser has it. */
+  move?(name: string): Promise<void>;
+}
+
+/** What of a FileSystemDirectoryHandle is needed here. */
+export interface DirectoryHandle {
+  readonly kind: "directory";
+  readonly name: string;
+  getDirectoryHandle(name: string, options?: { readonly create?: boolean }): Promise<DirectoryHandle>;
+  getFileHandle(name: string, options?: { readonly create?: boolean }): Promise<unknown>;
+  removeEntry(name: string): Promise<void>;
+  entries(): AsyncIterable<[string, { readonly kind: string }]>;
+}
+
+const PIECE = 1 << 20;
+
+export function handleSink(root: DirectoryHandle): SinkFolder {
+  const folderAt = async (names: readonly string[], create: boolean) => {
+    let at = root;
+    for (const name of names) at = await at.getDirectoryHandle(name, { create });
+    return at;
+  };
+  const fileAt = async (path: string, create: boolean) => {
+    const names = path.split("/");
+    const folder = await folderAt(names.slice(0, -1), create);
+    return (await folder.getFileHandle(names.at(-1) as string, { create })) as FileHandle;
+  };
+  const ifThere = <T>(work: Promise<T>, otherwise: T) =>
+    work.catch((error) => {
+      if (error?.name === "NotFoundError") return otherwise;
+      throw error;
+    });
+  const sink: SinkFolder = {
+    name: root.name,
+    async list(path) {
+      const folder = await ifThere<DirectoryHandle | undefined>(folderAt(path === "" ? [] : path.split("/"), false), undefined);
+      const found: string[] = [];
+      if (folder !== undefined) for await (const [name, { kind }] of folder.entries()) if (kind === "file") found.push(path === "" ? name : `${path}/${name}`);
+      return found.sort();
+    },
+    async create(path) {
+      const stream = await (await fileAt(path, true)).createWritable();
+      return { write: (bytes) => stream.write(bytes), close: () => stream.close() };
+    },
+    async rename(from, to) {
+      const file = await fileAt(from, false);
+      if (file.move !== undefined) return file.move(to.split("/").at(-1) as string);
+      const bytes = await file.getFile();
+      const copy = await sink.create(to);
+      for (let at = 0; at < bytes.size; at += PIECE) await copy.write(new Uint8Array(await bytes.slice(at, at + PIECE).arrayBuffer()));
+      await copy.close();
+      await sink.remove(from);
+    },
+    async remove(path) {
+      const names = path.split("/");
+      await ifThere(
+        folderAt(names.slice(0, -1), false).then((folder) => folder.removeEntry(names.at(-1) as string)),
+        undefined,
+      );
+    },
+  };
+  return sink;
+}

@@ -1,0 +1,56 @@
+/** A sink in the file system: Node's, which Deno and Bun have too. */
+import { RldsError } from "../../rlds/rlds-error.ts";
+import type { SinkFile, SinkFolder } from "../sink.ts";
+
+interface Modules {
+  readonly fs: typeof import("node:fs/promises");
+  readonly paths: typeof import("node:path");
+}
+
+/** No import by a literal name: a bundler for pages would have to resolve it. */
+async function modules(): Promise<Modules> {
+  if ((globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === undefined)
+    throw new RldsError("UNSUPPORTED", "a path needs files of the system: give a FileSystemDirectoryHandle or a Map here");
+  const [fs, paths] = await Promise.all(["node:fs/promises", "node:path"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
+  return { fs, paths };
+}
+
+/** A folder; or, for a path with such an ending, the folder around it and the file's name. */
+export async function nodeSink(to: string, endings: readonly string[]): Promise<{ readonly folder: SinkFolder; readonly path?: string }> {
+  const found = await modules();
+  if (!endings.some((ending) => to.endsWith(ending))) return { folder: folderOf(to, found) };
+  return { folder: folderOf(found.paths.dirname(to), found), path: found.paths.basename(to) };
+}
+
+function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
+  const full = (path: string) => paths.join(root, ...path.split("/"));
+  return {
+    name: root,
+    async list(folder) {
+      const entries = await fs.readdir(full(folder), { withFileTypes: true }).catch((error) => {
+        if (error.code === "ENOENT") return [];
+        throw error;
+      });
+      const start = folder === "" ? "" : `${folder}/`;
+      return entries
+        .filter((entry) => !entry.isDirectory())
+        .map((entry) => start + entry.name)
+        .sort();
+    },
+    async create(path) {
+      await fs.mkdir(paths.dirname(full(path)), { recursive: true });
+      const handle = await fs.open(full(path), "w");
+      return {
+        async write(bytes) {
+          for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done)).bytesWritten;
+        },
+        async close() {
+          // Its name comes after its bytes: a file that was renamed is whole after a power cut as well.
+          await handle.sync().finally(() => handle.close());
+        },
+      } satisfies SinkFile;
+    },
+    rename: (from, to) => fs.rename(full(from), full(to)),
+    remove: (path) => fs.rm(full(path), { force: true }),
+  };
+}

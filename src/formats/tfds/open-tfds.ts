@@ -1,0 +1,149 @@
+/** Datasets of tensorflow_datasets that are RLDS: TFRecord shards with dataset_info.json and features.json beside them. */
+import { internals } from "../../index.ts";
+import type { RldsStep } from "../../rlds/dataset.ts";
+import { RldsError } from "../../rlds/rlds-error.ts";
+import { imageDecoder } from "../images.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
+import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import type { SourceFolder } from "../source.ts";
+import { TfRecords } from "../tfrecord.ts";
+import { datasetInfo, INFO } from "./dataset-info.ts";
+import { EpisodeForm } from "./episodes.ts";
+import { FEATURES, type Feature, featuresOf } from "./features.ts";
+import { readJson } from "./json.ts";
+import { defaultSplit, type Part, partsOf } from "./split.ts";
+import { versionFolder } from "./version-folder.ts";
+
+export interface TfdsOptions extends ReadOptions {
+  /** As tensorflow_datasets writes them: `train`, `train[:10]`, `train[10%:20%]`, `train+test`, `all`. The only split, or `train`, where it is left out. */
+  readonly split?: string;
+  /** Whether text is strings (UTF-8), or bytes as they are stored; strings where it is left out. */
+  readonly text?: "string" | "bytes";
+  /** Whether PNG and JPEG become pixels, or stay bytes as they are stored; pixels where it is left out. */
+  readonly images?: "decode" | "bytes";
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: typeof fetch;
+}
+
+const OPTIONS = "split, text, images, fetch, signal, maxBytes";
+
+/**
+ * Opens a version's folder, or a dataset's folder, of which the newest version is taken. Only the two JSON files are read, and where the features leave a shape open the first
+ * episode; reading holds one episode and two blocks of a file. Every record's checksum is checked.
+ * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED, with the feature's path · IO
+ */
+export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions = {}): Promise<RldsReader<S>> {
+  const { split, text = "string", images = "decode", fetch, signal, maxBytes = MAX_BYTES } = internals.onlyKeys("options", options, OPTIONS);
+  word("text", text, ["string", "bytes"]);
+  word("images", images, ["decode", "bytes"]);
+  internals.integer("maxBytes", maxBytes, 1);
+  const { folder: given, file } = await sourceOf(from, { signal, fetch, maxBytes });
+  if (given === undefined) {
+    await file.close();
+    throw new RldsError("UNSUPPORTED", "a file alone is no dataset of tensorflow_datasets: give the folder that has dataset_info.json", { file: file.name });
+  }
+  const folder = await versionFolder(given);
+  const info = datasetInfo(await readJson(folder, INFO, maxBytes));
+  const features = featuresOf(await readJson(folder, FEATURES, maxBytes));
+  const chosen = split ?? defaultSplit(info.splits);
+  if (typeof chosen !== "string") throw internals.mustBe(TypeError, "split", "a text", chosen);
+  const parts = partsOf(chosen, info.splits);
+  const decodes = images === "decode" && hasImages(features);
+  const form = new EpisodeForm(features, { text, images: decodes ? await imageDecoder() : undefined }, maxBytes);
+  const records = (own: readonly Part[]) => recordsOf(folder, own, { signal, maxBytes });
+  if (!form.isKnown) {
+    for await (const { bytes, offset, file: name } of records(parts)) {
+      form.learn(bytes, { file: name, offset, episode: 0 });
+      if (form.isKnown) break;
+    }
+  }
+  const { stepSpec, metadataSpec } = form;
+  let closed = false;
+  return {
+    format: "tfds",
+    name: info.name,
+    stepSpec,
+    metadataSpec,
+    episodes: parts.reduce((sum, part) => sum + Math.max(0, part.to - part.from), 0),
+    splits: info.splits.map(({ name }) => name),
+    split: chosen,
+    about: info.about,
+    async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<S>, void, undefined> {
+      let episode = 0;
+      for await (const { bytes, offset, file: name } of records(parts)) {
+        if (closed) throw new RldsError("CLOSED", "the reader is closed", { episode });
+        yield form.episode<S>(bytes, { file: name, offset, episode: episode++ }, stepSpec);
+      }
+    },
+    async close() {
+      closed = true;
+    },
+  };
+}
+
+interface FoundRecord {
+  readonly bytes: Uint8Array;
+  readonly offset: number;
+  readonly file: string;
+}
+
+/** The records of the parts, in order, shard by shard. @throws RldsError */
+async function* recordsOf(
+  folder: SourceFolder,
+  parts: readonly Part[],
+  options: { signal?: AbortSignal; maxBytes: number },
+): AsyncGenerator<FoundRecord, void, undefined> {
+  for (const { split, from, to } of parts) {
+    let first = 0;
+    for (const [shard, length] of split.shardLengths.entries()) {
+      const [begin, end] = [Math.max(from - first, 0), Math.min(to - first, length)];
+      first += length;
+      if (begin < end) yield* shardOf(folder, split.path(shard), { length, begin, end, ...options });
+    }
+  }
+}
+
+interface ShardOptions {
+  readonly length: number;
+  readonly begin: number;
+  readonly end: number;
+  readonly signal?: AbortSignal;
+  readonly maxBytes: number;
+}
+
+async function* shardOf(
+  folder: SourceFolder,
+  path: string,
+  { length, begin, end, signal, maxBytes }: ShardOptions,
+): AsyncGenerator<FoundRecord, void, undefined> {
+  const file = await folder.open(path);
+  const records = new TfRecords(file, { signal, maxBytes });
+  try {
+    for (let i = 0; i < end; i++) {
+      signal?.throwIfAborted();
+      if (records.atEnd) {
+        throw new RldsError("CORRUPT", `the file must have ${length} records, as ${INFO} says, got ${i}`, { file: file.name, offset: records.position });
+      }
+      if (i < begin) await records.skip();
+      else yield { bytes: await records.next(), offset: records.offset, file: file.name };
+    }
+    if (end === length && !records.atEnd) {
+      throw new RldsError("CORRUPT", `the file must have ${length} records, as ${INFO} says, and goes on behind them`, {
+        file: file.name,
+        offset: records.position,
+      });
+    }
+  } finally {
+    await records.close();
+  }
+}
+
+function hasImages(feature: Feature): boolean {
+  if (feature.kind === "dict") return Object.values(feature.features).some(hasImages);
+  return feature.kind === "sequence" ? hasImages(feature.feature) : feature.kind === "image";
+}
+
+function word(subject: string, value: unknown, words: readonly string[]): void {
+  if (!words.includes(value as string))
+    throw internals.mustBe(typeof value === "string" ? RangeError : TypeError, subject, `one of ${words.map((one) => JSON.stringify(one)).join(", ")}`, value);
+}

@@ -1,0 +1,75 @@
+/** An episode's steps as columns, a piece at a time, whatever they are given as. */
+import { Collector } from "./collector.ts";
+import type { Each, StepSpec } from "./dataset.ts";
+import { type FoundLeaf, leavesOf } from "./leaves.ts";
+import { type ColumnData, StepColumns } from "./step-columns.ts";
+
+export interface Piece {
+  /** A column a leaf, in the order of the spec's leaves. */
+  readonly data: readonly ColumnData[];
+  readonly length: number;
+  /** The place of its first step in the episode. */
+  readonly from: number;
+}
+
+export interface PieceOptions {
+  readonly episode: number;
+  /** The most steps of a piece; all of them where it is left out. */
+  readonly most?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** How many steps go by before somebody asks whether to go on. */
+const PATIENCE = 1024;
+
+/**
+ * Columns of the right form are cut without a copy; steps one by one are checked and copied. No piece for no steps.
+ * @throws RldsError SPEC_MISMATCH, with episode, step and leaf
+ */
+export async function* piecesOf(steps: Each<unknown>, spec: StepSpec, { episode, most = Infinity, signal }: PieceOptions): AsyncGenerator<Piece, void> {
+  if (steps instanceof StepColumns && sameForm(steps.spec, spec)) {
+    const leaves = leavesOf(spec);
+    for (let from = 0; from < steps.length; from += most) {
+      signal?.throwIfAborted();
+      const length = Math.min(most, steps.length - from);
+      yield { data: length === steps.length ? steps.data : steps.data.map((column, i) => cut(column, (leaves[i] as FoundLeaf).size, from, length)), length, from };
+    }
+    return;
+  }
+  const collector = new Collector(spec, Math.min(most, 64));
+  let from = 0;
+  let step = 0;
+  const full = (value: unknown): boolean => {
+    if (step % PATIENCE === 0) signal?.throwIfAborted();
+    collector.add(value, { episode, step: step++ });
+    return collector.length >= most;
+  };
+  const taken = (): Piece => {
+    const piece = { ...collector.take(), from };
+    from = step;
+    return piece;
+  };
+  // What is there already is not waited for.
+  if (Symbol.iterator in steps) {
+    for (const value of steps) if (full(value)) yield taken();
+  } else {
+    for await (const value of steps) if (full(value)) yield taken();
+  }
+  if (collector.length > 0) yield taken();
+}
+
+/** All of an episode at once. */
+export async function columnsOf(steps: Each<unknown>, spec: StepSpec, options: PieceOptions): Promise<Piece> {
+  for await (const piece of piecesOf(steps, spec, options)) return piece;
+  return { ...new Collector(spec, 1).take(), from: 0 };
+}
+
+function cut(column: ColumnData, size: number, from: number, length: number): ColumnData {
+  return Array.isArray(column) ? column.slice(from * size, (from + length) * size) : (column as Float32Array).subarray(from * size, (from + length) * size);
+}
+
+export function sameForm(a: StepSpec, b: StepSpec): boolean {
+  if (a === b) return true;
+  const [left, right] = [a, b].map((spec) => leavesOf(spec).map(({ keys, leaf }) => JSON.stringify([keys, leaf.dtype, leaf.shape])));
+  return (left as string[]).join() === (right as string[]).join();
+}

@@ -1,0 +1,13 @@
+/** CRC-32 as zlib has it: what test/data/tfds/expected.json is in. */
+const TABLE = Uint32Array.from({ length: 256 }, (_, i) => {
+  let sum = i;
+  for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1;
+  return sum;
+});
+
+/** @param before the sum of what came before these bytes */
+export function crc32(bytes: Uint8Array, before = 0): number {
+  let sum = ~before;
+  for (const byte of bytes) sum = (sum >>> 8) ^ (TABLE[(sum ^ byte) & 255] as number);
+  return ~sum >>> 0;
+}

@@ -1,0 +1,69 @@
+/** What a reader finds in a dataset, in the terms of test/data/tfds/expected.json. */
+
+import type { RldsReader } from "../../src/rlds/index.ts";
+import { isText, leavesOf } from "../../src/rlds/leaves.ts";
+import { crc32 } from "./crc32.ts";
+
+const NAMES: { readonly [dtype: string]: string } = {
+  ...{
+    bool: "bool",
+    i8: "int8",
+    u8: "uint8",
+    i16: "int16",
+    u16: "uint16",
+    i32: "int32",
+    u32: "uint32",
+    i64: "int64",
+    u64: "uint64",
+    f32: "float32",
+    f64: "float64",
+  },
+  ...{ string: "string", bytes: "string" },
+};
+
+export interface FoundColumn {
+  readonly dtype: string;
+  readonly shape?: readonly number[];
+  crc32: number;
+  sum?: number;
+  first?: (number | boolean)[];
+}
+
+export interface Found {
+  episodes: number;
+  steps: number;
+  readonly lengths: number[];
+  mean_return: number;
+  readonly columns: { [path: string]: FoundColumn };
+}
+
+/** Goes through a dataset once, column by column. */
+export async function foundIn(reader: RldsReader): Promise<Found> {
+  const found: Found = { episodes: 0, steps: 0, lengths: [], mean_return: 0, columns: {} };
+  const leaves = leavesOf(reader.stepSpec);
+  for (const { path, leaf } of leaves) {
+    const dtype = NAMES[leaf.dtype] as string;
+    found.columns[path] = isText(leaf) ? { dtype, crc32: 0 } : { dtype, shape: leaf.shape, crc32: 0, sum: 0 };
+  }
+  let returns = 0;
+  for await (const { steps } of reader) {
+    leaves.forEach(({ path, leaf, size }, i) => {
+      const column = found.columns[path] as FoundColumn;
+      const data = steps.data[i] as Float32Array;
+      if (isText(leaf)) {
+        const text = (found.steps > 0 ? "\n" : "") + (data as unknown as string[]).join("\n");
+        column.crc32 = crc32(new TextEncoder().encode(text), column.crc32);
+        return;
+      }
+      column.crc32 = crc32(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), column.crc32);
+      for (const value of data) column.sum = (column.sum as number) + Number(value);
+      column.first ??= Array.from(data.subarray(0, Math.min(4, size)), (value) => (leaf.dtype === "bool" ? value === 1 : Number(value)));
+      if (path === "reward") for (const value of data) returns += value;
+    });
+    found.episodes++;
+    found.lengths.push(steps.length);
+    found.steps += steps.length;
+  }
+  found.mean_return = returns / found.episodes;
+  return found;
+}
