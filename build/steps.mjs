@@ -1,7 +1,7 @@
 // The steps of a build. Each leaves a stamp, the hash of what it was made from, and is skipped while that hash stands.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rename, shortNamesOf } from "./short-names.mjs";
@@ -97,11 +97,19 @@ export async function bundle() {
     for (const file of readdirSync("dist")) if (/^rlds-.*\.js$/.test(file)) rmSync(`dist/${file}`);
     const pieces = { entryNames: "[name]", chunkNames: "rlds-[name]-[hash]", outdir: "dist", splitting: true, external: PEERS, legalComments: "none" };
     await build({ ...COMMON, ...pieces, minify: true, plugins: [shared], entryPoints: { rlds: "src/rlds/index.ts" }, mainFields: ["module", "main"] });
+    const program = { ...COMMON, platform: "node", target: "node20", legalComments: "none", banner: { js: PROGRAM }, minify: true, plugins: [shared, siblings] };
+    await build({ ...program, entryPoints: ["src/cli/index.ts"], outfile: "dist/cli.js" });
+    chmodSync("dist/cli.js", 0o755);
     inline("dist/index.js", { core: rename(core, names) });
     for (const [name, modules] of Object.entries({ snapshot: ["image"], agents: ["windows"], pfrl: ["pfrl"], storage: ["sections", "tracking", "journal"] }))
       inline(`dist/${name}.js`, Object.fromEntries(modules.map((module) => [module, readFileSync(`dist/${module}.wasm`)])));
   });
 }
+
+/** What stands before the command line's code: packages in it are of the old kind, and ask for Node's modules by `require`. */
+const PROGRAM = `#!/usr/bin/env node
+import { createRequire } from "node:module";
+const require = createRequire(import.meta.url);`;
 
 /** Bundles the programs that tests run outside of the test runner: the digest beside the package's own bundles, the conformance cases with the sources. */
 export async function programs() {
@@ -145,6 +153,14 @@ const shared = {
   setup(build) {
     build.onResolve({ filter: /^\.\.\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
     build.onResolve({ filter: /^\.\.\/storage\/index\.ts$/ }, () => ({ path: "./storage.js", external: true }));
+  },
+};
+
+/** The command line has the package's entries beside it. */
+const siblings = {
+  name: "entries beside the program",
+  setup(build) {
+    build.onResolve({ filter: /^\.\.\/(agents|rlds)\/index\.ts$/ }, ({ path }) => ({ path: `./${path.split("/")[1]}.js`, external: true }));
   },
 };
 

@@ -1,7 +1,7 @@
 /** `reprise convert`: a dataset in another format. */
 import { basename } from "node:path";
 import type { Command } from "commander";
-import { type ImportedRlds, type RldsReader, type WriteReport, writeJsonl, writeParquet, writeTfds } from "../rlds/index.ts";
+import { type ImportedRlds, type RldsReader, type WriteOptions, type WriteReport, writeJsonl, writeParquet, writeTfds } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { several, whole } from "./arguments.ts";
 import { addMode, imported, type ModeOption, reportText, withDataset } from "./dataset.ts";
@@ -83,7 +83,7 @@ async function asTfds(
   data: ImportedRlds,
   reader: RldsReader,
   to: string,
-  { name = nameOf(reader.name), version, split, shards, image, ...common }: TfdsOptionsGiven & { signal: AbortSignal; overwrite: boolean; onProgress: (progress: WriteReport) => void },
+  { name = nameOf(reader.name), version, split, shards, image, ...common }: TfdsOptionsGiven & WriteOptions,
 ): Promise<WriteReport> {
   const { description } = reader.about;
   const { signal, overwrite, onProgress } = common;

@@ -37,7 +37,7 @@ export function inspect(path: string, { split, stats }: InspectOptions, host: Ho
     const watched = spread.watched(reader, host, (episodes) => progress.at(episodes, reader.episodes));
     const { stepSpec, metadataSpec } = reader;
     const report = await inspectRlds({ stepSpec, metadataSpec, [Symbol.asyncIterator]: () => watched }, { signal: host.signal });
-    const leaves = stats ? await statistics(reader, { signal: host.signal }) : undefined;
+    const leaves = stats && (await statistics(reader, { signal: host.signal })).leaves;
     progress.end();
     const { format, name, splits, about } = reader;
     const [lengths, returns] = spread.histograms();

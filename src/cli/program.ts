@@ -36,7 +36,7 @@ export async function run(args: readonly string[], version: string): Promise<num
 
 function programOf(version: string): Command {
   const program = new Command("reprise").description("Datasets of reinforcement learning, and journals of replay.").version(version).addHelpText("after", HELP);
-  program.exitOverride().showHelpAfterError("(reprise --help tells more)");
+  program.exitOverride().enablePositionalOptions().showHelpAfterError("(reprise --help tells more)");
   const add = (name: string, form: (command: Command) => Command, verb: Verb) => {
     const command = form(program.command(name).exitOverride().showHelpAfterError(`(reprise ${name} --help tells more)`));
     command.option("--json", "prints one JSON document, of a failure too").option("--verbose", "shows where in the program a failure comes from");

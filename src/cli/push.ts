@@ -1,7 +1,7 @@
 /** `reprise push`: a dataset into the tables of a journal, which programs open with `Replay.open({ dir })`. */
 import type { Command } from "commander";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../agents/index.ts";
-import { Replay, ReplayError, type Selector, type TableOptions } from "../index.ts";
+import { Replay, ReplayError, type Selector, type Spec, type TableOptions } from "../index.ts";
 import { createTrajectoryDataSpec, type ImportedRlds, pushRldsToReverb } from "../rlds/index.ts";
 import type { OpenReplay } from "../storage/index.ts";
 import type { Answer, Host } from "./answer.ts";
@@ -95,7 +95,8 @@ async function opened(data: ImportedRlds, options: PushVerbOptions, { signal }: 
   if (hasOtherFiles(dir)) throw new ReplayError("SPEC_MISMATCH", `${dir} has files that are no journal's: give a folder of its own`);
   const spec = await createTrajectoryDataSpec(data);
   const made: TableOptions = { maxSize: maxSize ?? MAX_SIZE, ...(sampler && { sampler }) };
-  return Replay.open({ dir, spec, tables: Object.fromEntries(table.map((name) => [name, made])), ...(seed !== undefined && { seed }), signal });
+  // A TrajectoryDataSpec is a Spec; its Replay, to the types, no Replay of any spec.
+  return Replay.open<Spec, string>({ dir, spec, tables: Object.fromEntries(table.map((name) => [name, made])), ...(seed !== undefined && { seed }), signal });
 }
 
 function mustBeAs(there: TableOptions, { sampler, maxSize }: Partial<TableOptions>, name: string): void {

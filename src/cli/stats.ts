@@ -39,7 +39,7 @@ export function stats(path: string, { split }: StatsOptions, host: Host): Promis
 function ofDataset(path: string, split: string | undefined, host: Host): Promise<Answer> {
   return withDataset(path, split, host, async (reader) => {
     const progress = host.progress("reading");
-    const leaves = await statistics(reader, { signal: host.signal });
+    const { leaves } = await statistics(reader, { signal: host.signal });
     progress.end();
     const { format, name } = reader;
     return { value: { kind: "dataset", format, name, statistics: leaves }, text: `${name} (${format})\n${statisticsText(leaves)}` };
