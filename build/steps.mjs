@@ -95,11 +95,22 @@ export async function bundle() {
     await build({ ...packaged, entryPoints: ["src/storage/index.ts"], outfile: "dist/storage.js" });
     // Readers and writers of files come in pieces that are loaded when they are asked for; no name is shortened, for packages are among them.
     for (const file of readdirSync("dist")) if (/^rlds-.*\.js$/.test(file)) rmSync(`dist/${file}`);
-    const pieces = { entryNames: "[name]", chunkNames: "rlds-[name]-[hash]", outdir: "dist", splitting: true, external: PEERS, legalComments: "none" };
-    await build({ ...COMMON, ...pieces, minify: true, plugins: [shared], entryPoints: { rlds: "src/rlds/index.ts" }, mainFields: ["module", "main"] });
-    const program = { ...COMMON, platform: "node", target: "node20", legalComments: "none", banner: { js: PROGRAM }, minify: true, plugins: [shared, siblings] };
-    await build({ ...program, entryPoints: ["src/cli/index.ts"], outfile: "dist/cli.js" });
+    const pieces = {
+      keepNames: true,
+      entryNames: "[name]",
+      chunkNames: "rlds-[name]-[hash]",
+      outdir: "dist",
+      splitting: true,
+      external: PEERS,
+      legalComments: "none",
+      metafile: true,
+    };
+    const entryPoints = { rlds: "src/rlds/index.ts" };
+    const readers = await build({ ...COMMON, ...pieces, minify: true, plugins: [shared], entryPoints, mainFields: ["module", "main"] });
+    const ofNode = { platform: "node", target: "node20", banner: { js: PROGRAM }, legalComments: "none", metafile: true };
+    const program = await build({ ...COMMON, ...ofNode, minify: true, plugins: [shared, siblings], entryPoints: ["src/cli/index.ts"], outfile: "dist/cli.js" });
     chmodSync("dist/cli.js", 0o755);
+    writeFileSync("dist/third-party.txt", noticesOf([readers, program].flatMap(({ metafile }) => Object.keys(metafile.inputs))));
     inline("dist/index.js", { core: rename(core, names) });
     for (const [name, modules] of Object.entries({ snapshot: ["image"], agents: ["windows"], pfrl: ["pfrl"], storage: ["sections", "tracking", "journal"] }))
       inline(`dist/${name}.js`, Object.fromEntries(modules.map((module) => [module, readFileSync(`dist/${module}.wasm`)])));
@@ -110,6 +121,17 @@ export async function bundle() {
 const PROGRAM = `#!/usr/bin/env node
 import { createRequire } from "node:module";
 const require = createRequire(import.meta.url);`;
+
+/** The names and licences of the packages that some sources are of: they go where their code goes. */
+function noticesOf(sources) {
+  const folders = new Set(sources.map((file) => file.match(/^.*node_modules\/(@[^/]+\/)?[^/]+/)?.[0]).filter((folder) => folder !== undefined));
+  const notices = [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+    return `${name} ${version} (${license})\n\n${file === undefined ? "" : readFileSync(join(folder, file), "utf8").trim()}\n`;
+  });
+  return `The readers and writers of files (rlds-*.js) and the command line (cli.js) hold code of these packages.\n\n${notices.join(`\n${"-".repeat(80)}\n\n`)}`;
+}
 
 /** Bundles the programs that tests run outside of the test runner: the digest beside the package's own bundles, the conformance cases with the sources. */
 export async function programs() {
@@ -151,8 +173,11 @@ function inline(bundle, modules) {
 const shared = {
   name: "shared entries",
   setup(build) {
-    build.onResolve({ filter: /^\.\.\/index\.ts$/ }, () => ({ path: "./index.js", external: true }));
-    build.onResolve({ filter: /^\.\.\/storage\/index\.ts$/ }, () => ({ path: "./storage.js", external: true }));
+    const entries = { [join(root, "src/index.ts")]: "./index.js", [join(root, "src/storage/index.ts")]: "./storage.js" };
+    build.onResolve({ filter: /\/index\.ts$/ }, ({ path, resolveDir, kind }) => {
+      const entry = kind === "entry-point" ? undefined : entries[join(resolveDir, path)];
+      return entry === undefined ? undefined : { path: entry, external: true };
+    });
   },
 };
 
