@@ -1,13 +1,16 @@
 /** Readers and writers of files, as reprise/rlds gives them. Exports only. */
 
+export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export { type Source, type SourceOptions, sourceOf } from "./open-source.ts";
+export type { ColumnNames } from "./parquet/mapping.ts";
+export { openParquet, type ParquetOptions } from "./parquet/open-parquet.ts";
+export { type ParquetWriteOptions, writeParquet } from "./parquet/write-parquet.ts";
 export type { Format, ReadEpisode, ReadOptions, RldsReader } from "./reader.ts";
+export { memorySink, type Sink, type SinkFile, type SinkFolder } from "./sink.ts";
 export type { FoundSource, SourceFile, SourceFolder } from "./source.ts";
 export { openTfds, type TfdsOptions } from "./tfds/open-tfds.ts";
-export { openTfds as openRlds } from "./tfds/open-tfds.ts";
+export { type TfdsWriteOptions, writeTfds } from "./tfds/write-tfds.ts";
 export { writeJsonl } from "./write-jsonl.ts";
-export { writeParquet } from "./parquet/write-parquet.ts";
-export { writeTfds } from "./tfds/write-tfds.ts";
-export type { WriteOptions, WriteReport } from "./writer.ts";
-export const statistics = (..._: any[]): any => ({ leaves: [] });
-export type LeafStatistics = any;
+export type { WriteOptions, WriteProgress, WriteReport } from "./writer.ts";
+// TEMPORARY-CLI
+export { openTfds as openRlds } from "./tfds/open-tfds.ts";

@@ -1,6 +1,6 @@
 /** Values of leaves as JSON, without loss: NaN and infinities are words, integers beyond 2^53 decimal strings, bytes base64. */
 import type { StepSpec } from "../rlds/dataset.ts";
-import { type AnyLeaf, leavesOf, packed, sizeOf } from "../rlds/leaves.ts";
+import { type AnyLeaf, isLeaf, leavesOf, packed, sizeOf } from "../rlds/leaves.ts";
 import type { ColumnData } from "../rlds/step-columns.ts";
 
 /** Row i of columns, nested as the spec; arrays nested as the shape. */
@@ -46,3 +46,34 @@ export function base64(bytes: Uint8Array): string {
   return text;
 }
 
+/** The other way: values as they were before `jsonRow`, as far as their leaves tell; what is not as it should be is left as it is. */
+export function valuesOfJson(spec: StepSpec, value: unknown): unknown {
+  const visit = (node: StepSpec, at: unknown): unknown => {
+    if (isLeaf(node)) return elementsOfJson(node, at);
+    if (typeof at !== "object" || at === null) return at;
+    const nodes = node as { readonly [name: string]: StepSpec };
+    const entries = Object.entries(at).map(([name, part]) => [name, Object.hasOwn(nodes, name) ? visit(nodes[name] as StepSpec, part) : part]);
+    return Array.isArray(node) ? entries.map(([, part]) => part) : Object.fromEntries(entries);
+  };
+  return visit(spec, value);
+}
+
+function elementsOfJson(leaf: AnyLeaf, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((part) => elementsOfJson(leaf, part));
+  if (typeof value !== "string") return value;
+  if (leaf.dtype === "bytes") return bytesOfBase64(value) ?? value;
+  if (leaf.dtype === "f32" || leaf.dtype === "f64") return /^(NaN|-?Infinity|-0)$/.test(value) ? Number(value) : value;
+  if (leaf.dtype === "i64" || leaf.dtype === "u64") return /^-?\d{1,20}$/.test(value) ? BigInt(value) : value;
+  return value;
+}
+
+/** Undefined for what is no base64. */
+export function bytesOfBase64(text: string): Uint8Array | undefined {
+  if (!/^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
+  const bytes = new Uint8Array((text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0));
+  for (let i = 0, at = 0; i < text.length; i += 4) {
+    const four = [0, 1, 2, 3].reduce((sum, k) => (sum << 6) | Math.max(DIGITS.indexOf(text[i + k] as string), 0), 0);
+    for (let shift = 16; shift >= 0 && at < bytes.length; shift -= 8) bytes[at++] = (four >> shift) & 255;
+  }
+  return bytes;
+}

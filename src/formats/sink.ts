@@ -4,28 +4,9 @@ import { RldsError } from "../rlds/rlds-error.ts";
 import { type DirectoryHandle, handleSink } from "./sinks/handle-sink.ts";
 import { memoryFolder } from "./sinks/memory-folder.ts";
 import { nodeSink } from "./sinks/node-sink.ts";
+import type { SinkFolder } from "./sinks/sink-folder.ts";
 
-/** A file that is written from its beginning to its end. */
-export interface SinkFile {
-  /** The bytes may change once the promise is fulfilled. */
-  write(bytes: Uint8Array): Promise<void>;
-  /** Everything written is there when it is fulfilled. */
-  close(): Promise<void>;
-}
-
-/** A folder, as writers need it; whoever writes elsewhere (a bucket, say) makes one. Paths have slashes. */
-export interface SinkFolder {
-  /** As messages call it. */
-  readonly name: string;
-  /** The paths of the files in a folder of it, without those in folders further below; none where it is not there. "" is the sink itself. */
-  list(folder: string): Promise<readonly string[]>;
-  /** Makes the folders on the way; a file that is there is replaced. */
-  create(path: string): Promise<SinkFile>;
-  /** Within one folder; a file that is there is replaced. */
-  rename(from: string, to: string): Promise<void>;
-  /** Does nothing where there is no such file. */
-  remove(path: string): Promise<void>;
-}
+export type { SinkFile, SinkFolder } from "./sinks/sink-folder.ts";
 
 /** A path (in Node, Deno and Bun), a FileSystemDirectoryHandle, a Map of files, which any reader takes, or a folder of one's own. */
 export type Sink = string | DirectoryHandle | Map<string, Uint8Array> | SinkFolder;
@@ -44,7 +25,8 @@ export interface FoundSink {
 /** @param endings of paths that name a file, not a folder @throws TypeError · RldsError UNSUPPORTED for a path where there is no file system */
 export async function sinkOf(to: Sink, endings: readonly string[] = []): Promise<FoundSink> {
   if (typeof to === "string") {
-    if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) throw new RldsError("UNSUPPORTED", "nothing can be written to a URL: give a path, a directory handle or a Map", { file: to });
+    if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to))
+      throw new RldsError("UNSUPPORTED", "nothing can be written to a URL: give a path, a directory handle or a Map", { file: to });
     const { path, folder } = await nodeSink(to, endings);
     return path === undefined ? { folder } : { folder, file: path };
   }

@@ -1,6 +1,6 @@
 /** Files that appear together: written under other names, renamed once all of them are whole. */
 import { RldsError } from "../rlds/rlds-error.ts";
-import type { SinkFile, SinkFolder } from "./sink.ts";
+import type { SinkFile, SinkFolder } from "./sinks/sink-folder.ts";
 
 /** What a broken write may leave behind is known by its name, and is never read. */
 const STAGED = ".incomplete-";

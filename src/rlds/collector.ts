@@ -3,7 +3,7 @@ import type { AnyArray, Dtype } from "../dtype.ts";
 import { internals } from "../index.ts";
 import type { StepSpec } from "./dataset.ts";
 import { isColumn } from "./fit.ts";
-import { ARRAYS, type AnyLeaf, type FoundLeaf, isLeaf, isText, leavesOf, zeros } from "./leaves.ts";
+import { type AnyLeaf, ARRAYS, type FoundLeaf, isLeaf, isText, leavesOf, zeros } from "./leaves.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 import type { ColumnData } from "./step-columns.ts";
 

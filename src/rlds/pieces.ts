@@ -32,7 +32,11 @@ export async function* piecesOf(steps: Each<unknown>, spec: StepSpec, { episode,
     for (let from = 0; from < steps.length; from += most) {
       signal?.throwIfAborted();
       const length = Math.min(most, steps.length - from);
-      yield { data: length === steps.length ? steps.data : steps.data.map((column, i) => cut(column, (leaves[i] as FoundLeaf).size, from, length)), length, from };
+      yield {
+        data: length === steps.length ? steps.data : steps.data.map((column, i) => cut(column, (leaves[i] as FoundLeaf).size, from, length)),
+        length,
+        from,
+      };
     }
     return;
   }

@@ -4,8 +4,12 @@ import { RldsError } from "../../rlds/rlds-error.ts";
 /** @throws RldsError UNSUPPORTED where hyparquet is not installed */
 export async function hyparquet() {
   try {
-    const [{ parquetMetadata, parquetSchema, snappyUncompress }, { byteStreamSplit, readRleBitPackedHybrid }, { readPlain }, { deltaBinaryUnpack, deltaLengthByteArray }] =
-      await Promise.all([import("hyparquet"), import("hyparquet/src/encoding.js"), import("hyparquet/src/plain.js"), import("hyparquet/src/delta.js")]);
+    const [
+      { parquetMetadata, parquetSchema, snappyUncompress },
+      { byteStreamSplit, readRleBitPackedHybrid },
+      { readPlain },
+      { deltaBinaryUnpack, deltaLengthByteArray },
+    ] = await Promise.all([import("hyparquet"), import("hyparquet/src/encoding.js"), import("hyparquet/src/plain.js"), import("hyparquet/src/delta.js")]);
     return { parquetMetadata, parquetSchema, snappyUncompress, byteStreamSplit, readRleBitPackedHybrid, readPlain, deltaBinaryUnpack, deltaLengthByteArray };
   } catch (cause) {
     throw missing("hyparquet", "read Parquet", cause);

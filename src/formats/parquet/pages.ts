@@ -1,8 +1,8 @@
 /** One column of one row group: its pages, checked before they are decoded. */
 import type { AnyArray, Dtype } from "../../dtype.ts";
 import { zeros } from "../../rlds/leaves.ts";
-import type { Decompress } from "./decompress.ts";
 import type { FileColumn } from "./columns.ts";
+import type { Decompress } from "./decompress.ts";
 import type { Hyparquet } from "./packages.ts";
 import { checkRuns, widthOf } from "./runs.ts";
 import { Thrift, type ThriftStruct } from "./thrift.ts";
@@ -51,7 +51,8 @@ const NO_TEXT = new Uint8Array(0);
 export function decodeChunk(bytes: Uint8Array, form: ChunkForm, packages: Hyparquet): ChunkValues {
   const { column, rows, entries, maxBytes } = form;
   // Runs make a lot of values of few bytes: what they take is known before they are made.
-  if (entries * (WIDTHS[column.physical] ?? 8) > maxBytes) throw new RangeError(`its ${entries} values take more than the ${maxBytes} bytes that maxBytes allows`);
+  if (entries * (WIDTHS[column.physical] ?? 8) > maxBytes)
+    throw new RangeError(`its ${entries} values take more than the ${maxBytes} bytes that maxBytes allows`);
   const gathered = new Gathered(column, rows, entries);
   let dictionary: Decoded | undefined;
   for (const { head, type, body } of pagesOf(bytes, form)) {
@@ -69,7 +70,10 @@ export function decodeChunk(bytes: Uint8Array, form: ChunkForm, packages: Hyparq
 /** Right, and not read here. */
 export class Unreadable extends Error {}
 
-function* pagesOf(bytes: Uint8Array, { decompress, maxBytes }: ChunkForm): Generator<{ readonly head: ThriftStruct; readonly type: number; readonly body: Uint8Array }, void> {
+function* pagesOf(
+  bytes: Uint8Array,
+  { decompress, maxBytes }: ChunkForm,
+): Generator<{ readonly head: ThriftStruct; readonly type: number; readonly body: Uint8Array }, void> {
   let total = 0;
   for (let at = 0; at < bytes.length; ) {
     const thrift = new Thrift(bytes, at);
@@ -130,7 +134,14 @@ function levelsOf(body: Uint8Array, start: number, end: number, most: number, en
 }
 
 /** Runs of so many values, none of which may be above `most`. */
-function runs<A extends Uint8Array | Uint32Array>(bytes: Uint8Array, width: number, count: number, into: A, most: number, { readRleBitPackedHybrid }: Hyparquet): A {
+function runs<A extends Uint8Array | Uint32Array>(
+  bytes: Uint8Array,
+  width: number,
+  count: number,
+  into: A,
+  most: number,
+  { readRleBitPackedHybrid }: Hyparquet,
+): A {
   if (width === 0) return into;
   checkRuns(bytes, 0, bytes.length, width, count);
   // A byte behind the end may be looked at, though never used.
@@ -188,7 +199,8 @@ function checkDelta(bytes: Uint8Array, count: number): void {
     throw new RangeError("its values end too early");
   };
   const [block, miniblocks, total] = [varint(), varint(), varint()];
-  if (block % 128 !== 0 || block === 0 || miniblocks === 0 || (block / miniblocks) % 32 !== 0 || total < count) throw new RangeError("its blocks of differences make no sense");
+  if (block % 128 !== 0 || block === 0 || miniblocks === 0 || (block / miniblocks) % 32 !== 0 || total < count)
+    throw new RangeError("its blocks of differences make no sense");
 }
 
 function plain(bytes: Uint8Array, count: number, { physical, typeLength }: FileColumn, { readPlain }: Hyparquet): Decoded {
@@ -246,7 +258,7 @@ class Gathered {
       if (!isThere && this.#counts !== undefined && !(optional && definition === maxDefinition - 1)) continue;
       if (this.#levels !== undefined) this.#levels[this.#size] = level;
       this.#put(isThere ? found[next++] : undefined);
-      if (this.#counts !== undefined) this.#counts[this.#row]!++;
+      if (this.#counts !== undefined) this.#counts[this.#row] = (this.#counts[this.#row] as number) + 1;
     }
   }
 

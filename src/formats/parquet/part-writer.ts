@@ -30,7 +30,14 @@ export class PartWriter {
   #indices: [bigint[], bigint[]] = [[], []];
   #rows: unknown[][];
 
-  constructor(file: StagedFile, schema: readonly SchemaElement[], columns: readonly WrittenColumn[], groupRows: number, codec: Codec, { ByteWriter, ParquetWriter }: Writer) {
+  constructor(
+    file: StagedFile,
+    schema: readonly SchemaElement[],
+    columns: readonly WrittenColumn[],
+    groupRows: number,
+    codec: Codec,
+    { ByteWriter, ParquetWriter }: Writer,
+  ) {
     this.file = file;
     this.#columns = columns;
     const rowElements = columns.reduce((sum, { size }) => sum + size, 2);
@@ -67,7 +74,11 @@ export class PartWriter {
     const columnData = [
       ...[index(EPISODE_INDEX, this.#indices[0]), index(STEP_INDEX, this.#indices[1])],
       // A dictionary takes -0 for 0.
-      ...this.#columns.map(({ name, leaf }, k) => ({ name, data: this.#rows[k] as unknown[], ...(leaf.dtype.startsWith("f") ? { encoding: "PLAIN" as const } : {}) })),
+      ...this.#columns.map(({ name, leaf }, k) => ({
+        name,
+        data: this.#rows[k] as unknown[],
+        ...(leaf.dtype.startsWith("f") ? { encoding: "PLAIN" as const } : {}),
+      })),
     ];
     await this.#parquet.write({ columnData: columnData as never, rowGroupSize: this.#groupRows });
     this.#indices = [[], []];

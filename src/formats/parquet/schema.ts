@@ -18,6 +18,9 @@ export interface FileForm {
   /** The number of this file, from 0, and whether it is the last one. */
   readonly part: number;
   readonly last: boolean;
+  /** So many there are up to its end. */
+  readonly episodes: number;
+  readonly steps: number;
   /** Episodes of this part that have no steps, by their numbers, with their metadata as JSON values. */
   readonly empty: readonly (readonly [number, unknown])[];
 }

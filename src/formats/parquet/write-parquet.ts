@@ -44,7 +44,8 @@ export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options
   const staging = new Staging(folder, "");
   const there = (await staging.found()).filter((path) => single === undefined || path === single);
   if (there.length > 0 && !overwrite) {
-    const what = single === undefined ? "the folder is not empty: overwrite: true replaces the parts in it" : "the file is there already: overwrite: true replaces it";
+    const what =
+      single === undefined ? "the folder is not empty: overwrite: true replaces the parts in it" : "the file is there already: overwrite: true replaces it";
     throw new RldsError("IO", what, { file: single === undefined ? folder.name : `${folder.name}/${single}` });
   }
   const { stepSpec, metadataSpec, episodes } = await formed(rlds, signal);
@@ -62,7 +63,7 @@ export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options
     };
     // A part knows whether it is the last one only when the next begins, or nothing does.
     const finish = async (last: boolean) => {
-      const form: FileForm = { version: 1, stepSpec, metadataSpec, part: parts.length - 1, last, empty };
+      const form: FileForm = { version: 1, stepSpec, metadataSpec, part: parts.length - 1, last, episodes: count, steps, empty };
       const part = parts.at(-1) as PartWriter;
       await part.finish(form);
       finished += part.file.bytes;

@@ -1,5 +1,5 @@
 /** A sink in a folder that a page was given, or in its private one. */
-import type { SinkFolder } from "../sink.ts";
+import type { SinkFolder } from "./sink-folder.ts";
 
 interface FileHandle {
   createWritable(): Promise<{ write(bytes: Uint8Array): Promise<void>; close(): Promise<void> }>;

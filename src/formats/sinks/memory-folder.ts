@@ -1,5 +1,5 @@
 /** A sink in memory. */
-import type { SinkFolder } from "../sink.ts";
+import type { SinkFolder } from "./sink-folder.ts";
 
 /** A file is in the map once it is closed. */
 export function memoryFolder(files: Map<string, Uint8Array>): SinkFolder {

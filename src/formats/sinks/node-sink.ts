@@ -1,6 +1,6 @@
 /** A sink in the file system: Node's, which Deno and Bun have too. */
 import { RldsError } from "../../rlds/rlds-error.ts";
-import type { SinkFile, SinkFolder } from "../sink.ts";
+import type { SinkFile, SinkFolder } from "./sink-folder.ts";
 
 interface Modules {
   readonly fs: typeof import("node:fs/promises");

@@ -68,7 +68,12 @@ function floats(data: Float32Array): Uint8Array {
 }
 
 /** Base-128 numbers; a negative one has ten bytes. */
-function integers(data: Int8Array | Int16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array, name: string, { size }: WrittenLeaf, episode: number): Uint8Array {
+function integers(
+  data: Int8Array | Int16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array,
+  name: string,
+  { size }: WrittenLeaf,
+  episode: number,
+): Uint8Array {
   const wide = data instanceof BigInt64Array || data instanceof BigUint64Array;
   const bytes = new Uint8Array(data.length * (wide || data instanceof Int32Array || data instanceof Int8Array || data instanceof Int16Array ? 10 : 5));
   let at = 0;

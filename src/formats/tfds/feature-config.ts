@@ -54,7 +54,12 @@ function encodingOf({ path, leaf, size }: FoundLeaf, images: ReadonlySet<string>
 }
 
 /** The file's text: sorted keys, as everything that must be the same for the same data. */
-export function featuresJson(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, steps: readonly WrittenLeaf[], metadata: readonly WrittenLeaf[]): string {
+export function featuresJson(
+  stepSpec: StepSpec,
+  metadataSpec: { readonly [name: string]: StepSpec },
+  steps: readonly WrittenLeaf[],
+  metadata: readonly WrittenLeaf[],
+): string {
   const encodings = (leaves: readonly WrittenLeaf[]) => new Map(leaves.map(({ path, encoding }) => [path, encoding]));
   const features = {
     ...childrenOf(metadataSpec, "", encodings(metadata)),
@@ -70,7 +75,8 @@ function childrenOf(spec: { readonly [name: string]: StepSpec }, path: string, e
 }
 
 function featureOf(spec: StepSpec, path: string, encodings: ReadonlyMap<string, Encoding>): object {
-  if (!isLeaf(spec)) return { featuresDict: { features: childrenOf(spec as { readonly [name: string]: StepSpec }, path, encodings) }, pythonClassName: CLASSES.dict };
+  if (!isLeaf(spec))
+    return { featuresDict: { features: childrenOf(spec as { readonly [name: string]: StepSpec }, path, encodings) }, pythonClassName: CLASSES.dict };
   return leafOf(spec, encodings.get(path) as Encoding);
 }
 

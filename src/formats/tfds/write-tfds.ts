@@ -1,12 +1,12 @@
 /** An RLDS dataset as a folder that tensorflow_datasets opens. */
 import { internals } from "../../index.ts";
+import { Collector } from "../../rlds/collector.ts";
 import type { RldsDataset, StepSpec } from "../../rlds/dataset.ts";
 import { columnsOf } from "../../rlds/pieces.ts";
-import { Collector } from "../../rlds/collector.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
 import type { ColumnData } from "../../rlds/step-columns.ts";
 import { type Sink, sinkOf } from "../sink.ts";
-import { Staging, type StagedFile } from "../staging.ts";
+import { type StagedFile, Staging } from "../staging.ts";
 import { formed, type WriteOptions, type WriteReport } from "../writer.ts";
 import { type EncodePng, exampleOf } from "./example-writer.ts";
 import { featuresJson, type WrittenLeaf, writtenLeaves } from "./feature-config.ts";
@@ -44,12 +44,14 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
   const path = `${name}/${version}`;
   const staging = new Staging(folder, path);
   const there = await staging.found();
-  if (there.length > 0 && !overwrite) throw new RldsError("IO", "the folder is not empty: overwrite: true replaces the dataset in it", { file: `${folder.name}/${path}` });
+  if (there.length > 0 && !overwrite)
+    throw new RldsError("IO", "the folder is not empty: overwrite: true replaces the dataset in it", { file: `${folder.name}/${path}` });
   const { stepSpec, metadataSpec, episodes } = await formed(rlds, signal);
   try {
     const stepLeaves = writtenLeaves(stepSpec, "steps/", images);
     for (const image of images)
-      if (!stepLeaves.some((leaf) => leaf.path === image)) throw new RangeError(`images must be paths of leaves of a step (${stepLeaves.map((leaf) => leaf.path).join(", ")}), got ${image}`);
+      if (!stepLeaves.some((leaf) => leaf.path === image))
+        throw new RangeError(`images must be paths of leaves of a step (${stepLeaves.map((leaf) => leaf.path).join(", ")}), got ${image}`);
     const metadataLeaves = writtenLeaves(metadataSpec as StepSpec, "", new Set());
     const encodePng: EncodePng = images.size === 0 ? unused : (await import("../encode-png.ts")).encodePng;
     const shards: { readonly file: StagedFile; episodes: number }[] = [];
@@ -60,7 +62,9 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
       collector.add(metadata, { episode: count }, "the episode's metadata");
       const columns = [
         ...stepLeaves.map((leaf, i) => ({ name: `steps/${leaf.path}`, leaf, data: data[i] as ColumnData, length })),
-        ...collector.take().data.map((column, i) => ({ name: metadataLeaves[i]?.path as string, leaf: metadataLeaves[i] as WrittenLeaf, data: column, length: 1 })),
+        ...collector
+          .take()
+          .data.map((column, i) => ({ name: metadataLeaves[i]?.path as string, leaf: metadataLeaves[i] as WrittenLeaf, data: column, length: 1 })),
       ];
       const record = recordOf(exampleOf(columns, encodePng, count));
       const shard = shardOf(count, shards.at(-1)?.file.bytes ?? 0, record.length);
@@ -76,7 +80,10 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
     }
     if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes: tensorflow_datasets opens none without any");
     const numBytes = bytes - count * OVERHEAD;
-    const texts = [featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves), infoJson({ name, version, split, description, numBytes, shardLengths: shards.map((shard) => shard.episodes) })];
+    const texts = [
+      featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves),
+      infoJson({ name, version, split, description, numBytes, shardLengths: shards.map((shard) => shard.episodes) }),
+    ];
     for (const text of texts) {
       const encoded = new TextEncoder().encode(text);
       bytes += encoded.length;
@@ -117,13 +124,27 @@ interface Info {
 function infoJson({ name, version, split, description, numBytes, shardLengths }: Info): string {
   const filepathTemplate = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}";
   const splits = [{ filepathTemplate, name: split, numBytes: String(numBytes), shardLengths: shardLengths.map(String) }];
-  return JSON.stringify({ ...(description === undefined ? {} : { description }), disableShuffling: true, fileFormat: "tfrecord", name, splits, version }, null, 2);
+  return JSON.stringify(
+    { ...(description === undefined ? {} : { description }), disableShuffling: true, fileFormat: "tfrecord", name, splits, version },
+    null,
+    2,
+  );
 }
 
 /** The options, checked; and which shard an episode is in. */
 function settled(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   const { flag, integer, mustBe, onlyKeys } = internals;
-  const { name, version = "1.0.0", split = "train", shards, shardBytes, description, images = [], overwrite = false, ...rest } = onlyKeys("options", options, OPTIONS);
+  const {
+    name,
+    version = "1.0.0",
+    split = "train",
+    shards,
+    shardBytes,
+    description,
+    images = [],
+    overwrite = false,
+    ...rest
+  } = onlyKeys("options", options, OPTIONS);
   const word = (subject: string, value: unknown, rule: string, pattern: RegExp) => {
     if (typeof value !== "string") throw mustBe(TypeError, subject, rule, value);
     if (!pattern.test(value)) throw mustBe(RangeError, subject, rule, value);
@@ -141,7 +162,8 @@ function settled(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   if (shards !== undefined) {
     integer("shards", shards, 1, MOST_SHARDS);
     const episodes = (rlds as { readonly episodes?: unknown }).episodes ?? (Array.isArray(rlds) ? rlds.length : undefined);
-    if (typeof episodes !== "number") throw new RangeError("shards must be of a dataset that knows its number of episodes, got one that does not: give shardBytes");
+    if (typeof episodes !== "number")
+      throw new RangeError("shards must be of a dataset that knows its number of episodes, got one that does not: give shardBytes");
     shardOf = (episode) => Math.min(Math.floor((episode * shards) / Math.max(episodes, 1)), shards - 1);
   }
   return { ...rest, name, version, split, description, images: new Set(images as readonly string[]), overwrite, shardOf };

@@ -1,0 +1,112 @@
+/** LeRobot's datasets: Parquet of frames, videos beside them, and tables of episodes and tasks. */
+import { internals } from "../../index.ts";
+import type { RldsStep } from "../../rlds/dataset.ts";
+import { RldsError } from "../../rlds/rlds-error.ts";
+import { imageDecoder } from "../images.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
+import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
+import { plainEpisodes } from "../parquet/plain-episodes.ts";
+import { plainForm } from "../parquet/plain-form.ts";
+import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import type { SourceFolder } from "../source.ts";
+import { type ListedEpisode, listedEpisodes, tasksOf } from "./episode-list.ts";
+import { frameMapping, frameSpec, imageLeaves } from "./frame-form.ts";
+import { type FramesOptions, framesOf } from "./frames.ts";
+import { INFO, leRobotInfo, readText } from "./info.ts";
+
+export interface LeRobotOptions extends ReadOptions {
+  /** Whether images of the table become pixels (u8), or stay PNG and JPEG; pixels where it is left out. */
+  readonly images?: "decode" | "bytes";
+  /** Which column says that the environment ended, in an episode's last frame: `next.success`, `next.done`, or none. Default: "success", where there is such a column */
+  readonly terminal?: "success" | "done" | "never";
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: typeof fetch;
+}
+
+const OPTIONS = "images, terminal, fetch, signal, maxBytes";
+const METADATA = { episode_index: { dtype: "i64", shape: [] } } as const;
+
+/**
+ * Opens the folder of a dataset of versions 2.0, 2.1 and 3.0, on a disk or, as huggingface.co gives it, by a URL. Names with dots nest: `observation.images.top` is observation → images → top.
+ * `next.reward` is the reward (0 where there is none); `timestamp`, `frame_index`, `index`, `next.done` and what else there is are metadata of the step, as is `task`, the text of its `task_index`. A video is a
+ * reference, `{path, timestamp}`, the seconds counted in that file; none is decoded. LeRobot has no final observation: the last frame is the last step, and keeps its action and reward. `next.done` says
+ * there that an episode stops, not why: terminal is the last frame by `next.success`, unless `terminal` says otherwise. Discount is 1, and 0 in a terminal step. Memory: a row group and an episode.
+ * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT, also for a path that leads out of the folder · UNSUPPORTED for other versions, without hyparquet · IO
+ */
+export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOptions = {}): Promise<RldsReader<S>> {
+  const { images: wanted = "decode", terminal = "success", fetch, signal, maxBytes = MAX_BYTES } = internals.onlyKeys("options", options, OPTIONS);
+  if (!["decode", "bytes"].includes(wanted)) throw internals.mustBe(RangeError, "images", '"decode" or "bytes"', wanted);
+  if (!["success", "done", "never"].includes(terminal)) throw internals.mustBe(RangeError, "terminal", '"success", "done" or "never"', terminal);
+  internals.integer("maxBytes", maxBytes, 1);
+  const { folder, file } = await sourceOf(from, { signal, fetch, maxBytes });
+  if (folder === undefined) {
+    await file.close();
+    throw new RldsError("UNSUPPORTED", `a file alone is no dataset of LeRobot: give the folder that has ${INFO}`, { file: file.name });
+  }
+  const info = leRobotInfo(jsonOf(await readText(folder, INFO, maxBytes)));
+  const videos = [...info.features].filter(([, { dtype }]) => dtype === "video").map(([name]) => name);
+  const listed = await listedEpisodes(folder, info, videos, maxBytes);
+  if (listed.length === 0) throw new RldsError("EMPTY", "the dataset has no episodes", { file: INFO });
+  const tasks = info.features.has("task_index") ? await tasksOf(folder, info, maxBytes) : new Map<number, string>();
+  const decode = wanted === "decode" && [...info.features.values()].some(({ dtype }) => dtype === "image") ? await imageDecoder() : undefined;
+  const images = decode === undefined ? [] : imageLeaves(info);
+  const paths = [...new Set(listed.map(({ path }) => path))];
+  const form = await opened(folder, paths[0] as string, maxBytes, (first) => plainForm(first, frameMapping(first, info)));
+  const stepSpec = frameSpec(form, info, images);
+  const column = terminal === "never" ? undefined : `next/${terminal}`;
+  const frames: FramesOptions = { stepSpec, tasks, images, decode, terminal: column, maxBytes };
+  return {
+    ...{ format: "lerobot", name: folder.name, stepSpec, metadataSpec: METADATA, episodes: info.episodes, steps: info.frames, about: info.about },
+    [Symbol.asyncIterator]: () => episodes<S>(listed, plainEpisodes<unknown>(tables(folder, paths, maxBytes), form, { maxBytes, signal }), frames),
+    async close() {},
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new RldsError("CORRUPT", "the file is no JSON", { file: INFO }, { cause });
+  }
+}
+
+/** The tables' episodes beside what is said of them. */
+async function* episodes<S>(
+  listed: readonly ListedEpisode[],
+  tables: AsyncIterable<ReadEpisode<unknown>>,
+  frames: FramesOptions,
+): AsyncGenerator<ReadEpisode<S>, void> {
+  let next = 0;
+  for await (const { steps } of tables) {
+    const about = listed[next];
+    if (about?.length !== steps.length)
+      throw new RldsError("CORRUPT", `the episode must have ${about?.length ?? 0} frames, as the dataset's list says, got ${steps.length}`, {
+        file: about?.path,
+        episode: next,
+      });
+    yield { episode_index: BigInt(next), steps: framesOf<S>(steps, about, frames) };
+    next++;
+  }
+  if (next < listed.length)
+    throw new RldsError("CORRUPT", `the data ends with episode ${next - 1}, of ${listed.length}`, { file: listed[next]?.path, episode: next });
+}
+
+async function* tables(folder: SourceFolder, paths: readonly string[], maxBytes: number): AsyncGenerator<ParquetFile, void> {
+  for (const path of paths) {
+    const file = await folder.open(path);
+    try {
+      yield await parquetFile(file, maxBytes);
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+async function opened<T>(folder: SourceFolder, path: string, maxBytes: number, use: (file: ParquetFile) => Promise<T>): Promise<T> {
+  const file = await folder.open(path);
+  try {
+    return await use(await parquetFile(file, maxBytes));
+  } finally {
+    await file.close();
+  }
+}

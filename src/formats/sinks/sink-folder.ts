@@ -1,0 +1,23 @@
+/** What writers need of a place. */
+
+/** A file that is written from its beginning to its end. */
+export interface SinkFile {
+  /** The bytes may change once the promise is fulfilled. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Everything written is there when it is fulfilled. */
+  close(): Promise<void>;
+}
+
+/** A folder, as writers need it; whoever writes elsewhere (a bucket, say) makes one. Paths have slashes. */
+export interface SinkFolder {
+  /** As messages call it. */
+  readonly name: string;
+  /** The paths of the files in a folder of it, without those in folders further below; none where it is not there. "" is the sink itself. */
+  list(folder: string): Promise<readonly string[]>;
+  /** Makes the folders on the way; a file that is there is replaced. */
+  create(path: string): Promise<SinkFile>;
+  /** Within one folder; a file that is there is replaced. */
+  rename(from: string, to: string): Promise<void>;
+  /** Does nothing where there is no such file. */
+  remove(path: string): Promise<void>;
+}
