@@ -3,8 +3,9 @@ import { sizeOf } from "../../rlds/leaves.ts";
 import type { ColumnData } from "../../rlds/step-columns.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
-import { type Decoding, itemsOf, shapeIn, shown, variable } from "./items.ts";
+import { type Decoding, itemsOf } from "./items.ts";
 import { integersOf } from "./lists.ts";
+import { fits, misfit } from "./shapes.ts";
 import { isDynamic, type StoredLeaf } from "./stored-leaf.ts";
 
 export interface LeafColumn {
@@ -18,16 +19,10 @@ export interface LeafColumn {
 /** @param known the shape of a step's value, the lengths of its sequences first @throws RldsError CORRUPT, UNSUPPORTED */
 export function columnOf(example: Example, leaf: StoredLeaf, known: Dimensions, decoding: Decoding): LeafColumn {
   const depth = leaf.lengths.length;
-  const declared = [...leaf.lengths, ...shapeIn(leaf.feature, decoding)];
-  const [lengths, length] = depth === 0 ? [[], undefined] : rowsOf(example, leaf, known.slice(0, depth), declared);
+  const [lengths, length] = depth === 0 ? [[], undefined] : rowsOf(example, leaf, known.slice(0, depth));
   const items = itemsOf(example, leaf, valuesKey(leaf), known.slice(depth), decoding);
   const shape = [...lengths, ...items.shape];
-  // Where the features leave it open, the first episode tells.
-  const differs = known.some((dimension, d) => dimension !== null && shape[d] !== null && shape[d] !== dimension);
-  if (differs)
-    throw declared.includes(null)
-      ? variable(example, leaf, known, shape)
-      : example.wrong(`feature ${leaf.key} must have the shape ${shown(known)}, got ${shown(shape)}`);
+  if (!fits(known, shape)) throw misfit(example, leaf, known, shape);
   if (depth === 0) return { data: items.data, length: items.count, shape };
   const expected = (length as number) * sizeOf(lengths.map((one) => one ?? 0));
   if (items.count !== undefined && items.count !== expected)
@@ -42,7 +37,7 @@ export function valuesKey(leaf: StoredLeaf): string {
 }
 
 /** The lengths of sequences in sequences, level by level, and how many steps the first level has: all rows of a level must be alike. */
-function rowsOf(example: Example, leaf: StoredLeaf, known: Dimensions, declared: Dimensions): [Dimensions, number] {
+function rowsOf(example: Example, leaf: StoredLeaf, known: Dimensions): [Dimensions, number] {
   let expected: number | undefined;
   let steps = 0;
   const lengths = known.map((length, level) => {
@@ -51,10 +46,8 @@ function rowsOf(example: Example, leaf: StoredLeaf, known: Dimensions, declared:
     else if (rows.length !== expected) throw example.wrong(`feature ${leaf.key} must have ${expected} row lengths on level ${level}, got ${rows.length}`);
     const first = length ?? rows[0] ?? null;
     const other = rows.find((row) => row !== first);
-    if (other !== undefined)
-      throw declared[level] === null
-        ? variable(example, leaf, [first], [other])
-        : example.wrong(`feature ${leaf.key} must have rows of ${first}, got one of ${other}`);
+    const withRow = (row: number | null) => known.map((one, d) => (d === level ? row : one));
+    if (other !== undefined) throw misfit(example, leaf, withRow(first), withRow(other));
     expected = rows.length * (first ?? 0);
     return first;
   });

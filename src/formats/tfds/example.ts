@@ -71,9 +71,9 @@ export class Example {
   }
 
   /** @param at within the record's data */
-  wrong(message: string, at?: number, cause?: unknown): RldsError {
+  wrong(message: string, at?: number, { cause, step }: { cause?: unknown; step?: number } = {}): RldsError {
     const { offset = 0 } = this.#place;
-    const place = { ...this.#place, offset: at === undefined ? offset : offset + HEAD + at };
+    const place = { ...this.#place, offset: at === undefined ? offset : offset + HEAD + at, ...(step === undefined ? {} : { step }) };
     return cause instanceof RldsError ? cause : new RldsError("CORRUPT", message, place, { cause });
   }
 
@@ -96,7 +96,7 @@ export class Example {
         if (!take(field, wire, reader)) reader.skip(wire, field);
       }
     } catch (cause) {
-      throw this.wrong(`the record is no tf.train.Example: ${(cause as Error).message}`, Math.min(reader.pos, to), cause);
+      throw this.wrong(`the record is no tf.train.Example: ${(cause as Error).message}`, Math.min(reader.pos, to), { cause });
     }
   }
 

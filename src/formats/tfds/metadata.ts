@@ -3,9 +3,10 @@ import { sizeOf } from "../../rlds/leaves.ts";
 import type { ColumnData } from "../../rlds/step-columns.ts";
 import { valuesKey } from "./columns.ts";
 import type { Example } from "./example.ts";
-import { type Decoding, type Items, itemsOf, shapeIn, shown } from "./items.ts";
+import { type Decoding, itemsOf, shapeIn } from "./items.ts";
 import { integersOf } from "./lists.ts";
-import type { StoredLeaf } from "./stored-leaf.ts";
+import { shown } from "./shapes.ts";
+import type { Items, StoredLeaf } from "./stored-leaf.ts";
 
 /**
  * A value of shape [] is a number, a boolean, a bigint or a text. One whose lengths the features know, or that is a single row, is flat; any other is nested lists, whose

@@ -45,9 +45,8 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   const folder = await versionFolder(given);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
   const features = featuresOf(await readJson(folder, FEATURES, maxBytes));
-  const chosen = split ?? defaultSplit(info.splits);
-  if (typeof chosen !== "string") throw internals.mustBe(TypeError, "split", "a text", chosen);
-  const parts = partsOf(chosen, info.splits);
+  if (split !== undefined && typeof split !== "string") throw internals.mustBe(TypeError, "split", "a text", split);
+  const parts = split === undefined ? [defaultSplit(info.splits)] : partsOf(split, info.splits);
   const decodes = images === "decode" && hasImages(features);
   const form = new EpisodeForm(features, { text, images: decodes ? await imageDecoder() : undefined }, maxBytes);
   const records = (own: readonly Part[]) => recordsOf(folder, own, { signal, maxBytes });
@@ -66,7 +65,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
     metadataSpec,
     episodes: parts.reduce((sum, part) => sum + Math.max(0, part.to - part.from), 0),
     splits: info.splits.map(({ name }) => name),
-    split: chosen,
+    split: split ?? parts[0]?.split.name,
     about: info.about,
     async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<S>, void, undefined> {
       let episode = 0;

@@ -1,6 +1,7 @@
 /** Splits and parts of them, as tensorflow_datasets writes them: `train`, `train[:10]`, `train[10%:-5%]`, `train[1shard:]`, `train+test`, `all`. */
 import { internals } from "../../index.ts";
-import type { Split } from "./dataset-info.ts";
+import { RldsError } from "../../rlds/rlds-error.ts";
+import { INFO, type Split } from "./dataset-info.ts";
 
 /** Records of a split, from `from` up to `to`. */
 export interface Part {
@@ -13,10 +14,11 @@ const PART = /^([\w-]+)(?:\[([\w%:.-]+)\])?$/;
 const BOUND = /^(?:(-?[\d.]+)(%|shard)?)?$/;
 const RULE = "splits with parts, such as train, train[:10], train[10%:20%] or train+test";
 
-/** The split that is read where none is asked for: the only one, or `train`. @throws RangeError */
-export function defaultSplit(splits: readonly Split[]): string {
-  const train = splits.find(({ name }) => name === "train") ?? (splits.length === 1 ? splits[0] : undefined);
-  if (train !== undefined) return train.name;
+/** The split that is read where none is asked for: the only one, or `train`. @throws RangeError where there are several · RldsError EMPTY */
+export function defaultSplit(splits: readonly Split[]): Part {
+  if (splits.length === 0) throw new RldsError("EMPTY", "the dataset has no splits", { file: INFO });
+  const split = splits.find(({ name }) => name === "train") ?? (splits.length === 1 ? splits[0] : undefined);
+  if (split !== undefined) return whole(split);
   throw internals.mustBe(RangeError, "split", `one of ${names(splits)}`, undefined);
 }
 
@@ -25,11 +27,15 @@ export function partsOf(text: string, splits: readonly Split[]): Part[] {
   return text.split(/\s*\+\s*/).flatMap((one) => {
     const [, name, slice] = PART.exec(one) ?? [];
     if (name === undefined) throw internals.mustBe(RangeError, "split", RULE, text);
-    if (name === "all" && slice === undefined) return splits.map((split) => ({ split, from: 0, to: sum(split.shardLengths) }));
+    if (name === "all" && slice === undefined) return splits.map(whole);
     const split = splits.find((found) => found.name === name);
     if (split === undefined) throw internals.mustBe(RangeError, "split", `one of ${names(splits)}`, name);
     return [{ split, ...bounds(slice, split, text) }];
   });
+}
+
+function whole(split: Split): Part {
+  return { split, from: 0, to: sum(split.shardLengths) };
 }
 
 function bounds(slice: string | undefined, { shardLengths }: Split, text: string): { from: number; to: number } {
@@ -73,5 +79,5 @@ function sum(lengths: readonly number[]): number {
 }
 
 function names(splits: readonly Split[]): string {
-  return splits.map(({ name }) => name).join(", ") || "none: the dataset has no splits";
+  return splits.map(({ name }) => name).join(", ");
 }

@@ -1,6 +1,7 @@
 /** The leaves of the features: where each is in a record, and what becomes of it. */
 import type { StepSpec } from "../../rlds/dataset.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
+import type { ColumnData } from "../../rlds/step-columns.ts";
 import { type Dimensions, FEATURES, type Feature } from "./features.ts";
 
 export type LeafFeature = Exclude<Feature, { kind: "dict" | "sequence" }>;
@@ -13,6 +14,15 @@ export interface StoredLeaf {
   readonly feature: LeafFeature;
   /** Of the steps, or of the episode. */
   readonly inSteps: boolean;
+}
+
+/** The values of a leaf in one record: a flat column of all of them. */
+export interface Items {
+  readonly data: ColumnData;
+  /** Undefined where nobody can tell: values without elements. */
+  readonly count?: number;
+  /** Of each; null where there is none that could tell. */
+  readonly shape: Dimensions;
 }
 
 /** Every leaf of a feature, in the order of a spec's leaves. */
