@@ -4,19 +4,26 @@ import { bytesFile } from "./bytes-source.ts";
 import { inside, type SourceFile, type SourceFolder } from "./source.ts";
 
 export function blobFile(name: string, blob: Blob): SourceFile {
+  const early = (missing: number) => new RldsError("CORRUPT", `the file ends ${missing} bytes too early`, { file: name, offset: blob.size });
+  const { FileReaderSync } = globalThis as unknown as { FileReaderSync?: new () => { readAsArrayBuffer(blob: Blob): ArrayBuffer } };
   return {
     name,
     size: blob.size,
     async read(at, length) {
-      if (at + length > blob.size) {
-        throw new RldsError("CORRUPT", `the file ends ${at + length - blob.size} bytes too early`, { file: name, offset: blob.size });
-      }
+      if (at + length > blob.size) throw early(at + length - blob.size);
       try {
         return new Uint8Array(await blob.slice(at, at + length).arrayBuffer());
       } catch (cause) {
         throw new RldsError("IO", "the file cannot be read: it may have changed since it was chosen", { file: name, offset: at }, { cause });
       }
     },
+    // Only workers have it.
+    readNow:
+      FileReaderSync &&
+      ((at, length) => {
+        if (at + length > blob.size) throw early(at + length - blob.size);
+        return new Uint8Array(new FileReaderSync().readAsArrayBuffer(blob.slice(at, at + length)));
+      }),
     async close() {},
   };
 }

@@ -3,14 +3,16 @@ import { RldsError } from "../rlds/rlds-error.ts";
 import { inside, type SourceFile, type SourceFolder } from "./source.ts";
 
 export function bytesFile(name: string, bytes: Uint8Array): SourceFile {
+  const readNow = (at: number, length: number) => {
+    if (at + length > bytes.length)
+      throw new RldsError("CORRUPT", `the file ends ${at + length - bytes.length} bytes too early`, { file: name, offset: bytes.length });
+    return bytes.subarray(at, at + length);
+  };
   return {
     name,
     size: bytes.length,
-    async read(at, length) {
-      if (at + length > bytes.length)
-        throw new RldsError("CORRUPT", `the file ends ${at + length - bytes.length} bytes too early`, { file: name, offset: bytes.length });
-      return bytes.subarray(at, at + length);
-    },
+    read: async (at, length) => readNow(at, length),
+    readNow,
     async close() {},
   };
 }

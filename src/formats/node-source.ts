@@ -5,6 +5,7 @@ import { type FoundSource, inside, type SourceFile, type SourceFolder } from "./
 
 interface Modules {
   readonly fs: typeof import("node:fs/promises");
+  readonly now: typeof import("node:fs");
   readonly path: typeof import("node:path");
 }
 
@@ -12,21 +13,24 @@ interface Modules {
 async function modules(): Promise<Modules> {
   if ((globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === undefined)
     throw new RldsError("UNSUPPORTED", "a path needs files of the system: give a URL, a Blob or files here");
-  const [fs, path] = await Promise.all(["node:fs/promises", "node:path"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
-  return { fs, path };
+  const names = ["node:fs/promises", "node:fs", "node:path"];
+  const [fs, now, path] = await Promise.all(names.map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
+  return { fs, now, path };
 }
 
 /** @throws RldsError NOT_FOUND, UNSUPPORTED */
 export async function nodeSource(path: string): Promise<FoundSource> {
-  const { fs, path: paths } = await modules();
-  const found = await fs.stat(path).catch((cause) => {
+  const found = await modules();
+  const { fs, path: paths } = found;
+  const stat = await fs.stat(path).catch((cause) => {
     throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: path }, { cause });
   });
-  if (found.isDirectory()) return { folder: folderOf(path, { fs, path: paths }) };
-  return { file: await fileOf(path, paths.basename(path), { fs, path: paths }) };
+  if (stat.isDirectory()) return { folder: folderOf(path, found) };
+  return { file: await fileOf(path, paths.basename(path), found) };
 }
 
-function folderOf(root: string, { fs, path }: Modules): SourceFolder {
+function folderOf(root: string, found: Modules): SourceFolder {
+  const { fs, path } = found;
   return {
     name: root,
     async open(name) {
@@ -37,7 +41,7 @@ function folderOf(root: string, { fs, path }: Modules): SourceFolder {
       });
       if (!real.startsWith(top.endsWith(path.sep) ? top : top + path.sep))
         throw new RldsError("CORRUPT", "the file is a link that leads outside the dataset's folder", { file: full });
-      return fileOf(full, name, { fs, path });
+      return fileOf(full, name, found);
     },
     async list() {
       const entries = await fs.readdir(root, { recursive: true, withFileTypes: true });
@@ -54,7 +58,7 @@ function folderOf(root: string, { fs, path }: Modules): SourceFolder {
   };
 }
 
-async function fileOf(full: string, name: string, { fs }: Modules): Promise<SourceFile> {
+async function fileOf(full: string, name: string, { fs, now }: Modules): Promise<SourceFile> {
   let handle: FileHandle;
   try {
     handle = await fs.open(full, "r");
@@ -67,18 +71,30 @@ async function fileOf(full: string, name: string, { fs }: Modules): Promise<Sour
     throw new RldsError("NOT_FOUND", "there is a folder, or something else that is no file", { file: full });
   }
   const { size } = stat;
+  const early = (missing: number) => new RldsError("CORRUPT", `the file ends ${missing} bytes too early`, { file: name, offset: size });
+  const shorter = (at: number) => new RldsError("CORRUPT", "the file became shorter while it was read", { file: name, offset: at });
   return {
     name,
     size,
     async read(at, length) {
-      if (at + length > size) throw new RldsError("CORRUPT", `the file ends ${at + length - size} bytes too early`, { file: name, offset: size });
+      if (at + length > size) throw early(at + length - size);
       const bytes = new Uint8Array(length);
       for (let done = 0; done < length; ) {
         const { bytesRead } = await handle.read(bytes, done, length - done, at + done).catch((cause) => {
           throw new RldsError("IO", `the file cannot be read: ${cause.message}`, { file: full, offset: at + done }, { cause });
         });
-        if (bytesRead === 0) throw new RldsError("CORRUPT", "the file became shorter while it was read", { file: name, offset: at + done });
+        if (bytesRead === 0) throw shorter(at + done);
         done += bytesRead;
+      }
+      return bytes;
+    },
+    readNow(at, length) {
+      if (at + length > size) throw early(at + length - size);
+      const bytes = new Uint8Array(length);
+      for (let done = 0; done < length; ) {
+        const read = now.readSync(handle.fd, bytes, done, length - done, at + done);
+        if (read === 0) throw shorter(at + done);
+        done += read;
       }
       return bytes;
     },

@@ -8,6 +8,8 @@ export interface SourceFile {
   readonly size: number;
   /** Exactly so many bytes, in an array of their own or a view that stays as it is. @throws RldsError CORRUPT where the file ends before */
   read(at: number, length: number): Promise<Uint8Array>;
+  /** The same without waiting, where that can be: files of the system, bytes in memory, Blobs in a worker. */
+  readonly readNow?: (at: number, length: number) => Uint8Array;
   close(): Promise<void>;
 }
 

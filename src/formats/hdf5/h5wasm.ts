@@ -1,0 +1,85 @@
+/** The HDF5 library: h5wasm, which a user installs where HDF5 files are read. */
+import type { Module } from "h5wasm";
+import { RldsError } from "../../rlds/rlds-error.ts";
+
+/** The part of Emscripten's file system that we use. */
+export interface Files {
+  createFile(parent: string, name: string, properties: object, canRead: boolean, canWrite: boolean): FileNode;
+  createDevice(parent: string, name: string, input: undefined, output: (byte: number) => void): unknown;
+  open(path: string, flags: string): { readonly fd: number };
+  close(stream: unknown): void;
+  getStream(fd: number): unknown;
+  unlink(path: string): void;
+}
+
+export interface FileNode {
+  usedBytes: number;
+  contents: Uint8Array | null;
+  stream_ops: object;
+}
+
+/** What the module has beside its declared types. */
+export type Library = Omit<typeof Module, "FS"> & { readonly FS: Files; _malloc(bytes: number): number; _free(at: number): void; readonly HEAPU8: Uint8Array };
+
+/** One instance of the library. A trap in it leaves it broken: then another one is made. */
+export interface Instance {
+  readonly library: Library;
+  /** What broke it. */
+  broken?: unknown;
+  /** What HDF5 said of its last failure; the innermost line. */
+  said(): string;
+}
+
+let current: Promise<Instance> | undefined;
+let made = 0;
+
+/** The instance that all files share, or a new one where that is broken. @throws RldsError UNSUPPORTED where the package is not there, or cannot be had anew */
+export async function h5wasm(): Promise<Instance> {
+  const found = await current?.catch(() => undefined);
+  if (found === undefined || found.broken !== undefined) current = instance(found?.broken);
+  return current as Promise<Instance>;
+}
+
+async function instance(broken: unknown): Promise<Instance> {
+  const library = made++ === 0 ? await imported() : await anew(broken);
+  const lines: string[] = [""];
+  // HDF5 writes its complaints to the console otherwise.
+  const { FS } = library;
+  FS.createDevice("/dev", `complaints-${made}`, undefined, (byte) => {
+    if (byte === 10) lines.push("");
+    else lines[lines.length - 1] += String.fromCharCode(byte);
+    if (lines.length > 200) lines.splice(0, 100);
+  });
+  FS.close(FS.getStream(2));
+  FS.open(`/dev/complaints-${made}`, "w");
+  return {
+    library,
+    said() {
+      // The innermost of the last stack of errors.
+      const said = lines.filter((line) => /^\s+#\d+: /.test(line)).at(-1);
+      lines.splice(0, lines.length, "");
+      return said?.replace(/^.*\): /, "").trim() ?? "HDF5 does not say why";
+    },
+  };
+}
+
+async function imported(): Promise<Library> {
+  try {
+    const { ready } = await import("h5wasm");
+    return (await ready) as unknown as Library;
+  } catch (cause) {
+    made = 0;
+    throw new RldsError("UNSUPPORTED", "HDF5 files are read by the package h5wasm, which is not installed: npm install h5wasm", {}, { cause });
+  }
+}
+
+/** Another instance, by the package's own factory; nothing keeps it alive but who uses it. */
+async function anew(broken: unknown): Promise<Library> {
+  try {
+    const factory = new URL("./hdf5_util.js", import.meta.resolve("h5wasm")).href;
+    const { default: make } = await import(/* webpackIgnore: true */ /* @vite-ignore */ factory);
+    return (await make({ noInitialRun: true })) as Library;
+  } catch (cause) {
+    throw new RldsError("UNSUPPORTED", `h5wasm broke on a file before (${broken}), and cannot be loaded anew here: reload the page`, {}, { cause });
+  }
+}

@@ -1,0 +1,155 @@
+/** Minari's datasets: an HDF5 group an episode, and metadata.json beside the file. */
+import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
+import { type FoundLeaf, leavesOf, sizeOf } from "../../rlds/leaves.ts";
+import { RldsError } from "../../rlds/rlds-error.ts";
+import type { ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import { type Column, columnsOf, specOf } from "../columns/column.ts";
+import { sameSpec } from "../columns/same-spec.ts";
+import { stepSpecOf, stepsOf, type TransitionSpec } from "../columns/transitions.ts";
+import type { Source } from "../open-source.ts";
+import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { type Attribute, Hdf5File } from "./hdf5-file.ts";
+import { openHdf5 } from "./open-file.ts";
+import { metadataJson } from "./minari-metadata.ts";
+
+export interface MinariOptions extends ReadOptions {
+  /** Whether the steps have the environment's `infos` as well; not where it is left out. */
+  readonly infos?: boolean;
+}
+
+/** One episode before it is read. */
+interface Found {
+  readonly transition: TransitionSpec;
+  readonly columns: readonly Column[];
+  readonly terminations: Column;
+  /** Actions taken. */
+  readonly length: number;
+}
+
+/**
+ * A dataset of Minari, by its folder (`cartpole/scripted-v0`), a folder that has it alone, or its `main_data.hdf5`. The T actions of an episode become T + 1 steps: the last one has the final
+ * observation and zeros, and is_terminal where the environment terminated. Dtypes are the file's; dictionaries and tuples of spaces are nested. One episode at a time is in memory.
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm is missing), SPEC_MISMATCH for an episode of another form
+ */
+export async function openMinari(from: Source, options: MinariOptions = {}): Promise<RldsReader> {
+  const { hdf5, folder, path } = await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5"], options);
+  try {
+    const about = folder === undefined ? {} : await metadataJson(folder, path as string);
+    return await MinariReader.of(hdf5, about, options);
+  } catch (error) {
+    await hdf5.close();
+    throw error;
+  }
+}
+
+class MinariReader implements RldsReader {
+  readonly format = "minari";
+  readonly name: string;
+  readonly stepSpec: StepSpec;
+  readonly metadataSpec: { readonly [name: string]: StepSpec };
+  readonly episodes: number;
+  readonly steps?: number;
+  readonly about: { readonly [key: string]: unknown };
+  readonly #hdf5: Hdf5File;
+  /** The groups' names, in order. */
+  readonly #groups: readonly string[];
+  readonly #transition: TransitionSpec;
+  readonly #options: MinariOptions;
+
+  private constructor(hdf5: Hdf5File, groups: readonly string[], first: Found, attributes: ReadonlyMap<string, Attribute>, about: { readonly [key: string]: unknown }, options: MinariOptions) {
+    this.#hdf5 = hdf5;
+    this.#groups = groups;
+    this.#transition = first.transition;
+    this.#options = options;
+    this.stepSpec = stepSpecOf(first.transition);
+    this.metadataSpec = nested(attributes, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
+    this.episodes = groups.length;
+    if (typeof about.total_steps === "number" && about.total_episodes === groups.length) this.steps = about.total_steps + groups.length;
+    this.name = typeof about.dataset_id === "string" ? about.dataset_id : hdf5.name;
+    this.about = about;
+  }
+
+  static async of(hdf5: Hdf5File, about: { readonly [key: string]: unknown }, options: MinariOptions): Promise<MinariReader> {
+    const groups = (await hdf5.names("/"))
+      .filter((name) => /^episode_\d+$/.test(name))
+      .sort((a, b) => numberOf(a) - numberOf(b));
+    const [group] = groups;
+    if (group === undefined) throw new RldsError("EMPTY", "the file has no episodes: no group is called episode_0", { file: hdf5.name });
+    const first = await found(hdf5, group, 0, options);
+    return new MinariReader(hdf5, groups, first, await hdf5.attributes(`/${group}`), about, options);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {
+    for (const [episode, group] of this.#groups.entries()) {
+      this.#options.signal?.throwIfAborted();
+      const steps = await this.#steps(group, episode);
+      const metadata = nested(await this.#hdf5.attributes(`/${group}`), valueOf);
+      yield { ...metadata, steps };
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#hdf5.close();
+  }
+
+  async #steps(group: string, episode: number): Promise<StepColumns<RldsStep>> {
+    const { transition, columns, terminations, length } = await found(this.#hdf5, group, episode, this.#options);
+    const difference = sameSpec(this.#transition, transition);
+    if (difference !== undefined) throw new RldsError("SPEC_MISMATCH", `${group} differs from the first episode: ${difference}`, { file: this.#hdf5.name, episode });
+    const data: ColumnData[] = [];
+    for (const column of columns) data.push(await column.read(0, column.rows as number));
+    const terminated = length > 0 && (await terminations.read(length - 1, length))[0] === 1;
+    return stepsOf(transition, { data, length, finalStep: true, ending: terminated ? "terminated" : "truncated" });
+  }
+}
+
+const numberOf = (group: string) => Number(group.slice("episode_".length));
+
+/** The columns of an episode, whose rows must fit each other. */
+async function found(hdf5: Hdf5File, group: string, episode: number, { infos }: MinariOptions): Promise<Found> {
+  const file = hdf5.name;
+  const [observation, action, reward] = [await hdf5.tree(`/${group}/observations`), await hdf5.tree(`/${group}/actions`), await hdf5.column(`/${group}/rewards`)];
+  const withInfos = infos === true && (await hdf5.entry(`/${group}/infos`)) === "group";
+  const info = withInfos ? await hdf5.tree(`/${group}/infos`) : {};
+  const tree = { observation, action, reward, ...(columnsOf(info).length > 0 ? { infos: info } : {}) };
+  const terminations = await hdf5.column(`/${group}/terminations`);
+  const columns = columnsOf(tree);
+  const length = reward.rows ?? 0;
+  const transition = specOf(tree) as unknown as TransitionSpec;
+  leavesOf(transition).forEach(({ path, keys }: FoundLeaf, i) => {
+    const { rows } = columns[i] as Column;
+    const most = keys[0] === "observation" || keys[0] === "infos" ? length + 1 : length;
+    if (rows !== most && !(keys[0] === "infos" && rows === length))
+      throw new RldsError("CORRUPT", `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${most} would fit`, { file, episode });
+  });
+  if (columnsOf(observation).length === 0 || columnsOf(action).length === 0)
+    throw new RldsError("CORRUPT", `${group} has no columns of observations or of actions`, { file, episode });
+  if (terminations.rows !== length || terminations.leaf.dtype !== "bool" || sizeOf(terminations.leaf.shape) !== 1)
+    throw new RldsError("CORRUPT", `${group}/terminations must have a boolean a reward`, { file, episode });
+  const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);
+  if (bytes > hdf5.maxBytes) throw new RldsError("CORRUPT", `${group} takes ${bytes} bytes, more than the ${hdf5.maxBytes} that maxBytes allows`, { file, episode });
+  return { transition, columns, terminations, length };
+}
+
+/** Attributes as they were before Minari made `options/gravity` of nested ones. `steps` is not a name that an episode has for anything else. */
+function nested(attributes: ReadonlyMap<string, Attribute>, of: (attribute: Attribute) => unknown): { [name: string]: unknown } {
+  const top = Object.create(null) as { [name: string]: unknown };
+  for (const [name, attribute] of attributes) {
+    const keys = name.split("/");
+    let at = top;
+    for (const key of keys.slice(0, -1)) {
+      const next = at[key];
+      at[key] = typeof next === "object" && next !== null && !("dtype" in next) && !ArrayBuffer.isView(next) ? next : Object.create(null);
+      at = at[key] as { [name: string]: unknown };
+    }
+    at[keys.at(-1) as string] = of(attribute);
+  }
+  delete top.steps;
+  return { ...top };
+}
+
+/** A value of an episode's metadata: as StepColumns gives a step's. */
+function valueOf({ leaf, data }: Attribute): unknown {
+  if (leaf.shape.length > 0) return data;
+  return leaf.dtype === "bool" ? data[0] === 1 : data[0];
+}

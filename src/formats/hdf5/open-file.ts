@@ -1,0 +1,42 @@
+/** From a source to the HDF5 file in it. */
+import { RldsError } from "../../rlds/rlds-error.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
+import type { ReadOptions } from "../reader.ts";
+import type { SourceFile, SourceFolder } from "../source.ts";
+import { Hdf5File } from "./hdf5-file.ts";
+
+export interface FoundHdf5 {
+  readonly hdf5: Hdf5File;
+  /** Where the dataset is a folder: it, and the path of the HDF5 file in it. */
+  readonly folder?: SourceFolder;
+  readonly path?: string;
+}
+
+/**
+ * @param names what the file may be called in a folder, first one first; else any whose path ends with one of them, if it is the only one
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
+ */
+export async function openHdf5(from: Source, names: readonly string[], { signal, maxBytes = MAX_BYTES }: ReadOptions): Promise<FoundHdf5> {
+  const { file, folder } = await sourceOf(from, { signal, maxBytes });
+  if (file !== undefined) return { hdf5: await Hdf5File.open(file, { signal, maxBytes }) };
+  const { found, path } = await fileIn(folder, names);
+  return { hdf5: await Hdf5File.open(found, { signal, maxBytes }), folder, path };
+}
+
+async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{ found: SourceFile; path: string }> {
+  const paths = await folder.list();
+  const fitting = paths?.filter((path) => names.some((name) => path === name || path.endsWith(`/${name}`) || (name.startsWith(".") && path.endsWith(name))));
+  const tried = paths === undefined ? names.filter((name) => !name.startsWith(".")) : names.filter((name) => paths.includes(name));
+  for (const path of tried.length > 0 ? tried : (fitting ?? [])) {
+    if (tried.length === 0 && fitting !== undefined && fitting.length > 1) {
+      const some = fitting.slice(0, 4).join(", ");
+      throw new RldsError("UNSUPPORTED", `the folder has ${fitting.length} datasets (${some}${fitting.length > 4 ? ", …" : ""}): open one of them`, { file: folder.name });
+    }
+    try {
+      return { found: await folder.open(path), path };
+    } catch (error) {
+      if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
+    }
+  }
+  throw new RldsError("NOT_FOUND", `the folder has no ${names.join(", and no ")}`, { file: folder.name });
+}

@@ -1,0 +1,176 @@
+/** NumPy's archives of arrays (.npz) as datasets. */
+import { internals } from "../../index.ts";
+import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
+import { type AnyLeaf, isText, sizeOf } from "../../rlds/leaves.ts";
+import { RldsError } from "../../rlds/rlds-error.ts";
+import type { ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import { Column, type ColumnTree, columnsOf, specOf } from "../columns/column.ts";
+import { type FinalObservation, flatEpisodes, rowsOf } from "../columns/flat.ts";
+import { type Field, fieldOf } from "../columns/names.ts";
+import { sameSpec } from "../columns/same-spec.ts";
+import { flagsOf, type Range, rangesOf, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
+import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
+import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import type { SourceFile } from "../source.ts";
+import { npyArray } from "./npy.ts";
+import { zipBytes, zipEntries } from "./zip.ts";
+
+export interface NpzOptions extends ReadOptions {
+  /** Of flat columns with `terminals`, as openD4rl has it; `rlds` where it is left out. */
+  readonly finalObservation?: FinalObservation;
+}
+
+type Fields = { -readonly [F in Field]?: ColumnTree };
+
+/** Goes through the episodes; how depends on what is there. */
+interface Plan {
+  readonly stepSpec: StepSpec;
+  readonly episodes?: number;
+  readonly steps?: number;
+  run(): AsyncIterable<StepColumns<RldsStep>>;
+}
+
+/**
+ * Columns over the steps of all episodes, one behind the other: `observation`, `action`, `reward` (also in plural, and as `obs`), nested by slashes, with `discount` and metadata. Where episodes
+ * begin is said by `lengths`, or by `is_first` and `is_last`: then the rows are RLDS's steps, and need `is_terminal`. Or by `terminals` (or `terminated`, `done`) and `timeouts` (or `truncated`):
+ * then they are transitions, as in openD4rl. Floats of 16 bits become f32; objects are refused, not loaded. All of it is in memory: at most maxBytes, which is checked before anything is inflated.
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
+ */
+export async function openNpz(from: Source, options: NpzOptions = {}): Promise<RldsReader> {
+  const { finalObservation = "rlds", maxBytes = MAX_BYTES, signal } = options;
+  if (!["rlds", "next", "none"].includes(finalObservation)) throw internals.mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
+  const { file, folder } = await sourceOf(from, { signal, maxBytes });
+  if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is no .npz: give the file", { file: folder.name });
+  try {
+    const { fields, metadata } = fieldsOf(await arraysOf(file, maxBytes, signal), file.name);
+    const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal });
+    const { stepSpec, episodes, steps } = plan;
+    return {
+      ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: {}, episodes, steps, about: {} },
+      async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {
+        for await (const steps of plan.run()) {
+          signal?.throwIfAborted();
+          yield { steps };
+        }
+      },
+      async close() {},
+    };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Every array, by its name without `.npy`. */
+async function arraysOf(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<Map<string, Column>> {
+  const entries = (await zipEntries(file, maxBytes)).filter(({ name }) => name.endsWith(".npy"));
+  const bytes = entries.reduce((sum, { size }) => sum + size, 0);
+  if (bytes > maxBytes) throw new RldsError("CORRUPT", `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`, { file: file.name });
+  const found = new Map<string, Column>();
+  for (const entry of entries) {
+    signal?.throwIfAborted();
+    const path = entry.name.slice(0, -".npy".length);
+    if (found.has(path)) throw new RldsError("CORRUPT", `the archive has ${entry.name} twice`, { file: file.name });
+    const { dtype, shape, data } = npyArray(await zipBytes(file, entry), file.name, entry.name);
+    const leaf = { dtype, shape: shape.slice(1) } as AnyLeaf;
+    const size = sizeOf(leaf.shape);
+    const rows = shape[0];
+    if (!(size <= maxBytes)) throw new RldsError("CORRUPT", `a row of ${entry.name} has ${size} elements, more than maxBytes allows`, { file: file.name });
+    const read = async (from: number, to: number) => (isText(leaf) ? data : (data as Float32Array)).slice(from * size, to * size) as ColumnData;
+    found.set(path, new Column({ path, leaf, rows, rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read }));
+  }
+  return found;
+}
+
+/** Names with slashes nest; the first part says what it is. */
+function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: Fields; metadata: { readonly [name: string]: ColumnTree } } {
+  const tops = new Map<string, ColumnTree>();
+  const clash = (path: string) => new RldsError("CORRUPT", `the archive has ${path} as an array and as a group of them`, { file });
+  for (const [path, column] of arrays) {
+    const keys = path.split("/");
+    if (keys.length > 16) throw new RldsError("UNSUPPORTED", `the archive nests ${keys.length} deep`, { file });
+    const node = (at: ColumnTree | undefined, rest: readonly string[]): ColumnTree => {
+      const [key, ...deeper] = rest;
+      if (key === undefined) {
+        if (at !== undefined) throw clash(path);
+        return column;
+      }
+      if (at instanceof Column) throw clash(path);
+      const nodes = new Map(Object.entries(at ?? {}) as [string, ColumnTree][]);
+      return Object.fromEntries([...nodes, [key, node(nodes.get(key), deeper)]]);
+    };
+    const [top = "", ...rest] = keys;
+    tops.set(top, node(tops.get(top), rest));
+  }
+  const fields: Fields = {};
+  const metadata: [string, ColumnTree][] = [];
+  for (const [name, tree] of tops) {
+    const field = fieldOf(name);
+    if (field === undefined) metadata.push([name, tree]);
+    else if (fields[field] !== undefined) throw new RldsError("CORRUPT", `the archive has two arrays for ${field}: one is called ${name}`, { file });
+    else fields[field] = tree;
+  }
+  return { fields, metadata: Object.fromEntries(metadata) };
+}
+
+async function planOf(fields: Fields, metadata: { readonly [name: string]: ColumnTree }, file: string, options: { finalObservation: FinalObservation; maxBytes: number; signal?: AbortSignal }): Promise<Plan> {
+  const { observation, action, reward } = fields;
+  if (observation === undefined || action === undefined || reward === undefined)
+    throw new RldsError("UNSUPPORTED", "the archive must have arrays called observation, action and reward (or observations, actions, rewards)", { file });
+  const single = (field: Field) => {
+    const found = fields[field];
+    if (found !== undefined && !(found instanceof Column)) throw new RldsError("CORRUPT", `${field} must be one array`, { file });
+    return found;
+  };
+  const [first, last, terminal, over, cut, lengths] = (["is_first", "is_last", "is_terminal", "terminated", "truncated", "lengths"] as const).map(single);
+  const ended = over ?? single("done");
+  const main = { observation, action, reward, ...(fields.discount === undefined ? {} : { discount: fields.discount }), ...metadata };
+  if (lengths === undefined && first === undefined && last === undefined && ended !== undefined) {
+    const { discount: _, ...transition } = main as typeof main & { discount?: ColumnTree };
+    const different = fields.next_observation === undefined ? undefined : sameSpec(specOf(observation), specOf(fields.next_observation));
+    if (different !== undefined) throw new RldsError("CORRUPT", `next observations are no observations: ${different}`, { file });
+    if (options.finalObservation === "next" && fields.next_observation === undefined)
+      throw new RldsError("UNSUPPORTED", "the archive has no next_observations, which finalObservation asks for", { file });
+    const rows = rowsOf([...columnsOf(transition), ended], file);
+    const memory = (flags: Uint8Array, path: string) => new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: flags.length, rowBytes: 1, read: async (a, b) => flags.slice(a, b) });
+    const terminals = memory(await flagsOf(ended, file), ended.path);
+    const timeouts = cut && memory(await flagsOf(cut, file), cut.path);
+    const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
+    rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
+    if (terminals.rows !== rows) throw new RldsError("CORRUPT", `${terminals.path} has not a flag a row`, { file });
+    return { stepSpec: stepSpecOf(specOf(transition) as unknown as TransitionSpec), run: () => flatEpisodes(table, options) };
+  }
+  const isTerminal = terminal ?? ended;
+  if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
+    throw new RldsError("UNSUPPORTED", "nothing in the archive says where episodes end: lengths or is_first or is_last with is_terminal, or terminals with timeouts", { file });
+  const given = [first, last, isTerminal].filter((column) => column !== undefined);
+  const rows = rowsOf([...columnsOf(main), ...given], file);
+  const table: StepTable = {
+    tree: main,
+    isFirst: first && (await flagsOf(first, file)),
+    isLast: last && (await flagsOf(last, file)),
+    isTerminal: await flagsOf(isTerminal, file),
+  };
+  const ranges = lengths === undefined ? rangesOf(rows, table.isFirst, table.isLast) : await rangesByLengths(lengths, rows, file);
+  const stepSpec = stepTableSpec(table);
+  return {
+    stepSpec,
+    episodes: ranges.length,
+    steps: rows,
+    async *run() {
+      for (const range of ranges) yield await stepsOfRange(table, stepSpec, range);
+    },
+  };
+}
+
+async function rangesByLengths({ leaf, rows = 0, read }: Column, steps: number, file: string): Promise<Range[]> {
+  const lengths = leaf.shape.length === 0 && !isText(leaf) ? Array.from(await read(0, rows), Number) : [Number.NaN];
+  let to = 0;
+  const ranges = lengths.map((length) => {
+    to += length;
+    return { from: to - length, to };
+  });
+  if (to !== steps || lengths.some((length) => !Number.isInteger(length) || length < 0))
+    throw new RldsError("CORRUPT", `the lengths of the episodes must come to the ${steps} rows that are there, and come to ${to}`, { file });
+  return ranges;
+}

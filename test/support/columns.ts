@@ -1,0 +1,44 @@
+/** What a dataset comes to: of each column of its steps dtype, shape, and the checksum of its bytes over all steps. */
+import { leavesOf } from "../../src/rlds/leaves.ts";
+import type { ReadEpisode } from "../../src/formats/reader.ts";
+import type { ColumnData } from "../../src/rlds/step-columns.ts";
+import { crc32 } from "../../src/formats/npz/zip.ts";
+
+export interface Told {
+  readonly dtype: string;
+  /** Of a value. */
+  readonly shape: readonly number[];
+  readonly rows: number;
+  readonly crc32: number;
+}
+
+/** The bytes of a column, of text with a newline between. */
+export function bytesOf(data: readonly ColumnData[]): Uint8Array {
+  const [first] = data;
+  if (Array.isArray(first)) return new TextEncoder().encode(data.flatMap((part) => part as readonly string[]).join("\n"));
+  const parts = data.map((part) => part as Uint8Array).map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength));
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** By path, over these episodes; `rows` of each, all where it is left out. */
+export function columnsTold(episodes: readonly ReadEpisode[], rows = (episode: ReadEpisode) => episode.steps.length): { [path: string]: Told } {
+  const [first] = episodes;
+  if (first === undefined) return {};
+  const told = leavesOf(first.steps.spec).map(({ path, leaf, size }, i): [string, Told] => {
+    const parts = episodes.map((episode) => episode.steps.data[i]?.slice(0, size * rows(episode)) as ColumnData);
+    return [path, { dtype: leaf.dtype, shape: leaf.shape, rows: parts.reduce((sum, part) => sum + part.length, 0) / size, crc32: crc32(bytesOf(parts)) }];
+  });
+  return Object.fromEntries(told);
+}
+
+export async function all<T>(each: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const one of each) list.push(one);
+  return list;
+}
