@@ -32,7 +32,7 @@ export function addPush(command: Command): Command {
     .option("--episodes", "whether an item is a whole episode")
     .option("--max-length <n>", "with --episodes: steps that an episode has at most; 10000 where it is left out", whole(1))
     .option("--sampler <sampler>", "of new tables: uniform, fifo, lifo, minHeap, maxHeap, prioritized or prioritized:EXPONENT; uniform where it is left out", selector)
-    .option("--max-size <n>", "of new tables: items at most, then the oldest leave; 1000000 where it is left out", whole(1))
+    .option("--max-size <n>", "of new tables: items at most, then the oldest leave; 1000000, or the power of ten whose steps fit into 4 GiB, where it is left out", whole(1))
     .option("--seed <n>", "of a new journal: what its draws depend on; 0 where it is left out", whole(0))
     .option("--split <split>", "which part of the dataset, as it names it");
   return addMode(command).addHelpText("after", EXAMPLES);
@@ -52,6 +52,7 @@ export interface PushVerbOptions extends ModeOption {
 }
 
 const MAX_SIZE = 1_000_000;
+const MOST_BYTES = 2 ** 32 - 2 ** 16;
 const MAX_LENGTH = 10_000;
 
 export function push(path: string, options: PushVerbOptions, host: Host): Promise<Answer> {
@@ -94,9 +95,17 @@ async function opened(data: ImportedRlds, options: PushVerbOptions, { signal }: 
   }
   if (hasOtherFiles(dir)) throw new ReplayError("SPEC_MISMATCH", `${dir} has files that are no journal's: give a folder of its own`);
   const spec = await createTrajectoryDataSpec(data);
-  const made: TableOptions = { maxSize: maxSize ?? MAX_SIZE, ...(sampler && { sampler }) };
+  const tablesOf = (most: number) => Object.fromEntries(table.map((name) => [name, { maxSize: most, ...(sampler && { sampler }) }]));
+  const tables = tablesOf(maxSize ?? largest((most) => Replay.plan<Spec, string>({ spec, tables: tablesOf(most) }).bytes));
   // A TrajectoryDataSpec is a Spec; its Replay, to the types, no Replay of any spec.
-  return Replay.open<Spec, string>({ dir, spec, tables: Object.fromEntries(table.map((name) => [name, made])), ...(seed !== undefined && { seed }), signal });
+  return Replay.open<Spec, string>({ dir, spec, tables, ...(seed !== undefined && { seed }), signal });
+}
+
+/** The largest power of ten, up to a million items, whose steps fit into the memory that there can be. */
+function largest(bytesOf: (maxSize: number) => number): number {
+  let most = MAX_SIZE;
+  while (most > 1 && bytesOf(most) > MOST_BYTES) most /= 10;
+  return most;
 }
 
 function mustBeAs(there: TableOptions, { sampler, maxSize }: Partial<TableOptions>, name: string): void {
