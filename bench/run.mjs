@@ -6,11 +6,11 @@ import { parseArgs } from "node:util";
 import { race } from "./measure.mjs";
 import { headOf, lineOf } from "./report.mjs";
 
-const GROUPS = ["append", "observer", "buffer", "sample", "prioritized", "gather", "pfrl", "journal", "memory", "size", "cost"];
+const GROUPS = ["append", "observer", "buffer", "sample", "prioritized", "gather", "pfrl", "journal", "rlds", "memory", "size", "cost"];
 const { values, positionals } = parseArgs({ options: { json: { type: "boolean" }, row: { type: "string" } }, allowPositionals: true });
 
 /** Measures a case: what each side takes, in the case's unit. */
-function measured({ unit, make, fact, rounds }) {
+async function measured({ unit, make, fact, rounds }) {
   if (fact !== undefined) return fact();
   const { ours, rival } = make();
   const scale = unit.startsWith("µs") ? 1000 : 1;
@@ -36,7 +36,7 @@ function round(value) {
 
 const cases = (await Promise.all(GROUPS.map((group) => import(`./cases/${group}.mjs`)))).flatMap((group) => group.cases);
 if (values.row !== undefined) {
-  console.log(JSON.stringify(measured(cases[Number(values.row)])));
+  console.log(JSON.stringify(await measured(cases[Number(values.row)])));
 } else {
   const rows = [];
   const print = values.json ? console.error : console.log;

@@ -103,9 +103,10 @@ export const LAYERS = {
     ["rlds/dataset", "rlds/rlds-error"],
     ["rlds/each", "rlds/import-report", "rlds/leaves"],
     ["rlds/fit", "rlds/pass", "rlds/step-columns", "rlds/step-fields"],
-    ["rlds/collector", "rlds/elements", "rlds/step-spec"],
+    ["rlds/collector", "rlds/derived", "rlds/elements", "rlds/step-spec"],
+    ["rlds/pieces"],
     // Datasets on their way in, judged.
-    ["rlds/facts", "rlds/pieces"],
+    ["rlds/facts"],
     ["rlds/judge", "rlds/mend"],
     ["rlds/reading", "rlds/segment-steps"],
     ["rlds/whole-episode"],
@@ -116,6 +117,9 @@ export const LAYERS = {
     ["rlds/pairing", "rlds/trajectory-windows"],
     ["rlds/convert"],
     ["rlds/push"],
+    // Datasets made of datasets.
+    ["rlds/histogram", "rlds/mapped-spec", "rlds/moments", "rlds/stacked"],
+    ["rlds/batch-steps", "rlds/episode-ends", "rlds/filter-episodes", "rlds/map-steps", "rlds/n-step", "rlds/shift-keys", "rlds/statistics"],
     ["rlds/index"],
   ],
 };

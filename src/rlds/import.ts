@@ -1,7 +1,7 @@
 /** Datasets on their way in: judged, and mended or refused. */
 import { internals } from "../index.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "./dataset.ts";
-import { eachOf } from "./each.ts";
+import { episodesOf, formedAs, formOf } from "./derived.ts";
 import { type ImportMode, type ImportReport, RunningReport } from "./import-report.ts";
 import { Pace, type PassOptions } from "./pass.ts";
 import { Reading, refusal } from "./reading.ts";
@@ -31,7 +31,7 @@ export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: P
   const report = new RunningReport("inspect");
   const reading = new Reading(rlds.stepSpec, report, options.signal);
   const pace = new Pace(options);
-  for await (const episode of eachOf("rlds", rlds) as AsyncIterable<RldsEpisode<S>>) {
+  for await (const episode of episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>) {
     const { length } = await reading.episode(episode);
     await pace.after(length);
   }
@@ -53,21 +53,18 @@ export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: P
 export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOptions = {}): ImportedRlds<S> {
   const { mode = "strict", ...passOptions } = internals.onlyKeys("options", options, "mode, signal, onProgress");
   if (!Object.hasOwn(MODES, mode)) throw internals.mustBe(RangeError, "mode", `one of ${Object.keys(MODES).join(", ")}`, mode);
-  eachOf("rlds", rlds);
-  const { stepSpec, metadataSpec } = rlds;
+  const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   let report = new RunningReport(mode);
-  return {
-    ...(stepSpec && { stepSpec }),
-    ...(metadataSpec && { metadataSpec }),
+  const imported = {
     get report() {
       return report;
     },
     async *[Symbol.asyncIterator]() {
       const own = new RunningReport(mode);
       report = own;
-      const reading = new Reading(stepSpec, own, passOptions.signal);
+      const reading = new Reading(rlds.stepSpec, own, passOptions.signal);
       const pace = new Pace(passOptions);
-      for await (const episode of rlds as AsyncIterable<RldsEpisode<S>>) {
+      for await (const episode of episodes) {
         const whole = new WholeEpisode<S>(episode);
         const { index, length, breach } = await reading.episode(episode, whole);
         if (breach === undefined) yield whole.asItIs(own);
@@ -79,4 +76,5 @@ export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOp
       own.complete = true;
     },
   };
+  return formedAs<S>(imported, formOf(rlds)) as ImportedRlds<S>;
 }

@@ -7,12 +7,13 @@ import type { Segment } from "./mend.ts";
 import { type ColumnData, StepColumns } from "./step-columns.ts";
 
 /** Steps from … to - 1: views of the same columns. O(leaves). */
-export function slicedColumns<S>(steps: StepColumns<S>, from: number, to: number): StepColumns<S> {
+function slicedColumns<S>(steps: StepColumns<S>, from: number, to: number): StepColumns<S> {
   const data = leavesOf(steps.spec).map(({ size }, k) => slicedColumn(steps.data[k] as ColumnData, from * size, to * size));
   return new StepColumns<S>(steps.spec, data, to - from);
 }
 
-function slicedColumn(data: ColumnData, from: number, to: number): ColumnData {
+/** Elements from … to - 1 of a column: a view, or a list of its own of text. */
+export function slicedColumn(data: ColumnData, from: number, to: number): ColumnData {
   return Array.isArray(data) ? data.slice(from, to) : (data as Float32Array).subarray(from, to);
 }
 

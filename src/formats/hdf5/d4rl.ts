@@ -11,7 +11,7 @@ import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import type { Source } from "../open-source.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
-import { openHdf5 } from "./open-file.ts";
+import { type FoundHdf5, openHdf5 } from "./open-file.ts";
 
 export interface D4rlOptions extends ReadOptions {
   /** What the final step of an episode is: `rlds` where it is left out. */
@@ -22,8 +22,11 @@ export interface D4rlOptions extends ReadOptions {
   readonly metadata?: boolean;
   /** The environment's time limit: a file without `timeouts` needs it. */
   readonly maxEpisodeSteps?: number;
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: typeof fetch;
 }
 
+const OPTIONS = "finalObservation, infos, metadata, maxEpisodeSteps, fetch, signal, maxBytes";
 const FINAL = ["rlds", "next", "none"];
 
 /**
@@ -32,11 +35,16 @@ const FINAL = ["rlds", "next", "none"];
  * shape [1] is a number. It is read by slices of rows: memory depends on the longest episode, not on the file.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also for a file without timeouts, and where the package h5wasm is missing) · RangeError for an option
  */
-export async function openD4rl(from: Source, options: D4rlOptions = {}): Promise<RldsReader> {
-  const { finalObservation = "rlds", maxEpisodeSteps } = options;
+export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions = {}): Promise<RldsReader<S>> {
+  const { finalObservation = "rlds", maxEpisodeSteps } = internals.onlyKeys("options", options, OPTIONS);
   if (!FINAL.includes(finalObservation)) throw internals.mustBe(RangeError, "finalObservation", `one of ${FINAL.join(", ")}`, finalObservation);
   if (maxEpisodeSteps !== undefined) internals.integer("maxEpisodeSteps", maxEpisodeSteps, 1, Number.MAX_SAFE_INTEGER);
-  const { hdf5 } = await openHdf5(from, [".hdf5", ".h5"], options);
+  return (await d4rlOf(await openHdf5(from, [".hdf5", ".h5"], options), { ...options, finalObservation })) as RldsReader<unknown> as RldsReader<S>;
+}
+
+/** Of a file that is open; it is closed where it is none of D4RL's. */
+export async function d4rlOf({ hdf5 }: FoundHdf5, options: D4rlOptions): Promise<RldsReader> {
+  const { finalObservation = "rlds" } = options;
   try {
     const table = await tableOf(hdf5, options);
     const metadata = options.metadata === false || (await hdf5.entry("/metadata")) !== "group" ? {} : await hdf5.tree("/metadata");

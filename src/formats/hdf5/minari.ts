@@ -1,4 +1,5 @@
 /** Minari's datasets: an HDF5 group an episode, and metadata.json beside the file. */
+import { internals } from "../../index.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
 import { type FoundLeaf, leavesOf, sizeOf } from "../../rlds/leaves.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
@@ -9,12 +10,14 @@ import { stepSpecOf, stepsOf, type TransitionSpec } from "../columns/transitions
 import type { Source } from "../open-source.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { type Attribute, Hdf5File } from "./hdf5-file.ts";
-import { openHdf5 } from "./open-file.ts";
+import { type FoundHdf5, openHdf5 } from "./open-file.ts";
 import { metadataJson } from "./minari-metadata.ts";
 
 export interface MinariOptions extends ReadOptions {
   /** Whether the steps have the environment's `infos` as well; not where it is left out. */
   readonly infos?: boolean;
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: typeof fetch;
 }
 
 /** One episode before it is read. */
@@ -31,8 +34,13 @@ interface Found {
  * observation and zeros, and is_terminal where the environment terminated. Dtypes are the file's; dictionaries and tuples of spaces are nested. One episode at a time is in memory.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm is missing), SPEC_MISMATCH for an episode of another form
  */
-export async function openMinari(from: Source, options: MinariOptions = {}): Promise<RldsReader> {
-  const { hdf5, folder, path } = await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5"], options);
+export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
+  internals.onlyKeys("options", options, "infos, fetch, signal, maxBytes");
+  return (await minariOf(await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5"], options), options)) as RldsReader<unknown> as RldsReader<S>;
+}
+
+/** Of a file that is open; it is closed where it is no dataset of Minari's. */
+export async function minariOf({ hdf5, folder, path }: FoundHdf5, options: MinariOptions): Promise<RldsReader> {
   try {
     const about = folder === undefined ? {} : await metadataJson(folder, path as string);
     return await MinariReader.of(hdf5, about, options);

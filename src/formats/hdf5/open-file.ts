@@ -1,4 +1,5 @@
 /** From a source to the HDF5 file in it. */
+import { internals } from "../../index.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
 import type { ReadOptions } from "../reader.ts";
@@ -16,8 +17,9 @@ export interface FoundHdf5 {
  * @param names what the file may be called in a folder, first one first; else any whose path ends with one of them, if it is the only one
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
-export async function openHdf5(from: Source, names: readonly string[], { signal, maxBytes = MAX_BYTES }: ReadOptions): Promise<FoundHdf5> {
-  const { file, folder } = await sourceOf(from, { signal, maxBytes });
+export async function openHdf5(from: Source, names: readonly string[], { signal, maxBytes = MAX_BYTES, fetch }: ReadOptions & { readonly fetch?: typeof globalThis.fetch }): Promise<FoundHdf5> {
+  internals.integer("maxBytes", maxBytes, 1);
+  const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
   if (file !== undefined) return { hdf5: await Hdf5File.open(file, { signal, maxBytes }) };
   const { found, path } = await fileIn(folder, names);
   return { hdf5: await Hdf5File.open(found, { signal, maxBytes }), folder, path };

@@ -19,6 +19,8 @@ import { zipBytes, zipEntries } from "./zip.ts";
 export interface NpzOptions extends ReadOptions {
   /** Of flat columns with `terminals`, as openD4rl has it; `rlds` where it is left out. */
   readonly finalObservation?: FinalObservation;
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: typeof fetch;
 }
 
 type Fields = { -readonly [F in Field]?: ColumnTree };
@@ -37,10 +39,11 @@ interface Plan {
  * then they are transitions, as in openD4rl. Floats of 16 bits become f32; objects are refused, not loaded. All of it is in memory: at most maxBytes, which is checked before anything is inflated.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
-export async function openNpz(from: Source, options: NpzOptions = {}): Promise<RldsReader> {
-  const { finalObservation = "rlds", maxBytes = MAX_BYTES, signal } = options;
+export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
+  const { finalObservation = "rlds", maxBytes = MAX_BYTES, signal, fetch } = internals.onlyKeys("options", options, "finalObservation, fetch, signal, maxBytes");
+  internals.integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw internals.mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
-  const { file, folder } = await sourceOf(from, { signal, maxBytes });
+  const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
   if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is no .npz: give the file", { file: folder.name });
   try {
     const { fields, metadata } = fieldsOf(await arraysOf(file, maxBytes, signal), file.name);
@@ -48,10 +51,10 @@ export async function openNpz(from: Source, options: NpzOptions = {}): Promise<R
     const { stepSpec, episodes, steps } = plan;
     return {
       ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: {}, episodes, steps, about: {} },
-      async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {
+      async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<S>, void, undefined> {
         for await (const steps of plan.run()) {
           signal?.throwIfAborted();
-          yield { steps };
+          yield { steps: steps as StepColumns<unknown> as StepColumns<S> };
         }
       },
       async close() {},

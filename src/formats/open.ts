@@ -1,0 +1,103 @@
+/** A dataset of any format that is read here: which one it is shows in what is there. */
+import type { RldsStep } from "../rlds/dataset.ts";
+import { RldsError } from "../rlds/rlds-error.ts";
+import type { D4rlOptions } from "./hdf5/d4rl.ts";
+import type { MinariOptions } from "./hdf5/minari.ts";
+import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
+import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
+import type { NpzOptions } from "./npz/open-npz.ts";
+import { MAX_BYTES, type Source, sourceOf } from "./open-source.ts";
+import type { ParquetOptions } from "./parquet/open-parquet.ts";
+import type { RldsReader } from "./reader.ts";
+import type { SourceFile, SourceFolder } from "./source.ts";
+import type { TfdsOptions } from "./tfds/open-tfds.ts";
+
+/** Those of the format that is found; any other is refused there. */
+export type RldsOptions = TfdsOptions & MinariOptions & D4rlOptions & LeRobotOptions & ParquetOptions & JsonlOptions & NpzOptions;
+
+type Opener = (from: Source, options: object) => Promise<RldsReader<unknown>>;
+
+/** Each is loaded when it is needed. */
+const OPENERS = {
+  tfds: async () => (await import("./tfds/open-tfds.ts")).openTfds,
+  lerobot: async () => (await import("./lerobot/open-lerobot.ts")).openLeRobot,
+  parquet: async () => (await import("./parquet/open-parquet.ts")).openParquet,
+  hdf5: async () => (await import("./hdf5/open-any.ts")).openAnyHdf5,
+  npz: async () => (await import("./npz/open-npz.ts")).openNpz,
+  jsonl: async () => (await import("./jsonl/open-jsonl.ts")).openJsonl,
+} as const satisfies { readonly [format: string]: () => Promise<(from: Source, options: never) => Promise<unknown>> };
+
+type Found = keyof typeof OPENERS;
+
+/** Names in a folder, by what they say; the first that is there says it. */
+const NAMES: readonly (readonly [name: string, format: Found])[] = [
+  ["features.json", "tfds"],
+  ["meta/info.json", "lerobot"],
+  ["data/main_data.hdf5", "hdf5"],
+  ["main_data.hdf5", "hdf5"],
+];
+const ENDINGS: readonly (readonly [ending: string, format: Found])[] = [
+  [".parquet", "parquet"],
+  [".hdf5", "hdf5"],
+  [".h5", "hdf5"],
+];
+
+/** How files begin. */
+const BEGINNINGS: readonly (readonly [bytes: string, format: Found])[] = [
+  ["\x89HDF\r\n\x1a\n", "hdf5"],
+  ["PAR1", "parquet"],
+  ["PK\x03\x04", "npz"],
+  ["PK\x05\x06", "npz"],
+  ["{", "jsonl"],
+];
+
+/**
+ * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`), a folder or file of Parquet, an HDF5 file of Minari or
+ * D4RL, an .npz, a file of JSON lines. What is behind a URL is found by trying those names. Options are those of the format's own function.
+ * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
+ */
+export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
+  const { signal, fetch, maxBytes = MAX_BYTES } = options;
+  const { file, folder } = await sourceOf(from, { signal, fetch, maxBytes });
+  const format = file === undefined ? await ofFolder(folder) : await ofFile(file);
+  const open = (await OPENERS[format]()) as Opener;
+  return (await open(from, options)) as RldsReader<S>;
+}
+
+async function ofFolder(folder: SourceFolder): Promise<Found> {
+  const paths = await folder.list();
+  if (paths === undefined) return tried(folder);
+  const inFolder = (path: string, name: string) => path === name || path.endsWith(`/${name}`);
+  const [, format] = NAMES.find(([name]) => paths.some((path) => inFolder(path, name))) ?? ENDINGS.find(([ending]) => paths.some((path) => path.endsWith(ending))) ?? [];
+  return format ?? unknown(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
+}
+
+/** Nobody can list the folder. */
+async function tried(folder: SourceFolder): Promise<Found> {
+  for (const [name, format] of NAMES) {
+    const file = await folder.open(name).catch((error) => {
+      if (error instanceof RldsError && error.code === "NOT_FOUND") return undefined;
+      throw error;
+    });
+    await file?.close();
+    if (file !== undefined) return format;
+  }
+  return unknown(folder, NAMES.map(([name]) => name).join(", "));
+}
+
+async function ofFile(file: SourceFile): Promise<Found> {
+  try {
+    const head = await file.read(0, Math.min(file.size, 64));
+    // A mark of UTF-8 and blanks may stand before the first line of JSON.
+    const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
+    const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
+    const [, format] = BEGINNINGS.find(([begin, found]) => (found === "jsonl" ? json : text).startsWith(begin)) ?? [];
+    return format ?? unknown(file, "the beginnings of HDF5, Parquet, .npz and JSON lines; of tensorflow_datasets, LeRobot and Minari give the folder");
+  } finally {
+    await file.close();
+  }
+}
+
+function unknown({ name }: { readonly name: string }, looked: string): never {
+  throw new RldsError("UNSUPPORTED", `this is no dataset that is known here: looked for ${looked}`, { file: name });
+}

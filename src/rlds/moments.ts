@@ -1,0 +1,141 @@
+/** Least, most, mean and standard deviation of many values, each seen once. */
+
+/** Numbers that come in rows of one length: of each element by itself, and of all together. Welford's way: one order of values gives one result, on every machine. */
+export class Moments {
+  /** Rows so far. */
+  count = 0;
+  /** Elements that were NaN or infinite: sums that they are in are NaN too. */
+  nonFinite = 0;
+  readonly #mean: Float64Array;
+  readonly #squares: Float64Array;
+  readonly #least: Float64Array;
+  readonly #most: Float64Array;
+
+  constructor(size: number) {
+    this.#mean = new Float64Array(size);
+    this.#squares = new Float64Array(size);
+    this.#least = new Float64Array(size).fill(Number.POSITIVE_INFINITY);
+    this.#most = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
+  }
+
+  /** A row: the elements from `at` on. */
+  add(row: ArrayLike<number>, at: number): void {
+    const n = ++this.count;
+    const mean = this.#mean;
+    const squares = this.#squares;
+    for (let i = 0; i < mean.length; i++) {
+      const x = row[at + i] as number;
+      const before = x - (mean[i] as number);
+      const now = (mean[i] as number) + before / n;
+      mean[i] = now;
+      squares[i] = (squares[i] as number) + before * (x - now);
+      if (x < (this.#least[i] as number)) this.#least[i] = x;
+      if (x > (this.#most[i] as number)) this.#most[i] = x;
+      if (!Number.isFinite(x)) this.nonFinite++;
+    }
+  }
+
+  /** Of each element: the sum of the squared differences to its mean. */
+  get squares(): Float64Array {
+    return this.#squares;
+  }
+
+  /** Of each element. Without rows all is NaN. */
+  get elements(): { readonly min: Float64Array; readonly max: Float64Array; readonly mean: Float64Array; readonly std: Float64Array } {
+    const known = (values: Float64Array) => values.map((value) => (this.count === 0 ? Number.NaN : value));
+    return {
+      min: known(this.#least),
+      max: known(this.#most),
+      mean: known(this.#mean),
+      std: this.#squares.map((sum) => deviation(sum, this.count)),
+    };
+  }
+
+  /** Of all elements as if they were one. */
+  get whole(): { readonly min: number; readonly max: number; readonly mean: number; readonly std: number } {
+    const size = this.#mean.length;
+    const none = this.count === 0 || size === 0;
+    const mean = none ? Number.NaN : this.#mean.reduce((sum, value) => sum + value, 0) / size;
+    return {
+      min: none ? Number.NaN : this.#least.reduce((a, b) => Math.min(a, b)),
+      max: none ? Number.NaN : this.#most.reduce((a, b) => Math.max(a, b)),
+      mean,
+      std: together(this.#squares, this.#mean, mean, this.count),
+    };
+  }
+}
+
+/** Of a sample, as `rlds` has it; NaN of fewer than two values. */
+function deviation(squares: number, count: number): number {
+  return count < 2 ? Number.NaN : Math.sqrt(squares / (count - 1));
+}
+
+/** Of all elements, from their own sums of squares and means. */
+function together(squares: Float64Array, means: Float64Array, mean: number, count: number): number {
+  const sum = squares.reduce((sum, value, i) => sum + value + count * ((means[i] as number) - mean) ** 2, 0);
+  return deviation(sum, count * means.length);
+}
+
+/** The same of bigints: least, most and the mean are exact, up to the last rounding; an element's deviation is that of its differences to its first value. */
+export class BigMoments {
+  readonly #shifted: Moments;
+  readonly #row: Float64Array;
+  readonly #first: bigint[] = [];
+  readonly #least: bigint[] = [];
+  readonly #most: bigint[] = [];
+  readonly #sums: bigint[];
+
+  constructor(size: number) {
+    this.#shifted = new Moments(size);
+    this.#row = new Float64Array(size);
+    this.#sums = new Array<bigint>(size).fill(0n);
+  }
+
+  get count(): number {
+    return this.#shifted.count;
+  }
+
+  get nonFinite(): number {
+    return 0;
+  }
+
+  add(row: ArrayLike<bigint>, at: number): void {
+    for (let i = 0; i < this.#row.length; i++) {
+      const x = row[at + i] as bigint;
+      const first = this.#first[i] ?? x;
+      this.#first[i] = first;
+      this.#row[i] = Number(x - first);
+      this.#sums[i] = (this.#sums[i] as bigint) + x;
+      if (!(x >= (this.#least[i] as bigint))) this.#least[i] = x;
+      if (!(x <= (this.#most[i] as bigint))) this.#most[i] = x;
+    }
+    this.#shifted.add(this.#row, 0);
+  }
+
+  get elements(): { readonly min: readonly bigint[]; readonly max: readonly bigint[]; readonly mean: Float64Array; readonly std: Float64Array } {
+    return { min: this.#least, max: this.#most, mean: this.#means, std: this.#shifted.elements.std };
+  }
+
+  get #means(): Float64Array {
+    return Float64Array.from(this.#sums, (sum) => quotient(sum, this.count));
+  }
+
+  get whole(): { readonly min: bigint | number; readonly max: bigint | number; readonly mean: number; readonly std: number } {
+    const sum = this.#sums.reduce((a, b) => a + b, 0n);
+    const pick = (values: readonly bigint[], better: (a: bigint, b: bigint) => boolean) =>
+      values.length === 0 ? Number.NaN : values.reduce((a, b) => (better(a, b) ? a : b));
+    const mean = quotient(sum, this.count * this.#sums.length);
+    return {
+      min: pick(this.#least, (a, b) => a < b),
+      max: pick(this.#most, (a, b) => a > b),
+      mean,
+      std: together(this.#shifted.squares, this.#means, mean, this.count),
+    };
+  }
+}
+
+function quotient(sum: bigint, count: number): number {
+  if (count === 0) return Number.NaN;
+  const n = BigInt(count);
+  return Number(sum / n) + Number(sum % n) / count;
+}

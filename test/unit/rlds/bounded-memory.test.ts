@@ -1,0 +1,83 @@
+/** Passes over a million steps that a generator makes: in the memory of a step, or of an episode. */
+import { expect, test } from "vitest";
+import { batch, importRlds, inspectRlds, mapSteps, nStep, type RldsDataset, rldsDataset, shiftKeys, statistics } from "../../../src/rlds/index.ts";
+import { goodEpisode, TEST_SPEC, type TestStep } from "../../support/faulty-rlds.ts";
+
+const STEPS = 1_000_000;
+
+/** Episodes of new steps. All together would take some 600 MB. */
+function generated(episodes: number, watch: () => void): RldsDataset<TestStep> {
+  const length = STEPS / episodes;
+  const [first, mid, last] = goodEpisode(3, 1) as [TestStep, TestStep, TestStep];
+  function* steps() {
+    for (let i = 0; i < length; i++) {
+      if (i % 100_000 === 50_000) watch();
+      const step = i === 0 ? first : i === length - 1 ? last : mid;
+      yield { ...step, observation: { state: new Float32Array([1, i % 100, 0.5]), goal: i % 7 }, action: step.action.slice() };
+    }
+  }
+  return rldsDataset<TestStep>(
+    function* () {
+      for (let id = 0; id < episodes; id++) {
+        if (id % 100 === 99) watch();
+        yield { id, steps: steps() };
+      }
+    },
+    { stepSpec: TEST_SPEC },
+  );
+}
+
+/** Bytes that a pass had more than there were before it, at its worst. */
+async function growth(episodes: number, pass: (rlds: RldsDataset<TestStep>) => Promise<unknown>): Promise<number> {
+  const used = () => {
+    globalThis.gc?.();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const before = used();
+  let most = 0;
+  let looks = 0;
+  await pass(
+    generated(episodes, () => {
+      looks++;
+      most = Math.max(most, used());
+    }),
+  );
+  expect(looks).toBe(10);
+  return most - before;
+}
+
+test.each<[string, number, (rlds: RldsDataset<TestStep>) => Promise<unknown>, object]>([
+  ["inspectRlds, one episode", 1, inspectRlds, { complete: true, steps: STEPS, transitions: STEPS - 1, faultyEpisodes: 0 }],
+  ["statistics, one episode", 1, (rlds) => statistics(rlds, { paths: ["reward", "observation/goal"] }), { steps: STEPS }],
+  ["importRlds, an episode at a time", 1000, (rlds) => counted(importRlds(rlds, { mode: "repair" })), { steps: STEPS }],
+  [
+    "a chain, one episode",
+    1,
+    (rlds) =>
+      counted(
+        batch(
+          shiftKeys(
+            mapSteps(nStep(rlds, { n: 3, gamma: 0.9 }), ({ observation, reward }) => ({ observation, reward })),
+            ["reward"],
+            1,
+          ),
+          { size: 10 },
+        ),
+      ),
+    { steps: Math.ceil((STEPS - 2) / 10) },
+  ],
+])("%s", async (_, episodes, pass, wanted) => {
+  let result: unknown;
+  const grown = await growth(episodes, async (rlds) => {
+    result = await pass(rlds);
+  });
+  expect(result).toMatchObject(wanted);
+  expect(grown).toBeLessThan(120e6);
+});
+
+async function counted(rlds: RldsDataset<unknown>): Promise<{ steps: number }> {
+  let steps = 0;
+  for await (const episode of rlds) for (const _ of episode.steps as Iterable<unknown>) steps++;
+  return { steps };
+}
