@@ -32,7 +32,9 @@ export function imported(reader: RldsReader, { mode }: ModeOption, { signal }: H
 /** What an import found and did, in lines; nothing where all was right. */
 export function reportText(report: ImportReport): string {
   const faults = Object.entries(report.faults).filter(([, { count }]) => count > 0);
-  const lines = faults.map(([fault, { count, places }]) => `  ${words(fault)}: ${count} (${places.slice(0, 3).map(placeText).join("; ")}${count > 3 ? "; …" : ""})`);
+  const lines = faults.map(
+    ([fault, { count, places }]) => `  ${words(fault)}: ${count} (${places.slice(0, 3).map(placeText).join("; ")}${count > 3 ? "; …" : ""})`,
+  );
   const repairs = Object.entries(report.repaired).filter(([, { count }]) => count > 0);
   if (repairs.length > 0) lines.push(`  repaired: ${repairs.map(([repair, { count }]) => `${count} ${words(repair)}`).join(", ")}`);
   const { episodes, steps } = report.dropped;

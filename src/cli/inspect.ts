@@ -41,8 +41,27 @@ export function inspect(path: string, { split, stats }: InspectOptions, host: Ho
     progress.end();
     const { format, name, splits, about } = reader;
     const [lengths, returns] = spread.histograms();
-    const value = { format, name, split: reader.split, splits, episodes: report.episodes, steps: report.steps, stepSpec, metadataSpec, lengths, returns, report, statistics: leaves, about };
-    return { value, text: [headOf(reader, report), specOf(reader), spreadText(lengths, returns), wrongOf(report), leaves && statisticsText(leaves)].filter(Boolean).join("\n") };
+    const value = {
+      format,
+      name,
+      split: reader.split,
+      splits,
+      episodes: report.episodes,
+      steps: report.steps,
+      stepSpec,
+      metadataSpec,
+      lengths,
+      returns,
+      report,
+      statistics: leaves,
+      about,
+    };
+    return {
+      value,
+      text: [headOf(reader, report), specOf(reader), spreadText(lengths, returns), wrongOf(report), leaves && statisticsText(leaves)]
+        .filter(Boolean)
+        .join("\n"),
+    };
   });
 }
 

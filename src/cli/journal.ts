@@ -34,5 +34,8 @@ export function tableOf(replay: Replay, name: string): Table {
 }
 
 function missing(name: string, { tables }: Replay): never {
-  throw new ReplayError("NOT_FOUND", `there is no table ${JSON.stringify(name)} in the journal; it has ${tables.map((table) => table.name).join(", ") || "none"}`);
+  throw new ReplayError(
+    "NOT_FOUND",
+    `there is no table ${JSON.stringify(name)} in the journal; it has ${tables.map((table) => table.name).join(", ") || "none"}`,
+  );
 }

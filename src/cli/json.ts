@@ -1,7 +1,7 @@
 /** Values as JSON: whole numbers of 64 bits as numbers where these are exact, else as text; numbers that are not finite as text; arrays of any kind as arrays. */
 
 export function json(value: unknown): string {
-  return JSON.stringify(value, plain, 2);
+  return JSON.stringify(value, plain);
 }
 
 function plain(_: string, value: unknown): unknown {

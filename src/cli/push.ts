@@ -31,8 +31,16 @@ export function addPush(command: Command): Command {
     .option("--stride <n>", "steps from one item's beginning to the next one's; 1 where it is left out", whole(1))
     .option("--episodes", "whether an item is a whole episode")
     .option("--max-length <n>", "with --episodes: steps that an episode has at most; 10000 where it is left out", whole(1))
-    .option("--sampler <sampler>", "of new tables: uniform, fifo, lifo, minHeap, maxHeap, prioritized or prioritized:EXPONENT; uniform where it is left out", selector)
-    .option("--max-size <n>", "of new tables: items at most, then the oldest leave; 1000000, or the power of ten whose steps fit into 4 GiB, where it is left out", whole(1))
+    .option(
+      "--sampler <sampler>",
+      "of new tables: uniform, fifo, lifo, minHeap, maxHeap, prioritized or prioritized:EXPONENT; uniform where it is left out",
+      selector,
+    )
+    .option(
+      "--max-size <n>",
+      "of new tables: items at most, then the oldest leave; 1000000, or the power of ten whose steps fit into 4 GiB, where it is left out",
+      whole(1),
+    )
     .option("--seed <n>", "of a new journal: what its draws depend on; 0 where it is left out", whole(0))
     .option("--split <split>", "which part of the dataset, as it names it");
   return addMode(command).addHelpText("after", EXAMPLES);
@@ -65,7 +73,11 @@ export function push(path: string, options: PushVerbOptions, host: Host): Promis
       const pushed = await pushedInto(replay, data, options, host, reader.steps);
       await replay.flush();
       const { tables } = replay.stats();
-      const made = options.table.map((name) => ({ name, inserted: (tables[name]?.inserts ?? 0) - (before[name]?.inserts ?? 0), size: tables[name]?.size ?? 0 }));
+      const made = options.table.map((name) => ({
+        name,
+        inserted: (tables[name]?.inserts ?? 0) - (before[name]?.inserts ?? 0),
+        size: tables[name]?.size ?? 0,
+      }));
       return answer(options.dir, pushed, made, replay.journal.stats, data);
     } finally {
       replay.dispose();
@@ -75,7 +87,8 @@ export function push(path: string, options: PushVerbOptions, host: Host): Promis
 
 function checkUsage({ table, episodes, sequenceLength, stride, maxLength }: PushVerbOptions): void {
   if (new Set(table).size < table.length) throw new UsageError("--table was given twice with the same name");
-  if (episodes && (sequenceLength ?? stride) !== undefined) throw new UsageError("--episodes makes an item of a whole episode: leave --sequence-length and --stride out");
+  if (episodes && (sequenceLength ?? stride) !== undefined)
+    throw new UsageError("--episodes makes an item of a whole episode: leave --sequence-length and --stride out");
   if (!episodes && maxLength !== undefined) throw new UsageError("--max-length is for --episodes");
 }
 
@@ -86,7 +99,8 @@ async function opened(data: ImportedRlds, options: PushVerbOptions, { signal }: 
     const replay = await Replay.open({ dir, signal });
     try {
       for (const name of table) mustBeAs(tableOf(replay, name).options, { sampler, maxSize }, name);
-      if (seed !== undefined && String(seed) !== replay.options.seed) throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}: leave --seed out`);
+      if (seed !== undefined && String(seed) !== replay.options.seed)
+        throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}: leave --seed out`);
       return replay;
     } catch (error) {
       replay.dispose();
@@ -109,13 +123,20 @@ function largest(bytesOf: (maxSize: number) => number): number {
 }
 
 function mustBeAs(there: TableOptions, { sampler, maxSize }: Partial<TableOptions>, name: string): void {
-  if (maxSize !== undefined && maxSize !== there.maxSize) throw new ReplayError("SPEC_MISMATCH", `table ${name} has a maxSize of ${there.maxSize}: leave --max-size out, or take another journal`);
+  if (maxSize !== undefined && maxSize !== there.maxSize)
+    throw new ReplayError("SPEC_MISMATCH", `table ${name} has a maxSize of ${there.maxSize}: leave --max-size out, or take another journal`);
   if (sampler !== undefined && (sampler.kind !== there.sampler?.kind || sampler.exponent !== there.sampler.exponent))
     throw new ReplayError("SPEC_MISMATCH", `table ${name} has the sampler ${there.sampler?.kind}: leave --sampler out, or take another journal`);
 }
 
 /** How many trajectories; the observer is closed, so that the journal has no writer in the middle of an episode. */
-async function pushedInto(replay: OpenReplay, data: ImportedRlds, options: PushVerbOptions, { signal, progress }: Host, of: number | undefined): Promise<number> {
+async function pushedInto(
+  replay: OpenReplay,
+  data: ImportedRlds,
+  options: PushVerbOptions,
+  { signal, progress }: Host,
+  of: number | undefined,
+): Promise<number> {
   const { table, episodes, maxLength = MAX_LENGTH, sequenceLength = 2, stride = 1 } = options;
   const observer = episodes
     ? new ReverbAddEpisodeObserver(replay, { tableName: table, maxSequenceLength: maxLength })

@@ -70,7 +70,10 @@ function nothing(table: Table): ReplayError {
   const { size } = table;
   const { minSize } = table.options.rateLimiter;
   if (size === 0) return new ReplayError("EMPTY", `table ${table.name} has no items`);
-  return new ReplayError("RATE_LIMITED", `the rate limiter of table ${table.name} lets no item out: it has ${size}, and asks for ${minSize} at least and for enough inserts`);
+  return new ReplayError(
+    "RATE_LIMITED",
+    `the rate limiter of table ${table.name} lets no item out: it has ${size}, and asks for ${minSize} at least and for enough inserts`,
+  );
 }
 
 /** The columns of one item as nested arrays: time first. */

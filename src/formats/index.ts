@@ -1,5 +1,11 @@
 /** Readers and writers of files, as reprise/rlds gives them. Exports only. */
 
+export type { FinalObservation } from "./columns/flat.ts";
+export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";
+export { type MinariOptions, openMinari } from "./hdf5/minari.ts";
+export { type JsonlOptions, openJsonl } from "./jsonl/open-jsonl.ts";
+export { type NpzOptions, openNpz } from "./npz/open-npz.ts";
+export { openRlds, type RldsOptions } from "./open.ts";
 export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export { type Source, type SourceOptions, sourceOf } from "./open-source.ts";
 export type { ColumnNames } from "./parquet/mapping.ts";
@@ -12,5 +18,3 @@ export { openTfds, type TfdsOptions } from "./tfds/open-tfds.ts";
 export { type TfdsWriteOptions, writeTfds } from "./tfds/write-tfds.ts";
 export { writeJsonl } from "./write-jsonl.ts";
 export type { WriteOptions, WriteProgress, WriteReport } from "./writer.ts";
-// TEMPORARY-CLI
-export { openTfds as openRlds } from "./tfds/open-tfds.ts";

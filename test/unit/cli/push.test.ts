@@ -13,7 +13,10 @@ import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve
 const temp = temporary();
 
 /** All items of a table in order, as another process sees them: that package's own entries, not these sources. */
-function itemsOf(dir: string, table: string): { readonly size: number; readonly writers: number; readonly data: { readonly [leaf: string]: number[] }; readonly shape: number[] } {
+function itemsOf(
+  dir: string,
+  table: string,
+): { readonly size: number; readonly writers: number; readonly data: { readonly [leaf: string]: number[] }; readonly shape: number[] } {
   const program = `
     import { Replay } from "reprise";
     import "reprise/storage";
@@ -30,7 +33,11 @@ function itemsOf(dir: string, table: string): { readonly size: number; readonly 
     }
     console.log(JSON.stringify({ size: table.size, writers: replay.writers.length, data, shape: [time, ...shape] }));
     replay.dispose();`;
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program, dir, table], { cwd: root, encoding: "utf8", maxBuffer: 1 << 28 });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program, dir, table], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+  });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   return JSON.parse(stdout);
 }
@@ -49,9 +56,24 @@ async function pushedHere(path: string, sequenceLength: number, strideLength: nu
 }
 
 describe("half_cheetah, pushed", () => {
-  let pushed: any;
+  let pushed: ReturnType<typeof document>;
   beforeAll(() => {
-    pushed = document("push", HALF_CHEETAH, "--dir", temp("a"), "--table", "pairs", "--table", "twins", "--sequence-length", "4", "--stride", "3", "--seed", "7");
+    pushed = document(
+      "push",
+      HALF_CHEETAH,
+      "--dir",
+      temp("a"),
+      "--table",
+      "pairs",
+      "--table",
+      "twins",
+      "--sequence-length",
+      "4",
+      "--stride",
+      "3",
+      "--seed",
+      "7",
+    );
   });
 
   test("tells what it did", () => {
@@ -62,18 +84,6 @@ describe("half_cheetah, pushed", () => {
     ]);
     const files = readdirSync(temp("a")).filter((name) => name.endsWith(".rpr"));
     expect(files).toEqual(["00000001.rpr"]);
-  });
-
-  test("another process finds in each table what the library would have put there", async () => {
-    const here = await pushedHere(HALF_CHEETAH, 4, 3);
-    for (const table of ["pairs", "twins"]) {
-      const there = itemsOf(temp("a"), table);
-      expect(there.size).toBe(here.size);
-      expect(there.shape).toEqual([4, 17]);
-      expect(there.writers).toBe(0);
-      expect(there.data.reward).toEqual(here.reward);
-    }
-    expect(here.pushed).toBe(pushed.pushed);
   });
 
   test("stats tells of tables, files and spec, and changes nothing", () => {
@@ -90,6 +100,18 @@ describe("half_cheetah, pushed", () => {
     expect(stdout).toMatch(/: 10,000 steps; .* in 1 segment, .* in memory\n {2}table .*\n {2}pairs +3,320 +1,000,000 +3,320 +0 +uniform +1 … 1, mean 1\n/);
     expect(readFileSync(temp("a", "00000001.rpr")).equals(before)).toBe(true);
     expect(failure(2, "stats", temp("a"), "--split", "train").line).toMatch(/--split is for datasets/);
+  });
+
+  test("another process finds in each table what the library would have put there", async () => {
+    const here = await pushedHere(HALF_CHEETAH, 4, 3);
+    for (const table of ["pairs", "twins"]) {
+      const there = itemsOf(temp("a"), table);
+      expect(there.size).toBe(here.size);
+      expect(there.shape).toEqual([4, 17]);
+      expect(there.writers).toBe(0);
+      expect(there.data.reward).toEqual(here.reward);
+    }
+    expect(here.pushed).toBe(pushed.pushed);
   });
 
   test("sample draws what a program would draw next, again and again", async () => {
@@ -121,7 +143,9 @@ describe("half_cheetah, pushed", () => {
   test("what does not fit it is refused, and changes nothing", () => {
     const before = document("stats", temp("a")).tables;
     const to = ["--dir", temp("a"), "--table"];
-    expect(failure(1, "push", CARTPOLE, ...to, "pairs").line).toMatch(/^reprise: SPEC_MISMATCH: .*observation is f32 of shape \[any, 17\] in the tables, f32 of shape \[4\]/);
+    expect(failure(1, "push", CARTPOLE, ...to, "pairs").line).toMatch(
+      /^reprise: SPEC_MISMATCH: .*observation is f32 of shape \[any, 17\] in the tables, f32 of shape \[4\]/,
+    );
     expect(failure(1, "push", HALF_CHEETAH, ...to, "others").line).toMatch(/NOT_FOUND: there is no table "others" in the journal; it has pairs, twins/);
     expect(failure(1, "push", HALF_CHEETAH, ...to, "pairs", "--max-size", "5").line).toMatch(/table pairs has a maxSize of 1000000/);
     expect(failure(1, "push", HALF_CHEETAH, ...to, "pairs", "--sampler", "fifo").line).toMatch(/table pairs has the sampler uniform/);
@@ -145,12 +169,17 @@ test("whole episodes as items", () => {
   const { items } = document("sample", temp("episodes"), "--table", "t", "-n", "20");
   for (const { length, steps } of items) {
     expect([18, 20, 25]).toContain(length);
-    expect([steps.reward.length, steps.observation.image.length, steps.observation.image[0].length, steps.observation.image[0][0][0].length]).toEqual([length, length, 48, 3]);
+    expect([steps.reward.length, steps.observation.image.length, steps.observation.image[0].length, steps.observation.image[0][0][0].length]).toEqual([
+      length,
+      length,
+      48,
+      3,
+    ]);
     expect(steps.stepType.at(-1)).toBe(2);
   }
   // A million steps of that size would not fit.
   expect(document("stats", temp("episodes")).tables[0].maxSize).toBe(100_000);
-  const short = failure(1, "push", PIXELS, "--dir", temp("short"), "--table", "t", "--episodes", "--max-length", "24");
+  const short = failure(2, "push", PIXELS, "--dir", temp("short"), "--table", "t", "--episodes", "--max-length", "24");
   expect(short.line).toMatch(/24/);
 });
 
@@ -158,14 +187,16 @@ test("faults are refused, mended or left out", () => {
   const lines = readLines(CARTPOLE, 4);
   // The second episode has no end.
   const ends = [...lines.keys()].filter((i) => lines[i]?.includes('"is_last":true'));
-  const broken = lines.map((line, i) => (i === ends[1] ? line.replace('"is_last":true', '"is_last":false').replace('"is_terminal":true', '"is_terminal":false') : line));
+  const broken = lines.map((line, i) =>
+    i === ends[1] ? line.replace('"is_last":true', '"is_last":false').replace('"is_terminal":true', '"is_terminal":false') : line,
+  );
   writeFileSync(temp("broken.jsonl"), broken.join("\n"));
   const push = (mode: string) => ["push", temp("broken.jsonl"), "--dir", temp(mode), "--table", "t", "--mode", mode];
   const { error } = failure(1, ...push("strict"));
   expect(error).toMatchObject({ code: "INVALID_DATA", episode: 1 });
   expect(document(...push("repair"))).toMatchObject({ pushed: 300, report: { kept: { episodes: 4 } } });
   expect(document(...push("drop"))).toMatchObject({ pushed: 253, report: { kept: { episodes: 3 }, dropped: { episodes: { count: 1 } } } });
-  expect(reprise("inspect", temp("broken.jsonl")).stdout).toMatch(/Wrong, in 1 episode:\n {2}dangling tails: 1 \(episode 1, step 46\)\n/);
+  expect(reprise("inspect", temp("broken.jsonl")).stdout).toMatch(/Wrong, in 1 episode:\n {2}dangling tails: 1 \(episode 1, step 46, is_last\)\n/);
 });
 
 /** A line of specs; then one an episode, and one for each of its steps. */

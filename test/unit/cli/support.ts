@@ -25,21 +25,21 @@ export function reprise(...args: string[]): Run {
   return { status, stdout, stderr };
 }
 
+type Parsed = ReturnType<typeof JSON.parse>;
+
 /** The document that --json gives; nothing else is said. */
-export function document(...args: string[]): any {
+export function document(...args: string[]): Parsed {
   const { status, stdout, stderr } = reprise(...args, "--json");
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   return JSON.parse(stdout);
 }
 
-/** What a failure says: one line on stderr, the same as JSON on stdout. */
-export function failure(code: number, ...args: string[]): { readonly line: string; readonly error: any } {
-  const plain = reprise(...args);
-  expect([plain.status, plain.stdout]).toEqual([code, ""]);
+/** What a failure says: one line on stderr, and the same as JSON on stdout. */
+export function failure(code: number, ...args: string[]): { readonly line: string; readonly error: Parsed } {
   const { status, stdout, stderr } = reprise(...args, "--json");
-  expect([status, stderr]).toEqual([code, plain.stderr]);
-  expect(plain.stderr).not.toMatch(/^\s+at /m);
-  return { line: plain.stderr.trimEnd(), error: JSON.parse(stdout).error };
+  const { error } = JSON.parse(stdout);
+  expect([status, stderr]).toEqual([code, `reprise: ${error.code}: ${error.message}\n`]);
+  return { line: stderr.trimEnd(), error };
 }
 
 /** A folder that goes away with the tests. */
