@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { type ImportedRlds, type RldsReader, type WriteOptions, type WriteReport, writeJsonl, writeParquet, writeTfds } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { several, whole } from "./arguments.ts";
-import { addMode, imported, type ModeOption, reportText, withDataset } from "./dataset.ts";
+import { addMode, addOpen, imported, type ModeOption, reportText, withDataset } from "./dataset.ts";
 import { Interrupted, UsageError } from "./failure.ts";
 import { bytes, counted } from "./text.ts";
 
@@ -23,7 +23,7 @@ export function addConvert(command: Command): Command {
     .argument("<from>", "a file or folder, or a URL: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
     .argument("<to>", "a file that ends with .parquet or .jsonl, or a folder for TFDS")
     .option("--from-split <split>", "which part of FROM, as it names it");
-  return addMode(command)
+  return addOpen(addMode(command))
     .option("--overwrite", "whether what is there is replaced")
     .option("--name <name>", "TFDS: the dataset's name; that of FROM where it is left out")
     .option("--version <version>", "TFDS: its version; 1.0.0 where it is left out")
@@ -43,6 +43,7 @@ interface TfdsOptionsGiven {
 
 export interface ConvertOptions extends TfdsOptionsGiven, ModeOption {
   readonly fromSplit?: string;
+  readonly open?: readonly string[];
   readonly overwrite?: true;
 }
 
@@ -52,7 +53,7 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
   const format = /\.parquet$/i.test(to) ? "parquet" : /\.(jsonl|ndjson)$/i.test(to) ? "jsonl" : "tfds";
   const strange = format === "tfds" ? undefined : OF_TFDS.find((name) => options[name] !== undefined);
   if (strange !== undefined) throw new UsageError(`--${strange} is for TFDS, and ${to} is a file: give a folder, or leave it out`);
-  return withDataset(from, options.fromSplit, host, async (reader) => {
+  return withDataset(from, { split: options.fromSplit, open: options.open }, host, async (reader) => {
     const data = imported(reader, options, host);
     const progress = host.progress("converting");
     const common = {

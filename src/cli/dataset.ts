@@ -2,7 +2,9 @@
 import { type Command, Option } from "commander";
 import { type ImportedRlds, type ImportMode, type ImportReport, importRlds, openRlds, type RldsReader } from "../rlds/index.ts";
 import type { Host } from "./answer.ts";
+import { several } from "./arguments.ts";
 import { breathing } from "./breath.ts";
+import { UsageError } from "./failure.ts";
 
 export interface ModeOption {
   readonly mode: ImportMode;
@@ -13,13 +15,40 @@ export function addMode(command: Command): Command {
   return command.addOption(modes.choices(["strict", "repair", "drop"]).default("strict"));
 }
 
+export interface OpenOptions {
+  readonly split?: string;
+  readonly open?: readonly string[];
+}
+
+const OPEN = "an option of the format's open function, such as maxEpisodeSteps=1000 of D4RL; may be repeated";
+
+export function addOpen(command: Command): Command {
+  return command.option("--open <option=value>", OPEN, several);
+}
+
 /** Opens it for as long as `use` takes. */
-export async function withDataset<T>(path: string, split: string | undefined, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
-  const reader = await openRlds(path, { signal, ...(split !== undefined && { split }) });
+export async function withDataset<T>(path: string, { split, open = [] }: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
+  const given = Object.fromEntries(open.map(optionOf));
+  const reader = await openRlds(path, { ...given, signal, ...(split !== undefined && { split }) }).catch((error) => {
+    // The path is a text: what has the wrong kind is an option.
+    throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
+  });
   try {
     return await use(reader);
   } finally {
     await reader.close();
+  }
+}
+
+/** `maxEpisodeSteps=1000`: what is no JSON is text. */
+function optionOf(text: string): [name: string, value: unknown] {
+  const at = text.indexOf("=");
+  if (at < 1) throw new UsageError(`--open takes OPTION=VALUE, got ${JSON.stringify(text)}`);
+  const value = text.slice(at + 1);
+  try {
+    return [text.slice(0, at), JSON.parse(value)];
+  } catch {
+    return [text.slice(0, at), value];
   }
 }
 

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { inspectRlds, type RldsReader, type StepColumns, statistics } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { breathing } from "./breath.ts";
-import { reportText, withDataset } from "./dataset.ts";
+import { addOpen, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
 import { leavesIn, specText } from "./spec-text.ts";
 import { statisticsText } from "./statistics-text.ts";
@@ -17,7 +17,7 @@ Examples:
 `;
 
 export function addInspect(command: Command): Command {
-  return command
+  return addOpen(command)
     .description("Shows what a dataset is: its format, spec, lengths and returns of its episodes, and what is wrong with it.")
     .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
     .option("--split <split>", "which part, as the dataset names it")
@@ -25,13 +25,12 @@ export function addInspect(command: Command): Command {
     .addHelpText("after", EXAMPLES);
 }
 
-export interface InspectOptions {
-  readonly split?: string;
+export interface InspectOptions extends OpenOptions {
   readonly stats?: true;
 }
 
-export function inspect(path: string, { split, stats }: InspectOptions, host: Host): Promise<Answer> {
-  return withDataset(path, split, host, async (reader) => {
+export function inspect(path: string, { stats, ...options }: InspectOptions, host: Host): Promise<Answer> {
+  return withDataset(path, options, host, async (reader) => {
     const progress = host.progress("reading");
     const spread = new Spread();
     const watched = spread.watched(reader, host, (episodes) => progress.at(episodes, reader.episodes));

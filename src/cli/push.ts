@@ -6,7 +6,7 @@ import { createTrajectoryDataSpec, type ImportedRlds, pushRldsToReverb } from ".
 import type { OpenReplay } from "../storage/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { selector, several, whole } from "./arguments.ts";
-import { addMode, imported, type ModeOption, reportText, withDataset } from "./dataset.ts";
+import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { Interrupted, UsageError } from "./failure.ts";
 import { hasOtherFiles, isJournal, tableOf } from "./journal.ts";
 import { bytes, counted, table as tableText } from "./text.ts";
@@ -43,10 +43,10 @@ export function addPush(command: Command): Command {
     )
     .option("--seed <n>", "of a new journal: what its draws depend on; 0 where it is left out", whole(0))
     .option("--split <split>", "which part of the dataset, as it names it");
-  return addMode(command).addHelpText("after", EXAMPLES);
+  return addOpen(addMode(command)).addHelpText("after", EXAMPLES);
 }
 
-export interface PushVerbOptions extends ModeOption {
+export interface PushVerbOptions extends ModeOption, OpenOptions {
   readonly dir: string;
   readonly table: readonly string[];
   readonly sequenceLength?: number;
@@ -56,7 +56,6 @@ export interface PushVerbOptions extends ModeOption {
   readonly sampler?: Selector;
   readonly maxSize?: number;
   readonly seed?: number;
-  readonly split?: string;
 }
 
 const MAX_SIZE = 1_000_000;
@@ -65,7 +64,7 @@ const MAX_LENGTH = 10_000;
 
 export function push(path: string, options: PushVerbOptions, host: Host): Promise<Answer> {
   checkUsage(options);
-  return withDataset(path, options.split, host, async (reader) => {
+  return withDataset(path, options, host, async (reader) => {
     const data = imported(reader, options, host);
     const replay = await opened(data, options, host);
     try {

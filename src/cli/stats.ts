@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Spec, Table } from "../index.ts";
 import { statistics } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
-import { withDataset } from "./dataset.ts";
+import { addOpen, type OpenOptions, withDataset } from "./dataset.ts";
 import { UsageError } from "./failure.ts";
 import { isJournal, lookInto } from "./journal.ts";
 import { leavesIn, specText } from "./spec-text.ts";
@@ -19,25 +19,21 @@ Examples:
 `;
 
 export function addStats(command: Command): Command {
-  return command
+  return addOpen(command)
     .description("Of a journal: sizes, counters and priorities of its tables. Of a dataset: least, most, mean and deviation of every leaf.")
     .argument("<path|url>", "a journal's folder, or a dataset")
     .option("--split <split>", "of a dataset: which part, as it names it")
     .addHelpText("after", EXAMPLES);
 }
 
-export interface StatsOptions {
-  readonly split?: string;
-}
-
-export function stats(path: string, { split }: StatsOptions, host: Host): Promise<Answer> {
-  if (!isJournal(path)) return ofDataset(path, split, host);
-  if (split !== undefined) throw new UsageError("--split is for datasets, and this is a journal");
+export function stats(path: string, options: OpenOptions, host: Host): Promise<Answer> {
+  if (!isJournal(path)) return ofDataset(path, options, host);
+  if ((options.split ?? options.open) !== undefined) throw new UsageError("--split and --open are for datasets, and this is a journal");
   return ofJournal(path, host);
 }
 
-function ofDataset(path: string, split: string | undefined, host: Host): Promise<Answer> {
-  return withDataset(path, split, host, async (reader) => {
+function ofDataset(path: string, options: OpenOptions, host: Host): Promise<Answer> {
+  return withDataset(path, options, host, async (reader) => {
     const progress = host.progress("reading");
     const { leaves } = await statistics(reader, { signal: host.signal });
     progress.end();

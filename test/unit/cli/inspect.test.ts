@@ -75,3 +75,14 @@ test("what is not there, and a split that is none", () => {
   expect(line).toMatch(/split must be one of train, got "test"/);
   expect(error.code).toBe("USAGE");
 });
+
+test("--open gives the format's function its options; those that it has not are wrong usage", () => {
+  const file = join(DATA, "d4rl", "half_cheetah.hdf5");
+  const [rlds, none] = [document("inspect", file), document("inspect", file, "--open", "finalObservation=none")];
+  expect(rlds.format).toBe("d4rl");
+  expect(none.steps).not.toBe(rlds.steps);
+  expect(failure(2, "inspect", file, "--open", "maxEpisodeSteps=0").line).toMatch(/maxEpisodeSteps must be an integer >= 1|maxEpisodeSteps/);
+  expect(failure(2, "inspect", file, "--split", "train").line).toMatch(/options has no option "split"; it has finalObservation/);
+  expect(failure(2, "inspect", file, "--open", "finalObservation").line).toMatch(/--open takes OPTION=VALUE/);
+  expect(document("inspect", PIXELS, "--open", "images=bytes").stepSpec.observation.image.dtype).toBe("bytes");
+});

@@ -99,7 +99,7 @@ describe("half_cheetah, pushed", () => {
     const { stdout } = reprise("stats", temp("a"));
     expect(stdout).toMatch(/: 10,000 steps; .* in 1 segment, .* in memory\n {2}table .*\n {2}pairs +3,320 +1,000,000 +3,320 +0 +uniform +1 … 1, mean 1\n/);
     expect(readFileSync(temp("a", "00000001.rpr")).equals(before)).toBe(true);
-    expect(failure(2, "stats", temp("a"), "--split", "train").line).toMatch(/--split is for datasets/);
+    expect(failure(2, "stats", temp("a"), "--split", "train").line).toMatch(/--split and --open are for datasets/);
   });
 
   test("another process finds in each table what the library would have put there", async () => {
