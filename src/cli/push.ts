@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../agents/index.ts";
 import { Replay, ReplayError, type Selector, type Spec, type TableOptions } from "../index.ts";
-import { createTrajectoryDataSpec, type ImportedRlds, pushRldsToReverb } from "../rlds/index.ts";
+import { createTrajectoryDataSpec, type ImportedRlds, pushRldsToReverb, type RldsDataset } from "../rlds/index.ts";
 import type { OpenReplay } from "../storage/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { selector, several, whole } from "./arguments.ts";
@@ -10,6 +10,7 @@ import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportTe
 import { Interrupted, UsageError } from "./failure.ts";
 import { hasOtherFiles, isJournal, tableOf } from "./journal.ts";
 import { bytes, counted, table as tableText } from "./text.ts";
+import { without } from "./without.ts";
 
 const EXAMPLES = `
 A new journal gets these tables; one that is there keeps its own, which must have the dataset's spec, and what is pushed is added.
@@ -42,6 +43,7 @@ export function addPush(command: Command): Command {
       whole(1),
     )
     .option("--seed <n>", "of a new journal: what its draws depend on; 0 where it is left out", whole(0))
+    .option("--without <leaf>", "a leaf of the steps that is left out, such as observation/instruction; may be repeated", several)
     .option("--split <split>", "which part of the dataset, as it names it");
   return addOpen(addMode(command)).addHelpText("after", EXAMPLES);
 }
@@ -56,6 +58,7 @@ export interface PushVerbOptions extends ModeOption, OpenOptions {
   readonly sampler?: Selector;
   readonly maxSize?: number;
   readonly seed?: number;
+  readonly without?: readonly string[];
 }
 
 const MAX_SIZE = 1_000_000;
@@ -65,7 +68,8 @@ const MAX_LENGTH = 10_000;
 export function push(path: string, options: PushVerbOptions, host: Host): Promise<Answer> {
   checkUsage(options);
   return withDataset(path, options, host, async (reader) => {
-    const data = imported(reader, options, host);
+    const judged = imported(reader, options, host);
+    const data = without(judged, reader.stepSpec, options.without ?? []);
     const replay = await opened(data, options, host);
     try {
       const before = replay.stats().tables;
@@ -77,7 +81,7 @@ export function push(path: string, options: PushVerbOptions, host: Host): Promis
         inserted: (tables[name]?.inserts ?? 0) - (before[name]?.inserts ?? 0),
         size: tables[name]?.size ?? 0,
       }));
-      return answer(options.dir, pushed, made, replay.journal.stats, data);
+      return answer(options.dir, pushed, made, replay.journal.stats, judged);
     } finally {
       replay.dispose();
     }
@@ -92,7 +96,7 @@ function checkUsage({ table, episodes, sequenceLength, stride, maxLength }: Push
 }
 
 /** The journal that is there, or a new one. @throws ReplayError SPEC_MISMATCH where it has another spec or other tables */
-async function opened(data: ImportedRlds, options: PushVerbOptions, { signal }: Host): Promise<OpenReplay> {
+async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: Host): Promise<OpenReplay> {
   const { dir, table, sampler, maxSize, seed } = options;
   if (isJournal(dir)) {
     const replay = await Replay.open({ dir, signal });
@@ -131,7 +135,7 @@ function mustBeAs(there: TableOptions, { sampler, maxSize }: Partial<TableOption
 /** How many trajectories; the observer is closed, so that the journal has no writer in the middle of an episode. */
 async function pushedInto(
   replay: OpenReplay,
-  data: ImportedRlds,
+  data: RldsDataset,
   options: PushVerbOptions,
   { signal, progress }: Host,
   of: number | undefined,

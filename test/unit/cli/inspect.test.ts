@@ -80,7 +80,7 @@ test("--open gives the format's function its options; those that it has not are 
   const file = join(DATA, "d4rl", "half_cheetah.hdf5");
   const [rlds, none] = [document("inspect", file), document("inspect", file, "--open", "finalObservation=none")];
   expect(rlds.format).toBe("d4rl");
-  expect(none.steps).not.toBe(rlds.steps);
+  expect(none.report.zeroFinalSteps).not.toBe(rlds.report.zeroFinalSteps);
   expect(failure(2, "inspect", file, "--open", "maxEpisodeSteps=0").line).toMatch(/maxEpisodeSteps must be an integer >= 1|maxEpisodeSteps/);
   expect(failure(2, "inspect", file, "--split", "train").line).toMatch(/options has no option "split"; it has finalObservation/);
   expect(failure(2, "inspect", file, "--open", "finalObservation").line).toMatch(/--open takes OPTION=VALUE/);

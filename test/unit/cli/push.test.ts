@@ -1,6 +1,6 @@
 /** `reprise push`, `sample` and `stats`: what one process pushes, another has. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
@@ -181,6 +181,16 @@ test("whole episodes as items", () => {
   expect(document("stats", temp("episodes")).tables[0].maxSize).toBe(100_000);
   const short = failure(2, "push", PIXELS, "--dir", temp("short"), "--table", "t", "--episodes", "--max-length", "24");
   expect(short.line).toMatch(/24/);
+});
+
+test("what no Replay can hold is refused by name, and can be left out", () => {
+  const push = ["push", join(DATA, "extra", "lerobot_v2"), "--dir", temp("robot"), "--table", "t"];
+  expect(failure(1, ...push).line).toMatch(/^reprise: UNSUPPORTED: observation\/images\/wrist\/path is text/);
+  expect(existsSync(temp("robot"))).toBe(false);
+  expect(failure(2, ...push, "--without", "observation/wrist").line).toMatch(/--without takes a leaf .* got observation\/wrist$/);
+  expect(document(...push, "--without", "observation/images/wrist", "--without", "observation/matrix").pushed).toBe(12);
+  expect(Object.keys(document("stats", temp("robot")).spec.observation)).toEqual(["gripper", "images", "state"]);
+  expect(Object.keys(document("stats", temp("robot")).spec.observation.images)).toEqual(["top"]);
 });
 
 test("faults are refused, mended or left out", () => {
