@@ -68,7 +68,8 @@ async function ofFolder(folder: SourceFolder): Promise<Found> {
   const paths = await folder.list();
   if (paths === undefined) return tried(folder);
   const inFolder = (path: string, name: string) => path === name || path.endsWith(`/${name}`);
-  const [, format] = NAMES.find(([name]) => paths.some((path) => inFolder(path, name))) ?? ENDINGS.find(([ending]) => paths.some((path) => path.endsWith(ending))) ?? [];
+  const [, format] =
+    NAMES.find(([name]) => paths.some((path) => inFolder(path, name))) ?? ENDINGS.find(([ending]) => paths.some((path) => path.endsWith(ending))) ?? [];
   return format ?? unknown(folder, [...NAMES, ...ENDINGS].map(([name]) => name).join(", "));
 }
 

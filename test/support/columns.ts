@@ -1,8 +1,9 @@
 /** What a dataset comes to: of each column of its steps dtype, shape, and the checksum of its bytes over all steps. */
-import { leavesOf } from "../../src/rlds/leaves.ts";
-import type { ReadEpisode } from "../../src/formats/reader.ts";
-import type { ColumnData } from "../../src/rlds/step-columns.ts";
+
 import { crc32 } from "../../src/formats/npz/zip.ts";
+import type { ReadEpisode } from "../../src/formats/reader.ts";
+import { leavesOf } from "../../src/rlds/leaves.ts";
+import type { ColumnData } from "../../src/rlds/step-columns.ts";
 
 export interface Told {
   readonly dtype: string;

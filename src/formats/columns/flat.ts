@@ -47,7 +47,10 @@ export function squeezed(column: Column): Column {
 }
 
 /** Goes through a table slice by slice, and keeps no more than one episode and one slice. @throws RldsError CORRUPT, UNSUPPORTED */
-export async function* flatEpisodes({ file, transition: tree, terminals, timeouts, nextObservation }: FlatTable, options: FlatOptions): AsyncGenerator<StepColumns<RldsStep>, void, undefined> {
+export async function* flatEpisodes(
+  { file, transition: tree, terminals, timeouts, nextObservation }: FlatTable,
+  options: FlatOptions,
+): AsyncGenerator<StepColumns<RldsStep>, void, undefined> {
   const { finalObservation, maxEpisodeSteps = Number.POSITIVE_INFINITY, maxBytes, signal } = options;
   const transition = specOf(tree) as unknown as TransitionSpec;
   const leaves = leavesOf(transition);

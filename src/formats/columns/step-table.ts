@@ -3,7 +3,7 @@ import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
 import { leavesOf } from "../../rlds/leaves.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../rlds/step-columns.ts";
-import { Column, type ColumnTree, columnsOf, specOf } from "./column.ts";
+import { type Column, type ColumnTree, columnsOf, specOf } from "./column.ts";
 import { squeezed } from "./flat.ts";
 
 export interface Range {
@@ -30,7 +30,8 @@ export function rangesOf(rows: number, isFirst: ColumnData | undefined, isLast: 
 export async function flagsOf(column: Column, file: string): Promise<Uint8Array> {
   const { leaf, rows = 0, read, path } = squeezed(column);
   const data = leaf.shape.length === 0 && leaf.dtype !== "string" && leaf.dtype !== "bytes" ? Array.from(await read(0, rows), Number) : undefined;
-  if (data === undefined || data.some((value) => value !== 0 && value !== 1)) throw new RldsError("CORRUPT", `${path} must have a flag a row, 0 or 1`, { file });
+  if (data === undefined || data.some((value) => value !== 0 && value !== 1))
+    throw new RldsError("CORRUPT", `${path} must have a flag a row, 0 or 1`, { file });
   return Uint8Array.from(data);
 }
 
@@ -61,7 +62,9 @@ export async function stepsOfRange(table: StepTable, spec: StepSpec, { from, to 
   if (!data.has(discount))
     data.set(
       discount,
-      Float32Array.from({ length }, (_, i) => (flags.is_last[i] === 1 || flags.is_terminal[i] === 1 || (i + 1 < length && flags.is_terminal[i + 1] === 1) ? 0 : 1)),
+      Float32Array.from({ length }, (_, i) =>
+        flags.is_last[i] === 1 || flags.is_terminal[i] === 1 || (i + 1 < length && flags.is_terminal[i + 1] === 1) ? 0 : 1,
+      ),
     );
   return new StepColumns<RldsStep>(
     spec,

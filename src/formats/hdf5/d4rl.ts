@@ -98,13 +98,23 @@ async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeStep
   const next = (await hdf5.entry("/next_observations")) === undefined ? undefined : await hdf5.tree("/next_observations");
   const info = infos === true && (await hdf5.entry("/infos")) === "group" ? await hdf5.tree("/infos") : {};
   if (timeouts === undefined && maxEpisodeSteps === undefined)
-    throw new RldsError("UNSUPPORTED", "the file has no timeouts, which say where episodes are cut: give maxEpisodeSteps, the environment's time limit", { file });
-  if (next === undefined && finalObservation === "next") throw new RldsError("UNSUPPORTED", "the file has no next_observations, which finalObservation asks for", { file });
+    throw new RldsError("UNSUPPORTED", "the file has no timeouts, which say where episodes are cut: give maxEpisodeSteps, the environment's time limit", {
+      file,
+    });
+  if (next === undefined && finalObservation === "next")
+    throw new RldsError("UNSUPPORTED", "the file has no next_observations, which finalObservation asks for", { file });
   const different = next === undefined ? undefined : sameSpec(specOf(observation), specOf(next));
   if (different !== undefined) throw new RldsError("CORRUPT", `next_observations are no observations: ${different}`, { file });
-  const wrong = [terminals, timeouts].find((column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)));
+  const wrong = [terminals, timeouts].find(
+    (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),
+  );
   if (wrong !== undefined) throw new RldsError("CORRUPT", `${wrong.path} must have a flag a row`, { file });
-  const transition = { observation, action: await hdf5.tree("/actions"), reward: await single("rewards"), ...(columnsOf(info).length > 0 ? { infos: info } : {}) };
+  const transition = {
+    observation,
+    action: await hdf5.tree("/actions"),
+    reward: await single("rewards"),
+    ...(columnsOf(info).length > 0 ? { infos: info } : {}),
+  };
   if (columnsOf(observation).length === 0) throw new RldsError("CORRUPT", "the file has no observations", { file });
   rowsOf([...columnsOf(transition), terminals, ...(timeouts === undefined ? [] : [timeouts]), ...(next === undefined ? [] : columnsOf(next))], file);
   return { file, transition, terminals, timeouts, nextObservation: next };

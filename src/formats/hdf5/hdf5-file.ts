@@ -200,7 +200,10 @@ export class Hdf5File {
       const selected = shape.length === 0 ? ([null, null, null] as [null, null, null]) : ([count, offset, stride] as [bigint[], bigint[], bigint[]]);
       return this.#elements(library, path, element, n, {
         read: (at) => this.#done(library.get_dataset_data(id, path, selected[0], selected[1], selected[2], BigInt(at)), path, instance, mount),
-        reclaim: (at) => (shape.length === 0 ? library.reclaim_vlen_memory(id, path, "", BigInt(at)) : library.reclaim_vlen_memory_count(id, path, "", BigInt(at), count as bigint[])),
+        reclaim: (at) =>
+          shape.length === 0
+            ? library.reclaim_vlen_memory(id, path, "", BigInt(at))
+            : library.reclaim_vlen_memory_count(id, path, "", BigInt(at), count as bigint[]),
       });
     });
   }

@@ -9,9 +9,9 @@ import { sameSpec } from "../columns/same-spec.ts";
 import { stepSpecOf, stepsOf, type TransitionSpec } from "../columns/transitions.ts";
 import type { Source } from "../open-source.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import { type Attribute, Hdf5File } from "./hdf5-file.ts";
-import { type FoundHdf5, openHdf5 } from "./open-file.ts";
+import type { Attribute, Hdf5File } from "./hdf5-file.ts";
 import { metadataJson } from "./minari-metadata.ts";
+import { type FoundHdf5, openHdf5 } from "./open-file.ts";
 
 export interface MinariOptions extends ReadOptions {
   /** Whether the steps have the environment's `infos` as well; not where it is left out. */
@@ -64,7 +64,14 @@ class MinariReader implements RldsReader {
   readonly #transition: TransitionSpec;
   readonly #options: MinariOptions;
 
-  private constructor(hdf5: Hdf5File, groups: readonly string[], first: Found, attributes: ReadonlyMap<string, Attribute>, about: { readonly [key: string]: unknown }, options: MinariOptions) {
+  private constructor(
+    hdf5: Hdf5File,
+    groups: readonly string[],
+    first: Found,
+    attributes: ReadonlyMap<string, Attribute>,
+    about: { readonly [key: string]: unknown },
+    options: MinariOptions,
+  ) {
     this.#hdf5 = hdf5;
     this.#groups = groups;
     this.#transition = first.transition;
@@ -78,9 +85,7 @@ class MinariReader implements RldsReader {
   }
 
   static async of(hdf5: Hdf5File, about: { readonly [key: string]: unknown }, options: MinariOptions): Promise<MinariReader> {
-    const groups = (await hdf5.names("/"))
-      .filter((name) => /^episode_\d+$/.test(name))
-      .sort((a, b) => numberOf(a) - numberOf(b));
+    const groups = (await hdf5.names("/")).filter((name) => /^episode_\d+$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
     const [group] = groups;
     if (group === undefined) throw new RldsError("EMPTY", "the file has no episodes: no group is called episode_0", { file: hdf5.name });
     const first = await found(hdf5, group, 0, options);
@@ -91,7 +96,7 @@ class MinariReader implements RldsReader {
     for (const [episode, group] of this.#groups.entries()) {
       this.#options.signal?.throwIfAborted();
       const steps = await this.#steps(group, episode);
-      const metadata = nested(await this.#hdf5.attributes(`/${group}`), valueOf);
+      const metadata = nested(await this.#hdf5.attributes(`/${group}`), valueIn);
       yield { ...metadata, steps };
     }
   }
@@ -103,7 +108,8 @@ class MinariReader implements RldsReader {
   async #steps(group: string, episode: number): Promise<StepColumns<RldsStep>> {
     const { transition, columns, terminations, length } = await found(this.#hdf5, group, episode, this.#options);
     const difference = sameSpec(this.#transition, transition);
-    if (difference !== undefined) throw new RldsError("SPEC_MISMATCH", `${group} differs from the first episode: ${difference}`, { file: this.#hdf5.name, episode });
+    if (difference !== undefined)
+      throw new RldsError("SPEC_MISMATCH", `${group} differs from the first episode: ${difference}`, { file: this.#hdf5.name, episode });
     const data: ColumnData[] = [];
     for (const column of columns) data.push(await column.read(0, column.rows as number));
     const terminated = length > 0 && (await terminations.read(length - 1, length))[0] === 1;
@@ -116,7 +122,11 @@ const numberOf = (group: string) => Number(group.slice("episode_".length));
 /** The columns of an episode, whose rows must fit each other. */
 async function found(hdf5: Hdf5File, group: string, episode: number, { infos }: MinariOptions): Promise<Found> {
   const file = hdf5.name;
-  const [observation, action, reward] = [await hdf5.tree(`/${group}/observations`), await hdf5.tree(`/${group}/actions`), await hdf5.column(`/${group}/rewards`)];
+  const [observation, action, reward] = [
+    await hdf5.tree(`/${group}/observations`),
+    await hdf5.tree(`/${group}/actions`),
+    await hdf5.column(`/${group}/rewards`),
+  ];
   const withInfos = infos === true && (await hdf5.entry(`/${group}/infos`)) === "group";
   const info = withInfos ? await hdf5.tree(`/${group}/infos`) : {};
   const tree = { observation, action, reward, ...(columnsOf(info).length > 0 ? { infos: info } : {}) };
@@ -135,7 +145,8 @@ async function found(hdf5: Hdf5File, group: string, episode: number, { infos }: 
   if (terminations.rows !== length || terminations.leaf.dtype !== "bool" || sizeOf(terminations.leaf.shape) !== 1)
     throw new RldsError("CORRUPT", `${group}/terminations must have a boolean a reward`, { file, episode });
   const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);
-  if (bytes > hdf5.maxBytes) throw new RldsError("CORRUPT", `${group} takes ${bytes} bytes, more than the ${hdf5.maxBytes} that maxBytes allows`, { file, episode });
+  if (bytes > hdf5.maxBytes)
+    throw new RldsError("CORRUPT", `${group} takes ${bytes} bytes, more than the ${hdf5.maxBytes} that maxBytes allows`, { file, episode });
   return { transition, columns, terminations, length };
 }
 
@@ -157,7 +168,7 @@ function nested(attributes: ReadonlyMap<string, Attribute>, of: (attribute: Attr
 }
 
 /** A value of an episode's metadata: as StepColumns gives a step's. */
-function valueOf({ leaf, data }: Attribute): unknown {
+function valueIn({ leaf, data }: Attribute): unknown {
   if (leaf.shape.length > 0) return data;
   return leaf.dtype === "bool" ? data[0] === 1 : data[0];
 }

@@ -17,7 +17,11 @@ export interface FoundHdf5 {
  * @param names what the file may be called in a folder, first one first; else any whose path ends with one of them, if it is the only one
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
-export async function openHdf5(from: Source, names: readonly string[], { signal, maxBytes = MAX_BYTES, fetch }: ReadOptions & { readonly fetch?: typeof globalThis.fetch }): Promise<FoundHdf5> {
+export async function openHdf5(
+  from: Source,
+  names: readonly string[],
+  { signal, maxBytes = MAX_BYTES, fetch }: ReadOptions & { readonly fetch?: typeof globalThis.fetch },
+): Promise<FoundHdf5> {
   internals.integer("maxBytes", maxBytes, 1);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
   if (file !== undefined) return { hdf5: await Hdf5File.open(file, { signal, maxBytes }) };
@@ -32,7 +36,9 @@ async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{
   for (const path of tried.length > 0 ? tried : (fitting ?? [])) {
     if (tried.length === 0 && fitting !== undefined && fitting.length > 1) {
       const some = fitting.slice(0, 4).join(", ");
-      throw new RldsError("UNSUPPORTED", `the folder has ${fitting.length} datasets (${some}${fitting.length > 4 ? ", …" : ""}): open one of them`, { file: folder.name });
+      throw new RldsError("UNSUPPORTED", `the folder has ${fitting.length} datasets (${some}${fitting.length > 4 ? ", …" : ""}): open one of them`, {
+        file: folder.name,
+      });
     }
     try {
       return { found: await folder.open(path), path };

@@ -94,7 +94,8 @@ class Plain {
     this.stepSpec = this.#form.stepSpec;
     this.metadataSpec = metadata as { readonly [name: string]: StepSpec };
     const elements = leavesOf(this.#form.given).reduce((sum, { size }) => sum + size, 0);
-    if (elements > first.bytes) throw new RldsError("SPEC_MISMATCH", `a step must have ${elements} elements, and the first line has ${first.bytes} bytes`, place);
+    if (elements > first.bytes)
+      throw new RldsError("SPEC_MISMATCH", `a step must have ${elements} elements, and the first line has ${first.bytes} bytes`, place);
   }
 
   async *episodes(): AsyncGenerator<ReadEpisode, void, undefined> {

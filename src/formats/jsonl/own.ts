@@ -27,7 +27,12 @@ export function ownForm({ value, number, at }: Line, file: string): OwnForm {
 }
 
 /** @throws RldsError CORRUPT for lines in another order, SPEC_MISMATCH for what the first line does not say */
-export async function* ownEpisodes(file: SourceFile, { stepSpec, metadataSpec }: OwnForm, maxBytes: number, signal?: AbortSignal): AsyncGenerator<ReadEpisode, void, undefined> {
+export async function* ownEpisodes(
+  file: SourceFile,
+  { stepSpec, metadataSpec }: OwnForm,
+  maxBytes: number,
+  signal?: AbortSignal,
+): AsyncGenerator<ReadEpisode, void, undefined> {
   const name = file.name;
   const [elements, ofEpisode] = [stepSpec, metadataSpec].map((spec) => leavesOf(spec).reduce((sum, { size }) => sum + size, 0)) as [number, number];
   let steps: Collector | undefined;
@@ -35,7 +40,8 @@ export async function* ownEpisodes(file: SourceFile, { stepSpec, metadataSpec }:
   let episode = -1;
   let bytes = 0;
   const ended = (): ReadEpisode => {
-    const { data, length } = steps === undefined || steps.length === 0 ? { data: leavesOf(stepSpec).map(({ leaf }): ColumnData => blank(leaf, 0)), length: 0 } : steps.take();
+    const { data, length } =
+      steps === undefined || steps.length === 0 ? { data: leavesOf(stepSpec).map(({ leaf }): ColumnData => blank(leaf, 0)), length: 0 } : steps.take();
     bytes = 0;
     return { ...metadata, steps: new StepColumns(stepSpec, data, length) };
   };

@@ -2,7 +2,7 @@
 import { Collector } from "../../rlds/collector.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
 import { leavesOf, packed, sizeOf } from "../../rlds/leaves.ts";
-import { RldsError, type Place } from "../../rlds/rlds-error.ts";
+import { type Place, RldsError } from "../../rlds/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../rlds/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
@@ -62,7 +62,9 @@ export function formOf(value: unknown, spec: { readonly [name: string]: StepSpec
     if (known === undefined) throw new RldsError("UNSUPPORTED", `${name} of the first step is null or too deep: what it is must be said by stepSpec`, place);
     return [name, known];
   };
-  const kept = (["observation", "action", "reward", ...(steps ? (["discount"] as const) : [])] as const).filter((name) => name !== "discount" || has.includes(name));
+  const kept = (["observation", "action", "reward", ...(steps ? (["discount"] as const) : [])] as const).filter(
+    (name) => name !== "discount" || has.includes(name),
+  );
   const missing = kept.find((name) => !has.includes(name));
   if (missing !== undefined) throw new RldsError("UNSUPPORTED", `the first step has no ${missing}, under no name that is known here`, place);
   const entries = [...kept.map((name) => part(name, fields[name])), ...Object.entries(metadata).map(([name, found]) => part(name, found))];
@@ -70,7 +72,13 @@ export function formOf(value: unknown, spec: { readonly [name: string]: StepSpec
   if (!steps) return { given: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation };
   const flags = FLAGS.filter((flag) => flag === "is_terminal" || has.includes(flag)).map((flag) => [flag, BOOL] as const);
   const tree = Object.fromEntries(entries.map(([name, one]) => [name, blankTree(one)]));
-  return { given: { ...transition, ...Object.fromEntries(flags) }, stepSpec: stepTableSpec({ tree, isTerminal: new Uint8Array(0) }), steps, has, finalObservation };
+  return {
+    given: { ...transition, ...Object.fromEntries(flags) },
+    stepSpec: stepTableSpec({ tree, isTerminal: new Uint8Array(0) }),
+    steps,
+    has,
+    finalObservation,
+  };
 }
 
 /** Collects the rows of one episode after the other. */
@@ -141,7 +149,9 @@ export class Rows {
     last.add(valuesOfJson(transition.observation, this.#next), place, "next_observation");
     const final = last.take().data;
     let observed = 0;
-    const longer = leavesOf(transition).map(({ keys }, k) => (keys[0] === "observation" ? followed(data[k] as ColumnData, final[observed++] as ColumnData) : (data[k] as ColumnData)));
+    const longer = leavesOf(transition).map(({ keys }, k) =>
+      keys[0] === "observation" ? followed(data[k] as ColumnData, final[observed++] as ColumnData) : (data[k] as ColumnData),
+    );
     return stepsOf(transition, { data: longer, length, finalStep, ending });
   }
 }
@@ -156,7 +166,8 @@ function followed(data: ColumnData, last: ColumnData): ColumnData {
 
 function flag(value: unknown, name: string, place: Place): boolean | undefined {
   if (value === undefined) return undefined;
-  if (value !== true && value !== false && value !== 0 && value !== 1) throw new RldsError("SPEC_MISMATCH", `${name} must be true or false, got ${JSON.stringify(value)}`, place);
+  if (value !== true && value !== false && value !== 0 && value !== 1)
+    throw new RldsError("SPEC_MISMATCH", `${name} must be true or false, got ${JSON.stringify(value)}`, place);
   return Boolean(value);
 }
 

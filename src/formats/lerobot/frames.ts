@@ -3,6 +3,7 @@ import type { StepSpec } from "../../rlds/dataset.ts";
 import { leavesOf } from "../../rlds/leaves.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import { imageHead } from "../image-head.ts";
 import type { ImageDecoder } from "../images.ts";
 import type { ListedEpisode } from "./episode-list.ts";
 import { type ImageLeaf, keysOf } from "./frame-form.ts";
@@ -55,7 +56,9 @@ export function framesOf<S>(table: StepColumns<unknown>, listed: ListedEpisode, 
       const pixels = new Uint8Array(size * length);
       (columns.get(path) as readonly Uint8Array[]).forEach((bytes, step) => {
         try {
-          pixels.set(decode(bytes, { type: "u8", shape }, maxBytes).data, step * size);
+          const { height, width } = imageHead(bytes);
+          if (height !== shape[0] || width !== shape[1]) throw new Error(`the image is ${height} × ${width}, and is said to be ${shape[0]} × ${shape[1]}`);
+          pixels.set(decode(bytes, { type: "u8", channels: shape[2] }, maxBytes), step * size);
         } catch (cause) {
           throw new RldsError("CORRUPT", `${path} cannot be decoded: ${(cause as Error).message}`, { ...place, step }, { cause });
         }

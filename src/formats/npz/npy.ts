@@ -33,7 +33,8 @@ export function npyArray(bytes: Uint8Array<ArrayBuffer>, file: string, name: str
   const described = DESCR.exec(header);
   const fortran = FORTRAN.exec(header)?.[1];
   const dimensions = SHAPE.exec(header)?.[1];
-  if (described === null || fortran === undefined || dimensions === undefined) throw corrupt(`has a header that is none: ${JSON.stringify(header.slice(0, 80))}`);
+  if (described === null || fortran === undefined || dimensions === undefined)
+    throw corrupt(`has a header that is none: ${JSON.stringify(header.slice(0, 80))}`);
   if (described[3] !== undefined) throw new RldsError("UNSUPPORTED", `${name} has elements of several fields, which are no leaf of a step`, { file });
   const shape = [...dimensions.matchAll(/\d+/g)].map(Number);
   const type = typeOf(described[1] ?? described[2] ?? "", file, name);

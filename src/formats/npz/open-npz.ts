@@ -40,7 +40,12 @@ interface Plan {
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
-  const { finalObservation = "rlds", maxBytes = MAX_BYTES, signal, fetch } = internals.onlyKeys("options", options, "finalObservation, fetch, signal, maxBytes");
+  const {
+    finalObservation = "rlds",
+    maxBytes = MAX_BYTES,
+    signal,
+    fetch,
+  } = internals.onlyKeys("options", options, "finalObservation, fetch, signal, maxBytes");
   internals.integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw internals.mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
@@ -116,7 +121,12 @@ function fieldsOf(arrays: ReadonlyMap<string, Column>, file: string): { fields: 
   return { fields, metadata: Object.fromEntries(metadata) };
 }
 
-async function planOf(fields: Fields, metadata: { readonly [name: string]: ColumnTree }, file: string, options: { finalObservation: FinalObservation; maxBytes: number; signal?: AbortSignal }): Promise<Plan> {
+async function planOf(
+  fields: Fields,
+  metadata: { readonly [name: string]: ColumnTree },
+  file: string,
+  options: { finalObservation: FinalObservation; maxBytes: number; signal?: AbortSignal },
+): Promise<Plan> {
   const { observation, action, reward } = fields;
   if (observation === undefined || action === undefined || reward === undefined)
     throw new RldsError("UNSUPPORTED", "the archive must have arrays called observation, action and reward (or observations, actions, rewards)", { file });
@@ -135,7 +145,8 @@ async function planOf(fields: Fields, metadata: { readonly [name: string]: Colum
     if (options.finalObservation === "next" && fields.next_observation === undefined)
       throw new RldsError("UNSUPPORTED", "the archive has no next_observations, which finalObservation asks for", { file });
     const rows = rowsOf([...columnsOf(transition), ended], file);
-    const memory = (flags: Uint8Array, path: string) => new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: flags.length, rowBytes: 1, read: async (a, b) => flags.slice(a, b) });
+    const memory = (flags: Uint8Array, path: string) =>
+      new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: flags.length, rowBytes: 1, read: async (a, b) => flags.slice(a, b) });
     const terminals = memory(await flagsOf(ended, file), ended.path);
     const timeouts = cut && memory(await flagsOf(cut, file), cut.path);
     const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
@@ -145,7 +156,11 @@ async function planOf(fields: Fields, metadata: { readonly [name: string]: Colum
   }
   const isTerminal = terminal ?? ended;
   if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
-    throw new RldsError("UNSUPPORTED", "nothing in the archive says where episodes end: lengths or is_first or is_last with is_terminal, or terminals with timeouts", { file });
+    throw new RldsError(
+      "UNSUPPORTED",
+      "nothing in the archive says where episodes end: lengths or is_first or is_last with is_terminal, or terminals with timeouts",
+      { file },
+    );
   const given = [first, last, isTerminal].filter((column) => column !== undefined);
   const rows = rowsOf([...columnsOf(main), ...given], file);
   const table: StepTable = {

@@ -29,13 +29,17 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
   const view = viewOf(await file.read(at, size));
   const found: ZipEntry[] = [];
   for (let p = 0; found.length < entries; ) {
-    if (p + 46 > size || view.getUint32(p, true) !== ENTRY) throw corrupt(file, at + p, `the archive's directory breaks off after ${found.length} of ${entries} entries`);
+    if (p + 46 > size || view.getUint32(p, true) !== ENTRY)
+      throw corrupt(file, at + p, `the archive's directory breaks off after ${found.length} of ${entries} entries`);
     const [nameLength, extraLength, commentLength] = [28, 30, 32].map((k) => view.getUint16(p + k, true)) as [number, number, number];
     const end = p + 46 + nameLength + extraLength;
     if (end > size) throw corrupt(file, at + p, "an entry of the archive is longer than its directory");
     const name = new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset + p + 46, nameLength));
     const extra = new DataView(view.buffer, view.byteOffset + p + 46 + nameLength, extraLength);
-    const [size64, compressed64, at64] = long(extra, [24, 20, 42].map((k) => view.getUint32(p + k, true)));
+    const [size64, compressed64, at64] = long(
+      extra,
+      [24, 20, 42].map((k) => view.getUint32(p + k, true)),
+    );
     found.push({
       name,
       method: view.getUint16(p + 8, true) & 1 ? -1 : view.getUint16(p + 10, true),
@@ -52,7 +56,10 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
 /** An entry's bytes: checked by size before, by checksum after. @throws RldsError CORRUPT, UNSUPPORTED */
 export async function zipBytes(file: SourceFile, { name, method, crc, compressed, size, at }: ZipEntry): Promise<Uint8Array<ArrayBuffer>> {
   if (method !== STORED && method !== DEFLATED)
-    throw new RldsError("UNSUPPORTED", `${name} is ${method === -1 ? "encrypted" : `compressed by method ${method}`}: only deflate is read`, { file: file.name, offset: at });
+    throw new RldsError("UNSUPPORTED", `${name} is ${method === -1 ? "encrypted" : `compressed by method ${method}`}: only deflate is read`, {
+      file: file.name,
+      offset: at,
+    });
   // Nothing deflates to less than a thousandth.
   if (method === STORED ? compressed !== size : size > compressed * 1040 + 64) throw corrupt(file, at, `${name} cannot have ${size} bytes in ${compressed}`);
   if (at + 30 > file.size) throw corrupt(file, at, `${name} is behind the file's end`);

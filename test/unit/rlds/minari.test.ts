@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openMinari } from "../../../src/formats/hdf5/minari.ts";
-import { all, bytesOf, columnsTold } from "../../support/columns.ts";
 import { crc32 } from "../../../src/formats/npz/zip.ts";
+import { all, bytesOf, columnsTold } from "../../support/columns.ts";
 import { dataFolder, json } from "./data.ts";
 
 const cartpole = dataFolder("minari/cartpole/scripted-v0");
@@ -57,7 +57,7 @@ describe("a dataset of CartPole", () => {
 
   it("is the same from the folder above, the file alone, a Map, a Blob, a URL of the file", async () => {
     const wanted = columnsTold(await all(await openMinari(cartpole)));
-    const bytes = readFileSync(main);
+    const bytes = new Uint8Array(readFileSync(main));
     const sources = [
       join(cartpole, ".."),
       join(cartpole, "data"),
@@ -96,7 +96,7 @@ describe("a dataset of CartPole", () => {
   it("takes no more memory than maxBytes says", async () => {
     const reader = await openMinari(main, { maxBytes: 1900 });
     await expect(all(reader)).rejects.toMatchObject({ code: "CORRUPT", file: "main_data.hdf5", episode: 2 });
-    await expect(openMinari(new Blob([readFileSync(main)]), { maxBytes: 200_000 })).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    await expect(openMinari(new Blob([new Uint8Array(readFileSync(main))]), { maxBytes: 200_000 })).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 });
 
@@ -154,14 +154,28 @@ describe("what is no dataset", () => {
     ["an empty file", new Blob([]), { code: "CORRUPT", file: "a Blob" }],
     ["a file of another layout", dataFolder("d4rl/half_cheetah.hdf5"), { code: "EMPTY", file: "half_cheetah.hdf5" }],
     ["a folder of two datasets", dataFolder("extra/minari"), { code: "UNSUPPORTED" }],
-    ["metadata that is not JSON", new Map([["data/main_data.hdf5", readFileSync(main)], ["data/metadata.json", new TextEncoder().encode("{")]]), { code: "CORRUPT", file: "data/metadata.json" }],
-    ["Arrow", new Map([["data/main_data.hdf5", readFileSync(main)], ["data/metadata.json", new TextEncoder().encode('{"data_format":"arrow"}')]]), { code: "UNSUPPORTED" }],
+    [
+      "metadata that is not JSON",
+      new Map([
+        ["data/main_data.hdf5", new Uint8Array(readFileSync(main))],
+        ["data/metadata.json", new TextEncoder().encode("{")],
+      ]),
+      { code: "CORRUPT", file: "data/metadata.json" },
+    ],
+    [
+      "Arrow",
+      new Map([
+        ["data/main_data.hdf5", new Uint8Array(readFileSync(main))],
+        ["data/metadata.json", new TextEncoder().encode('{"data_format":"arrow"}')],
+      ]),
+      { code: "UNSUPPORTED" },
+    ],
   ])("%s", async (_, source, error) => {
     await expect(openMinari(source)).rejects.toMatchObject({ name: "RldsError", ...error });
   });
 
   it("says what HDF5 says, and where a file is cut", async () => {
-    const bytes = readFileSync(main);
+    const bytes = new Uint8Array(readFileSync(main));
     await expect(openMinari(new Blob([bytes.subarray(0, 100_000)]))).rejects.toThrow(/HDF5 cannot read it: .*truncated.*\(a Blob\)/);
   });
 
