@@ -16,6 +16,32 @@ const JOURNAL = "journal: 300 groups, sum 2383523371, same values: true";
 const OPENED = "a Replay: sum 304258597";
 const REPORT = "2000 transitions, values 0.071 from the truth";
 
+/** Lines of datasets-story.mjs, against what tensorflow_datasets, minari and h5py read. */
+function expectDatasets(lines: readonly string[]): void {
+  const json = (path: string) => JSON.parse(readFileSync(join(root, "test/data", path), "utf8"));
+  const tfds = json("tfds/expected.json");
+  const { minari, d4rl } = json("expected_hdf5.json");
+  const told = lines.map((line) => JSON.parse(line));
+  expect(told.length).toBe(5);
+  for (const [i, name] of ["half_cheetah", "cartpole", "cartpole_pixels"].entries()) {
+    const { episodes, steps, columns } = tfds[name];
+    expect(told[i]).toMatchObject({ format: "tfds", episodes, steps });
+    expect(sums(told[i].columns)).toEqual(sums(columns));
+  }
+  const length = minari.episodes.reduce((sum: number, { length }: { length: number }) => sum + length + 1, 0);
+  expect(told[3]).toMatchObject({
+    format: "minari",
+    episodes: minari.episodes.length,
+    steps: length,
+    columns: { observation: { dtype: "f32", crc32: 3543136660 } },
+  });
+  expect(told[4]).toMatchObject({ format: "d4rl", episodes: 16, steps: 4000 });
+  const flat = { observation: d4rl.observations, action: d4rl.actions, reward: d4rl.rewards, is_terminal: d4rl.terminals, is_last: d4rl.timeouts };
+  expect(sums(told[4].columns)).toMatchObject(sums(flat));
+}
+
+const sums = (columns: { [path: string]: { crc32: number } }) => Object.fromEntries(Object.entries(columns).map(([path, { crc32 }]) => [path, crc32]));
+
 /** A group of tests of one runtime: left out where it is not installed, unless all are required. */
 const of = (name: keyof typeof here) => describe.skipIf(here[name] === undefined && !required);
 
@@ -35,15 +61,16 @@ describe("programs", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   describe.each([
-    { name: "node", digestArgs: [], journalArgs: [], exampleArgs: ["examples/node.js"] },
+    { name: "node", digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/node.js"] },
     {
       name: "deno",
       digestArgs: ["run"],
       journalArgs: ["run", `--allow-read=${folder}`, `--allow-write=${folder}`],
+      datasetsArgs: ["run", "--allow-read=test/data"],
       exampleArgs: ["run", `--allow-read=${folder}`, `--allow-write=${folder}`, "examples/deno.js"],
     },
-    { name: "bun", digestArgs: [], journalArgs: [], exampleArgs: ["examples/bun.js"] },
-  ] as const)("$name", ({ name, digestArgs, journalArgs, exampleArgs }) => {
+    { name: "bun", digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/bun.js"] },
+  ] as const)("$name", ({ name, digestArgs, journalArgs, datasetsArgs, exampleArgs }) => {
     of(name)("is there", () => {
       it("and gives the digest, from both builds of the core", () => {
         expect(run(name, ...digestArgs, "dist/digest.mjs")).toBe(digest);
@@ -53,6 +80,10 @@ describe("programs", () => {
         const path = file(`${name}-journal`);
         expect(run(name, ...journalArgs, "test/runtime/journal.mjs", path)).toBe(`${JOURNAL}\n${OPENED}`);
         expect(run("node", "test/runtime/journal.mjs", path, "again")).toBe(JOURNAL);
+      });
+
+      it("and opens datasets by their paths", () => {
+        expectDatasets(run(name, ...datasetsArgs, "test/runtime/datasets.mjs", "test/data").split("\n"));
       });
 
       it("and its example learns from the file that it saved", () => {
@@ -79,6 +110,15 @@ of("chromium")("chromium", () => {
   it("has a journal in its own files, that one worker at a time may open, and that outlives it", async () => {
     const { lines } = await browser.open("/test/runtime/journal.html", "document.title === 'done'");
     expect(lines).toEqual([`${JOURNAL}\n${OPENED}`, "LOCKED while another worker has it", JOURNAL]);
+  });
+
+  it("opens datasets by URLs, and as Blobs in the page and in a worker", async () => {
+    const { lines } = await browser.open("/test/runtime/datasets.html", "document.title === 'done'");
+    // The browser says which names were tried in vain.
+    const told = lines.filter((line) => !line.startsWith("Failed to load resource"));
+    expectDatasets(told.slice(0, 5));
+    expectDatasets(told.slice(5, 10));
+    expect(told.slice(10)).toEqual([told[4]]);
   });
 
   it("shows the example page", async () => {

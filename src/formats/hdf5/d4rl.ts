@@ -9,11 +9,11 @@ import { type FinalObservation, type FlatOptions, type FlatTable, flatEpisodes, 
 import { sameSpec } from "../columns/same-spec.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import type { Source } from "../open-source.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
-import { type FoundHdf5, openHdf5 } from "./open-file.ts";
+import { type FoundHdf5, type Hdf5Options, openHdf5 } from "./open-file.ts";
 
-export interface D4rlOptions extends ReadOptions {
+export interface D4rlOptions extends Hdf5Options {
   /** What the final step of an episode is: `rlds` where it is left out. */
   readonly finalObservation?: FinalObservation;
   /** Whether the steps have `infos` as well; not where it is left out. */
@@ -22,11 +22,9 @@ export interface D4rlOptions extends ReadOptions {
   readonly metadata?: boolean;
   /** The environment's time limit: a file without `timeouts` needs it. */
   readonly maxEpisodeSteps?: number;
-  /** Instead of the runtime's own, for URLs. */
-  readonly fetch?: typeof fetch;
 }
 
-const OPTIONS = "finalObservation, infos, metadata, maxEpisodeSteps, fetch, signal, maxBytes";
+const OPTIONS = "finalObservation, infos, metadata, maxEpisodeSteps, h5wasm, fetch, signal, maxBytes";
 const FINAL = ["rlds", "next", "none"];
 
 /**

@@ -33,15 +33,21 @@ export interface Instance {
 let current: Promise<Instance> | undefined;
 let made = 0;
 
-/** The instance that all files share, or a new one where that is broken. @throws RldsError UNSUPPORTED where the package is not there, or cannot be had anew */
-export async function h5wasm(): Promise<Instance> {
-  const found = await current?.catch(() => undefined);
-  if (found === undefined || found.broken !== undefined) current = instance(found?.broken);
-  return current as Promise<Instance>;
+/** The package itself: `import * as h5wasm from …`. */
+export interface H5wasm {
+  readonly ready: Promise<unknown>;
 }
 
-async function instance(broken: unknown): Promise<Instance> {
-  const library = made++ === 0 ? await imported() : await anew(broken);
+/** The instance that all files share, or a new one where that is broken. @param given the package, where it is not found by its name @throws RldsError UNSUPPORTED where the package is not there, or cannot be had anew */
+export function h5wasm(given?: H5wasm): Promise<Instance> {
+  const before: Promise<Instance | undefined> = current?.catch(() => undefined) ?? Promise.resolve(undefined);
+  // One after the other: two that ask at once get the same.
+  current = before.then((found) => (found === undefined || found.broken !== undefined ? instance(found?.broken, given) : found));
+  return current;
+}
+
+async function instance(broken: unknown, given: H5wasm | undefined): Promise<Instance> {
+  const library = made++ === 0 ? await imported(given) : await anew(broken);
   const lines: string[] = [""];
   // HDF5 writes its complaints to the console otherwise.
   const { FS } = library;
@@ -63,9 +69,9 @@ async function instance(broken: unknown): Promise<Instance> {
   };
 }
 
-async function imported(): Promise<Library> {
+async function imported(given?: H5wasm): Promise<Library> {
   try {
-    const { ready } = await import("h5wasm");
+    const { ready } = given ?? (await import("h5wasm"));
     return (await ready) as unknown as Library;
   } catch (cause) {
     made = 0;

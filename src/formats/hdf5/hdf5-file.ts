@@ -6,7 +6,7 @@ import { Column, type ColumnTree } from "../columns/column.ts";
 import type { ReadOptions } from "../reader.ts";
 import type { SourceFile } from "../source.ts";
 import { type Element, elementOf } from "./element.ts";
-import { h5wasm, type Instance, type Library } from "./h5wasm.ts";
+import { type H5wasm, h5wasm, type Instance, type Library } from "./h5wasm.ts";
 import { type Mount, mount, readNow } from "./mount.ts";
 
 /** Filters that HDF5 brings itself: deflate, shuffle, checksums, n-bit, scale-offset. */
@@ -36,17 +36,20 @@ export class Hdf5File {
   readonly #read: (at: number, length: number) => Uint8Array;
   #opened?: Opened;
 
-  private constructor(file: SourceFile, read: (at: number, length: number) => Uint8Array, maxBytes: number) {
+  readonly #h5wasm?: H5wasm;
+
+  private constructor(file: SourceFile, read: (at: number, length: number) => Uint8Array, { maxBytes, h5wasm }: { maxBytes: number; h5wasm?: H5wasm }) {
     this.name = file.name;
     this.maxBytes = maxBytes;
     this.#file = file;
     this.#read = read;
+    this.#h5wasm = h5wasm;
   }
 
   /** Owns the file from now on. @throws RldsError CORRUPT, UNSUPPORTED */
-  static async open(file: SourceFile, { signal, maxBytes }: { signal?: AbortSignal; maxBytes: number } & ReadOptions): Promise<Hdf5File> {
+  static async open(file: SourceFile, { signal, maxBytes, h5wasm }: ReadOptions & { maxBytes: number; h5wasm?: H5wasm }): Promise<Hdf5File> {
     try {
-      const hdf5 = new Hdf5File(file, await readNow(file, maxBytes, signal), maxBytes);
+      const hdf5 = new Hdf5File(file, await readNow(file, maxBytes, signal), { maxBytes, h5wasm });
       await hdf5.#ready();
       return hdf5;
     } catch (error) {
@@ -139,7 +142,7 @@ export class Hdf5File {
   async #ready(): Promise<Opened> {
     if (this.#opened !== undefined && this.#opened.instance.broken === undefined) return this.#opened;
     this.#leave();
-    const instance = await h5wasm();
+    const instance = await h5wasm(this.#h5wasm);
     const { library } = instance;
     const mounted = mount(library, this.#file, this.#read);
     const id = this.#guarded("it", instance, () => library.open(mounted.path, library.H5F_ACC_RDONLY, false, -1, -1));

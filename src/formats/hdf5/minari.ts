@@ -8,16 +8,14 @@ import { type Column, columnsOf, specOf } from "../columns/column.ts";
 import { sameSpec } from "../columns/same-spec.ts";
 import { stepSpecOf, stepsOf, type TransitionSpec } from "../columns/transitions.ts";
 import type { Source } from "../open-source.ts";
-import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Attribute, Hdf5File } from "./hdf5-file.ts";
 import { metadataJson } from "./minari-metadata.ts";
-import { type FoundHdf5, openHdf5 } from "./open-file.ts";
+import { type FoundHdf5, type Hdf5Options, openHdf5 } from "./open-file.ts";
 
-export interface MinariOptions extends ReadOptions {
+export interface MinariOptions extends Hdf5Options {
   /** Whether the steps have the environment's `infos` as well; not where it is left out. */
   readonly infos?: boolean;
-  /** Instead of the runtime's own, for URLs. */
-  readonly fetch?: typeof fetch;
 }
 
 /** One episode before it is read. */
@@ -35,7 +33,7 @@ interface Found {
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm is missing), SPEC_MISMATCH for an episode of another form
  */
 export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
-  internals.onlyKeys("options", options, "infos, fetch, signal, maxBytes");
+  internals.onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
   return (await minariOf(await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5"], options), options)) as RldsReader<unknown> as RldsReader<S>;
 }
 
@@ -96,7 +94,7 @@ class MinariReader implements RldsReader {
     for (const [episode, group] of this.#groups.entries()) {
       this.#options.signal?.throwIfAborted();
       const steps = await this.#steps(group, episode);
-      const metadata = nested(await this.#hdf5.attributes(`/${group}`), valueIn);
+      const metadata = nested(await this.#hdf5.attributes(`/${group}`), plain);
       yield { ...metadata, steps };
     }
   }
@@ -168,7 +166,7 @@ function nested(attributes: ReadonlyMap<string, Attribute>, of: (attribute: Attr
 }
 
 /** A value of an episode's metadata: as StepColumns gives a step's. */
-function valueIn({ leaf, data }: Attribute): unknown {
+function plain({ leaf, data }: Attribute): unknown {
   if (leaf.shape.length > 0) return data;
   return leaf.dtype === "bool" ? data[0] === 1 : data[0];
 }

@@ -4,7 +4,15 @@ import { RldsError } from "../../rlds/rlds-error.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
 import type { ReadOptions } from "../reader.ts";
 import type { SourceFile, SourceFolder } from "../source.ts";
+import type { H5wasm } from "./h5wasm.ts";
 import { Hdf5File } from "./hdf5-file.ts";
+
+export interface Hdf5Options extends ReadOptions {
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: typeof fetch;
+  /** The package h5wasm itself (`import * as h5wasm from …`), where it is not found by its name: in a worker of a page without a bundler, that has no import map. */
+  readonly h5wasm?: H5wasm;
+}
 
 export interface FoundHdf5 {
   readonly hdf5: Hdf5File;
@@ -17,16 +25,12 @@ export interface FoundHdf5 {
  * @param names what the file may be called in a folder, first one first; else any whose path ends with one of them, if it is the only one
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
-export async function openHdf5(
-  from: Source,
-  names: readonly string[],
-  { signal, maxBytes = MAX_BYTES, fetch }: ReadOptions & { readonly fetch?: typeof globalThis.fetch },
-): Promise<FoundHdf5> {
+export async function openHdf5(from: Source, names: readonly string[], { signal, maxBytes = MAX_BYTES, fetch, h5wasm }: Hdf5Options): Promise<FoundHdf5> {
   internals.integer("maxBytes", maxBytes, 1);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
-  if (file !== undefined) return { hdf5: await Hdf5File.open(file, { signal, maxBytes }) };
+  if (file !== undefined) return { hdf5: await Hdf5File.open(file, { signal, maxBytes, h5wasm }) };
   const { found, path } = await fileIn(folder, names);
-  return { hdf5: await Hdf5File.open(found, { signal, maxBytes }), folder, path };
+  return { hdf5: await Hdf5File.open(found, { signal, maxBytes, h5wasm }), folder, path };
 }
 
 async function fileIn(folder: SourceFolder, names: readonly string[]): Promise<{ found: SourceFile; path: string }> {

@@ -1,11 +1,10 @@
 /** Minari's datasets, as the real minari wrote them, against what it reads back. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openMinari } from "../../../src/formats/hdf5/minari.ts";
 import { crc32 } from "../../../src/formats/npz/zip.ts";
 import { all, bytesOf, columnsTold } from "../../support/columns.ts";
-import { dataFolder, json } from "./data.ts";
+import { dataFolder, fileBytes, json } from "./data.ts";
 
 const cartpole = dataFolder("minari/cartpole/scripted-v0");
 const main = join(cartpole, "data/main_data.hdf5");
@@ -57,7 +56,7 @@ describe("a dataset of CartPole", () => {
 
   it("is the same from the folder above, the file alone, a Map, a Blob, a URL of the file", async () => {
     const wanted = columnsTold(await all(await openMinari(cartpole)));
-    const bytes = new Uint8Array(readFileSync(main));
+    const bytes = fileBytes(main);
     const sources = [
       join(cartpole, ".."),
       join(cartpole, "data"),
@@ -96,7 +95,7 @@ describe("a dataset of CartPole", () => {
   it("takes no more memory than maxBytes says", async () => {
     const reader = await openMinari(main, { maxBytes: 1900 });
     await expect(all(reader)).rejects.toMatchObject({ code: "CORRUPT", file: "main_data.hdf5", episode: 2 });
-    await expect(openMinari(new Blob([new Uint8Array(readFileSync(main))]), { maxBytes: 200_000 })).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    await expect(openMinari(new Blob([fileBytes(main)]), { maxBytes: 200_000 })).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 });
 
@@ -157,7 +156,7 @@ describe("what is no dataset", () => {
     [
       "metadata that is not JSON",
       new Map([
-        ["data/main_data.hdf5", new Uint8Array(readFileSync(main))],
+        ["data/main_data.hdf5", fileBytes(main)],
         ["data/metadata.json", new TextEncoder().encode("{")],
       ]),
       { code: "CORRUPT", file: "data/metadata.json" },
@@ -165,7 +164,7 @@ describe("what is no dataset", () => {
     [
       "Arrow",
       new Map([
-        ["data/main_data.hdf5", new Uint8Array(readFileSync(main))],
+        ["data/main_data.hdf5", fileBytes(main)],
         ["data/metadata.json", new TextEncoder().encode('{"data_format":"arrow"}')],
       ]),
       { code: "UNSUPPORTED" },
@@ -175,7 +174,7 @@ describe("what is no dataset", () => {
   });
 
   it("says what HDF5 says, and where a file is cut", async () => {
-    const bytes = new Uint8Array(readFileSync(main));
+    const bytes = fileBytes(main);
     await expect(openMinari(new Blob([bytes.subarray(0, 100_000)]))).rejects.toThrow(/HDF5 cannot read it: .*truncated.*\(a Blob\)/);
   });
 
