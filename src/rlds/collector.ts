@@ -110,7 +110,7 @@ export class Collector {
 /** Whether a value fits, after it was written. */
 function putElement({ dtype }: AnyLeaf, to: Numbered, at: number, value: unknown): boolean {
   if (dtype === "string") return typeof value === "string" && !/\p{Surrogate}/u.test(value) && push(to, at, value);
-  if (dtype === "bytes") return value instanceof Uint8Array && push(to, at, value.slice());
+  if (dtype === "bytes") return value instanceof Uint8Array && push(to, at, new Uint8Array(value));
   if (dtype === "i64" || dtype === "u64") {
     const wide = Number.isSafeInteger(value) ? BigInt(value as number) : value;
     if (typeof wide !== "bigint") return false;

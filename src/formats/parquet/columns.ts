@@ -47,6 +47,7 @@ export function fileColumns(root: SchemaNode): FileColumn[] {
     const { element, children } = node;
     const repeated = element.repetition_type === "REPEATED";
     const isList = element.converted_type === "LIST" || element.logical_type?.type === "LIST";
+    if (typeof element.name !== "string") throw new RangeError("a column has no name");
     // It would be no name of an object's own.
     if (element.name === "__proto__") throw new RangeError("a column is called __proto__");
     const here = inList ? keys : [...keys, element.name];

@@ -25,7 +25,7 @@ export interface Mapping {
   readonly truncated?: FileColumn;
   /** It ended, nobody says why. */
   readonly done?: FileColumn;
-  /** Columns of types that are not read. */
+  /** Columns of types that are not read, or whose places were given to others. */
   readonly unread: readonly string[];
 }
 
@@ -87,7 +87,11 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
       continue;
     }
     const [first = "", ...rest] = column.keys.flatMap((key) => key.split(/[./]/));
-    leaves.push({ column, keys: [role(first) ?? first, ...rest] });
+    const keys = [role(first) ?? first, ...rest];
+    // Its place was given to another.
+    if ([...given.keys()].some((path) => `${path}/`.startsWith(`${keys.join("/")}/`) || `${keys.join("/")}/`.startsWith(`${path}/`)))
+      unread.push(column.keys.join("/"));
+    else leaves.push({ column, keys });
   }
   for (const needed of ["observation", "action"]) {
     if (leaves.some(({ keys }) => keys[0] === needed)) continue;

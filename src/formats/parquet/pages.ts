@@ -213,7 +213,7 @@ function plain(bytes: Uint8Array, count: number, { physical, typeLength }: FileC
   for (let i = 0, at = 0; i < count; i++) {
     const length = view.getUint32(at, true);
     if (length > bytes.length - at - 4) throw new RangeError("a value goes beyond its page");
-    values.push(bytes.slice(at + 4, at + 4 + length));
+    values.push(new Uint8Array(bytes.subarray(at + 4, at + 4 + length)));
     at += 4 + length;
   }
   return values;

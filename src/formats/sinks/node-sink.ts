@@ -2,9 +2,27 @@
 import { RldsError } from "../../rlds/rlds-error.ts";
 import type { SinkFile, SinkFolder } from "./sink-folder.ts";
 
+interface Entry {
+  readonly name: string;
+  isDirectory(): boolean;
+}
+
+interface Handle {
+  write(bytes: Uint8Array, offset: number): Promise<{ readonly bytesWritten: number }>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What is used of `node:fs/promises` and `node:path`. */
 interface Modules {
-  readonly fs: typeof import("node:fs/promises");
-  readonly paths: typeof import("node:path");
+  readonly fs: {
+    readdir(path: string, options: { readonly withFileTypes: true }): Promise<Entry[]>;
+    mkdir(path: string, options: { readonly recursive: true }): Promise<unknown>;
+    open(path: string, flags: "w"): Promise<Handle>;
+    rename(from: string, to: string): Promise<void>;
+    rm(path: string, options: { readonly force: true }): Promise<void>;
+  };
+  readonly paths: { join(...parts: string[]): string; dirname(path: string): string; basename(path: string): string };
 }
 
 /** No import by a literal name: a bundler for pages would have to resolve it. */
@@ -12,7 +30,7 @@ async function modules(): Promise<Modules> {
   if ((globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === undefined)
     throw new RldsError("UNSUPPORTED", "a path needs files of the system: give a FileSystemDirectoryHandle or a Map here");
   const [fs, paths] = await Promise.all(["node:fs/promises", "node:path"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
-  return { fs, paths };
+  return { fs, paths } as Modules;
 }
 
 /** A folder; or, for a path with such an ending, the folder around it and the file's name. */
@@ -27,7 +45,7 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
   return {
     name: root,
     async list(folder) {
-      const entries = await fs.readdir(full(folder), { withFileTypes: true }).catch((error) => {
+      const entries = await fs.readdir(full(folder), { withFileTypes: true }).catch((error: { readonly code?: string }): Entry[] => {
         if (error.code === "ENOENT") return [];
         throw error;
       });

@@ -1,11 +1,12 @@
 """Writes lerobot_v2, lerobot_v3 and plain.parquet with pyarrow and pandas, in the layout that huggingface/lerobot has, and expected_parquet.json with what a reader must find.
 
-python make_parquet.py          (needs pyarrow, pandas, pillow)
+python make_parquet.py [FOLDER]          (needs pyarrow, pandas, pillow)
 """
 import io
 import json
 import os
 import shutil
+import sys
 import zlib
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
 LENGTHS = [4, 3, 5]
 TASKS = ["push the T", "lift the cube: ünïcode"]
 FPS = 10
