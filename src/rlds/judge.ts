@@ -15,10 +15,9 @@ export interface Breach {
   readonly count: number;
 }
 
-/** Judges one episode after the other. O(1) a step. */
+/** Judges one episode. O(1) a step. */
 export class Judge {
-  /** Steps of this episode so far. */
-  length = 0;
+  #length = 0;
   #flags = 0;
   readonly #found: (breach: Breach) => void;
 
@@ -31,7 +30,7 @@ export class Judge {
   }
 
   step({ flags, misfit, nonFinite }: StepFacts): void {
-    const i = this.length++;
+    const i = this.#length++;
     if (misfit !== undefined) this.#found({ fault: "wrongForms", step: i, subject: misfit.path, rule: misfit.rule, value: misfit.value, count: 1 });
     if (i === 0 && !(flags & FIRST)) this.#flag("missingFirsts", i, "is_first", "at an episode's first step", true);
     if (i > 0 && flags & FIRST) this.#flag("firstsInMidEpisode", i, "is_first", "after an episode's first step", false);
@@ -43,9 +42,7 @@ export class Judge {
 
   /** The episode is over. */
   end(): void {
-    if (this.length === 0) this.#found({ fault: "emptyEpisodes", subject: "the steps of an episode", rule: "at least one", value: 0, count: 1 });
-    else if (!(this.#flags & LAST)) this.#flag("danglingTails", this.length - 1, "is_last", "at an episode's last step", true);
-    this.length = 0;
-    this.#flags = 0;
+    if (this.#length === 0) this.#found({ fault: "emptyEpisodes", subject: "the steps of an episode", rule: "at least one", value: 0, count: 1 });
+    else if (!(this.#flags & LAST)) this.#flag("danglingTails", this.#length - 1, "is_last", "at an episode's last step", true);
   }
 }

@@ -519,3 +519,29 @@ function floatRewards(steps: readonly TestStep[]) {
   data[7] = Float32Array.from(data[7] as Float64Array);
   return data;
 }
+
+test("columns that are mended are copies; the others are views of the source's", async () => {
+  const columns = columnsOfSteps(changed(goodEpisode(6, 1), { 0: { is_first: false }, 2: { is_last: true }, 4: { reward: NAN } }));
+  const before = structuredClone(columns.data);
+  const mended: StepColumns[] = [];
+  for await (const { steps } of importRlds<TestStep>([{ steps: columns }], { mode: "repair" })) mended.push(steps as unknown as StepColumns);
+  expect(mended.map(({ length }) => length)).toEqual([3, 2]);
+  expect(columns.data).toEqual(before);
+  for (const { data } of mended) expect((data[0] as Float32Array).buffer).toBe((columns.data[0] as Float32Array).buffer);
+});
+
+test("flags in columns are 0 or 1", async () => {
+  const columns = columnsOfSteps(goodEpisode(3, 1));
+  const spec = { ...(TEST_SPEC as object), is_first: { dtype: "u8", shape: [] } } as never;
+  const flags = (first: number) => new StepColumns<TestStep>(spec, [...columns.data.slice(0, 2), new Uint8Array([first, 0, 0]), ...columns.data.slice(3)], 3);
+  expect((await inspectRlds([{ steps: flags(1) }])).faultyEpisodes).toBe(0);
+  expect((await inspectRlds([{ steps: flags(2) }])).faults.wrongForms).toMatchObject({
+    count: 1,
+    places: [{ episode: 0, step: 0, path: "is_first", value: 2 }],
+  });
+});
+
+test("an observation without elements is not one of zeros", async () => {
+  const steps = goodEpisode(2, 0).map((step) => ({ ...step, observation: {} })) as unknown as TestStep[];
+  expect(await inspectRlds([{ steps }])).toMatchObject({ faultyEpisodes: 0, zeroFinalObservations: { count: 0 } });
+});

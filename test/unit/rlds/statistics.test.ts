@@ -170,6 +170,24 @@ test("histograms are numpy's", () => {
   expect(() => histogram([1], 0)).toThrow(RangeError);
 });
 
+test("a value is between its bin's edges, however the quotient was rounded", () => {
+  const random = new TestRandom(3);
+  for (let round = 0; round < 300; round++) {
+    const values = Array.from({ length: 50 }, () => random.below(40) / 10 - 1.3);
+    const { counts, edges } = histogram(values, 1 + random.below(30));
+    const isIn = (value: number, bin: number) =>
+      value >= (edges[bin] as number) && (value < (edges[bin + 1] as number) || (bin === counts.length - 1 && value === edges[bin + 1]));
+    expect(counts).toEqual(counts.map((_, bin) => values.filter((value) => isIn(value, bin)).length));
+  }
+});
+
+test("a quotient that is rounded up does not lift a value into the next bin", () => {
+  const counts = new Array<number>(25).fill(0);
+  for (const bin of [0, 20, 24]) counts[bin] = 1;
+  // The edge is 24.408000000000005.
+  expect(histogram([-3.9, 24.408, 29.8 + 4e-15], 25).counts).toEqual(counts);
+});
+
 test("arguments, and steps of another form", async () => {
   const refused = (promise: Promise<unknown>) =>
     promise.then(

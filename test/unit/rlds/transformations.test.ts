@@ -255,6 +255,26 @@ test("n-step returns stop where a discount is 0, as those of a table do", async 
   ]);
 });
 
+test("a terminal observation is worth nothing, whatever the discount says", async () => {
+  const steps = goodEpisode(4, 1, true).map((step) => ({ ...step, reward: 1, discount: 1 }));
+  expect((await onlyEpisode(nStep([{ steps }], { n: 2, gamma: 0.5 }))).map(({ reward, discount, n_steps }) => [reward, discount, n_steps])).toEqual([
+    [1.5, 0.25, 2],
+    [1.5, 0, 2],
+    [1, 0, 1],
+  ]);
+});
+
+test("no n-step transition goes over an is_last", async () => {
+  const steps = [...goodEpisode(3, 1), ...goodEpisode(3, 2)];
+  const made = await onlyEpisode(nStep([{ steps }], { n: 3, gamma: 1 }));
+  expect(made.map(({ tag, n_steps, next_is_last }) => [tag, n_steps, next_is_last])).toEqual([
+    ["1/0", 2, true],
+    ["1/1", 1, true],
+    ["2/0", 2, true],
+    ["2/1", 1, true],
+  ]);
+});
+
 test("a tail that dangles has its n-step transitions too", async () => {
   const steps = goodEpisode(5, 1).map((step) => ({ ...step, is_last: false }));
   expect((await onlyEpisode(nStep([{ steps }], { n: 2, gamma: 1 }))).map(({ next_is_last, n_steps }) => [next_is_last, n_steps])).toEqual([
