@@ -48,5 +48,8 @@ export function filesFolder(files: readonly File[]): SourceFolder {
   const paths = files.map((file) => file.webkitRelativePath || file.name);
   const [top = ""] = paths[0]?.split("/") ?? [];
   const chosen = paths.every((path) => path.startsWith(`${top}/`));
-  return mapFolder(chosen ? top : "files", new Map(files.map((file, i) => [chosen ? (paths[i] as string).slice(top.length + 1) : (paths[i] as string), file])));
+  return mapFolder(
+    (chosen && top) || "files",
+    new Map(files.map((file, i) => [chosen ? (paths[i] as string).slice(top.length + 1) : (paths[i] as string), file])),
+  );
 }

@@ -14,8 +14,8 @@ export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, 
   const { pixels, compressed } = chunksOf(bytes);
   // Twice: interlaced lines are shorter, and more. What may be too much is gone through before it is held.
   const most = 2 * head.height * (2 + Math.ceil((head.width * head.channels * head.depth) / 8));
-  if (compressed * MOST_RATIO > room) inflateAll(bytes, most);
-  const image = decode(pixels);
+  if (2 * compressed * MOST_RATIO > room) inflateAll(bytes, most);
+  const image = decode(pixels, { checkCrc: true });
   let { data } = image;
   let stored = image.channels;
   if (image.palette !== undefined) {

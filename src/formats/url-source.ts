@@ -47,7 +47,8 @@ export async function urlFile(url: URL, options: UrlOptions): Promise<SourceFile
     return bytesFile(name, await whole(await ask(url, options), name, options));
   }
   const { size } = range;
-  let first: Uint8Array | undefined = await part(response, name, 0, Math.min(FIRST, size), size);
+  const { signal } = options;
+  let first: Uint8Array | undefined = await part(response, { name, at: 0, length: Math.min(FIRST, size), size, signal });
   return {
     name,
     size,
@@ -55,8 +56,7 @@ export async function urlFile(url: URL, options: UrlOptions): Promise<SourceFile
       if (at + length > size) throw new RldsError("CORRUPT", `the file ends ${at + length - size} bytes too early`, { file: name, offset: size });
       if (first !== undefined && at + length <= first.length) return first.subarray(at, at + length);
       if (length === 0) return new Uint8Array(0);
-      const answer = await ask(url, options, [at, at + length - 1]);
-      return part(answer, name, at, length, size);
+      return part(await ask(url, options, [at, at + length - 1]), { name, at, length, size, signal });
     },
     async close() {
       first = undefined;
@@ -85,40 +85,38 @@ function rangeOf(response: Response): { readonly from: number; readonly to: numb
   return found === null ? undefined : { from: Number(found[1]), to: Number(found[2]), size: Number(found[3]) };
 }
 
-/** The bytes of an answer to a range, which must be the ones that were asked for. */
-async function part(response: Response, name: string, at: number, length: number, size: number): Promise<Uint8Array> {
-  const range = rangeOf(response);
-  if (response.status !== 206 || range?.from !== at || range.to !== at + length - 1 || range.size !== size) {
-    await response.body?.cancel();
-    throw new RldsError("IO", `the server answered another range than bytes ${at} … ${at + length - 1} of ${size}: the file may have changed`, {
-      file: name,
-      offset: at,
-    });
-  }
-  return gathered(response, name, length, (bytes) => new RldsError("IO", `the server sent ${bytes} bytes instead of ${length}`, { file: name, offset: at }));
+interface Range {
+  readonly name: string;
+  readonly at: number;
+  readonly length: number;
+  /** Of the whole file. */
+  readonly size: number;
+  readonly signal?: AbortSignal;
 }
 
-/** A whole body, of at most `maxBytes`. */
-async function whole(response: Response, name: string, { maxBytes }: UrlOptions): Promise<Uint8Array> {
-  const bytes = await gathered(
-    response,
-    name,
-    undefined,
-    () => {
-      return new RldsError("UNSUPPORTED", `the server knows no ranges, and the file is larger than maxBytes, ${maxBytes}: give a larger one`, { file: name });
-    },
-    maxBytes,
-  );
+/** The bytes of an answer to a range, which must be the ones that were asked for. */
+async function part(response: Response, { name, at, length, size, signal }: Range): Promise<Uint8Array> {
+  const range = rangeOf(response);
+  const io = (message: string) => new RldsError("IO", message, { file: name, offset: at });
+  if (response.status !== 206 || range?.from !== at || range.to !== at + length - 1 || range.size !== size) {
+    await response.body?.cancel();
+    throw io(`the server answered another range than bytes ${at} … ${at + length - 1} of ${size}: the file may have changed`);
+  }
+  const bytes = await gathered(response, name, length, signal);
+  if (bytes?.length !== length)
+    throw io(`the server sent ${bytes === undefined ? "more" : `${bytes.length} bytes`} ${bytes === undefined ? "than" : "instead of"} ${length}`);
   return bytes;
 }
 
-async function gathered(
-  response: Response,
-  name: string,
-  length: number | undefined,
-  wrong: (bytes: number) => RldsError,
-  most = length ?? 0,
-): Promise<Uint8Array> {
+/** A whole body, of at most `maxBytes`. */
+async function whole(response: Response, name: string, { maxBytes, signal }: UrlOptions): Promise<Uint8Array> {
+  const bytes = await gathered(response, name, maxBytes, signal);
+  if (bytes !== undefined) return bytes;
+  throw new RldsError("UNSUPPORTED", `the server knows no ranges, and the file is larger than maxBytes, ${maxBytes}: give a larger one`, { file: name });
+}
+
+/** A body; undefined where it is of more than `most` bytes, which are not waited for. */
+async function gathered(response: Response, name: string, most: number, signal?: AbortSignal): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
@@ -128,15 +126,14 @@ async function gathered(
       size += value.length;
       if (size > most) {
         await reader.cancel();
-        throw wrong(size);
+        return undefined;
       }
       chunks.push(value);
     }
   } catch (cause) {
-    if (cause instanceof RldsError || (cause as Error)?.name === "AbortError" || (cause as Error)?.name === "TimeoutError") throw cause;
+    signal?.throwIfAborted();
     throw new RldsError("IO", `the answer broke off after ${size} bytes`, { file: name }, { cause });
   }
-  if (length !== undefined && size !== length) throw wrong(size);
   const bytes = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {

@@ -14,6 +14,9 @@ export const FLOATS = 2;
 export const INTS = 3;
 const KINDS = ["nothing", "bytes", "floats", "integers"];
 
+/** After so many places their own memory is counted too. */
+const NOTED = 4096;
+
 interface StoredList {
   readonly kind: number;
   /** From and to of its messages, which are one list together. */
@@ -124,7 +127,7 @@ export class Example {
       if (wire !== WireType.LengthDelimited || field > INTS) return false;
       const last = end(reader);
       if (field !== list.kind) list = { kind: field, ranges: [] };
-      if (last > reader.pos) list.ranges.push(reader.pos, last);
+      if (last > reader.pos && list.ranges.push(reader.pos, last) % NOTED === 0) this.room(8 * NOTED);
       reader.pos = last;
       return true;
     });
@@ -144,19 +147,23 @@ function end(reader: BinaryReader): number {
 export function payload(example: Example, key: string, kind: number): number[] {
   const found: number[] = [];
   const ranges = example.ranges(key, kind);
+  // Values one by one may be many, and two bytes each.
+  const note = (from: number, to: number) => {
+    if (found.push(from, to) % NOTED === 0) example.room(8 * NOTED);
+  };
   for (let i = 0; i < ranges.length; i += 2) {
     example.fields(ranges[i] as number, ranges[i + 1] as number, (field, wire, reader) => {
       if (field !== 1) return false;
       if (wire === WireType.LengthDelimited) {
         const to = end(reader);
-        found.push(reader.pos, to);
+        note(reader.pos, to);
         reader.pos = to;
         return true;
       }
       if (wire !== (kind === FLOATS ? WireType.Bit32 : WireType.Varint) || kind === BYTES) return false;
       const from = reader.pos;
       reader.skip(wire);
-      found.push(from, reader.pos);
+      note(from, reader.pos);
       return true;
     });
   }

@@ -75,9 +75,13 @@ function fill(found: AnyArray, start: number, example: Example, key: string, dty
   return index;
 }
 
+/** Bytes that a view takes itself. */
+const VIEW = 96;
+
 /** Views of the record. @throws RldsError CORRUPT */
 export function bytesOf(example: Example, key: string): Uint8Array[] {
   const parts = payload(example, key, BYTES);
+  example.room((parts.length / 2) * VIEW);
   const found: Uint8Array[] = [];
   for (let i = 0; i < parts.length; i += 2) found.push(example.bytes.subarray(parts[i], parts[i + 1]));
   return found;

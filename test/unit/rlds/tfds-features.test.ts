@@ -1,5 +1,5 @@
 /** Every kind of feature, as the real tensorflow_datasets wrote it and reads it (test/data/extra/write_tfds_extra.py). */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { openTfds, RldsError, type StepColumns } from "../../../src/rlds/index.ts";
@@ -71,6 +71,18 @@ test("images stay as they are stored where that is asked for", async () => {
     const { png, jpeg } = steps.at(0).observation as { png: Uint8Array; jpeg: Uint8Array };
     expect(Array.from(png.subarray(0, 4))).toEqual([0x89, 0x50, 0x4e, 0x47]);
     expect(Array.from(jpeg.subarray(0, 2))).toEqual([0xff, 0xd8]);
+  }
+});
+
+test("bytes are copies, also of Buffers: what the caller does to its own changes nothing", async () => {
+  const folder = `${DATA}images/1.0.0/`;
+  const files = new Map(readdirSync(folder).map((file) => [file, readFileSync(folder + file)]));
+  for await (const { steps } of await openTfds(files, { images: "bytes" })) {
+    const { png } = steps.at(0).observation as { png: Uint8Array };
+    for (const bytes of files.values()) bytes.fill(0);
+    expect(Array.from(png.subarray(0, 4))).toEqual([0x89, 0x50, 0x4e, 0x47]);
+    expect(png.byteLength).toBe(png.buffer.byteLength);
+    break;
   }
 });
 
