@@ -77,10 +77,10 @@ test("what is not there, and a split that is none", () => {
 });
 
 test("--open gives the format's function its options; those that it has not are wrong usage", () => {
-  const file = join(DATA, "d4rl", "half_cheetah.hdf5");
-  const [rlds, none] = [document("inspect", file), document("inspect", file, "--open", "finalObservation=none")];
-  expect(rlds.format).toBe("d4rl");
-  expect(none.report.zeroFinalSteps).not.toBe(rlds.report.zeroFinalSteps);
+  const file = join(DATA, "extra", "d4rl", "no_timeouts.hdf5");
+  expect(failure(1, "inspect", file).line).toMatch(/^reprise: UNSUPPORTED: .*maxEpisodeSteps/);
+  const { format, lengths } = document("inspect", file, "--open", "maxEpisodeSteps=10");
+  expect([format, lengths.most]).toEqual(["d4rl", 10]);
   expect(failure(2, "inspect", file, "--open", "maxEpisodeSteps=0").line).toMatch(/maxEpisodeSteps must be an integer >= 1|maxEpisodeSteps/);
   expect(failure(2, "inspect", file, "--split", "train").line).toMatch(/options has no option "split"; it has finalObservation/);
   expect(failure(2, "inspect", file, "--open", "finalObservation").line).toMatch(/--open takes OPTION=VALUE/);
