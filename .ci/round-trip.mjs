@@ -57,14 +57,24 @@ function dump(name, spec, values) {
     const file = join(folder, `${name}-${k}.bin`);
     if (dtype === "string") return { path, dtype, shape, texts: flat };
     if (dtype === "bytes") return { path, dtype, shape, texts: flat.map((bytes) => Buffer.from(bytes).toString("base64")) };
-    writeFileSync(file, new Uint8Array(ARRAYS[dtype].from(flat, (one) => (dtype === "bool" ? Number(one) : dtype.endsWith("64") && dtype[0] !== "f" ? BigInt(one) : one)).buffer));
+    writeFileSync(
+      file,
+      new Uint8Array(ARRAYS[dtype].from(flat, (one) => (dtype === "bool" ? Number(one) : dtype.endsWith("64") && dtype[0] !== "f" ? BigInt(one) : one)).buffer),
+    );
     return { path, dtype, shape, file };
   });
 }
 
 const leaf = (dtype, shape = []) => ({ dtype, shape });
 const stepSpec = {
-  observation: { image: leaf("u8", [6, 5, 3]), gray: leaf("u8", [4, 4, 1]), state: leaf("f32", [7]), none: leaf("f32", [0]), wide: leaf("f64", [2, 3]), deep: { a: leaf("i8"), b: leaf("u16", [3]) } },
+  observation: {
+    image: leaf("u8", [6, 5, 3]),
+    gray: leaf("u8", [4, 4, 1]),
+    state: leaf("f32", [7]),
+    none: leaf("f32", [0]),
+    wide: leaf("f64", [2, 3]),
+    deep: { a: leaf("i8"), b: leaf("u16", [3]) },
+  },
   action: leaf("i64", [2]),
   reward: leaf("f64"),
   discount: leaf("f32"),
@@ -105,7 +115,12 @@ function synthetic(lengths) {
       language_instruction: texts[next(texts.length)],
       raw: bytes(next(20)),
       words: [texts[next(texts.length)], `step ${i}`],
-      ...{ u64: i % 2 === 0 ? 2n ** 63n - 1n : BigInt(next(9)), u32: [4294967295, next(100)], i16: next(65536) - 32768, i32: i % 2 === 0 ? -(2 ** 31) : 2 ** 31 - 1 },
+      ...{
+        u64: i % 2 === 0 ? 2n ** 63n - 1n : BigInt(next(9)),
+        u32: [4294967295, next(100)],
+        i16: next(65536) - 32768,
+        i32: i % 2 === 0 ? -(2 ** 31) : 2 ** 31 - 1,
+      },
       ...{ flags: [next(2) === 1, true, false], u8: bytes(4) },
     })),
     episode_id: BigInt(k) - 2n ** 62n,
@@ -152,8 +167,18 @@ try {
         const images = name === "cartpole_pixels" ? ["observation/image"] : [];
         await writeTfds(source, join(folder, "again"), { name, shards: 3, images });
         await writeParquet(source, join(folder, `${name}.parquet`), { groupRows: 700 });
-        cases.push({ name: `tfds ${name}`, kind: "same-tfds", path: join(folder, "again", name, "1.0.0"), original: join(root, "test/data/tfds", name, "1.0.0") });
-        cases.push({ name: `parquet ${name}`, kind: "parquet-of-tfds", path: join(folder, `${name}.parquet`), original: join(root, "test/data/tfds", name, "1.0.0") });
+        cases.push({
+          name: `tfds ${name}`,
+          kind: "same-tfds",
+          path: join(folder, "again", name, "1.0.0"),
+          original: join(root, "test/data/tfds", name, "1.0.0"),
+        });
+        cases.push({
+          name: `parquet ${name}`,
+          kind: "parquet-of-tfds",
+          path: join(folder, `${name}.parquet`),
+          original: join(root, "test/data/tfds", name, "1.0.0"),
+        });
       }
       const data = Object.assign(synthetic([4, 0, 1, 7, 3, 0, 20, 2]), { stepSpec, metadataSpec });
       const images = ["observation/image", "observation/gray"];
@@ -175,10 +200,16 @@ try {
       equal(results.size, cases.length + REAL.length);
     },
     ...Object.fromEntries(
-      [...REAL.map((name) => `tfds ${name}`), "tfds everything", "tfds small shards"].map((name) => [`tensorflow_datasets reads ${name} as it was`, () => found(name)]),
+      [...REAL.map((name) => `tfds ${name}`), "tfds everything", "tfds small shards"].map((name) => [
+        `tensorflow_datasets reads ${name} as it was`,
+        () => found(name),
+      ]),
     ),
     ...Object.fromEntries(
-      [...REAL.map((name) => `parquet ${name}`), "parquet everything", "parquet uncompressed"].map((name) => [`pyarrow reads ${name} as it was`, () => found(name)]),
+      [...REAL.map((name) => `parquet ${name}`), "parquet everything", "parquet uncompressed"].map((name) => [
+        `pyarrow reads ${name} as it was`,
+        () => found(name),
+      ]),
     ),
     "Python's json reads jsonl everything as it was": () => found("jsonl everything"),
     ...Object.fromEntries(
@@ -194,7 +225,8 @@ try {
               .sort((a, b) => (a.path < b.path ? -1 : 1))
               .forEach(({ path, dtype, keys }) => {
                 const { data } = keys.reduce((at, key) => at[key], steps.columns);
-                const bytes = dtype === "string" ? Buffer.from(data.map((text) => `${text}\n`).join("")) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+                const bytes =
+                  dtype === "string" ? Buffer.from(data.map((text) => `${text}\n`).join("")) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
                 sums.set(path, crc32(bytes, sums.get(path)));
               });
           }

@@ -88,7 +88,7 @@ export class Hdf5File {
     const nodes: [string, ColumnTree][] = [];
     for (const name of await this.names(path)) nodes.push([name, await this.tree(`${path}/${name}`, depth + 1)]);
     const tuple = nodes.length > 0 && nodes.map((_, i) => nodes.find(([name]) => name === `_index_${i}`)?.[1]);
-    return tuple && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
+    return tuple !== false && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
   }
 
   /** A dataset that is read by rows. @throws RldsError CORRUPT, UNSUPPORTED for its type or a filter */

@@ -1,7 +1,16 @@
 /** Reports of datasets, and what strict, repair and drop make of faults. */
 import { expect, test } from "vitest";
 import { collected } from "../../../src/rlds/each.ts";
-import { type ImportMode, importRlds, inspectRlds, type RldsDataset, RldsError, rldsDataset, StepColumns } from "../../../src/rlds/index.ts";
+import {
+  convertRldsToTrajectories,
+  type ImportMode,
+  importRlds,
+  inspectRlds,
+  type RldsDataset,
+  RldsError,
+  rldsDataset,
+  StepColumns,
+} from "../../../src/rlds/index.ts";
 import { columnsOfSteps, FORMS, goodEpisode, goodEpisodes, TEST_SPEC, type TestStep } from "../../support/faulty-rlds.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
@@ -429,6 +438,12 @@ test("random faults: what repair and drop give is strictly right, and nothing th
     const repaired = await episodesOf(repair);
     const strict = importRlds(repaired.map(({ id, steps }) => ({ id, steps })) as RldsDataset<TestStep>);
     expect(await episodesOf(strict)).toEqual(repaired);
+    // And what takes trajectories takes them.
+    if (repaired.length > 0) {
+      let trajectories = 0;
+      for await (const _ of convertRldsToTrajectories(repaired as unknown as RldsDataset)) trajectories++;
+      expect(trajectories).toBe(strict.report.steps);
+    }
     expect(strict.report.steps + repair.report.dropped.steps).toBe(report.steps);
     expect(strict.report.returns).toEqual(repair.report.kept.returns);
     // Every step that is left is the source's, but for flags and the outcomes of last steps.
