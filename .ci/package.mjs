@@ -1,5 +1,5 @@
 // What npm would publish: nothing but what a user needs, and it works where nothing else is.
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -80,6 +80,22 @@ try {
         console.log(replay.table("t").size); replay.dispose();`;
       writeFileSync(join(user, "journal.mjs"), program);
       equal(run(user, process.execPath, ["journal.mjs"]), "3412\n");
+    },
+    "where a format's package is missing, the command line says what to install"() {
+      cpSync(join(root, "test/data/d4rl"), join(user, "d4rl"), { recursive: true });
+      cpSync(join(root, "test/data/extra/plain.parquet"), join(user, "plain.parquet"));
+      for (const [file, name] of [
+        ["d4rl/half_cheetah.hdf5", "h5wasm"],
+        ["plain.parquet", "hyparquet"],
+      ]) {
+        const { status, stderr } = spawnSync("npx", ["--offline", "reprise", "inspect", file], {
+          cwd: user,
+          encoding: "utf8",
+          shell: process.platform === "win32",
+        });
+        equal(status, 1);
+        match(stderr, new RegExp(`^reprise: UNSUPPORTED: .*npm install ${name}`, "m"));
+      }
     },
     "its types are found, and hold for that program"() {
       writeFileSync(join(user, "program.ts"), PROGRAM);
