@@ -39,13 +39,18 @@ interface Found {
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm is missing), SPEC_MISMATCH for an episode of another form
  */
 export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
-  internals.onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
+  checked(options);
   return (await minariOf(await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5"], options), options)) as RldsReader<unknown> as RldsReader<S>;
 }
 
-/** Of a file that is open; it is closed where it is no dataset of Minari's. */
+function checked(options: MinariOptions): void {
+  internals.onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
+}
+
+/** Of a file that is open; it is closed where it is no dataset of Minari's, or an option is none. */
 export async function minariOf({ hdf5, folder, path }: FoundHdf5, options: MinariOptions): Promise<RldsReader> {
   try {
+    checked(options);
     const about = folder === undefined ? {} : await metadataJson(folder, path as string);
     const { observation_space, action_space } = about;
     const spaces = { observation: spaceOf(observation_space, hdf5.name), action: spaceOf(action_space, hdf5.name) };
