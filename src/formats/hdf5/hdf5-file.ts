@@ -6,8 +6,9 @@ import { Column, type ColumnTree } from "../columns/column.ts";
 import type { ReadOptions } from "../reader.ts";
 import type { SourceFile } from "../source.ts";
 import { type Element, elementOf } from "./element.ts";
-import { type H5wasm, h5wasm, type Instance, type Library } from "./h5wasm.ts";
+import { h5wasm, type Instance, type Library } from "./h5wasm.ts";
 import { type Mount, mount, readNow } from "./mount.ts";
+import type { H5wasm } from "./package.ts";
 
 /** Filters that HDF5 brings itself: deflate, shuffle, checksums, n-bit, scale-offset. */
 const FILTERS = [1, 2, 3, 5, 6];
