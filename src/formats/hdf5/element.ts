@@ -4,7 +4,7 @@ import type { Dtype } from "../../dtype.ts";
 import { type AnyLeaf, ARRAYS } from "../../rlds/leaves.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
 import type { ColumnData } from "../../rlds/step-columns.ts";
-import { halves } from "../columns/half.ts";
+import { fromHalves } from "../tfds/half.ts";
 import type { Library } from "./h5wasm.ts";
 
 /** The classes of HDF5's types, by their numbers. */
@@ -32,7 +32,7 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
   if (kind === "variable length" && type.vlen_type?.type === 0 && type.vlen_type.size === 1)
     return { ...base, dtype: "bytes", allocates: true, decode: pointedBytes };
   if (kind === "enum" && isBool(type)) return { ...base, dtype: "bool", decode: (bytes) => bools(bytes, file, path) };
-  if (kind === "float" && type.size === 2) return { ...base, dtype: "f32", decode: (bytes) => halves(bytes) };
+  if (kind === "float" && type.size === 2) return { ...base, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
   if (kind === "integer" || kind === "float" || (kind === "enum" && type.enum_type?.type === 0)) {
     const dtype = `${kind === "float" ? "f" : type.signed ? "i" : "u"}${8 * type.size}` as Dtype;
     const Numbers = ARRAYS[dtype];

@@ -119,7 +119,7 @@ class Plain {
         episode++;
         continue;
       }
-      if (rows.begins(line.value)) yield await ended(true);
+      if (rows.begins(line.value, fresh)) yield await ended(true);
       place = { ...fresh, episode };
       bytes += line.bytes;
       if (bytes > maxBytes) throw corrupt(this.#file.name, line.number, line.at, `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);
