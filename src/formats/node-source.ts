@@ -15,12 +15,13 @@ interface Entry {
   /** As Node called it before 20.12. */
   readonly path: string;
   isFile(): boolean;
+  isSymbolicLink(): boolean;
 }
 
 /** What is used of `node:fs/promises`, `node:fs` and `node:path`. */
 interface Modules {
   readonly fs: {
-    stat(path: string): Promise<{ isDirectory(): boolean }>;
+    stat(path: string): Promise<{ isDirectory(): boolean; isFile(): boolean }>;
     realpath(path: string): Promise<string>;
     readdir(path: string, options: { readonly recursive: true; readonly withFileTypes: true }): Promise<Entry[]>;
     open(path: string, flags: "r"): Promise<FileHandle>;
