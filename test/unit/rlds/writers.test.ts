@@ -1,5 +1,5 @@
 /** What holds of all writers alike: the form of what they are given, files on their way, and what is left where something fails. */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -126,7 +126,8 @@ it("lets go of a dataset that it cannot write", async () => {
   expect(open).toBe(0);
 });
 
-it("has few files open, however many shards there are", async () => {
+// Where the system tells which files are open.
+it.runIf(existsSync("/proc/self/fd"))("has few files open, however many shards there are", async () => {
   const counted = () => readdirSync("/proc/self/fd").length;
   const before = counted();
   let most = 0;
