@@ -7,7 +7,7 @@ import { joined } from "./column.ts";
 /** How an episode stops: the environment ended it, a time limit or the like did, or the data just ends. */
 export type Ending = "terminated" | "truncated" | "open";
 
-/** Observation, action and reward, and metadata beside them. */
+/** Observation, action and reward, perhaps a discount, and metadata beside them. */
 export interface TransitionSpec {
   readonly observation: StepSpec;
   readonly action: StepSpec;
@@ -31,12 +31,12 @@ const BOOL = { dtype: "bool", shape: [] } as const;
 
 /** What the steps are. @throws nothing: names that RLDS has for the flags give way to it */
 export function stepSpecOf(transition: TransitionSpec): StepSpec {
-  return { ...transition, discount: { dtype: "f32", shape: [] }, is_first: BOOL, is_last: BOOL, is_terminal: BOOL };
+  return { discount: { dtype: "f32", shape: [] }, ...transition, is_first: BOOL, is_last: BOOL, is_terminal: BOOL };
 }
 
 /**
  * The steps of an episode. The reward that led to the end stands beside the last observation but one, with a discount of 0 where the environment ended it;
- * the final step has zeros. Without a final step the last transition is the last step, and keeps its action and reward.
+ * the final step has zeros. Discounts that the data has stay as they are. Without a final step the last transition is the last step, and keeps its action and reward.
  */
 export function stepsOf(transition: TransitionSpec, { data, length, finalStep, ending, terminated }: Transitions): StepColumns<RldsStep> {
   const steps = length + (finalStep ? 1 : 0);
@@ -51,7 +51,7 @@ export function stepsOf(transition: TransitionSpec, { data, length, finalStep, e
   if (ending === "terminated" && steps > 0) terminal[steps - 1] = 1;
   if (ending === "terminated" && length > 0) discount[length - 1] = 0;
   for (let i = 0; terminated !== undefined && i < length; i++) if (terminated[i] === 1) discount[i] = 0;
-  const columns = { ...given, discount, is_first: first, is_last: last, is_terminal: terminal };
+  const columns = { discount, ...given, is_first: first, is_last: last, is_terminal: terminal };
   const spec = stepSpecOf(transition);
   return new StepColumns<RldsStep>(
     spec,

@@ -62,9 +62,7 @@ export function formOf(value: unknown, spec: { readonly [name: string]: StepSpec
     if (known === undefined) throw new RldsError("UNSUPPORTED", `${name} of the first step is null or too deep: what it is must be said by stepSpec`, place);
     return [name, known];
   };
-  const kept = (["observation", "action", "reward", ...(steps ? (["discount"] as const) : [])] as const).filter(
-    (name) => name !== "discount" || has.includes(name),
-  );
+  const kept = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
   const missing = kept.find((name) => !has.includes(name));
   if (missing !== undefined) throw new RldsError("UNSUPPORTED", `the first step has no ${missing}, under no name that is known here`, place);
   const entries = [...kept.map((name) => part(name, fields[name])), ...Object.entries(metadata).map(([name, found]) => part(name, found))];

@@ -139,7 +139,7 @@ async function planOf(
   const ended = over ?? single("done");
   const main = { observation, action, reward, ...(fields.discount === undefined ? {} : { discount: fields.discount }), ...metadata };
   if (lengths === undefined && first === undefined && last === undefined && ended !== undefined) {
-    const { discount: _, ...transition } = main as typeof main & { discount?: ColumnTree };
+    const transition = main;
     const different = fields.next_observation === undefined ? undefined : sameSpec(specOf(observation), specOf(fields.next_observation));
     if (different !== undefined) throw new RldsError("CORRUPT", `next observations are no observations: ${different}`, { file });
     if (options.finalObservation === "next" && fields.next_observation === undefined)

@@ -97,6 +97,12 @@ describe("our own form", () => {
 describe("a step a line", () => {
   const transition = (i: number, more: object) => ({ obs: [i, i / 2], action: i % 2, reward: 1, info: { t: i }, ...more });
 
+  it("discounts of transitions stay as they are", async () => {
+    const values = [0, 1, 2].map((i) => transition(i, { terminated: i === 2, discount: 0.25 * (i + 1) }));
+    const [episode] = await read(values);
+    expect([...(episode?.steps ?? [])].map((step) => step.discount)).toEqual([0.25, 0.5, 0.75, 0]);
+  });
+
   it("transitions end by terminated and truncated; what follows the last end goes on", async () => {
     const values = [0, 1, 2, 3, 4, 5].map((i) => transition(i, { terminated: i === 1, truncated: i === 4 }));
     const reader = await openJsonl(lines(...values));
