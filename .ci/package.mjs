@@ -1,7 +1,7 @@
 // What npm would publish: nothing but what a user needs, and it works where nothing else is.
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { checks } from "./checks.mjs";
@@ -51,15 +51,15 @@ try {
       const [{ files, filename }] = JSON.parse(run(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
       packed = files.map(({ path }) => path);
       writeFileSync(join(folder, "name"), filename);
-      const wanted = new Set(targets(manifest.exports));
+      const wanted = new Set([...targets(manifest.exports), ...Object.values(manifest.bin), "dist/third-party.txt"]);
       const strangers = packed.filter(
-        (path) => !wanted.has(path) && !/^dist\/types\/.+\.d\.ts$/.test(path) && !/^(README|CHANGELOG)\.md$|^LICENSE$/.test(path),
+        (path) => !wanted.has(path) && !/^dist\/(types\/.+\.d\.ts|rlds-.+\.js)$/.test(path) && !/^(README|CHANGELOG)\.md$|^LICENSE$/.test(path),
       );
       deepEqual(strangers, []);
     },
     "npm pack leaves out no entry"() {
       deepEqual(
-        targets(manifest.exports).filter((path) => !packed.includes(path)),
+        [...targets(manifest.exports), ...Object.values(manifest.bin)].filter((path) => !packed.includes(path)),
         [],
       );
     },
@@ -71,6 +71,31 @@ try {
       run(user, "npm", ["install", "--offline", "--no-audit", "--no-fund", join(folder, readFileSync(join(folder, "name"), "utf8"))]);
       writeFileSync(join(user, "program.mjs"), PROGRAM);
       equal(run(user, process.execPath, ["program.mjs"]), "2 3\n3\ntrue\n");
+    },
+    "its command line runs by its name: a dataset into a journal, which a program opens"() {
+      cpSync(join(root, "test/data/tfds/cartpole"), join(user, "cartpole"), { recursive: true });
+      const push = run(user, "npx", ["--offline", "reprise", "push", "cartpole", "--dir", "journal", "--table", "t", "--json"]);
+      equal(JSON.parse(push).pushed, 3452);
+      const program = `import { Replay } from "reprise"; import "reprise/storage"; const replay = await Replay.open({ dir: "journal" });
+        console.log(replay.table("t").size); replay.dispose();`;
+      writeFileSync(join(user, "journal.mjs"), program);
+      equal(run(user, process.execPath, ["journal.mjs"]), "3412\n");
+    },
+    "where a format's package is missing, the command line says what to install"() {
+      cpSync(join(root, "test/data/d4rl"), join(user, "d4rl"), { recursive: true });
+      cpSync(join(root, "test/data/extra/plain.parquet"), join(user, "plain.parquet"));
+      for (const [file, name] of [
+        ["d4rl/half_cheetah.hdf5", "h5wasm"],
+        ["plain.parquet", "hyparquet"],
+      ]) {
+        const { status, stderr } = spawnSync("npx", ["--offline", "reprise", "inspect", file], {
+          cwd: user,
+          encoding: "utf8",
+          shell: process.platform === "win32",
+        });
+        equal(status, 1);
+        match(stderr, new RegExp(`^reprise: UNSUPPORTED: .*npm install ${name}`, "m"));
+      }
     },
     "its types are found, and hold for that program"() {
       writeFileSync(join(user, "program.ts"), PROGRAM);

@@ -1,7 +1,7 @@
 // The steps of a build. Each leaves a stamp, the hash of what it was made from, and is skipped while that hash stands.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rename, shortNamesOf } from "./short-names.mjs";
@@ -103,15 +103,24 @@ export async function bundle() {
       splitting: true,
       external: PEERS,
       legalComments: "none",
+      metafile: true,
     };
     const entryPoints = { rlds: "src/rlds/index.ts" };
-    const { metafile } = await build({ ...COMMON, ...pieces, minify: true, plugins: [shared], entryPoints, mainFields: ["module", "main"], metafile: true });
-    writeFileSync("dist/third-party.txt", noticesOf(Object.keys(metafile.inputs)));
+    const readers = await build({ ...COMMON, ...pieces, minify: true, plugins: [shared], entryPoints, mainFields: ["module", "main"] });
+    const ofNode = { platform: "node", target: "node20", banner: { js: PROGRAM }, legalComments: "none", metafile: true };
+    const program = await build({ ...COMMON, ...ofNode, minify: true, plugins: [shared, siblings], entryPoints: ["src/cli/index.ts"], outfile: "dist/cli.js" });
+    chmodSync("dist/cli.js", 0o755);
+    writeFileSync("dist/third-party.txt", noticesOf([readers, program].flatMap(({ metafile }) => Object.keys(metafile.inputs))));
     inline("dist/index.js", { core: rename(core, names) });
     for (const [name, modules] of Object.entries({ snapshot: ["image"], agents: ["windows"], pfrl: ["pfrl"], storage: ["sections", "tracking", "journal"] }))
       inline(`dist/${name}.js`, Object.fromEntries(modules.map((module) => [module, readFileSync(`dist/${module}.wasm`)])));
   });
 }
+
+/** What stands before the command line's code: packages in it are of the old kind, and ask for Node's modules by `require`. */
+const PROGRAM = `#!/usr/bin/env node
+import { createRequire } from "node:module";
+const require = createRequire(import.meta.url);`;
 
 /** The names and licences of the packages that some sources are of: they go where their code goes. */
 function noticesOf(sources) {
@@ -121,7 +130,7 @@ function noticesOf(sources) {
     const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
     return `${name} ${version} (${license})\n\n${file === undefined ? "" : readFileSync(join(folder, file), "utf8").trim()}\n`;
   });
-  return `The readers and writers of files (rlds-*.js) hold code of these packages.\n\n${notices.join(`\n${"-".repeat(80)}\n\n`)}`;
+  return `The readers and writers of files (rlds-*.js) and the command line (cli.js) hold code of these packages.\n\n${notices.join(`\n${"-".repeat(80)}\n\n`)}`;
 }
 
 /** Bundles the programs that tests run outside of the test runner: the digest beside the package's own bundles, the conformance cases with the sources. */
@@ -169,6 +178,14 @@ const shared = {
       const entry = kind === "entry-point" ? undefined : entries[join(resolveDir, path)];
       return entry === undefined ? undefined : { path: entry, external: true };
     });
+  },
+};
+
+/** The command line has the package's entries beside it. */
+const siblings = {
+  name: "entries beside the program",
+  setup(build) {
+    build.onResolve({ filter: /^\.\.\/(agents|rlds)\/index\.ts$/ }, ({ path }) => ({ path: `./${path.split("/")[1]}.js`, external: true }));
   },
 };
 

@@ -1,5 +1,5 @@
 /** JPEG by jpeg-js: a piece that is loaded where a dataset has images. */
-import { decode } from "jpeg-js";
+import decode from "jpeg-js/lib/decoder.js";
 import type { ImageHead } from "./image-head.ts";
 
 /** The pixels with one channel (of a grey image only) or three. @throws Error */

@@ -25,7 +25,7 @@ function jsonLeaf(leaf: AnyLeaf, size: number, data: ColumnData, at: number): un
 function jsonElement({ dtype }: AnyLeaf, value: unknown): unknown {
   if (dtype === "bool") return value === 1;
   if (dtype === "bytes") return base64(value as Uint8Array);
-  if (typeof value === "bigint") return value >= -(2n ** 53n) && value <= 2n ** 53n ? Number(value) : String(value);
+  if (typeof value === "bigint") return value > -(2n ** 53n) && value < 2n ** 53n ? Number(value) : String(value);
   // JSON has no words for these, and writes -0 as 0.
   if (typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))) return Object.is(value, -0) ? "-0" : String(value);
   return value;
@@ -33,17 +33,18 @@ function jsonElement({ dtype }: AnyLeaf, value: unknown): unknown {
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/** Of each character's code its digit; 0 for the others. */
+const VALUES = Uint8Array.from({ length: 128 }, (_, code) => Math.max(DIGITS.indexOf(String.fromCharCode(code)), 0));
+
 export function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 3) {
+  const text = new Uint8Array(4 * Math.ceil(bytes.length / 3)).fill("=".charCodeAt(0));
+  for (let i = 0, at = 0; i < bytes.length; i += 3, at += 4) {
     const left = bytes.length - i;
     const three = ((bytes[i] as number) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
-    text += DIGITS[three >> 18] as string;
-    text += DIGITS[(three >> 12) & 63] as string;
-    text += left > 1 ? DIGITS[(three >> 6) & 63] : "=";
-    text += left > 2 ? DIGITS[three & 63] : "=";
+    // One byte is two digits, two are three.
+    for (let k = 0; k <= Math.min(left, 3); k++) text[at + k] = DIGITS.charCodeAt((three >> (18 - 6 * k)) & 63);
   }
-  return text;
+  return new TextDecoder().decode(text);
 }
 
 /** The other way: values as they were before `jsonRow`, as far as their leaves tell; what is not as it should be is left as it is. */
@@ -69,10 +70,12 @@ function elementsOfJson(leaf: AnyLeaf, value: unknown): unknown {
 
 /** Undefined for what is no base64. */
 export function bytesOfBase64(text: string): Uint8Array | undefined {
-  if (!/^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
+  // No group that repeats: of a long text it would be too deep.
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const bytes = new Uint8Array((text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0));
   for (let i = 0, at = 0; i < text.length; i += 4) {
-    const four = [0, 1, 2, 3].reduce((sum, k) => (sum << 6) | Math.max(DIGITS.indexOf(text[i + k] as string), 0), 0);
+    let four = 0;
+    for (let k = i; k < i + 4; k++) four = (four << 6) | (VALUES[text.charCodeAt(k)] as number);
     for (let shift = 16; shift >= 0 && at < bytes.length; shift -= 8) bytes[at++] = (four >> shift) & 255;
   }
   return bytes;

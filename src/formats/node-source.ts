@@ -1,12 +1,33 @@
 /** Files of the system: Node's, which Deno and Bun have too. */
-import type { FileHandle } from "node:fs/promises";
 import { RldsError } from "../rlds/rlds-error.ts";
 import { type FoundSource, inside, type SourceFile, type SourceFolder } from "./source.ts";
 
+interface FileHandle {
+  readonly fd: number;
+  stat(): Promise<{ readonly size: number; isFile(): boolean }>;
+  read(into: Uint8Array, offset: number, length: number, at: number): Promise<{ readonly bytesRead: number }>;
+  close(): Promise<void>;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly parentPath?: string;
+  /** As Node called it before 20.12. */
+  readonly path: string;
+  isFile(): boolean;
+  isSymbolicLink(): boolean;
+}
+
+/** What is used of `node:fs/promises`, `node:fs` and `node:path`. */
 interface Modules {
-  readonly fs: typeof import("node:fs/promises");
-  readonly now: typeof import("node:fs");
-  readonly path: typeof import("node:path");
+  readonly fs: {
+    stat(path: string): Promise<{ isDirectory(): boolean; isFile(): boolean }>;
+    realpath(path: string): Promise<string>;
+    readdir(path: string, options: { readonly recursive: true; readonly withFileTypes: true }): Promise<Entry[]>;
+    open(path: string, flags: "r"): Promise<FileHandle>;
+  };
+  readonly now: { readSync(fd: number, into: Uint8Array, offset: number, length: number, at: number): number };
+  readonly path: { readonly sep: string; join(...parts: string[]): string; relative(from: string, to: string): string; basename(path: string): string };
 }
 
 /** No import by a literal name: a bundler for pages would have to resolve it. */
@@ -44,16 +65,17 @@ function folderOf(root: string, found: Modules): SourceFolder {
       return fileOf(full, name, found);
     },
     async list() {
-      const entries = await fs.readdir(root, { recursive: true, withFileTypes: true });
-      const files = entries.filter((entry) => entry.isFile());
-      return files
-        .map((entry) =>
-          path
-            .relative(root, path.join(entry.parentPath ?? entry.path, entry.name))
-            .split(path.sep)
-            .join("/"),
-        )
-        .sort();
+      const entries = await fs.readdir(root, { recursive: true, withFileTypes: true }).catch((cause) => {
+        throw new RldsError("IO", `the folder cannot be listed: ${cause.message}`, { file: root }, { cause });
+      });
+      const files: string[] = [];
+      for (const entry of entries) {
+        const full = path.join(entry.parentPath ?? entry.path, entry.name);
+        // A link to a file is one: whoever opens it is told where it leads.
+        const isFile = entry.isFile() || (entry.isSymbolicLink() && (await fs.stat(full).catch(() => undefined))?.isFile());
+        if (isFile) files.push(path.relative(root, full).split(path.sep).join("/"));
+      }
+      return files.sort();
     },
   };
 }

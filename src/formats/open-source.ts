@@ -7,7 +7,7 @@ import type { FoundSource } from "./source.ts";
 import { urlFile, urlFolder } from "./url-source.ts";
 
 /**
- * Where a dataset is: a path of a file or folder (Node, Deno, Bun) · a URL, also as text that begins with `http://` or `https://`; it is a folder where it ends with a slash, or its last name has
+ * Where a dataset is: a path of a file or folder (Node, Deno, Bun) · a URL, also as text that begins with `http://`, `https://` or `file://`; it is a folder where it ends with a slash, or its last name has
  * no ending of letters · a Blob or File · the files of a folder that a person chose · a handle of the File System API · bytes and Blobs by their paths.
  */
 export type Source = string | URL | Blob | readonly File[] | FileHandleLike | FolderHandleLike | ReadonlyMap<string, Uint8Array | Blob>;
@@ -26,7 +26,7 @@ const RULE = "a path, a URL, a Blob, an array of Files, a handle of a file or fo
 /** @throws TypeError for what is no source · RldsError NOT_FOUND, UNSUPPORTED, IO */
 export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_BYTES }: SourceOptions = {}): Promise<FoundSource> {
   signal?.throwIfAborted();
-  if (typeof from === "string" && !/^https?:\/\//i.test(from)) return nodeSource(from);
+  if (typeof from === "string" && !/^(https?|file):\/\//i.test(from)) return nodeSource(from);
   if (typeof from === "string" || from instanceof URL) {
     const url = new URL(from);
     if (url.protocol === "file:") return nodeSource(filePath(url));

@@ -40,6 +40,8 @@ const ENDINGS: readonly (readonly [ending: string, format: Found])[] = [
   [".parquet", "parquet"],
   [".hdf5", "hdf5"],
   [".h5", "hdf5"],
+  [".jsonl", "jsonl"],
+  [".ndjson", "jsonl"],
 ];
 
 /** How files begin. */
@@ -53,7 +55,7 @@ const BEGINNINGS: readonly (readonly [bytes: string, format: Found])[] = [
 
 /**
  * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`), a folder or file of Parquet, an HDF5 file of Minari or
- * D4RL, an .npz, a file of JSON lines. What is behind a URL is found by trying those names. Options are those of the format's own function.
+ * D4RL, an .npz, a file of JSON lines or a folder with one. What is behind a URL is found by trying those names. Options are those of the format's own function.
  * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {

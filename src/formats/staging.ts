@@ -5,6 +5,7 @@ import type { SinkFile, SinkFolder } from "./sinks/sink-folder.ts";
 /** What a broken write may leave behind is known by its name, and is never read. */
 const STAGED = ".incomplete-";
 const BUFFER = 1 << 18;
+const NOTHING = new Uint8Array(0);
 
 /** A file on its way: small writes are gathered. */
 export class StagedFile {
@@ -12,7 +13,7 @@ export class StagedFile {
   bytes = 0;
   readonly path: string;
   readonly #file: SinkFile;
-  readonly #gathered = new Uint8Array(BUFFER);
+  #gathered = new Uint8Array(BUFFER);
   #length = 0;
   #closed = false;
 
@@ -35,6 +36,7 @@ export class StagedFile {
     if (this.#closed) return;
     await this.#flush();
     this.#closed = true;
+    this.#gathered = NOTHING;
     await attempt(this.path, () => this.#file.close());
   }
 
@@ -54,12 +56,17 @@ export class StagedFile {
 export class Staging {
   readonly #sink: SinkFolder;
   readonly #folder: string;
+  readonly #single: string;
   readonly #files: StagedFile[] = [];
 
-  /** @param folder of the sink; "" for the sink itself */
-  constructor(sink: SinkFolder, folder: string) {
+  /**
+   * @param folder of the sink; "" for the sink itself
+   * @param single the one file that is written, where others may be written beside it at the same time
+   */
+  constructor(sink: SinkFolder, folder: string, single?: string) {
     this.#sink = sink;
     this.#folder = folder;
+    this.#single = single === undefined ? "" : `${single}-`;
   }
 
   /** What is in the folder, but for what a broken write left. */
@@ -70,7 +77,7 @@ export class Staging {
 
   /** @throws RldsError IO */
   async create(): Promise<StagedFile> {
-    const path = this.#at(`${STAGED}${this.#files.length}`);
+    const path = this.#at(`${STAGED}${this.#single}${this.#files.length}`);
     const file = new StagedFile(path, await attempt(path, () => this.#sink.create(path)));
     this.#files.push(file);
     return file;

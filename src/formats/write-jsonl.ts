@@ -22,10 +22,10 @@ export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: 
   const { overwrite = false, signal, onProgress } = internals.onlyKeys("options", options, "overwrite, signal, onProgress");
   internals.flag("overwrite", overwrite);
   const { folder, file: name = "steps.jsonl" } = await sinkOf(to, ENDINGS);
-  const staging = new Staging(folder, "");
+  const staging = new Staging(folder, "", name);
   const there = (await staging.found()).filter((path) => path === name);
   if (there.length > 0 && !overwrite) throw new RldsError("IO", "the file is there already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
-  const { stepSpec, metadataSpec, episodes } = await formed(rlds, signal);
+  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
   try {
     const file = await staging.create();
     const encoder = new TextEncoder();
@@ -50,6 +50,6 @@ export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: 
     await staging.discard();
     throw error;
   } finally {
-    await episodes.return();
+    await close();
   }
 }

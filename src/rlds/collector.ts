@@ -2,7 +2,7 @@
 import type { AnyArray, Dtype } from "../dtype.ts";
 import { internals } from "../index.ts";
 import type { StepSpec } from "./dataset.ts";
-import { isColumn } from "./fit.ts";
+import { isColumn, isList, kindOf } from "./fit.ts";
 import { type AnyLeaf, ARRAYS, type FoundLeaf, isLeaf, isText, leavesOf, zeros } from "./leaves.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 import type { ColumnData } from "./step-columns.ts";
@@ -20,17 +20,25 @@ export class Collector {
   #columns: (AnyArray | (string | Uint8Array)[])[];
   #room: number;
   #length = 0;
+  #textBytes = 0;
+  readonly #stepBytes: number;
 
   /** @param room steps that there will probably be */
   constructor(spec: StepSpec, room = 64) {
     this.#spec = spec;
     this.#leaves = leavesOf(spec);
     this.#room = Math.max(room, 1);
+    this.#stepBytes = this.#leaves.reduce((sum, { leaf, size }) => sum + (isText(leaf) ? 0 : size * ARRAYS[leaf.dtype].BYTES_PER_ELEMENT), 0);
     this.#columns = this.#empty();
   }
 
   get length(): number {
     return this.#length;
+  }
+
+  /** Of what was collected, about. */
+  get bytes(): number {
+    return this.#length * this.#stepBytes + this.#textBytes;
   }
 
   /** @param what is added, as a message calls it @throws RldsError SPEC_MISMATCH, with the place and the leaf's path */
@@ -45,7 +53,7 @@ export class Collector {
       const names = Array.isArray(node) ? Object.keys(node) : Object.keys(node).sort();
       const given = typeof value === "object" && value !== null && !ArrayBuffer.isView(value) ? Object.keys(value) : undefined;
       if (given === undefined) throw wrong(path, what, `an object with ${names.join(", ")}`, value, place);
-      for (const name of given) if (!(name in node)) throw wrong(path, what, `an object with ${names.join(", ")} and nothing else`, value, place);
+      for (const name of given) if (!Object.hasOwn(node, name)) throw wrong(path, what, `an object with ${names.join(", ")} and nothing else`, value, place);
       for (const name of names)
         visit((node as { [name: string]: StepSpec })[name] as StepSpec, (value as { [name: string]: unknown })[name], path === "" ? name : `${path}/${name}`);
     };
@@ -62,6 +70,7 @@ export class Collector {
     });
     this.#columns = this.#empty();
     this.#length = 0;
+    this.#textBytes = 0;
     return { data, length };
   }
 
@@ -87,30 +96,39 @@ export class Collector {
     const { shape } = leaf;
     const given = value;
     if (isColumn(value) && value.shape.join() === shape.join()) value = value.data;
-    if (!isText(leaf) && value instanceof ARRAYS[leaf.dtype] && value.length === size && leaf.dtype !== "bool") {
-      to.set(value as Numbered, from);
+    if (isTyped(leaf, value) && value.length === size && leaf.dtype !== "bool") {
+      to.set(value, from);
       return;
     }
     let next = from;
     const spread = (part: unknown, depth: number, elements: number): boolean => {
       if (depth === shape.length) return putElement(leaf, to, next++, part);
       const list = part as ArrayLike<unknown>;
-      if (!Array.isArray(part) && !(ArrayBuffer.isView(part) && part instanceof ARRAYS[isText(leaf) ? "f64" : leaf.dtype])) return false;
-      const flat = list.length === elements && !Array.isArray(list[0]);
+      if (!Array.isArray(part) && !isTyped(leaf, part)) return false;
+      // Of bytes each is one element.
+      const flat = list.length === elements && !(leaf.dtype === "bytes" ? Array.isArray(list[0]) : isList(list[0]));
       if (!flat && list.length !== shape[depth]) return false;
       for (let i = 0; i < list.length; i++) if (!spread(list[i], flat ? shape.length : depth + 1, elements / list.length)) return false;
       return true;
     };
     // A value without dimensions may come as an array of one.
-    const single = shape.length === 0 && !isText(leaf) && value instanceof ARRAYS[leaf.dtype] && value.length === 1 ? value[0] : value;
+    const single = shape.length === 0 && isTyped(leaf, value) && value.length === 1 ? value[0] : value;
     if (!spread(single, 0, size)) throw wrong(path, what, ruleOf(leaf), given, place);
+    if (isText(leaf)) for (let i = from; i < next; i++) this.#textBytes += (to as unknown as readonly string[])[i]?.length ?? 0;
   }
+}
+
+/** Whether it is the typed array of a leaf's dtype, also a clamped one of u8, or one of another realm. */
+function isTyped({ dtype }: AnyLeaf, value: unknown): value is Numbered {
+  if (dtype === "string" || dtype === "bytes") return false;
+  const kind = kindOf(value);
+  return kind !== undefined && (kind === ARRAYS[dtype].name || (dtype === "u8" && kind === "Uint8ClampedArray"));
 }
 
 /** Whether a value fits, after it was written. */
 function putElement({ dtype }: AnyLeaf, to: Numbered, at: number, value: unknown): boolean {
   if (dtype === "string") return typeof value === "string" && !/\p{Surrogate}/u.test(value) && push(to, at, value);
-  if (dtype === "bytes") return value instanceof Uint8Array && push(to, at, new Uint8Array(value));
+  if (dtype === "bytes") return kindOf(value) === "Uint8Array" && push(to, at, new Uint8Array(value as Uint8Array));
   if (dtype === "i64" || dtype === "u64") {
     const wide = Number.isSafeInteger(value) ? BigInt(value as number) : value;
     if (typeof wide !== "bigint") return false;

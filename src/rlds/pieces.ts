@@ -21,6 +21,8 @@ export interface PieceOptions {
 
 /** How many steps go by before somebody asks whether to go on. */
 const PATIENCE = 1024;
+/** A piece has no more bytes than this and one step's, where it is not to be all of the episode. */
+const MOST_BYTES = 2 ** 24;
 
 /**
  * Columns of the right form are cut without a copy; steps one by one are checked and copied. No piece for no steps.
@@ -46,7 +48,7 @@ export async function* piecesOf(steps: Each<unknown>, spec: StepSpec, { episode,
   const full = (value: unknown): boolean => {
     if (step % PATIENCE === 0) signal?.throwIfAborted();
     collector.add(value, { episode, step: step++ });
-    return collector.length >= most;
+    return collector.length >= most || (most !== Infinity && collector.bytes >= MOST_BYTES);
   };
   const taken = (): Piece => {
     const piece = { ...collector.take(), from };

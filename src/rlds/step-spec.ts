@@ -24,23 +24,24 @@ const pathOf = (keys: readonly string[]) => keys.join("/") || "step";
  * What a step is, by its values. A typed array tells its dtype, and is flat; a number is f32, a boolean bool, a bigint i64, a string text; arrays of these have
  * their nesting as shape; `{data, shape}` tells both; objects nest, and so do arrays of objects. What a value does not tell, such as an f64 that is a number,
  * must be said by a dataset's `stepSpec`. O(elements) for plain arrays, else O(leaves).
+ * @param numbers the dtype of a number
  * @throws RldsError SPEC_MISMATCH for ragged, empty and mixed arrays, null and undefined; it names the path
  */
-export function stepSpecOf(step: unknown, place: Place = {}): StepSpec {
-  return specOf(step, [], place);
+export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f64" = "f32"): StepSpec {
+  return specOf(step, [], place, { ...KINDS, number: numbers });
 }
 
-function specOf(value: unknown, keys: readonly string[], place: Place): StepSpec {
+function specOf(value: unknown, keys: readonly string[], place: Place, kinds: typeof KINDS): StepSpec {
   if (keys.length > DEEPEST) throw new RldsError("SPEC_MISMATCH", `${pathOf(keys.slice(0, 8))}/… must be nested less deeply, got a circle`, place);
-  if (KINDS[typeof value] !== undefined) return { dtype: KINDS[typeof value] as "f32", shape: [] };
-  if (Array.isArray(value) && isNode(value[0])) return value.map((part, i) => specOf(part, [...keys, String(i)], place));
-  if (isList(value)) return listed(value, keys, place);
+  if (kinds[typeof value] !== undefined) return { dtype: kinds[typeof value] as "f32", shape: [] };
+  if (Array.isArray(value) && isNode(value[0])) return value.map((part, i) => specOf(part, [...keys, String(i)], place, kinds));
+  if (isList(value)) return listed(value, keys, place, kinds);
   if (!isNode(value)) throw mismatch(keys, "a number, boolean, bigint, string, array or object", value, place);
   if (isColumn(value)) {
-    const { dtype } = value.data.length === 0 ? { dtype: "f32" as const } : listed(value.data, keys, place);
+    const { dtype } = value.data.length === 0 ? { dtype: "f32" as const } : listed(value.data, keys, place, kinds);
     return { dtype, shape: value.shape } as AnyLeaf;
   }
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, specOf(part, [...keys, key], place)]));
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, specOf(part, [...keys, key], place, kinds)]));
 }
 
 /** An object that nests. */
@@ -49,14 +50,14 @@ function isNode(value: unknown): value is object {
 }
 
 /** The leaf of an array, and of arrays in it. */
-function listed(value: ArrayLike<unknown>, keys: readonly string[], place: Place): AnyLeaf {
+function listed(value: ArrayLike<unknown>, keys: readonly string[], place: Place, kinds: typeof KINDS): AnyLeaf {
   if (value.length === 0) throw mismatch(keys, "an array of at least one element", value, place);
   const typed = DTYPES[kindOf(value) ?? ""];
   if (typed !== undefined) return { dtype: typed, shape: [value.length] };
   if (!Array.isArray(value)) throw mismatch(keys, "an array of a dtype that a Replay has", value, place);
   const parts = value.map((part): AnyLeaf => {
-    if (isList(part)) return listed(part, keys, place);
-    const dtype = KINDS[typeof part];
+    if (isList(part)) return listed(part, keys, place, kinds);
+    const dtype = kinds[typeof part];
     if (dtype === undefined) throw mismatch(keys, "an array of numbers, booleans, bigints or strings", part, place);
     return { dtype: dtype as "f32", shape: [] };
   });

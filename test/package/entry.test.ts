@@ -60,6 +60,15 @@ test("pfrl.js shares the main entry and storage, and imports nothing else", () =
   ]);
 });
 
+test("the command line is a program for Node, and shares the package's entries", () => {
+  const [file] = Object.values(manifest.bin) as [string];
+  expect(file).toBe("dist/cli.js");
+  expect(manifest.files).toContain(file);
+  const imports = [...code("cli.js").matchAll(/(?:^|[;}\n])import(?:[^"'`(]*from)?\s*"([^"]+)"/g)].map((match) => match[1] as string);
+  expect([...new Set(imports)].filter((name) => !name.startsWith("node:")).sort()).toEqual(["./agents.js", "./index.js", "./rlds.js", "./storage.js"]);
+  expect(code("cli.js").match(/new Function|\beval\s*\(/)?.[0]).toBe(undefined);
+});
+
 test("the entry works in plain Node", () => {
   const script = `
     const { f32, Replay } = await import("./dist/index.js");

@@ -23,6 +23,8 @@ export interface Transitions {
   /** Whether a step with the final observation follows. */
   readonly finalStep: boolean;
   readonly ending: Ending;
+  /** Where rows say by themselves that the environment ended: a 1 each, also in the middle. */
+  readonly terminated?: ColumnData;
 }
 
 const BOOL = { dtype: "bool", shape: [] } as const;
@@ -36,7 +38,7 @@ export function stepSpecOf(transition: TransitionSpec): StepSpec {
  * The steps of an episode. The reward that led to the end stands beside the last observation but one, with a discount of 0 where the environment ended it;
  * the final step has zeros. Without a final step the last transition is the last step, and keeps its action and reward.
  */
-export function stepsOf(transition: TransitionSpec, { data, length, finalStep, ending }: Transitions): StepColumns<RldsStep> {
+export function stepsOf(transition: TransitionSpec, { data, length, finalStep, ending, terminated }: Transitions): StepColumns<RldsStep> {
   const steps = length + (finalStep ? 1 : 0);
   const given = packed(
     transition,
@@ -48,6 +50,7 @@ export function stepsOf(transition: TransitionSpec, { data, length, finalStep, e
   if (ending !== "open" && steps > 0) last[steps - 1] = 1;
   if (ending === "terminated" && steps > 0) terminal[steps - 1] = 1;
   if (ending === "terminated" && length > 0) discount[length - 1] = 0;
+  for (let i = 0; terminated !== undefined && i < length; i++) if (terminated[i] === 1) discount[i] = 0;
   const columns = { ...given, discount, is_first: first, is_last: last, is_terminal: terminal };
   const spec = stepSpecOf(transition);
   return new StepColumns<RldsStep>(

@@ -34,16 +34,21 @@ const FINAL = ["rlds", "next", "none"];
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also for a file without timeouts, and where the package h5wasm is missing) · RangeError for an option
  */
 export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions = {}): Promise<RldsReader<S>> {
+  checked(options);
+  return (await d4rlOf(await openHdf5(from, [".hdf5", ".h5"], options), options)) as RldsReader<unknown> as RldsReader<S>;
+}
+
+function checked(options: D4rlOptions): FinalObservation {
   const { finalObservation = "rlds", maxEpisodeSteps } = internals.onlyKeys("options", options, OPTIONS);
   if (!FINAL.includes(finalObservation)) throw internals.mustBe(RangeError, "finalObservation", `one of ${FINAL.join(", ")}`, finalObservation);
   if (maxEpisodeSteps !== undefined) internals.integer("maxEpisodeSteps", maxEpisodeSteps, 1, Number.MAX_SAFE_INTEGER);
-  return (await d4rlOf(await openHdf5(from, [".hdf5", ".h5"], options), { ...options, finalObservation })) as RldsReader<unknown> as RldsReader<S>;
+  return finalObservation;
 }
 
-/** Of a file that is open; it is closed where it is none of D4RL's. */
+/** Of a file that is open; it is closed where it is none of D4RL's, or an option is none. */
 export async function d4rlOf({ hdf5 }: FoundHdf5, options: D4rlOptions): Promise<RldsReader> {
-  const { finalObservation = "rlds" } = options;
   try {
+    const finalObservation = checked(options);
     const table = await tableOf(hdf5, options);
     const metadata = options.metadata === false || (await hdf5.entry("/metadata")) !== "group" ? {} : await hdf5.tree("/metadata");
     const about = Object.fromEntries([...(await hdf5.attributes("/"))].map(([name, { leaf, data }]) => [name, leaf.shape.length > 0 ? data : data[0]]));

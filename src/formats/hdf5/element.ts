@@ -4,7 +4,8 @@ import type { Dtype } from "../../dtype.ts";
 import { type AnyLeaf, ARRAYS } from "../../rlds/leaves.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
 import type { ColumnData } from "../../rlds/step-columns.ts";
-import { halves } from "../columns/half.ts";
+import { fromHalves } from "../half.ts";
+import { utf8 } from "../utf8.ts";
 import type { Library } from "./h5wasm.ts";
 
 /** The classes of HDF5's types, by their numbers. */
@@ -26,13 +27,14 @@ export interface Element {
 export function elementOf(type: Metadata, file: string, path: string): Element {
   const kind = CLASSES[type.type];
   const base = { shape: [], bytes: type.size, allocates: false };
+  const decoded = (bytes: Uint8Array) => utf8(bytes, path, file);
   const refused = (what: string) => new RldsError("UNSUPPORTED", `${path} holds ${what}, which is no leaf of a step`, { file });
-  if (kind === "string" && type.vlen) return { ...base, dtype: "string", allocates: true, decode: pointedTexts };
-  if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type) };
+  if (kind === "string" && type.vlen) return { ...base, dtype: "string", allocates: true, decode: (bytes, library) => pointedTexts(bytes, library, decoded) };
+  if (kind === "string") return { ...base, dtype: "string", decode: (bytes) => fixedTexts(bytes, type, decoded) };
   if (kind === "variable length" && type.vlen_type?.type === 0 && type.vlen_type.size === 1)
     return { ...base, dtype: "bytes", allocates: true, decode: pointedBytes };
   if (kind === "enum" && isBool(type)) return { ...base, dtype: "bool", decode: (bytes) => bools(bytes, file, path) };
-  if (kind === "float" && type.size === 2) return { ...base, dtype: "f32", decode: (bytes) => halves(bytes) };
+  if (kind === "float" && type.size === 2) return { ...base, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
   if (kind === "integer" || kind === "float" || (kind === "enum" && type.enum_type?.type === 0)) {
     const dtype = `${kind === "float" ? "f" : type.signed ? "i" : "u"}${8 * type.size}` as Dtype;
     const Numbers = ARRAYS[dtype];
@@ -58,20 +60,18 @@ function bools(bytes: Uint8Array, file: string, path: string): Uint8Array {
   return bytes;
 }
 
-const utf8 = new TextDecoder();
-
 /** Texts of the same width: filled with NUL, or spaces, or ended by a NUL. */
-function fixedTexts(bytes: Uint8Array, { size, strpad }: Metadata): string[] {
+function fixedTexts(bytes: Uint8Array, { size, strpad }: Metadata, decoded: (bytes: Uint8Array) => string): string[] {
   return Array.from({ length: bytes.length / size }, (_, i) => {
     const text = bytes.subarray(i * size, (i + 1) * size);
-    if (strpad === 2) return utf8.decode(text).replace(/ +$/, "");
+    if (strpad === 2) return decoded(text).replace(/ +$/, "");
     const end = text.indexOf(0);
-    return utf8.decode(end < 0 ? text : text.subarray(0, end));
+    return decoded(end < 0 ? text : text.subarray(0, end));
   });
 }
 
-function pointedTexts(bytes: Uint8Array<ArrayBuffer>, library: Library): string[] {
-  return Array.from(new Uint32Array(bytes.buffer), (at) => (at === 0 ? "" : library.UTF8ToString(at)));
+function pointedTexts(bytes: Uint8Array<ArrayBuffer>, { HEAPU8 }: Library, decoded: (bytes: Uint8Array) => string): string[] {
+  return Array.from(new Uint32Array(bytes.buffer), (at) => (at === 0 ? "" : decoded(HEAPU8.subarray(at, HEAPU8.indexOf(0, at)))));
 }
 
 /** A length and a pointer each. */

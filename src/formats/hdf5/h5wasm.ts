@@ -1,6 +1,7 @@
 /** The HDF5 library: h5wasm, which a user installs where HDF5 files are read. */
 import type { Module } from "h5wasm";
 import { RldsError } from "../../rlds/rlds-error.ts";
+import type { H5wasm } from "./package.ts";
 
 /** The part of Emscripten's file system that we use. */
 export interface Files {
@@ -26,17 +27,14 @@ export interface Instance {
   readonly library: Library;
   /** What broke it. */
   broken?: unknown;
+  /** How often it threw its own errors, each of which leaves a little of its stack behind. */
+  thrown: number;
   /** What HDF5 said of its last failure; the innermost line. */
   said(): string;
 }
 
 let current: Promise<Instance> | undefined;
 let made = 0;
-
-/** The package itself: `import * as h5wasm from …`. */
-export interface H5wasm {
-  readonly ready: Promise<unknown>;
-}
 
 /** The instance that all files share, or a new one where that is broken. @param given the package, where it is not found by its name @throws RldsError UNSUPPORTED where the package is not there, or cannot be had anew */
 export function h5wasm(given?: H5wasm): Promise<Instance> {
@@ -60,6 +58,7 @@ async function instance(broken: unknown, given: H5wasm | undefined): Promise<Ins
   FS.open(`/dev/complaints-${made}`, "w");
   return {
     library,
+    thrown: 0,
     said() {
       // The innermost of the last stack of errors.
       const said = lines.filter((line) => /^\s+#\d+: /.test(line)).at(-1);

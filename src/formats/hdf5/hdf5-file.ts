@@ -6,14 +6,18 @@ import { Column, type ColumnTree } from "../columns/column.ts";
 import type { ReadOptions } from "../reader.ts";
 import type { SourceFile } from "../source.ts";
 import { type Element, elementOf } from "./element.ts";
-import { type H5wasm, h5wasm, type Instance, type Library } from "./h5wasm.ts";
+import { h5wasm, type Instance, type Library } from "./h5wasm.ts";
 import { type Mount, mount, readNow } from "./mount.ts";
+import type { H5wasm } from "./package.ts";
 
 /** Filters that HDF5 brings itself: deflate, shuffle, checksums, n-bit, scale-offset. */
 const FILTERS = [1, 2, 3, 5, 6];
 
 /** Groups within groups: what is deeper leads in a circle. */
 const MOST_DEPTH = 16;
+
+/** Of its own errors; its stack has room for many more. */
+const MOST_THROWN = 100;
 
 export type Entry = "group" | "dataset";
 
@@ -85,10 +89,10 @@ export class Hdf5File {
     if (entry === undefined) throw new RldsError("CORRUPT", `the file has no ${path}`, { file: this.name });
     if (entry === "dataset") return this.column(path);
     if (depth === MOST_DEPTH) throw new RldsError("UNSUPPORTED", `groups are nested deeper than ${MOST_DEPTH} at ${path}`, { file: this.name });
-    const nodes: [string, ColumnTree][] = [];
-    for (const name of await this.names(path)) nodes.push([name, await this.tree(`${path}/${name}`, depth + 1)]);
-    const tuple = nodes.length > 0 && nodes.map((_, i) => nodes.find(([name]) => name === `_index_${i}`)?.[1]);
-    return tuple !== false && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
+    const nodes = new Map<string, ColumnTree>();
+    for (const name of await this.names(path)) nodes.set(name, await this.tree(`${path}/${name}`, depth + 1));
+    const tuple = Array.from(nodes, (_, i) => nodes.get(`_index_${i}`));
+    return nodes.size > 0 && tuple.every((node) => node !== undefined) ? tuple : Object.fromEntries(nodes);
   }
 
   /** A dataset that is read by rows. @throws RldsError CORRUPT, UNSUPPORTED for its type or a filter */
@@ -171,14 +175,15 @@ export class Hdf5File {
     return this.#guarded(what, opened.instance, () => call({ ...opened, library: opened.instance.library }));
   }
 
-  /** Whatever the library throws: it went through code that does not expect it, so the library is of no more use. */
+  /** Whatever the library throws went through code that does not expect it: but for its own errors it is of no more use then. */
   #guarded<T>(what: string, instance: Instance, call: () => T): T {
     try {
       return call();
     } catch (cause) {
       if (cause instanceof RldsError) throw cause;
-      instance.broken = cause ?? "it threw nothing";
-      const why = cause instanceof Error && !/^error - /.test(cause.message) ? cause.message : instance.said();
+      const own = cause instanceof Error && cause.message.startsWith("error - ");
+      if (!own || ++instance.thrown > MOST_THROWN) instance.broken = cause ?? "it threw nothing";
+      const why = cause instanceof Error && !own ? cause.message : instance.said();
       throw new RldsError("CORRUPT", `HDF5 cannot read ${what}: ${why}`, { file: this.name }, { cause });
     }
   }

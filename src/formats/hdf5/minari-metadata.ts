@@ -1,5 +1,6 @@
 /** What Minari says of a dataset in the file beside it. */
 import { RldsError } from "../../rlds/rlds-error.ts";
+import { parsedJson } from "../python-json.ts";
 import type { SourceFolder } from "../source.ts";
 
 /** More is no description. */
@@ -24,7 +25,7 @@ export async function metadataJson(folder: SourceFolder, path: string): Promise<
 function parsed(text: string, file: string): { readonly [key: string]: unknown } {
   let about: unknown;
   try {
-    about = JSON.parse(text);
+    about = parsedJson(text);
   } catch (cause) {
     throw new RldsError("CORRUPT", `the file is not JSON: ${(cause as Error).message}`, { file }, { cause });
   }

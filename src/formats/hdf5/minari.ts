@@ -10,12 +10,18 @@ import { stepSpecOf, stepsOf, type TransitionSpec } from "../columns/transitions
 import type { Source } from "../open-source.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Attribute, Hdf5File } from "./hdf5-file.ts";
+import { type Space, spaceOf, withPixels } from "./minari-images.ts";
 import { metadataJson } from "./minari-metadata.ts";
 import { type FoundHdf5, type Hdf5Options, openHdf5 } from "./open-file.ts";
 
 export interface MinariOptions extends Hdf5Options {
   /** Whether the steps have the environment's `infos` as well; not where it is left out. */
   readonly infos?: boolean;
+}
+
+/** The options, and the spaces of the metadata. */
+interface Reading extends MinariOptions {
+  readonly spaces: { readonly observation?: Space; readonly action?: Space };
 }
 
 /** One episode before it is read. */
@@ -29,19 +35,26 @@ interface Found {
 
 /**
  * A dataset of Minari, by its folder (`cartpole/scripted-v0`), a folder that has it alone, or its `main_data.hdf5`. The T actions of an episode become T + 1 steps: the last one has the final
- * observation and zeros, and is_terminal where the environment terminated. Dtypes are the file's; dictionaries and tuples of spaces are nested. One episode at a time is in memory.
+ * observation and zeros, and is_terminal where the environment terminated. Dtypes are the file's; images that are kept as JPEGs become pixels (u8), where metadata.json is there to say so; dictionaries and tuples of spaces are nested. One episode at a time is in memory.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm is missing), SPEC_MISMATCH for an episode of another form
  */
 export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
-  internals.onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
+  checked(options);
   return (await minariOf(await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5"], options), options)) as RldsReader<unknown> as RldsReader<S>;
 }
 
-/** Of a file that is open; it is closed where it is no dataset of Minari's. */
+function checked(options: MinariOptions): void {
+  internals.onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
+}
+
+/** Of a file that is open; it is closed where it is no dataset of Minari's, or an option is none. */
 export async function minariOf({ hdf5, folder, path }: FoundHdf5, options: MinariOptions): Promise<RldsReader> {
   try {
+    checked(options);
     const about = folder === undefined ? {} : await metadataJson(folder, path as string);
-    return await MinariReader.of(hdf5, about, options);
+    const { observation_space, action_space } = about;
+    const spaces = { observation: spaceOf(observation_space, hdf5.name), action: spaceOf(action_space, hdf5.name) };
+    return await MinariReader.of(hdf5, about, { ...options, spaces });
   } catch (error) {
     await hdf5.close();
     throw error;
@@ -60,7 +73,7 @@ class MinariReader implements RldsReader {
   /** The groups' names, in order. */
   readonly #groups: readonly string[];
   readonly #transition: TransitionSpec;
-  readonly #options: MinariOptions;
+  readonly #options: Reading;
 
   private constructor(
     hdf5: Hdf5File,
@@ -68,7 +81,7 @@ class MinariReader implements RldsReader {
     first: Found,
     attributes: ReadonlyMap<string, Attribute>,
     about: { readonly [key: string]: unknown },
-    options: MinariOptions,
+    options: Reading,
   ) {
     this.#hdf5 = hdf5;
     this.#groups = groups;
@@ -82,7 +95,7 @@ class MinariReader implements RldsReader {
     this.about = about;
   }
 
-  static async of(hdf5: Hdf5File, about: { readonly [key: string]: unknown }, options: MinariOptions): Promise<MinariReader> {
+  static async of(hdf5: Hdf5File, about: { readonly [key: string]: unknown }, options: Reading): Promise<MinariReader> {
     const groups = (await hdf5.names("/")).filter((name) => /^episode_\d+$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
     const [group] = groups;
     if (group === undefined) throw new RldsError("EMPTY", "the file has no episodes: no group is called episode_0", { file: hdf5.name });
@@ -110,19 +123,19 @@ class MinariReader implements RldsReader {
       throw new RldsError("SPEC_MISMATCH", `${group} differs from the first episode: ${difference}`, { file: this.#hdf5.name, episode });
     const data: ColumnData[] = [];
     for (const column of columns) data.push(await column.read(0, column.rows as number));
-    const terminated = length > 0 && (await terminations.read(length - 1, length))[0] === 1;
-    return stepsOf(transition, { data, length, finalStep: true, ending: terminated ? "terminated" : "truncated" });
+    const terminated = await terminations.read(0, length);
+    return stepsOf(transition, { data, length, finalStep: true, ending: terminated[length - 1] === 1 ? "terminated" : "truncated", terminated });
   }
 }
 
 const numberOf = (group: string) => Number(group.slice("episode_".length));
 
 /** The columns of an episode, whose rows must fit each other. */
-async function found(hdf5: Hdf5File, group: string, episode: number, { infos }: MinariOptions): Promise<Found> {
+async function found(hdf5: Hdf5File, group: string, episode: number, { infos, spaces }: Reading): Promise<Found> {
   const file = hdf5.name;
   const [observation, action, reward] = [
-    await hdf5.tree(`/${group}/observations`),
-    await hdf5.tree(`/${group}/actions`),
+    withPixels(await hdf5.tree(`/${group}/observations`), spaces.observation, file, hdf5.maxBytes),
+    withPixels(await hdf5.tree(`/${group}/actions`), spaces.action, file, hdf5.maxBytes),
     await hdf5.column(`/${group}/rewards`),
   ];
   const withInfos = infos === true && (await hdf5.entry(`/${group}/infos`)) === "group";

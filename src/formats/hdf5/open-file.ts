@@ -4,8 +4,8 @@ import { RldsError } from "../../rlds/rlds-error.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
 import type { ReadOptions } from "../reader.ts";
 import type { SourceFile, SourceFolder } from "../source.ts";
-import type { H5wasm } from "./h5wasm.ts";
 import { Hdf5File } from "./hdf5-file.ts";
+import type { H5wasm } from "./package.ts";
 
 export interface Hdf5Options extends ReadOptions {
   /** Instead of the runtime's own, for URLs. */

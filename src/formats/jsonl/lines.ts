@@ -1,5 +1,6 @@
 /** Lines of a file of JSON, one at a time. */
 import { RldsError } from "../../rlds/rlds-error.ts";
+import { parsedJson } from "../python-json.ts";
 import type { SourceFile } from "../source.ts";
 
 export interface Line {
@@ -53,19 +54,11 @@ function* parsed(parts: readonly Uint8Array[], place: Omit<Line, "value">, file:
     throw corrupt(file, place.number, place.at, "is no UTF-8");
   }
   if (text.trim() === "") return;
+  let value: unknown;
   try {
-    yield { ...place, value: JSON.parse(text) };
+    value = parsedJson(text);
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    yield { ...place, value: withWords(text, () => corrupt(file, place.number, place.at, `is not JSON: ${error.message}`)) };
+    throw corrupt(file, place.number, place.at, `is not JSON: ${(error as Error).message}`);
   }
-}
-
-/** Python writes NaN and Infinity as words: they become the strings that we write. */
-function withWords(text: string, wrong: () => RldsError): unknown {
-  try {
-    return JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/g, (found) => (found.startsWith('"') ? found : `"${found}"`)));
-  } catch {
-    throw wrong();
-  }
+  yield { ...place, value };
 }

@@ -9,7 +9,7 @@ import type { FinalObservation } from "../columns/flat.ts";
 import { valuesOfJson } from "../json-values.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import type { SourceFile } from "../source.ts";
+import type { SourceFile, SourceFolder } from "../source.ts";
 import { inferred } from "./infer.ts";
 import { corrupt, type Line, linesOf } from "./lines.ts";
 import { isOwn, ownEpisodes, ownForm } from "./own.ts";
@@ -27,7 +27,7 @@ export interface JsonlOptions extends ReadOptions {
 const OPTIONS = "stepSpec, finalObservation, fetch, signal, maxBytes";
 
 /**
- * A file of JSON lines. One that writeJsonl wrote says what its steps are. Any other has a step a line, or an episode a line as `{"steps": […], …metadata}`. Names: `observation` (also `obs`, plurals,
+ * A file of JSON lines, or the only one in a folder. One that writeJsonl wrote says what its steps are. Any other has a step a line, or an episode a line as `{"steps": […], …metadata}`. Names: `observation` (also `obs`, plurals,
  * camelCase), `action`, `reward`, `discount`; what has no such name is metadata. With `is_first`, `is_last`, `is_terminal` they are RLDS's steps; else transitions, which end by `terminated` (or `terminal`;
  * `done` alone means it), `truncated` (or `timeout`; `done` beside it), or where `episode` (or `episode_id`) changes; `next_observation` of the last one becomes the final step. What a step is, the first one
  * says: numbers are f32 (of metadata of an episode f64), flags bool, texts strings, lists of the same have a shape; every other step must fit. NaN and Infinity may be words or strings.
@@ -38,8 +38,8 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
   const { maxBytes = MAX_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {} } = internals.onlyKeys("options", options, OPTIONS);
   internals.integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw internals.mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
-  const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
-  if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is no file of JSON lines: give the file", { file: folder.name });
+  const source = await sourceOf(from, { signal, maxBytes, fetch });
+  const file = source.file ?? (await onlyFile(source.folder));
   try {
     const first = await firstLine(file, maxBytes, signal);
     const base = { format: "jsonl", name: file.name.replace(/\.(jsonl|ndjson|json)$/, ""), about: {}, close: () => file.close() } as const;
@@ -54,6 +54,14 @@ export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOption
     await file.close();
     throw error;
   }
+}
+
+/** @throws RldsError UNSUPPORTED where there is none, or more than one */
+async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
+  const paths = (await folder.list())?.filter((path) => /\.(jsonl|ndjson)$/.test(path)) ?? [];
+  const [path] = paths;
+  if (path !== undefined && paths.length === 1) return folder.open(path);
+  throw new RldsError("UNSUPPORTED", `a folder must have one file of JSON lines (.jsonl), got ${paths.length}: give the file`, { file: folder.name });
 }
 
 async function firstLine(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<Line> {
@@ -119,7 +127,7 @@ class Plain {
         episode++;
         continue;
       }
-      if (rows.begins(line.value)) yield await ended(true);
+      if (rows.begins(line.value, fresh)) yield await ended(true);
       place = { ...fresh, episode };
       bytes += line.bytes;
       if (bytes > maxBytes) throw corrupt(this.#file.name, line.number, line.at, `is in an episode of more than the ${maxBytes} bytes that maxBytes allows`);

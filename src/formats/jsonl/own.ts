@@ -35,6 +35,7 @@ export async function* ownEpisodes(
 ): AsyncGenerator<ReadEpisode, void, undefined> {
   const name = file.name;
   const [elements, ofEpisode] = [stepSpec, metadataSpec].map((spec) => leavesOf(spec).reduce((sum, { size }) => sum + size, 0)) as [number, number];
+  let begun = false;
   let steps: Collector | undefined;
   let metadata: object | undefined;
   let episode = -1;
@@ -48,15 +49,19 @@ export async function* ownEpisodes(
   for await (const line of linesOf(file, maxBytes, signal)) {
     const wrong = (what: string) => corrupt(name, line.number, line.at, what);
     const place = { file: name, offset: line.at, episode };
-    if (line.number === 1) continue;
-    const { episode: begun, step } = (line.value ?? {}) as { episode?: unknown; step?: unknown };
-    if ((begun === undefined) === (step === undefined)) throw wrong('must be {"episode": …} or {"step": …}');
-    if (begun !== undefined) {
+    // The form, behind blank lines perhaps.
+    if (!begun) {
+      begun = true;
+      continue;
+    }
+    const { episode: first, step } = (line.value ?? {}) as { episode?: unknown; step?: unknown };
+    if ((first === undefined) === (step === undefined)) throw wrong('must be {"episode": …} or {"step": …}');
+    if (first !== undefined) {
       if (metadata !== undefined) yield ended();
       episode++;
       if (ofEpisode > line.bytes) throw wrong(`must have ${ofEpisode} elements, and has ${line.bytes} bytes`);
       const one = new Collector(metadataSpec as StepSpec, 1);
-      one.add(valuesOfJson(metadataSpec as StepSpec, begun), { ...place, episode }, "the episode's metadata");
+      one.add(valuesOfJson(metadataSpec as StepSpec, first), { ...place, episode }, "the episode's metadata");
       metadata = new StepColumns<object>(metadataSpec as StepSpec, one.take().data, 1).at(0);
     } else {
       if (metadata === undefined) throw wrong("is a step before any episode");

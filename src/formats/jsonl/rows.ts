@@ -102,8 +102,8 @@ export class Rows {
   }
 
   /** Whether a row belongs to another episode than those that were collected. */
-  begins(value: unknown): boolean {
-    const { fields } = rowOf(value, {});
+  begins(value: unknown, place: Place): boolean {
+    const { fields } = rowOf(value, place);
     return this.#length > 0 && (fields.is_first === true || fields.is_first === 1 || JSON.stringify(fields.episode) !== JSON.stringify(this.#episode));
   }
 

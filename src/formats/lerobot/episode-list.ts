@@ -3,7 +3,7 @@ import { RldsError } from "../../rlds/rlds-error.ts";
 import type { FileColumn } from "../parquet/columns.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
 import { columnNamed, columnOf } from "../parquet/table.ts";
-import type { SourceFolder } from "../source.ts";
+import { inOrder, type SourceFolder } from "../source.ts";
 import { filled, jsonLines, type LeRobotInfo, readText } from "./info.ts";
 
 export interface VideoPlace {
@@ -84,7 +84,8 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
 
 /** The tables of the episodes; where a folder cannot be listed, as many as there are in a row. */
 async function* tables(folder: SourceFolder, maxBytes: number): AsyncGenerator<ParquetFile, void> {
-  const listed = (await folder.list())?.filter((path) => path.startsWith(`${EPISODES}/`) && path.endsWith(".parquet"));
+  const all = (await folder.list())?.filter((path) => path.startsWith(`${EPISODES}/`) && path.endsWith(".parquet"));
+  const listed = all && inOrder(all);
   for (let chunk = 0, file = 0, k = 0; listed === undefined || k < listed.length; k++) {
     const named = () => `${EPISODES}/chunk-${String(chunk).padStart(3, "0")}/file-${String(file).padStart(3, "0")}.parquet`;
     let opened = await folder.open(listed?.[k] ?? named()).catch((error) => {

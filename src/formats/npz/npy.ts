@@ -3,7 +3,8 @@ import type { Dtype } from "../../dtype.ts";
 import { type AnyLeaf, ARRAYS, sizeOf } from "../../rlds/leaves.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
 import type { ColumnData } from "../../rlds/step-columns.ts";
-import { halves } from "../columns/half.ts";
+import { fromHalves } from "../half.ts";
+import { utf8 } from "../utf8.ts";
 
 export interface NpyArray {
   readonly dtype: AnyLeaf["dtype"];
@@ -60,8 +61,9 @@ function typeOf(descr: string, file: string, name: string): ElementType {
   const n = Number(digits);
   const base = { bytes: n, unit: n, big: order === ">" };
   if ((kind === "b" && n === 1) || kind === "?") return { ...base, bytes: 1, unit: 1, dtype: "bool", decode: bools };
-  if (kind === "f" && n === 2) return { ...base, dtype: "f32", decode: (bytes) => halves(bytes) };
-  if ((kind === "S" || kind === "a") && n > 0) return { ...base, unit: 1, dtype: "string", decode: (bytes) => texts(bytes, n, latinOrUtf8) };
+  if (kind === "f" && n === 2) return { ...base, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
+  if ((kind === "S" || kind === "a") && n > 0)
+    return { ...base, unit: 1, dtype: "string", decode: (bytes) => texts(bytes, n, (part) => utf8(part, name, file)) };
   if (kind === "U" && n > 0) return { bytes: 4 * n, unit: 4, big: order === ">", dtype: "string", decode: (bytes) => texts(bytes, 4 * n, utf32) };
   const dtype = `${kind}${8 * n}` as Dtype;
   if (kind !== undefined && "iuf".includes(kind) && ARRAYS[dtype] !== undefined)
@@ -80,8 +82,6 @@ function bools(bytes: Uint8Array, corrupt: (what: string) => RldsError): Uint8Ar
 function texts(bytes: Uint8Array, width: number, decode: (bytes: Uint8Array) => string): string[] {
   return Array.from({ length: bytes.length / width }, (_, i) => decode(bytes.subarray(i * width, (i + 1) * width)).replace(/\0+$/, ""));
 }
-
-const latinOrUtf8 = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 function utf32(bytes: Uint8Array): string {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

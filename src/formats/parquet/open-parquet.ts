@@ -4,7 +4,7 @@ import type { RldsStep } from "../../rlds/dataset.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
 import type { ReadOptions, RldsReader } from "../reader.ts";
-import type { FoundSource, SourceFile } from "../source.ts";
+import { type FoundSource, inOrder, type SourceFile } from "../source.ts";
 import { type ColumnNames, mappingOf } from "./mapping.ts";
 import { ownEpisodes } from "./own-episodes.ts";
 import { ownColumns, ownForm } from "./own-form.ts";
@@ -23,7 +23,7 @@ export interface ParquetOptions extends ReadOptions {
 const OPTIONS = "columns, fetch, signal, maxBytes";
 
 /**
- * Opens a file, or all .parquet files of a folder in the order of their names. Files that writeParquet wrote give back what was written. In others a row is a step:
+ * Opens a file, or all .parquet files of a folder in the order of their names and the numbers in them. Files that writeParquet wrote give back what was written. In others a row is a step:
  * `observation`, `obs` or `state`, `action`, `reward`, `discount`, with dots or slashes or structs for what is nested, and whatever else there is as metadata of the step. An episode goes on as long as
  * `episode_index` (`episode_id`, `episode`) stays; where there is none it ends with a flag (`is_last`, `terminal`, `terminated`, `truncated`, `timeout`, `done`), and where there
  * is none either with the file. The last row is the last step and keeps its action and reward: such files have no final observation. It is terminal by `is_terminal`, `terminal`,
@@ -83,7 +83,7 @@ async function pathsOf({ folder, file }: FoundSource): Promise<string[]> {
     throw new RldsError("UNSUPPORTED", "a folder that cannot be listed has no known files: give the URL of a .parquet file", { file: folder.name });
   const paths = all.filter((path) => path.endsWith(".parquet") && !path.split("/").some((part) => part.startsWith(".")));
   if (paths.length === 0) throw new RldsError("NOT_FOUND", "there is no .parquet file in the folder", { file: folder.name });
-  return paths;
+  return inOrder(paths);
 }
 
 /** One file; it is closed only where it was opened here. */

@@ -1,6 +1,7 @@
 /** One column of one row group: its pages, checked before they are decoded. */
 import type { AnyArray, Dtype } from "../../dtype.ts";
 import { zeros } from "../../rlds/leaves.ts";
+import { fromHalf } from "../half.ts";
 import type { FileColumn } from "./columns.ts";
 import type { Decompress } from "./decompress.ts";
 import type { Hyparquet } from "./packages.ts";
@@ -284,7 +285,8 @@ class Gathered {
     } else if (dtype === "bytes") {
       (this.#values as Uint8Array[]).push(value as Uint8Array);
     } else if (half) {
-      to[at] = halfOf(value as Uint8Array);
+      const [low, high] = value as Uint8Array;
+      to[at] = fromHalf((low as number) | ((high as number) << 8));
     } else {
       // An integer of fewer bits than its column is brought into them, an unsigned one out of its sign.
       to[at] = value as number;
@@ -302,13 +304,6 @@ class Gathered {
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-function halfOf(bytes: Uint8Array): number {
-  const bits = (bytes[0] as number) | ((bytes[1] as number) << 8);
-  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
-  const size = exponent === 31 ? (fraction === 0 ? Infinity : Number.NaN) : exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15);
-  return bits & 0x8000 ? -size : size;
-}
 
 function fieldsOf(head: ThriftStruct, field: number): ThriftStruct {
   const found = head[field];

@@ -1,6 +1,5 @@
 /** One file of Parquet on its way: rows until they are a row group. */
-import type { AnyLeaf } from "../../rlds/leaves.ts";
-import { sizeOf } from "../../rlds/leaves.ts";
+import { type AnyLeaf, isText, sizeOf } from "../../rlds/leaves.ts";
 import type { ColumnData } from "../../rlds/step-columns.ts";
 import type { StagedFile } from "../staging.ts";
 import type { hyparquetWriter } from "./packages.ts";
@@ -11,6 +10,8 @@ type Codec = "SNAPPY" | "UNCOMPRESSED";
 
 /** So many elements are a row group, whatever its rows are. */
 const GROUP_ELEMENTS = 2 ** 20;
+/** And so many bytes of texts and bytes. */
+const GROUP_BYTES = 2 ** 25;
 
 /** Rows of one episode, from step `from` on. */
 export interface Rows {
@@ -29,6 +30,8 @@ export class PartWriter {
   readonly #parquet: InstanceType<Writer["ParquetWriter"]>;
   #indices: [bigint[], bigint[]] = [[], []];
   #rows: unknown[][];
+  /** Of texts and bytes in the rows. */
+  #textBytes = 0;
 
   constructor(
     file: StagedFile,
@@ -55,8 +58,9 @@ export class PartWriter {
       this.#columns.forEach(({ leaf, size, of }, k) => {
         const value = of === "step" ? rowOf(leaf, steps[k] as ColumnData, i * size) : rowOf(leaf, metadata[k - stepColumns] as ColumnData, 0);
         (this.#rows[k] as unknown[]).push(value);
+        if (isText(leaf)) this.#textBytes += lengthOf(value);
       });
-      if (this.#indices[0].length >= this.#groupRows) await this.#group();
+      if (this.#indices[0].length >= this.#groupRows || this.#textBytes >= GROUP_BYTES) await this.#group();
     }
   }
 
@@ -82,6 +86,7 @@ export class PartWriter {
     ];
     await this.#parquet.write({ columnData: columnData as never, rowGroupSize: this.#groupRows });
     this.#indices = [[], []];
+    this.#textBytes = 0;
     this.#rows = this.#columns.map(() => []);
     await this.#drain();
   }
@@ -91,6 +96,11 @@ export class PartWriter {
     await this.file.write(new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index));
     this.#bytes.index = 0;
   }
+}
+
+/** Of all texts or bytes in a value. */
+function lengthOf(value: unknown): number {
+  return Array.isArray(value) ? value.reduce((sum, part) => sum + lengthOf(part), 0) : (value as string | Uint8Array).length;
 }
 
 /** A single value, or lists. */

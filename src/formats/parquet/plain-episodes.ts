@@ -45,6 +45,7 @@ export async function* plainEpisodes<S>(
       );
       if (bytesOf(all) > maxBytes) throw new RldsError("CORRUPT", `a row group has more than the ${maxBytes} bytes that maxBytes allows`, { file: file.name });
       const roles = Object.fromEntries(ROLES.filter((role) => mapping[role] !== undefined).map((role, k) => [role, all[leaves.length + k]])) as Roles;
+      for (const role of ROLES) checkThere(roles[role], mapping[role] as FileColumn, file.name);
       const data = [...all.slice(0, leaves.length), ...flagsOf(roles, rows)];
       let from = 0;
       for (let i = 0; i < rows; i++) {
@@ -67,6 +68,16 @@ export async function* plainEpisodes<S>(
   }
   // Flags that never came: the data just stops.
   if (buffer.length > 0) yield ended(mapping.episode !== undefined);
+}
+
+/** Nobody knows what a number or a flag is that is missing: as a float it is NaN. @throws RldsError INVALID_DATA */
+function checkThere(values: ColumnData | undefined, column: FileColumn, file: string): void {
+  if (!(values instanceof Float32Array || values instanceof Float64Array)) return;
+  const row = values.findIndex((value) => Number.isNaN(value));
+  if (row >= 0)
+    throw new RldsError("INVALID_DATA", `column ${column.keys.join("/")} must have a value in every row, got none or NaN in row ${row} of a row group`, {
+      file,
+    });
 }
 
 function on(flags: ColumnData | undefined, i: number): boolean {

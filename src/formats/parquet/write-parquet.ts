@@ -24,11 +24,12 @@ export interface ParquetWriteOptions extends WriteOptions {
 const OPTIONS = "fileBytes, groupRows, compression, signal, onProgress, overwrite";
 /** Steps that are columns at a time. */
 const PIECE = 1024;
+const PART = /^part-\d+\.parquet$/;
 
 /**
  * Writes one row a step: `episode_index`, `step_index`, a column a leaf (`observation/state`; a value with dimensions is a list, of lists where there are several), and
  * an episode's metadata as columns `episode/…`, the same in all of its rows. The form stands in each file's metadata under `reprise.rlds`: openParquet gives back the same data, episodes without steps
- * included. A folder has `part-00000.parquet` …. Files have their names once all are written. The same data gives the same bytes. Memory: one row group.
+ * included. A folder has `part-00000.parquet` …, and must have no other .parquet files. Files have their names once all are written. The same data gives the same bytes. Memory: one row group, of at most 32 MiB of texts and bytes, and one row.
  * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · UNSUPPORTED without hyparquet-writer · EMPTY
  * where no step tells the form · IO where it cannot be written, or something is there already
  */
@@ -41,14 +42,19 @@ export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options
   if (compression !== "snappy" && compression !== "none") throw mustBe(RangeError, "compression", '"snappy" or "none"', compression);
   const packages = await hyparquetWriter();
   const { folder, file: single } = await sinkOf(to, [".parquet"]);
-  const staging = new Staging(folder, "");
+  const staging = new Staging(folder, "", single);
   const there = (await staging.found()).filter((path) => single === undefined || path === single);
+  const foreign = single === undefined ? there.find((path) => path.endsWith(".parquet") && !PART.test(path)) : undefined;
+  if (foreign !== undefined)
+    throw new RldsError("IO", "the folder has another .parquet file, which would be read as a part of the dataset: give a folder of its own", {
+      file: `${folder.name}/${foreign}`,
+    });
   if (there.length > 0 && !overwrite) {
     const what =
       single === undefined ? "the folder is not empty: overwrite: true replaces the parts in it" : "the file is there already: overwrite: true replaces it";
     throw new RldsError("IO", what, { file: single === undefined ? folder.name : `${folder.name}/${single}` });
   }
-  const { stepSpec, metadataSpec, episodes } = await formed(rlds, signal);
+  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
   try {
     const columns = writtenColumns(stepSpec, metadataSpec);
     const schema = schemaOf(columns);
@@ -91,13 +97,13 @@ export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options
     await finish(true);
     signal?.throwIfAborted();
     const names = single === undefined ? parts.map((_, i) => `part-${String(i).padStart(5, "0")}.parquet`) : [single];
-    const replaced = there.filter((path) => path === single || /^part-\d+\.parquet$/.test(path));
+    const replaced = there.filter((path) => path === single || PART.test(path));
     const files = await staging.commit(names, replaced);
     return { episodes: count, steps, bytes: finished, files };
   } catch (error) {
     await staging.discard();
     throw error;
   } finally {
-    await episodes.return();
+    await close();
   }
 }

@@ -1,10 +1,10 @@
 /** Tensors that are stored as bytes, each value by itself: plain or zlib. */
 import { ARRAYS, sizeOf } from "../../rlds/leaves.ts";
 import type { ColumnData } from "../../rlds/step-columns.ts";
+import { fromBfloats, fromHalves } from "../half.ts";
 import { inflate, inflated } from "../inflate.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions, NumberType } from "./features.ts";
-import { fromBfloats, fromHalves } from "./half.ts";
 import { bytesOf, integersOf } from "./lists.ts";
 import { fits, misfit, shown, stepOf } from "./shapes.ts";
 import { type Items, isDynamic, type LeafFeature, type StoredLeaf, unknowns } from "./stored-leaf.ts";

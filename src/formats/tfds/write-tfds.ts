@@ -46,13 +46,16 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
   const there = await staging.found();
   if (there.length > 0 && !overwrite)
     throw new RldsError("IO", "the folder is not empty: overwrite: true replaces the dataset in it", { file: `${folder.name}/${path}` });
-  const { stepSpec, metadataSpec, episodes } = await formed(rlds, signal);
+  const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
   try {
     const stepLeaves = writtenLeaves(stepSpec, "steps/", images);
     for (const image of images)
       if (!stepLeaves.some((leaf) => leaf.path === image))
         throw new RangeError(`images must be paths of leaves of a step (${stepLeaves.map((leaf) => leaf.path).join(", ")}), got ${image}`);
     const metadataLeaves = writtenLeaves(metadataSpec as StepSpec, "", new Set());
+    // Its key in a record would be that of a leaf of a step.
+    const clash = metadataLeaves.find((leaf) => leaf.path.startsWith("steps/"));
+    if (clash !== undefined) throw new RldsError("UNSUPPORTED", `${clash.path} must not begin with steps/ as metadata of an episode: rename it`);
     const encodePng: EncodePng = images.size === 0 ? unused : (await import("../encode-png.ts")).encodePng;
     const shards: { readonly file: StagedFile; episodes: number }[] = [];
     let [count, steps, bytes, last] = [0, 0, 0, -1];
@@ -68,7 +71,11 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
       ];
       const record = recordOf(exampleOf(columns, encodePng, count));
       const shard = shardOf(count, shards.at(-1)?.file.bytes ?? 0, record.length);
-      if (shard !== last) shards.push({ file: await staging.create(), episodes: 0 });
+      if (shard !== last) {
+        // A system has only so many open files.
+        await shards.at(-1)?.file.close();
+        shards.push({ file: await staging.create(), episodes: 0 });
+      }
       last = shard;
       const open = shards.at(-1) as { readonly file: StagedFile; episodes: number };
       await open.file.write(record);
@@ -98,7 +105,7 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
     await staging.discard();
     throw error;
   } finally {
-    await episodes.return();
+    await close();
   }
 }
 

@@ -65,9 +65,8 @@ describe.each(["lerobot_v2", "lerobot_v3"])("%s", (folder) => {
     const raw = await openLeRobot(`${EXTRA}${folder}`, { images: "bytes" });
     expect(raw.stepSpec).toMatchObject({ observation: { images: { top: { dtype: "bytes", shape: [] } } } });
     const [episode] = await all(raw);
-    const [first] = episode?.steps as { observation: { images: { top: Uint8Array } } }[];
-    const top = (first as NonNullable<typeof first>).observation.images.top;
-    expect([...top.subarray(1, 4)]).toEqual([...new TextEncoder().encode("PNG")]);
+    const first = [...(episode?.steps ?? [])][0] as unknown as { observation: { images: { top: Uint8Array } } };
+    expect([...first.observation.images.top.subarray(1, 4)]).toEqual([...new TextEncoder().encode("PNG")]);
     const files = memorySink();
     const source = await openLeRobot(`${EXTRA}${folder}`);
     await writeTfds(source, files, { name: "robot", images: ["observation/images/top"] });

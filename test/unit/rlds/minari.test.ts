@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openMinari } from "../../../src/formats/hdf5/minari.ts";
 import { crc32 } from "../../../src/formats/npz/zip.ts";
+import type { ReadEpisode } from "../../../src/formats/reader.ts";
 import { all, bytesOf, columnsTold } from "../../support/columns.ts";
 import { dataFolder, fileBytes, json } from "./data.ts";
 
@@ -142,6 +143,33 @@ describe("nested spaces", () => {
   it("have no infos where nobody asks for them", async () => {
     const reader = await openMinari(folder);
     expect(Object.keys(reader.stepSpec)).not.toContain("infos");
+    await reader.close();
+  });
+});
+
+describe("images that Minari keeps as JPEGs", () => {
+  const folder = dataFolder("extra/minari/frames/jpeg-v0");
+
+  it("are pixels", async () => {
+    const [first] = json("extra/expected_minari.json")["frames/jpeg-v0"];
+    const reader = await openMinari(folder);
+    expect((reader.stepSpec as { observation: unknown }).observation).toEqual({ dtype: "u8", shape: [32, 40, 3] });
+    const [episode] = await all(reader);
+    const pixels = episode?.steps.at(0).observation as Uint8Array;
+    const grid = first["first frame"] as number[][][];
+    const differences = grid.flatMap((row, y) =>
+      row.flatMap((pixel, x) => pixel.map((value, c) => Math.abs(value - (pixels[(8 * y * 40 + 8 * x) * 3 + c] as number)))),
+    );
+    expect(differences.length).toBe(4 * 5 * 3);
+    expect(differences.reduce((sum, one) => sum + one, 0) / differences.length).toBeLessThan(12);
+    await reader.close();
+  });
+
+  it("stay bytes where nothing says what they are", async () => {
+    const reader = await openMinari(`${folder}/data/main_data.hdf5`);
+    expect((reader.stepSpec as { observation: unknown }).observation).toEqual({ dtype: "bytes", shape: [] });
+    const [episode] = (await all(reader)) as [ReadEpisode];
+    expect((episode.steps.at(0).observation as Uint8Array).slice(0, 3)).toEqual(Uint8Array.of(0xff, 0xd8, 0xff));
     await reader.close();
   });
 });

@@ -1,0 +1,60 @@
+/** `node examples/offline/main.js [DATASET]`, after `npm run build`: learns to act as a dataset's policy did, from windows that a Replay draws (behaviour cloning). */
+import { fileURLToPath } from "node:url";
+import { program } from "commander";
+import { Replay } from "reprise";
+import { ReverbAddTrajectoryObserver } from "reprise/agents";
+import { createTrajectoryDataSpec, filterEpisodes, openRlds, pushRldsToReverb, statistics } from "reprise/rlds";
+import { seeded } from "../random.js";
+import { Policy } from "./policy.js";
+
+const HALF_CHEETAH = fileURLToPath(new URL("../../test/data/tfds/half_cheetah", import.meta.url));
+const VALIDATION = 5; // each fifth episode
+const BATCH = 256;
+const RATE = 0.02; // and down to 0
+const NOISE = 0.1; // of the policy that made the data
+
+program.name("node examples/offline/main.js").description("Learns to act as a dataset's policy did.");
+program.argument("[dataset]", "a file or folder that openRlds reads, with actions in -1 … 1", HALF_CHEETAH);
+program.option("--seed <number>", "what everything random depends on", Number, 1);
+program.option("--updates <number>", "batches to learn from", Number, 3000);
+program.option("--json", "print one JSON object at the end, and nothing before");
+const { seed, updates, json } = program.parse().opts();
+if (![seed, updates].every((n) => Number.isSafeInteger(n) && n >= 0)) program.error("--seed and --updates take whole numbers");
+const say = json ? () => {} : console.log;
+
+const data = await openRlds(program.processedArgs[0]);
+const parts = {
+  training: filterEpisodes(data, (_, episode) => episode % VALIDATION !== 0),
+  validation: filterEpisodes(data, (_, episode) => episode % VALIDATION === 0),
+};
+const spec = await createTrajectoryDataSpec(data);
+const table = { maxSize: 1_000_000 };
+const replay = new Replay({ spec, tables: { training: table, validation: table }, seed });
+for (const [tableName, part] of Object.entries(parts)) {
+  // Pairs: the first of two steps is never the last one of an episode, whose action means nothing.
+  const pushed = await pushRldsToReverb(part, new ReverbAddTrajectoryObserver(replay, { tableName, sequenceLength: 2 }));
+  say(`${tableName}: ${pushed} steps of ${data.name}, ${replay.table(tableName).size} of them with an action`);
+}
+const [{ elements }] = (await statistics(parts.training, { paths: ["observation"] })).leaves;
+await data.close();
+
+/** The columns of a batch, as they are in the table. */
+const columns = { observation: { leaf: "observation", at: 0 }, action: { leaf: "action", at: 0 } };
+const arrays = ({ steps: { observation, action } }) => ({ observation: observation.data, action: action.data });
+
+const policy = new Policy(elements, spec.action.shape[0], seeded(seed));
+const { size } = replay.table("validation");
+const held = arrays(replay.table("validation").sample(size, { columns, replacement: false }));
+const before = policy.error(held);
+const into = replay.table("training").batch(BATCH, { columns, length: 1 });
+for (let update = 0; update < updates; update++) {
+  if (update % 500 === 0) say(`update ${update}: error ${policy.error(held).toFixed(5)}`);
+  replay.table("training").sample(BATCH, { columns, into });
+  policy.error(arrays(into), RATE * (1 - update / updates));
+}
+const after = policy.error(held);
+// Of an action within its bounds nobody can foretell the noise; one that was cut has none.
+const within = held.action.filter((value) => Math.abs(value) < 1).length / held.action.length;
+const floor = NOISE ** 2 * within;
+say(`error of ${size} actions that it never saw: ${before.toFixed(5)} before, ${after.toFixed(5)} after; the noise in the data is about ${floor.toFixed(5)}`);
+if (json) console.log(JSON.stringify({ seed, updates, validation: size, before, after, floor }));

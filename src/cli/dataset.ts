@@ -1,0 +1,82 @@
+/** A dataset as every verb opens it, and the options for that. */
+import { type Command, Option } from "commander";
+import { type ImportedRlds, type ImportMode, type ImportReport, importRlds, openRlds, type RldsReader } from "../rlds/index.ts";
+import type { Host } from "./answer.ts";
+import { several } from "./arguments.ts";
+import { breathing } from "./breath.ts";
+import { UsageError } from "./failure.ts";
+
+export interface ModeOption {
+  readonly mode: ImportMode;
+}
+
+export function addMode(command: Command): Command {
+  const modes = new Option("--mode <mode>", "what is done about faults in the data: strict refuses the first, repair mends, drop leaves the episode out");
+  return command.addOption(modes.choices(["strict", "repair", "drop"]).default("strict"));
+}
+
+export interface OpenOptions {
+  readonly split?: string;
+  readonly open?: readonly string[];
+}
+
+const OPEN = "an option of the format's open function, such as maxEpisodeSteps=1000 of D4RL; may be repeated";
+
+export function addOpen(command: Command): Command {
+  return command.option("--open <option=value>", OPEN, several);
+}
+
+/** Opens it for as long as `use` takes. */
+export async function withDataset<T>(path: string, { split, open = [] }: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
+  const given = Object.fromEntries(open.map(optionOf));
+  const reader = await openRlds(path, { ...given, signal, ...(split !== undefined && { split }) }).catch((error) => {
+    // The path is a text: what has the wrong kind is an option.
+    throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
+  });
+  try {
+    return await use(reader);
+  } finally {
+    await reader.close();
+  }
+}
+
+/** `maxEpisodeSteps=1000`: what is no JSON is text. */
+function optionOf(text: string): [name: string, value: unknown] {
+  const at = text.indexOf("=");
+  if (at < 1) throw new UsageError(`--open takes OPTION=VALUE, got ${JSON.stringify(text)}`);
+  const value = text.slice(at + 1);
+  try {
+    return [text.slice(0, at), JSON.parse(value)];
+  } catch {
+    return [text.slice(0, at), value];
+  }
+}
+
+/** Its episodes, judged; Ctrl-C is looked for between them. */
+export function imported(reader: RldsReader, { mode }: ModeOption, { signal }: Host): ImportedRlds {
+  const { stepSpec, metadataSpec } = reader;
+  return importRlds({ stepSpec, metadataSpec, [Symbol.asyncIterator]: () => breathing(reader, signal) }, { mode, signal });
+}
+
+/** What an import found and did, in lines; nothing where all was right. */
+export function reportText(report: ImportReport): string {
+  const faults = Object.entries(report.faults).filter(([, { count }]) => count > 0);
+  const lines = faults.map(
+    ([fault, { count, places }]) => `  ${words(fault)}: ${count} (${places.slice(0, 3).map(placeText).join("; ")}${count > 3 ? "; …" : ""})`,
+  );
+  const repairs = Object.entries(report.repaired).filter(([, { count }]) => count > 0);
+  if (repairs.length > 0) lines.push(`  repaired: ${repairs.map(([repair, { count }]) => `${count} ${words(repair)}`).join(", ")}`);
+  const { episodes, steps } = report.dropped;
+  if (episodes.count + steps > 0) lines.push(`  dropped: ${episodes.count} episodes, ${steps} steps in all`);
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** `lastsInMidEpisode` → `lasts in mid episode` */
+function words(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+function placeText({ episode, step, path }: { readonly episode?: number; readonly step?: number; readonly path?: string }): string {
+  const parts = [episode === undefined ? "" : `episode ${episode}`, step === undefined ? "" : `step ${step}`, path ?? ""];
+  return parts.filter((part) => part !== "").join(", ");
+}

@@ -1,0 +1,47 @@
+/** Failures as the program tells them: one line, or one JSON document; and its exit codes. */
+import { CommanderError } from "commander";
+import { ReplayError } from "../index.ts";
+
+/** 0: done. */
+export const WRONG_DATA = 1;
+export const WRONG_USAGE = 2;
+export const INTERRUPTED = 130;
+
+/** What was asked for cannot be: options that exclude each other, or do not fit. */
+export class UsageError extends Error {}
+
+/** Ctrl-C; what is left of the work. */
+export class Interrupted extends Error {
+  constructor(message = "nothing was written") {
+    super(message);
+    this.name = "Interrupted";
+  }
+}
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+  if (error instanceof Interrupted) return INTERRUPTED;
+  // A value out of its range came from the command line.
+  return error instanceof UsageError || error instanceof RangeError ? WRONG_USAGE : WRONG_DATA;
+}
+
+export function lineOf(error: unknown): string {
+  const { message = String(error) } = (error ?? {}) as Partial<Error>;
+  const code = codeOf(error);
+  return `reprise: ${code === undefined ? "" : `${code}: `}${message.replace(/\s*\n\s*/g, " ")}`;
+}
+
+/** `{error: {code, message, file, offset, episode, step, pushed}}`, without what is not known. */
+export function failureValue(error: unknown): object {
+  const { message = String(error), file, offset, episode, step, pushed } = (error ?? {}) as { [key: string]: unknown };
+  return { error: { code: codeOf(error), message, file, offset, episode, step, pushed } };
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (error instanceof ReplayError) return error.code;
+  const exit = exitCodeOf(error);
+  if (exit === WRONG_USAGE) return "USAGE";
+  if (exit === INTERRUPTED) return "INTERRUPTED";
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === "string" ? code : undefined;
+}

@@ -1,0 +1,115 @@
+/** `reprise inspect`: what a dataset is, how long its episodes are, what they return, and what is wrong with it. */
+import type { Command } from "commander";
+import { inspectRlds, type RldsReader, type StepColumns, statistics } from "../rlds/index.ts";
+import type { Answer, Host } from "./answer.ts";
+import { breathing } from "./breath.ts";
+import { addOpen, type OpenOptions, reportText, withDataset } from "./dataset.ts";
+import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
+import { leavesIn, specText } from "./spec-text.ts";
+import { statisticsText } from "./statistics-text.ts";
+import { counted } from "./text.ts";
+
+const EXAMPLES = `
+Examples:
+  $ npx reprise inspect tensorflow_datasets/half_cheetah
+  $ npx reprise inspect https://example.org/data/half_cheetah/1.0.0/ --split "train[:10]" --stats
+  $ npx reprise inspect episodes.parquet --json
+`;
+
+export function addInspect(command: Command): Command {
+  return addOpen(command)
+    .description("Shows what a dataset is: its format, spec, lengths and returns of its episodes, and what is wrong with it.")
+    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
+    .option("--split <split>", "which part, as the dataset names it")
+    .option("--stats", "least, most, mean and deviation of every leaf, too: reads it once more")
+    .addHelpText("after", EXAMPLES);
+}
+
+export interface InspectOptions extends OpenOptions {
+  readonly stats?: true;
+}
+
+export function inspect(path: string, { stats, ...options }: InspectOptions, host: Host): Promise<Answer> {
+  return withDataset(path, options, host, async (reader) => {
+    const progress = host.progress("reading");
+    const spread = new Spread();
+    const watched = spread.watched(reader, host, (episodes) => progress.at(episodes, reader.episodes));
+    const { stepSpec, metadataSpec } = reader;
+    const report = await inspectRlds({ stepSpec, metadataSpec, [Symbol.asyncIterator]: () => watched }, { signal: host.signal });
+    const leaves = stats && (await statistics(reader, { signal: host.signal })).leaves;
+    progress.end();
+    const { format, name, splits, about } = reader;
+    const [lengths, returns] = spread.histograms();
+    const value = {
+      format,
+      name,
+      split: reader.split,
+      splits,
+      episodes: report.episodes,
+      steps: report.steps,
+      stepSpec,
+      metadataSpec,
+      lengths,
+      returns,
+      report,
+      statistics: leaves,
+      about,
+    };
+    return {
+      value,
+      text: [headOf(reader, report), specOf(reader), spreadText(lengths, returns), wrongOf(report), leaves && statisticsText(leaves)]
+        .filter(Boolean)
+        .join("\n"),
+    };
+  });
+}
+
+/** Lengths and returns of episodes on their way to somebody else. */
+class Spread {
+  readonly #lengths: number[] = [];
+  readonly #returns: number[] = [];
+
+  async *watched(reader: RldsReader, { signal }: Host, seen: (episodes: number) => void): ReturnType<typeof breathing<never>> {
+    for await (const episode of breathing(reader, signal)) {
+      this.#lengths.push(episode.steps.length);
+      const sum = returnOf(episode.steps);
+      if (sum !== undefined) this.#returns.push(sum);
+      seen(this.#lengths.length);
+      yield episode as never;
+    }
+  }
+
+  histograms(): [Histogram | undefined, Histogram | undefined] {
+    return [histogramOf(this.#lengths), histogramOf(this.#returns)];
+  }
+}
+
+/** The sum of the rewards of all steps but last ones; undefined where a reward is not one number. */
+function returnOf(steps: StepColumns<unknown>): number | undefined {
+  const { reward, is_last } = steps.columns as { readonly [field: string]: { readonly data?: ArrayLike<number | bigint> } | undefined };
+  if (reward?.data?.length !== steps.length || is_last?.data?.length !== steps.length) return undefined;
+  let sum = 0;
+  for (let i = 0; i < steps.length; i++) if (!is_last.data[i]) sum += Number(reward.data[i]);
+  return sum;
+}
+
+function headOf({ name, format, split, splits }: RldsReader, { episodes, steps }: { readonly episodes: number; readonly steps: number }): string {
+  const which = split === undefined ? "" : `, split ${split}${splits !== undefined && splits.length > 1 ? ` of ${splits.join(", ")}` : ""}`;
+  return `${name} (${format}${which}): ${counted(episodes, "episode")}, ${counted(steps, "step")}\n`;
+}
+
+function specOf({ stepSpec, metadataSpec }: RldsReader): string {
+  const metadata = leavesIn(metadataSpec).length === 0 ? "" : `\nOf each episode:\n${specText(metadataSpec)}`;
+  return `Of each step:\n${specText(stepSpec)}${metadata}`;
+}
+
+function spreadText(lengths: Histogram | undefined, returns: Histogram | undefined): string {
+  return [histogramText("Steps of an episode", lengths), histogramText("Return of an episode", returns)].filter(Boolean).join("\n");
+}
+
+function wrongOf(report: Parameters<typeof reportText>[0]): string {
+  const found = reportText(report);
+  const zeros = report.zeroFinalObservations.count;
+  const note = zeros === 0 ? "" : `  ${counted(zeros, "episode")} end with an observation of zeros: the final one was probably not recorded\n`;
+  return found === "" ? `Nothing is wrong with it.\n${note}` : `Wrong, in ${counted(report.faultyEpisodes, "episode")}:\n${found}${note}`;
+}

@@ -1,0 +1,133 @@
+/** `reprise sample`: items that a table would give next. */
+import type { Command } from "commander";
+import { type Column, flatten, type Leaf, ReplayError, type Spec, type Table } from "../index.ts";
+import type { Answer, Host } from "./answer.ts";
+import { whole } from "./arguments.ts";
+import { lookInto, tableOf } from "./journal.ts";
+import { leavesIn } from "./spec-text.ts";
+import { number, shapeText, table as tableText } from "./text.ts";
+
+const EXAMPLES = `
+The items are those that the program which owns the journal would draw next. Nothing is changed: it may go on meanwhile.
+
+Examples:
+  $ npx reprise sample runs/a --table transitions
+  $ npx reprise sample runs/a --table transitions -n 100 --json > items.json
+`;
+
+export function addSample(command: Command): Command {
+  return command
+    .description("Draws items from a table of a journal, and shows their steps.")
+    .argument("<journal>", "its folder")
+    .requiredOption("--table <name>", "from which they are drawn")
+    .option("-n, --number <n>", "items; 5 where it is left out", whole(1), 5)
+    .addHelpText("after", EXAMPLES);
+}
+
+export interface SampleVerbOptions {
+  readonly table: string;
+  readonly number: number;
+}
+
+interface Item {
+  readonly key: number;
+  readonly priority: number;
+  readonly probability: number;
+  readonly timesSampled: number;
+  readonly length: number;
+  readonly steps: unknown;
+}
+
+export async function sample(dir: string, { table: name, number: n }: SampleVerbOptions, { signal, width }: Host): Promise<Answer> {
+  const replay = await lookInto(dir, signal);
+  try {
+    const { spec } = replay.options;
+    const table = tableOf(replay, name);
+    const items: Item[] = [];
+    // One at a time: items of a table may have different lengths.
+    while (items.length < n) {
+      signal.throwIfAborted();
+      const item = drawn(table);
+      if (item === undefined) break;
+      items.push(item);
+    }
+    if (items.length === 0) throw nothing(table);
+    const text = items.map((item, i) => itemText(item, i, spec, width)).join("\n");
+    return { value: { dir, table: name, items: items.map(({ steps, ...item }) => ({ ...item, steps: nestedSteps(steps) })) }, text };
+  } finally {
+    replay.dispose();
+  }
+}
+
+function drawn(table: Table): Item | undefined {
+  const { count, info, lengths, steps } = table.sample(1);
+  if (count === 0) return undefined;
+  const [key, priority, probability] = [info.keys, info.priorities, info.probabilities].map((column) => column[0] as number) as [number, number, number];
+  return { key, priority, probability, timesSampled: info.timesSampled[0] as number, length: lengths[0] as number, steps };
+}
+
+function nothing(table: Table): ReplayError {
+  const { size } = table;
+  const { minSize } = table.options.rateLimiter;
+  if (size === 0) return new ReplayError("EMPTY", `table ${table.name} has no items`);
+  return new ReplayError(
+    "RATE_LIMITED",
+    `the rate limiter of table ${table.name} lets no item out: it has ${size}, and asks for ${minSize} at least and for enough inserts`,
+  );
+}
+
+/** The columns of one item as nested arrays: time first. */
+function nestedSteps(steps: unknown): unknown {
+  if (isColumn(steps)) return nested(steps.data as ArrayLike<unknown>, steps.shape.slice(1));
+  if (Array.isArray(steps)) return steps.map(nestedSteps);
+  return Object.fromEntries(Object.entries(steps as object).map(([name, node]) => [name, nestedSteps(node)]));
+}
+
+function isColumn(value: unknown): value is Column {
+  const { data, shape } = (value ?? {}) as Partial<Column>;
+  return ArrayBuffer.isView(data) && Array.isArray(shape);
+}
+
+function nested(data: ArrayLike<unknown>, shape: readonly number[], from = 0): unknown {
+  const [length, ...rest] = shape;
+  if (length === undefined) return data[from];
+  const size = rest.reduce((product, n) => product * n, 1);
+  return Array.from({ length }, (_, i) => nested(data, rest, from + i * size));
+}
+
+/** A line a leaf, cut where the terminal ends. */
+function itemText({ key, priority, probability, timesSampled, length, steps }: Item, index: number, spec: Spec, width: number): string {
+  const head = `Item ${index + 1}: key ${key}, priority ${number(priority)}, probability ${number(probability)}, sampled ${timesSampled}×, ${length} steps`;
+  const columns = columnsOf(spec, steps);
+  const rows = columns.map(({ path, dtype, column }) => [path, dtype, shapeText(column.shape.slice(1)), valuesText(column)]);
+  const lines = tableText([["leaf", "dtype", "shape", "values"], ...rows]).split("\n");
+  return `${head}\n${lines.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line)).join("\n")}`;
+}
+
+/** Steps with their own columns are shown under the names of those. */
+function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; column: Column }[] {
+  const leaves = leavesIn(spec).sort((a, b) => (a.path < b.path ? -1 : 1));
+  try {
+    const columns = flatten(spec, steps) as Column[];
+    const names = flatten(spec, paths(spec)) as string[];
+    return names.map((path, i) => ({ path, dtype: leaves.find((leaf) => leaf.path === path)?.dtype ?? "", column: columns[i] as Column }));
+  } catch (error) {
+    if (!(error instanceof ReplayError)) throw error;
+    return Object.entries(steps as { readonly [name: string]: Column }).map(([path, column]) => ({ path, dtype: "", column }));
+  }
+}
+
+/** Each leaf's path in its place. */
+function paths(spec: Spec, path = ""): unknown {
+  const below = (name: string) => (path === "" ? name : `${path}/${name}`);
+  if (typeof (spec as Leaf).dtype === "string") return path;
+  if (Array.isArray(spec)) return spec.map((node, i) => paths(node, below(String(i))));
+  return Object.fromEntries(Object.entries(spec).map(([name, node]) => [name, paths(node as Spec, below(name))]));
+}
+
+const MOST_VALUES = 64;
+
+function valuesText({ data }: Column): string {
+  const shown = Array.from((data as Float32Array).subarray(0, MOST_VALUES), (value) => number(Number(value)).replaceAll(",", ""));
+  return shown.join(" ") + (data.length > MOST_VALUES ? " …" : "");
+}

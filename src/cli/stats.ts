@@ -1,0 +1,88 @@
+/** `reprise stats`: of a journal its tables and files; of a dataset its leaves. What is there decides. */
+import type { Command } from "commander";
+import type { Spec, Table } from "../index.ts";
+import { statistics } from "../rlds/index.ts";
+import type { Answer, Host } from "./answer.ts";
+import { addOpen, type OpenOptions, withDataset } from "./dataset.ts";
+import { UsageError } from "./failure.ts";
+import { isJournal, lookInto } from "./journal.ts";
+import { leavesIn, specText } from "./spec-text.ts";
+import { statisticsText } from "./statistics-text.ts";
+import { bytes, counted, number, table as tableText } from "./text.ts";
+
+const EXAMPLES = `
+A folder with segments (00000001.rpr …) is a journal, anything else a dataset.
+
+Examples:
+  $ npx reprise stats runs/a
+  $ npx reprise stats tensorflow_datasets/half_cheetah --json
+`;
+
+export function addStats(command: Command): Command {
+  return addOpen(command)
+    .description("Of a journal: sizes, counters and priorities of its tables. Of a dataset: least, most, mean and deviation of every leaf.")
+    .argument("<path|url>", "a journal's folder, or a dataset")
+    .option("--split <split>", "of a dataset: which part, as it names it")
+    .addHelpText("after", EXAMPLES);
+}
+
+export function stats(path: string, options: OpenOptions, host: Host): Promise<Answer> {
+  if (!isJournal(path)) return ofDataset(path, options, host);
+  if ((options.split ?? options.open) !== undefined) throw new UsageError("--split and --open are for datasets, and this is a journal");
+  return ofJournal(path, host);
+}
+
+function ofDataset(path: string, options: OpenOptions, host: Host): Promise<Answer> {
+  return withDataset(path, options, host, async (reader) => {
+    const progress = host.progress("reading");
+    const { leaves } = await statistics(reader, { signal: host.signal });
+    progress.end();
+    const { format, name } = reader;
+    return { value: { kind: "dataset", format, name, statistics: leaves }, text: `${name} (${format})\n${statisticsText(leaves)}` };
+  });
+}
+
+async function ofJournal(dir: string, { signal }: Host): Promise<Answer> {
+  const replay = await lookInto(dir, signal);
+  try {
+    const { bytes: size, liveBytes, segments } = replay.journal.stats;
+    const { steps, bytes: memory } = replay.stats();
+    const { spec } = replay.options;
+    const open = replay.writers.length;
+    const tables = replay.tables.map((table) => ({ ...table.stats(), sampler: table.options.sampler.kind, priorities: prioritiesOf(table, spec) }));
+    const value = { kind: "journal", dir, bytes: size, liveBytes, segments, memoryBytes: memory.used, steps, openWriters: open, spec, tables };
+    const head = `${dir}: ${counted(steps, "step")}; ${bytes(size)} in ${counted(segments, "segment")}, ${bytes(liveBytes)} of them live; ${bytes(memory.used)} in memory`;
+    const rows = tables.map(({ name, size: items, maxSize, inserts, samples, sampler, priorities }) => [
+      name,
+      items,
+      maxSize,
+      inserts,
+      samples,
+      sampler,
+      priorities === undefined ? "" : `${number(priorities.least)} … ${number(priorities.most)}, mean ${number(priorities.mean)}`,
+    ]);
+    const columns = ["table", "items", "most", "inserted", "sampled", "sampler", "priorities"];
+    const writers = open === 0 ? "" : `${counted(open, "writer")} in the middle of an episode\n`;
+    return { value, text: `${head}\n${tableText([columns, ...rows])}${writers}\nOf each step:\n${specText(spec)}` };
+  } finally {
+    replay.dispose();
+  }
+}
+
+/** Items at most of which priorities are told. */
+const MOST_ITEMS = 0xffffff;
+
+/** Of all items; undefined where there is none, or a rate limiter lets none out. The draws are those of a copy. */
+function prioritiesOf(table: Table, spec: Spec): { readonly least: number; readonly most: number; readonly mean: number } | undefined {
+  const { size } = table;
+  const [smallest] = leavesIn(spec).sort((a, b) => sizeOf(a) - sizeOf(b));
+  if (size === 0 || size > MOST_ITEMS || smallest === undefined || !table.ready(size, { replacement: false })) return undefined;
+  const columns = { one: { leaf: smallest.path.replaceAll("/", "."), at: 0 } };
+  const { priorities } = table.sample(size, { replacement: false, columns, length: 1 }).info;
+  const [least, most, sum] = priorities.reduce(([low, high, total], p) => [Math.min(low, p), Math.max(high, p), total + p], [Infinity, -Infinity, 0]);
+  return { least, most, mean: sum / size };
+}
+
+function sizeOf({ shape }: { readonly shape: readonly number[] }): number {
+  return shape.reduce((product, n) => product * n, 1);
+}

@@ -1,0 +1,38 @@
+/** Text for people: columns, numbers, histograms. */
+
+/** Rows as columns, as wide as they must be; numbers stand to the right. The first row is the heading. */
+export function table(rows: readonly (readonly (string | number)[])[]): string {
+  const shown = rows.map((row) => row.map((cell) => (typeof cell === "number" ? number(cell) : cell)));
+  const right = (rows[1] ?? []).map((cell) => typeof cell === "number");
+  const widths = (shown[0] ?? []).map((_, i) => Math.max(...shown.map((row) => (row[i] ?? "").length)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, i) => (right[i] ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
+      .join("  ")
+      .trimEnd();
+  return shown.map((row) => `  ${line(row)}\n`).join("");
+}
+
+/** `10,040`, `0.1234`, `-1.5e-7`: five digits of what is not whole. */
+export function number(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en-US");
+  const short = Number(value.toPrecision(5));
+  return Math.abs(short) >= 1e-4 && Math.abs(short) < 1e15 ? short.toLocaleString("en-US", { maximumSignificantDigits: 5 }) : short.toExponential();
+}
+
+const UNITS = ["bytes", "KB", "MB", "GB", "TB"];
+
+export function bytes(count: number): string {
+  const unit = count < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(count) / 3));
+  return `${Number((count / 1000 ** unit).toPrecision(3))} ${UNITS[unit]}`;
+}
+
+/** `1 episode`, `40 episodes` */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}
+
+export function shapeText(shape: readonly number[]): string {
+  return `[${shape.join(", ")}]`;
+}

@@ -1,0 +1,56 @@
+/** Behaviour cloning from the half-cheetah data: it comes down to the noise of the policy that made it, and does so again. */
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "../support/core.ts";
+
+const folder = join(root, "examples/offline");
+const start = (...args: string[]) => spawnSync(process.execPath, [join(folder, "main.js"), ...args], { encoding: "utf8" });
+const result = (...args: string[]) => {
+  const { status, stdout, stderr } = start("--json", ...args);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return JSON.parse(stdout) as { readonly before: number; readonly after: number; readonly floor: number; readonly validation: number };
+};
+
+describe("examples/offline", () => {
+  it("is a program to be read: 150 lines at most, by the package's own names", () => {
+    const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
+    expect(files.reduce((sum, text) => sum + text.split("\n").length - 1, 0)).toBeLessThanOrEqual(150);
+    const imported = files.flatMap((text) => [...text.matchAll(/from "([^"]+)"/g)].map((match) => match[1] as string));
+    expect([...new Set(imported)].sort()).toEqual(["../random.js", "./policy.js", "commander", "node:url", "reprise", "reprise/agents", "reprise/rlds"]);
+  });
+
+  it("learns the policy of the data down to its noise, on episodes that it never saw", () => {
+    const { before, after, floor, validation } = result("--seed", "5");
+    expect(validation).toBe(2000);
+    expect(before).toBeGreaterThan(0.5);
+    // Actions that were not cut have noise of 0.1: nobody foretells it, and little more is left.
+    expect(floor).toBeGreaterThan(0.004);
+    expect(floor).toBeLessThan(0.005);
+    expect(after).toBeLessThan(1.1 * floor);
+    expect(after).toBeGreaterThan(0.8 * floor);
+  });
+
+  it("learns nothing without updates, a part with some, and the same each time", () => {
+    const none = result("--updates", "0");
+    expect(none.after).toBe(none.before);
+    const some = result("--updates", "100");
+    expect(some.after).toBeLessThan(0.2 * none.before);
+    expect(result("--updates", "100")).toEqual(some);
+    expect(result("--updates", "100", "--seed", "2").after).not.toBe(some.after);
+  });
+
+  it("says how it comes along", () => {
+    const { status, stdout } = start("--updates", "501");
+    expect(status).toBe(0);
+    expect(stdout).toMatch(
+      /^training: 8032 steps of half_cheetah, 8000 of them with an action\nvalidation: 2008 .*\nupdate 0: error 0\.\d+\nupdate 500: error 0\.00\d+\nerror of 2000 actions/,
+    );
+  });
+
+  it("refuses what is no number, and what is no dataset", () => {
+    expect(start("--seed", "x").stderr).toMatch(/--seed and --updates take whole numbers/);
+    expect(start("nowhere").stderr).toMatch(/NOT_FOUND|there is no such file or folder/);
+  });
+});

@@ -1,0 +1,89 @@
+/** `reprise convert`: the same data in each format. */
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type ColumnData, openRlds } from "../../../src/rlds/index.ts";
+import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve, started, temporary } from "./support.ts";
+
+const temp = temporary();
+
+/** All episodes: the bytes of their columns, and what else they have. */
+async function contentOf(path: string): Promise<unknown> {
+  const reader = await openRlds(path);
+  const episodes: unknown[] = [];
+  for await (const { steps, ...metadata } of reader) episodes.push({ columns: steps.data.map(digestOf), length: steps.length, metadata });
+  await reader.close();
+  return { stepSpec: reader.stepSpec, metadataSpec: reader.metadataSpec, episodes };
+}
+
+function digestOf(data: ColumnData): unknown {
+  if (Array.isArray(data)) return data;
+  const { buffer, byteOffset, byteLength } = data as Uint8Array;
+  return [
+    data.constructor.name,
+    createHash("sha256")
+      .update(new Uint8Array(buffer, byteOffset, byteLength))
+      .digest("hex"),
+  ];
+}
+
+test.each([
+  ["half_cheetah", HALF_CHEETAH],
+  ["cartpole_pixels", PIXELS],
+])("%s: TFDS, Parquet, JSON lines and TFDS again hold the same", async (name, path) => {
+  const [parquet, lines, tfds] = [temp(`${name}.parquet`), temp(`${name}.jsonl`), temp(`${name}-tfds`)];
+  const first = document("convert", path, parquet);
+  expect(first).toMatchObject({ to: parquet, format: "parquet", report: { mode: "strict", complete: true } });
+  expect(first.bytes).toBe(statSync(parquet).size);
+  document("convert", parquet, lines);
+  const last = document("convert", lines, tfds, "--name", "again", "--version", "2.1.0", "--split", "test", "--shards", "2");
+  expect(last.files.filter((file: string) => /again-test\.tfrecord-0000[01]-of-00002$/.test(file)).length).toBe(2);
+  expect(readdirSync(join(tfds, "again"))).toEqual(["2.1.0"]);
+  const content = await contentOf(path);
+  expect(await contentOf(parquet)).toEqual(content);
+  expect(await contentOf(lines)).toEqual(content);
+  expect(await contentOf(tfds)).toEqual(content);
+});
+
+test("a name for TFDS comes from the data, where none is given; pixels are stored as PNG where asked for", async () => {
+  const plain = document("convert", PIXELS, temp("plain"));
+  const png = document("convert", PIXELS, temp("png"), "--image", "observation/image");
+  expect(png.bytes).toBeLessThan(plain.bytes / 4);
+  expect(await contentOf(temp("png", "cartpole_pixels"))).toEqual(await contentOf(PIXELS));
+});
+
+test("of HDF5, by its path alone", async () => {
+  const { episodes, steps } = document("convert", join(DATA, "d4rl", "half_cheetah.hdf5"), temp("d4rl.parquet"));
+  expect(document("inspect", temp("d4rl.parquet"))).toMatchObject({ episodes, steps });
+});
+
+test("what is there stays, but with --overwrite", async () => {
+  const to = temp("kept.jsonl");
+  expect(reprise("convert", CARTPOLE, to, "--from-split", "train[:2]").stdout).toMatch(/kept\.jsonl \(jsonl\): 2 episodes, 168 steps, .* in 1 file\n/);
+  expect(failure(1, "convert", CARTPOLE, to).error).toMatchObject({ code: "IO" });
+  expect(document("inspect", to).episodes).toBe(2);
+  document("convert", CARTPOLE, to, "--overwrite");
+  expect(document("inspect", to).episodes).toBe(40);
+});
+
+test("options that do not fit are wrong usage, and nothing is written", () => {
+  expect(failure(2, "convert", CARTPOLE, temp("a.parquet"), "--shards", "2").line).toMatch(/--shards is for TFDS/);
+  expect(reprise("convert", CARTPOLE, temp("a"), "--mode", "mend").status).toBe(2);
+  expect(reprise("convert", CARTPOLE, temp("a"), "--shards", "0").status).toBe(2);
+  expect(reprise("convert", CARTPOLE, temp("a"), "--name", "no name").status).toBe(2);
+  expect(reprise("convert", CARTPOLE).status).toBe(2);
+  expect(existsSync(temp("a")) || existsSync(temp("a.parquet"))).toBe(false);
+});
+
+test("Ctrl-C leaves nothing half written behind", async () => {
+  const server = await serve(join(DATA, "tfds"), /half_cheetah.*-00002-of/);
+  const { child, ended } = started("convert", `${server.address}/half_cheetah/1.0.0/`, temp("interrupted", "a.jsonl"), "--json");
+  await server.held;
+  child.kill("SIGINT");
+  const { status, stdout, stderr } = await ended;
+  server.close();
+  expect([status, stderr]).toEqual([130, expect.stringMatching(/^reprise: INTERRUPTED: .*a\.jsonl was not written\n$/)]);
+  expect(JSON.parse(stdout).error.code).toBe("INTERRUPTED");
+  expect(existsSync(temp("interrupted")) ? readdirSync(temp("interrupted")) : []).toEqual([]);
+});

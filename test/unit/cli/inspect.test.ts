@@ -1,0 +1,88 @@
+/** `reprise inspect` and `reprise stats` of datasets, beside what the tools that wrote them say. */
+import { cpSync, readFileSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, temporary } from "./support.ts";
+
+const expected = JSON.parse(readFileSync(join(DATA, "tfds", "expected.json"), "utf8"));
+const temp = temporary();
+
+test.each([
+  ["half_cheetah", HALF_CHEETAH],
+  ["cartpole", CARTPOLE],
+  ["cartpole_pixels", PIXELS],
+])("%s as JSON: what tensorflow_datasets says of it", (name, path) => {
+  const { format, split, splits, episodes, steps, stepSpec, lengths, returns, report, statistics, ...rest } = document("inspect", path);
+  const of = expected[name];
+  expect({ format, name: rest.name, split, splits, episodes, steps }).toEqual({
+    format: "tfds",
+    name,
+    split: "train",
+    splits: ["train"],
+    episodes: of.episodes,
+    steps: of.steps,
+  });
+  expect(stepSpec.is_last).toEqual({ dtype: "bool", shape: [] });
+  expect([lengths.least, lengths.most]).toEqual([Math.min(...of.lengths), Math.max(...of.lengths)]);
+  expect(lengths.mean).toBeCloseTo(of.steps / of.episodes, 9);
+  expect(returns.mean).toBeCloseTo(of.mean_return, 3);
+  for (const { bins } of [lengths, returns]) expect(bins.reduce((sum: number, bin: { count: number }) => sum + bin.count, 0)).toBe(of.episodes);
+  for (const [i, { from, to, count }] of lengths.bins.entries())
+    expect(of.lengths.filter((length: number) => length >= from && (length < to || i === lengths.bins.length - 1)).length).toBe(count);
+  expect([report.mode, report.complete, report.faultyEpisodes, report.steps]).toEqual(["inspect", true, 0, of.steps]);
+  expect(statistics).toBe(undefined);
+});
+
+test("as text: spec, histograms, findings; a part of a split", () => {
+  const { status, stdout, stderr } = reprise("inspect", PIXELS, "--split", "train[:3]");
+  expect([status, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain("cartpole_pixels (tfds, split train[:3]): 3 episodes, 75 steps\n");
+  expect(stdout).toContain("\n  observation/image     u8      [48, 48, 3]\n");
+  expect(stdout).toContain("\nOf each episode:\n  leaf        dtype   shape\n  episode_id  i64     []\n");
+  expect(stdout).toContain("\nSteps of an episode: 25 … 25, mean 25\n  25  3 ████████████████████████████████\n");
+  expect(stdout).toContain("\nNothing is wrong with it.\n");
+});
+
+test("--stats tells of each leaf what stats tells", () => {
+  const { statistics } = document("inspect", HALF_CHEETAH, "--stats");
+  expect(document("stats", HALF_CHEETAH)).toEqual({ kind: "dataset", format: "tfds", name: "half_cheetah", statistics });
+  const observation = statistics.find((leaf: { path: string }) => leaf.path === "observation");
+  const { sum } = expected.half_cheetah.columns.observation;
+  expect(observation.mean).toBeCloseTo(sum / (10_040 * 17), 6);
+  expect(observation.elements.mean.length).toBe(17);
+  const { stdout } = reprise("stats", HALF_CHEETAH);
+  expect(stdout).toMatch(/^half_cheetah \(tfds\)\n {2}leaf +dtype +shape +steps +least +most +mean +deviation +not finite\n/);
+  expect(stdout).toMatch(/\n {2}action +f32 +\[6\] +10,000 +-1 +1 /);
+});
+
+test("a file that was cut is told, with its place; nothing else is said", () => {
+  cpSync(HALF_CHEETAH, temp("cut"), { recursive: true });
+  const file = temp("cut", "1.0.0", "half_cheetah-train.tfrecord-00001-of-00003");
+  truncateSync(file, 100_000);
+  const { line, error } = failure(1, "inspect", temp("cut"));
+  expect(line).toMatch(/^reprise: CORRUPT: .*half_cheetah-train\.tfrecord-00001-of-00003/);
+  expect(line.split("\n").length).toBe(1);
+  expect(error).toMatchObject({ code: "CORRUPT", file: expect.stringContaining("00001-of-00003") });
+  expect(error.offset).toBeGreaterThan(0);
+  expect(reprise("inspect", temp("cut"))).toEqual({ status: 1, stdout: "", stderr: `${line}\n` });
+  const { stderr } = reprise("inspect", temp("cut"), "--verbose");
+  expect(stderr).toMatch(/^reprise: CORRUPT: .*\n.*\n\s+at /);
+});
+
+test("what is not there, and a split that is none", () => {
+  expect(failure(1, "inspect", temp("nowhere")).error.code).toBe("NOT_FOUND");
+  const { line, error } = failure(2, "inspect", HALF_CHEETAH, "--split", "test");
+  expect(line).toMatch(/split must be one of train, got "test"/);
+  expect(error.code).toBe("USAGE");
+});
+
+test("--open gives the format's function its options; those that it has not are wrong usage", () => {
+  const file = join(DATA, "extra", "d4rl", "no_timeouts.hdf5");
+  expect(failure(1, "inspect", file).line).toMatch(/^reprise: UNSUPPORTED: .*maxEpisodeSteps/);
+  const { format, lengths } = document("inspect", file, "--open", "maxEpisodeSteps=10");
+  expect([format, lengths.most]).toEqual(["d4rl", 10]);
+  expect(failure(2, "inspect", file, "--open", "maxEpisodeSteps=0").line).toMatch(/maxEpisodeSteps must be an integer >= 1|maxEpisodeSteps/);
+  expect(failure(2, "inspect", file, "--split", "train").line).toMatch(/options has no option "split"; it has finalObservation/);
+  expect(failure(2, "inspect", file, "--open", "finalObservation").line).toMatch(/--open takes OPTION=VALUE/);
+  expect(document("inspect", PIXELS, "--open", "images=bytes").stepSpec.observation.image.dtype).toBe("bytes");
+});

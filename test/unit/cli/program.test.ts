@@ -1,0 +1,73 @@
+/** The program around the verbs: help, usage, JSON of failures, pipes that close. */
+import { spawn, spawnSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../../support/core.ts";
+import { CLI, HALF_CHEETAH, reprise } from "./support.ts";
+
+const VERBS = ["inspect", "convert", "push", "sample", "stats"];
+
+test("it is a program: a first line that says so, and the right to be run", () => {
+  expect(readFileSync(CLI, "utf8").split("\n")[0]).toBe("#!/usr/bin/env node");
+  expect(statSync(CLI).mode & 0o111).toBe(0o111);
+  const { bin, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  expect(bin).toEqual({ reprise: "dist/cli.js" });
+  expect(reprise("--version")).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+test("help lists the verbs and the exit codes; each verb has its own, with examples", () => {
+  const { status, stdout } = reprise("--help");
+  expect(status).toBe(0);
+  for (const verb of VERBS) expect(stdout).toMatch(new RegExp(`^  ${verb} `, "m"));
+  expect(stdout).toContain("Exit codes: 0 done, 1 the data or a file is wrong, 2 wrong usage, 130 interrupted.");
+  for (const verb of VERBS) {
+    const help = reprise(verb, "--help");
+    expect([help.status, help.stderr]).toEqual([0, ""]);
+    expect(help.stdout).toMatch(new RegExp(`^Usage: reprise ${verb} [^]*--json[^]*Examples:\\n  \\$ npx reprise ${verb} `));
+    expect(reprise("help", verb)).toEqual(help);
+  }
+});
+
+test("the options in the examples of the help are options", () => {
+  for (const verb of VERBS) {
+    const { stdout } = reprise(verb, "--help");
+    const [options, examples] = stdout.split("Examples:") as [string, string];
+    for (const [option] of examples.matchAll(/(?<=\s)--?[a-z][a-z-]*/g)) expect(options).toMatch(new RegExp(`(^|[\\s,])${option}[\\s,]`));
+  }
+});
+
+test.each([[[]], [["frobnicate"]], [["inspect"]], [["inspect", "a", "b"]], [["inspect", "--frob", "a"]]])("%j is wrong usage", (args) => {
+  const { status, stdout, stderr } = reprise(...args);
+  expect([status, stdout]).toEqual([2, ""]);
+  expect(stderr).toMatch(/--help/);
+  const asJson = reprise(...args, "--json");
+  expect(asJson.status).toBe(2);
+  expect(JSON.parse(asJson.stdout).error).toEqual({ code: "USAGE", message: expect.any(String) });
+});
+
+test("nothing of a terminal is on stdout or stderr where there is none", () => {
+  const { stdout, stderr } = reprise("inspect", HALF_CHEETAH);
+  expect(stdout + stderr).not.toContain("\u001b");
+});
+
+test("on a terminal a bar shows how far it is, and goes away", () => {
+  const command = `stty cols 80; ${process.execPath} ${CLI} inspect ${HALF_CHEETAH} --json > /dev/null`;
+  const { status, stdout, error } = spawnSync("script", ["-qec", command, "/dev/null"], { encoding: "utf8" });
+  // Not every system has this tool.
+  if (error !== undefined) return;
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/reading .*%.* of 40/);
+  expect(stdout.lastIndexOf("\u001b[?25h")).toBeGreaterThan(stdout.lastIndexOf("\u001b[?25l"));
+});
+
+test("a reader that has seen enough ends it without a word", async () => {
+  const child = spawn(process.execPath, [CLI, "inspect", HALF_CHEETAH, "--json"], { stdio: ["ignore", "pipe", "pipe"] });
+  child.stdout.destroy();
+  let said = "";
+  child.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  const status = await new Promise((resolve) => child.on("close", resolve));
+  expect([status, said]).toEqual([0, ""]);
+});

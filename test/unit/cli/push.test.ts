@@ -1,0 +1,264 @@
+/** `reprise push`, `sample` and `stats`: what one process pushes, another has. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
+import { Replay } from "../../../src/index.ts";
+import { createTrajectoryDataSpec, openRlds, pushRldsToReverb } from "../../../src/rlds/index.ts";
+import "../../../src/storage/index.ts";
+import { root } from "../../support/core.ts";
+import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve, started, temporary } from "./support.ts";
+
+const temp = temporary();
+
+/** All items of a table in order, as another process sees them: that package's own entries, not these sources. */
+function itemsOf(
+  dir: string,
+  table: string,
+): { readonly size: number; readonly writers: number; readonly data: { readonly [leaf: string]: number[] }; readonly shape: number[] } {
+  const program = `
+    import { Replay } from "reprise";
+    import "reprise/storage";
+    const replay = await Replay.open({ dir: process.argv[1] });
+    const table = replay.table(process.argv[2]);
+    const { steps, info } = table.sample(table.size, { replacement: false });
+    const order = [...info.keys.keys()].sort((a, b) => info.keys[a] - info.keys[b]);
+    const [n, time, ...shape] = steps.observation.shape;
+    const width = steps.observation.data.length / n;
+    const data = { reward: [], observation: [] };
+    for (const i of order) {
+      data.reward.push(...steps.reward.data.subarray(i * time, (i + 1) * time));
+      data.observation.push(...steps.observation.data.subarray(i * width, (i + 1) * width));
+    }
+    console.log(JSON.stringify({ size: table.size, writers: replay.writers.length, data, shape: [time, ...shape] }));
+    replay.dispose();`;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program, dir, table], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+/** The same by the library, in this process. */
+async function pushedHere(path: string, sequenceLength: number, strideLength: number) {
+  const reader = await openRlds(path);
+  const spec = await createTrajectoryDataSpec(reader);
+  const replay = new Replay({ spec, tables: { t: { maxSize: 20_000 } } });
+  const pushed = await pushRldsToReverb(reader, new ReverbAddTrajectoryObserver(replay, { tableName: "t", sequenceLength, strideLength }));
+  const { steps, info } = replay.table("t").sample(replay.table("t").size, { replacement: false });
+  const order = [...info.keys.keys()].sort((a, b) => (info.keys[a] as number) - (info.keys[b] as number));
+  const time = sequenceLength;
+  const { data } = steps.reward as { data: Float32Array };
+  return { pushed, size: replay.table("t").size, reward: order.flatMap((i) => [...data.subarray(i * time, (i + 1) * time)]) };
+}
+
+describe("half_cheetah, pushed", () => {
+  let pushed: ReturnType<typeof document>;
+  beforeAll(() => {
+    pushed = document(
+      "push",
+      HALF_CHEETAH,
+      "--dir",
+      temp("a"),
+      "--table",
+      "pairs",
+      "--table",
+      "twins",
+      "--sequence-length",
+      "4",
+      "--stride",
+      "3",
+      "--seed",
+      "7",
+    );
+  });
+
+  test("tells what it did", () => {
+    expect(pushed).toMatchObject({ pushed: 10_040, report: { complete: true, kept: { episodes: 40 } }, journal: { segments: 1 } });
+    expect(pushed.tables.map((table: { name: string; inserted: number }) => [table.name, table.inserted])).toEqual([
+      ["pairs", 3320],
+      ["twins", 3320],
+    ]);
+    const files = readdirSync(temp("a")).filter((name) => name.endsWith(".rpr"));
+    expect(files).toEqual(["00000001.rpr"]);
+  });
+
+  test("stats tells of tables, files and spec, and changes nothing", () => {
+    const before = readFileSync(temp("a", "00000001.rpr"));
+    const value = document("stats", temp("a"));
+    expect(value).toMatchObject({ kind: "journal", segments: 1, steps: 10_000, openWriters: 0 });
+    expect(value.bytes).toBe(before.length);
+    expect(value.spec.discount).toEqual({ dtype: "f32", shape: [], minimum: 0, maximum: 1 });
+    expect(value.tables).toMatchObject([
+      { name: "pairs", size: 3320, maxSize: 1_000_000, inserts: 3320, samples: 0, sampler: "uniform", priorities: { least: 1, most: 1, mean: 1 } },
+      { name: "twins", size: 3320 },
+    ]);
+    const { stdout } = reprise("stats", temp("a"));
+    expect(stdout).toMatch(/: 10,000 steps; .* in 1 segment, .* in memory\n {2}table .*\n {2}pairs +3,320 +1,000,000 +3,320 +0 +uniform +1 … 1, mean 1\n/);
+    expect(readFileSync(temp("a", "00000001.rpr")).equals(before)).toBe(true);
+    expect(failure(2, "stats", temp("a"), "--split", "train").line).toMatch(/--split and --open are for datasets/);
+  });
+
+  test("another process finds in each table what the library would have put there", async () => {
+    const here = await pushedHere(HALF_CHEETAH, 4, 3);
+    for (const table of ["pairs", "twins"]) {
+      const there = itemsOf(temp("a"), table);
+      expect(there.size).toBe(here.size);
+      expect(there.shape).toEqual([4, 17]);
+      expect(there.writers).toBe(0);
+      expect(there.data.reward).toEqual(here.reward);
+    }
+    expect(here.pushed).toBe(pushed.pushed);
+  });
+
+  test("sample draws what a program would draw next, again and again", async () => {
+    const before = readFileSync(temp("a", "00000001.rpr"));
+    const { items } = document("sample", temp("a"), "--table", "twins", "-n", "7");
+    expect(items.length).toBe(7);
+    expect(document("sample", temp("a"), "--table", "twins", "-n", "7").items).toEqual(items);
+    const { stdout, status } = reprise("sample", temp("a"), "--table", "twins", "-n", "2");
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^Item 1: key \d+, priority 1, probability 0\.0003012, sampled \d+×, 4 steps\n {2}leaf .*\n {2}action +f32 +\[4, 6\] /);
+    expect(stdout.split("\n").filter((line) => line.startsWith("  observation ")).length).toBe(2);
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
+    expect(readFileSync(temp("a", "00000001.rpr")).equals(before)).toBe(true);
+
+    const replay = await Replay.open({ dir: temp("a") });
+    for (const { key, steps } of items) {
+      const batch = replay.table("twins").sample(1);
+      const drawn = batch.steps as { readonly reward: { readonly data: Float32Array }; readonly observation: { readonly data: Float32Array } };
+      expect(key).toBe(batch.info.keys[0]);
+      expect(steps.reward).toEqual([...drawn.reward.data]);
+      expect(steps.observation.flat()).toEqual([...drawn.observation.data]);
+    }
+    // While this process has the journal, others may look, and not push.
+    expect(document("sample", temp("a"), "--table", "pairs").items.length).toBe(5);
+    expect(failure(1, "push", HALF_CHEETAH, "--dir", temp("a"), "--table", "pairs").error.code).toBe("LOCKED");
+    replay.dispose();
+  });
+
+  test("what does not fit it is refused, and changes nothing", () => {
+    const before = document("stats", temp("a")).tables;
+    const to = ["--dir", temp("a"), "--table"];
+    expect(failure(1, "push", CARTPOLE, ...to, "pairs").line).toMatch(
+      /^reprise: SPEC_MISMATCH: .*observation is f32 of shape \[any, 17\] in the tables, f32 of shape \[4\]/,
+    );
+    expect(failure(1, "push", HALF_CHEETAH, ...to, "others").line).toMatch(/NOT_FOUND: there is no table "others" in the journal; it has pairs, twins/);
+    expect(failure(1, "push", HALF_CHEETAH, ...to, "pairs", "--max-size", "5").line).toMatch(/table pairs has a maxSize of 1000000/);
+    expect(failure(1, "push", HALF_CHEETAH, ...to, "pairs", "--sampler", "fifo").line).toMatch(/table pairs has the sampler uniform/);
+    expect(failure(1, "push", HALF_CHEETAH, ...to, "pairs", "--seed", "8").line).toMatch(/has the seed 7/);
+    expect(failure(1, "sample", temp("a"), "--table", "others").error.code).toBe("NOT_FOUND");
+    expect(document("stats", temp("a")).tables).toEqual(before);
+  });
+});
+
+test("pushed again, it is added; the tables keep their form", () => {
+  const args = ["push", CARTPOLE, "--dir", temp("twice"), "--table", "t"];
+  expect(document(...args, "--sampler", "prioritized:0.6", "--max-size", "5000").tables).toEqual([{ name: "t", inserted: 3412, size: 3412 }]);
+  expect(document(...args).tables).toEqual([{ name: "t", inserted: 3412, size: 5000 }]);
+  const [table] = document("stats", temp("twice")).tables;
+  expect(table).toMatchObject({ sampler: "prioritized", maxSize: 5000, size: 5000, inserts: 6824 });
+});
+
+test("whole episodes as items", () => {
+  const { tables } = document("push", PIXELS, "--dir", temp("episodes"), "--table", "t", "--episodes", "--max-length", "25");
+  expect(tables).toEqual([{ name: "t", inserted: 8, size: 8 }]);
+  const { items } = document("sample", temp("episodes"), "--table", "t", "-n", "20");
+  for (const { length, steps } of items) {
+    expect([18, 20, 25]).toContain(length);
+    expect([steps.reward.length, steps.observation.image.length, steps.observation.image[0].length, steps.observation.image[0][0][0].length]).toEqual([
+      length,
+      length,
+      48,
+      3,
+    ]);
+    expect(steps.stepType.at(-1)).toBe(2);
+  }
+  // A million steps of that size would not fit.
+  expect(document("stats", temp("episodes")).tables[0].maxSize).toBe(100_000);
+  const short = failure(2, "push", PIXELS, "--dir", temp("short"), "--table", "t", "--episodes", "--max-length", "24");
+  expect(short.line).toMatch(/24/);
+});
+
+test("what no Replay can hold is refused by name, and can be left out", () => {
+  const push = ["push", join(DATA, "extra", "lerobot_v2"), "--dir", temp("robot"), "--table", "t"];
+  expect(failure(1, ...push).line).toMatch(/^reprise: UNSUPPORTED: observation\/images\/wrist\/path is text/);
+  expect(existsSync(temp("robot"))).toBe(false);
+  expect(failure(2, ...push, "--without", "observation/wrist").line).toMatch(/--without takes a leaf .* got observation\/wrist$/);
+  expect(document(...push, "--without", "observation/images/wrist", "--without", "observation/matrix").pushed).toBe(12);
+  expect(Object.keys(document("stats", temp("robot")).spec.observation).sort()).toEqual(["gripper", "images", "state"]);
+  expect(Object.keys(document("stats", temp("robot")).spec.observation.images)).toEqual(["top"]);
+});
+
+test("faults are refused, mended or left out", () => {
+  const lines = readLines(CARTPOLE, 4);
+  // The second episode has no end.
+  const ends = [...lines.keys()].filter((i) => lines[i]?.includes('"is_last":true'));
+  const broken = lines.map((line, i) =>
+    i === ends[1] ? line.replace('"is_last":true', '"is_last":false').replace('"is_terminal":true', '"is_terminal":false') : line,
+  );
+  writeFileSync(temp("broken.jsonl"), broken.join("\n"));
+  const push = (mode: string) => ["push", temp("broken.jsonl"), "--dir", temp(mode), "--table", "t", "--mode", mode];
+  const { error } = failure(1, ...push("strict"));
+  expect(error).toMatchObject({ code: "INVALID_DATA", episode: 1 });
+  expect(document(...push("repair"))).toMatchObject({ pushed: 300, report: { kept: { episodes: 4 } } });
+  expect(document(...push("drop"))).toMatchObject({ pushed: 253, report: { kept: { episodes: 3 }, dropped: { episodes: { count: 1 } } } });
+  expect(reprise("inspect", temp("broken.jsonl")).stdout).toMatch(/Wrong, in 1 episode:\n {2}dangling tails: 1 \(episode 1, step 46, is_last\)\n/);
+});
+
+/** A line of specs; then one an episode, and one for each of its steps. */
+function readLines(path: string, episodes: number): string[] {
+  const { status, stderr } = reprise("convert", path, temp("lines.jsonl"), "--from-split", `train[:${episodes}]`, "--overwrite");
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return readFileSync(temp("lines.jsonl"), "utf8").trimEnd().split("\n");
+}
+
+test("Ctrl-C closes the journal cleanly: what was pushed is there, and nobody has it", async () => {
+  const server = await serve(join(DATA, "tfds"), /half_cheetah.*-00002-of/);
+  const { child, ended } = started("push", `${server.address}/half_cheetah/1.0.0/`, "--dir", temp("interrupted"), "--table", "t");
+  await server.held;
+  child.kill("SIGINT");
+  const { status, stdout, stderr } = await ended;
+  server.close();
+  expect([status, stdout]).toEqual([130, ""]);
+  const [, told] = /^reprise: INTERRUPTED: ([\d,]+) trajectories of whole episodes are in .*interrupted\n$/.exec(stderr) ?? [];
+  const episodes = Number(told?.replaceAll(",", "")) / 251;
+  expect(episodes).toBeGreaterThan(20);
+  const there = itemsOf(temp("interrupted"), "t");
+  expect(there.writers).toBe(0);
+  expect(there.size).toBeGreaterThanOrEqual(250 * episodes);
+  expect(document("push", CARTPOLE.replace("cartpole", "half_cheetah"), "--dir", temp("interrupted"), "--table", "t").tables[0].inserted).toBe(10_000);
+});
+
+test("folders of other things are left alone", () => {
+  mkdirSync(temp("mine"));
+  writeFileSync(temp("mine", "thesis.tex"), "");
+  expect(failure(1, "push", CARTPOLE, "--dir", temp("mine"), "--table", "t").line).toMatch(/has files that are no journal's/);
+  expect(readdirSync(temp("mine"))).toEqual(["thesis.tex"]);
+  expect(failure(1, "sample", temp("mine"), "--table", "t").error.code).toBe("NOT_FOUND");
+});
+
+test("wrong usage", () => {
+  const to = ["--dir", temp("none"), "--table", "t"];
+  for (const args of [
+    ["push", CARTPOLE, "--table", "t"],
+    ["push", CARTPOLE, "--dir", temp("none")],
+    ["push", CARTPOLE, ...to, "--sampler", "random"],
+    ["push", CARTPOLE, ...to, "--sampler", "prioritized:x"],
+    ["push", CARTPOLE, ...to, "--sampler", "fifo:1"],
+    ["push", CARTPOLE, ...to, "--sequence-length", "0"],
+    ["push", CARTPOLE, ...to, "--sequence-length", "1.5"],
+    ["push", CARTPOLE, ...to, "--episodes", "--stride", "2"],
+    ["push", CARTPOLE, ...to, "--max-length", "9"],
+    ["push", CARTPOLE, ...to, "--table", "t"],
+    ["push", CARTPOLE, ...to, "--tabel", "t"],
+    ["push", CARTPOLE, "more", ...to],
+    ["sample", temp("none")],
+    ["sample", temp("none"), "--table", "t", "-n", "0"],
+  ])
+    expect([args.slice(2).join(" "), reprise(...args).status]).toEqual([args.slice(2).join(" "), 2]);
+  expect(readdirSync(temp()).includes("none")).toBe(false);
+});

@@ -1,0 +1,102 @@
+/** The built command line, as its users start it. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { createReadStream, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect } from "vitest";
+import { root } from "../../support/core.ts";
+
+export const CLI: string = join(root, "dist", "cli.js");
+export const DATA: string = join(root, "test", "data");
+export const HALF_CHEETAH: string = join(DATA, "tfds", "half_cheetah");
+export const CARTPOLE: string = join(DATA, "tfds", "cartpole");
+export const PIXELS: string = join(DATA, "tfds", "cartpole_pixels");
+
+export interface Run {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function reprise(...args: string[]): Run {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", cwd: root, maxBuffer: 1 << 28 });
+  return { status, stdout, stderr };
+}
+
+type Parsed = ReturnType<typeof JSON.parse>;
+
+/** The document that --json gives; nothing else is said. */
+export function document(...args: string[]): Parsed {
+  const { status, stdout, stderr } = reprise(...args, "--json");
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+/** What a failure says: one line on stderr, and the same as JSON on stdout. */
+export function failure(code: number, ...args: string[]): { readonly line: string; readonly error: Parsed } {
+  const { status, stdout, stderr } = reprise(...args, "--json");
+  const { error } = JSON.parse(stdout);
+  expect([status, stderr]).toEqual([code, `reprise: ${error.code}: ${error.message}\n`]);
+  return { line: stderr.trimEnd(), error };
+}
+
+/** A folder that goes away with the tests. */
+export function temporary(): (...names: string[]) => string {
+  const folder = mkdtempSync(join(tmpdir(), "reprise-cli-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return (...names) => join(folder, ...names);
+}
+
+export interface Server {
+  readonly address: string;
+  /** Resolves when a file was asked for that is never given. */
+  readonly held: Promise<void>;
+  close(): void;
+}
+
+/** Files of a folder by HTTP; those whose names `holds` are asked for in vain. */
+export async function serve(folder: string, holds: RegExp): Promise<Server> {
+  let onHeld = () => {};
+  const held = new Promise<void>((resolve) => {
+    onHeld = resolve;
+  });
+  const server = createServer((request, response) => {
+    const path = join(folder, decodeURIComponent(new URL(request.url as string, "http://localhost").pathname));
+    if (holds.test(path)) return onHeld();
+    if (!existsSync(path) || !statSync(path).isFile()) return response.writeHead(404).end();
+    const { size } = statSync(path);
+    const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "") ?? [];
+    if (first === undefined) return createReadStream(path).pipe(response.writeHead(200, { "content-length": size }));
+    const [start, end] = [Number(first), Math.min(size - 1, last ? Number(last) : size - 1)];
+    response.writeHead(206, { "content-range": `bytes ${start}-${end}/${size}`, "content-length": end - start + 1 });
+    return createReadStream(path, { start, end }).pipe(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: `http://127.0.0.1:${port}`,
+    held,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** A run that goes on; how it ends. */
+export function started(...args: string[]): { readonly child: ChildProcess; readonly ended: Promise<Run & { readonly signal: NodeJS.Signals | null }> } {
+  const child = spawn(process.execPath, [CLI, ...args], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const ended = new Promise<Run & { readonly signal: NodeJS.Signals | null }>((resolve) => {
+    child.on("close", (status, signal) => resolve({ status, signal, stdout, stderr }));
+  });
+  return { child, ended };
+}
