@@ -102,9 +102,9 @@ export const LAYERS = {
     // RLDS: what a dataset is, then its steps, then what is made of them.
     ["rlds/dataset", "rlds/rlds-error"],
     ["rlds/each", "rlds/import-report", "rlds/leaves"],
-    ["rlds/fit", "rlds/pass", "rlds/step-columns", "rlds/step-fields"],
-    ["rlds/collector", "rlds/derived", "rlds/elements", "rlds/step-spec"],
-    ["rlds/pieces"],
+    ["rlds/fit", "rlds/pass", "rlds/step-columns"],
+    ["rlds/collector", "rlds/copied", "rlds/derived", "rlds/elements", "rlds/step-spec"],
+    ["rlds/pieces", "rlds/step-fields"],
     // Datasets on their way in, judged.
     ["rlds/facts"],
     ["rlds/judge", "rlds/mend"],

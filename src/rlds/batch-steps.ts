@@ -1,5 +1,6 @@
 /** Windows of steps: `rlds.transformations.batch`. */
 import { internals } from "../index.ts";
+import { keeperOf } from "./copied.ts";
 import type { Each, RldsDataset, RldsStep, StepSpec } from "./dataset.ts";
 import { withSteps } from "./derived.ts";
 import { eachOf, type Stage, through } from "./each.ts";
@@ -62,7 +63,7 @@ function withLead(spec: StepSpec, size: number): StepSpec {
 
 function batches<S>(steps: Each<S>, options: Required<BatchOptions>, spec: StepSpec | undefined, episode?: number): Each<StepBatch<S>> {
   if (steps instanceof StepColumns && options.stride === 1 && !isLeaf(steps.spec)) return views<S>(steps, options);
-  return through(steps, () => stage<S>(options, spec, episode));
+  return through(steps, () => stage<S>(options, keeperOf(steps), spec, episode));
 }
 
 function views<S>(steps: StepColumns<S>, { size, shift, dropRemainder }: Required<BatchOptions>): Iterable<StepBatch<S>> {
@@ -82,7 +83,12 @@ function views<S>(steps: StepColumns<S>, { size, shift, dropRemainder }: Require
   };
 }
 
-function stage<S>({ size, shift, stride, dropRemainder }: Required<BatchOptions>, given: StepSpec | undefined, episode?: number): Stage<S, StepBatch<S>> {
+function stage<S>(
+  { size, shift, stride, dropRemainder }: Required<BatchOptions>,
+  keep: (step: S) => S,
+  given: StepSpec | undefined,
+  episode?: number,
+): Stage<S, StepBatch<S>> {
   const span = (size - 1) * stride + 1;
   let check: ReturnType<typeof stepChecker> | undefined;
   let stack: ReturnType<typeof stacker> | undefined;
@@ -107,7 +113,7 @@ function stage<S>({ size, shift, stride, dropRemainder }: Required<BatchOptions>
       const misfit = check(step);
       if (misfit !== undefined) throw misfitError(misfit, place);
       if (over > 0) over--;
-      else if (waiting.push(step) === span) emit(out);
+      else if (waiting.push(keep(step)) === span) emit(out);
       return true;
     },
     end(out) {

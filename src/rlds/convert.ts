@@ -1,7 +1,9 @@
 /** RLDS steps as trajectories: TF-Agents' `convert_rlds_to_trajectories`, and windows of them. */
 import type { Trajectory } from "../agents/trajectory.ts";
 import { internals } from "../index.ts";
-import type { RldsDataset, StepSpec } from "./dataset.ts";
+import { keeperOf } from "./copied.ts";
+import type { RldsDataset, RldsEpisode, StepSpec } from "./dataset.ts";
+import { episodesOf } from "./derived.ts";
 import { Pairing } from "./pairing.ts";
 import { type PolicyInfoFn, zeroStep } from "./policy-info.ts";
 import { mustBeStep } from "./step-fields.ts";
@@ -19,7 +21,7 @@ export interface WindowOptions {
 /**
  * One trajectory a step, as TF-Agents makes them of pairs of adjacent steps: the last step of an episode becomes a boundary, the one of all as if a first step followed; where
  * `is_terminal` is true, the discount is 0. With a `sequenceLength`, windows instead: every leaf a column `{data, shape: [sequenceLength, …]}`, within one episode, as the trajectory observer writes them.
- * Steps are handed on as they are, without copies: they must stay as they are until the next one came. Streams; O(bytes) a step.
+ * A step is handed on when the next one came: the arrays of steps that come from a generator are copied before, as it may use them again; those of arrays and columns are not. Streams; O(bytes) a step.
  * @throws RldsError EMPTY for no steps at all; INVALID_DATA where an episode does not end with a last step, a terminal step is not the last one, or a last one is not followed by a first one, after
  * all trajectories before it; SPEC_MISMATCH for a step without RLDS's fields
  */
@@ -47,8 +49,9 @@ async function* windows(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefine
   const begin = (spec: TrajectoryDataSpec) => {
     made = new TrajectoryWindows(spec, length, stride);
   };
-  for await (const trajectory of trajectories(rlds, policyInfoFn, begin)) {
-    const window = made?.take(trajectory);
+  const pairing = new Pairing(policyInfoFn);
+  for await (const trajectory of trajectories(rlds, policyInfoFn, begin, pairing)) {
+    const window = made?.take(trajectory, pairing.place);
     if (window !== undefined) yield window;
   }
 }
@@ -58,8 +61,9 @@ export async function* trajectories(
   rlds: RldsDataset,
   policyInfoFn: PolicyInfoFn | undefined,
   begin?: (spec: TrajectoryDataSpec) => unknown,
+  pairing: Pairing = new Pairing(policyInfoFn),
 ): AsyncGenerator<Trajectory, void, undefined> {
-  const pairing = new Pairing(policyInfoFn);
+  const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode>;
   let { stepSpec } = rlds;
   const known = async (spec: StepSpec) => {
     // Also where nobody asks for it: a field that is missing is an error before the first trajectory.
@@ -68,9 +72,10 @@ export async function* trajectories(
   };
   if (stepSpec !== undefined) await known(stepSpec);
   let episode = -1;
-  for await (const given of rlds) {
+  for await (const given of episodes) {
     episode++;
     const steps = stepsOf(given, episode);
+    const keep = keeperOf(steps);
     let index = 0;
     if (Symbol.iterator in steps) {
       for (const step of steps) {
@@ -78,7 +83,7 @@ export async function* trajectories(
           stepSpec = inferred(step, episode);
           await known(stepSpec);
         }
-        const trajectory = pairing.take(step, episode, index++);
+        const trajectory = pairing.take(keep(step), episode, index++);
         if (trajectory !== undefined) yield trajectory;
       }
     } else {
@@ -87,7 +92,7 @@ export async function* trajectories(
           stepSpec = inferred(step, episode);
           await known(stepSpec);
         }
-        const trajectory = pairing.take(step, episode, index++);
+        const trajectory = pairing.take(keep(step), episode, index++);
         if (trajectory !== undefined) yield trajectory;
       }
     }
@@ -96,5 +101,6 @@ export async function* trajectories(
 }
 
 function inferred(step: unknown, episode: number): StepSpec {
-  return stepSpecOf(mustBeStep(step, { episode, step: 0, pushed: 0 }));
+  const place = { episode, step: 0, pushed: 0 };
+  return stepSpecOf(mustBeStep(step, place), place);
 }

@@ -1,5 +1,6 @@
 /** Episodes that are wanted. */
 import { internals } from "../index.ts";
+import { keeperOf } from "./copied.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "./dataset.ts";
 import { episodesOf, formedAs, formOf } from "./derived.ts";
 import { isSync } from "./each.ts";
@@ -67,7 +68,7 @@ class Seen<S> {
   #next(): boolean {
     this.#iterator ??= this.#source[Symbol.iterator]();
     const { done, value } = this.#iterator.next();
-    if (!done) this.#steps.push(value);
+    if (!done) this.#steps.push(keeperOf(this.#source)(value));
     return !done;
   }
 
@@ -106,7 +107,7 @@ class SeenLater<S> {
   async #next(): Promise<boolean> {
     this.#iterator ??= this.#source[Symbol.asyncIterator]();
     const { done, value } = await this.#iterator.next();
-    if (!done) this.#steps.push(value);
+    if (!done) this.#steps.push(keeperOf(this.#source)(value));
     return !done;
   }
 

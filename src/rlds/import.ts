@@ -28,10 +28,11 @@ const MODES: { readonly [mode in ImportMode]: ImportMode } = { strict: "strict",
  */
 export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: PassOptions = {}): Promise<ImportReport> {
   internals.onlyKeys("options", options, "signal, onProgress");
+  const source = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   const report = new RunningReport("inspect");
   const reading = new Reading(rlds.stepSpec, report, options.signal);
   const pace = new Pace(options);
-  for await (const episode of episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>) {
+  for await (const episode of source) {
     const { length } = await reading.episode(episode);
     await pace.after(length);
   }

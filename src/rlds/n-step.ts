@@ -1,5 +1,6 @@
 /** n-step transitions: what a step's action brought in the next n steps. */
 import { internals } from "../index.ts";
+import { keeperOf } from "./copied.ts";
 import type { RldsDataset, RldsStep, StepSpec } from "./dataset.ts";
 import { withSteps } from "./derived.ts";
 import { type Stage, through } from "./each.ts";
@@ -35,7 +36,7 @@ export function nStep<S = RldsStep>(rlds: RldsDataset<S>, options: NStepTransiti
   const { n, gamma } = internals.onlyKeys("options", options, "n, gamma");
   internals.integer("n", n, 1, 0xffffff);
   internals.finite("gamma", gamma);
-  return withSteps(rlds, (steps, episode) => through(steps, () => transitions(n, gamma, episode)), specOf) as RldsDataset<NStepTransition<S>>;
+  return withSteps(rlds, (steps, episode) => through(steps, () => transitions(n, gamma, episode, keeperOf(steps))), specOf) as RldsDataset<NStepTransition<S>>;
 }
 
 /** A step with its numbers read. */
@@ -47,7 +48,7 @@ interface Known {
   readonly terminal: boolean;
 }
 
-function transitions<S>(n: number, gamma: number, episode: number): Stage<S, unknown> {
+function transitions<S>(n: number, gamma: number, episode: number, keep: (step: RldsStep) => RldsStep): Stage<S, unknown> {
   // The oldest first.
   let waiting: Known[] = [];
   let index = 0;
@@ -57,7 +58,7 @@ function transitions<S>(n: number, gamma: number, episode: number): Stage<S, unk
   };
   return {
     push(step, out) {
-      const next = known(step as RldsStep, { episode, step: index++ });
+      const next = known(keep(step as RldsStep), { episode, step: index++ });
       waiting.push(next);
       if (next.last) end(out);
       else if (waiting.length > n) {

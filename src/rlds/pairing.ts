@@ -1,6 +1,9 @@
 /** Pairs of adjacent steps, and the trajectories that they are: TF-Agents' `convert_rlds_to_trajectories`, a step at a time. */
 import type { Trajectory } from "../agents/trajectory.ts";
+import { internals } from "../index.ts";
 import type { RldsStep } from "./dataset.ts";
+import { numberOf } from "./elements.ts";
+import { isList } from "./fit.ts";
 import { mustBeInfo, type PolicyInfoFn } from "./policy-info.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 import { flagOf, mustBeStep } from "./step-fields.ts";
@@ -25,6 +28,8 @@ export class Pairing {
   #before: Known | undefined;
   /** Trajectories made so far. */
   made = 0;
+  /** Of the step that the latest trajectory stands for, and how many came before it. */
+  place: Place = {};
 
   constructor(policyInfoFn: PolicyInfoFn | undefined) {
     this.#policyInfoFn = policyInfoFn;
@@ -78,6 +83,7 @@ export class Pairing {
 
   #trajectory({ step, first, last, terminal, episode, index }: Known, next: RldsStep, nextType: number): Trajectory {
     const place: Place = { episode, step: index, pushed: this.made };
+    this.place = place;
     const policyInfo = this.#policyInfoFn === undefined ? NO_INFO : mustBeInfo(this.#policyInfoFn(step, next), place);
     const { observation, action, reward } = step;
     this.made++;
@@ -99,7 +105,8 @@ const NO_INFO: readonly never[] = [];
 /** One number: it is f32 in every trajectory. */
 function discountOf({ discount }: RldsStep, place: Place): number {
   if (typeof discount === "number") return discount;
-  const one = ArrayBuffer.isView(discount) && (discount as Float32Array).length === 1 ? (discount as Float32Array)[0] : discount;
-  if (typeof one === "number" || typeof one === "bigint" || typeof one === "boolean") return Number(one);
-  throw new RldsError("SPEC_MISMATCH", `discount must be one number, got ${String(discount)}`, place);
+  const one = numberOf(discount);
+  // An array may have one number that is NaN.
+  if (!Number.isNaN(one) || (isList(discount) && discount.length === 1 && typeof discount[0] === "number")) return one;
+  throw new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, "discount", "one number", discount).message, place);
 }

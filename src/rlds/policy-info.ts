@@ -33,6 +33,7 @@ export function policyInfoSpec(policyInfoFn: PolicyInfoFn | undefined, stepSpec:
   if (policyInfoFn === undefined) return [];
   const zero = zeroStep(stepSpec);
   const value = mustBeInfo(policyInfoFn(zero, zero));
+  if (Array.isArray(value) && value.length === 0) return [];
   const taken = traced(policyInfoFn, stepSpec);
   const visit = (spec: StepSpec, keys: readonly string[]): StepSpec => {
     const from = valueAt(taken, keys) as StepSpec | undefined;
@@ -60,6 +61,8 @@ function known(spec: StepSpec): Set<unknown> {
 export function mustBeInfo(value: unknown, place?: Place): unknown {
   if (value === undefined || value === null || missing(value))
     throw new RldsError("SPEC_MISMATCH", "policyInfoFn must give a value, or nested values, none of them undefined: is a field's name misspelt?", place);
+  if (typeof (value as Partial<PromiseLike<unknown>>).then === "function")
+    throw new RldsError("SPEC_MISMATCH", "policyInfoFn must give its value at once, got a promise: it must not be async", place);
   return value;
 }
 

@@ -4,8 +4,9 @@ import type { Trajectory } from "../agents/trajectory.ts";
 import { internals, type Leaf, ReplayError, type Spec } from "../index.ts";
 import { mustBeFn, trajectories } from "./convert.ts";
 import type { RldsDataset } from "./dataset.ts";
+import { Pairing } from "./pairing.ts";
 import type { PolicyInfoFn } from "./policy-info.ts";
-import { RldsError } from "./rlds-error.ts";
+import { type Place, RldsError, told } from "./rlds-error.ts";
 import type { TrajectoryDataSpec } from "./trajectory-spec.ts";
 
 /** What takes trajectories: an observer of reprise/agents, or any function. Of one with `getTableSignature` the tables' signature is compared before anything is pushed. */
@@ -32,15 +33,18 @@ export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTa
     throw internals.mustBe(TypeError, "observer", "an observer of reprise/agents, or a function that takes trajectories", observer);
   mustBeFn(policyInfoFn);
   const { signal, onProgress } = internals.onlyKeys("options", options, "signal, onProgress");
+  if (signal !== undefined && typeof signal?.throwIfAborted !== "function") throw internals.mustBe(TypeError, "signal", "an AbortSignal", signal);
+  signal?.throwIfAborted();
+  const pairing = new Pairing(policyInfoFn);
   let pushed = 0;
-  for await (const trajectory of trajectories(rlds, policyInfoFn, (spec) => mustMatch(observer, spec))) {
+  for await (const trajectory of trajectories(rlds, policyInfoFn, (spec) => mustMatch(observer, spec), pairing)) {
     signal?.throwIfAborted();
     const last = trajectory.stepType === 2;
     try {
       const room = observer(trajectory);
       if (room !== undefined) await room;
     } catch (error) {
-      throw placed(error, pushed);
+      throw placed(error, pairing.place);
     }
     pushed++;
     if (last) onProgress?.(pushed);
@@ -48,9 +52,13 @@ export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTa
   return pushed;
 }
 
-/** A state that refuses a step, with the count; any other error as it is. */
-function placed(error: unknown, pushed: number): unknown {
-  return error instanceof ReplayError ? new RldsError(error.code, error.message, { pushed }, { cause: error }) : error;
+/** What an observer refuses, with the place; any other error as it is. */
+function placed(error: unknown, place: Place): unknown {
+  if (error instanceof ReplayError) return new RldsError(error.code, error.message, place, { cause: error });
+  // An episode that is too long for its observer.
+  if (error instanceof RangeError && error.constructor === RangeError)
+    return Object.assign(new RangeError(`${error.message}${told(place)}`, { cause: error }), place);
+  return error;
 }
 
 /** @throws RldsError SPEC_MISMATCH that names the leaf */

@@ -32,7 +32,7 @@ export class RldsError extends ReplayError implements Place {
 }
 
 /** ` (half_cheetah-train.tfrecord-00000-of-00003, byte 1024; episode 3, step 7; 20 trajectories came before it)` */
-function told({ file, offset, episode, step, pushed }: Place): string {
+export function told({ file, offset, episode, step, pushed }: Place): string {
   const inFile = [file, offset === undefined ? undefined : `byte ${offset}`];
   const inData = [episode === undefined ? undefined : `episode ${episode}`, step === undefined ? undefined : `step ${step}`];
   const before = pushed === undefined ? undefined : `${pushed} ${pushed === 1 ? "trajectory" : "trajectories"} came before it`;

@@ -1,5 +1,6 @@
 /** Fields of a step from its neighbours: `rlds.transformations.shift_keys`. */
 import { internals } from "../index.ts";
+import { keeperOf } from "./copied.ts";
 import type { RldsDataset, RldsStep } from "./dataset.ts";
 import { sameForm, withSteps } from "./derived.ts";
 import { type Stage, through } from "./each.ts";
@@ -17,13 +18,14 @@ export function shiftKeys<S = RldsStep>(rlds: RldsDataset<S>, keys: readonly (ke
   const distance = Math.abs(internals.integer("shift", shift, -MOST, MOST));
   if (!Array.isArray(keys) || keys.some((key) => typeof key !== "string")) throw internals.mustBe(TypeError, "keys", "an array of fields' names", keys);
   const names: readonly (keyof S & string)[] = keys;
-  const stage = (): Stage<S, S> => {
+  const stage = (keep: (step: S) => S): Stage<S, S> => {
     // The oldest first.
     const waiting: S[] = [];
     return {
-      push(step, out) {
+      push(given, out) {
+        mustHave(given, keys);
+        const step = keep(given);
         waiting.push(step);
-        mustHave(step, keys);
         if (waiting.length <= distance) return true;
         const old = waiting.shift() as S;
         const [own, other] = shift > 0 ? [old, step] : [step, old];
@@ -32,7 +34,7 @@ export function shiftKeys<S = RldsStep>(rlds: RldsDataset<S>, keys: readonly (ke
       },
     };
   };
-  return withSteps(rlds, (steps) => through(steps, stage), sameForm);
+  return withSteps(rlds, (steps) => through(steps, () => stage(keeperOf(steps))), sameForm);
 }
 
 const MOST = 0xffffff;

@@ -79,8 +79,9 @@ export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: St
   const lengths: number[] = [];
   const returns: number[] = [];
   const pace = new Pace(options);
+  const source = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   let columns = rlds.stepSpec && new Columns(rlds.stepSpec, paths);
-  for await (const given of episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>) {
+  for await (const given of source) {
     const episode = lengths.length;
     const { steps } = checkedEpisode(given, episode);
     let length = 0;

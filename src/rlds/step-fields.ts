@@ -1,5 +1,8 @@
 /** The seven fields that every RLDS step has. */
+
+import { internals } from "../index.ts";
 import type { RldsStep, StepSpec } from "./dataset.ts";
+import { flagOf as oneFlag } from "./elements.ts";
 import { isLeaf } from "./leaves.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 
@@ -9,7 +12,7 @@ export const STEP_FIELDS = ["observation", "action", "reward", "discount", "is_f
 export function mustBeStep(step: unknown, place?: Place): RldsStep {
   const given = (typeof step === "object" && step !== null ? step : {}) as RldsStep;
   if (STEP_FIELDS.every((field) => given[field] !== undefined)) return given;
-  const found = Object.keys(given);
+  const found = Object.keys(given).filter((field) => given[field] !== undefined);
   throw new RldsError(
     "SPEC_MISMATCH",
     `an RLDS step must have ${STEP_FIELDS.join(", ")}, got ${found.length === 0 ? "none of them" : found.join(", ")}`,
@@ -25,9 +28,7 @@ export function mustBeStepSpec(spec: StepSpec): { readonly [field: string]: Step
 
 /** A flag of a step: a boolean, 0 or 1, alone or as an array of one. @throws RldsError SPEC_MISMATCH */
 export function flagOf(step: RldsStep, field: "is_first" | "is_last" | "is_terminal", place: Place): boolean {
-  const value = step[field];
-  if (typeof value === "boolean") return value;
-  const one = Number(ArrayBuffer.isView(value) && (value as Uint8Array).length === 1 ? (value as Uint8Array)[0] : (value as number));
-  if (one === 0 || one === 1) return one === 1;
-  throw new RldsError("SPEC_MISMATCH", `${field} must be a boolean, got ${String(value)}`, place);
+  const flag = oneFlag(step[field]);
+  if (flag !== undefined) return flag;
+  throw new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, field, "a flag: true, false, 1 or 0", step[field]).message, place);
 }

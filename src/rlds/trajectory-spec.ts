@@ -1,6 +1,7 @@
 /** The spec of the trajectories that a dataset becomes: TF-Agents' `create_trajectory_data_spec`. */
 import { f32, i32, type Leaf, type Spec } from "../index.ts";
-import type { RldsDataset, StepSpec } from "./dataset.ts";
+import type { RldsDataset, RldsEpisode, StepSpec } from "./dataset.ts";
+import { eachOf } from "./each.ts";
 import { type PolicyInfoFn, policyInfoSpec, replayable } from "./policy-info.ts";
 import { RldsError } from "./rlds-error.ts";
 import { mustBeStep, mustBeStepSpec } from "./step-fields.ts";
@@ -31,7 +32,7 @@ export interface TrajectoryDataSpec {
  * @throws RldsError EMPTY where there are no steps, SPEC_MISMATCH where a field of RLDS is missing, UNSUPPORTED for observations or actions that are text
  */
 export async function createTrajectoryDataSpec(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn): Promise<TrajectoryDataSpec> {
-  return dataSpecOf(rlds.stepSpec ?? stepSpecOf(mustBeStep(await firstStep(rlds))), policyInfoFn);
+  return dataSpecOf(rlds?.stepSpec ?? stepSpecOf(mustBeStep(await firstStep(rlds))), policyInfoFn);
 }
 
 const DISCOUNT: BoundedLeaf = { ...f32(), minimum: 0, maximum: 1 };
@@ -52,7 +53,7 @@ export function dataSpecOf(stepSpec: StepSpec, policyInfoFn: PolicyInfoFn | unde
 
 async function firstStep(rlds: RldsDataset): Promise<unknown> {
   let number = 0;
-  for await (const episode of rlds) {
+  for await (const episode of eachOf("rlds", rlds) as AsyncIterable<RldsEpisode>) {
     for await (const step of stepsOf(episode, number++)) return step;
   }
   throw noSteps();

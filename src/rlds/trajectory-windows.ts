@@ -1,8 +1,10 @@
 /** Windows of trajectories within an episode, as columns: what the trajectory observer would write as items. */
 import type { Trajectory } from "../agents/trajectory.ts";
-import { type Column, flatten, internals, type Leaf, pack, type Spec, type StepsOf } from "../index.ts";
-import { sizeOf, zeros } from "./leaves.ts";
-import { RldsError } from "./rlds-error.ts";
+import type { Column, Leaf, Spec, StepsOf } from "../index.ts";
+import { Collector } from "./collector.ts";
+import { leavesOf, packed, sizeOf, zeros } from "./leaves.ts";
+import type { Place } from "./rlds-error.ts";
+import type { ColumnData } from "./step-columns.ts";
 import type { TrajectoryDataSpec } from "./trajectory-spec.ts";
 
 export type WindowOf<S = Spec> = StepsOf<S> & { readonly [field: string]: unknown };
@@ -14,21 +16,24 @@ export class TrajectoryWindows {
   readonly #leaves: readonly Leaf[];
   readonly #length: number;
   readonly #stride: number;
+  readonly #collector: Collector;
   /** The values of the last trajectories, a list a trajectory; at most `length` of them. */
-  #cached: unknown[][] = [];
+  #cached: (readonly ColumnData[])[] = [];
   #taken = 0;
 
   constructor(spec: TrajectoryDataSpec, length: number, stride: number) {
     this.#spec = spec;
-    this.#leaves = flatten(spec, spec) as Leaf[];
+    this.#leaves = leavesOf(spec).map(({ leaf }) => leaf as Leaf);
+    this.#collector = new Collector(spec, 1);
     this.#length = length;
     this.#stride = stride;
   }
 
-  /** The window that ends with this trajectory, if one does. */
-  take(trajectory: Trajectory): WindowOf | undefined {
+  /** The window that ends with this trajectory, if one does. Its values are copied. @throws RldsError SPEC_MISMATCH with the place, as a Replay's writer would */
+  take(trajectory: Trajectory, place: Place): WindowOf | undefined {
+    this.#collector.add(trajectory, place, "a trajectory");
     if (this.#cached.length === this.#length) this.#cached.shift();
-    this.#cached.push(flatten(this.#spec, trajectory));
+    this.#cached.push(this.#collector.take().data);
     this.#taken++;
     const over = this.#taken - this.#length;
     const window = over >= 0 && over % this.#stride === 0 ? this.#window() : undefined;
@@ -40,7 +45,7 @@ export class TrajectoryWindows {
   }
 
   #window(): WindowOf {
-    return pack(
+    return packed(
       this.#spec,
       this.#leaves.map((leaf, i) => this.#column(leaf, i)),
     ) as WindowOf;
@@ -50,12 +55,7 @@ export class TrajectoryWindows {
     const size = sizeOf(shape);
     const data = zeros(dtype, size * this.#length);
     this.#cached.forEach((values, t) => {
-      const value = values[i];
-      const list = (typeof value === "object" ? (Array.isArray(value) ? value.flat(shape.length) : value) : [value]) as ArrayLike<never>;
-      if (list?.length !== size)
-        throw new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, "a step's value", `${dtype} of shape [${shape}] as in the first step`, value).message);
-      if (size === 1 && typeof list[0] === "boolean") data[t] = Number(list[0]) as never;
-      else data.set(list as never, t * size);
+      data.set(values[i] as never, t * size);
     });
     return { data, shape: [this.#length, ...shape] };
   }

@@ -1,4 +1,5 @@
 /** An episode that was read whole, and what is given on of it. */
+import { keeperOf } from "./copied.ts";
 import type { RldsEpisode } from "./dataset.ts";
 import type { NonFiniteLeaf, StepFacts } from "./facts.ts";
 import type { RunningReport } from "./import-report.ts";
@@ -30,7 +31,7 @@ export class WholeEpisode<S> implements Keeper<S> {
     this.#rewards.push(reward);
     if (misfit !== undefined) this.#misfits.add(i);
     if (nonFinite !== undefined) this.#nonFinite.set(i, nonFinite);
-    this.#collected?.push(step as S);
+    this.#collected?.push(keeperOf(undefined)(step as S));
   }
 
   /** The very episode, where its steps can be gone through again. */

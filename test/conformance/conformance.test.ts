@@ -67,6 +67,13 @@ describe("recorded cases of RLDS", () => {
     expect(await runCase(raw)).toMatchObject({ state: "passed", departs: (RLDS as readonly string[]).includes(name) });
   });
 
+  // Other dtypes, nests, arguments and orders, recorded in the same way: variants/cases.py.
+  const more = read("rlds.json", join(import.meta.dirname, "variants"));
+  it.each(more.map((raw) => [raw.name, raw] as const))("variant %s", async (_, raw) => {
+    const { state, why } = await runCase(raw);
+    expect({ state, why }).toEqual({ state: "passed", why: undefined });
+  });
+
   it("a wrong answer is a failure", async () => {
     const right = own.find(({ name }) => name === "discount_kept") as Raw;
     const wrong = structuredClone(right);

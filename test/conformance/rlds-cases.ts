@@ -1,5 +1,11 @@
 /** Running one case of RLDS: specs, conversions, and what a push leaves in a table. */
-import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type Trajectory, trajectorySpec } from "../../src/agents/index.ts";
+import {
+  ReverbAddEpisodeObserver,
+  ReverbAddTrajectoryObserver,
+  ReverbTrajectorySequenceObserver,
+  type Trajectory,
+  trajectorySpec,
+} from "../../src/agents/index.ts";
 import { type Column, f32, fifo, type Leaf, Replay, type Spec } from "../../src/index.ts";
 import {
   convertRldsToTrajectories,
@@ -13,9 +19,10 @@ import { camel } from "./arguments.ts";
 import { isObject, Malformed, type Result } from "./case.ts";
 import { valueDifference } from "./compare.ts";
 import { kindOf } from "./meaning.ts";
-import { nestedColumn } from "./nested.ts";
+import { nested, nestedColumn } from "./nested.ts";
 import type { Outcome } from "./outcome.ts";
-import { rldsDeparture } from "./rlds-departures.ts";
+import { rldsDepartures } from "./rlds-departures.ts";
+import { POLICY_INFO } from "./rlds-fields.ts";
 import { build, ourSpec } from "./step-spec.ts";
 import { scalars } from "./trajectory-form.ts";
 
@@ -30,25 +37,19 @@ export interface RldsCase {
   readonly expect: { readonly results: readonly Result[] };
 }
 
-interface PushArgs {
+export interface PushArgs {
   readonly class: string;
-  readonly table_like?: { readonly spec: unknown };
+  /** Parts of a case. */
+  readonly table_like?: { readonly spec?: unknown };
+  /** Whether the observer is flushed before its items are looked at. */
+  readonly flush?: boolean;
   readonly [name: string]: unknown;
 }
 
 type Observer = ((step: Trajectory) => Promise<void> | undefined) & Pick<ReverbAddTrajectoryObserver, "flush" | "getTableSignature">;
 
-const CLASSES = { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } as unknown as {
+const CLASSES = { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver } as unknown as {
   readonly [name: string]: new (client: Replay, options: object) => Observer;
-};
-
-const POLICY_INFO: { readonly [name: string]: PolicyInfoFn } = {
-  action: (step) => ({ action: step.action }),
-  // biome-ignore lint/suspicious/noThenProperty: the case names it so, and it is a number
-  both_rewards: (step, next) => ({ now: step.reward, then: next.reward }),
-  next_action: (_, next) => next.action,
-  metadata: (step) => ({ m: step.extra }),
-  missing: (step) => step.nowhere,
 };
 
 /** Which of our errors stands for one of theirs: of the data's form, or of its content. */
@@ -72,13 +73,17 @@ export async function runRldsCase(raw: { readonly [key: string]: unknown }): Pro
     if (!Array.isArray(test.ops) || !Array.isArray(test.expect?.results)) throw new Malformed("ops and expect.results must be there");
     if (test.policy_info_fn !== undefined && POLICY_INFO[test.policy_info_fn] === undefined)
       throw new Malformed(`unknown policy_info_fn ${test.policy_info_fn}`);
-    const { data, stepSpec } = datasetOf(test);
-    const departure = rldsDeparture(test, stepSpec);
+    const data = datasetOf(test);
+    const departures = rldsDepartures(test);
     for (const [i, op] of test.ops.entries()) {
       const recorded = test.expect.results[i];
       if (!isObject(recorded)) throw new Malformed(`op ${i} has no result`);
-      const expected = departure?.result(op[0], recorded) ?? recorded;
-      if (expected !== recorded) [departs, rule] = [true, departure?.rule];
+      let expected = recorded;
+      for (const departure of departures) {
+        const before = expected;
+        expected = departure.result(op, before);
+        if (expected !== before) [departs, rule] = [true, departure.rule];
+      }
       const why = await opDifference(test, data, op, expected);
       if (why !== undefined) return { ...told(), state: "failed", why: `op ${i} ${op[0]}: ${why}` };
     }
@@ -93,16 +98,15 @@ export async function runRldsCase(raw: { readonly [key: string]: unknown }): Pro
 }
 
 /** The data as the case describes it: with the spec that a `tf.data.Dataset` knows of its elements. */
-function datasetOf(test: RldsCase): { readonly data: RldsDataset; readonly stepSpec: Spec | undefined } {
-  if (test.raw === "no steps field") return { data: [{ other: 1 }] as unknown as RldsDataset, stepSpec: undefined };
-  if (test.raw === "other step fields") return { data: [{ steps: [{ random1: 1, random2: 2 }] }] as unknown as RldsDataset, stepSpec: undefined };
+function datasetOf(test: RldsCase): RldsDataset {
+  if (test.raw === "no steps field") return [{ other: 1 }] as unknown as RldsDataset;
+  if (test.raw === "other step fields") return [{ steps: [{ random1: 1, random2: 2 }] }] as unknown as RldsDataset;
   if (test.raw !== undefined) throw new Malformed(`unknown raw data ${JSON.stringify(test.raw)}`);
-  const stepSpec = ourSpec(test.spec);
   const episodes = test.episodes.map((steps, i) => ({
     steps: steps.map((step) => scalars(test.spec, build(test.spec, step)) as RldsStep),
     ...Object.fromEntries(Object.entries(test.episode_metadata ?? {}).map(([name, values]) => [name, values[i]])),
   }));
-  return { data: Object.assign(episodes, { stepSpec }), stepSpec };
+  return Object.assign(episodes, { stepSpec: ourSpec(test.spec) });
 }
 
 async function opDifference(test: RldsCase, data: RldsDataset, [kind, args]: RldsCase["ops"][number], expected: Result): Promise<string | undefined> {
@@ -110,51 +114,62 @@ async function opDifference(test: RldsCase, data: RldsDataset, [kind, args]: Rld
   switch (kind) {
     case "spec":
       return againstError(expected, async () => {
-        const got = shown(await createTrajectoryDataSpec(data, policyInfoFn));
+        // Theirs takes no policy_info_fn.
+        const got = shown(await createTrajectoryDataSpec(data));
         return valueDifference(".spec", held(expected.spec), got);
       });
     case "convert":
       return convertDifference(data, policyInfoFn, expected);
     case "push":
       if (!isObject(args) || CLASSES[args.class] === undefined) throw new Malformed(`push needs a class of observer, got ${JSON.stringify(args)}`);
-      return pushDifference(data, policyInfoFn, args, expected);
+      return pushDifference(test, data, args, expected);
     default:
       throw new Malformed(`unknown op ${JSON.stringify(kind)}`);
   }
 }
 
 async function convertDifference(data: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, expected: Result): Promise<string | undefined> {
-  const got: unknown[] = [];
+  const got: Trajectory[] = [];
   const why = await againstError(expected, async () => {
-    for await (const trajectory of convertRldsToTrajectories(data, policyInfoFn)) got.push(plain(trajectory));
+    for await (const trajectory of convertRldsToTrajectories(data, policyInfoFn)) got.push(trajectory);
     return undefined;
   });
-  const found = why ?? valueDifference(".trajectories", expected.trajectories, got);
-  if (found !== undefined || expected.dtypes === undefined) return found;
-  return valueDifference(".dtypes", expected.dtypes, dtypes(await createTrajectoryDataSpec(data, policyInfoFn)));
+  // Where there is a trajectory, there is a spec.
+  const spec = got.length === 0 ? undefined : await createTrajectoryDataSpec(data, policyInfoFn);
+  const plain = got.map((trajectory) => theirFields(shaped(spec as Spec, trajectory)));
+  const found = why ?? valueDifference(".trajectories", expected.trajectories, plain);
+  if (found !== undefined || expected.dtypes === undefined || spec === undefined) return found;
+  return valueDifference(".dtypes", expected.dtypes, dtypes(spec));
 }
 
-async function pushDifference(data: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, args: PushArgs, expected: Result): Promise<string | undefined> {
-  const { class: name, table_like, ...options } = args;
-  const like = table_like === undefined ? data : ({ stepSpec: ourSpec(table_like.spec) } as unknown as RldsDataset);
+async function pushDifference(test: RldsCase, data: RldsDataset, args: PushArgs, expected: Result): Promise<string | undefined> {
+  const { class: name, table_like, flush = true, ...options } = args;
+  const policyInfoFn = POLICY_INFO[test.policy_info_fn ?? ""];
+  const like = table_like === undefined ? data : ({ stepSpec: ourSpec(table_like.spec ?? test.spec) } as unknown as RldsDataset);
   // Where the data has no spec, any table will do.
   const spec: Spec = await createTrajectoryDataSpec(like, policyInfoFn).catch(() => trajectorySpec({ observation: f32(), action: f32() }));
   const replay = new Replay<Spec, string>({ spec, tables: { t: { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 } }, maxBytes: 2 ** 28 });
   try {
+    const quiet = name === "ReverbAddEpisodeObserver" ? { onWarning: () => {} } : {};
     const made = Object.fromEntries(Object.entries(options).map(([key, value]) => [camel(key), value]));
-    const observer = new (CLASSES[name] as (typeof CLASSES)[string])(replay as unknown as Replay, { tableName: "t", ...made });
+    let observer: Observer | undefined;
     let calls = 0;
-    const counted = Object.assign(
-      (step: Trajectory) => {
+    const push = () => {
+      const own = new (CLASSES[name] as (typeof CLASSES)[string])(replay as unknown as Replay, { tableName: "t", ...quiet, ...made });
+      observer = own;
+      const call = (step: Trajectory) => {
         calls++;
-        return observer(step);
-      },
-      { getTableSignature: () => observer.getTableSignature() },
-    );
-    const why = await againstError(expected, async () => valueDifference(".pushed", expected.pushed, await pushRldsToReverb(data, counted, policyInfoFn)));
-    const found = why ?? valueDifference(".observer_calls", expected.observer_calls, calls);
-    if (found !== undefined) return found;
-    await observer.flush();
+        return own(step);
+      };
+      return pushRldsToReverb(data, Object.assign(call, { getTableSignature: () => own.getTableSignature() }), policyInfoFn);
+    };
+    // An observer refuses an argument, or an episode that is too long for it.
+    const refuses = expected.observer_calls === 0 ? [] : ["RangeError"];
+    const why = await againstError(expected, async () => valueDifference(".pushed", expected.pushed, await push()), refuses);
+    // Of a constructor that refused there are no calls.
+    const found = why ?? valueDifference(".observer_calls", expected.observer_calls, observer && calls);
+    if (found !== undefined || expected.items === undefined || !flush) return found;
+    await observer?.flush();
     const items = itemsOf(replay);
     // Up to a fault there are fewer.
     const wanted = expected.some === true ? (expected.items as unknown[]).slice(0, items.length) : expected.items;
@@ -178,7 +193,7 @@ function itemsOf(replay: Replay<Spec, string>): unknown[] {
 }
 
 /** What an answer lacks; where an error is expected, whether it came. */
-async function againstError({ error }: Result, answer: () => Promise<string | undefined>): Promise<string | undefined> {
+async function againstError({ error }: Result, answer: () => Promise<string | undefined>, more: readonly string[] = []): Promise<string | undefined> {
   let thrown: unknown;
   try {
     const found = await answer();
@@ -188,7 +203,8 @@ async function againstError({ error }: Result, answer: () => Promise<string | un
   }
   if (error === undefined) return `expected no error, got ${(thrown as Error)?.stack}`;
   const { kind, type } = error as { readonly kind?: string; readonly type?: string };
-  const wanted = kind === undefined ? (KINDS[type as string] ?? ["RangeError", "TypeError", "INVALID_DATA"]) : [kind];
+  const others = ["RangeError", "TypeError", "INVALID_DATA"];
+  const wanted = kind === undefined ? [...(KINDS[type as string] ?? others), ...more] : [kind];
   const got = kindOf(thrown);
   return got !== undefined && wanted.includes(got) ? undefined : `expected ${wanted.join(" or ")}, got ${thrown}`;
 }
@@ -198,15 +214,13 @@ function theirFields(step: unknown): unknown {
   return Object.fromEntries(Object.entries(step as object).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]));
 }
 
-/** A trajectory with plain lists. */
-function plain(trajectory: Trajectory): unknown {
-  const visit = (value: unknown): unknown => {
-    if (typeof value === "bigint") return Number(value);
-    if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<number>, Number);
-    if (Array.isArray(value)) return value.map(visit);
-    return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, node]) => [name, visit(node)])) : value;
-  };
-  return theirFields(visit(trajectory));
+/** A trajectory with plain lists, nested as its spec has them. */
+function shaped(spec: Spec, value: unknown): unknown {
+  if (Array.isArray(spec)) return spec.map((node, i) => shaped(node, (value as unknown[])[i]));
+  const { dtype, shape } = spec as Leaf;
+  const child = (name: string) => shaped((spec as { readonly [name: string]: Spec })[name] as Spec, (value as { readonly [name: string]: unknown })[name]);
+  if (typeof dtype !== "string") return Object.fromEntries(Object.keys(spec).map((name) => [name, child(name)]));
+  return typeof value === "object" ? nested(Array.from(value as ArrayLike<number>, Number), shape) : Number(value);
 }
 
 /** `make` of every leaf or column of a nest. */

@@ -81,7 +81,8 @@ export function build(theirs: unknown, value: unknown): unknown {
     const flat = [value].flat(Number.POSITIVE_INFINITY).map(numberOf);
     const made = new DTYPES[dtype].array(flat.length);
     flat.forEach((element, i) => {
-      made[i] = made instanceof BigInt64Array || made instanceof BigUint64Array ? BigInt(element as number) : Number(element);
+      const number = dtype === "bool" ? Number(Boolean(element)) : Number(element);
+      made[i] = made instanceof BigInt64Array || made instanceof BigUint64Array ? BigInt(element as number) : number;
     });
     return made;
   }
