@@ -10,7 +10,7 @@ import { RLDS } from "./rlds-departures.ts";
 
 type Raw = { name: string; tables: object[]; ops: [string, object?][]; expect: { results?: Record<string, unknown>[]; error?: object } };
 
-const FOLDERS = ["pfrl", "tfagents"];
+const FOLDERS = ["pfrl", "tfagents", "variants"];
 const folder = join(import.meta.dirname, "tfagents");
 const read = (file: string, from = folder) => JSON.parse(readFileSync(join(from, file), "utf8")) as Raw[];
 const filesOf = (from: string) =>
