@@ -184,6 +184,9 @@ try {
       const images = ["observation/image", "observation/gray"];
       await writeTfds(data, join(folder, "made"), { name: "everything", shards: 3, images, description: "all that there is" });
       cases.push(expectation("tfds everything", "tfds", join(folder, "made/everything/1.0.0"), data));
+      const more = Object.assign(synthetic([2, 5]), { stepSpec, metadataSpec });
+      await writeTfds(more, join(folder, "made"), { name: "everything", split: "more", images });
+      cases.push(expectation("tfds another split", "tfds", join(folder, "made/everything/1.0.0"), more, { split: "more", shards: 1 }));
       await writeTfds(data, join(folder, "small"), { name: "small_shards", version: "0.2.1", split: "test", shardBytes: 1 });
       cases.push(expectation("tfds small shards", "tfds", join(folder, "small/small_shards/0.2.1"), data, { split: "test", shards: 8 }));
       await writeParquet(data, join(folder, "parts"), { fileBytes: 1, groupRows: 3 });
@@ -200,7 +203,7 @@ try {
       equal(results.size, cases.length + REAL.length);
     },
     ...Object.fromEntries(
-      [...REAL.map((name) => `tfds ${name}`), "tfds everything", "tfds small shards"].map((name) => [
+      [...REAL.map((name) => `tfds ${name}`), "tfds everything", "tfds another split", "tfds small shards"].map((name) => [
         `tensorflow_datasets reads ${name} as it was`,
         () => found(name),
       ]),

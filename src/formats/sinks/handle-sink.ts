@@ -44,6 +44,9 @@ export function handleSink(root: DirectoryHandle): SinkFolder {
       if (folder !== undefined) for await (const [name, { kind }] of folder.entries()) if (kind === "file") found.push(path === "" ? name : `${path}/${name}`);
       return found.sort();
     },
+    async read(path) {
+      return new Uint8Array(await (await (await fileAt(path, false)).getFile()).arrayBuffer());
+    },
     async create(path) {
       const stream = await (await fileAt(path, true)).createWritable();
       return { write: (bytes) => stream.write(bytes), close: () => stream.close() };

@@ -9,6 +9,9 @@ export function memoryFolder(files: Map<string, Uint8Array>): SinkFolder {
       const start = folder === "" ? "" : `${folder}/`;
       return [...files.keys()].filter((path) => path.startsWith(start) && !path.slice(start.length).includes("/")).sort();
     },
+    async read(path) {
+      return files.get(path) as Uint8Array;
+    },
     async create(path) {
       let bytes = new Uint8Array(1024);
       let length = 0;

@@ -18,6 +18,7 @@ interface Modules {
   readonly fs: {
     readdir(path: string, options: { readonly withFileTypes: true }): Promise<Entry[]>;
     mkdir(path: string, options: { readonly recursive: true }): Promise<unknown>;
+    readFile(path: string): Promise<Uint8Array>;
     open(path: string, flags: "w"): Promise<Handle>;
     rename(from: string, to: string): Promise<void>;
     rm(path: string, options: { readonly force: true }): Promise<void>;
@@ -55,6 +56,7 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
         .map((entry) => start + entry.name)
         .sort();
     },
+    read: (path) => fs.readFile(full(path)),
     async create(path) {
       await fs.mkdir(paths.dirname(full(path)), { recursive: true });
       const handle = await fs.open(full(path), "w");

@@ -14,6 +14,8 @@ export interface SinkFolder {
   readonly name: string;
   /** The paths of the files in a folder of it, without those in folders further below; none where it is not there. "" is the sink itself. */
   list(folder: string): Promise<readonly string[]>;
+  /** The bytes of a small file. Where it is left out, no split is added to a dataset that is there. */
+  read?(path: string): Promise<Uint8Array>;
   /** Makes the folders on the way; a file that is there is replaced. */
   create(path: string): Promise<SinkFile>;
   /** Within one folder; a file that is there is replaced. */

@@ -8,9 +8,13 @@ import type { ColumnData } from "../../rlds/step-columns.ts";
 import { type Sink, sinkOf } from "../sink.ts";
 import { type StagedFile, Staging } from "../staging.ts";
 import { formed, type WriteOptions, type WriteReport } from "../writer.ts";
+import { INFO } from "./dataset-info.ts";
 import { type EncodePng, exampleOf } from "./example-writer.ts";
 import { featuresJson, type WrittenLeaf, writtenLeaves } from "./feature-config.ts";
+import { FEATURES } from "./features.ts";
+import type { Json } from "./json.ts";
 import { OVERHEAD, recordOf } from "./record-writer.ts";
+import { datasetThere, sameJson, withSplit } from "./splits-there.ts";
 
 export interface TfdsWriteOptions extends WriteOptions {
   /** Of the dataset: letters, digits and underscores, a letter first. */
@@ -33,10 +37,10 @@ const MOST_SHARDS = 99999;
 
 /**
  * Writes `<to>/<name>/<version>/`: `<name>-<split>.tfrecord-00000-of-00003` …, features.json, dataset_info.json; `tfds.builder_from_directory` opens that folder. One
- * record an episode. The same data gives the same bytes. Nothing has its name before all of it is written. f64 is stored as raw bytes, so that it stays
+ * record an episode. Where the dataset is there already with other splits of the same features, this split comes beside them. The same data gives the same bytes. Nothing has its name before all of it is written. f64 is stored as raw bytes, so that it stays
  * what it is; arrays of a spec become dicts with keys "0", "1" …. Memory: one episode, and its record.
  * @throws TypeError, RangeError for an option · RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY for no episodes · INVALID_DATA
- * for a u64 of 2^63 or more · UNSUPPORTED for names twice · IO where it cannot be written, or something is there already
+ * for a u64 of 2^63 or more · UNSUPPORTED for names twice · IO where it cannot be written, or this split or something else is there already
  */
 export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: TfdsWriteOptions): Promise<WriteReport> {
   const { name, version, split, description, images, signal, onProgress, overwrite, shardOf } = settled(rlds, options);
@@ -44,8 +48,18 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
   const path = `${name}/${version}`;
   const staging = new Staging(folder, path);
   const there = await staging.found();
-  if (there.length > 0 && !overwrite)
-    throw new RldsError("IO", "the folder is not empty: overwrite: true replaces the dataset in it", { file: `${folder.name}/${path}` });
+  const dataset = await datasetThere(folder, path, name, there);
+  const others = dataset?.splits.filter((each) => each !== split) ?? [];
+  if (!overwrite && (dataset === undefined ? there.length > 0 : dataset.splits.includes(split)))
+    throw new RldsError(
+      "IO",
+      dataset === undefined
+        ? "the folder is not empty: overwrite: true replaces the dataset in it"
+        : `split ${split} is there already: overwrite: true replaces it`,
+      {
+        file: `${folder.name}/${path}`,
+      },
+    );
   const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
   try {
     const stepLeaves = writtenLeaves(stepSpec, "steps/", images);
@@ -56,6 +70,11 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
     // Its key in a record would be that of a leaf of a step.
     const clash = metadataLeaves.find((leaf) => leaf.path.startsWith("steps/"));
     if (clash !== undefined) throw new RldsError("UNSUPPORTED", `${clash.path} must not begin with steps/ as metadata of an episode: rename it`);
+    const features = featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves);
+    if (others.length > 0 && !sameJson(JSON.parse(features), dataset?.features))
+      throw new RldsError("SPEC_MISMATCH", `a split beside ${others.join(", ")} must have their features: give another name or version`, {
+        file: `${folder.name}/${path}/features.json`,
+      });
     const encodePng: EncodePng = images.size === 0 ? unused : (await import("../encode-png.ts")).encodePng;
     const shards: { readonly file: StagedFile; episodes: number }[] = [];
     let [count, steps, bytes, last] = [0, 0, 0, -1];
@@ -86,11 +105,14 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
       onProgress?.({ episodes: count, steps, bytes });
     }
     if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes: tensorflow_datasets opens none without any");
-    const numBytes = bytes - count * OVERHEAD;
-    const texts = [
-      featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves),
-      infoJson({ name, version, split, description, numBytes, shardLengths: shards.map((shard) => shard.episodes) }),
-    ];
+    const entry = splitOf(
+      split,
+      bytes - count * OVERHEAD,
+      shards.map((shard) => shard.episodes),
+    );
+    const beside = others.length > 0 && dataset !== undefined;
+    const info = beside ? withSplit(dataset, entry, description) : infoOf(name, version, description, entry);
+    const texts = [...(beside ? [] : [features]), JSON.stringify(info, null, 2)];
     for (const text of texts) {
       const encoded = new TextEncoder().encode(text);
       bytes += encoded.length;
@@ -99,7 +121,8 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
     const of = String(shards.length).padStart(5, "0");
     const names = shards.map((_, i) => `${name}-${split}.tfrecord-${String(i).padStart(5, "0")}-of-${of}`);
     signal?.throwIfAborted();
-    const files = await staging.commit([...names, "features.json", "dataset_info.json"], there.filter(isOurs));
+    const replaced = beside ? there.filter((file) => file.startsWith(`${path}/${name}-${split}.tfrecord-`)) : there.filter(isOurs);
+    const files = await staging.commit([...names, ...(beside ? [] : [FEATURES]), INFO], replaced);
     return { episodes: count, steps, bytes, files };
   } catch (error) {
     await staging.discard();
@@ -119,23 +142,12 @@ function isOurs(path: string): boolean {
   return file === "features.json" || file === "dataset_info.json" || file === "metadata.json" || /\.tfrecord-\d+-of-\d+$/.test(file);
 }
 
-interface Info {
-  readonly name: string;
-  readonly version: string;
-  readonly split: string;
-  readonly description: string | undefined;
-  readonly numBytes: number;
-  readonly shardLengths: readonly number[];
+function splitOf(name: string, numBytes: number, shardLengths: readonly number[]): Json {
+  return { filepathTemplate: "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}", name, numBytes: String(numBytes), shardLengths: shardLengths.map(String) };
 }
 
-function infoJson({ name, version, split, description, numBytes, shardLengths }: Info): string {
-  const filepathTemplate = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}";
-  const splits = [{ filepathTemplate, name: split, numBytes: String(numBytes), shardLengths: shardLengths.map(String) }];
-  return JSON.stringify(
-    { ...(description === undefined ? {} : { description }), disableShuffling: true, fileFormat: "tfrecord", name, splits, version },
-    null,
-    2,
-  );
+function infoOf(name: string, version: string, description: string | undefined, split: Json): Json {
+  return { ...(description === undefined ? {} : { description }), disableShuffling: true, fileFormat: "tfrecord", name, splits: [split], version };
 }
 
 /** The options, checked; and which shard an episode is in. */

@@ -120,11 +120,58 @@ describe("files", () => {
 
   it("are in no folder that has others, unless they are to be replaced", async () => {
     await writeTfds(everything(), FOLDER, { name: "twice", shards: 3 });
-    expectError(await errorFrom(writeTfds(everything(), FOLDER, { name: "twice" })), "IO", /not empty.*overwrite/);
+    expectError(await errorFrom(writeTfds(everything(), FOLDER, { name: "twice" })), "IO", /split train is there already: overwrite/);
     writeFileSync(join(FOLDER, "twice/1.0.0/notes.txt"), "stays");
     await writeTfds(everything([1]), FOLDER, { name: "twice", overwrite: true });
     expect(readdirSync(join(FOLDER, "twice/1.0.0")).sort()).toEqual(["dataset_info.json", "features.json", "notes.txt", "twice-train.tfrecord-00000-of-00001"]);
     expect(await all(await openTfds(join(FOLDER, "twice")))).toHaveLength(1);
+  });
+});
+
+describe("another split", () => {
+  const episodesOf = async (from: Parameters<typeof openTfds>[0], split: string) => (await all(await openTfds(from, { split }))).length;
+
+  it("comes beside those that are there, and is replaced by itself", async () => {
+    for (const to of [memorySink(), join(FOLDER, "splits")]) {
+      await writeTfds(everything(), to, { name: "parts", shards: 2, description: "of everything" });
+      const { files } = await writeTfds(everything([1, 2]), to, { name: "parts", split: "test" });
+      expect(files).toEqual(["parts/1.0.0/parts-test.tfrecord-00000-of-00001", "parts/1.0.0/dataset_info.json"]);
+      const reader = await openTfds(to);
+      expect([reader.splits, reader.about.description]).toEqual([["train", "test"], "of everything"]);
+      expect([await episodesOf(to, "train"), await episodesOf(to, "test"), await episodesOf(to, "all")]).toEqual([4, 2, 6]);
+      expectError(await errorFrom(writeTfds(everything(), to, { name: "parts", split: "test" })), "IO", /split test is there already/);
+      await writeTfds(everything([3]), to, { name: "parts", overwrite: true });
+      expect([await episodesOf(to, "train"), await episodesOf(to, "test")]).toEqual([1, 2]);
+    }
+    expect(readdirSync(join(FOLDER, "splits/parts/1.0.0")).sort()).toEqual([
+      "dataset_info.json",
+      "features.json",
+      "parts-test.tfrecord-00000-of-00001",
+      "parts-train.tfrecord-00000-of-00001",
+    ]);
+  });
+
+  it("must have the features of the others", async () => {
+    const files = memorySink();
+    await writeTfds(everything(), files, { name: "parts" });
+    const before = new Map(files);
+    const other = await openTfds(`${DATA}cartpole`);
+    for (const overwrite of [false, true])
+      expectError(
+        await errorFrom(writeTfds(other, files, { name: "parts", split: "test", overwrite })),
+        "SPEC_MISMATCH",
+        /a split beside train must have their features/,
+      );
+    expect(files).toEqual(before);
+    await writeTfds(other, files, { name: "parts", overwrite: true });
+    expect(await episodesOf(files, "train")).toBe(40);
+  });
+
+  it("is not added where the sink cannot tell what is there, or nobody can", async () => {
+    const files = memorySink();
+    await writeTfds(everything(), files, { name: "parts" });
+    files.set("parts/1.0.0/dataset_info.json", new TextEncoder().encode("{"));
+    expectError(await errorFrom(writeTfds(everything(), files, { name: "parts", split: "test" })), "IO", /not empty/);
   });
 });
 
