@@ -77,7 +77,7 @@ const BYTES = ["core", "image", "windows", "pfrl", "sections", "tracking", "jour
 const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning" };
 
 /** Packages that a user installs where a format needs them. */
-const PEERS = ["h5wasm", "h5wasm/node", "hyparquet", "hyparquet-compressors", "hyparquet-writer"];
+const PEERS = ["h5wasm", "hyparquet", "hyparquet-compressors", "hyparquet-writer"];
 
 /** Bundles the entries of the package, the core inlined in the main one. */
 export async function bundle() {

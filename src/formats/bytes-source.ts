@@ -1,6 +1,6 @@
 /** Files that are in memory. */
 import { RldsError } from "../rlds/rlds-error.ts";
-import { inside, type SourceFile, type SourceFolder } from "./source.ts";
+import type { SourceFile } from "./source.ts";
 
 export function bytesFile(name: string, given: Uint8Array): SourceFile {
   // A Buffer's slice is a view, where any other array's is a copy.
@@ -16,20 +16,5 @@ export function bytesFile(name: string, given: Uint8Array): SourceFile {
     read: async (at, length) => readNow(at, length),
     readNow,
     async close() {},
-  };
-}
-
-/** A folder of such files, by their paths. */
-export function bytesFolder(name: string, files: ReadonlyMap<string, Uint8Array>): SourceFolder {
-  return {
-    name,
-    async open(path) {
-      const bytes = files.get(inside(path, name));
-      if (bytes === undefined) throw new RldsError("NOT_FOUND", "there is no such file", { file: `${name}/${path}` });
-      return bytesFile(path, bytes);
-    },
-    async list() {
-      return [...files.keys()].sort();
-    },
   };
 }

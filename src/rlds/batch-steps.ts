@@ -5,9 +5,8 @@ import type { Each, RldsDataset, RldsStep, StepSpec } from "./dataset.ts";
 import { withSteps } from "./derived.ts";
 import { eachOf, type Stage, through } from "./each.ts";
 import { isLeaf, leavesOf, packed } from "./leaves.ts";
-import { slicedColumn } from "./segment-steps.ts";
 import { nester, stacker } from "./stacked.ts";
-import { type ColumnData, type StepColumn, StepColumns } from "./step-columns.ts";
+import { type ColumnData, type StepColumn, StepColumns, slicedColumn } from "./step-columns.ts";
 import { misfitError, stepChecker, stepSpecOf } from "./step-spec.ts";
 
 export interface BatchOptions {

@@ -2,7 +2,7 @@
 import type { AnyArray, Dtype } from "../dtype.ts";
 import { internals } from "../index.ts";
 import type { StepSpec } from "./dataset.ts";
-import { isColumn, isList, kindOf } from "./fit.ts";
+import { BOUNDS, isColumn, isList, kindOf, typedAs } from "./fit.ts";
 import { type AnyLeaf, ARRAYS, type FoundLeaf, isLeaf, isText, leavesOf, zeros } from "./leaves.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 import type { ColumnData } from "./step-columns.ts";
@@ -10,13 +10,11 @@ import type { ColumnData } from "./step-columns.ts";
 /** Any typed array of numbers, as if they were one. */
 type Numbered = Float32Array;
 
-const LEAST: Partial<Record<Dtype, number>> = { bool: 0, i8: -128, u8: 0, i16: -32768, u16: 0, i32: -(2 ** 31), u32: 0 };
-const MOST: Partial<Record<Dtype, number>> = { bool: 1, i8: 127, u8: 255, i16: 32767, u16: 65535, i32: 2 ** 31 - 1, u32: 2 ** 32 - 1 };
-
 /** Columns that grow step by step. */
 export class Collector {
   readonly #spec: StepSpec;
   readonly #leaves: readonly FoundLeaf[];
+  readonly #typed: readonly ReturnType<typeof typedAs>[];
   #columns: (AnyArray | (string | Uint8Array)[])[];
   #room: number;
   #length = 0;
@@ -27,6 +25,7 @@ export class Collector {
   constructor(spec: StepSpec, room = 64) {
     this.#spec = spec;
     this.#leaves = leavesOf(spec);
+    this.#typed = this.#leaves.map(({ leaf }) => typedAs(leaf.dtype));
     this.#room = Math.max(room, 1);
     this.#stepBytes = this.#leaves.reduce((sum, { leaf, size }) => sum + (isText(leaf) ? 0 : size * ARRAYS[leaf.dtype].BYTES_PER_ELEMENT), 0);
     this.#columns = this.#empty();
@@ -91,12 +90,13 @@ export class Collector {
 
   #put(column: number, path: string, value: unknown, place: Place, what: string): void {
     const { leaf, size } = this.#leaves[column] as FoundLeaf;
+    const isTyped = this.#typed[column] as ReturnType<typeof typedAs>;
     const to = this.#columns[column] as unknown as Numbered;
     const from = this.#length * size;
     const { shape } = leaf;
     const given = value;
     if (isColumn(value) && value.shape.join() === shape.join()) value = value.data;
-    if (isTyped(leaf, value) && value.length === size && leaf.dtype !== "bool") {
+    if (isTyped(value) && value.length === size && leaf.dtype !== "bool") {
       to.set(value, from);
       return;
     }
@@ -104,7 +104,7 @@ export class Collector {
     const spread = (part: unknown, depth: number, elements: number): boolean => {
       if (depth === shape.length) return putElement(leaf, to, next++, part);
       const list = part as ArrayLike<unknown>;
-      if (!Array.isArray(part) && !isTyped(leaf, part)) return false;
+      if (!Array.isArray(part) && !isTyped(part)) return false;
       // Of bytes each is one element.
       const flat = list.length === elements && !(leaf.dtype === "bytes" ? Array.isArray(list[0]) : isList(list[0]));
       if (!flat && list.length !== shape[depth]) return false;
@@ -112,17 +112,10 @@ export class Collector {
       return true;
     };
     // A value without dimensions may come as an array of one.
-    const single = shape.length === 0 && isTyped(leaf, value) && value.length === 1 ? value[0] : value;
+    const single = shape.length === 0 && isTyped(value) && value.length === 1 ? value[0] : value;
     if (!spread(single, 0, size)) throw wrong(path, what, ruleOf(leaf), given, place);
     if (isText(leaf)) for (let i = from; i < next; i++) this.#textBytes += (to as unknown as readonly string[])[i]?.length ?? 0;
   }
-}
-
-/** Whether it is the typed array of a leaf's dtype, also a clamped one of u8, or one of another realm. */
-function isTyped({ dtype }: AnyLeaf, value: unknown): value is Numbered {
-  if (dtype === "string" || dtype === "bytes") return false;
-  const kind = kindOf(value);
-  return kind !== undefined && (kind === ARRAYS[dtype].name || (dtype === "u8" && kind === "Uint8ClampedArray"));
 }
 
 /** Whether a value fits, after it was written. */
@@ -137,8 +130,8 @@ function putElement({ dtype }: AnyLeaf, to: Numbered, at: number, value: unknown
   }
   const number = dtype === "bool" && typeof value === "boolean" ? Number(value) : value;
   if (typeof number !== "number") return false;
-  const least = LEAST[dtype];
-  if (least !== undefined && !(Number.isInteger(number) && number >= least && number <= (MOST[dtype] as number))) return false;
+  const bounds = BOUNDS[dtype];
+  if (bounds !== undefined && !(Number.isInteger(number) && number >= bounds[0] && number <= bounds[1])) return false;
   to[at] = number;
   return true;
 }

@@ -66,6 +66,7 @@ export async function* trajectories(
   const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode>;
   let { stepSpec } = rlds;
   const known = async (spec: StepSpec) => {
+    stepSpec = spec;
     // Also where nobody asks for it: a field that is missing is an error before the first trajectory.
     const dataSpec = dataSpecOf(spec, policyInfoFn);
     await begin?.(dataSpec);
@@ -77,22 +78,17 @@ export async function* trajectories(
     const steps = stepsOf(given, episode);
     const keep = keeperOf(steps);
     let index = 0;
+    const taken = (step: unknown) => pairing.take(keep(step), episode, index++);
     if (Symbol.iterator in steps) {
       for (const step of steps) {
-        if (stepSpec === undefined) {
-          stepSpec = inferred(step, episode);
-          await known(stepSpec);
-        }
-        const trajectory = pairing.take(keep(step), episode, index++);
+        if (stepSpec === undefined) await known(inferred(step, episode));
+        const trajectory = taken(step);
         if (trajectory !== undefined) yield trajectory;
       }
     } else {
       for await (const step of steps) {
-        if (stepSpec === undefined) {
-          stepSpec = inferred(step, episode);
-          await known(stepSpec);
-        }
-        const trajectory = pairing.take(keep(step), episode, index++);
+        if (stepSpec === undefined) await known(inferred(step, episode));
+        const trajectory = taken(step);
         if (trajectory !== undefined) yield trajectory;
       }
     }

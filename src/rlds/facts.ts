@@ -2,7 +2,7 @@
 import type { Each, RldsStep, StepSpec } from "./dataset.ts";
 import { forEach } from "./each.ts";
 import { flagOf, nonFiniteIn, numberOf } from "./elements.ts";
-import { type FoundLeaf, isText, leavesOf, valueAt } from "./leaves.ts";
+import { type FoundLeaf, isText, leavesOf, sameSpec, valueAt } from "./leaves.ts";
 import { RldsError } from "./rlds-error.ts";
 import { StepColumns } from "./step-columns.ts";
 import { STEP_FIELDS } from "./step-fields.ts";
@@ -92,18 +92,6 @@ export class Inspector {
 
 function floatsOf(spec: StepSpec): FoundLeaf[] {
   return leavesOf(spec).filter(({ leaf }) => leaf.dtype === "f32" || leaf.dtype === "f64");
-}
-
-export function sameSpec(a: StepSpec, b: StepSpec): boolean {
-  if (a === b) return true;
-  const [left, right] = [leavesOf(a), leavesOf(b)];
-  return (
-    left.length === right.length &&
-    left.every(({ path, leaf }, i) => {
-      const other = right[i] as FoundLeaf;
-      return path === other.path && leaf.dtype === other.leaf.dtype && String(leaf.shape) === String(other.leaf.shape);
-    })
-  );
 }
 
 /** Goes through columns, not steps; undefined where a flag is no single number. */

@@ -5,7 +5,7 @@ import { type AnyLeaf, ARRAYS, sizeOf } from "./leaves.ts";
 type Test = (value: unknown) => boolean;
 
 /** Least and most of each dtype that is no float. */
-const BOUNDS: { readonly [D in Dtype]?: readonly [number | bigint, number | bigint] } = {
+export const BOUNDS: { readonly [D in Dtype]?: readonly [number | bigint, number | bigint] } = {
   bool: [0, 1],
   i8: [-128, 127],
   u8: [0, 255],
@@ -45,6 +45,15 @@ export function isList(value: unknown): value is ArrayLike<unknown> {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 }
 
+/** Whether a value is the typed array of a dtype, also a clamped one of u8, or one of another realm; of text none is. */
+export function typedAs(dtype: AnyLeaf["dtype"]): (value: unknown) => value is ArrayOf<"f32"> {
+  const kind = dtype === "string" || dtype === "bytes" ? "none" : ARRAYS[dtype].name;
+  return (value): value is ArrayOf<"f32"> => {
+    const found = kindOf(value);
+    return found !== undefined && (found === kind || (dtype === "u8" && found === "Uint8ClampedArray"));
+  };
+}
+
 /**
  * Takes: a typed array of the dtype with as many elements as the shape says; nested or flat arrays of single values; a single value where the shape is [];
  * `{data, shape}` of the same shape. O(1) for typed arrays.
@@ -53,11 +62,7 @@ export function fits(leaf: AnyLeaf): Test {
   const { dtype, shape } = leaf;
   const size = sizeOf(shape);
   const element = elementOf(dtype);
-  const kind = dtype === "string" || dtype === "bytes" ? "none" : ARRAYS[dtype].name;
-  const isTyped = (value: unknown): value is ArrayOf<"u8"> => {
-    const found = kindOf(value);
-    return found !== undefined && (found === kind || (dtype === "u8" && found === "Uint8ClampedArray"));
-  };
+  const isTyped = typedAs(dtype);
   const nested = (value: unknown, depth: number): boolean => {
     if (depth === shape.length) return element(value);
     const below = sizeOf(shape.slice(depth + 1));

@@ -54,6 +54,13 @@ export function leavesOf(spec: StepSpec, keys: readonly string[] = []): FoundLea
   return names.flatMap((name) => leavesOf((spec as { readonly [name: string]: StepSpec })[name] as StepSpec, [...keys, name]));
 }
 
+/** Whether two specs have the same leaves in the same places. */
+export function sameSpec(a: StepSpec, b: StepSpec): boolean {
+  if (a === b) return true;
+  const [left, right] = [a, b].map((spec) => leavesOf(spec).map(({ keys, leaf }) => JSON.stringify([keys, leaf.dtype, leaf.shape]))) as [string[], string[]];
+  return left.join() === right.join();
+}
+
 /** Nests one value a leaf as the spec does. */
 export function packed<T>(spec: StepSpec, values: readonly T[]): unknown {
   let at = 0;

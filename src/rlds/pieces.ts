@@ -1,8 +1,8 @@
 /** An episode's steps as columns, a piece at a time, whatever they are given as. */
 import { Collector } from "./collector.ts";
 import type { Each, StepSpec } from "./dataset.ts";
-import { type FoundLeaf, leavesOf } from "./leaves.ts";
-import { type ColumnData, StepColumns } from "./step-columns.ts";
+import { leavesOf, sameSpec } from "./leaves.ts";
+import { type ColumnData, StepColumns, slicedColumn } from "./step-columns.ts";
 
 export interface Piece {
   /** A column a leaf, in the order of the spec's leaves. */
@@ -29,13 +29,16 @@ const MOST_BYTES = 2 ** 24;
  * @throws RldsError SPEC_MISMATCH, with episode, step and leaf
  */
 export async function* piecesOf(steps: Each<unknown>, spec: StepSpec, { episode, most = Infinity, signal }: PieceOptions): AsyncGenerator<Piece, void> {
-  if (steps instanceof StepColumns && sameForm(steps.spec, spec)) {
-    const leaves = leavesOf(spec);
+  if (steps instanceof StepColumns && sameSpec(steps.spec, spec)) {
+    const sizes = leavesOf(spec).map(({ size }) => size);
     for (let from = 0; from < steps.length; from += most) {
       signal?.throwIfAborted();
       const length = Math.min(most, steps.length - from);
       yield {
-        data: length === steps.length ? steps.data : steps.data.map((column, i) => cut(column, (leaves[i] as FoundLeaf).size, from, length)),
+        data:
+          length === steps.length
+            ? steps.data
+            : steps.data.map((column, i) => slicedColumn(column, from * (sizes[i] as number), (from + length) * (sizes[i] as number))),
         length,
         from,
       };
@@ -68,14 +71,4 @@ export async function* piecesOf(steps: Each<unknown>, spec: StepSpec, { episode,
 export async function columnsOf(steps: Each<unknown>, spec: StepSpec, options: PieceOptions): Promise<Piece> {
   for await (const piece of piecesOf(steps, spec, options)) return piece;
   return { ...new Collector(spec, 1).take(), from: 0 };
-}
-
-function cut(column: ColumnData, size: number, from: number, length: number): ColumnData {
-  return Array.isArray(column) ? column.slice(from * size, (from + length) * size) : (column as Float32Array).subarray(from * size, (from + length) * size);
-}
-
-export function sameForm(a: StepSpec, b: StepSpec): boolean {
-  if (a === b) return true;
-  const [left, right] = [a, b].map((spec) => leavesOf(spec).map(({ keys, leaf }) => JSON.stringify([keys, leaf.dtype, leaf.shape])));
-  return (left as string[]).join() === (right as string[]).join();
 }

@@ -4,17 +4,12 @@ import type { RldsStep } from "./dataset.ts";
 import { filled } from "./elements.ts";
 import { leavesOf } from "./leaves.ts";
 import type { Segment } from "./mend.ts";
-import { type ColumnData, StepColumns } from "./step-columns.ts";
+import { type ColumnData, StepColumns, slicedColumn } from "./step-columns.ts";
 
 /** Steps from … to - 1: views of the same columns. O(leaves). */
 function slicedColumns<S>(steps: StepColumns<S>, from: number, to: number): StepColumns<S> {
   const data = leavesOf(steps.spec).map(({ size }, k) => slicedColumn(steps.data[k] as ColumnData, from * size, to * size));
   return new StepColumns<S>(steps.spec, data, to - from);
-}
-
-/** Elements from … to - 1 of a column: a view, or a list of its own of text. */
-export function slicedColumn(data: ColumnData, from: number, to: number): ColumnData {
-  return Array.isArray(data) ? data.slice(from, to) : (data as Float32Array).subarray(from, to);
 }
 
 /** O(leaves) and the columns that change, or O(steps) where they are a list. */

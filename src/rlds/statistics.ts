@@ -4,8 +4,7 @@ import type { RldsDataset, RldsEpisode, RldsStep, StepSpec } from "./dataset.ts"
 import { episodesOf } from "./derived.ts";
 import { forEach } from "./each.ts";
 import { everyElement, flagOf, numberOf } from "./elements.ts";
-import { sameSpec } from "./facts.ts";
-import { type FoundLeaf, isText, leavesOf, valueAt } from "./leaves.ts";
+import { type FoundLeaf, isText, leavesOf, sameSpec, valueAt } from "./leaves.ts";
 import { BigMoments, Moments } from "./moments.ts";
 import { abortable, checkedEpisode, Pace, type PassOptions } from "./pass.ts";
 import { type Place, RldsError } from "./rlds-error.ts";

@@ -6,6 +6,11 @@ import { type AnyLeaf, type FoundLeaf, isLeaf, isText, leavesOf, packed, sizeOf 
 /** Of a leaf: all its elements in order of time; of text a list. */
 export type ColumnData = AnyArray | readonly (string | Uint8Array)[];
 
+/** Elements from … to - 1 of a column: a view, or a list of its own of text. */
+export function slicedColumn(data: ColumnData, from: number, to: number): ColumnData {
+  return Array.isArray(data) ? data.slice(from, to) : (data as Float32Array).subarray(from, to);
+}
+
 /** A column with its shape: time first. */
 export interface StepColumn {
   readonly data: ColumnData;

@@ -59,6 +59,19 @@ export function everythingStep(i: number, length: number) {
   };
 }
 
+/** What must be read of the second step of an episode of three or more. */
+export const SECOND_STEP = {
+  observation: { wide: Float64Array.of(0.1, 1, 1e300, Number.NaN), none: new Float32Array(0), deep: { a: -1, b: Uint16Array.of(1, 2, 65535) } },
+  action: -2n,
+  reward: -0,
+  text: "h\u00e9llo \u65e5\u672c \u{1f600} 1",
+  words: ["", "\u00df"],
+  u64: 2n ** 63n - 1n,
+  u32: 4294967295,
+  i16: -32768,
+  flags: Uint8Array.of(1, 0),
+};
+
 export type Made = RldsDataset<unknown> & RldsEpisode<unknown>[];
 
 /** Episodes of these lengths, one of them empty maybe. */

@@ -6,7 +6,7 @@ import { RldsError } from "../../rlds/rlds-error.ts";
 import type { ColumnData } from "../../rlds/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, specOf } from "../columns/column.ts";
 import { type FinalObservation, type FlatOptions, type FlatTable, flatEpisodes, rowsOf, squeezed } from "../columns/flat.ts";
-import { sameSpec } from "../columns/same-spec.ts";
+import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import type { Source } from "../open-source.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
@@ -106,7 +106,7 @@ async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeStep
     });
   if (next === undefined && finalObservation === "next")
     throw new RldsError("UNSUPPORTED", "the file has no next_observations, which finalObservation asks for", { file });
-  const different = next === undefined ? undefined : sameSpec(specOf(observation), specOf(next));
+  const different = next === undefined ? undefined : specDifference(specOf(observation), specOf(next));
   if (different !== undefined) throw new RldsError("CORRUPT", `next_observations are no observations: ${different}`, { file });
   const wrong = [terminals, timeouts].find(
     (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),

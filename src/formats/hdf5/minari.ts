@@ -5,7 +5,7 @@ import { type FoundLeaf, leavesOf, sizeOf } from "../../rlds/leaves.ts";
 import { RldsError } from "../../rlds/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../rlds/step-columns.ts";
 import { type Column, columnsOf, specOf } from "../columns/column.ts";
-import { sameSpec } from "../columns/same-spec.ts";
+import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, stepsOf, type TransitionSpec } from "../columns/transitions.ts";
 import type { Source } from "../open-source.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
@@ -118,7 +118,7 @@ class MinariReader implements RldsReader {
 
   async #steps(group: string, episode: number): Promise<StepColumns<RldsStep>> {
     const { transition, columns, terminations, length } = await found(this.#hdf5, group, episode, this.#options);
-    const difference = sameSpec(this.#transition, transition);
+    const difference = specDifference(this.#transition, transition);
     if (difference !== undefined)
       throw new RldsError("SPEC_MISMATCH", `${group} differs from the first episode: ${difference}`, { file: this.#hdf5.name, episode });
     const data: ColumnData[] = [];

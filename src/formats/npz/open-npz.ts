@@ -7,7 +7,7 @@ import type { ColumnData, StepColumns } from "../../rlds/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, specOf } from "../columns/column.ts";
 import { type FinalObservation, flatEpisodes, rowsOf } from "../columns/flat.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
-import { sameSpec } from "../columns/same-spec.ts";
+import { specDifference } from "../columns/spec-difference.ts";
 import { flagsOf, type Range, rangesOf, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
@@ -140,7 +140,7 @@ async function planOf(
   const main = { observation, action, reward, ...(fields.discount === undefined ? {} : { discount: fields.discount }), ...metadata };
   if (lengths === undefined && first === undefined && last === undefined && ended !== undefined) {
     const transition = main;
-    const different = fields.next_observation === undefined ? undefined : sameSpec(specOf(observation), specOf(fields.next_observation));
+    const different = fields.next_observation === undefined ? undefined : specDifference(specOf(observation), specOf(fields.next_observation));
     if (different !== undefined) throw new RldsError("CORRUPT", `next observations are no observations: ${different}`, { file });
     if (options.finalObservation === "next" && fields.next_observation === undefined)
       throw new RldsError("UNSUPPORTED", "the archive has no next_observations, which finalObservation asks for", { file });

@@ -22,13 +22,7 @@ export function encodedOf(example: Example, leaf: StoredLeaf, key: string, known
   parts.forEach((part, i) => {
     const at = part.byteOffset - example.bytes.byteOffset;
     const step = stepOf(leaf, i);
-    const guarded = <T>(work: () => T): T => {
-      try {
-        return work();
-      } catch (cause) {
-        throw example.wrong(`feature ${leaf.key} cannot be read: ${(cause as Error).message}`, at, { cause, step });
-      }
-    };
+    const guarded = <T>(work: () => T): T => example.guarded(leaf.key, at, step, work);
     const isZlib = encoding === "zlib";
     const rank = feature.shape.length;
     const own = guarded(

@@ -80,6 +80,15 @@ export class Example {
     return cause instanceof RldsError ? cause : new RldsError("CORRUPT", message, place, { cause });
   }
 
+  /** What reading a value of a feature gives. @throws RldsError CORRUPT, with the value's place, for whatever it throws */
+  guarded<T>(key: string, at: number, step: number | undefined, work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      throw this.wrong(`feature ${key} cannot be read: ${(cause as Error).message}`, at, { cause, step });
+    }
+  }
+
   /** Bytes that may still be taken. */
   get left(): number {
     return this.#maxBytes - this.#taken;

@@ -19,13 +19,7 @@ export function pixelsOf(example: Example, leaf: StoredLeaf, key: string, known:
   parts.forEach((part, i) => {
     const at = part.byteOffset - example.bytes.byteOffset;
     const step = stepOf(leaf, i);
-    const guarded = <T>(work: () => T): T => {
-      try {
-        return work();
-      } catch (cause) {
-        throw example.wrong(`feature ${leaf.key} cannot be read: ${(cause as Error).message}`, at, { cause, step });
-      }
-    };
+    const guarded = <T>(work: () => T): T => example.guarded(leaf.key, at, step, work);
     const head = guarded(() => imageHead(part));
     const own = [head.height, head.width, channels];
     if (!fits(shape, own)) throw misfit(example, leaf, shape, own, at, step);

@@ -1,9 +1,9 @@
-/** Whether two things are of the same form. */
+/** In what two things are not of the same form. */
 import type { StepSpec } from "../../rlds/dataset.ts";
 import { leavesOf } from "../../rlds/leaves.ts";
 
 /** What differs, as text; undefined where nothing does. */
-export function sameSpec(expected: StepSpec, found: StepSpec): string | undefined {
+export function specDifference(expected: StepSpec, found: StepSpec): string | undefined {
   const [wanted, given] = [expected, found].map((spec) => new Map(leavesOf(spec).map(({ keys, path, leaf }) => [JSON.stringify(keys), { path, leaf }])));
   for (const [key, { path, leaf }] of wanted as NonNullable<typeof wanted>) {
     const other = given?.get(key)?.leaf;
