@@ -1,9 +1,12 @@
 /**
- * What every runtime runs: the digest from the package's bundle, once with the core inside it and once with the scalar one. Then that of observers and replay buffers. It prints three lines, the content of digest.txt.
- * Where an output is meant to change, `npm run build && node dist/digest.mjs > test/runtime/digest.txt` keeps the new one.
+ * What every runtime runs: the digests from the package's bundle, once with the core inside it and once with the scalar one, and that of observers and replay buffers. It prints five lines, the content of
+ * digest.txt. Where an output or the format of snapshots is meant to change, `npm run build && node dist/digest.mjs > test/runtime/digest.txt` keeps the new lines.
  */
 import scalar from "../../dist/core.scalar.wasm";
 import { agentsDigest } from "./agents.ts";
 import { digest } from "./digest.ts";
 
-console.log(`simd ${await digest()}\nscalar ${await digest(new WebAssembly.Module(scalar))}\nagents ${await agentsDigest()}`);
+const builds = { simd: await digest(), scalar: await digest(new WebAssembly.Module(scalar)) };
+for (const [name, { outputs }] of Object.entries(builds)) console.log(`${name} ${outputs}`);
+console.log(`agents ${await agentsDigest()}`);
+for (const [name, { snapshots }] of Object.entries(builds)) console.log(`snapshots ${name} ${snapshots}`);

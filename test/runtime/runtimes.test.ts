@@ -72,7 +72,7 @@ describe("programs", () => {
     { name: "bun", digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/bun.js"] },
   ] as const)("$name", ({ name, digestArgs, journalArgs, datasetsArgs, exampleArgs }) => {
     of(name)("is there", () => {
-      it("and gives the digest, from both builds of the core", () => {
+      it("and gives the digests, from both builds of the core", () => {
         expect(run(name, ...digestArgs, "dist/digest.mjs")).toBe(digest);
       });
 
@@ -102,7 +102,7 @@ of("chromium")("chromium", () => {
   });
   afterAll(() => browser?.stop());
 
-  it("gives the digest, from both builds of the core", async () => {
+  it("gives the digests, from both builds of the core", async () => {
     const { lines } = await browser.open("/test/runtime/digest.html", "document.title === 'done'");
     expect(lines.join("\n")).toBe(digest);
   });

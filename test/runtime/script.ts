@@ -1,4 +1,4 @@
-/** The digest's script: a scene's operations, chosen by a seeded generator, and everything that they give into the sink. */
+/** The digest's script: a scene's operations, chosen by a seeded generator, and everything that they give into the sinks. */
 import { type Batch, type Column, type ColumnSet, Replay, ReplayError, type SampleOptions, type Spec, type Table, type Writer } from "../../src/index.ts";
 import { restore, snapshot } from "../../src/snapshot/index.ts";
 import { TestRandom } from "../support/random.ts";
@@ -7,12 +7,19 @@ import type { Sink } from "./sink.ts";
 
 const STATS_EVERY = 64;
 
-export async function play(scene: Scene, sink: Sink, module: WebAssembly.Module | undefined): Promise<void> {
-  const player = new Player(scene, sink, module);
-  sink.text(scene.name);
+/** Where it goes: the bytes of snapshots have a sink of their own, since their format may change while nothing else does. */
+export interface Sinks {
+  readonly outputs: Sink;
+  readonly snapshots: Sink;
+}
+
+export async function play(scene: Scene, sinks: Sinks, module: WebAssembly.Module | undefined): Promise<void> {
+  const player = new Player(scene, sinks, module);
+  sinks.outputs.text(scene.name);
   for (let i = 0; i < scene.ops; i++) {
     player.step(i);
-    await sink.drain();
+    await sinks.outputs.drain();
+    await sinks.snapshots.drain();
   }
   player.end();
 }
@@ -20,6 +27,7 @@ export async function play(scene: Scene, sink: Sink, module: WebAssembly.Module 
 class Player {
   readonly #scene: Scene;
   readonly #sink: Sink;
+  readonly #snapshots: Sink;
   readonly #module: WebAssembly.Module | undefined;
   readonly #random = new TestRandom(20260);
   #replay: Replay<Spec, string>;
@@ -29,9 +37,10 @@ class Player {
   readonly #batches = new Map<string, Batch<unknown>>();
   #time = 0;
 
-  constructor(scene: Scene, sink: Sink, module: WebAssembly.Module | undefined) {
+  constructor(scene: Scene, { outputs, snapshots }: Sinks, module: WebAssembly.Module | undefined) {
     this.#scene = scene;
-    this.#sink = sink;
+    this.#sink = outputs;
+    this.#snapshots = snapshots;
     this.#module = module;
     this.#replay = new Replay<Spec, string>({ ...scene.options, module });
     for (const options of scene.writers) this.#replay.writer(options);
@@ -173,10 +182,10 @@ class Player {
     this.#sink.value({ steps, tables, writers });
   }
 
-  /** A snapshot's bytes into the sink. */
+  /** A snapshot's bytes, also into their sink. */
   #snapshot(): Uint8Array[] {
     const chunks = [...snapshot(this.#replay)];
-    for (const chunk of chunks) this.#sink.array(chunk);
+    for (const chunk of chunks) this.#snapshots.array(chunk);
     return chunks;
   }
 
