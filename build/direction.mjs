@@ -14,14 +14,16 @@ export function direction(root, layers = LAYERS) {
   }
   const rank = new Map();
   for (const [folder, order] of Object.entries(layers)) {
-    order.flat().forEach((name) => {
-      const file = `${folder}/${name}.ts`;
-      if (!modules.has(file)) faults.push(`build/layers.mjs: names ${file}, which is not there: take it out`);
-      rank.set(
-        file,
-        order.findIndex((layer) => layer.includes(name)),
-      );
-    });
+    const entries = order.flatMap((names, layer) => names.map((name) => ({ path: `${folder}/${name.endsWith("/") ? name : `${name}.ts`}`, layer })));
+    for (const { path } of entries) {
+      if (![...modules.keys()].some((file) => file.startsWith(path))) faults.push(`build/layers.mjs: names ${path}, which is not there: take it out`);
+    }
+    // The longest name is the nearest.
+    entries.sort((a, b) => b.path.length - a.path.length);
+    for (const file of modules.keys()) {
+      const entry = entries.find(({ path }) => file.startsWith(path));
+      if (entry !== undefined) rank.set(file, entry);
+    }
   }
   for (const [file, { imports, names, outside }] of modules) {
     const fault = (line, text) => faults.push(`${file}:${line}: ${text}`);
@@ -56,14 +58,14 @@ function judge(file, to, typeOnly, modules, rank) {
   if (!target.startsWith(`${folder}/`)) return `imports ${target}: ${folder} knows nothing outside ${folder}; move what it needs into ${folder}`;
   if (!modules.has(target)) return `imports ${target}, which is not there: correct the path`;
   if (isOuter(target) && !isOuter(file) && !ANYWHERE.includes(target)) return `imports ${target}, which may name a runtime: let that file import this one`;
-  const inner = target !== "src/index.ts" && !target.slice(4).includes("/");
-  if (!assembly && file.slice(4).includes("/") && inner && !typeOnly) {
-    return `imports values of ${target}: a subpath shares the main entry's, or there would be two of each; import them from src/index.ts, or only types`;
-  }
   const here = rank.get(file);
   const there = rank.get(target);
-  if (here === undefined || there === undefined || there < here) return undefined;
-  return `imports ${target}, which is not below it (layer ${there}, this is ${here}): move what they share to a lower module, or pass it in`;
+  const main = rank.get("src/index.ts");
+  if (!assembly && !typeOnly && !(here?.layer <= main?.layer) && there?.layer < main?.layer) {
+    return `imports values of ${target}: a subpath shares the main entry's, or there would be two of each; import them from src/index.ts, or only types`;
+  }
+  if (here === undefined || there === undefined || there.layer < here.layer || there === here) return undefined;
+  return `imports ${target}, which is not below it (layer ${there.layer}, this is ${here.layer}): move what they share to a lower module, or pass it in`;
 }
 
 function resolved(file, to) {

@@ -1,5 +1,5 @@
 // Inside the bundle the core's exports, and the package's own fields, have short names: nobody sees them there, and the full ones cost 0.5 KB
-// compressed. dist/core.wasm keeps its names, and src/core.ts gives the functions of any build these names, by their place.
+// compressed. dist/core.wasm keeps its names, and src/core/core.ts gives the functions of any build these names, by their place.
 
 /** Fields of what the package keeps to itself; no public name is among them, and none that is written to a snapshot. */
 const INTERNAL =

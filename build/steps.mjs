@@ -44,12 +44,12 @@ const TARGETS = {
   release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
   scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
   debug: { entry: "assembly/index.ts", file: "dist/core.debug.wasm" },
-  image: { entry: "assembly/image/index.ts", file: "dist/image.wasm" },
-  windows: { entry: "assembly/windows/index.ts", config: "image", file: "dist/windows.wasm" },
+  image: { entry: "assembly/image.ts", file: "dist/image.wasm" },
+  windows: { entry: "assembly/windows.ts", config: "image", file: "dist/windows.wasm" },
   tracking: { entry: "assembly/index.ts", file: "dist/tracking.wasm" },
-  journal: { entry: "assembly/journal/index.ts", file: "dist/journal.wasm" },
-  sections: { entry: "assembly/sections/index.ts", optimize: FAST, file: "dist/sections.wasm" },
-  pfrl: { entry: "assembly/pfrl/index.ts", config: "image", file: "dist/pfrl.wasm" },
+  journal: { entry: "assembly/journal.ts", file: "dist/journal.wasm" },
+  sections: { entry: "assembly/sections.ts", optimize: FAST, file: "dist/sections.wasm" },
+  pfrl: { entry: "assembly/pfrl.ts", config: "image", file: "dist/pfrl.wasm" },
   kernels: { entry: "assembly/kernels.ts", config: "image", file: "dist/kernels.wasm" },
 };
 
@@ -89,10 +89,10 @@ export async function bundle() {
     const short = { mangleProps: new RegExp(`^(${Object.keys(names).join("|")})$`), mangleCache: names };
     const packaged = { ...COMMON, ...short, minify: true, plugins: [placeholders, shared] };
     await build({ ...packaged, entryPoints: ["src/index.ts"], outfile: "dist/index.js" });
-    await build({ ...packaged, entryPoints: ["src/snapshot/index.ts"], outfile: "dist/snapshot.js" });
+    await build({ ...packaged, entryPoints: ["src/store/snapshot/index.ts"], outfile: "dist/snapshot.js" });
     await build({ ...packaged, entryPoints: ["src/agents/index.ts"], outfile: "dist/agents.js" });
     await build({ ...packaged, entryPoints: ["src/pfrl/index.ts"], outfile: "dist/pfrl.js" });
-    await build({ ...packaged, entryPoints: ["src/storage/index.ts"], outfile: "dist/storage.js" });
+    await build({ ...packaged, entryPoints: ["src/store/index.ts"], outfile: "dist/storage.js" });
     // Readers and writers of files come in pieces that are loaded when they are asked for; no name is shortened, for packages are among them.
     for (const file of readdirSync("dist")) if (/^rlds-.*\.js$/.test(file)) rmSync(`dist/${file}`);
     const pieces = {
@@ -173,7 +173,7 @@ function inline(bundle, modules) {
 const shared = {
   name: "shared entries",
   setup(build) {
-    const entries = { [join(root, "src/index.ts")]: "./index.js", [join(root, "src/storage/index.ts")]: "./storage.js" };
+    const entries = { [join(root, "src/index.ts")]: "./index.js", [join(root, "src/store/index.ts")]: "./storage.js" };
     build.onResolve({ filter: /\/index\.ts$/ }, ({ path, resolveDir, kind }) => {
       const entry = kind === "entry-point" ? undefined : entries[join(resolveDir, path)];
       return entry === undefined ? undefined : { path: entry, external: true };

@@ -1,7 +1,7 @@
 // A WebAssembly module inside JavaScript: one string, one character a byte. Compressed it is a fifth smaller than base64.
 import { readFileSync, writeFileSync } from "node:fs";
 
-/** Each byte is written XOR this: the commonest ones then need no escape and compress better (measured over all 256 masks). src/core.ts undoes it, and reads it from the first. */
+/** Each byte is written XOR this: the commonest ones then need no escape and compress better (measured over all 256 masks). src/core/core.ts undoes it, and reads it from the first. */
 const MASK = 109;
 
 /** dist/core.wasm as dist/core-bytes.js, for whoever runs the sources as they are. */

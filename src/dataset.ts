@@ -1,6 +1,6 @@
 /** Batches of a table one after the other. */
 import { integer } from "./error.ts";
-import type { SampleOptions } from "./reader.ts";
+import type { SampleOptions } from "./sample.ts";
 import type { WaitOptions } from "./wait.ts";
 
 export interface DatasetOptions<Path extends string = string, C = object> extends SampleOptions<Path, C> {

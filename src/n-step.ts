@@ -1,7 +1,8 @@
 /** The options of an n-step return (Sutton and Barto, 2018, section 7.1), and what the core takes for them. */
-import { leafAt } from "./columns.ts";
+
 import { finite, integer, mustBe, oneOf, onlyKeys } from "./error.ts";
-import type { PlacedLeaf } from "./layout.ts";
+import { leafAt } from "./spec/columns.ts";
+import type { PlacedLeaf } from "./spec/layout.ts";
 
 export interface NStepOptions<Path extends string = string> {
   /** Rewards of a full return. */

@@ -1,7 +1,7 @@
 /** What a Replay will need, before anything is taken. */
-import { Core } from "./core.ts";
-import { HEAD_BYTES, type Layout, up, WIDE } from "./layout.ts";
+import { Core } from "./core/core.ts";
 import { kindsOf } from "./selector.ts";
+import { HEAD_BYTES, type Layout, up, WIDE } from "./spec/layout.ts";
 import type { ResolvedTableOptions } from "./table.ts";
 
 export interface Plan {
@@ -46,7 +46,7 @@ export function planOf(layout: Layout, tables: { readonly [name: string]: Resolv
   return { bytesPerStep, tables: planned, steps, bytes };
 }
 
-/** Bytes of a pool with so many rows: it takes whole blocks (assembly/pool.ts). */
+/** Bytes of a pool with so many rows: it takes whole blocks (assembly/rows/pool.ts). */
 function blocksOf(rows: number, each: number): number {
   const block = Math.min(Math.max(Math.floor(65520 / each), 1), 1024);
   return Math.ceil(rows / block) * up(block * each + 16, 4096);

@@ -1,15 +1,15 @@
 /** A Replay: one pool of steps, the tables that refer to them, the writers that append them. */
 
-import type { ColumnSet } from "./columns.ts";
-import { Core, compile, MOST_BYTES } from "./core.ts";
-import { Engine } from "./engine.ts";
+import { Core, compile, MOST_BYTES } from "./core/core.ts";
+import { Engine } from "./core/engine.ts";
+import { Filler } from "./core/filler.ts";
 import { finite, flag, integer, mustBe, onlyKeys } from "./error.ts";
-import { Filler } from "./filler.ts";
-import { layoutOf } from "./layout.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
 import { fifo, isSelector, kindsOf, uniform } from "./selector.ts";
-import { leavesOf, type Spec } from "./spec.ts";
+import type { ColumnSet } from "./spec/columns.ts";
+import { layoutOf } from "./spec/layout.ts";
+import { leavesOf, type Spec } from "./spec/spec.ts";
 import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "./table.ts";
 import { type HasLanes, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, Writer, type WriterOptions } from "./writer.ts";
 

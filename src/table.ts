@@ -1,15 +1,16 @@
 /** A table as its users see it: draws, priorities, deletions, counters. */
-import { COUNTERS, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./abi.ts";
+
 import type { Batch, Column, NStepColumns, StepsOf } from "./batch.ts";
-import type { ColumnSet, DtypesOf } from "./columns.ts";
+import { COUNTERS, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./core/abi.ts";
+import type { Engine } from "./core/engine.ts";
 import { type Dataset, type DatasetOptions, datasetOf, type Source } from "./dataset.ts";
-import type { Engine } from "./engine.ts";
 import { integer, mustBe, show } from "./error.ts";
-import { copyIn, lengthOf, type Numbers, priorityError } from "./numbers.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
-import { Reader, type SampleOptions } from "./reader.ts";
+import { Reader, type SampleOptions } from "./sample.ts";
 import type { Selector } from "./selector.ts";
-import type { PathOf, Spec } from "./spec.ts";
+import type { ColumnSet, DtypesOf } from "./spec/columns.ts";
+import { copyIn, lengthOf, type Numbers, priorityError } from "./spec/numbers.ts";
+import type { PathOf, Spec } from "./spec/spec.ts";
 import type { WaitOptions } from "./wait.ts";
 
 export interface TableOptions {

@@ -1,15 +1,15 @@
 /** A writer: takes the steps of one environment (or of several in lock-step, its lanes) and makes items of them. */
-import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./abi.ts";
-import { blockOffsets, stepsOf } from "./block.ts";
-import type { ColumnSet } from "./columns.ts";
-import { DTYPES } from "./dtype.ts";
-import type { Engine } from "./engine.ts";
+import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./core/abi.ts";
+import { blockOffsets, stepsOf } from "./core/block.ts";
+import type { Engine } from "./core/engine.ts";
+import { type StagedOf, Staging, writerClosed } from "./core/staged.ts";
 import { finite, flag, integer, mustBe, oneFrom, onlyKeys, ReplayError } from "./error.ts";
-import { formOf, put } from "./fill.ts";
-import type { PlacedLeaf } from "./layout.ts";
-import { copyIn, lengthOf, priorityError } from "./numbers.ts";
-import { type ColumnsOf, flattener, type Spec, type StepOf, type Visit, visitor } from "./spec.ts";
-import { type StagedOf, Staging, writerClosed } from "./staged.ts";
+import type { ColumnSet } from "./spec/columns.ts";
+import { DTYPES } from "./spec/dtype.ts";
+import { formOf, put } from "./spec/fill.ts";
+import type { PlacedLeaf } from "./spec/layout.ts";
+import { copyIn, lengthOf, priorityError } from "./spec/numbers.ts";
+import { type ColumnsOf, flattener, type Spec, type StepOf, type Visit, visitor } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
 

@@ -14,8 +14,8 @@
  * A leaf is 0 (nothing there), FAINT (an item of weight 0) or at least LEAST. 2^30 faint leaves together are below LEAST and
  * vanish beside it: where anything has weight, nothing faint is drawn; where nothing has, the total counts the faint ones.
  */
-import { power } from "../power";
-import { random_below, random_f64 } from "../random";
+import { power } from "../memory/power";
+import { random_below, random_f64 } from "../memory/random";
 
 const SUMS_AT: usize = 32;
 const CURSOR_AT: usize = 96;

@@ -8,8 +8,8 @@
  * A removal in the middle moves the oldest entry into the hole. `disorder` is how far from the head such an entry can
  * stand: the first k entries are the k oldest items whenever k >= disorder.
  */
-import { random_below, random_f64 } from "../random";
-import { Ring } from "../ring";
+import { random_below, random_f64 } from "../memory/random";
+import { Ring } from "../memory/ring";
 
 const RING_AT: usize = 8;
 const UNIFORM_BYTES: u32 = 24;

@@ -1,9 +1,9 @@
 /** The loop between environment and policy: TF-Agents' `PyDriver`, for one environment and for batched ones. */
 import { internals } from "../index.ts";
-import type { Awaitable } from "./client.ts";
 import { isPromise, settle, type Waiting, within } from "./settle.ts";
 import { restart, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 import { fromTransition, isBoundary, isLast, type PolicyStep, type Trajectory } from "./trajectory.ts";
+import type { Awaitable } from "./writers/client.ts";
 
 /** What a Gymnasium-like environment gives: one environment only. */
 export interface Outcome<O = unknown> {

@@ -1,15 +1,8 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
 
-export type { ItemsOf } from "./batch-form.ts";
-export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWriterOptions, TableClient } from "./client.ts";
-export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
-export type { EpisodeFn } from "./episode-flags.ts";
-export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./episode-observer.ts";
-export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer, type ExtractedEpisodes } from "./episodic-replay-buffer.ts";
-export type { PartOf } from "./fields.ts";
-export type { HistoryColumn, HistoryOf } from "./history.ts";
-export { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
-export { LocalClient, type LocalClientOptions, type NamedTable } from "./local-client.ts";
+export type { EpisodeFn } from "./buffers/episode-flags.ts";
+export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer, type ExtractedEpisodes } from "./buffers/episodic-replay-buffer.ts";
+export type { ItemsOf } from "./buffers/frames.ts";
 export {
   type ApartElement,
   type ApartInfo,
@@ -21,9 +14,13 @@ export {
   list,
   type ReplayBuffer,
   type StoreOptions,
-} from "./replay-buffer.ts";
-export { type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer } from "./reverb-replay-buffer.ts";
-export { StatefulEpisodicReplayBuffer } from "./stateful-episodic-replay-buffer.ts";
+} from "./buffers/replay-buffer.ts";
+export { type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer } from "./buffers/reverb-replay-buffer.ts";
+export { StatefulEpisodicReplayBuffer } from "./buffers/stateful-episodic-replay-buffer.ts";
+export { TFUniformReplayBuffer, type UniformOptions } from "./buffers/uniform-replay-buffer.ts";
+export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
+export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./observers/episode-observer.ts";
+export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./observers/trajectory-observer.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
@@ -41,7 +38,10 @@ export {
   type TrajectorySpec,
   trajectorySpec,
 } from "./trajectory.ts";
-export { TrajectoryColumn } from "./trajectory-column.ts";
-export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./trajectory-observer.ts";
-export { type ItemColumns, TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
-export { TFUniformReplayBuffer, type UniformOptions } from "./uniform-replay-buffer.ts";
+export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWriterOptions, TableClient } from "./writers/client.ts";
+export type { PartOf } from "./writers/fields.ts";
+export type { HistoryColumn, HistoryOf } from "./writers/history.ts";
+export { LegacyWriter, type LegacyWriterOptions } from "./writers/legacy-writer.ts";
+export { LocalClient, type LocalClientOptions, type NamedTable } from "./writers/local-client.ts";
+export { TrajectoryColumn } from "./writers/trajectory-column.ts";
+export { type ItemColumns, TrajectoryWriter, type TrajectoryWriterOptions } from "./writers/trajectory-writer.ts";

@@ -1,10 +1,10 @@
 /** The windows of a buffer's streams: drawn or named, and read into new arrays. */
 import type { Column } from "../batch.ts";
-import type { Selection } from "../columns.ts";
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../core/engine.ts";
+import { LEVEL, START, STREAM, type WindowsExports, windowsOf } from "../core/windows-core.ts";
 import { internals, pack } from "../index.ts";
-import type { PlacedLeaf } from "../layout.ts";
-import { LEVEL, START, STREAM, type WindowsExports, windowsOf } from "./windows-core.ts";
+import type { Selection } from "../spec/columns.ts";
+import type { PlacedLeaf } from "../spec/layout.ts";
 
 const { integer, mustBe } = internals;
 type Filler = InstanceType<typeof internals.Filler>;

@@ -1,7 +1,7 @@
 /** Journals on the disk: which folders are one, and a look at one that changes nothing. */
 import { readdirSync, statSync } from "node:fs";
 import { Replay, ReplayError, type Table } from "../index.ts";
-import { type OpenReplay, ready } from "../storage/index.ts";
+import { type OpenReplay, ready } from "../store/index.ts";
 import { ReadOnlyDirectory } from "./read-only-directory.ts";
 
 const SEGMENT = /^\d{8}\.rpr$/;

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../agents/index.ts";
 import { Replay, ReplayError, type Selector, type Spec, type TableOptions } from "../index.ts";
 import { createTrajectoryDataSpec, type ImportedRlds, pushRldsToReverb, type RldsDataset } from "../rlds/index.ts";
-import type { OpenReplay } from "../storage/index.ts";
+import type { OpenReplay } from "../store/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { selector, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";

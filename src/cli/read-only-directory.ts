@@ -1,6 +1,6 @@
 /** A directory as it is on the disk, without a lock: what is written to it stays in memory. So a journal can be looked at while its owner writes it. */
 import { readdirSync } from "node:fs";
-import { type Directory, memory, node, type StorageFile } from "../storage/index.ts";
+import { type Directory, memory, node, type StorageFile } from "../store/index.ts";
 
 export class ReadOnlyDirectory implements Directory {
   readonly name: string;

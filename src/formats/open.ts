@@ -1,15 +1,15 @@
 /** A dataset of any format that is read here: which one it is shows in what is there. */
-import type { RldsStep } from "../rlds/dataset.ts";
-import { RldsError } from "../rlds/rlds-error.ts";
+import type { RldsStep } from "../rlds/dataset/dataset.ts";
+import { RldsError } from "../rlds/dataset/rlds-error.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
 import type { MinariOptions } from "./hdf5/minari.ts";
 import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
 import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
 import type { NpzOptions } from "./npz/open-npz.ts";
-import { MAX_BYTES, type Source, sourceOf } from "./open-source.ts";
 import type { ParquetOptions } from "./parquet/open-parquet.ts";
 import type { RldsReader } from "./reader.ts";
-import type { SourceFile, SourceFolder } from "./source.ts";
+import { MAX_BYTES, type Source, sourceOf } from "./sources/open-source.ts";
+import type { SourceFile, SourceFolder } from "./sources/source.ts";
 import type { TfdsOptions } from "./tfds/open-tfds.ts";
 
 /** Those of the format that is found; any other is refused there. */

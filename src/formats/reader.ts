@@ -1,6 +1,6 @@
 /** What every reader of files gives: a dataset that knows where it is from. */
-import type { RldsEpisode, RldsStep, StepSpec } from "../rlds/dataset.ts";
-import type { StepColumns } from "../rlds/step-columns.ts";
+import type { RldsEpisode, RldsStep, StepSpec } from "../rlds/dataset/dataset.ts";
+import type { StepColumns } from "../rlds/dataset/step-columns.ts";
 
 export type Format = "tfds" | "minari" | "d4rl" | "lerobot" | "parquet" | "jsonl" | "npz";
 

@@ -1,5 +1,5 @@
 /** Text of files that may hold other bytes as well. */
-import { RldsError } from "../rlds/rlds-error.ts";
+import { RldsError } from "../rlds/dataset/rlds-error.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

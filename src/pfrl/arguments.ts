@@ -1,7 +1,8 @@
 /** Arguments as the document has them, in their order, or by name in an object at the end. */
+
+import { MOST_ITEMS } from "../core/pfrl-core.ts";
 import { internals } from "../index.ts";
-import { MOST_ITEMS } from "./pfrl-core.ts";
-import { isPlain } from "./step-spec.ts";
+import { isPlain } from "./rows/step-spec.ts";
 
 const { integer, mustBe, onlyKeys } = internals;
 

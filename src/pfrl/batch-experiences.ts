@@ -1,13 +1,13 @@
 /** PFRL's batch_experiences: n-step returns, discounts and ends of what was sampled, and its states and actions, as typed arrays. */
 import type { Column } from "../batch.ts";
-import type { Dtype } from "../dtype.ts";
 import { internals } from "../index.ts";
-import { specOfBatch } from "./batches.ts";
-import { ARRAYS } from "./leaf.ts";
-import { columnsOf, elementOf, type PlainDtype, stackOf } from "./stack.ts";
-import type { StepSpec, WholeSpec } from "./step-spec.ts";
+import type { Dtype } from "../spec/dtype.ts";
+import { ARRAYS } from "./rows/leaf.ts";
+import { columnsOf, elementOf, type PlainDtype, stackOf } from "./rows/stack.ts";
+import type { StepSpec, WholeSpec } from "./rows/step-spec.ts";
+import type { AnyBatch, TransitionBatch } from "./rows/transition-batch.ts";
+import { specOfBatch } from "./store/batches.ts";
 import type { Transition } from "./transition.ts";
-import type { AnyBatch, TransitionBatch } from "./transition-batch.ts";
 
 const { finite, mustBe, onlyKeys } = internals;
 

@@ -1,7 +1,7 @@
 /** Values of the replay buffers' cases: theirs as ours on the way in, ours as theirs on the way out. */
 import type { Column } from "../../src/batch.ts";
-import { DTYPES } from "../../src/dtype.ts";
 import type { Leaf, Spec } from "../../src/index.ts";
+import { DTYPES } from "../../src/spec/dtype.ts";
 import { isObject, numberOf } from "./case.ts";
 import { nestedColumn } from "./nested.ts";
 import { ourSpec } from "./step-spec.ts";

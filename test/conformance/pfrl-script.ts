@@ -1,15 +1,15 @@
 /** Draws as a case scripts them: in the order in which PFRL asks, no more and no fewer. They go through our own way from ranks and points to items. */
-import type { Behind } from "../../src/pfrl/behind.ts";
-import type { MadeEpisodes } from "../../src/pfrl/episodes.ts";
-import type { Items } from "../../src/pfrl/items.ts";
-import type { Memory } from "../../src/pfrl/memory.ts";
-import type { Picker } from "../../src/pfrl/picker.ts";
-import type { Made } from "../../src/pfrl/transitions.ts";
+import type { Behind } from "../../src/pfrl/buffers/behind.ts";
+import type { MadeEpisodes } from "../../src/pfrl/store/episodes.ts";
+import type { Items } from "../../src/pfrl/store/items.ts";
+import type { Memory } from "../../src/pfrl/store/memory.ts";
+import type { Picker } from "../../src/pfrl/store/picker.ts";
+import type { Made } from "../../src/pfrl/store/transitions.ts";
 import { Malformed } from "./case.ts";
 
 type Draw = { readonly [kind: string]: unknown };
 
-/** Columns of a draw (assembly/draw.ts). */
+/** Columns of a draw (assembly/draw/draw.ts). */
 const REST = 6;
 const SLOT = 8;
 const START = 12;
@@ -87,7 +87,7 @@ export class ScriptedPicker implements Picker {
     const slots = this.#u32(draw, SLOT, 0xffff);
     const starts = this.#u32(draw, START, 0xffff);
     const { core } = this.#made.steps.engine;
-    // DRAW.count (assembly/draw.ts)
+    // DRAW.count (assembly/draw/draw.ts)
     const n = core.u32[(draw + 40) / 4] as number;
     for (let i = 0; i < n; i++) {
       const length = items.lengthOf(slots[i] as number);

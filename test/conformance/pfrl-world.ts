@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Behind, behind } from "../../src/pfrl/behind.ts";
+import { type Behind, behind } from "../../src/pfrl/buffers/behind.ts";
 import {
   EpisodicReplayBuffer,
   PersistentEpisodicReplayBuffer,

@@ -1,7 +1,7 @@
 /** What the ops of a case act on: a client of the case's tables, the writers made so far, and the keys that samples have told. */
 import { type ItemColumns, type LegacyWriter, LocalClient, type Signature, TrajectoryWriter } from "../../src/agents/index.ts";
 import type { Column, Leaf, Spec, Table } from "../../src/index.ts";
-import { restore, snapshot } from "../../src/snapshot/index.ts";
+import { restore, snapshot } from "../../src/store/snapshot/index.ts";
 import { Malformed, type TableArgs, type TableCase } from "./case.ts";
 import { nestedColumn } from "./nested.ts";
 import { ourSpec, specOf } from "./step-spec.ts";

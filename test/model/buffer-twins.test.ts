@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../src/agents/index.ts";
 import { Windows } from "../../src/agents/windows.ts";
+import { imageOf } from "../../src/core/image.ts";
 import { f32, i32, internals, type Replay, type Spec, shared, u8 } from "../../src/index.ts";
-import { imageOf } from "../../src/snapshot/image.ts";
 import { broken } from "../support/health.ts";
 import { TestRandom } from "../support/random.ts";
 import { errorOf, expectError } from "../support/refused.ts";

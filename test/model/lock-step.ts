@@ -1,6 +1,6 @@
 /** The core and its twin side by side: the same random operations on both, and everything that can be seen compared after each. */
 import { expect } from "vitest";
-import { BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "../../src/abi.ts";
+import { BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "../../src/core/abi.ts";
 import { TestRandom } from "../support/random.ts";
 import { HEALTHY, Rig, type RigOptions } from "./rig.ts";
 import { TwinStream } from "./twin-stream.ts";

@@ -1,6 +1,6 @@
 /** PFRL's buffers beside naive twins: the same random steps, ends and stops of several environments on both, all that can be seen compared. */
 import { describe, expect, test } from "vitest";
-import { behind } from "../../src/pfrl/behind.ts";
+import { behind } from "../../src/pfrl/buffers/behind.ts";
 import {
   EpisodicReplayBuffer,
   PrioritizedEpisodicReplayBuffer,
@@ -9,7 +9,7 @@ import {
   type SaveTarget,
   type Transition,
 } from "../../src/pfrl/index.ts";
-import { type MemoryDirectory, memory } from "../../src/storage/index.ts";
+import { type MemoryDirectory, memory } from "../../src/store/index.ts";
 import { moduleOf } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { TwinEpisodes, TwinTransitions } from "./twin-pfrl.ts";

@@ -1,6 +1,6 @@
 /** Probabilities and importance weights of prioritized replay against exact rationals, and how beta goes on. */
 import { describe, expect, test } from "vitest";
-import { behind } from "../../src/pfrl/behind.ts";
+import { behind } from "../../src/pfrl/buffers/behind.ts";
 import { type NormalizeByMax, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer } from "../../src/pfrl/index.ts";
 import { TestRandom } from "../support/random.ts";
 

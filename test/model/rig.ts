@@ -1,5 +1,5 @@
 /** One table on a core without the wrapper: the shortest way from a test to the exports. Steps hold nothing but their number. */
-import { KEY, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/abi.ts";
+import { KEY, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/core/abi.ts";
 import type { RateLimiter } from "../../src/rate-limiter.ts";
 import { kindsOf, type Selector } from "../../src/selector.ts";
 import { type CoreExports, coreOf, type Target } from "../support/core.ts";

@@ -1,9 +1,9 @@
 /** What goes in comes out: nesting, dtypes, lengths. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DTYPES } from "../../src/dtype.ts";
 import { type Column, fifo, flatten, lifo, pack, Replay, type Spec } from "../../src/index.ts";
-import { leavesOf } from "../../src/spec.ts";
+import { DTYPES } from "../../src/spec/dtype.ts";
+import { leavesOf } from "../../src/spec/spec.ts";
 import { expectAlike } from "../support/alike.ts";
 import { given, type LeafValue, spec, stepsOf } from "../support/arbitrary-spec.ts";
 import { broken } from "../support/health.ts";

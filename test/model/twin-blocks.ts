@@ -1,8 +1,8 @@
 /** Two replays that get the same steps: one in blocks with rules, one a step at a time, each item made by hand as the rules say. */
 import { expect } from "vitest";
-import { DTYPES } from "../../src/dtype.ts";
 import { type Replay as AnyReplay, Replay, ReplayError, type ReplayOptions, type Spec } from "../../src/index.ts";
-import { flatten, leavesOf, pack } from "../../src/spec.ts";
+import { DTYPES } from "../../src/spec/dtype.ts";
+import { flatten, leavesOf, pack } from "../../src/spec/spec.ts";
 import type { Writer, WriterOptions } from "../../src/writer.ts";
 import { expectAlike } from "../support/alike.ts";
 import { broken } from "../support/health.ts";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ABI_VERSION } from "../../src/abi.ts";
+import { ABI_VERSION } from "../../src/core/abi.ts";
+import { imageOf } from "../../src/core/image.ts";
 import { internals, Replay, type Spec, u8 } from "../../src/index.ts";
-import { imageOf } from "../../src/snapshot/image.ts";
 import { coreOf, moduleOf, root, type Target } from "../support/core.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 
@@ -11,12 +11,12 @@ const TARGETS: readonly Target[] = ["release", "scalar", "debug", "tracking"];
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 
 /** The modules: their pages, and the interfaces by which the wrapper knows them. */
-const CORE = { page: "assembly/index.ts", file: "src/abi.ts", besides: ["memory"] };
-const IMAGE = { page: "assembly/image/index.ts", file: "src/snapshot/image.ts", besides: [] };
-const PFRL = { page: "assembly/pfrl/index.ts", file: "src/pfrl/pfrl-core.ts", besides: [] };
-const WINDOWS = { page: "assembly/windows/index.ts", file: "src/agents/windows-core.ts", besides: [] };
-const JOURNAL = { page: "assembly/journal/index.ts", file: "src/storage/tracking.ts", besides: [] };
-const SECTIONS = { page: "assembly/sections/index.ts", file: "src/storage/checksum.ts", besides: ["memory"] };
+const CORE = { page: "assembly/index.ts", file: "src/core/abi.ts", besides: ["memory"] };
+const IMAGE = { page: "assembly/image.ts", file: "src/core/image.ts", besides: [] };
+const PFRL = { page: "assembly/pfrl.ts", file: "src/core/pfrl-core.ts", besides: [] };
+const WINDOWS = { page: "assembly/windows.ts", file: "src/core/windows-core.ts", besides: [] };
+const JOURNAL = { page: "assembly/journal.ts", file: "src/core/tracking.ts", besides: [] };
+const SECTIONS = { page: "assembly/sections.ts", file: "src/core/checksum.ts", besides: ["memory"] };
 type Page = { readonly page: string; readonly file: string; readonly besides: readonly string[] };
 
 /** What an ABI page exports. */

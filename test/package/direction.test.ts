@@ -36,40 +36,41 @@ describe("the dependency direction", () => {
   });
 
   test("is not broken by comments, strings, or members that are called like a runtime's", () => {
-    add("src/spec.ts", `// process.exit()\nexport const text = "window" + \`document\`; export const of = (x: { window: number }) => x.window;`);
-    add("src/layout.ts", "export function rowsOf(window: number): number {\n  return window + 1;\n}");
+    add("src/spec/spec.ts", `// process.exit()\nexport const text = "window" + \`document\`; export const of = (x: { window: number }) => x.window;`);
+    add("src/spec/layout.ts", "export function rowsOf(window: number): number {\n  return window + 1;\n}");
     expect(direction(tree).faults).toEqual([]);
   });
 
   test("is told file by file where it is broken", () => {
-    const up = add("assembly/ring.ts", `import { Pool } from "./pool";`);
-    const host = add("assembly/bytes.ts", `@external("env", "now")\ndeclare function now(): f64;`);
-    const tests = add("src/layout.ts", `import { root } from "../test/support/core.ts";`);
-    const names = add("src/spec.ts", "export const where = process.cwd();\nexport const page = globalThis.document;");
+    const up = add("assembly/memory/ring.ts", `import { Pool } from "../rows/pool";`);
+    const host = add("assembly/memory/bytes.ts", `@external("env", "now")\ndeclare function now(): f64;`);
+    const tests = add("src/spec/layout.ts", `import { root } from "../../test/support/core.ts";`);
+    const names = add("src/spec/spec.ts", "export const where = process.cwd();\nexport const page = globalThis.document;");
     const node = add("src/wait.ts", `export type { Stats } from "node:fs";`);
-    const same = add("src/dtype.ts", `import type { ReplayErrorCode } from "./error.ts";`);
-    const round = add("src/error.ts", `export const dtypes = () => import("./dtype.ts");`);
-    const values = add("src/snapshot/write.ts", `import { Core as C } from "../core.ts";`);
-    const gone = add("src/columns.ts", `import type { Gone } from "./gone.ts";`);
+    const same = add("src/rate-limiter.ts", `export type { Selector } from "./selector.ts";`);
+    const round = add("src/error.ts", `export const limiters = () => import("./rate-limiter.ts");`);
+    const values = add("src/store/snapshot/write.ts", `import { Core as C } from "../../core/core.ts";`);
+    const gone = add("src/spec/columns.ts", `import type { Gone } from "./gone.ts";`);
     writeFileSync(join(tree, "src", "placeless.ts"), "export const one = 1;\n");
     rmSync(join(tree, "assembly", "selectors", "heap.ts"));
+    rmSync(join(tree, "assembly", "kernels.ts"));
     const { status, faults, summary } = direction(tree);
     const wanted = [
-      `assembly/ring.ts:${up}: imports assembly/pool.ts, which is not below it`,
-      `assembly/bytes.ts:${host}: @external asks the host`,
-      `assembly/bytes.ts:${host + 1}: declare asks the host`,
-      `src/layout.ts:${tests}: imports test/support/core.ts: src knows nothing outside src; move`,
-      `src/spec.ts:${names}: names process, which only some runtimes have: take it as an option`,
-      `src/spec.ts:${names + 1}: names document, which only some runtimes have`,
+      `assembly/memory/ring.ts:${up}: imports assembly/rows/pool.ts, which is not below it`,
+      `assembly/memory/bytes.ts:${host}: @external asks the host`,
+      `assembly/memory/bytes.ts:${host + 1}: declare asks the host`,
+      `src/spec/layout.ts:${tests}: imports test/support/core.ts: src knows nothing outside src; move`,
+      `src/spec/spec.ts:${names}: names process, which only some runtimes have: take it as an option`,
+      `src/spec/spec.ts:${names + 1}: names document, which only some runtimes have`,
       `src/wait.ts:${node}: imports node:fs: the engine depends on nothing`,
-      `src/dtype.ts:${same}: imports src/error.ts, which is not below it`,
-      `src/error.ts:${round}: imports src/dtype.ts, which is not below it`,
-      `src/snapshot/write.ts:${values}: imports values of src/core.ts: a subpath shares the main entry's`,
-      `src/columns.ts:${gone}: imports src/gone.ts, which is not there: correct the path`,
+      `src/rate-limiter.ts:${same}: imports src/selector.ts, which is not below it`,
+      `src/error.ts:${round}: imports src/rate-limiter.ts, which is not below it`,
+      `src/store/snapshot/write.ts:${values}: imports values of src/core/core.ts: a subpath shares the main entry's`,
+      `src/spec/columns.ts:${gone}: imports src/spec/gone.ts, which is not there: correct the path`,
       "src/placeless.ts:1: has no layer: give it one in build/layers.mjs",
-      "build/layers.mjs: names assembly/selectors/heap.ts, which is not there: take it out",
+      "build/layers.mjs: names assembly/kernels.ts, which is not there: take it out",
       "assembly/selectors/selector.ts:5: imports assembly/selectors/heap.ts, which is not there",
-      "imports itself, by src/dtype.ts → src/error.ts → src/dtype.ts: move what they share",
+      "imports itself, by src/error.ts → src/rate-limiter.ts → src/error.ts: move what they share",
     ];
     for (const want of wanted) expect(faults.filter((fault) => fault.includes(want))).toEqual([expect.any(String)]);
     expect(faults.length).toBe(wanted.length);

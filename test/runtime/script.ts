@@ -1,6 +1,6 @@
 /** The digest's script: a scene's operations, chosen by a seeded generator, and everything that they give into the sinks. */
 import { type Batch, type Column, type ColumnSet, Replay, ReplayError, type SampleOptions, type Spec, type Table, type Writer } from "../../src/index.ts";
-import { restore, snapshot } from "../../src/snapshot/index.ts";
+import { restore, snapshot } from "../../src/store/snapshot/index.ts";
 import { TestRandom } from "../support/random.ts";
 import type { Scene } from "./scenes.ts";
 import type { Sink } from "./sink.ts";

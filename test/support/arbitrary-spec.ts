@@ -1,8 +1,8 @@
 /** Random specs, and steps that fit them: for fast-check. */
 import fc from "fast-check";
-import { DTYPES, type Dtype } from "../../src/dtype.ts";
 import type { Leaf, Spec } from "../../src/index.ts";
-import { leavesOf } from "../../src/spec.ts";
+import { DTYPES, type Dtype } from "../../src/spec/dtype.ts";
+import { leavesOf } from "../../src/spec/spec.ts";
 
 const dtypes = Object.keys(DTYPES) as Dtype[];
 /** Of awkward order: by text, not by number; and words that a leaf has. */

@@ -2,8 +2,8 @@
 
 import { crc32 } from "../../src/formats/npz/zip.ts";
 import type { ReadEpisode } from "../../src/formats/reader.ts";
-import { leavesOf } from "../../src/rlds/leaves.ts";
-import type { ColumnData } from "../../src/rlds/step-columns.ts";
+import { leavesOf } from "../../src/rlds/dataset/leaves.ts";
+import type { ColumnData } from "../../src/rlds/dataset/step-columns.ts";
 
 export interface Told {
   readonly dtype: string;

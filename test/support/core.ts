@@ -1,10 +1,10 @@
 /** The core's builds, as tests load them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { A, Exports, Fn } from "../../src/abi.ts";
-import type { WindowsExports } from "../../src/agents/windows-core.ts";
-import type { PfrlExports } from "../../src/pfrl/pfrl-core.ts";
-import type { ImageExports } from "../../src/snapshot/image.ts";
+import type { A, Exports, Fn } from "../../src/core/abi.ts";
+import type { ImageExports } from "../../src/core/image.ts";
+import type { PfrlExports } from "../../src/core/pfrl-core.ts";
+import type { WindowsExports } from "../../src/core/windows-core.ts";
 
 export const root: string = join(import.meta.dirname, "..", "..");
 

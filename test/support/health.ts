@@ -1,6 +1,7 @@
 /** Every invariant that the core can check of itself. */
+
+import { imageOf } from "../../src/core/image.ts";
 import { internals, type Replay, type Spec } from "../../src/index.ts";
-import { imageOf } from "../../src/snapshot/image.ts";
 
 /** What is broken, by name and number; empty where all is well. */
 export function broken<S extends Spec, N extends string>(replay: Replay<S, N>): string[] {

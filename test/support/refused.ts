@@ -1,7 +1,7 @@
 /** Calls that must be refused: with the right kind of error, whose message says what is wrong, and without a trace. */
 import { expect } from "vitest";
 import { type Replay, ReplayError, type ReplayErrorCode, type Spec } from "../../src/index.ts";
-import { snapshot } from "../../src/snapshot/index.ts";
+import { snapshot } from "../../src/store/snapshot/index.ts";
 
 type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
 

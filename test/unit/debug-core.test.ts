@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Exports } from "../../src/abi.ts";
+import type { Exports } from "../../src/core/abi.ts";
 import { f32, i32, lifo, maxHeap, prioritized, Replay, sampleToInsertRatio, shared, uniform } from "../../src/index.ts";
 import { coreOf, moduleOf, root } from "../support/core.ts";
 import { broken } from "../support/health.ts";
@@ -36,7 +36,7 @@ function threeSteps(x: Exports) {
   x.table_item(table, x.table_newest(table), scratch);
   const u32 = new Uint32Array(x.memory.buffer);
   const row = new Float64Array(x.memory.buffer)[scratch >> 3] as number;
-  // HEAD of assembly/row.ts: refs, next, episode.
+  // HEAD of assembly/rows/row.ts: refs, next, episode.
   const head = ((row >>> 10) << 12) + (row & 1023) * 12;
   return { pool, stream, writer, table, scratch, u32, head };
 }
@@ -56,22 +56,22 @@ test.for(["debug", "release", "scalar"] as const)("the tables of the checksum li
 describe("an assertion of the debug core", () => {
   test("fires where a run of the arena is given back that was not taken", () => {
     const x = debugCore();
-    expect(trapOf(x, () => x.arena_free(4100, 8))).toEqual(place("arena.ts", "only what was taken is given back"));
-    expect(trapOf(x, () => x.arena_free(1 << 24, 4096))).toEqual(place("arena.ts", "only what was taken is given back"));
+    expect(trapOf(x, () => x.arena_free(4100, 8))).toEqual(place("memory/arena.ts", "only what was taken is given back"));
+    expect(trapOf(x, () => x.arena_free(1 << 24, 4096))).toEqual(place("memory/arena.ts", "only what was taken is given back"));
   });
 
   test("fires where a link of an item's run is lost", () => {
     const x = debugCore();
     const { writer, table, u32, head } = threeSteps(x);
     u32[(head + 4) >> 2] = 0;
-    expect(trapOf(x, () => x.writer_create_item(writer, 0, table, 3, 0, 1))).toEqual(place("run.ts", "a run is linked to its end"));
+    expect(trapOf(x, () => x.writer_create_item(writer, 0, table, 3, 0, 1))).toEqual(place("rows/run.ts", "a run is linked to its end"));
   });
 
   test("fires where a row is let go of more often than it was held", () => {
     const x = debugCore();
     const { table, u32, head } = threeSteps(x);
     u32[head >> 2] = 0;
-    expect(trapOf(x, () => x.table_clear(table))).toEqual(place("pool.ts", "a row is let go of as often as it was held"));
+    expect(trapOf(x, () => x.table_clear(table))).toEqual(place("rows/pool.ts", "a row is let go of as often as it was held"));
   });
 
   test("fires where an episode loses an item that it does not have", () => {
@@ -79,7 +79,7 @@ describe("an assertion of the debug core", () => {
     const { table, u32, scratch, head } = threeSteps(x);
     u32[(head + 8) >> 2] = 77;
     new Float64Array(x.memory.buffer)[scratch >> 3] = x.table_newest(table);
-    expect(trapOf(x, () => x.table_delete(table, scratch, 1))).toEqual(place("episodes.ts", "an episode loses no more items than it has"));
+    expect(trapOf(x, () => x.table_delete(table, scratch, 1))).toEqual(place("tables/episodes.ts", "an episode loses no more items than it has"));
   });
 
   test("is told from a trap of another kind, and from a call that does not trap", () => {

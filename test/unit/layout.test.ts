@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { f32, i32, Replay, type Spec, shared, u8 } from "../../src/index.ts";
-import { restore } from "../../src/snapshot/index.ts";
+import { restore } from "../../src/store/snapshot/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf } from "../support/refused.ts";
 

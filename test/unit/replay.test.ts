@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { f32, i32, minSize, prioritized, Replay, type ReplayErrorCode, u8, uniform } from "../../src/index.ts";
-import { snapshot } from "../../src/snapshot/index.ts";
+import { snapshot } from "../../src/store/snapshot/index.ts";
 import { moduleOf } from "../support/core.ts";
 import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Replay, ReplayError, u8 } from "../../src/index.ts";
-import { restore } from "../../src/snapshot/index.ts";
+import { restore } from "../../src/store/snapshot/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { SCENES } from "../support/scenes.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { f32, Replay, u8 } from "../../src/index.ts";
-import { restore, snapshot } from "../../src/snapshot/index.ts";
+import { restore, snapshot } from "../../src/store/snapshot/index.ts";
 import { moduleOf } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";

@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from "vitest";
 import { type Batch, bool, type Column, f32, f64, i32, i64, Replay, type Spec, shared, type Table, u8, u64, type Writer } from "../../src/index.ts";
-import { restore, snapshot } from "../../src/snapshot/index.ts";
+import { restore, snapshot } from "../../src/store/snapshot/index.ts";
 
 const spec = { obs: { image: u8(2, 2), pos: [f32(3), i64()] }, reward: f64(), done: bool() } as const;
 const replay = new Replay({ spec, tables: { a: { maxSize: 4 }, b: { maxSize: 4 } } });

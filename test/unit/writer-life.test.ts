@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { f32, prioritized, Replay } from "../../src/index.ts";
-import { restore } from "../../src/snapshot/index.ts";
+import { restore } from "../../src/store/snapshot/index.ts";
 import { broken } from "../support/health.ts";
 import { bytesOf, errorOf, expectError, expectRefused } from "../support/refused.ts";
 

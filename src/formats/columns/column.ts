@@ -1,7 +1,7 @@
 /** Columns of a file before they are episodes: rows that are read when they are asked for. */
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { type AnyLeaf, isText, sizeOf, zeros } from "../../rlds/leaves.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { type AnyLeaf, isText, sizeOf, zeros } from "../../rlds/dataset/leaves.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 
 /** One leaf, over rows. */
 export class Column {

@@ -1,8 +1,8 @@
 /** Flat transitions, as D4RL keeps them: all rows one behind the other, with flags that say where an episode stops. */
-import type { RldsStep } from "../../rlds/dataset.ts";
-import { leavesOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import type { RldsStep } from "../../rlds/dataset/dataset.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, joined, specOf } from "./column.ts";
 import { type Ending, stepsOf, type TransitionSpec } from "./transitions.ts";
 

@@ -1,6 +1,6 @@
 /** In what two things are not of the same form. */
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { leavesOf } from "../../rlds/leaves.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
 
 /** What differs, as text; undefined where nothing does. */
 export function specDifference(expected: StepSpec, found: StepSpec): string | undefined {

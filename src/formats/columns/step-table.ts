@@ -1,8 +1,8 @@
 /** RLDS's steps as a table of columns, that rows of which are episodes: what is missing is made of what is there. */
-import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
-import { leavesOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { type ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { type Column, type ColumnTree, columnsOf, specOf } from "./column.ts";
 import { squeezed } from "./flat.ts";
 

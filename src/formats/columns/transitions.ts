@@ -1,7 +1,7 @@
 /** From transitions, as environments give them, to RLDS's steps: flags and discounts, and a final step where there is one. */
-import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
-import { leavesOf, packed, valueAt } from "../../rlds/leaves.ts";
-import { type ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { leavesOf, packed, valueAt } from "../../rlds/dataset/leaves.ts";
+import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { joined } from "./column.ts";
 
 /** How an episode stops: the environment ended it, a time limit or the like did, or the data just ends. */

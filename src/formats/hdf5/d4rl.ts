@@ -1,15 +1,15 @@
 /** D4RL's datasets: one HDF5 file of flat columns. */
 import { internals } from "../../index.ts";
-import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
-import { packed } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
+import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { packed } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, specOf } from "../columns/column.ts";
 import { type FinalObservation, type FlatOptions, type FlatTable, flatEpisodes, rowsOf, squeezed } from "../columns/flat.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
-import type { Source } from "../open-source.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
+import type { Source } from "../sources/open-source.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
 import { type FoundHdf5, type Hdf5Options, openHdf5 } from "./open-file.ts";
 

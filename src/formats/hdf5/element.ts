@@ -1,9 +1,9 @@
 /** Elements of an HDF5 dataset: which leaf they are, and from bytes to values. */
 import type { Metadata } from "h5wasm";
-import type { Dtype } from "../../dtype.ts";
-import { type AnyLeaf, ARRAYS } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
+import { type AnyLeaf, ARRAYS } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import type { Dtype } from "../../spec/dtype.ts";
 import { fromHalves } from "../half.ts";
 import { utf8 } from "../utf8.ts";
 import type { Library } from "./h5wasm.ts";

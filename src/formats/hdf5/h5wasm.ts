@@ -1,6 +1,6 @@
 /** The HDF5 library: h5wasm, which a user installs where HDF5 files are read. */
 import type { Module } from "h5wasm";
-import { RldsError } from "../../rlds/rlds-error.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { H5wasm } from "./package.ts";
 
 /** The part of Emscripten's file system that we use. */

@@ -1,10 +1,10 @@
 /** An HDF5 file: groups, datasets that are read by rows, attributes. */
-import { type AnyLeaf, sizeOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
+import { type AnyLeaf, sizeOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { ReadOptions } from "../reader.ts";
-import type { SourceFile } from "../source.ts";
+import type { SourceFile } from "../sources/source.ts";
 import { type Element, elementOf } from "./element.ts";
 import { h5wasm, type Instance, type Library } from "./h5wasm.ts";
 import { type Mount, mount, readNow } from "./mount.ts";

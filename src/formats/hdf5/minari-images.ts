@@ -1,9 +1,9 @@
 /** Minari keeps images as JPEGs: the spaces in its metadata say where there are any. */
-import { RldsError } from "../../rlds/rlds-error.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
-import { imageHead } from "../image-head.ts";
-import { imageDecoder } from "../images.ts";
-import { parsedJson } from "../python-json.ts";
+import { imageHead } from "../images/image-head.ts";
+import { imageDecoder } from "../images/images.ts";
+import { parsedJson } from "../jsonl/python-json.ts";
 
 /** A space of Gymnasium, as Minari writes it. */
 export interface Space {

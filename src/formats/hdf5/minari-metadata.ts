@@ -1,7 +1,7 @@
 /** What Minari says of a dataset in the file beside it. */
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { parsedJson } from "../python-json.ts";
-import type { SourceFolder } from "../source.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { parsedJson } from "../jsonl/python-json.ts";
+import type { SourceFolder } from "../sources/source.ts";
 
 /** More is no description. */
 const MOST_BYTES = 2 ** 26;

@@ -1,14 +1,14 @@
 /** Minari's datasets: an HDF5 group an episode, and metadata.json beside the file. */
 import { internals } from "../../index.ts";
-import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
-import { type FoundLeaf, leavesOf, sizeOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { type FoundLeaf, leavesOf, sizeOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { type Column, columnsOf, specOf } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, stepsOf, type TransitionSpec } from "../columns/transitions.ts";
-import type { Source } from "../open-source.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
+import type { Source } from "../sources/open-source.ts";
 import type { Attribute, Hdf5File } from "./hdf5-file.ts";
 import { type Space, spaceOf, withPixels } from "./minari-images.ts";
 import { metadataJson } from "./minari-metadata.ts";

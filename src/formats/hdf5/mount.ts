@@ -1,6 +1,6 @@
 /** A file as HDF5 sees it: one in the library's own file system, that has nothing else in it. What an HDF5 file says of other files leads nowhere. */
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { SourceFile } from "../source.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { SourceFile } from "../sources/source.ts";
 import { heapsIn, isWalkable } from "./global-heap.ts";
 import type { FileNode, Library } from "./h5wasm.ts";
 

@@ -1,6 +1,7 @@
 /** An HDF5 file, whoever wrote it. */
-import type { Source } from "../open-source.ts";
+
 import type { RldsReader } from "../reader.ts";
+import type { Source } from "../sources/open-source.ts";
 import { type D4rlOptions, d4rlOf } from "./d4rl.ts";
 import { type MinariOptions, minariOf } from "./minari.ts";
 import { openHdf5 } from "./open-file.ts";

@@ -1,9 +1,9 @@
 /** From a source to the HDF5 file in it. */
 import { internals } from "../../index.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ReadOptions } from "../reader.ts";
-import type { SourceFile, SourceFolder } from "../source.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { Hdf5File } from "./hdf5-file.ts";
 import type { H5wasm } from "./package.ts";
 

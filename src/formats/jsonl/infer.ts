@@ -1,5 +1,5 @@
 /** What a value of JSON is, as a spec. */
-import type { StepSpec } from "../../rlds/dataset.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
 
 const WORDS = /^(NaN|-?Infinity|-0)$/;
 const DEEPEST = 32;

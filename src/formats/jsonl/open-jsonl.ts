@@ -1,16 +1,16 @@
 /** Lines of JSON as datasets: our own form, and what others write. */
 import { internals } from "../../index.ts";
-import { Collector } from "../../rlds/collector.ts";
-import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
-import { leavesOf } from "../../rlds/leaves.ts";
-import { type Place, RldsError } from "../../rlds/rlds-error.ts";
-import { StepColumns } from "../../rlds/step-columns.ts";
+import { Collector } from "../../rlds/dataset/collector.ts";
+import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
+import { type Place, RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { StepColumns } from "../../rlds/dataset/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
-import { valuesOfJson } from "../json-values.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import type { SourceFile, SourceFolder } from "../source.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFile, SourceFolder } from "../sources/source.ts";
 import { inferred } from "./infer.ts";
+import { valuesOfJson } from "./json-values.ts";
 import { corrupt, type Line, linesOf } from "./lines.ts";
 import { isOwn, ownEpisodes, ownForm } from "./own.ts";
 import { formOf, type RowForm, Rows } from "./rows.ts";

@@ -1,14 +1,14 @@
 /** The form that writeJsonl writes: what steps are, then episodes, each with its steps behind it. */
-import { Collector } from "../../rlds/collector.ts";
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { leavesOf } from "../../rlds/leaves.ts";
-import { type ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import { Collector } from "../../rlds/dataset/collector.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
+import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { blank } from "../columns/column.ts";
-import { valuesOfJson } from "../json-values.ts";
 import type { ReadEpisode } from "../reader.ts";
-import type { SourceFile } from "../source.ts";
-import { specFromJson } from "../spec-json.ts";
+import type { SourceFile } from "../sources/source.ts";
+import { valuesOfJson } from "./json-values.ts";
 import { corrupt, type Line, linesOf } from "./lines.ts";
+import { specFromJson } from "./spec-json.ts";
 
 export interface OwnForm {
   readonly stepSpec: StepSpec;

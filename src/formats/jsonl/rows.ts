@@ -1,16 +1,16 @@
 /** Steps as objects of JSON, under whatever names, collected to episodes. */
-import { Collector } from "../../rlds/collector.ts";
-import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
-import { leavesOf, packed, sizeOf } from "../../rlds/leaves.ts";
-import { type Place, RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import { Collector } from "../../rlds/dataset/collector.ts";
+import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { leavesOf, packed, sizeOf } from "../../rlds/dataset/leaves.ts";
+import { type Place, RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 import { stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { type Ending, stepSpecOf, stepsOf, type TransitionSpec } from "../columns/transitions.ts";
-import { valuesOfJson } from "../json-values.ts";
 import { inferred } from "./infer.ts";
+import { valuesOfJson } from "./json-values.ts";
 
 type Fields = { [F in Field]?: unknown };
 

@@ -1,9 +1,9 @@
 /** What a LeRobot dataset says of its episodes and tasks. */
-import { RldsError } from "../../rlds/rlds-error.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { FileColumn } from "../parquet/columns.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
 import { columnNamed, columnOf } from "../parquet/table.ts";
-import { inOrder, type SourceFolder } from "../source.ts";
+import { inOrder, type SourceFolder } from "../sources/source.ts";
 import { filled, jsonLines, type LeRobotInfo, readText } from "./info.ts";
 
 export interface VideoPlace {

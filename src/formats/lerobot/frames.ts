@@ -1,10 +1,10 @@
 /** The frames of an episode as steps: images decoded, videos as references, the task's text, and where it ended. */
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { leavesOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { type ColumnData, StepColumns } from "../../rlds/step-columns.ts";
-import { imageHead } from "../image-head.ts";
-import type { ImageDecoder } from "../images.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
+import { imageHead } from "../images/image-head.ts";
+import type { ImageDecoder } from "../images/images.ts";
 import type { ListedEpisode } from "./episode-list.ts";
 import { type ImageLeaf, keysOf } from "./frame-form.ts";
 

@@ -1,7 +1,7 @@
 /** meta/info.json of a LeRobot dataset: what a frame has, and where its files are. */
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { SourceFolder } from "../source.ts";
-import { inside } from "../source.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { SourceFolder } from "../sources/source.ts";
+import { inside } from "../sources/source.ts";
 
 export interface Feature {
   readonly dtype: string;

@@ -1,14 +1,14 @@
 /** LeRobot's datasets: Parquet of frames, videos beside them, and tables of episodes and tasks. */
 import { internals } from "../../index.ts";
-import type { RldsStep } from "../../rlds/dataset.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { imageDecoder } from "../images.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
+import type { RldsStep } from "../../rlds/dataset/dataset.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { imageDecoder } from "../images/images.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
 import { plainEpisodes } from "../parquet/plain-episodes.ts";
 import { plainForm } from "../parquet/plain-form.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import type { SourceFolder } from "../source.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFolder } from "../sources/source.ts";
 import { type ListedEpisode, listedEpisodes, tasksOf } from "./episode-list.ts";
 import { frameMapping, frameSpec, imageLeaves } from "./frame-form.ts";
 import { type FramesOptions, framesOf } from "./frames.ts";

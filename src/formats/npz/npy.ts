@@ -1,8 +1,9 @@
 /** NumPy's arrays as files (.npy): a header, and the elements. Its objects are pickles, which nobody here runs. */
-import type { Dtype } from "../../dtype.ts";
-import { type AnyLeaf, ARRAYS, sizeOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
+
+import { type AnyLeaf, ARRAYS, sizeOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import type { Dtype } from "../../spec/dtype.ts";
 import { fromHalves } from "../half.ts";
 import { utf8 } from "../utf8.ts";
 

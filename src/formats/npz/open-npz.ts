@@ -1,18 +1,18 @@
 /** NumPy's archives of arrays (.npz) as datasets. */
 import { internals } from "../../index.ts";
-import type { RldsStep, StepSpec } from "../../rlds/dataset.ts";
-import { type AnyLeaf, isText, sizeOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { type AnyLeaf, isText, sizeOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { Column, type ColumnTree, columnsOf, specOf } from "../columns/column.ts";
 import { type FinalObservation, flatEpisodes, rowsOf } from "../columns/flat.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { flagsOf, type Range, rangesOf, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import type { SourceFile } from "../source.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFile } from "../sources/source.ts";
 import { npyArray } from "./npy.ts";
 import { zipBytes, zipEntries } from "./zip.ts";
 

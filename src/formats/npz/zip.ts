@@ -1,6 +1,6 @@
 /** Zip archives, as far as NumPy writes them: entries that are stored or deflated, also by 64 bits. */
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { SourceFile } from "../source.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { SourceFile } from "../sources/source.ts";
 
 export interface ZipEntry {
   /** A name, and nothing else: nobody opens a file of that name. */

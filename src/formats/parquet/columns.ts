@@ -1,5 +1,5 @@
 /** The columns of a Parquet file: what their values are, and how deep their lists nest. */
-import type { Dtype } from "../../dtype.ts";
+import type { Dtype } from "../../spec/dtype.ts";
 
 /** What of hyparquet's tree is used here. */
 export interface SchemaNode {

@@ -1,5 +1,5 @@
 /** Pages of a column, decompressed into exactly the bytes that their heads say. */
-import { RldsError } from "../../rlds/rlds-error.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { compressors, type Hyparquet } from "./packages.ts";
 
 /** @throws RangeError, Error where the page is not what its head says */

@@ -1,8 +1,8 @@
 /** The rows of an episode that has begun, until it is whole. */
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { type FoundLeaf, leavesOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { type ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { type FoundLeaf, leavesOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { bytesOf, joined, slice } from "./table.ts";
 
 export class EpisodeBuffer<S> {

@@ -1,6 +1,6 @@
 /** Which columns of somebody else's file are what of a step. */
 import { internals } from "../../index.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { FileColumn } from "./columns.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 import { columnNamed } from "./table.ts";

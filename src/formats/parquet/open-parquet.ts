@@ -1,10 +1,10 @@
 /** Parquet as an RLDS dataset: our own files as they were, and those of others by the names of their columns. */
 import { internals } from "../../index.ts";
-import type { RldsStep } from "../../rlds/dataset.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
+import type { RldsStep } from "../../rlds/dataset/dataset.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ReadOptions, RldsReader } from "../reader.ts";
-import { type FoundSource, inOrder, type SourceFile } from "../source.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import { type FoundSource, inOrder, type SourceFile } from "../sources/source.ts";
 import { type ColumnNames, mappingOf } from "./mapping.ts";
 import { ownEpisodes } from "./own-episodes.ts";
 import { ownColumns, ownForm } from "./own-form.ts";

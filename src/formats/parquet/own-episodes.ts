@@ -1,10 +1,10 @@
 /** Episodes of files that writeParquet wrote. */
-import { Collector } from "../../rlds/collector.ts";
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { leavesOf, packed } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { type ColumnData, StepColumns } from "../../rlds/step-columns.ts";
-import { valuesOfJson } from "../json-values.ts";
+import { Collector } from "../../rlds/dataset/collector.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { leavesOf, packed } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
+import { valuesOfJson } from "../jsonl/json-values.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
 import { ownColumns, ownForm } from "./own-form.ts";

@@ -1,7 +1,7 @@
 /** The files that writeParquet wrote: they say what they hold. */
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { specFromJson } from "../spec-json.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { specFromJson } from "../jsonl/spec-json.ts";
 import type { FileColumn } from "./columns.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 import { ABOUT, EPISODE_INDEX, type FileForm, STEP_INDEX, writtenColumns } from "./schema.ts";

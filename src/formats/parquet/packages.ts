@@ -1,5 +1,5 @@
 /** The packages for Parquet, which are installed by those who need them. */
-import { RldsError } from "../../rlds/rlds-error.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 
 /** @throws RldsError UNSUPPORTED where hyparquet is not installed */
 export async function hyparquet() {

@@ -1,6 +1,6 @@
 /** One Parquet file: its columns, what it says of itself, and its row groups one at a time. */
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { SourceFile } from "../source.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { SourceFile } from "../sources/source.ts";
 import { type FileColumn, fileColumns, type SchemaNode } from "./columns.ts";
 import { decompressOf } from "./decompress.ts";
 import { hyparquet } from "./packages.ts";

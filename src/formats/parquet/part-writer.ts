@@ -1,7 +1,7 @@
 /** One file of Parquet on its way: rows until they are a row group. */
-import { type AnyLeaf, isText, sizeOf } from "../../rlds/leaves.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
-import type { StagedFile } from "../staging.ts";
+import { type AnyLeaf, isText, sizeOf } from "../../rlds/dataset/leaves.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import type { StagedFile } from "../sinks/staging.ts";
 import type { hyparquetWriter } from "./packages.ts";
 import { ABOUT, EPISODE_INDEX, type FileForm, type SchemaElement, STEP_INDEX, type WrittenColumn } from "./schema.ts";
 

@@ -1,8 +1,8 @@
 /** Episodes of files of somebody else: rows, cut where an episode's number changes, or where a flag says so. */
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { type AnyLeaf, leavesOf, zeros } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { type ColumnData, StepColumns } from "../../rlds/step-columns.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { type AnyLeaf, leavesOf, zeros } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { FileColumn } from "./columns.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";

@@ -1,7 +1,7 @@
 /** What a step is in files of somebody else. */
-import type { StepSpec } from "../../rlds/dataset.ts";
-import type { AnyLeaf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import type { AnyLeaf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { FileColumn } from "./columns.ts";
 import type { Mapping } from "./mapping.ts";
 import type { ParquetFile } from "./parquet-file.ts";

@@ -1,8 +1,9 @@
 /** What columns a step has in Parquet. */
-import type { Dtype } from "../../dtype.ts";
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { type AnyLeaf, type FoundLeaf, isText, leavesOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
+
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { type AnyLeaf, type FoundLeaf, isText, leavesOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { Dtype } from "../../spec/dtype.ts";
 
 /** The key of what our files say of themselves: JSON of a FileForm. */
 export const ABOUT = "reprise.rlds";

@@ -1,8 +1,9 @@
 /** A column's values as the column of a step's leaf. */
-import type { AnyArray, Dtype } from "../../dtype.ts";
-import { type AnyLeaf, isText, sizeOf, zeros } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
+
+import { type AnyLeaf, isText, sizeOf, zeros } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import type { AnyArray, Dtype } from "../../spec/dtype.ts";
 import type { FileColumn } from "./columns.ts";
 import type { ChunkValues } from "./pages.ts";
 import type { ParquetFile } from "./parquet-file.ts";

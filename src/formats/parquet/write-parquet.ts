@@ -1,13 +1,13 @@
 /** An RLDS dataset as Parquet: a row a step. */
 import { internals } from "../../index.ts";
-import { Collector } from "../../rlds/collector.ts";
-import type { RldsDataset, StepSpec } from "../../rlds/dataset.ts";
-import { piecesOf } from "../../rlds/pieces.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { jsonRow } from "../json-values.ts";
-import { type Sink, sinkOf } from "../sink.ts";
-import { Staging } from "../staging.ts";
-import { formed, type WriteOptions, type WriteReport } from "../writer.ts";
+import { Collector } from "../../rlds/dataset/collector.ts";
+import type { RldsDataset, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { piecesOf } from "../../rlds/dataset/pieces.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { jsonRow } from "../jsonl/json-values.ts";
+import { type Sink, sinkOf } from "../sinks/sink.ts";
+import { Staging } from "../sinks/staging.ts";
+import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
 import { hyparquetWriter } from "./packages.ts";
 import { PartWriter } from "./part-writer.ts";
 import { type FileForm, schemaOf, writtenColumns } from "./schema.ts";

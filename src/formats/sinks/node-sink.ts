@@ -1,5 +1,5 @@
 /** A sink in the file system: Node's, which Deno and Bun have too. */
-import { RldsError } from "../../rlds/rlds-error.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { SinkFile, SinkFolder } from "./sink-folder.ts";
 
 interface Entry {

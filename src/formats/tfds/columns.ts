@@ -1,6 +1,6 @@
 /** A feature of the steps as one column of an episode. */
-import { sizeOf } from "../../rlds/leaves.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
+import { sizeOf } from "../../rlds/dataset/leaves.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import { type Decoding, itemsOf } from "./items.ts";

@@ -1,5 +1,5 @@
 /** dataset_info.json: the dataset's name, its splits, and the names of their files. */
-import { RldsError } from "../../rlds/rlds-error.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { type Json, list, object, text, whole } from "./json.ts";
 
 export const INFO = "dataset_info.json";

@@ -1,8 +1,8 @@
 /** Tensors that are stored as bytes, each value by itself: plain or zlib. */
-import { ARRAYS, sizeOf } from "../../rlds/leaves.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
+import { ARRAYS, sizeOf } from "../../rlds/dataset/leaves.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { fromBfloats, fromHalves } from "../half.ts";
-import { inflate, inflated } from "../inflate.ts";
+import { inflate, inflated } from "../images/inflate.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions, NumberType } from "./features.ts";
 import { bytesOf, integersOf } from "./lists.ts";

@@ -1,8 +1,8 @@
 /** Records become episodes. */
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { packed, sizeOf } from "../../rlds/leaves.ts";
-import { type Place, RldsError } from "../../rlds/rlds-error.ts";
-import { StepColumns } from "../../rlds/step-columns.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { packed, sizeOf } from "../../rlds/dataset/leaves.ts";
+import { type Place, RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { StepColumns } from "../../rlds/dataset/step-columns.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { columnOf, type LeafColumn } from "./columns.ts";
 import { Example, type Keys, keysOf } from "./example.ts";

@@ -1,7 +1,7 @@
 /** One episode as a tf.train.Example: a map of names to lists of int64, float or bytes. */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import type { WrittenLeaf } from "./feature-config.ts";
 
 /** How an image becomes PNG. */

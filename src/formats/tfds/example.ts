@@ -5,8 +5,8 @@
  * The walk only notes where the lists are: whoever wants one copies it once.
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { type Place, RldsError } from "../../rlds/rlds-error.ts";
-import { HEAD } from "../tfrecord.ts";
+import { type Place, RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { HEAD } from "./tfrecord.ts";
 
 /** Of a feature's list: the number of its field in Feature. */
 export const BYTES = 1;

@@ -1,8 +1,9 @@
 /** features.json: what tensorflow_datasets 4.9 makes its features of. */
-import type { Dtype } from "../../dtype.ts";
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { type AnyLeaf, type FoundLeaf, isLeaf, isText, leavesOf, sizeOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
+
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { type AnyLeaf, type FoundLeaf, isLeaf, isText, leavesOf, sizeOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { Dtype } from "../../spec/dtype.ts";
 
 /** How a leaf stands in a record: numbers one by one (as tf.Example has them), the raw bytes of a value, text, or a PNG. */
 export type Encoding = "none" | "bytes" | "text" | "png";

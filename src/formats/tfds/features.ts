@@ -1,7 +1,8 @@
 /** features.json: what an example is made of. Both of its forms, the one of protobuf's JSON and the older one with `type` and `content`. */
-import type { Dtype } from "../../dtype.ts";
-import { sizeOf } from "../../rlds/leaves.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
+
+import { sizeOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { Dtype } from "../../spec/dtype.ts";
 import { type Json, list, object, text, whole } from "./json.ts";
 
 export const FEATURES = "features.json";

@@ -1,8 +1,9 @@
 /** The values of one feature in one record: a flat column of all of them, with the shape that each has. */
-import type { Dtype } from "../../dtype.ts";
-import { sizeOf } from "../../rlds/leaves.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
-import type { ImageDecoder } from "../images.ts";
+
+import { sizeOf } from "../../rlds/dataset/leaves.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import type { Dtype } from "../../spec/dtype.ts";
+import type { ImageDecoder } from "../images/images.ts";
 import { encodedOf } from "./encoded.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";

@@ -1,6 +1,6 @@
 /** JSON files of a dataset, checked as they are looked into: whoever wrote them, what is wrong is an RldsError. */
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { SourceFolder } from "../source.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { SourceFolder } from "../sources/source.ts";
 
 export type Json = { readonly [key: string]: unknown };
 

@@ -1,6 +1,7 @@
 /** The lists of an Example as columns: floats in one copy, integers without a bigint each, bytes as views. */
-import type { AnyArray, ArrayOf, Dtype } from "../../dtype.ts";
-import { ARRAYS, zeros } from "../../rlds/leaves.ts";
+
+import { ARRAYS, zeros } from "../../rlds/dataset/leaves.ts";
+import type { AnyArray, ArrayOf, Dtype } from "../../spec/dtype.ts";
 import { BYTES, type Example, FLOATS, INTS, payload } from "./example.ts";
 
 const LEAST: { readonly [D in Dtype]?: number } = { bool: 0, i8: -128, u8: 0, i16: -32768, u16: 0, i32: -2147483648, u32: 0 };

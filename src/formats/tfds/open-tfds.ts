@@ -1,17 +1,17 @@
 /** Datasets of tensorflow_datasets that are RLDS: TFRecord shards with dataset_info.json and features.json beside them. */
 import { internals } from "../../index.ts";
-import type { RldsStep } from "../../rlds/dataset.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { imageDecoder } from "../images.ts";
-import { MAX_BYTES, type Source, sourceOf } from "../open-source.ts";
+import type { RldsStep } from "../../rlds/dataset/dataset.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
-import type { SourceFolder } from "../source.ts";
-import { TfRecords } from "../tfrecord.ts";
+import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFolder } from "../sources/source.ts";
 import { datasetInfo, INFO } from "./dataset-info.ts";
 import { EpisodeForm } from "./episodes.ts";
 import { FEATURES, type Feature, featuresOf } from "./features.ts";
 import { readJson } from "./json.ts";
 import { defaultSplit, type Part, partsOf } from "./split.ts";
+import { TfRecords } from "./tfrecord.ts";
 import { versionFolder } from "./version-folder.ts";
 
 export interface TfdsOptions extends ReadOptions {

@@ -1,7 +1,7 @@
 /** Images, each stored by itself, as one column of pixels. */
-import { ARRAYS, sizeOf, zeros } from "../../rlds/leaves.ts";
-import { imageHead } from "../image-head.ts";
-import type { ImageDecoder } from "../images.ts";
+import { ARRAYS, sizeOf, zeros } from "../../rlds/dataset/leaves.ts";
+import { imageHead } from "../images/image-head.ts";
+import type { ImageDecoder } from "../images/images.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import { bytesOf } from "./lists.ts";

@@ -1,5 +1,5 @@
 /** TFRecord's framing: length u64, its checksum, the data, their checksum; all little endian, checksums masked CRC-32C. */
-import { maskedCrc32c } from "../crc32c.ts";
+import { maskedCrc32c } from "./crc32c.ts";
 
 /** Bytes of a record beside its data. */
 export const OVERHEAD = 16;

@@ -1,5 +1,5 @@
 /** What is said of shapes that do not fit. */
-import type { RldsError } from "../../rlds/rlds-error.ts";
+import type { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import type { StoredLeaf } from "./stored-leaf.ts";

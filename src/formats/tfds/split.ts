@@ -1,6 +1,6 @@
 /** Splits and parts of them, as tensorflow_datasets writes them: `train`, `train[:10]`, `train[10%:-5%]`, `train[1shard:]`, `train+test`, `all`. */
 import { internals } from "../../index.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { INFO, type Split } from "./dataset-info.ts";
 
 /** Records of a split, from `from` up to `to`. */

@@ -1,7 +1,7 @@
 /** The leaves of the features: where each is in a record, and what becomes of it. */
-import type { StepSpec } from "../../rlds/dataset.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { type Dimensions, FEATURES, type Feature } from "./features.ts";
 
 export type LeafFeature = Exclude<Feature, { kind: "dict" | "sequence" }>;

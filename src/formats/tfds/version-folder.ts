@@ -1,6 +1,6 @@
 /** Where in a folder the dataset is: `half_cheetah/1.0.0`, or what is above it. */
-import { RldsError } from "../../rlds/rlds-error.ts";
-import { inside, type SourceFolder } from "../source.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { inside, type SourceFolder } from "../sources/source.ts";
 import { INFO } from "./dataset-info.ts";
 
 const VERSION = /^(?:(.*)\/)?(\d+)\.(\d+)\.(\d+)$/;

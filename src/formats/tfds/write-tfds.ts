@@ -1,13 +1,13 @@
 /** An RLDS dataset as a folder that tensorflow_datasets opens. */
 import { internals } from "../../index.ts";
-import { Collector } from "../../rlds/collector.ts";
-import type { RldsDataset, StepSpec } from "../../rlds/dataset.ts";
-import { columnsOf } from "../../rlds/pieces.ts";
-import { RldsError } from "../../rlds/rlds-error.ts";
-import type { ColumnData } from "../../rlds/step-columns.ts";
-import { type Sink, sinkOf } from "../sink.ts";
-import { type StagedFile, Staging } from "../staging.ts";
-import { formed, type WriteOptions, type WriteReport } from "../writer.ts";
+import { Collector } from "../../rlds/dataset/collector.ts";
+import type { RldsDataset, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { columnsOf } from "../../rlds/dataset/pieces.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import { type Sink, sinkOf } from "../sinks/sink.ts";
+import { type StagedFile, Staging } from "../sinks/staging.ts";
+import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
 import { INFO } from "./dataset-info.ts";
 import { type EncodePng, exampleOf } from "./example-writer.ts";
 import { featuresJson, type WrittenLeaf, writtenLeaves } from "./feature-config.ts";
@@ -75,7 +75,7 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
       throw new RldsError("SPEC_MISMATCH", `a split beside ${others.join(", ")} must have their features: give another name or version`, {
         file: `${folder.name}/${path}/features.json`,
       });
-    const encodePng: EncodePng = images.size === 0 ? unused : (await import("../encode-png.ts")).encodePng;
+    const encodePng: EncodePng = images.size === 0 ? unused : (await import("../images/encode-png.ts")).encodePng;
     const shards: { readonly file: StagedFile; episodes: number }[] = [];
     let [count, steps, bytes, last] = [0, 0, 0, -1];
     for await (const { steps: given, ...metadata } of episodes) {

@@ -2,8 +2,8 @@
  * Memory for specs. as-pect's build begins at memoryBase (as-pect.asconfig.json): static data, then its runtime, which may grow.
  * Header and arena of the core have what is below: two allocators that never meet.
  */
-import { arena_alloc, arena_init } from "../../../assembly/arena";
-import { GRANULE, GRANULE_BITS, header } from "../../../assembly/layout";
+import { arena_alloc, arena_init } from "../../../assembly/memory/arena";
+import { GRANULE, GRANULE_BITS, header } from "../../../assembly/memory/layout";
 
 /** memoryBase, in granules. */
 const END: u32 = (16 << 20) >> GRANULE_BITS;

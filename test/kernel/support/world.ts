@@ -1,10 +1,10 @@
 /** A tiny pool, and streams, tables and writers on it. A step is its number (i32), a reward (f32) and a discount (f64): 16 bytes. */
-import { Draw, draw_bytes, draw_init } from "../../../assembly/draw";
-import { NARROW } from "../../../assembly/leaf";
-import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/pool";
-import { Stream, streamBytes, streamInit } from "../../../assembly/stream";
-import { Table, table_bytes, table_exponents, table_init, table_limits, table_seed } from "../../../assembly/table";
-import { writer_bytes, writer_init } from "../../../assembly/writer";
+import { Draw, draw_bytes, draw_init } from "../../../assembly/draw/draw";
+import { NARROW } from "../../../assembly/rows/leaf";
+import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/rows/pool";
+import { Stream, streamBytes, streamInit } from "../../../assembly/rows/stream";
+import { Table, table_bytes, table_exponents, table_init, table_limits, table_seed } from "../../../assembly/tables/table";
+import { writer_bytes, writer_init } from "../../../assembly/writer/writer";
 import { zeroed } from "./memory";
 
 export const NUMBER: u32 = 0;

@@ -2,13 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
 import { Windows } from "../../../src/agents/windows.ts";
-import { ALIKE, LEVEL } from "../../../src/agents/windows-core.ts";
+import { ALIKE, LEVEL } from "../../../src/core/windows-core.ts";
 import { f32, internals, Replay } from "../../../src/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const ITEMS = 2;
 const ROWS = 6;
-/** Columns of a draw: the stream, and the start (assembly/draw.ts). */
+/** Columns of a draw: the stream, and the start (assembly/draw/draw.ts). */
 const [STREAM, START] = [8, 12];
 
 function scene() {

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
 import { Replay } from "../../../src/index.ts";
 import { createTrajectoryDataSpec, openRlds, pushRldsToReverb } from "../../../src/rlds/index.ts";
-import "../../../src/storage/index.ts";
+import "../../../src/store/index.ts";
 import { root } from "../../support/core.ts";
 import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve, started, temporary } from "./support.ts";
 

@@ -1,7 +1,7 @@
 /** What goes in comes out: forms of states, actions and extras. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, shared, u8 } from "../../../src/index.ts";
-import { behind } from "../../../src/pfrl/behind.ts";
+import { behind } from "../../../src/pfrl/buffers/behind.ts";
 import { object, ReplayBuffer } from "../../../src/pfrl/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 

@@ -4,12 +4,12 @@ import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { bytesFile } from "../../../src/formats/bytes-source.ts";
 import { h5wasm } from "../../../src/formats/hdf5/h5wasm.ts";
 import { openMinari } from "../../../src/formats/hdf5/minari.ts";
 import { npyArray } from "../../../src/formats/npz/npy.ts";
 import { zipBytes, zipEntries } from "../../../src/formats/npz/zip.ts";
-import { RldsError } from "../../../src/rlds/rlds-error.ts";
+import { bytesFile } from "../../../src/formats/sources/bytes-source.ts";
+import { RldsError } from "../../../src/rlds/dataset/rlds-error.ts";
 import { all } from "../../support/columns.ts";
 import { root } from "../../support/core.ts";
 import { TestRandom } from "../../support/random.ts";

@@ -1,6 +1,6 @@
 /** Reports of datasets, and what strict, repair and drop make of faults. */
 import { expect, test } from "vitest";
-import { collected } from "../../../src/rlds/each.ts";
+import { collected } from "../../../src/rlds/dataset/each.ts";
 import {
   convertRldsToTrajectories,
   type ImportMode,

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { openMinari } from "../../../src/formats/hdf5/minari.ts";
 import { type JsonlOptions, openJsonl } from "../../../src/formats/jsonl/open-jsonl.ts";
+import { writeJsonl } from "../../../src/formats/jsonl/write.ts";
 import type { ReadEpisode } from "../../../src/formats/reader.ts";
-import { memorySink } from "../../../src/formats/sink.ts";
-import { writeJsonl } from "../../../src/formats/write-jsonl.ts";
-import { rldsDataset } from "../../../src/rlds/dataset.ts";
+import { memorySink } from "../../../src/formats/sinks/sink.ts";
+import { rldsDataset } from "../../../src/rlds/dataset/dataset.ts";
 import { all, columnsTold } from "../../support/columns.ts";
 import { dataFolder } from "./data.ts";
 

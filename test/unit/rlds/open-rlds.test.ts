@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { openRlds } from "../../../src/formats/open.ts";
 import { writeParquet } from "../../../src/formats/parquet/write-parquet.ts";
-import { memorySink } from "../../../src/formats/sink.ts";
+import { memorySink } from "../../../src/formats/sinks/sink.ts";
 import { all } from "../../support/columns.ts";
 import { dataFolder, fileBytes } from "./data.ts";
 

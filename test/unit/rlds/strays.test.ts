@@ -7,7 +7,7 @@ import { zipSync } from "fflate";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { elementOf } from "../../../src/formats/hdf5/element.ts";
-import { inOrder } from "../../../src/formats/source.ts";
+import { inOrder } from "../../../src/formats/sources/source.ts";
 import { memorySink, openJsonl, openNpz, openParquet, openRlds, type RldsDataset, writeJsonl, writeParquet } from "../../../src/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { errorOf, expectError } from "../../support/refused.ts";

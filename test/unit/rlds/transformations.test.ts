@@ -1,7 +1,8 @@
 /** Transformations of datasets: against what the real `rlds` makes (test/data/extra), and against naive twins. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { collected } from "../../../src/rlds/each.ts";
+import { collected } from "../../../src/rlds/dataset/each.ts";
+import { stepChecker } from "../../../src/rlds/dataset/step-spec.ts";
 import {
   batch,
   batchSteps,
@@ -20,7 +21,6 @@ import {
   stepSpecOf,
   truncateAfter,
 } from "../../../src/rlds/index.ts";
-import { stepChecker } from "../../../src/rlds/step-spec.ts";
 import { FORMS, goodEpisode, goodEpisodes, TEST_SPEC, type TestStep } from "../../support/faulty-rlds.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";

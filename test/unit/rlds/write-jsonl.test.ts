@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { valuesOfJson } from "../../../src/formats/json-values.ts";
+import { valuesOfJson } from "../../../src/formats/jsonl/json-values.ts";
 import { memorySink, writeJsonl } from "../../../src/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";

@@ -1,0 +1,108 @@
+/**
+ * A draw: what one call to sample gave, one entry an item, and the scratch that it took.
+ *
+ * DRAW, 80 bytes, then 16 columns of `stride` bytes each, then the rows:
+ *    0 │ blocked f64                 │  why it is shorter than asked: 0 it is not, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items
+ *    8 │ have f64     │ need f64     │  what there was of that, what was needed for one more
+ *   24 │ longest f64  │ shape f64    │  rows of the longest item · of the first item
+ *   40 │ count u32    │ stride u32   │
+ *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, those of one output column
+ *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an item in `rows`
+ *   64 │ chosen u32   │ touched u32  │  rows an item in `selected` · of no meaning: what the touching of cache lines read
+ */
+import { align16 } from "../memory/layout";
+
+const COLUMNS_AT: usize = 80;
+
+/** The columns of a draw, in the order of their places: f64, then u32, then u8. */
+export const KEY: u32 = 0;
+export const PROBABILITY: u32 = 1;
+export const PRIORITY: u32 = 2;
+export const WEIGHT: u32 = 3;
+export const RETURN: u32 = 4;
+export const DISCOUNT: u32 = 5;
+export const REST: u32 = 6;
+export const SAVED: u32 = 7;
+export const SLOT: u32 = 8;
+export const TIMES_SAMPLED: u32 = 9;
+export const TABLE_SIZE: u32 = 10;
+export const LENGTH: u32 = 11;
+export const STEPS: u32 = 12;
+export const DRAWN: u32 = 13;
+export const TERMINATED: u32 = 14;
+export const TRUNCATED: u32 = 15;
+const COLUMNS: u32 = 16;
+
+@unmanaged
+export class Draw {
+  blocked: f64;
+  have: f64;
+  need: f64;
+  longest: f64;
+  shape: f64;
+  count: u32;
+  stride: u32;
+  rows: u32;
+  selected: u32;
+  addresses: u32;
+  width: u32;
+  chosen: u32;
+  touched: u32;
+
+  @inline
+  column(which: u32): usize {
+    return changetype<usize>(this) + COLUMNS_AT + <usize>(which * this.stride);
+  }
+
+  @inline
+  u32At(which: u32, i: u32): usize {
+    return this.column(which) + ((<usize>i) << 2);
+  }
+
+  @inline
+  f64At(which: u32, i: u32): usize {
+    return this.column(which) + ((<usize>i) << 3);
+  }
+
+  @inline
+  slot(i: u32): u32 {
+    return load<u32>(this.u32At(SLOT, i));
+  }
+
+  /** Notes why the draw ends early. */
+  block(why: f64, have: f64, need: f64): void {
+    this.blocked = why;
+    this.have = have;
+    this.need = need;
+  }
+}
+if (offsetof<Draw>() != 72) ERROR("DRAW: 80 bytes, the last 8 unused");
+
+/** Every column has room for f64, so that a column is found by its number. */
+function strideOf(items: u32): u32 {
+  return align16(items << 3);
+}
+
+/** Bytes of a draw of up to so many items; each row that their windows may have takes 12 more. */
+export function draw_bytes(items: u32): u32 {
+  return <u32>COLUMNS_AT + COLUMNS * strideOf(items);
+}
+
+export function draw_init(draw: usize, items: u32, rows: u32): void {
+  memory.fill(draw, 0, COLUMNS_AT);
+  const d = changetype<Draw>(draw);
+  d.stride = strideOf(items);
+  d.rows = <u32>d.column(COLUMNS);
+  d.selected = d.rows + (rows << 2);
+  d.addresses = d.selected + (rows << 2);
+}
+
+/** Address of a column (0 KEY … 15 TRUNCATED). */
+export function draw_column(draw: usize, which: u32): u32 {
+  return <u32>changetype<Draw>(draw).column(which);
+}
+
+/** 0 blocked, 1 have, 2 need, 3 longest, 4 shape. */
+export function draw_result(draw: usize, which: u32): f64 {
+  return load<f64>(draw + ((<usize>which) << 3));
+}

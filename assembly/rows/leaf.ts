@@ -1,0 +1,79 @@
+/**
+ * A leaf of the spec, as the core sees it.
+ *
+ * LEAF, 32 bytes:
+ *    0 │ kind u32   │ dtype u32  │
+ *    8 │ bytes u32  │ frames u32 │  of one frame · frames a value (1 but for stacks)
+ *   16 │ at u32     │ step u32   │  in a block: where row 0 has it, and from row to row (NARROW, WIDE: the value; SHARED: u32 × frames)
+ *   24 │ staged u32 │ pool u32   │  in the staging record · SHARED: the pool that holds the frames
+ */
+
+/** Packed in the row. */
+export const NARROW: u32 = 0;
+/** 1 KiB or more: a column of its own in the block. */
+export const WIDE: u32 = 1;
+/** In another pool; the row holds numbers, 0 = all zeros. */
+export const SHARED: u32 = 2;
+
+/** Element types, numbered as in src/spec/dtype.ts. */
+const BOOL: u32 = 0;
+const I8: u32 = 1;
+const U8: u32 = 2;
+const I16: u32 = 3;
+const U16: u32 = 4;
+const I32: u32 = 5;
+const U32: u32 = 6;
+const I64: u32 = 7;
+const U64: u32 = 8;
+const F32: u32 = 9;
+const F64: u32 = 10;
+
+export const LEAF_BYTES: u32 = 32;
+
+@unmanaged
+export class Leaf {
+  kind: u32;
+  dtype: u32;
+  bytes: u32;
+  frames: u32;
+  at: u32;
+  step: u32;
+  staged: u32;
+  pool: u32;
+
+  /** Bytes of one value, all frames of it. */
+  @inline
+  valueBytes(): u32 {
+    return this.bytes * this.frames;
+  }
+}
+if (offsetof<Leaf>() != LEAF_BYTES) ERROR("LEAF is 32 bytes");
+
+/** One element as a number. */
+export function readNumber(at: usize, dtype: u32): f64 {
+  switch (dtype) {
+    case BOOL:
+    case U8:
+      return <f64>load<u8>(at);
+    case I8:
+      return <f64>load<i8>(at);
+    case I16:
+      return <f64>load<i16>(at);
+    case U16:
+      return <f64>load<u16>(at);
+    case I32:
+      return <f64>load<i32>(at);
+    case U32:
+      return <f64>load<u32>(at);
+    case I64:
+      return <f64>load<i64>(at);
+    case U64:
+      return <f64>load<u64>(at);
+    case F32:
+      return <f64>load<f32>(at);
+    case F64:
+      return load<f64>(at);
+    default:
+      return unreachable();
+  }
+}

@@ -1,0 +1,328 @@
+/**
+ * The pool: rows of one spec, each counted and linked to its successor. The ring buffer, generalised: no dead rows, no wrap-around, nothing moves.
+ *
+ * POOL, 96 bytes, then LEAF × leaves:
+ *    0 │ rows u32       │ rowsAt u32    │  rows a block, at most 1,024 · where in a block their bytes begin
+ *    8 │ rowBytes u32   │ blockBytes u32 │
+ *   16 │ fresh u32      │ high u32      │  the next row never used, 0 = none is left · rows ever used
+ *   24 │ capacity u32   │ episodes u32  │  rows that there is room for · the last episode number given
+ *   32 │ leaves u32     │ apart u32     │  how many · of them not in the row
+ *   40 │ shares u32     │ slots u32     │  of them SHARED
+ *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
+ *   56 │ index u32      │ indexBytes u32 │  while an image is made: address of u32 × granules, the place of a block in the directory
+ *   64 │ FREE_ROWS (24)                 │  rows to use again, oldest first
+ *   88 │ marksAt u32   │ marked u32    │  tracking build: where in a block the marks are · the row that was marked last
+ *
+ * A block, at most 64 KiB or one row:
+ *   │ HEAD × rows │ bytes × rows │ values of the first WIDE leaf × rows │ …   tracking build: │ its place in the directory u32, … u32 │ MARK × rows │
+ */
+import { arena_alloc, arena_free } from "../memory/arena";
+import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
+import { BYTES, chain, LINK, MARK_BYTES, Mark, TRACKING } from "./changes";
+import { FreeRows } from "./free-rows";
+import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
+import { HEAD_BYTES, Head, LINK_END, LINK_ROW, PLACE, PLACE_BITS } from "./row";
+
+const FREE_AT: usize = 64;
+const MARKS_AT: usize = 88;
+const MARKED_AT: usize = 92;
+const LEAVES_AT: usize = 96;
+/** Freed rows that stay in the queue as long as there are rows never used. */
+const SPARE: u32 = 16;
+/** A directory begins with one granule. */
+const FIRST_SLOTS: u32 = GRANULE >> 2;
+
+@unmanaged
+export class Pool {
+  rows: u32;
+  rowsAt: u32;
+  rowBytes: u32;
+  blockBytes: u32;
+  fresh: u32;
+  high: u32;
+  capacity: u32;
+  episodes: u32;
+  leaves: u32;
+  apart: u32;
+  shares: u32;
+  slots: u32;
+  directory: u32;
+  blocks: u32;
+  index: u32;
+  indexBytes: u32;
+
+  @inline
+  free(): FreeRows {
+    return changetype<FreeRows>(changetype<usize>(this) + FREE_AT);
+  }
+
+  @inline
+  leaf(i: u32): Leaf {
+    return changetype<Leaf>(changetype<usize>(this) + LEAVES_AT + <usize>(i * LEAF_BYTES));
+  }
+
+  /** Address of the row's bytes. */
+  @inline
+  bytes(row: u32): usize {
+    return Head.block(row) + <usize>this.rowsAt + <usize>((row & PLACE) * this.rowBytes);
+  }
+
+  /** Address of the row's value of a leaf; SHARED: of its frames' rows. */
+  @inline
+  value(row: u32, leaf: Leaf): usize {
+    return Head.block(row) + <usize>leaf.at + <usize>((row & PLACE) * leaf.step);
+  }
+
+  /** The row that follows, 0 = none. */
+  @inline
+  next(row: u32): u32 {
+    return Head.of(row).next & LINK_ROW;
+  }
+
+  /** Whether the episode ends with this row. */
+  @inline
+  ends(row: u32): bool {
+    return (Head.of(row).next & LINK_END) != 0;
+  }
+
+  @inline
+  episode(row: u32): u32 {
+    return Head.of(row).episode;
+  }
+
+  @inline
+  retain(row: u32): void {
+    Head.of(row).refs += 1;
+  }
+
+  /** Where in a block the marks begin. */
+  @inline
+  marks(): u32 {
+    return load<u32>(changetype<usize>(this), MARKS_AT);
+  }
+
+  /** The row that was marked last, 0 = none. */
+  @inline
+  marked(): u32 {
+    return load<u32>(changetype<usize>(this), MARKED_AT);
+  }
+
+  @inline
+  setMarked(row: u32): void {
+    store<u32>(changetype<usize>(this), row, MARKED_AT);
+  }
+
+  @inline
+  mark(row: u32): Mark {
+    return changetype<Mark>(Head.block(row) + <usize>this.marks() + 8 + <usize>((row & PLACE) * MARK_BYTES));
+  }
+
+  /** Notes for a journal that a row has changed; in the tracking build only. */
+  @inline
+  touch(row: u32, how: u32): void {
+    chain(changetype<usize>(this) + MARKED_AT, this.mark(row), row, how);
+  }
+
+  /** Lets a row go once. */
+  release(row: u32): void {
+    this.releaseTimes(row, Head.of(row), 1);
+  }
+
+  /** Lets a row go `times` times; where nothing holds it any more, its frames go with it, and it queues for reuse. */
+  @inline
+  releaseTimes(row: u32, head: Head, times: u32): void {
+    if (!ASC_NO_ASSERT) assert(head.refs >= times, "a row is let go of as often as it was held");
+    const refs = head.refs - times;
+    head.refs = refs;
+    if (refs != 0) return;
+    if (this.shares != 0) releaseShared(this, row);
+    if (TRACKING) this.touch(row, LINK);
+    this.free().push(row);
+  }
+
+  /** A row with count 1 and no link; there must be room. Its bytes are the caller's to write. */
+  @inline
+  take(): u32 {
+    const row = this.reuses(1) ? this.free().take() : takeFresh(this, 1);
+    // refs 1, next 0
+    store<u64>(changetype<usize>(Head.of(row)), 1);
+    if (TRACKING) this.touch(row, BYTES);
+    return row;
+  }
+
+  /** Takes up to `most` rows that follow each other; the first. There must be room. Nothing of them is written; `live` tells how many. */
+  takeMany(most: u32): u32 {
+    if (TRACKING) return this.takeTouched(most);
+    if (!this.reuses(most)) return takeFresh(this, min(most, this.rows - (this.fresh & PLACE)));
+    const row = this.free().first;
+    this.free().takeMany(most);
+    return row;
+  }
+
+  /** `takeMany`, noted for a journal. */
+  private takeTouched(most: u32): u32 {
+    const live = this.live();
+    let row: u32;
+    if (!this.reuses(most)) {
+      row = takeFresh(this, min(most, this.rows - (this.fresh & PLACE)));
+    } else {
+      row = this.free().first;
+      this.free().takeMany(most);
+    }
+    for (let i: u32 = this.live() - live; i > 0; i--) this.touch(row + i - 1, BYTES);
+    return row;
+  }
+
+  /** Rows that are taken. */
+  @inline
+  live(): u32 {
+    return this.high - this.free().count;
+  }
+
+  /** Whether to take freed rows: not while there are so few that the queue would run empty and begin anew all the time. */
+  @inline
+  private reuses(most: u32): bool {
+    return this.free().count >= most + SPARE || this.fresh == 0;
+  }
+}
+if (offsetof<Pool>() != FREE_AT || FREE_AT + offsetof<FreeRows>() + 8 != LEAVES_AT) ERROR("POOL: FREE_ROWS at byte 64, the leaves at byte 96");
+
+export function pool_bytes(leaves: u32): u32 {
+  return <u32>LEAVES_AT + leaves * LEAF_BYTES;
+}
+
+/** An empty pool; every leaf is described by `pool_leaf`, then `pool_open` lays the blocks out. */
+export function pool_init(pool: usize, rowBytes: u32, leaves: u32): void {
+  memory.fill(pool, 0, pool_bytes(leaves));
+  const p = changetype<Pool>(pool);
+  p.rowBytes = rowBytes;
+  p.leaves = leaves;
+}
+
+/**
+ * Leaf i of the spec: `offset` in the row (NARROW, SHARED), `staged` in the staging record; of a stack, `bytes` is one frame, and `frames` make a value.
+ * `shared`: of a SHARED leaf the pool of its frames.
+ */
+export function pool_leaf(pool: usize, i: u32, kind: u32, dtype: u32, bytes: u32, offset: u32, staged: u32, frames: u32, shared: u32): void {
+  const leaf = changetype<Pool>(pool).leaf(i);
+  leaf.kind = kind;
+  leaf.dtype = dtype;
+  leaf.bytes = bytes;
+  leaf.at = offset;
+  leaf.staged = staged;
+  leaf.frames = frames;
+  leaf.pool = shared;
+}
+
+/** Lays the blocks out, once all leaves are described. */
+export function pool_open(pool: usize): void {
+  const p = changetype<Pool>(pool);
+  let each = HEAD_BYTES + p.rowBytes;
+  for (let i: u32 = 0; i < p.leaves; i++) {
+    const leaf = p.leaf(i);
+    if (leaf.kind == WIDE) each += leaf.bytes;
+    if (leaf.kind != NARROW) p.apart += 1;
+    if (leaf.kind == SHARED) p.shares += 1;
+  }
+  if (TRACKING) each += MARK_BYTES;
+  // A little less than 64 KiB leaves room to align the bytes.
+  p.rows = min(max((BLOCK_BYTES - (TRACKING ? 32 : 16)) / each, 1), PLACE + 1);
+  p.rowsAt = align16(p.rows * HEAD_BYTES);
+  let at = p.rowsAt + p.rows * p.rowBytes;
+  for (let i: u32 = 0; i < p.leaves; i++) {
+    const leaf = p.leaf(i);
+    if (leaf.kind == WIDE) {
+      leaf.at = at;
+      leaf.step = leaf.bytes;
+      at += p.rows * leaf.bytes;
+    } else {
+      leaf.at += p.rowsAt;
+      leaf.step = p.rowBytes;
+    }
+  }
+  p.blockBytes = at;
+  if (TRACKING) {
+    store<u32>(pool, (at + 7) & ~7, MARKS_AT);
+    p.blockBytes = p.marks() + 8 + p.rows * MARK_BYTES;
+  }
+}
+
+/** Rows that are held by something. */
+export function pool_live(pool: usize): u32 {
+  return changetype<Pool>(pool).live();
+}
+
+/** Makes sure that `count` rows can be taken, in this pool and in those that it shares; false (OUT_OF_MEMORY) leaves what there is. */
+export function reserveRows(p: Pool, count: u32): bool {
+  while (p.free().count + p.capacity - p.high < count) {
+    if (!growPool(p)) return false;
+  }
+  if (p.shares == 0) return true;
+  for (let i: u32 = 0; i < p.leaves; i++) {
+    const leaf = p.leaf(i);
+    if (leaf.kind == SHARED && !reserveRows(changetype<Pool>(<usize>leaf.pool), framesOf(p, leaf.pool) * count)) return false;
+  }
+  return true;
+}
+
+/** One more block. */
+export function growPool(p: Pool): bool {
+  if (p.blocks == p.slots && !growDirectory(p)) return false;
+  const block = arena_alloc(p.blockBytes);
+  if (block == 0) return false;
+  store<u32>(<usize>p.directory + ((<usize>p.blocks) << 2), block);
+  if (TRACKING) store<u32>(<usize>block + <usize>p.marks(), p.blocks);
+  p.blocks += 1;
+  p.capacity += p.rows;
+  if (p.fresh == 0) p.fresh = rowOf(p, p.high + 1);
+  return true;
+}
+
+/** The row with this number: rows are numbered 1, 2, … as they were first used, in every image of the pool alike. */
+export function rowOf(p: Pool, number: u32): u32 {
+  // 0 - 1 is more than any capacity.
+  if (number - 1 >= p.capacity) return 0;
+  const block = load<u32>(<usize>p.directory + ((<usize>((number - 1) / p.rows)) << 2));
+  return ((block >> GRANULE_BITS) << PLACE_BITS) | ((number - 1) % p.rows);
+}
+
+/** Takes n rows that were never used, all of one block; the first. */
+function takeFresh(p: Pool, n: u32): u32 {
+  const row = p.fresh;
+  assert(row != 0, "room is made before rows are taken");
+  p.high += n;
+  p.fresh = (row & PLACE) + n == p.rows ? rowOf(p, p.high + 1) : row + n;
+  return row;
+}
+
+function growDirectory(p: Pool): bool {
+  const slots = p.slots == 0 ? FIRST_SLOTS : p.slots << 1;
+  const directory = arena_alloc(slots << 2);
+  if (directory == 0) return false;
+  memory.copy(directory, p.directory, (<usize>p.blocks) << 2);
+  arena_free(p.directory, p.slots << 2);
+  p.directory = directory;
+  p.slots = slots;
+  return true;
+}
+
+/** Frames of one step that come from a shared pool. */
+function framesOf(p: Pool, shared: u32): u32 {
+  let frames: u32 = 0;
+  for (let i: u32 = 0; i < p.leaves; i++) {
+    const leaf = p.leaf(i);
+    if (leaf.kind == SHARED && leaf.pool == shared) frames += leaf.frames;
+  }
+  return frames;
+}
+
+function releaseShared(p: Pool, row: u32): void {
+  for (let i: u32 = 0; i < p.leaves; i++) {
+    const leaf = p.leaf(i);
+    if (leaf.kind != SHARED) continue;
+    for (let k: u32 = 0; k < leaf.frames; k++) {
+      const frame = load<u32>(p.value(row, leaf) + ((<usize>k) << 2));
+      if (frame != 0) changetype<Pool>(<usize>leaf.pool).release(frame);
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * How many live items refer to each episode: a hash map u32 → u32 with linear probing.
+ *
+ * EPISODES, 32 bytes:
+ *    0 │ entries u32 │ capacity u32 │  (episode u32 │ items u32) × capacity, a power of two; items 0 = empty
+ *    8 │ count u32   │ promised u32 │  episodes here · entries that pending items will need
+ *   16 │ shift u32   │ none u32     │  none: always 0, the number of no episode
+ *   24 │ joined u32  │ left u32     │  entries that `add` and `remove` found last: items of an episode come in a row
+ */
+import { arena_alloc, arena_free } from "../memory/arena";
+import { GRANULE } from "../memory/layout";
+
+const FIRST_CAPACITY: u32 = GRANULE >> 3;
+
+@unmanaged
+export class Episodes {
+  entries: u32;
+  capacity: u32;
+  count: u32;
+  promised: u32;
+  shift: u32;
+  none: u32;
+  joined: u32;
+  left: u32;
+
+  /** Room for n more episodes; false (OUT_OF_MEMORY) leaves the map as it was. */
+  @inline
+  reserve(n: u32): bool {
+    const need = this.count + this.promised + n;
+    // At most half full: a probe is one cache line, nearly always.
+    return need << 1 <= this.capacity || this.grow(need);
+  }
+
+  /** Whether this episode joined last. */
+  @inline
+  joins(episode: u32): bool {
+    return load<u32>(this.joined) == episode;
+  }
+
+  /** One more item of the episode that joined last. */
+  @inline
+  joinAgain(): void {
+    store<u32>(this.joined, load<u32>(this.joined, 4) + 1, 4);
+  }
+
+  /** One more item of this episode; there must be room. */
+  @inline
+  add(episode: u32): void {
+    if (!this.joins(episode)) this.join(episode);
+    this.joinAgain();
+  }
+
+  /** Whether this is the episode that was left last, and it has more than one item. */
+  @inline
+  leavesSome(episode: u32): bool {
+    const at = <usize>this.left;
+    if (load<u32>(at) == episode) return load<u32>(at, 4) > 1;
+    return false;
+  }
+
+  /** One item less of the episode that was left last. */
+  @inline
+  leaveAgain(): void {
+    store<u32>(this.left, load<u32>(this.left, 4) - 1, 4);
+  }
+
+  /** One item less; whether it was the last one. */
+  remove(episode: u32): bool {
+    let at = <usize>this.left;
+    if (load<u32>(at) != episode) {
+      at = this.seek(episode);
+      this.left = <u32>at;
+    }
+    if (!ASC_NO_ASSERT) assert(load<u32>(at, 4) != 0, "an episode loses no more items than it has");
+    const items = load<u32>(at, 4) - 1;
+    store<u32>(at, items, 4);
+    if (items != 0) return false;
+    this.leave(at);
+    return true;
+  }
+
+  /** n items more of the episode that joined last, n less of another, which keeps some. */
+  move(left: u32, n: u32): void {
+    store<u32>(this.joined, load<u32>(this.joined, 4) + n, 4);
+    const at = this.seek(left);
+    store<u32>(at, load<u32>(at, 4) - n, 4);
+  }
+
+  @inline
+  items(episode: u32): u32 {
+    return this.capacity == 0 ? 0 : load<u32>(this.seek(episode), 4);
+  }
+
+  /** O(capacity): the sum of all counts. */
+  memberships(): u64 {
+    let sum: u64 = 0;
+    for (let i: usize = 0; i < <usize>this.capacity; i++) sum += load<u32>(<usize>this.entries + (i << 3), 4);
+    return sum;
+  }
+
+  /** The entry of an episode, opened where there was none. */
+  private join(episode: u32): void {
+    const at = this.seek(episode);
+    if (load<u32>(at, 4) == 0) {
+      store<u32>(at, episode);
+      this.count += 1;
+    }
+    this.joined = <u32>at;
+  }
+
+  /** Closes an entry without items. */
+  private leave(at: usize): void {
+    this.count -= 1;
+    this.forget();
+    this.close(at);
+  }
+
+  /** Entries move: points both at `none`, which is no episode. */
+  @inline
+  forget(): void {
+    const none = <u32>changetype<usize>(this) + offsetof<Episodes>("none");
+    this.joined = none;
+    this.left = none;
+  }
+
+  /** The entry of an episode, or the empty one where it belongs. */
+  private seek(episode: u32): usize {
+    let at = <usize>this.entries + ((<usize>((episode * 0x9e3779b1) >> this.shift)) << 3);
+    const end = <usize>this.entries + ((<usize>this.capacity) << 3);
+    while (load<u32>(at, 4) != 0 && load<u32>(at) != episode) {
+      at += 8;
+      if (at == end) at = this.entries;
+    }
+    return at;
+  }
+
+  /** Moves later entries of the probe over an emptied one. */
+  private close(hole: usize): void {
+    const mask = this.capacity - 1;
+    const base = <usize>this.entries;
+    let gap = <u32>((hole - base) >> 3);
+    for (let i = (gap + 1) & mask; load<u32>(base + ((<usize>i) << 3), 4) != 0; i = (i + 1) & mask) {
+      const home = (load<u32>(base + ((<usize>i) << 3)) * 0x9e3779b1) >> this.shift;
+      if (((i - home) & mask) < ((i - gap) & mask)) continue;
+      store<u64>(base + ((<usize>gap) << 3), load<u64>(base + ((<usize>i) << 3)));
+      store<u64>(base + ((<usize>i) << 3), 0);
+      gap = i;
+    }
+  }
+
+  private grow(need: u32): bool {
+    let capacity = max(this.capacity, FIRST_CAPACITY >> 1);
+    do capacity <<= 1;
+    while (capacity < need << 1);
+    const entries = arena_alloc(capacity << 3);
+    if (entries == 0) return false;
+    this.forget();
+    const old = this.entries;
+    const oldCapacity = this.capacity;
+    this.entries = entries;
+    this.capacity = capacity;
+    this.shift = clz(capacity) + 1;
+    for (let i: u32 = 0; i < oldCapacity; i++) {
+      const from = <usize>old + ((<usize>i) << 3);
+      if (load<u32>(from, 4) != 0) store<u64>(this.seek(load<u32>(from)), load<u64>(from));
+    }
+    arena_free(old, oldCapacity << 3);
+    return true;
+  }
+}
+if (offsetof<Episodes>() != 32) ERROR("EPISODES is 32 bytes");

@@ -1,0 +1,113 @@
+/**
+ * The common case, made fast: in a full fifo table each new item takes the place of the oldest one. The same as insert, then
+ * evict, but the slot stays, the order only moves its head, a ring that is full only turns, and a tree is climbed once.
+ */
+import { TRACKING } from "../rows/changes";
+import { PLAIN, Run } from "../rows/run";
+import { PRIORITIZED, UNIFORM } from "../selectors/selector";
+import { ITEM_BYTES, Item, MAX_LENGTH, SHAPE_AT } from "./slots";
+import { countEpisodes, leaveEpisode, Table } from "./table";
+
+@unmanaged
+export class Turn {
+  /** Whether the next item of this episode, a single run, can be turned in. It decides the item's key, so it must not hang on what was found last. */
+  @inline
+  static fits(t: Table, episode: u32): bool {
+    // Nested, since V8 keeps the value of each && as a number.
+    if (t.turning != 0) {
+      if (t.count == t.maxSize) {
+        if (t.slots().renews(t.remover().order().oldest)) return t.episodes().joins(episode) || t.episodes().reserve(1);
+      }
+    }
+    return false;
+  }
+
+  /** One item: its run is held, and it `fits`. */
+  @inline
+  static one(t: Table, episode: u32, first: u32, length: u32, run: u32, shape: u32, priority: f64): void {
+    const slot = t.remover().order().oldest;
+    const item = t.slots().item(slot);
+    const oldFirst = item.first;
+    const oldLength = item.length();
+    t.newest = slot;
+    t.limiter().inserts += 1;
+    if (length != oldLength) t.steps += <f64>length - <f64>oldLength;
+    t.episodes().add(episode);
+    if (item.single()) {
+      const left = t.rows().episode(oldFirst);
+      if (t.episodes().leavesSome(left)) t.episodes().leaveAgain();
+      else leaveEpisode(t, left);
+    } else {
+      countEpisodes(t, oldFirst, oldLength, false);
+    }
+    item.begin(first, length, run, shape);
+    t.sees(shape, length);
+    item.generation += 1;
+    t.mark(slot, priority);
+    t.remover().order().renew();
+    if (TRACKING && t.sampler().kind == UNIFORM) t.slots().track(t.sampler().uniform().ring().get(0));
+    if (t.apart()) t.sampler().replace(slot, priority);
+    Run.release(t.rows(), oldFirst, oldLength);
+  }
+
+  /**
+   * How many single runs of this episode, up to `most`, can take the places of the oldest items as one: items in neighbouring slots,
+   * alike, plain, of one episode that keeps some, each beginning a row after the one before.
+   */
+  static fitting(t: Table, episode: u32, most: u32): u32 {
+    const slots = t.slots();
+    const slot = t.remover().order().oldest;
+    if (!Turn.fits(t, episode) || !t.episodes().joins(episode) || slots.touches != 0) return 0;
+    if (t.sampler().kind == UNIFORM && !t.sampler().uniform().turns(slot)) return 0;
+    const order = t.remover().order();
+    const first = slots.item(slot).first;
+    let item = slots.item(slot);
+    const word = item.word;
+    const left = t.rows().episode(first);
+    if ((word & PLAIN) == 0) return 0;
+    most = min(min(most, t.maxSize), t.episodes().items(left) - 1);
+    // Runs of two rows or more overlap, and none of them spans two episodes.
+    const overlap = (word & MAX_LENGTH) > 1;
+    for (let n: u32 = 0; n < most; n++) {
+      if (item.first != first + n || item.word != word || item.generation >= slots.lastGeneration) return n;
+      if (!overlap && t.rows().episode(first + n) != left) return n;
+      if (order.next(slot + n) != slot + n + 1) return n + 1;
+      item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
+    }
+    return most;
+  }
+
+  /** `fitting` items of runs that begin at `first` and each a row further, and are held. `priorities`: f64 × n, or 0 for `priority` each. */
+  @inline
+  static many(t: Table, first: u32, word: u32, n: u32, priority: f64, priorities: usize): void {
+    const slots = t.slots();
+    const order = t.remover().order();
+    const slot = order.oldest;
+    const oldFirst = slots.item(slot).first;
+    const oldLength = slots.item(slot).length();
+    const newest = slot + n - 1;
+    let item = slots.item(slot);
+    for (let row = first; row < first + n; row++) {
+      item.first = row;
+      item.word = word;
+      item.generation += 1;
+      item.timesSampled = 0;
+      if (TRACKING) slots.track(slot + row - first);
+      item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
+    }
+    const marks = slots.priorityAt(slot);
+    for (let at = marks; at < marks + ((<usize>n) << 3); at += 8) {
+      if (priorities != 0) priority = load<f64>(priorities + (at - marks));
+      store<f64>(at, Math.abs(priority));
+    }
+    order.oldest = order.next(newest);
+    t.newest = newest;
+    t.sees(word >> SHAPE_AT, word & MAX_LENGTH);
+    t.steps += <f64>n * (<f64>(word & MAX_LENGTH) - <f64>oldLength);
+    t.limiter().inserts += n;
+    t.episodes().move(t.rows().episode(oldFirst), n);
+    if (t.sampler().kind == UNIFORM) t.sampler().uniform().ring().turnBy(n);
+    if (t.sampler().kind == PRIORITIZED) t.sampler().tree().setMany(slot, n, marks);
+    Run.releaseMany(t.rows(), oldFirst, n, oldLength);
+  }
+}

@@ -1,0 +1,69 @@
+/** What is done to items by key. A key whose item is gone is counted and skipped: it never hits another item. */
+import { E_PRIORITY, fail } from "../memory/error";
+import { TRACKING } from "../rows/changes";
+import { isHeap, PRIORITIZED, Selector } from "../selectors/selector";
+import { admitPending, cancelItem, removeItem, Table } from "./table";
+
+/** The key of the item that was created last, waiting or not; 0 before the first. */
+export function table_newest(table: usize): f64 {
+  const t = changetype<Table>(table);
+  return t.newest == 0 ? 0 : t.slots().key(t.newest);
+}
+
+/**
+ * O(n log n): new priorities for n keys (f64 × n each), in order: of a key that comes twice the last one counts.
+ * How many were there; E_PRIORITY, with nothing changed, where one is refused. `slots`, `nodes` are scratch for u32 × n.
+ */
+export function table_update(table: usize, keys: usize, priorities: usize, n: u32, slots: usize, nodes: usize): i32 {
+  const t = changetype<Table>(table);
+  for (let i: u32 = 0; i < n; i++) {
+    const priority = load<f64>(priorities + ((<usize>i) << 3));
+    if (!t.takes(priority)) return fail(E_PRIORITY, i, priority);
+  }
+  let live: u32 = 0;
+  let found: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const slot = t.slots().find(load<f64>(keys + ((<usize>i) << 3)));
+    if (slot == 0) continue;
+    found += 1;
+    const priority = load<f64>(priorities + ((<usize>i) << 3));
+    if (t.slots().isPending(slot)) {
+      if (TRACKING) t.slots().track(slot);
+      store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
+      continue;
+    }
+    t.mark(slot, priority);
+    if (isHeap(t.sampler().kind)) t.sampler().heap().update(slot);
+    if (t.apart() && isHeap(t.remover().kind)) t.remover().heap().update(slot);
+    store<u32>(slots + ((<usize>live) << 2), slot);
+    live += 1;
+  }
+  updateTree(t, t.sampler(), slots, live, nodes);
+  if (t.apart()) updateTree(t, t.remover(), slots, live, nodes);
+  return found;
+}
+
+/** O(n log n): deletes n keys (f64 × n); how many were there. */
+export function table_delete(table: usize, keys: usize, n: u32): i32 {
+  const t = changetype<Table>(table);
+  let found: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const slot = t.slots().find(load<f64>(keys + ((<usize>i) << 3)));
+    if (slot == 0) continue;
+    found += 1;
+    if (t.slots().isPending(slot)) cancelItem(t, slot);
+    else removeItem(t, slot);
+  }
+  admitPending(t);
+  return found;
+}
+
+function updateTree(t: Table, selector: Selector, slots: usize, n: u32, nodes: usize): void {
+  if (selector.kind != PRIORITIZED) return;
+  const tree = selector.tree();
+  for (let i: u32 = 0; i < n; i++) {
+    const slot = load<u32>(slots + ((<usize>i) << 2));
+    store<f64>(tree.leaf(slot), tree.weigh(t.slots().priority(slot)));
+  }
+  tree.climb(slots, n, nodes);
+}

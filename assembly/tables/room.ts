@@ -1,0 +1,183 @@
+/** What PFRL's buffers ask of a table beside what the core exports: oldest first out, room that grows, sums and orders that can be read. */
+import { arena_free } from "../memory/arena";
+import { E_OUT_OF_MEMORY } from "../memory/error";
+import { random_below, random_f64 } from "../memory/random";
+import { PRIORITIZED, UNIFORM } from "../selectors/selector";
+import { FREE, ITEM_BYTES, Slots } from "./slots";
+import { CANONICAL_END, Table } from "./table";
+
+/** Keys are exact in a double. */
+const KEY_BITS: u32 = 53;
+/** 2^-1000: above every sum of leaves that weigh nothing (selectors/sum-tree.ts). */
+const FLOOR: f64 = 9.332636185032189e-302;
+
+/** On an empty table: keys as one of up to `most` items has them, so that they stay when it moves into a larger one. */
+export function items_open(table: usize, most: u32): void {
+  const s = changetype<Table>(table).slots();
+  s.bits = 32 - clz(most + 1);
+  s.scale = <f64>((<u64>1) << s.bits);
+  s.lastGeneration = s.bits <= KEY_BITS - 32 ? u32.MAX_VALUE : (1 << (KEY_BITS - s.bits)) - 1;
+}
+
+/** Makes sure that items of n more episodes can be made; 0, or OUT_OF_MEMORY. */
+export function items_reserve(table: usize, n: u32): i32 {
+  return changetype<Table>(table).episodes().reserve(n) ? 0 : E_OUT_OF_MEMORY;
+}
+
+/** From the next item on there are at most so many, whatever the room. What is there now may be more. */
+export function items_limit(table: usize, most: u32): void {
+  changetype<Table>(table).maxSize = most;
+}
+
+/** O(n log n): everything moves into an empty table with more room; the first one is then memory to be given back. Keys stay. */
+export function items_move(from: usize, to: usize): void {
+  const a = changetype<Table>(from);
+  const b = changetype<Table>(to);
+  const old = a.slots();
+  const slots = b.slots();
+  const numbers = offsetof<Table>("newest");
+  memory.copy(to + numbers, from + numbers, <usize>CANONICAL_END - numbers);
+  memory.copy(slots.items, old.items, <usize>(old.high + 1) * ITEM_BYTES);
+  memory.copy(slots.priorities, old.priorities, (<usize>(old.high + 1)) << 3);
+  slots.high = old.high;
+  slots.freeFirst = old.freeFirst;
+  slots.freeLast = old.freeLast;
+  slots.retired = old.retired;
+  memory.copy(changetype<usize>(b.episodes()), changetype<usize>(a.episodes()), 32);
+  b.episodes().forget();
+  const order = a.remover().order();
+  let slot = order.oldest;
+  for (let i = a.count; i > 0; i--) {
+    b.remover().order().insert(slot);
+    if (b.sampler().kind == UNIFORM) b.sampler().uniform().insert(slot);
+    else
+      b.sampler()
+        .tree()
+        .set(slot, b.sampler().tree().weigh(slots.priority(slot)));
+    slot = order.next(slot);
+  }
+}
+
+/** Gives back what a table has beside its own memory; it must be empty. */
+export function items_close(table: usize): void {
+  const episodes = changetype<Table>(table).episodes();
+  arena_free(episodes.entries, episodes.capacity << 3);
+}
+
+/** Slots that are free, in the order in which they are used next, to `out`; how many. */
+export function items_free(table: usize, out: usize): u32 {
+  const s = changetype<Table>(table).slots();
+  let count: u32 = 0;
+  for (let slot = s.freeFirst; slot != 0; slot = s.item(slot).first) {
+    store<u32>(out + ((<usize>count) << 2), slot);
+    count += 1;
+  }
+  return count;
+}
+
+/** Slots that were ever used. */
+export function items_high(table: usize): u32 {
+  return changetype<Table>(table).slots().high;
+}
+
+/** On an empty table: items take these slots first (u32 × n, all of 1 … high), so that a tree draws as it did in another table. false where they are no such slots, and then nothing changed. */
+export function items_lay(table: usize, high: u32, slots: usize, n: u32): bool {
+  const s = changetype<Table>(table).slots();
+  if (high > s.capacity || s.high != 0) return false;
+  for (let i: u32 = 0; i < n; i++) {
+    const slot = load<u32>(slots + ((<usize>i) << 2));
+    const again = slot - 1 >= high || s.priority(slot) == FREE;
+    if (!again) store<f64>(s.priorityAt(slot), FREE);
+    else {
+      for (let slot: u32 = 1; slot <= high; slot++) store<f64>(s.priorityAt(slot), 0);
+      return false;
+    }
+  }
+  for (let slot: u32 = 1; slot <= high; slot++) store<f64>(s.priorityAt(slot), FREE);
+  s.high = high;
+  for (let i: u32 = 0; i < n; i++) s.free(load<u32>(slots + ((<usize>i) << 2)));
+  return true;
+}
+
+/** Slots in order of age, from `slot` on (0: the oldest), up to `most`; how many. The last one is then the one before the next. */
+export function items_slots(table: usize, slot: u32, most: u32, out: usize): u32 {
+  const t = changetype<Table>(table);
+  const order = t.remover().order();
+  const youngest = order.youngest();
+  let count: u32 = 0;
+  if (slot == 0) slot = order.oldest;
+  while (slot != 0 && count < most) {
+    store<u32>(out + ((<usize>count) << 2), slot);
+    count += 1;
+    slot = slot == youngest ? 0 : order.next(slot);
+  }
+  return count;
+}
+
+/** The slot after another in order of age; 0 after the youngest. */
+export function items_next(table: usize, slot: u32): u32 {
+  const order = changetype<Table>(table).remover().order();
+  return slot == order.youngest() ? 0 : order.next(slot);
+}
+
+/** The slot of an item by its key; 0 where it has left. */
+export function items_find(table: usize, key: f64): u32 {
+  return changetype<Table>(table).slots().find(key);
+}
+
+/** Of a slot: 0 its priority, 1 its key, 2 its steps, 3 its first row. */
+export function items_about(table: usize, slot: u32, which: u32): f64 {
+  const slots = changetype<Table>(table).slots();
+  switch (which) {
+    case 0:
+      return slots.priority(slot);
+    case 1:
+      return slots.key(slot);
+    case 2:
+      return slots.item(slot).length();
+    default:
+      return slots.item(slot).first;
+  }
+}
+
+/** The sum of all priorities. */
+export function items_total(table: usize): f64 {
+  const t = changetype<Table>(table);
+  const total = t.sampler().kind == PRIORITIZED ? t.sampler().tree().total() : 0;
+  return total < FLOOR ? 0 : total;
+}
+
+/** Whether an item has a priority above 0. */
+export function items_weigh(table: usize): bool {
+  return items_total(table) != 0;
+}
+
+/** The least priority; Infinity where there is no item. `zeros`: 1 where some may be 0, which takes O(n), else O(1). */
+export function items_least(table: usize, zeros: u32): f64 {
+  const t = changetype<Table>(table);
+  if (t.count == 0) return Infinity;
+  if (zeros == 0) return t.sampler().tree().least();
+  let least = Infinity;
+  for (let slot: u32 = 1; slot <= t.slots().high; slot++) if (t.slots().isLive(slot)) least = min(least, t.slots().priority(slot));
+  return least;
+}
+
+/** Where the table's random state is: 32 bytes. */
+export function items_random(table: usize): u32 {
+  return <u32>changetype<Table>(table).random();
+}
+
+/** A random number in [0, 1), of the table's own. */
+export function items_chance(table: usize): f64 {
+  return random_f64(changetype<Table>(table).random());
+}
+
+/** The slot of a random item, all alike; there must be one. */
+export function anySlot(t: Table): u32 {
+  const slots: Slots = t.slots();
+  let slot: u32;
+  // Only the oldest leave, and their slots are the next to be used: few are empty.
+  do slot = 1 + random_below(t.random(), slots.high);
+  while (!slots.isLive(slot));
+  return slot;
+}

@@ -1,0 +1,212 @@
+/**
+ * The slots of a table: what an item is, its key, and which slots are free.
+ *
+ * ITEM, 16 bytes, one cache line for a draw:
+ *   │ first u32 │ length 24 bits, plain 1, single 1, shape 6 │ generation u32 │ timesSampled u32 │
+ *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block
+ *   free slots chain through `first`, pending and doomed ones through `timesSampled`
+ *
+ * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live.
+ *
+ * SLOTS, 48 bytes:
+ *    0 │ items u32    │ priorities u32 │  ITEM × (capacity + 1); f64 × (capacity + 1)
+ *    8 │ touches u32  │ capacity u32   │  f64 × (capacity + 1), 0 where no heap asks; slots are 1 … capacity
+ *   16 │ scale f64                     │  key = generation × scale + slot; a power of two
+ *   24 │ bits u32     │ lastGeneration u32 │  log2 of the scale
+ *   32 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
+ *   40 │ freeLast u32 │ retired u32    │  slots whose generations are used up
+ *
+ * In the tracking build the arrays end with MARK × (capacity + 1); the first one names the slot that was marked last.
+ */
+import { BYTES, chain, MARK_BYTES, Mark, TRACKING } from "../rows/changes";
+import { PLAIN, SINGLE } from "../rows/run";
+
+export const ITEM_BYTES: u32 = 16;
+/** The longest run that an item can name. */
+export const MAX_LENGTH: u32 = 0xffffff;
+/** Shapes that a table can tell apart. */
+export const MAX_SHAPES: u32 = 64;
+export const SHAPE_AT: u32 = 26;
+
+/** Priority of a free slot. */
+export const FREE: f64 = Infinity;
+const INFINITY_BITS: u64 = 0x7ff0000000000000;
+const SIGN_BIT: u64 = 0x8000000000000000;
+/** Keys are exact in a double. */
+const KEY_BITS: u32 = 53;
+
+@unmanaged
+export class Item {
+  first: u32;
+  word: u32;
+  generation: u32;
+  timesSampled: u32;
+
+  @inline
+  length(): u32 {
+    return this.word & MAX_LENGTH;
+  }
+
+  @inline
+  plain(): bool {
+    return (this.word & PLAIN) != 0;
+  }
+
+  @inline
+  single(): bool {
+    return (this.word & SINGLE) != 0;
+  }
+
+  /** Episodes that it may touch at most. */
+  @inline
+  episodes(): u32 {
+    return this.single() ? 1 : this.length();
+  }
+
+  @inline
+  shape(): u32 {
+    return this.word >> SHAPE_AT;
+  }
+
+  /** A new item: everything but the generation. `run`: what Run.retain told. */
+  @inline
+  begin(first: u32, length: u32, run: u32, shape: u32): void {
+    this.first = first;
+    this.word = length | run | (shape << SHAPE_AT);
+    this.timesSampled = 0;
+  }
+}
+if (offsetof<Item>() != ITEM_BYTES) ERROR("ITEM is 16 bytes");
+
+@unmanaged
+export class Slots {
+  items: u32;
+  priorities: u32;
+  touches: u32;
+  capacity: u32;
+  scale: f64;
+  bits: u32;
+  lastGeneration: u32;
+  high: u32;
+  freeFirst: u32;
+  freeLast: u32;
+  retired: u32;
+
+  @inline
+  item(slot: u32): Item {
+    return changetype<Item>(<usize>this.items + ((<usize>slot) << 4));
+  }
+
+  @inline
+  priorityAt(slot: u32): usize {
+    return <usize>this.priorities + ((<usize>slot) << 3);
+  }
+
+  @inline
+  priority(slot: u32): f64 {
+    return load<f64>(this.priorityAt(slot));
+  }
+
+  @inline
+  touchAt(slot: u32): usize {
+    return <usize>this.touches + ((<usize>slot) << 3);
+  }
+
+  @inline
+  isLive(slot: u32): bool {
+    return load<u64>(this.priorityAt(slot)) < INFINITY_BITS;
+  }
+
+  /** Live or pending. */
+  isUsed(slot: u32): bool {
+    return this.priority(slot) < Infinity;
+  }
+
+  @inline
+  isPending(slot: u32): bool {
+    return (load<u64>(this.priorityAt(slot)) & SIGN_BIT) != 0;
+  }
+
+  @inline
+  markOf(slot: u32): Mark {
+    const last = this.touches != 0 ? this.touches : this.priorities;
+    return changetype<Mark>(<usize>(last + ((this.capacity + 1) << 3)) + ((<usize>slot) << 3));
+  }
+
+  /** Notes for a journal that a slot has changed, or its place in an order; 0 is none. In the tracking build only. */
+  track(slot: u32): void {
+    if (slot != 0) chain(changetype<usize>(this.markOf(0)), this.markOf(slot), slot, BYTES);
+  }
+
+  /** A slot of a new generation, oldest freed first; 0 where there is none. */
+  @inline
+  take(): u32 {
+    let slot = this.freeFirst;
+    if (slot != 0) {
+      this.freeFirst = this.item(slot).first;
+    } else {
+      if (this.high == this.capacity) return 0;
+      slot = this.high + 1;
+      this.high = slot;
+    }
+    this.item(slot).generation += 1;
+    if (TRACKING) this.track(slot);
+    return slot;
+  }
+
+  /** Queues a slot for reuse, or retires it with its last generation: no key ever comes twice. */
+  @inline
+  free(slot: u32): void {
+    if (TRACKING) {
+      this.track(slot);
+      this.track(this.freeLast);
+    }
+    const item = this.item(slot);
+    if (item.generation >= this.lastGeneration) {
+      this.retired += 1;
+      return;
+    }
+    item.first = 0;
+    if (this.freeFirst != 0) this.item(this.freeLast).first = slot;
+    else this.freeFirst = slot;
+    this.freeLast = slot;
+  }
+
+  /** Whether the slot of a live item has a generation left. */
+  @inline
+  renews(slot: u32): bool {
+    return this.item(slot).generation < this.lastGeneration;
+  }
+
+  @inline
+  key(slot: u32): f64 {
+    return <f64>this.item(slot).generation * this.scale + <f64>slot;
+  }
+
+  /** The slot that still holds this item, live or pending; 0 = the item is gone, or the number was never a key. */
+  find(key: f64): u32 {
+    // Saturates: NaN, a fraction, or what is below 0 does not come back as it was; no generation is as great as that of a key above 2^53.
+    const k = <u64>key;
+    if (<f64>k != key) return 0;
+    const slot = <u32>(k & (((<u64>1) << this.bits) - 1));
+    if (slot == 0 || slot > this.high) return 0;
+    if (<u64>this.item(slot).generation != k >> this.bits) return 0;
+    return this.priority(slot) == FREE ? 0 : slot;
+  }
+}
+if (offsetof<Slots>() != 48) ERROR("SLOTS is 48 bytes");
+
+/** Lays the arrays out from `at` on. */
+export function slotsInit(s: Slots, at: u32, capacity: u32, withTouches: bool): void {
+  s.items = at;
+  s.priorities = at + (capacity + 1) * ITEM_BYTES;
+  s.touches = withTouches ? s.priorities + ((capacity + 1) << 3) : 0;
+  s.capacity = capacity;
+  s.bits = 32 - clz(capacity);
+  s.scale = <f64>((<u64>1) << s.bits);
+  s.lastGeneration = s.bits <= KEY_BITS - 32 ? u32.MAX_VALUE : (1 << (KEY_BITS - s.bits)) - 1;
+}
+
+export function slotsBytes(capacity: u32, withTouches: bool): u64 {
+  return <u64>(capacity + 1) * (ITEM_BYTES + 8 + (withTouches ? 8 : 0) + (TRACKING ? MARK_BYTES : 0));
+}

@@ -1,0 +1,417 @@
+/**
+ * A table: items, a sampler, a remover, a rate limiter, limits. It knows slots, and rows only as something to retain and release.
+ *
+ * TABLE, 296 bytes, then the arrays of slots and selectors:
+ *    0 │ SLOTS (48)                           │  what is asked for most comes first: small offsets make small code
+ *   48 │ sampler (8)         │ remover (8)    │  one address where both are alike
+ *   64 │ EPISODES (32)                        │
+ *   96 │ pool u32            │ drawing u32    │  1 while a draw is open: what leaves is released at its end
+ *  104 │ maxSize u32         │ maxPending u32 │
+ *  112 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
+ *  120 │ maxSteps f64                         │  +Infinity: no limit
+ *  128 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
+ *  144 │ turning u32         │ newest u32     │  canonical from byte 148: the slot of the last item created · turning 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
+ *  152 │ steps f64           │ touch f64      │  sum of the live items' lengths · the last touch
+ *  168 │ unique f64          │ deletedEpisodes f64 │
+ *  184 │ count u32           │ pending u32    │
+ *  192 │ pendingFirst u32    │ pendingLast u32 │
+ *  200 │ shapes u64                           │  bit k: an item of shape k was created
+ *  208 │ longest u32         │ … u32          │  the longest item that was created
+ *  216 │ RANDOM (32)                          │
+ *  248 │ LIMITER (48)                         │  its two counts are canonical: up to byte 264
+ */
+
+import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "../memory/error";
+import { align16 } from "../memory/layout";
+import { random_init } from "../memory/random";
+import { TRACKING } from "../rows/changes";
+import { Pool } from "../rows/pool";
+import { Run, SINGLE } from "../rows/run";
+import { FIFO, isHeap, KIND, PRIORITIZED, Selector, selectorBytes, selectorInit, TOGETHER, UNIFORM } from "../selectors/selector";
+import { Episodes } from "./episodes";
+import { RateLimiter } from "./rate-limiter";
+import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
+
+const RANDOM_AT: usize = 216;
+const LIMITER_AT: usize = 248;
+const SLOTS_AT: usize = 0;
+const SAMPLER_AT: usize = 48;
+const REMOVER_AT: usize = 56;
+const EPISODES_AT: usize = 64;
+const TABLE_BYTES: u32 = 296;
+/** What an image stores of TABLE itself ends with the limiter's counts. */
+export const CANONICAL_END: u32 = 264;
+
+/** The places of what a table begins with, which methods give. */
+@unmanaged
+class Parts {
+  slots0: u64;
+  slots1: u64;
+  slots2: u64;
+  slots3: u64;
+  slots4: u64;
+  slots5: u64;
+  sampler0: u64;
+  remover0: u64;
+  episodes0: u64;
+  episodes1: u64;
+  episodes2: u64;
+  episodes3: u64;
+}
+if (SLOTS_AT + offsetof<Slots>() != SAMPLER_AT || REMOVER_AT + offsetof<Selector>() != EPISODES_AT) ERROR("TABLE: SLOTS and two selectors come first");
+if (EPISODES_AT + offsetof<Episodes>() != offsetof<Parts>()) ERROR("TABLE: pool at byte 96");
+
+@unmanaged
+export class Table extends Parts {
+  pool: u32;
+  drawing: u32;
+  maxSize: u32;
+  maxPending: u32;
+  maxTimesSampled: u32;
+  doomed: u32;
+  maxSteps: f64;
+  lowest: f64;
+  highest: f64;
+  turning: u32;
+  newest: u32;
+  steps: f64;
+  touch: f64;
+  unique: f64;
+  deletedEpisodes: f64;
+  count: u32;
+  pending: u32;
+  pendingFirst: u32;
+  pendingLast: u32;
+  shapes: u64;
+  longest: u32;
+  unused: u32;
+
+  @inline
+  rows(): Pool {
+    return changetype<Pool>(<usize>this.pool);
+  }
+
+  @inline
+  random(): usize {
+    return changetype<usize>(this) + RANDOM_AT;
+  }
+
+  @inline
+  limiter(): RateLimiter {
+    return changetype<RateLimiter>(changetype<usize>(this) + LIMITER_AT);
+  }
+
+  @inline
+  slots(): Slots {
+    return changetype<Slots>(changetype<usize>(this) + SLOTS_AT);
+  }
+
+  @inline
+  sampler(): Selector {
+    return changetype<Selector>(changetype<usize>(this) + SAMPLER_AT);
+  }
+
+  @inline
+  remover(): Selector {
+    return changetype<Selector>(changetype<usize>(this) + REMOVER_AT);
+  }
+
+  @inline
+  episodes(): Episodes {
+    return changetype<Episodes>(changetype<usize>(this) + EPISODES_AT);
+  }
+
+  /** Whether the remover keeps a structure of its own. */
+  @inline
+  apart(): bool {
+    return this.remover().handle != this.sampler().handle;
+  }
+
+  /** Whether both roles can take the priority: finite, not negative, its weight neither. */
+  @inline
+  takes(priority: f64): bool {
+    // NaN fails every comparison.
+    if (priority >= this.lowest && priority <= this.highest) return true;
+    return priority == 0;
+  }
+
+  /** Notes what an item that is created looks like. */
+  @inline
+  sees(shape: u32, length: u32): void {
+    this.shapes |= (<u64>1) << shape;
+    if (length > this.longest) this.longest = length;
+  }
+
+  @inline
+  mayInsert(): bool {
+    return this.limiter().canInsert(1, this.count);
+  }
+
+  /** Notes for a journal, before a slot leaves an order: its neighbours there, or the oldest, which takes its place. In the tracking build only. */
+  trackLeave(slot: u32): void {
+    for (let role = 0; role < 2; role++) {
+      const s = role == 0 ? this.sampler() : this.remover();
+      if (s.kind == UNIFORM) this.slots().track(s.uniform().ring().get(0));
+      else if (s.keepsOrder()) {
+        this.slots().track(s.order().prev(slot));
+        this.slots().track(s.order().next(slot));
+      }
+    }
+  }
+
+  /** The same, before a slot joins: the ends of the order. */
+  trackJoin(): void {
+    for (let role = 0; role < 2; role++) {
+      const s = role == 0 ? this.sampler() : this.remover();
+      if (s.kind == UNIFORM || !s.keepsOrder()) continue;
+      this.slots().track(s.order().oldest);
+      this.slots().track(s.order().youngest());
+    }
+  }
+
+  /** Writes priority and touch of a slot that joins or is updated. The sign of -0 would mark it as pending. */
+  @inline
+  mark(slot: u32, priority: f64): void {
+    if (TRACKING) this.slots().track(slot);
+    store<f64>(this.slots().priorityAt(slot), Math.abs(priority));
+    if (this.slots().touches != 0) {
+      this.touch += 1;
+      store<f64>(this.slots().touchAt(slot), this.touch);
+    }
+  }
+}
+if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 216");
+if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>("samplesPerInsert")) || LIMITER_AT + offsetof<RateLimiter>() != TABLE_BYTES)
+  ERROR("TABLE is 296 bytes");
+
+/** Slots of a table: its items, the one that is inserted before another leaves, and those that wait. */
+export function slotsOf(maxSize: u32, maxPending: u32): u32 {
+  return maxSize + 1 + maxPending;
+}
+
+/** Bytes of a table with its arrays, its map of episodes aside; may exceed what a memory holds. */
+export function table_bytes(maxSize: u32, maxPending: u32, sampler: u32, remover: u32): f64 {
+  const slots = slotsOf(maxSize, maxPending);
+  let bytes = <u64>align16(TABLE_BYTES) + slotsBytes(slots, isHeap(sampler) || isHeap(remover));
+  bytes += <u64>selectorBytes(sampler, slots) + <u64>selectorBytes(remover, slots);
+  return <f64>(bytes + 3 * 16);
+}
+
+/** An empty table on zeroed memory; `table_exponents` and `table_limits` follow. */
+export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): void {
+  const t = changetype<Table>(table);
+  const slots = slotsOf(maxSize, maxPending);
+  const heaps = isHeap(sampler) || isHeap(remover);
+  t.pool = pool;
+  t.maxSize = maxSize;
+  t.maxPending = maxPending;
+  t.episodes().forget();
+  let at = align16(<u32>table + TABLE_BYTES);
+  slotsInit(t.slots(), at, slots, heaps);
+  at = align16(at + <u32>slotsBytes(slots, heaps));
+  const priorities = t.slots().priorities;
+  const touches = t.slots().touches;
+  // A fifo makes room first, any other remover after.
+  const most = (remover & KIND) == FIFO ? maxSize : maxSize + 1;
+  selectorInit(t.sampler(), sampler, at, slots, most, priorities, touches);
+  if ((remover & TOGETHER) != 0) {
+    t.remover().kind = remover & KIND;
+    t.remover().handle = t.sampler().handle;
+  } else {
+    at = align16(at + selectorBytes(sampler, slots));
+    selectorInit(t.remover(), remover, at, slots, most, priorities, touches);
+  }
+}
+
+/** The exponents of prioritized roles; on an empty table. */
+export function table_exponents(table: usize, sampler: f64, remover: f64): void {
+  const t = changetype<Table>(table);
+  t.lowest = 0;
+  t.highest = f64.MAX_VALUE;
+  bound(t, t.sampler(), sampler);
+  bound(t, t.remover(), remover);
+}
+
+function bound(t: Table, s: Selector, exponent: f64): void {
+  if (s.kind != PRIORITIZED) return;
+  const tree = s.tree();
+  tree.setExponent(exponent);
+  t.lowest = max(t.lowest, tree.lowest);
+  t.highest = min(t.highest, tree.highest);
+}
+
+/** `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. Then Reverb's four numbers. */
+export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, samplesPerInsert: f64, minSize: f64, minDiff: f64, maxDiff: f64): void {
+  const t = changetype<Table>(table);
+  const limiter = t.limiter();
+  t.maxSteps = maxSteps;
+  t.maxTimesSampled = maxTimesSampled;
+  limiter.samplesPerInsert = samplesPerInsert;
+  limiter.minSize = minSize;
+  limiter.minDiff = minDiff;
+  limiter.maxDiff = maxDiff;
+  t.turning = u32(t.remover().kind == FIFO && limiter.lets() && maxSteps == Infinity);
+}
+
+/** Seeds the table's own random state. */
+export function table_seed(table: usize, low: u32, high: u32, stream: u32): void {
+  random_init(changetype<Table>(table).random(), low, high, stream);
+}
+
+export function table_can_insert(table: usize, n: f64): bool {
+  const t = changetype<Table>(table);
+  return t.limiter().canInsert(n, t.count);
+}
+
+export function table_can_sample(table: usize, n: f64): bool {
+  const t = changetype<Table>(table);
+  return t.limiter().canSample(n, t.count);
+}
+
+/**
+ * O(length + log n): an item of a run whose rows are held already; `run`: what Run.retain told. 1 it is in · 0 it waits: the limiter does not
+ * let it in yet, the call that makes room will, oldest first · or a code, and then the run is released and nothing changed.
+ */
+export function insertItem(t: Table, first: u32, length: u32, run: u32, shape: u32, priority: f64): i32 {
+  const waits = t.pending != 0 || !t.mayInsert();
+  const episodes: u32 = (run & SINGLE) != 0 ? 1 : length;
+  let code: i32 = 0;
+  let slot: u32 = 0;
+  if (waits && t.pending >= t.maxPending) code = E_RATE_LIMITED;
+  else if ((waits || episodes != 1 || !t.episodes().joins(t.rows().episode(first))) && !t.episodes().reserve(episodes)) code = E_OUT_OF_MEMORY;
+  else {
+    slot = t.slots().take();
+    if (slot == 0) code = E_KEYS_EXHAUSTED;
+  }
+  if (code != 0) {
+    releaseRun(t, first, length);
+    return fail(code, 0, <f64>t.pending);
+  }
+  t.newest = slot;
+  t.slots().item(slot).begin(first, length, run, shape);
+  // Here, since a draw may let it in; and once more when it is in, since the table may have been emptied.
+  t.sees(shape, length);
+  if (waits) enqueue(t, slot, priority, episodes);
+  else admit(t, slot, priority);
+  return waits ? 0 : 1;
+}
+
+/** Lets in what waits, as long as the limiter allows. */
+export function admitPending(t: Table): void {
+  while (t.pending != 0 && t.mayInsert()) {
+    const slot = t.pendingFirst;
+    const item = t.slots().item(slot);
+    t.pendingFirst = item.timesSampled;
+    t.pending -= 1;
+    item.timesSampled = 0;
+    t.episodes().promised -= item.episodes();
+    admit(t, slot, Math.abs(t.slots().priority(slot)));
+  }
+}
+
+/** Takes a live item out of everything. Its rows are released at once, or when the open draw ends. */
+export function removeItem(t: Table, slot: u32): void {
+  const item = t.slots().item(slot);
+  if (TRACKING) {
+    t.slots().track(slot);
+    t.trackLeave(slot);
+  }
+  t.sampler().remove(slot);
+  if (t.apart()) t.remover().remove(slot);
+  t.count -= 1;
+  if (t.count == 0 && t.pending == 0) {
+    t.shapes = 0;
+    t.longest = 0;
+  }
+  t.steps -= <f64>item.length();
+  countEpisodes(t, item.first, item.episodes(), false);
+  store<f64>(t.slots().priorityAt(slot), FREE);
+  if (t.drawing != 0) {
+    item.timesSampled = t.doomed;
+    t.doomed = slot;
+  } else {
+    discard(t, slot);
+  }
+}
+
+/** Takes a pending item out of the queue. O(pending): the queue has one direction. */
+export function cancelItem(t: Table, slot: u32): void {
+  const slots = t.slots();
+  let before: u32 = 0;
+  for (let at = t.pendingFirst; at != slot; at = slots.item(at).timesSampled) before = at;
+  const item = slots.item(slot);
+  if (before == 0) t.pendingFirst = item.timesSampled;
+  else slots.item(before).timesSampled = item.timesSampled;
+  if (TRACKING) slots.track(before);
+  if (t.pendingLast == slot) t.pendingLast = before;
+  t.pending -= 1;
+  t.episodes().promised -= item.episodes();
+  store<f64>(slots.priorityAt(slot), FREE);
+  discard(t, slot);
+}
+
+/** Releases the rows of an item that left, and its slot. */
+export function discard(t: Table, slot: u32): void {
+  const item = t.slots().item(slot);
+  releaseRun(t, item.first, item.length());
+  t.slots().free(slot);
+}
+
+/** Run.retain, for where speed does not matter. */
+export function retainRun(first: u32, length: u32): u32 {
+  return Run.retain(first, length);
+}
+
+function releaseRun(t: Table, first: u32, length: u32): void {
+  Run.release(t.rows(), first, length);
+}
+
+function admit(t: Table, slot: u32, priority: f64): void {
+  const item = t.slots().item(slot);
+  // Insert first, then evict: the new item may be the victim. Never of a fifo, where there is room for maxSize items only; but an
+  // episode that the new item holds did not end with the old one.
+  countEpisodes(t, item.first, item.episodes(), true);
+  if (t.remover().kind == FIFO && t.count == t.maxSize) removeItem(t, t.remover().order().oldest);
+  t.limiter().inserts += 1;
+  t.count += 1;
+  t.steps += <f64>item.length();
+  t.sees(item.shape(), item.length());
+  t.mark(slot, priority);
+  if (TRACKING) t.trackJoin();
+  t.sampler().insert(slot, priority);
+  if (t.apart()) t.remover().insert(slot, priority);
+  while (t.count > t.maxSize || t.steps > t.maxSteps) removeItem(t, t.remover().pick(t.random(), t.count));
+}
+
+function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
+  if (TRACKING) {
+    t.slots().track(slot);
+    t.slots().track(t.pendingLast);
+  }
+  store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
+  t.episodes().promised += episodes;
+  if (t.pending == 0) t.pendingFirst = slot;
+  else t.slots().item(t.pendingLast).timesSampled = slot;
+  t.pendingLast = slot;
+  t.pending += 1;
+}
+
+/** Counts an item in or out of the episodes that its first rows touch. */
+export function countEpisodes(t: Table, first: u32, rows: u32, joins: bool): void {
+  const pool = t.rows();
+  let last: u32 = 0;
+  let row = first;
+  for (let i = rows; i > 0; i--) {
+    const episode = pool.episode(row);
+    if (episode != last) {
+      if (joins) t.episodes().add(episode);
+      else leaveEpisode(t, episode);
+    }
+    last = episode;
+    row = pool.next(row);
+  }
+}
+
+export function leaveEpisode(t: Table, episode: u32): void {
+  if (t.episodes().remove(episode)) t.deletedEpisodes += 1;
+}

@@ -1,0 +1,35 @@
+/** Where the windows of a pass in order begin and end. */
+import { internals } from "../../index.ts";
+import { lengthOf } from "../nest.ts";
+
+/** Windows of n steps over so many, from `shift` to `shift`; the short ones at the end are left out where that is asked. */
+export function* windowsOver(steps: number, n: number, shift: number, dropShort: boolean): Generator<readonly [begin: number, end: number], void> {
+  for (let begin = 0; begin < steps; begin += shift) {
+    const end = Math.min(begin + n, steps);
+    if (end - begin === n || !dropShort) yield [begin, end];
+  }
+}
+
+/** One of each in turn, as long as there are any; one that has none left is passed over. */
+export function* inTurn<T>(sources: readonly Iterator<T, void>[]): Generator<T, void> {
+  let left = [...sources];
+  while (left.length > 0) {
+    const next: Iterator<T, void>[] = [];
+    for (const source of left) {
+      const { done, value } = source.next();
+      if (done) continue;
+      next.push(source);
+      yield value;
+    }
+    left = next;
+  }
+}
+
+/** What a program's function makes of a sequence: one of as many steps, or fewer unless `exactly` so many are asked. */
+export function preprocessed(fn: (items: never) => unknown, items: unknown, steps: number, exactly: boolean): unknown {
+  const made = fn(items as never);
+  const length = lengthOf(made);
+  if (length > steps || (exactly && length < steps))
+    throw internals.mustBe("SPEC_MISMATCH", "what sequencePreprocessFn gives", `of ${exactly ? "" : "at most "}${steps} steps, like what it was given`, length);
+  return made;
+}

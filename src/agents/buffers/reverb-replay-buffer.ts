@@ -1,0 +1,235 @@
+/** A replay buffer over a table that observers fill. After TF-Agents' `ReverbReplayBuffer`. */
+import type { Batch, BatchInfo, StepsOf } from "../../batch.ts";
+import type { Dataset } from "../../dataset.ts";
+import { internals, type Leaf, ReplayError, type Spec, type Table, type WaitOptions } from "../../index.ts";
+import { at, numbers, slice } from "../nest.ts";
+import { type ClientLike, type TableClient, tableNames } from "../writers/client.ts";
+import { clientOf } from "../writers/local-client.ts";
+import { Deal } from "./deal.ts";
+import { codeOf, elementsOf, type Source } from "./elements.ts";
+import { preprocessed } from "./pass.ts";
+import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, type Element, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
+
+const { finite, flag, integer, mustBe, onlyKeys } = internals;
+
+export interface ReverbBufferOptions<S extends Spec = Spec> {
+  /** The tables' client, or a Replay for its own. */
+  readonly client: ClientLike<S>;
+  readonly tableName: string;
+  /** Steps of every item; left out, or null, where they differ. */
+  readonly sequenceLength?: number | null;
+  /** So long an async dataset waits for the next item, and then ends; for ever where it is -1 (the default). */
+  readonly rateLimiterTimeoutMs?: number;
+  /** TF-Agents' settings of its pipeline: integers >= 1, checked; they change no result. */
+  readonly datasetBufferSize?: number;
+  readonly maxCycleLength?: number;
+  readonly numWorkersPerIterator?: number;
+  readonly maxSamplesPerStream?: number;
+}
+
+/** What is known of an element: of its item, once a step. `ids` are the items' keys, for `updatePriorities`. */
+export interface ReverbInfo extends BufferInfo {
+  readonly ids: BufferInfo["probabilities"];
+  readonly tableSizes: BufferInfo["probabilities"];
+  readonly priorities: BufferInfo["probabilities"];
+  readonly timesSampled: BufferInfo["probabilities"];
+}
+
+const OPTIONS = "client, tableName, sequenceLength, rateLimiterTimeoutMs, datasetBufferSize, maxCycleLength, numWorkersPerIterator, maxSamplesPerStream";
+/** An item is shown whole, also where it spans episodes. */
+const WHOLE = { cross: true };
+/** So many turns over the table without one window, and there is none. */
+const BARREN = 64;
+const IN_ORDER = ["fifo", "lifo", "minHeap", "maxHeap"];
+
+export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
+  readonly dataSpec: S;
+  readonly statefulDataset = true;
+  readonly #table: Table<S>;
+  readonly #length: number | undefined;
+  readonly #timeoutMs: number | undefined;
+
+  /** @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for the table, SPEC_MISMATCH where the client's steps are others */
+  constructor(dataSpec: S, options: ReverbBufferOptions<S>) {
+    const { client, tableName, sequenceLength, rateLimiterTimeoutMs = -1, ...checked } = onlyKeys("options", options, OPTIONS);
+    if (client === undefined) throw mustBe(RangeError, "client", "a Replay, or a client of its tables", client);
+    for (const [name, value] of Object.entries(checked)) optionalCount(name, value);
+    const local = clientOf(client) as TableClient<S>;
+    if (typeof local.table !== "function") throw mustBe(TypeError, "client", "one whose tables are in this process", client);
+    tableNames(local, tableName);
+    if (canonical(dataSpec) !== canonical(local.spec)) throw mustBe("SPEC_MISMATCH", "dataSpec", "the client's spec", dataSpec);
+    this.dataSpec = dataSpec;
+    this.#table = local.table(tableName);
+    this.#length = sequenceLength == null ? undefined : integer("sequenceLength", sequenceLength, 1);
+    this.#timeoutMs = finite("rateLimiterTimeoutMs", rateLimiterTimeoutMs, -1) < 0 ? undefined : rateLimiterTimeoutMs;
+  }
+
+  /** Items that the table may have. */
+  get capacity(): number {
+    return this.#table.options.maxSize;
+  }
+
+  /** Items in the table: their steps may overlap. */
+  numFrames(): number {
+    return this.#table.size;
+  }
+
+  /** Drops every item, and sets the table's counters to 0. */
+  clear(options: ClearOptions = {}): void {
+    flag("clearAllVariables", onlyKeys("options", options, "clearAllVariables").clearAllVariables ?? false);
+    this.#table.clear();
+  }
+
+  /** Sets priorities by key; of a key that comes twice the last one counts. @returns how many items were there */
+  updatePriorities(keys: ArrayLike<number>, priorities: ArrayLike<number>): number {
+    return this.#table.updatePriorities(keys, priorities);
+  }
+
+  /**
+   * Items as the table gives them, cut into windows of numSteps: one after the other where its order is certain, else the rows of a batch are of different items.
+   * `for` ends where no whole element can be had at once; `for await` waits, until `rateLimiterTimeoutMs` or the options' `timeoutMs`.
+   * A deterministic pass takes what is there, each item once where it is not used up; those are then drawn at once, and need memory for all of them.
+   * @throws RangeError for numSteps that do not divide sequenceLength, more parallel calls than rows, a deterministic pass over a table that draws by chance ·
+   *   in the iteration ReplayError SPEC_MISMATCH, where an item has not sequenceLength steps
+   */
+  asDataset(options: AsDatasetOptions<S> = {}): Dataset<readonly [StepsOf<S>, ReverbInfo]> {
+    const { sampleBatchSize, numSteps, numParallelCalls = 1, singleDeterministicPass = false } = checkDataset(this.dataSpec, options);
+    if (numSteps !== undefined && this.#length !== undefined && this.#length % numSteps !== 0)
+      throw mustBe(RangeError, "numSteps", `a divisor of sequenceLength, ${this.#length}`, numSteps);
+    if (sampleBatchSize !== undefined && numParallelCalls > sampleBatchSize)
+      throw mustBe(RangeError, "numParallelCalls", `at most sampleBatchSize, ${sampleBatchSize}`, numParallelCalls);
+    const { sampler, remover } = this.#table.options;
+    const certain = [sampler, remover].every(({ kind }) => IN_ORDER.includes(kind));
+    if (singleDeterministicPass && !certain)
+      throw mustBe(RangeError, "singleDeterministicPass", "left out for this table, whose sampler or remover picks by chance", true);
+    return elementsOf(() => this.#source(options, singleDeterministicPass, !certain), options) as Dataset<readonly [StepsOf<S>, ReverbInfo]>;
+  }
+
+  /** @throws ReplayError UNSUPPORTED, as TF-Agents' does */
+  addBatch(): never {
+    throw new ReplayError("UNSUPPORTED", "steps come into this buffer through an observer, such as ReverbAddTrajectoryObserver");
+  }
+
+  /** @throws ReplayError UNSUPPORTED, as TF-Agents' does */
+  getNext(): never {
+    throw new ReplayError("UNSUPPORTED", "getNext is not for this buffer: take elements of asDataset()");
+  }
+
+  /** @throws ReplayError UNSUPPORTED, as TF-Agents' does */
+  gatherAll(): never {
+    throw new ReplayError("UNSUPPORTED", "gatherAll is not for this buffer: take elements of asDataset({ singleDeterministicPass: true })");
+  }
+
+  #source(options: AsDatasetOptions<S>, pass: boolean, apart: boolean): Source<Element<S>> {
+    const { sampleBatchSize, numSteps, sequencePreprocessFn, timeoutMs = this.#timeoutMs } = options;
+    const table = this.#table;
+    const deal = new Deal(sampleBatchSize, numSteps, apart);
+    /** Whether a draw of whole items is a batch as it stands. */
+    const plain = apart && sequencePreprocessFn === undefined && this.#length !== undefined && (numSteps ?? this.#length) === this.#length;
+    /** Items without a window, one after the other. */
+    let barren = 0;
+    const give = (batch: Drawn<S>): Element<S> | undefined => {
+      if (plain && batch.count === sampleBatchSize) return this.#batchOf(batch);
+      for (let i = 0; i < batch.count; i++) barren = deal.give(this.#itemOf(batch, i, sequencePreprocessFn)) > 0 ? 0 : barren + 1;
+      // So long a row by chance has less than e^-64: there is no item that is long enough.
+      if (barren > BARREN * (table.size + 16))
+        throw new ReplayError("TOO_FEW", `no item of table ${table.name} has numSteps = ${numSteps} steps: ask for fewer, or write longer items`);
+      return undefined;
+    };
+    const taken = () => deal.take() as Element<S>;
+    const isUsedUp = table.options.maxTimesSampled < Number.MAX_SAFE_INTEGER;
+    if (pass && !isUsedUp) {
+      // It would be drawn for ever: each once, in the sampler's order.
+      if (table.size > 0) give(table.sample(table.size, { ...WHOLE, replacement: false }));
+      return { next: () => (deal.missing === 0 ? taken() : undefined) };
+    }
+    const next = (): Element<S> | undefined => {
+      for (let n = deal.missing; n > 0; n = deal.missing) {
+        // What is drawn for a batch that does not come is lost.
+        if (!table.ready(n)) return undefined;
+        const element = give(table.sample(n, WHOLE));
+        if (element !== undefined) return element;
+      }
+      return taken();
+    };
+    if (pass) return { next };
+    const later = async (signal: AbortSignal | undefined): Promise<Element<S> | undefined> => {
+      for (let n = deal.missing; n > 0; n = deal.missing) {
+        signal?.throwIfAborted();
+        // There may never be as many at once as a batch has.
+        const element = give(await table.sampleWhenReady(isUsedUp ? 1 : n, { ...WHOLE, signal, timeoutMs }));
+        if (element !== undefined) return element;
+      }
+      return taken();
+    };
+    return { next, later: oneByOne(later) };
+  }
+
+  /** One item of a batch with what is known of it, [steps, …]. */
+  #itemOf({ steps, lengths, info }: Drawn<S>, i: number, preprocess?: (items: StepsOf<S>) => unknown): readonly [unknown, ReverbInfo] {
+    const length = this.#checked(lengths[i] as number);
+    const whole = slice(at(steps, i), 0, length);
+    const items = preprocess === undefined ? whole : preprocessed(preprocess, whole, length, true);
+    return [items, infoOf(info, (values) => numbers(new Float64Array(length).fill(values[i] as number)))];
+  }
+
+  /** The same of all items of a batch, [count, steps, …]. */
+  #batchOf({ count, steps, lengths, info }: Drawn<S>): Element<S> {
+    for (const length of lengths) this.#checked(length);
+    const length = this.#length as number;
+    const each = (values: ArrayLike<number>) => {
+      const data = new Float64Array(count * length);
+      for (let i = 0; i < count; i++) data.fill(values[i] as number, i * length, (i + 1) * length);
+      return { data, shape: [count, length] };
+    };
+    return [steps, infoOf(info, each)];
+  }
+
+  #checked(length: number): number {
+    if (this.#length === undefined || length === this.#length) return length;
+    throw mustBe("SPEC_MISMATCH", `an item of table ${this.#table.name}`, `of sequenceLength, ${this.#length} steps`, length);
+  }
+}
+
+type Drawn<S> = Batch<StepsOf<S>>;
+
+/** Calls one after the other: they share what is dealt. After one that nothing came for in time the others draw nothing. */
+function oneByOne<E>(call: (signal: AbortSignal | undefined) => Promise<E | undefined>): (options: WaitOptions) => Promise<E | undefined> {
+  let line: Promise<unknown> = Promise.resolve();
+  let ended = false;
+  return ({ signal }) => {
+    const turn = line.then(async () => {
+      if (ended) return undefined;
+      try {
+        return await call(signal);
+      } catch (error) {
+        ended = true;
+        if (codeOf(error) === "TIMEOUT") return undefined;
+        throw error;
+      }
+    });
+    line = turn.catch(() => {});
+    return turn;
+  };
+}
+
+function infoOf(info: BatchInfo, each: (values: ArrayLike<number>) => BufferInfo["probabilities"]): ReverbInfo {
+  const { keys, probabilities, tableSizes, priorities, timesSampled } = info;
+  return {
+    ids: each(keys),
+    probabilities: each(probabilities),
+    tableSizes: each(tableSizes),
+    priorities: each(priorities),
+    timesSampled: each(timesSampled),
+  };
+}
+
+/** A spec as text, the same for equal ones: keys in order. */
+function canonical(spec: Spec): string {
+  return JSON.stringify(spec, (_, node) => {
+    if (typeof node !== "object" || node === null || Array.isArray(node)) return node;
+    const { dtype, shape, shared, stack } = node as Leaf;
+    if (typeof dtype === "string") return [dtype, shape, shared, stack];
+    return Object.fromEntries(Object.entries(node).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

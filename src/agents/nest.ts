@@ -1,0 +1,102 @@
+/** Items as arrays that carry their shape: nests of columns, taken apart and put together along their first dimension. */
+import type { Column } from "../batch.ts";
+import { internals } from "../index.ts";
+import type { AnyArray } from "../spec/dtype.ts";
+
+const { mustBe } = internals;
+
+/** A column: an array and its shape. An object of a spec may have these names, too; its `data` is no array. */
+export function isColumn(value: unknown): value is Column {
+  return typeof value === "object" && value !== null && ArrayBuffer.isView((value as Column).data) && Array.isArray((value as Column).shape);
+}
+
+/** What `each` makes of the columns at the same place of some nests, nested as the first. */
+export function zip(nests: readonly unknown[], each: (columns: readonly Column[], path: string) => unknown, path = "items"): unknown {
+  const [first] = nests;
+  if (isColumn(first)) {
+    const other = nests.find((nest) => !isColumn(nest));
+    if (other !== undefined) throw mustBe("SPEC_MISMATCH", path, "a column in every item, as in the first", other);
+    return each(nests as Column[], path);
+  }
+  if (typeof first !== "object" || first === null || ArrayBuffer.isView(first))
+    throw mustBe("SPEC_MISMATCH", path, "a column {data, shape}, or a nest of them", first);
+  const parts = Object.keys(first).map((key) => {
+    const below = nests.map((nest) => (nest as { readonly [key: string]: unknown } | null | undefined)?.[key]);
+    return [key, zip(below, each, `${path}.${key}`)] as const;
+  });
+  return Array.isArray(first) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
+}
+
+/** What `each` makes of every column of a nest. */
+export function mapColumns(nest: unknown, each: (column: Column, path: string) => unknown): unknown {
+  return zip([nest], ([column], path) => each(column as Column, path));
+}
+
+/** Item i of a batch, or step i of a sequence. */
+export function at(nest: unknown, i: number): unknown {
+  return mapColumns(slice(nest, i, i + 1), ({ data, shape }) => ({ data, shape: shape.slice(1) }));
+}
+
+/** From the i-th to before the `end`-th along the first dimension. */
+export function slice(nest: unknown, begin: number, end: number): unknown {
+  return mapColumns(nest, ({ data, shape }) => {
+    const each = data.length / (shape[0] as number);
+    return { data: data.slice(begin * each, end * each), shape: [end - begin, ...shape.slice(1)] };
+  });
+}
+
+/** A batch of one as the item alone. */
+export function unbatch(nest: unknown): unknown {
+  return mapColumns(nest, ({ data, shape }) => ({ data, shape: shape.slice(1) }));
+}
+
+/** The same item as a batch of one. */
+export function batchOfOne(nest: unknown): unknown {
+  return mapColumns(nest, ({ data, shape }) => ({ data, shape: [1, ...shape] }));
+}
+
+/** A batch of some items of one shape. */
+export function stack(nests: readonly unknown[]): unknown {
+  return concat(nests.map(batchOfOne));
+}
+
+/** Some batches, or sequences, one after the other. */
+export function concat(nests: readonly unknown[]): unknown {
+  return zip(nests, (columns, path) => {
+    const [{ data, shape }] = columns as readonly [Column];
+    const rest = shape.slice(1);
+    let [rows, length] = [0, 0];
+    for (const column of columns) {
+      if (column.shape.slice(1).join() !== rest.join() || column.data.constructor !== data.constructor)
+        throw mustBe("SPEC_MISMATCH", path, `of shape [${rest.join(", ")}] and of one dtype in every item`, `[${column.shape.slice(1).join(", ")}]`);
+      rows += column.shape[0] as number;
+      length += column.data.length;
+    }
+    const joined = new (data.constructor as new (length: number) => AnyArray)(length);
+    let to = 0;
+    for (const column of columns) {
+      joined.set(column.data as never, to);
+      to += column.data.length;
+    }
+    return { data: joined, shape: [rows, ...rest] };
+  });
+}
+
+/** The first dimension of a nest's columns: rows of a batch, steps of a sequence. */
+export function lengthOf(nest: unknown): number {
+  let length: number | undefined;
+  mapColumns(nest, ({ shape }, path) => {
+    const [own] = shape;
+    length ??= own;
+    if (own === undefined || own !== length)
+      throw mustBe("SPEC_MISMATCH", path, `a column of ${length ?? "some"} steps, as the first one`, `[${shape.join(", ")}]`);
+    return undefined;
+  });
+  return length ?? 0;
+}
+
+/** Numbers as a column: of shape [], where there is one and it is no batch. */
+export function numbers(values: ArrayLike<number>, shape: readonly number[] = [values.length]): Column<"f64"> {
+  // Not `from`, which goes by an iterator.
+  return { data: values instanceof Float64Array ? values : new Float64Array(values), shape };
+}

@@ -1,0 +1,150 @@
+/** What the observers share: a writer that can be opened and closed, the count of its steps, and calls that stand in line where a table has no room. */
+import { ReplayError, type Spec, type StepOf, type WaitOptions } from "../../index.ts";
+import { isPromise, settle, type Waiting, within } from "../settle.ts";
+import type { Trajectory } from "../trajectory.ts";
+import { type Awaitable, type Client, type Signature, type StepWriter, type StepWriterOptions, tableNames } from "../writers/client.ts";
+import { Form } from "./step-form.ts";
+
+/** Of an item. */
+export const MOST_STEPS = 0xffffff;
+
+/** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */
+export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
+
+/** What may have to wait on the way. */
+export type Work = Waiting<void>;
+
+export class Cache<S extends Spec> {
+  readonly tables: readonly string[];
+  readonly form: Form<S>;
+  /** Since the last reset, boundary or close. */
+  steps = 0;
+  readonly #client: Client<S>;
+  readonly #options: (tables: readonly string[]) => StepWriterOptions;
+  #writer: StepWriter<S> | undefined;
+  /** Ends what waits when the observer is closed. */
+  #closing = new AbortController();
+  /** The last of the calls that wait for room; undefined where none does. */
+  #line: Promise<unknown> | undefined;
+
+  /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
+  constructor(client: Client<S>, tableName: unknown, options: (tables: readonly string[]) => StepWriterOptions) {
+    this.tables = tableNames(client, tableName);
+    this.form = new Form(client.spec);
+    this.#client = client;
+    this.#options = options;
+    this.open();
+  }
+
+  get waits(): boolean {
+    return this.#line !== undefined;
+  }
+
+  /** @throws ReplayError CLOSED */
+  get writer(): StepWriter<S> {
+    if (this.#writer === undefined) throw closed();
+    return this.#writer;
+  }
+
+  open(): void {
+    this.#writer ??= this.#client.writer(this.#options(this.tables));
+  }
+
+  close(): void {
+    this.steps = 0;
+    this.#writer?.close();
+    this.#writer = undefined;
+    // What stood in line was of the episode that is given up.
+    this.#closing.abort(closed());
+    this.#closing = new AbortController();
+    this.#line = undefined;
+  }
+
+  /** The next step begins an episode; items are made of it and what follows. */
+  forget(): void {
+    this.steps = 0;
+    this.#writer?.endEpisode();
+  }
+
+  flush(options: WaitOptions = {}): Promise<void> | undefined {
+    const { writer } = this;
+    if (this.#line === undefined) return writer.flush(options);
+    const flushed = within(
+      this.#line.then(() => writer.flush()),
+      "letting all items in",
+      options,
+    );
+    flushed.catch(() => {});
+    return flushed;
+  }
+
+  /** Runs what may have to wait for room, after all that waits already. Nothing, or a promise where it does. */
+  inLine(work: () => Work): Promise<void> | undefined {
+    const { signal } = this.#closing;
+    const inTurn = () => {
+      signal.throwIfAborted();
+      return settle(work());
+    };
+    const result: Awaitable<void> = this.#line === undefined ? settle(work()) : this.#line.then(inTurn);
+    if (!isPromise(result)) return undefined;
+    const place: Promise<unknown> = result
+      .catch(() => {})
+      .then(() => {
+        if (this.#line === place) this.#line = undefined;
+      });
+    this.#line = place;
+    // Nobody has to await it: a rejection that nobody sees must not end the program.
+    result.catch(() => {});
+    return result;
+  }
+
+  /** Appends a step, and the items that are due with it. */
+  append(step: StepOf<S>): Work {
+    return this.#withRoom((writer) => writer.append(step));
+  }
+
+  /** An item of the last steps, in every table. */
+  *createItems(length: number, priority: number): Work {
+    for (const table of this.tables) {
+      yield* this.#withRoom((writer) => {
+        writer.createItem(table, { length, priority });
+      });
+    }
+  }
+
+  /** Where more items would wait for a rate limiter than the table allows, waits until those are in, and tries again. */
+  *#withRoom(call: (writer: StepWriter<S>) => void): Work {
+    const { writer } = this;
+    const { signal } = this.#closing;
+    for (;;) {
+      try {
+        return call(writer);
+      } catch (error) {
+        const room = isLimited(error) ? writer.flush({ signal }) : undefined;
+        if (room === undefined) throw error;
+        yield room;
+      }
+    }
+  }
+
+  /** The signature of the tables. @throws RangeError where they have none in common */
+  signature(): Awaitable<Signature> {
+    return settle(signatures(this.tables.map((table) => this.#client.signature(table)))) as Awaitable<Signature>;
+
+    function* signatures(given: readonly Awaitable<Signature>[]): Waiting<Signature> {
+      const all: Signature[] = [];
+      for (const one of given) all.push(isPromise(one) ? ((yield one) as Signature) : one);
+      const different = new Set(all.map((one) => JSON.stringify(one))).size;
+      if (different !== 1) throw new RangeError(`the tables of an observer must be one or more with one signature, got ${all.length} with ${different}`);
+      return all[0] as Signature;
+    }
+  }
+}
+
+function closed(): ReplayError {
+  return new ReplayError("CLOSED", "this observer was closed: open() or reset() it");
+}
+
+export function isLimited(error: unknown): boolean {
+  return error instanceof ReplayError && error.code === "RATE_LIMITED";
+}

@@ -1,0 +1,128 @@
+/** Writes whole episodes: TF-Agents' `ReverbAddEpisodeObserver`. */
+import { internals, type Spec, type StepOf, type WaitOptions } from "../../index.ts";
+import { StepType } from "../time-step.ts";
+import type { Awaitable, ClientLike, Signature } from "../writers/client.ts";
+import { clientOf } from "../writers/local-client.ts";
+import { Cache, MOST_STEPS, type ObserverCall, type Work } from "./cache.ts";
+import { Callable } from "./callable.ts";
+import { stepTypeOf } from "./step-form.ts";
+
+export interface EpisodeObserverOptions {
+  /** The table, or several: each gets every item. */
+  readonly tableName: string | readonly string[];
+  /** Steps of an episode at most, the boundary step among them. Four bytes each are taken at once. */
+  readonly maxSequenceLength: number;
+  /** Of new items; 1 where it is left out. */
+  readonly priority?: number;
+  /** Whether a longer episode is passed over, with a warning, instead of being an error. */
+  readonly bypassPartialEpisodes?: boolean;
+  /** What a warning goes to; console.warn where it is left out. */
+  readonly onWarning?: (message: string) => void;
+}
+
+const OPTIONS = "tableName, maxSequenceLength, priority, bypassPartialEpisodes, onWarning";
+
+/** Makes one item of each episode when its boundary step comes (the step of type LAST, which belongs to it). An unfinished one stays cached until `reset(true)`. */
+export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<ObserverCall<S>> {
+  readonly #cache: Cache<S>;
+  readonly #most: number;
+  readonly #bypasses: boolean;
+  readonly #warn: (message: string) => void;
+  #priority: number;
+  /** Whether the episode grew too long: the rest of it is dropped. */
+  #over = false;
+
+  /** @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types */
+  constructor(client: ClientLike<S>, options: EpisodeObserverOptions) {
+    super((step) => this.#call(step));
+    const { finite, flag, integer, mustBe, onlyKeys } = internals;
+    const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn } = onlyKeys("options", options, OPTIONS);
+    this.#most = integer("maxSequenceLength", maxSequenceLength, 1, MOST_STEPS);
+    this.#priority = finite("priority", priority, 0);
+    this.#bypasses = flag("bypassPartialEpisodes", bypassPartialEpisodes) === 1;
+    if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);
+    this.#warn = onWarning;
+    this.#cache = new Cache(clientOf(client), tableName, () => ({ keep: maxSequenceLength }));
+  }
+
+  /** Steps since the last reset, boundary or close; of an episode that is too long, `maxSequenceLength`. */
+  get cachedSteps(): number {
+    return this.#cache.steps;
+  }
+
+  /** Opens it again after `close`; does nothing where it is open. */
+  open(): void {
+    this.#cache.open();
+  }
+
+  /** Forgets the cached steps. Items that were made stay. */
+  close(): void {
+    this.#over = false;
+    this.#cache.close();
+  }
+
+  /** Waits until no item waits for a rate limiter; nothing where none does. @throws ReplayError CLOSED, TIMEOUT */
+  flush(options?: WaitOptions): Promise<void> | undefined {
+    return this.#cache.flush(options);
+  }
+
+  /** Ends the episode, and opens the observer where it is closed. `writeCachedSteps`: makes an item of what is cached, if anything is. */
+  reset(writeCachedSteps = true): Promise<void> | undefined {
+    const write = internals.flag("writeCachedSteps", writeCachedSteps) === 1;
+    return this.#cache.inLine(() => this.#end(write));
+  }
+
+  /** The priority of the items to come, that of the open episode included. @throws TypeError, RangeError; then the old one stays */
+  updatePriority(priority: number): void {
+    this.#priority = internals.finite("priority", priority, 0);
+  }
+
+  /** The signature that the tables have in common. @throws RangeError where they have none */
+  getTableSignature(): Awaitable<Signature> {
+    return this.#cache.signature();
+  }
+
+  #call(given: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {
+    const cache = this.#cache;
+    // Closed it takes no step, not even to look at.
+    cache.writer;
+    const step = cache.form.nested(given);
+    if (!cache.waits) return this.#ends(step) ? cache.inLine(() => this.#end(true)) : undefined;
+    // The caller may use the step's arrays again meanwhile.
+    const copy = structuredClone(step);
+    const self = this;
+    return cache.inLine(function* () {
+      if (self.#ends(copy)) yield* self.#end(true);
+    });
+  }
+
+  /** Takes a step; whether an episode ends with it that is to be written. */
+  #ends(step: StepOf<S>): boolean {
+    const cache = this.#cache;
+    // Also where it is not kept: the writer checks its form.
+    cache.writer.append(step);
+    const last = stepTypeOf(step) === StepType.LAST;
+    const known = this.#over;
+    if (!known && cache.steps < this.#most) {
+      cache.steps++;
+      return last;
+    }
+    const { steps } = cache;
+    cache.forget();
+    this.#over = !last;
+    if (this.#over) cache.steps = steps;
+    if (known) return false;
+    const message = `an episode has more than maxSequenceLength = ${this.#most} steps, and is not written: raise maxSequenceLength`;
+    if (!this.#bypasses) throw new RangeError(`${message}, or say bypassPartialEpisodes`);
+    this.#warn(message);
+    return false;
+  }
+
+  *#end(write: boolean): Work {
+    const cache = this.#cache;
+    if (write && cache.steps > 0 && !this.#over) yield* cache.createItems(cache.steps, this.#priority);
+    cache.open();
+    cache.forget();
+    this.#over = false;
+  }
+}

@@ -1,0 +1,167 @@
+/** The steps that a writer has at hand, field by field. Reverb's `TrajectoryWriter.history`. */
+import type { Column } from "../../batch.ts";
+import { internals, type Leaf, pack, ReplayError, type Spec } from "../../index.ts";
+import type { PlacedLeaf } from "../../spec/layout.ts";
+import type { IsAny } from "../../spec/spec.ts";
+import type { Values } from "./fields.ts";
+import { stepAt, stepsOfSlice } from "./indices.ts";
+import { type Source, TrajectoryColumn } from "./trajectory-column.ts";
+
+/** One field of the steps at hand. Indices are Python's: 0 the first step of the episode, -1 the newest. */
+export interface HistoryColumn {
+  /** Steps of the open episode, also those that left this field out; more where `endEpisode` kept those before. */
+  readonly length: number;
+  /** One step, without a dimension of time. @throws RangeError outside of -length … length - 1 */
+  at(index: number): TrajectoryColumn;
+  /** From `start` to before `stop`, every `step`-th; backwards where it is negative. @throws RangeError for a `start` before the first step */
+  slice(start?: number | null, stop?: number | null, step?: number | null): TrajectoryColumn;
+  /** Steps one by one, in any order; one may come more than once. @throws RangeError outside of -length … length - 1 */
+  list(indices: readonly number[]): TrajectoryColumn;
+}
+
+/** A history is nested as the spec, with the fields that steps had so far. */
+export type HistoryOf<S> = IsAny<S> extends true ? unknown : S extends Leaf ? HistoryColumn : { readonly [K in keyof S]: HistoryOf<S[K]> };
+
+export class History implements Source {
+  /** Steps that there were, also one that is open. */
+  total = 0;
+  /** The first step that an index can name. */
+  start = 0;
+  /** Steps that each leaf is kept for. */
+  readonly #keeps: number[];
+  /** Of the steps that left leaves out: which. */
+  readonly #absent = new Map<number, ReadonlySet<number>>();
+  readonly #columns: (HistoryColumn | undefined)[] = [];
+  readonly #spec: Spec;
+  readonly #leaves: readonly PlacedLeaf[];
+  readonly #read: Source["read"];
+  #nested: unknown;
+
+  /** @param read copies steps of a leaf out */
+  constructor(spec: Spec, leaves: readonly PlacedLeaf[], keep: number, read: Source["read"]) {
+    this.#spec = spec;
+    this.#leaves = leaves;
+    this.#keeps = leaves.map(() => keep);
+    this.#read = read;
+  }
+
+  /** The longest time that a leaf is kept. */
+  get keep(): number {
+    return this.#keeps.reduce((most, keep) => Math.max(most, keep), 0);
+  }
+
+  keepLeaf(leaf: number, steps: number): void {
+    this.#keeps[leaf] = steps;
+  }
+
+  /** The columns of the fields seen so far, nested. @throws ReplayError EMPTY before the first step */
+  get columns(): unknown {
+    if (this.#columns.length === 0) throw new ReplayError("EMPTY", "history must have a step: call append first");
+    this.#nested ??= without(
+      pack(
+        this.#spec,
+        Array.from(this.#leaves, (_, i) => this.#columns[i]),
+      ),
+    );
+    return this.#nested;
+  }
+
+  /** A new step. */
+  add(values: Values): void {
+    this.total++;
+    const absent = values.includes(undefined) ? this.#leaves.map((leaf) => leaf.index).filter((leaf) => values[leaf] === undefined) : [];
+    this.#fill(values, absent);
+    if (this.#absent.size > 0) this.#absent.delete(this.total - 1 - this.keep);
+  }
+
+  /** More fields of the newest step. */
+  extend(values: Values): void {
+    this.#fill(
+      values,
+      [...(this.#absent.get(this.total - 1) ?? [])].filter((leaf) => values[leaf] === undefined),
+    );
+  }
+
+  /** Whether the newest step has a field. */
+  has(leaf: number): boolean {
+    return this.#absent.get(this.total - 1)?.has(leaf) !== true;
+  }
+
+  /** Indices name no step before the next one. */
+  clear(): void {
+    this.start = this.total;
+    this.#absent.clear();
+  }
+
+  hold(subject: string, leaf: PlacedLeaf, step: number): void {
+    const keep = this.#keeps[leaf.index] as number;
+    const rule =
+      step < this.start
+        ? "of the open episode"
+        : step < this.total - keep
+          ? `one of the last ${keep} (or raise numKeepAliveRefs)`
+          : this.#absent.get(step)?.has(leaf.index) === true
+            ? `one that has ${leaf.path}`
+            : undefined;
+    if (rule !== undefined) throw internals.mustBe(RangeError, `a step of ${subject}`, rule, step - this.start);
+  }
+
+  read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"] {
+    return this.#read(leaf, steps);
+  }
+
+  #fill(values: Values, absent: readonly number[]): void {
+    const newest = this.total - 1;
+    if (absent.length === 0) this.#absent.delete(newest);
+    else this.#absent.set(newest, new Set(absent));
+    if (this.#columns.length === this.#leaves.length && !this.#columns.includes(undefined)) return;
+    this.#leaves.forEach((leaf, i) => {
+      if (values[i] === undefined || this.#columns[i] !== undefined) return;
+      this.#columns[i] = this.#column(leaf);
+      this.#nested = undefined;
+    });
+  }
+
+  #column(leaf: PlacedLeaf): HistoryColumn {
+    const length = () => this.total - this.start;
+    const make = (steps: readonly number[], isSqueezed: boolean) =>
+      new TrajectoryColumn(
+        this,
+        leaf,
+        steps.map((step) => step + this.start),
+        isSqueezed,
+      );
+    const column: HistoryColumn = {
+      get length() {
+        return length();
+      },
+      at: (index) => make([stepAt("index", index, length())], true),
+      slice: (start, stop, step) => make(stepsOfSlice(start, stop, step, length()), false),
+      list: (indices) => {
+        if (!Array.isArray(indices)) throw internals.mustBe(TypeError, "indices", "an array of integers", indices);
+        return make(
+          indices.map((index, i) => stepAt(`indices[${i}]`, index, length())),
+          false,
+        );
+      },
+    };
+    COLUMNS.add(column);
+    return column;
+  }
+}
+
+/** A spec may have fields of any name: what is a column is told by this. */
+const COLUMNS = new WeakSet<object>();
+
+/** A nest without what is undefined in its objects; undefined where nothing is left. */
+function without(node: unknown): unknown {
+  if (typeof node !== "object" || node === null || COLUMNS.has(node)) return node;
+  if (Array.isArray(node)) {
+    const parts = node.map(without);
+    return parts.every((part) => part === undefined) ? undefined : parts;
+  }
+  const entries = Object.entries(node)
+    .map(([name, part]) => [name, without(part)] as const)
+    .filter(([, part]) => part !== undefined);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}

@@ -1,0 +1,129 @@
+/** Items of the last steps, all fields of them. Reverb's older `Writer`. */
+import type { Engine } from "../../core/engine.ts";
+import { type ColumnsOf, internals, type Replay, ReplayError, type Spec, type StepOf, type WaitOptions, type Writer } from "../../index.ts";
+import { type Signature, tableNames } from "./client.ts";
+import { Fields, type PartOf, type Values } from "./fields.ts";
+import { Pending } from "./pending.ts";
+import { mustFit } from "./signature.ts";
+
+export interface LegacyWriterOptions {
+  /** Steps that the longest item has. */
+  readonly maxSequenceLength: number;
+  /** At most maxSequenceLength. Checked, and without effect: steps are not kept in chunks. */
+  readonly chunkLength?: number | null;
+  /** Checked, and without effect. */
+  readonly deltaEncoded?: boolean;
+  /** Checked, and without effect: how many items may wait is the table's `maxPending`. */
+  readonly maxInFlightItems?: number | null;
+}
+
+const MOST_STEPS = 0xffffff;
+
+export class LegacyWriter<S extends Spec = Spec> {
+  readonly #engine: Engine;
+  readonly #signatures: (table: string) => Signature | undefined;
+  readonly #fields: Fields<S>;
+  readonly #pending: Pending;
+  readonly #writer: Writer<S, string>;
+  readonly #tables: object;
+  /** The fields of the first step, which all others must have. */
+  #given: readonly boolean[] | undefined;
+  #closed = false;
+
+  /** Made by `client.legacyWriter`. @throws RangeError, TypeError */
+  constructor(replay: Replay<S, string>, options: LegacyWriterOptions, signatures: (table: string) => Signature | undefined) {
+    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = internals.onlyKeys(
+      "options",
+      options,
+      "maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems",
+    );
+    const keep = internals.integer("maxSequenceLength", maxSequenceLength, 1, MOST_STEPS);
+    internals.integer("chunkLength", chunkLength ?? keep, 1, keep);
+    internals.flag("deltaEncoded", deltaEncoded ?? false);
+    internals.integer("maxInFlightItems", maxInFlightItems ?? 1, 1);
+    this.#engine = internals.of(replay).engine;
+    this.#signatures = signatures;
+    this.#fields = new Fields<S>(this.#engine);
+    this.#pending = new Pending(replay as unknown as Replay);
+    this.#tables = replay.options.tables;
+    this.#writer = replay.writer({ keep }) as Writer<S, string>;
+  }
+
+  /** Appends a step. The first one decides which fields of the spec there are. O(bytes) @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY */
+  append(step: PartOf<StepOf<S>>): void {
+    this.#check();
+    const values = this.#fields.take(step);
+    const given = this.#alike(values);
+    this.#writer.append(this.#fields.whole(values));
+    this.#given = given;
+  }
+
+  /** Appends steps, each field with a leading dimension of time. O(bytes) @throws as append */
+  appendSequence(sequence: PartOf<ColumnsOf<S>>): void {
+    this.#check();
+    const values = this.#fields.take(sequence);
+    const given = this.#alike(values);
+    const leaf = given.indexOf(true);
+    const column = values[leaf] as ArrayLike<unknown>;
+    const size = this.#fields.leaves[leaf]?.size as number;
+    // A flat array has all steps in a row.
+    const steps = typeof column?.[0] === "object" ? column.length : column.length / size;
+    const columns = values.map((value, i) => value ?? this.#fields.zeros(i, Math.max(Math.ceil(steps), 1)));
+    this.#writer.appendColumns(this.#fields.whole(columns) as ColumnsOf<S>);
+    this.#given = given;
+  }
+
+  /**
+   * Makes an item of the last `numTimesteps` steps. O(numTimesteps + log size)
+   * @returns `undefined` when it is in the table; a promise where the rate limiter makes it wait
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit the table's signature, RATE_LIMITED, OUT_OF_MEMORY
+   */
+  createItem(table: string, numTimesteps: number, priority: number): Promise<void> | undefined {
+    this.#check();
+    if (typeof table !== "string" || !Object.hasOwn(this.#tables, table)) tableNames({ knows: () => false }, table);
+    const length = internals.integer("numTimesteps", numTimesteps, 1, this.#writer.length);
+    internals.finite("priority", priority, 0);
+    const leaves = this.#fields.leaves.filter((_, i) => this.#given?.[i]);
+    const signature = this.#signatures(table);
+    if (signature !== undefined)
+      mustFit(
+        table,
+        signature,
+        leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape: [length, ...shape] })),
+      );
+    const columns = leaves.length === this.#fields.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
+    const waits = this.#writer.createItem(table, { length, priority, ...(columns as object) });
+    if (waits !== undefined) this.#pending.add(table, this.#writer.lastKey(table));
+    return waits;
+  }
+
+  /** Waits until none of this writer's items waits for a rate limiter; `undefined` where none does. @throws ReplayError TIMEOUT, or the signal's reason */
+  flush(options: WaitOptions = {}): Promise<void> | undefined {
+    this.#check();
+    return this.#pending.until(0, options);
+  }
+
+  /** Lets the steps at hand go. Items stay, also those that wait. */
+  close(): void {
+    if (!this.#closed) this.#writer.close();
+    this.#closed = true;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #check(): void {
+    if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make another one with client.legacyWriter()");
+    this.#engine.open();
+  }
+
+  /** Which fields there are: those of the steps before. */
+  #alike(values: Values): readonly boolean[] {
+    const given = values.map((value) => value !== undefined);
+    const wrong = this.#fields.leaves.find((_, i) => given[i] !== (this.#given ?? given)[i]);
+    if (wrong !== undefined) throw internals.mustBe("SPEC_MISMATCH", wrong.path || "step", "given in every step or in none", values[wrong.index]);
+    if (!given.includes(true)) throw internals.mustBe("SPEC_MISMATCH", "step", "of at least one field", "none");
+    return given;
+  }
+}

@@ -1,0 +1,114 @@
+/** A client of the tables in this process. */
+import { internals, Replay, type ReplayOptions, type Spec, type StepOf, type Table, type TableOptions, type WaitOptions, type Writer } from "../../index.ts";
+import type { Client, ClientLike, Signature, StepWriterOptions, TableClient } from "./client.ts";
+import type { PartOf } from "./fields.ts";
+import { Inserter } from "./inserter.ts";
+import { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
+import { signatureOf } from "./signature.ts";
+import { TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
+
+export interface LocalClientOptions<N extends string = string> {
+  /** What the items of a table must look like; of tables that are left out nothing is asked. */
+  readonly signatures?: { readonly [K in N]?: Signature };
+}
+
+/** A table as servers of Reverb list them. */
+export interface NamedTable extends TableOptions {
+  readonly name: string;
+  readonly signature?: Signature;
+}
+
+export class LocalClient<const S extends Spec = Spec, N extends string = string> implements TableClient<S> {
+  readonly replay: Replay<S, N>;
+  readonly #signatures: { readonly [name: string]: Signature | undefined };
+  readonly #inserter: Inserter<S>;
+
+  /** @throws TypeError · ReplayError NOT_FOUND for a signature of a table that the Replay has not */
+  constructor(replay: Replay<S, N>, options: LocalClientOptions<N> = {}) {
+    if (!(replay instanceof Replay)) throw internals.mustBe(TypeError, "client", "a Replay, or a client of one", replay);
+    const { signatures = {} } = internals.onlyKeys("options", options, "signatures");
+    this.replay = replay;
+    for (const name of Object.keys(signatures)) this.table(name);
+    this.#signatures = { ...signatures };
+    this.#inserter = new Inserter<S>(this.#steps, (table) => this.#signatures[table]);
+  }
+
+  /**
+   * The client of a new Replay, whose tables come as a list: `reverb.Server(tables)`.
+   * @throws RangeError for no tables, or two of one name, and as `new Replay`
+   */
+  static of<const S extends Spec>(options: Omit<ReplayOptions<S>, "tables"> & { readonly tables: readonly NamedTable[] }): LocalClient<S> {
+    const { tables: list, ...rest } = internals.onlyKeys("options", options, "spec, tables, maxBytes, seed, module");
+    if (!Array.isArray(list) || list.length === 0) throw internals.mustBe(RangeError, "tables", "a list of at least one table", list);
+    const tables: { [name: string]: TableOptions } = {};
+    const signatures: { [name: string]: Signature } = {};
+    (list as readonly NamedTable[]).forEach(({ name, signature, ...table }, i) => {
+      if (typeof name !== "string") throw internals.mustBe(TypeError, `tables[${i}].name`, "a word", name);
+      if (Object.hasOwn(tables, name)) throw internals.mustBe(RangeError, `tables[${i}].name`, "the name of no other table", name);
+      tables[name] = table;
+      if (signature !== undefined) signatures[name] = signature;
+    });
+    return new LocalClient<S>(new Replay<S, string>({ ...rest, tables } as ReplayOptions<S>), { signatures });
+  }
+
+  get spec(): S {
+    return this.replay.options.spec as S;
+  }
+
+  knows(table: string): boolean {
+    return Object.hasOwn(this.replay.options.tables, table);
+  }
+
+  /** @throws ReplayError NOT_FOUND */
+  table(name: string): Table<S> {
+    return this.replay.table(name as N);
+  }
+
+  /** The table's own; else the spec of the steps, with a dimension of time before each leaf's own. @throws ReplayError NOT_FOUND */
+  signature(table: string): Signature {
+    this.table(table);
+    return this.#signatures[table] ?? signatureOf(this.spec);
+  }
+
+  writer(options: StepWriterOptions): Writer<S, string> {
+    return this.replay.writer(options as object) as unknown as Writer<S, string>;
+  }
+
+  /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */
+  trajectoryWriter(options: TrajectoryWriterOptions): TrajectoryWriter<S> {
+    return new TrajectoryWriter<S>(this.#steps, options, (table) => this.#signatures[table]);
+  }
+
+  /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError */
+  legacyWriter(options: LegacyWriterOptions): LegacyWriter<S> {
+    return new LegacyWriter<S>(this.#steps, options, (table) => this.#signatures[table]);
+  }
+
+  /**
+   * Inserts one step, an episode of its own, as an item of each table. Fields that it leaves out are no part of the items. All of it or nothing. O(bytes + tables)
+   * @returns `undefined`, or a promise where a rate limiter makes an item wait: until none in these tables does
+   * @throws RangeError for no table, a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH, INVALID_DATA, RATE_LIMITED, OUT_OF_MEMORY
+   */
+  insert(step: PartOf<StepOf<S>>, priorities: { readonly [K in N]?: number }, options: WaitOptions = {}): Promise<void> | undefined {
+    return this.#inserter.insert(step, priorities as { readonly [table: string]: number }, options);
+  }
+
+  /** The Replay without its tables' names in the type. */
+  get #steps(): Replay<S, string> {
+    return this.replay as unknown as Replay<S, string>;
+  }
+}
+
+const locals = new WeakMap<Replay, LocalClient>();
+
+/** The client itself, or the one of a Replay; always the same one. */
+export function clientOf<S extends Spec, N extends string>(client: ClientLike<S, N>): Client<S> {
+  if (!(client instanceof Replay)) {
+    if (typeof client?.writer !== "function") throw internals.mustBe(TypeError, "client", "a Replay, or a client", client);
+    return client;
+  }
+  const replay = client as unknown as Replay;
+  const local = locals.get(replay) ?? new LocalClient(replay);
+  locals.set(replay, local);
+  return local as unknown as LocalClient<S, N>;
+}

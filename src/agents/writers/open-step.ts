@@ -1,0 +1,56 @@
+/** A step that is made by several appends. */
+import type { Engine } from "../../core/engine.ts";
+import { internals, type Replay, type Spec, type Writer } from "../../index.ts";
+import type { Fields, Values } from "./fields.ts";
+
+export class OpenStep<S extends Spec> {
+  readonly #fields: Fields<S>;
+  readonly #engine: Engine;
+  /** Checks what is given, and holds it as a step of its own. */
+  readonly #draft: Writer<S, string>;
+  #values: unknown[] = [];
+
+  constructor(replay: Replay<S, string>, fields: Fields<S>) {
+    this.#fields = fields;
+    this.#engine = internals.of(replay).engine;
+    this.#draft = replay.writer({ keep: 1 }) as Writer<S, string>;
+  }
+
+  /** All that was given for it. */
+  get values(): Values {
+    return this.#values;
+  }
+
+  /** @throws ReplayError SPEC_MISMATCH for a field that it has, or a value of another form; then it is as it was */
+  add(values: Values): void {
+    const both = this.#fields.leaves.map(({ path }, i) => {
+      if (values[i] !== undefined && this.#values[i] !== undefined)
+        throw internals.mustBe("SPEC_MISMATCH", path || "step", "left out: an earlier append of this step has set it", values[i]);
+      return values[i] ?? this.#values[i];
+    });
+    this.#draft.append(this.#fields.whole(both));
+    // The caller may fill his arrays anew before the step is complete.
+    this.#values = both.map((value, i) => (values[i] === undefined ? value : copied(value)));
+  }
+
+  /** Gives the newest step of a stream the fields that were just given. */
+  patch(stream: number, values: Values): void {
+    const from = this.#draft.streams[0] as number;
+    values.forEach((value, leaf) => {
+      if (value !== undefined) this.#engine.core.x.stream_patch(stream, from, leaf);
+    });
+  }
+
+  reset(): void {
+    this.#values = [];
+  }
+
+  close(): void {
+    this.#draft.close();
+  }
+}
+
+function copied(value: unknown): unknown {
+  if (typeof value !== "object") return value;
+  return ArrayBuffer.isView(value) ? (value as Uint8Array).slice() : structuredClone(value);
+}

@@ -1,0 +1,32 @@
+/** Items of one writer that wait for a rate limiter. */
+import type { Engine } from "../../core/engine.ts";
+import { internals, type Replay, type WaitOptions } from "../../index.ts";
+
+const NONE = Promise.resolve();
+
+export class Pending {
+  readonly #replay: Replay;
+  #items: { readonly table: string; readonly key: number }[] = [];
+
+  constructor(replay: Replay) {
+    this.#replay = replay;
+  }
+
+  add(table: string, key: number): void {
+    this.#items.push({ table, key });
+  }
+
+  /** Waits until at most so many wait; undefined where it is so. @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason */
+  until(most: number, options: WaitOptions): Promise<void> | undefined {
+    internals.integer("blockUntilNumItems", most, 0);
+    const engine: Engine = internals.of(this.#replay).engine;
+    const attempt = () => (this.#count() <= most ? NONE : undefined);
+    const result = engine.waiters.until(attempt, () => `letting ${this.#items.length} waiting items in`, options) as Promise<void>;
+    return result === NONE ? undefined : result;
+  }
+
+  #count(): number {
+    this.#items = this.#items.filter(({ table, key }) => this.#replay.table(table).explain(key).state === "waiting");
+    return this.#items.length;
+  }
+}

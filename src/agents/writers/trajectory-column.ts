@@ -1,0 +1,71 @@
+/** A column of an item to be: some steps of one leaf of a writer's history. Reverb's `TrajectoryColumn`. */
+import type { Column } from "../../batch.ts";
+import { internals, type Leaf } from "../../index.ts";
+import type { ColumnOf } from "../../spec/columns.ts";
+import type { PlacedLeaf } from "../../spec/layout.ts";
+
+export class TrajectoryColumn {
+  /** Whether it is a single step, without a dimension of time. */
+  readonly isSqueezed: boolean;
+  readonly #source: Source;
+  readonly #leaf: PlacedLeaf;
+  /** By their number since the writer was made. */
+  readonly #steps: readonly number[];
+
+  /** Made by a history's columns. */
+  constructor(source: Source, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean) {
+    this.#source = source;
+    this.#leaf = leaf;
+    this.#steps = steps;
+    this.isSqueezed = isSqueezed;
+  }
+
+  get dtype(): Leaf["dtype"] {
+    return this.#leaf.leaf.dtype;
+  }
+
+  /** Steps, unless it is squeezed; then the leaf's own shape. */
+  get shape(): readonly number[] {
+    return [...(this.isSqueezed ? [] : [this.#steps.length]), ...this.#leaf.shape];
+  }
+
+  /**
+   * What it holds, copied out. Reverb's `numpy()`. O(bytes)
+   * @throws RangeError for a step that the writer no longer has, or that left the field out
+   */
+  values(): Column {
+    this.held("this column", this.#source);
+    return { data: this.#source.read(this.#leaf, this.#steps), shape: this.shape };
+  }
+
+  /** The steps, if the writer's history holds them all. @throws RangeError */
+  held(subject: string, source: Source): readonly number[] {
+    if (source !== this.#source) throw internals.mustBe(RangeError, subject, "a column of this writer's history", this);
+    if (this.#steps.length === 0) throw internals.mustBe(RangeError, subject, "a column of at least one step", this.#steps);
+    for (const step of this.#steps) source.hold(subject, this.#leaf, step);
+    return this.#steps;
+  }
+
+  /** The same as a column of an item: the run of `length` steps that begins with step `first`. */
+  inItem(first: number, length: number): ColumnOf {
+    const leaf = this.#leaf.path;
+    const [from = 0, next = from + 1] = this.#steps;
+    if (this.isSqueezed) return { leaf, at: nearest(from - first, length) };
+    const step = next - from;
+    if (step < 1 || this.#steps.some((at, k) => at !== from + k * step)) return { leaf, steps: this.#steps.map((at) => nearest(at - first, length)) };
+    const end = from + (this.#steps.length - 1) * step + 1;
+    return { leaf, from: nearest(from - first, length), ...(end - first === length ? {} : { to: nearest(end - first, length) }), step };
+  }
+}
+
+/** A step of a run of `length`, from the nearer end: items of several lengths then have the same columns where they mean the same. */
+function nearest(at: number, length: number): number {
+  return at < length / 2 ? at : at - length;
+}
+
+/** What columns are of: a writer's history. */
+export interface Source {
+  /** @throws RangeError for a step of a leaf that is not at hand */
+  hold(subject: string, leaf: PlacedLeaf, step: number): void;
+  read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"];
+}

@@ -1,0 +1,240 @@
+/** Items of any steps at hand, each column with steps of its own. Reverb's `TrajectoryWriter`. */
+
+import type { Engine } from "../../core/engine.ts";
+import { internals, type Replay, ReplayError, type Spec, type StepOf, type WaitOptions, type Writer } from "../../index.ts";
+import type { ColumnOf } from "../../spec/columns.ts";
+import { Windows } from "../windows.ts";
+import { type Signature, tableNames } from "./client.ts";
+import { Fields, type PartOf, type Values } from "./fields.ts";
+import { History, type HistoryOf } from "./history.ts";
+import { OpenStep } from "./open-step.ts";
+import { Pending } from "./pending.ts";
+import { leavesOf, mustFit } from "./signature.ts";
+import { TrajectoryColumn } from "./trajectory-column.ts";
+
+export interface TrajectoryWriterOptions {
+  /** Steps that each field is kept for, unless `configure` says otherwise: as far back as an item may reach. */
+  readonly numKeepAliveRefs: number;
+  /** Whether items must fit their table's signature, where it has one; true where it is left out. */
+  readonly validateItems?: boolean;
+}
+
+/** Columns, nested as the item is to be. */
+export type ItemColumns = TrajectoryColumn | readonly ItemColumns[] | { readonly [name: string]: ItemColumns };
+
+const MOST_STEPS = 0xffffff;
+
+export class TrajectoryWriter<S extends Spec = Spec> {
+  readonly #replay: Replay<S, string>;
+  readonly #engine: Engine;
+  /** The signature that items of a table must fit, where there is one. */
+  readonly #signatures: (table: string) => Signature | undefined;
+  readonly #fields: Fields<S>;
+  readonly #history: History;
+  readonly #pending: Pending;
+  /** Made with the first step: `configure` may lengthen its window until then. */
+  #writer: Writer<S, string> | undefined;
+  /** Reads steps before they are in any item. */
+  #windows: Windows | undefined;
+  /** The step to come, while only a part of it was given. */
+  #open: OpenStep<S> | undefined;
+  #isOpen = false;
+  /** Steps that are in the writer's window: all but one that is open, unless an item has needed it. */
+  #rows = 0;
+  #episodeSteps = 0;
+  #closed = false;
+
+  /** Made by `client.trajectoryWriter`. @throws RangeError, TypeError */
+  constructor(replay: Replay<S, string>, options: TrajectoryWriterOptions, signatures: (table: string) => Signature | undefined) {
+    const { numKeepAliveRefs, validateItems = true } = internals.onlyKeys("options", options, "numKeepAliveRefs, validateItems");
+    internals.integer("numKeepAliveRefs", numKeepAliveRefs, 1, MOST_STEPS);
+    internals.flag("validateItems", validateItems);
+    this.#replay = replay;
+    this.#engine = internals.of(replay).engine;
+    this.#signatures = validateItems ? signatures : () => undefined;
+    this.#fields = new Fields<S>(this.#engine);
+    this.#pending = new Pending(replay as unknown as Replay);
+    this.#history = new History(replay.options.spec, this.#fields.leaves, numKeepAliveRefs, (leaf, steps) => {
+      const writer = this.#live();
+      this.#settle(steps);
+      this.#windows ??= new Windows(this.#engine, { seed: 0, streams: writer.streams });
+      // The window has the last steps that there were.
+      const first = this.#rows - writer.length;
+      return this.#windows.steps(
+        leaf,
+        steps.map((step) => step - first),
+      );
+    });
+  }
+
+  /** The steps at hand, nested as the spec, with the fields that were given so far. @throws ReplayError EMPTY before the first step */
+  get history(): HistoryOf<S> {
+    return this.#history.columns as HistoryOf<S>;
+  }
+
+  /** Steps of the open episode, without one that is not complete. */
+  get episodeSteps(): number {
+    return this.#episodeSteps;
+  }
+
+  /**
+   * How long one field is kept, before the first step. Keeping is all that it costs here: `maxChunkLength` is checked, and nothing is chunked.
+   * @param path the keys that lead to the field
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND for a field that the spec has not
+   */
+  configure(path: readonly (string | number)[], options: { readonly numKeepAliveRefs: number; readonly maxChunkLength?: number | null }): void {
+    this.#check();
+    const { numKeepAliveRefs, maxChunkLength } = internals.onlyKeys("options", options, "numKeepAliveRefs, maxChunkLength");
+    internals.integer("numKeepAliveRefs", numKeepAliveRefs, 1, this.#writer === undefined ? MOST_STEPS : this.#writer.options.keep);
+    if (maxChunkLength !== undefined && maxChunkLength !== null) internals.integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
+    if (!Array.isArray(path)) throw internals.mustBe(TypeError, "path", "an array of keys", path);
+    const leaf = this.#fields.leaves.findIndex((one) => one.path === path.join("."));
+    if (leaf < 0) throw internals.mustBe("NOT_FOUND", "path", "that of a field", path.join("."));
+    this.#history.keepLeaf(leaf, numKeepAliveRefs);
+  }
+
+  /**
+   * Appends a step, whole or without some of its fields. O(bytes)
+   * @param options.partialStep leaves the step open: the next append goes on with it
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA for another form, or a field that an earlier append of the step has set; OUT_OF_MEMORY. Nothing changed then
+   */
+  append(step: PartOf<StepOf<S>>, options: { readonly partialStep?: boolean } = {}): void {
+    this.#check();
+    const { partialStep = false } = internals.onlyKeys("options", options, "partialStep");
+    internals.flag("partialStep", partialStep);
+    const values = this.#fields.take(step);
+    if (partialStep || this.#isOpen) this.#appendPart(values, partialStep);
+    else {
+      this.#live().append(values.includes(undefined) ? this.#fields.whole(values) : (step as StepOf<S>));
+      this.#rows++;
+      this.#history.add(values);
+    }
+    if (!partialStep) this.#episodeSteps++;
+  }
+
+  /**
+   * Makes an item of columns of this writer's history. It holds the steps from the oldest to the newest that they name; batches show it by its columns' names, dotted
+   * where they nest. There may be 63 different sets of columns in a Replay. O(columns + steps between + log size)
+   * @returns `undefined` when it is in the table; a promise where the rate limiter makes it wait
+   * @throws RangeError for a column without steps, or with one that is not at hand; a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit
+   * the table's signature, RATE_LIMITED, OUT_OF_MEMORY, UNSUPPORTED
+   */
+  createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
+    this.#check();
+    if (typeof table !== "string" || !Object.hasOwn(this.#replay.options.tables, table)) tableNames({ knows: () => false }, table);
+    internals.finite("priority", priority, 0);
+    const columns = leavesOf<TrajectoryColumn>(trajectory, (node) => node instanceof TrajectoryColumn);
+    if (columns.length === 0) throw internals.mustBe(RangeError, "trajectory", "nested columns, at least one", trajectory);
+    let first = Number.POSITIVE_INFINITY;
+    const steps: number[] = [];
+    for (const [path, column] of columns) {
+      const subject = `trajectory${path === "" ? "" : `.${path}`}`;
+      if (!(column instanceof TrajectoryColumn)) throw internals.mustBe(TypeError, subject, "a column of a writer's history", column);
+      for (const step of column.held(subject, this.#history)) {
+        if (step < first) first = step;
+        steps.push(step);
+      }
+    }
+    const signature = this.#signatures(table);
+    if (signature !== undefined)
+      mustFit(
+        table,
+        signature,
+        columns.map(([, column]) => column),
+      );
+    const writer = this.#live();
+    this.#settle(steps);
+    const length = this.#rows - first;
+    const shown: { [name: string]: ColumnOf } = {};
+    for (const [path, column] of columns) {
+      const name = path || "value";
+      if (Object.hasOwn(shown, name)) throw internals.mustBe(RangeError, "trajectory", "of columns with different dotted names", name);
+      shown[name] = column.inItem(first, length);
+    }
+    const waits = writer.createItem(table, { length, priority, columns: shown as never });
+    if (waits !== undefined) this.#pending.add(table, writer.lastKey(table));
+    return waits;
+  }
+
+  /**
+   * Ends the episode; a step that is open ends with it.
+   * @param options.clearBuffers whether no later item reaches back over the end; true where it is left out
+   */
+  endEpisode(options: { readonly clearBuffers?: boolean } = {}): void {
+    this.#check();
+    const { clearBuffers = true } = internals.onlyKeys("options", options, "clearBuffers");
+    internals.flag("clearBuffers", clearBuffers);
+    this.#settle([this.#rows]);
+    this.#done();
+    this.#episodeSteps = 0;
+    const writer = this.#writer;
+    writer?.endEpisode();
+    if (!clearBuffers) return;
+    this.#history.clear();
+    if (writer !== undefined) this.#engine.core.x.stream_clear(writer.streams[0] as number);
+    this.#engine.changed();
+  }
+
+  /**
+   * Waits until at most `blockUntilNumItems` (0 where it is left out) of this writer's items wait for a rate limiter; `undefined` where it is so.
+   * @throws ReplayError TIMEOUT, or the signal's reason
+   */
+  flush(options: WaitOptions & { readonly blockUntilNumItems?: number } = {}): Promise<void> | undefined {
+    this.#check();
+    const { blockUntilNumItems = 0, ...wait } = options;
+    return this.#pending.until(blockUntilNumItems, wait);
+  }
+
+  /** Lets the steps at hand go. Items stay, also those that wait. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#open?.close();
+    this.#windows?.close();
+    this.#writer?.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #check(): void {
+    if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make another one with client.trajectoryWriter()");
+    this.#engine.open();
+  }
+
+  #live(): Writer<S, string> {
+    this.#check();
+    this.#writer ??= this.#replay.writer({ keep: this.#history.keep, across: true }) as Writer<S, string>;
+    return this.#writer;
+  }
+
+  #appendPart(values: Values, partial: boolean): void {
+    const writer = this.#live();
+    this.#open ??= new OpenStep<S>(this.#replay, this.#fields);
+    const open = this.#open;
+    open.add(values);
+    const isNew = !this.#isOpen;
+    if (!isNew && this.#rows === this.#history.total) open.patch(writer.streams[0] as number, values);
+    else if (!partial) {
+      writer.append(this.#fields.whole(open.values));
+      this.#rows++;
+    }
+    if (isNew) this.#history.add(values);
+    else this.#history.extend(values);
+    this.#isOpen = true;
+    if (!partial) this.#done();
+  }
+
+  /** Brings the open step into the window, if it is one of these. */
+  #settle(steps: readonly number[]): void {
+    if (this.#rows === this.#history.total || !steps.includes(this.#rows)) return;
+    this.#live().append(this.#fields.whole((this.#open as OpenStep<S>).values));
+    this.#rows++;
+  }
+
+  #done(): void {
+    this.#isOpen = false;
+    this.#open?.reset();
+  }
+}

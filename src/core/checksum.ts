@@ -1,0 +1,58 @@
+/** Memory in which sections are made or read, and summed where they stand: the sections module, an instance for each (assembly/sections/). */
+import bytes from "../../dist/sections-bytes.js";
+import { internals, ReplayError } from "../index.ts";
+import type { A, Fn } from "./abi.ts";
+
+/** Its exports, one line each as in assembly/sections.ts. */
+export interface SectionsExports {
+  readonly memory: WebAssembly.Memory;
+  readonly DATA_AT: WebAssembly.Global;
+  crc32c: Fn<[crc: A, at: A, length: A]>;
+  section_seal: Fn<[at: A, kind: A, id: A, bytes: A], void>;
+  section_sum: Fn<[at: A]>;
+}
+
+const PAGE = 65536;
+/** No section is longer, and no buffer: what waits for a disk that is full has to end somewhere. */
+export const MOST_BYTES = 2 ** 30;
+
+let compiled: WebAssembly.Module | undefined;
+
+export class SectionMemory {
+  readonly x: SectionsExports;
+  /** Where its bytes begin. */
+  readonly base: number;
+  u8!: Uint8Array<ArrayBuffer>;
+  view!: DataView<ArrayBuffer>;
+
+  constructor() {
+    compiled ??= internals.compile(bytes);
+    this.x = new WebAssembly.Instance(compiled, {}).exports as unknown as SectionsExports;
+    this.base = this.x.DATA_AT.value;
+    this.#look();
+  }
+
+  /** Makes room for so many bytes from `base` on; views are made anew. */
+  reserve(size: number): void {
+    const missing = this.base + size - this.u8.length;
+    if (missing <= 0) return;
+    try {
+      if (size > 2 * MOST_BYTES) throw new RangeError("too much");
+      // Twice as much, where that can be had: it may go on growing.
+      this.x.memory.grow(Math.ceil(Math.max(missing, Math.min(this.u8.length, MOST_BYTES)) / PAGE));
+    } catch {
+      throw new ReplayError("OUT_OF_MEMORY", `no room for ${size} bytes of sections`);
+    }
+    this.#look();
+  }
+
+  /** What the checksum of the section at an address must be. */
+  sum(at: number): number {
+    return this.x.section_sum(at) >>> 0;
+  }
+
+  #look(): void {
+    this.u8 = new Uint8Array(this.x.memory.buffer as ArrayBuffer);
+    this.view = new DataView(this.x.memory.buffer as ArrayBuffer);
+  }
+}

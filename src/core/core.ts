@@ -1,0 +1,96 @@
+/** One instance of the core: the only file that compiles WebAssembly and the only one that holds views on linear memory. */
+import bytes from "../../dist/core-bytes.js";
+import { mustBe, ReplayError } from "../error.ts";
+import { DTYPES } from "../spec/dtype.ts";
+import { ABI_VERSION, E_KEYS_EXHAUSTED, type Exports } from "./abi.ts";
+
+const GRANULE = 4096;
+/** 4 GiB less a page: byte offsets stay below 2^32. */
+export const MOST_BYTES = 0xffff0000;
+
+/** The core that comes with the package, compiled once. */
+let builtIn: WebAssembly.Module | undefined;
+
+/** A module from the string that stands for it: each byte XOR one mask, and that is the first character, as every module begins with a 0. */
+export function compile(bytes: string): WebAssembly.Module {
+  return new WebAssembly.Module(Uint8Array.from(bytes, (char) => char.charCodeAt(0) ^ bytes.charCodeAt(0)));
+}
+
+export class Core {
+  readonly x: Exports;
+  bool!: Uint8Array<ArrayBuffer>;
+  u8!: Uint8Array<ArrayBuffer>;
+  i8!: Int8Array<ArrayBuffer>;
+  u16!: Uint16Array<ArrayBuffer>;
+  i16!: Int16Array<ArrayBuffer>;
+  u32!: Uint32Array<ArrayBuffer>;
+  i32!: Int32Array<ArrayBuffer>;
+  u64!: BigUint64Array<ArrayBuffer>;
+  i64!: BigInt64Array<ArrayBuffer>;
+  f32!: Float32Array<ArrayBuffer>;
+  f64!: Float64Array<ArrayBuffer>;
+  /** Raised when memory grew or scratch moved: whoever keeps views of his own makes them anew. */
+  generation = 0;
+  /** Told at once when memory moved. */
+  readonly lookers = new Set<{ moved(): void }>();
+  readonly #maxBytes: number;
+  #scratch = 0;
+  #scratchBytes = 0;
+
+  /** @param module another build of the core: the scalar one, or where a host compiles ahead of time */
+  constructor(maxBytes: number, module?: WebAssembly.Module) {
+    this.#maxBytes = maxBytes;
+    // Not where a module is given: its host may forbid compiling.
+    if (module === undefined) builtIn ??= compile(bytes);
+    const { exports } = new WebAssembly.Instance((module ?? builtIn) as WebAssembly.Module, {});
+    // In the bundle functions go by their place (build/short-names.mjs), whatever the build calls them.
+    this.x = { ...exports, ...Object.fromEntries(Object.values(exports).map((one, i) => [`$${i.toString(36)}`, one])) } as unknown as Exports;
+    const version = this.x.ABI_VERSION?.value;
+    if (version !== ABI_VERSION) throw mustBe("UNSUPPORTED", "module", `a core of ABI version ${ABI_VERSION}`, version);
+    this.x.arena_init(Math.floor(Math.min(maxBytes, MOST_BYTES) / GRANULE));
+    this.refresh();
+  }
+
+  /** Memory has grown: makes the views anew. To be called where `u8.length` is 0. */
+  refresh(): void {
+    for (const dtype in DTYPES) this[dtype as "u8"] = new DTYPES[dtype as "u8"].array(this.x.memory.buffer) as Uint8Array<ArrayBuffer>;
+    this.generation++;
+    for (const looker of this.lookers) looker.moved();
+  }
+
+  /** Takes zeroed memory. */
+  alloc(size: number): number {
+    const at = size > MOST_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
+    if (this.u8.length === 0) this.refresh();
+    if (at === 0) throw this.failure();
+    return at;
+  }
+
+  /** One region for everything that lives no longer than a call; it moves when it grows. */
+  scratch(size: number): number {
+    const old = this.#scratchBytes;
+    if (size > old) {
+      this.x.arena_free(this.#scratch, old);
+      // Near the limit there may be room for what is needed, and for no more; or not for that: then what was there is taken again.
+      if (!this.#region(Math.max(size, 2 * old, 4 * GRANULE)) && !this.#region(size)) this.#region(old);
+      if (this.u8.length === 0) this.refresh();
+      this.generation++;
+      if (this.#scratchBytes < size) throw this.failure();
+    }
+    return this.#scratch;
+  }
+
+  /** The region for scratch; whether there was room for it. */
+  #region(bytes: number): boolean {
+    this.#scratch = bytes === 0 || bytes > MOST_BYTES ? 0 : this.x.arena_alloc(bytes) >>> 0;
+    this.#scratchBytes = this.#scratch === 0 ? 0 : bytes;
+    return this.#scratch !== 0;
+  }
+
+  /** The error of a call that found no room, or no key. */
+  failure(code?: number): Error {
+    return code === E_KEYS_EXHAUSTED
+      ? new ReplayError("KEYS_EXHAUSTED", "no key is left: make a new Replay")
+      : mustBe("OUT_OF_MEMORY", "maxBytes", "enough for this call (or lower maxSize or maxSteps)", this.#maxBytes);
+  }
+}

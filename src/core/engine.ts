@@ -1,0 +1,113 @@
+/** What the public classes of one Replay share: the core, the pools, item shapes, and who waits. Not exported from the package. */
+
+import { mustBe, ReplayError } from "../error.ts";
+import { type Selection, selectionsOf } from "../spec/columns.ts";
+import { DTYPES } from "../spec/dtype.ts";
+import { type Layout, up } from "../spec/layout.ts";
+import type { Spec } from "../spec/spec.ts";
+import { Waiters } from "../wait.ts";
+import { Core } from "./core.ts";
+import { type StepMaker, stepMaker } from "./staged.ts";
+
+/** Item shapes that a replay can tell apart; 0 is the whole item. */
+export const MAX_SHAPES = 64;
+
+/** Columns that items were created with, and what they are in the core's terms. */
+export interface ItemShape {
+  readonly columns: string;
+  readonly selections: readonly Selection[];
+}
+
+export class Engine {
+  readonly core: Core;
+  readonly spec: Spec;
+  readonly layout: Layout;
+  readonly pool: number;
+  /** The pools of shared frames, in the layout's order. */
+  readonly framePools: readonly number[];
+  /** Make the staged steps of writers with one lane, and with several. */
+  readonly makeStep: StepMaker;
+  readonly makeLanes: StepMaker;
+  readonly waiters = new Waiters();
+  /** Shapes of items, by number. */
+  readonly shapes: ItemShape[] = [];
+  /** Raised by every call that changes something: whoever reads over several calls sees that it must not go on. */
+  changes = 0;
+  /** Told after each of them, where there is a journal (reprise/storage). */
+  journal?: () => void;
+  closed = false;
+  /** Staging records of closed writers, by size. */
+  readonly #spare = new Map<number, number[]>();
+
+  constructor(spec: Spec, layout: Layout, maxBytes: number, module?: WebAssembly.Module) {
+    this.spec = spec;
+    this.layout = layout;
+    this.makeStep = stepMaker(spec, layout.leaves, true);
+    this.makeLanes = stepMaker(spec, layout.leaves, false);
+    this.core = new Core(maxBytes, module);
+    const { x } = this.core;
+    const { leaves, pools, rowBytes } = layout;
+    this.framePools = pools.map(({ frameBytes }) => this.#pool(up(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0, 0, 1, 0)));
+    this.pool = this.#pool(rowBytes, leaves.length, (pool) => {
+      for (const { index, kind, leaf, bytes, frameBytes, offset, staged } of leaves) {
+        const shared = this.framePools[pools.findIndex(({ name }) => name === leaf.shared)] ?? 0;
+        x.pool_leaf(pool, index, kind, DTYPES[leaf.dtype].code, frameBytes, offset, staged, bytes / frameBytes, shared);
+      }
+    });
+  }
+
+  /** Every public call begins here. */
+  open(): void {
+    if (this.closed) throw disposed();
+  }
+
+  dispose(): void {
+    this.closed = true;
+    this.waiters.rejectAll(disposed());
+  }
+
+  /** A zeroed staging record. */
+  stage(bytes: number): number {
+    const at = this.#spare.get(bytes)?.pop();
+    if (at === undefined) return this.core.alloc(bytes);
+    this.core.u8.fill(0, at, at + bytes);
+    return at;
+  }
+
+  /** Keeps a staging record for the next writer. It never becomes anything else: its user may still hold arrays that look at it. */
+  unstage(at: number, bytes: number): void {
+    if (at !== 0) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
+  }
+
+  /** The number of an item shape, the same for equal columns. */
+  shapeOf(columns: object): number {
+    const text = JSON.stringify(columns);
+    const known = this.shapes.findIndex((shape) => shape.columns === text);
+    if (known >= 0) return known + 1;
+    if (this.shapes.length + 1 >= MAX_SHAPES) throw mustBe("UNSUPPORTED", "columns", `one of at most ${MAX_SHAPES - 1} different sets in a Replay`, columns);
+    this.shapes.push({ columns: text, selections: selectionsOf(columns, this.layout.leaves) });
+    return this.shapes.length;
+  }
+
+  /** After calls that may have taken memory, or let items in. */
+  changed(): void {
+    this.changes++;
+    if (this.core.u8.length === 0) this.core.refresh();
+    this.waiters.wake();
+    this.journal?.();
+  }
+
+  /** A pool whose leaves are set up by `place`. */
+  #pool(rowBytes: number, leaves: number, place: (pool: number) => void): number {
+    const { x } = this.core;
+    const pool = this.core.alloc(x.pool_bytes(leaves));
+    x.pool_init(pool, rowBytes, leaves);
+    place(pool);
+    x.pool_open(pool);
+    return pool;
+  }
+}
+
+function disposed(): ReplayError {
+  return new ReplayError("CLOSED", "this Replay was disposed of: make a new one");
+}

@@ -1,0 +1,188 @@
+/** How one batch object is filled: worked out once for it, so that the next sample into it allocates nothing. */
+
+import { arrayOf, type Batch, type Column, INFO, N_STEP } from "../batch.ts";
+import { mustBe } from "../error.ts";
+import { type Selection, stepsOf } from "../spec/columns.ts";
+import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
+import { type PlacedLeaf, up, WIDE } from "../spec/layout.ts";
+import { pack } from "../spec/spec.ts";
+import { LENGTH, WEIGHT } from "./abi.ts";
+import type { Engine } from "./engine.ts";
+
+/** One array that is filled from linear memory. */
+interface Copy {
+  readonly target: AnyArray;
+  readonly array: ArrayClass;
+  /** Elements an item. */
+  readonly each: number;
+  /** Where it comes from: an offset in scratch, or -1 - c for the draw's column c. */
+  readonly from: number;
+  view: AnyArray;
+}
+
+interface Output {
+  readonly leaf: PlacedLeaf;
+  readonly steps: readonly number[];
+  /** Whether they are those of the output before. */
+  readonly again: boolean;
+  /** In scratch: its values, or where they are, if they go straight. */
+  readonly from: number;
+  /** The target as bytes, where wide values go straight. */
+  readonly straight: Uint8Array | undefined;
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What a batch may hold beside steps, lengths and info; as bits. */
+export const WEIGHTS = 1;
+export const RETURNS = 2;
+export const MASK = 4;
+
+export class Filler {
+  readonly batch: Writable<Batch<unknown>>;
+  readonly n: number;
+  readonly width: number;
+  readonly selections: readonly Selection[];
+  /** WEIGHTS, RETURNS, MASK where the batch has them. */
+  readonly holds: number;
+  readonly #engine: Engine;
+  readonly #outputs: Output[] = [];
+  readonly #copies: Copy[] = [];
+  /** Rows that the longest column may have. */
+  readonly #rows: number;
+  /** Bytes of scratch for what is copied; the draw is behind it. */
+  #bytes = 0;
+  #base = 0;
+  #generation = -1;
+
+  /**
+   * @param whole whether the batch is nested as the spec
+   * @param asked what it must hold, as bits
+   * @param into the batch; without it a new one is made
+   * @throws ReplayError SPEC_MISMATCH where the batch has no array for something, or too small a one
+   */
+  constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Batch<unknown>) {
+    this.#engine = engine;
+    this.n = n;
+    this.width = width;
+    this.selections = selections;
+    this.holds = asked | (into?.mask ? MASK : 0);
+    const take = (path: string, given: unknown, array: ArrayClass, each: number, from?: number): AnyArray => {
+      const target = into === undefined ? new array(n * each) : given;
+      if (!(target instanceof array && target.length >= n * each))
+        throw mustBe("SPEC_MISMATCH", `into.${path}`, `a ${array.name} of at least ${n * each}`, target);
+      if (from !== undefined) this.#copies.push({ target, array, each, from, view: target });
+      return target;
+    };
+    let rows = width;
+    let steps: readonly number[] = [];
+    const columns = selections.map((selection) => {
+      const { keys, leaf, squeezed, start } = selection;
+      const own = stepsOf(selection, width);
+      const count = own.length;
+      // Columns of the same steps are selected once.
+      const again = count === steps.length && own.every((step, k) => step === steps[k]);
+      steps = own;
+      const from = this.#bytes;
+      const isStraight = leaf.kind === WIDE;
+      const { array } = DTYPES[leaf.leaf.dtype];
+      const data = take(`steps.${keys.join(".")}.data`, reach(into?.steps, keys)?.data, array, count * leaf.size, isStraight ? undefined : from);
+      const straight = isStraight ? new Uint8Array(data.buffer, data.byteOffset, n * count * leaf.bytes) : undefined;
+      // One of the last steps may have more than the window, and more in a shorter one.
+      const most = Math.max(count, -start);
+      rows = Math.max(rows, most);
+      // The list of steps is there first, then the values.
+      this.#bytes += up(most * Math.max(n * (isStraight ? 8 : leaf.bytes), 4), 16);
+      this.#outputs.push({ leaf, steps, again, from, straight });
+      return { data, shape: [n, ...(squeezed ? [] : [count]), ...leaf.shape] };
+    });
+    this.#rows = n * rows;
+    const part = (name: "info" | "nStep", names: { readonly [name: string]: number }) => {
+      const given = into?.[name] as { readonly [name: string]: unknown } | undefined;
+      return Object.fromEntries(Object.entries(names).map(([key, column]) => [key, take(`${name}.${key}`, given?.[key], arrayOf(column), 1, -1 - column)]));
+    };
+    const made = {
+      count: 0,
+      steps: whole ? pack(engine.spec, columns) : Object.fromEntries(columns.map((column, i) => [selections[i]?.keys[0], column])),
+      lengths: take("lengths", into?.lengths, Uint32Array, 1, -1 - LENGTH),
+      info: part("info", this.holds & WEIGHTS ? { ...INFO, weights: WEIGHT } : INFO),
+      nStep: this.holds & RETURNS ? part("nStep", N_STEP) : undefined,
+      mask: this.holds & MASK ? take("mask", into?.mask, Uint8Array, width) : undefined,
+      blocked: undefined,
+    };
+    this.batch = into ?? (made as unknown as Batch<unknown>);
+  }
+
+  /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. */
+  prepare(): number {
+    const { core } = this.#engine;
+    const { x } = core;
+    const base = core.scratch(this.#bytes + (x.draw_bytes(this.n) >>> 0) + 12 * this.#rows);
+    const draw = base + this.#bytes;
+    x.draw_init(draw, this.n, this.#rows);
+    this.#base = base;
+    if (this.#generation !== core.generation) this.#look(draw);
+    this.#generation = core.generation;
+    return draw;
+  }
+
+  /** Takes over the draw of a filler for more items. */
+  after(other: Filler, draw: number): this {
+    this.#base = other.#base;
+    this.#look(draw);
+    return this;
+  }
+
+  #look(draw: number): void {
+    const { core } = this.#engine;
+    for (const copy of this.#copies) {
+      const at = copy.from < 0 ? core.x.draw_column(draw, -1 - copy.from) >>> 0 : this.#base + copy.from;
+      copy.view = new copy.array(core.u8.buffer, at, this.n * copy.each);
+    }
+  }
+
+  /** Gathers what was drawn and copies it out. O(bytes) */
+  fill(draw: number, count: number): void {
+    const { core, pool } = this.#engine;
+    const { x } = core;
+    const outputs = this.#outputs;
+    const copies = this.#copies;
+    // By index: before V8 has optimized it, `of` leaves an object a turn.
+    for (let i = 0; i < outputs.length; i++) {
+      const { leaf, steps, again, from, straight } = outputs[i] as Output;
+      const at = this.#base + from;
+      if (!again) {
+        core.i32.set(steps, at / 4);
+        x.gather_select(draw, pool, at, steps.length);
+      }
+      if (straight === undefined) x.gather_leaf(draw, pool, leaf.index, at);
+      else this.#copyStraight(at, x.gather_runs(draw, pool, leaf.index, at), leaf.bytes, straight);
+    }
+    for (let i = 0; i < copies.length; i++) {
+      const { target, view, each } = copies[i] as Copy;
+      // The same class on both sides: a plain copy of memory.
+      (target as Float64Array).set((count === this.n ? view : view.subarray(0, count * each)) as Float64Array);
+    }
+    const { mask, lengths } = this.batch;
+    if (mask !== undefined) for (let i = 0, to = 0; i < count; i++) for (let t = 0; t < this.width; t++) mask[to++] = Number(t < (lengths[i] as number));
+    this.batch.count = count;
+  }
+
+  /** Copies runs of wide values, each (address, how many), without a stop on the way. */
+  #copyStraight(at: number, runs: number, bytes: number, target: Uint8Array): void {
+    const { u8, u32 } = this.#engine.core;
+    let to = 0;
+    for (let i = at >>> 2; i < (at >>> 2) + 2 * runs; i += 2) {
+      const address = u32[i] as number;
+      const length = (u32[i + 1] as number) * bytes;
+      if (address === 0) target.fill(0, to, to + length);
+      else target.set(u8.subarray(address, address + length), to);
+      to += length;
+    }
+  }
+}
+
+/** The column at a path of a batch's steps. */
+export function reach(steps: unknown, keys: readonly string[]): Column | undefined {
+  return keys.reduce((at, key) => (at as { [name: string]: unknown } | undefined)?.[key], steps) as Column | undefined;
+}

@@ -1,0 +1,204 @@
+/** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
+
+import { ReplayError } from "../error.ts";
+import { type ArrayOf, DTYPES, type Dtype } from "../spec/dtype.ts";
+import { formOf, type Place, putter } from "../spec/fill.ts";
+import type { PlacedLeaf } from "../spec/layout.ts";
+import { fold, type IsAny, type Leaf, named, type Spec, type Visit } from "../spec/spec.ts";
+import type { Core } from "./core.ts";
+
+type StagedLeaf<D extends Dtype, Shape, Lanes> = Lanes extends true
+  ? ArrayOf<D>
+  : Shape extends readonly []
+    ? D extends "i64" | "u64"
+      ? bigint
+      : number
+    : ArrayOf<D>;
+type StagedNode<S, Lanes> = S extends Leaf<infer D, infer Shape> ? StagedLeaf<D, Shape, Lanes> : { -readonly [K in keyof S]: StagedNode<S[K], Lanes> };
+
+/** A leaf of shape [] is a number (with several lanes: an array), any other leaf a typed array. A spec that is a leaf itself has the name `value`. */
+export type StagedOf<S, Lanes = false> =
+  IsAny<S> extends true ? unknown : S extends Leaf<infer D, infer Shape> ? { value: StagedLeaf<D, Shape, Lanes> } : StagedNode<S, Lanes>;
+
+/** Makes what the user sees of a staging record. */
+export type StepMaker = (staging: Staging) => object;
+
+/** What a name of a step stands for: a node, or a leaf's accessor. */
+type Part = StepMaker | PropertyDescriptor;
+
+/**
+ * How the steps of a spec are made: once a Replay, so that those of all its writers have the same accessors. V8 makes a slow dictionary of
+ * an object whose accessors differ from those of an earlier one of the same form.
+ * @param scalars whether leaves of shape [] are numbers
+ */
+export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: boolean): StepMaker {
+  const whole = fold<Part>(
+    spec,
+    (index) => (scalars && leaves[index]?.shape.length === 0 ? Step.number(leaves[index]) : Step.array(index)),
+    (names, parts, _, list) => nodeMaker(names, parts, list),
+  );
+  // A spec that is one leaf: the step is that leaf's value, under a name.
+  return typeof whole === "function" ? whole : nodeMaker(["value"], [whole], false);
+}
+
+/**
+ * One object of a step. Its accessors are as short as can be: V8 then compiles them into their callers, whatever else is there, and a number that
+ * is assigned is not allocated.
+ */
+class Step {
+  readonly #staging: Staging;
+
+  constructor(staging: Staging) {
+    this.#staging = staging;
+  }
+
+  /** What reads and assigns a leaf that is a number. */
+  static number({ index, leaf: { dtype }, staged }: PlacedLeaf): PropertyDescriptor {
+    const at = staged / 4;
+    if (dtype === "f32") {
+      return {
+        get(this: Step) {
+          return this.#staging.f32[at];
+        },
+        set(this: Step, value: number) {
+          this.#staging.f32[at] = value;
+        },
+      };
+    }
+    if (dtype === "i32") {
+      return {
+        get(this: Step) {
+          return this.#staging.i32[at];
+        },
+        set(this: Step, value: number) {
+          this.#staging.i32[at] = value;
+        },
+      };
+    }
+    return {
+      get(this: Step) {
+        return this.#staging.view(index)[0];
+      },
+      set(this: Step, value: number) {
+        this.#staging.view(index)[0] = value;
+      },
+    };
+  }
+
+  /** What lends the array of a leaf, and fills it. */
+  static array(index: number): PropertyDescriptor {
+    return {
+      get(this: Step) {
+        return this.#staging.lend(index);
+      },
+      set(this: Step, value: unknown) {
+        (this.#staging.puts[index] as Visit)(value);
+      },
+    };
+  }
+}
+
+function nodeMaker(names: readonly string[], parts: readonly Part[], list: boolean): StepMaker {
+  // A class a node: V8 tells objects apart by where they begin.
+  const Node = class extends Step {};
+  return (staging) => {
+    const step = new Node(staging);
+    // A list's accessors are those of an object beside it; elements that are accessors are slow in any case.
+    const made = list ? [] : step;
+    names.forEach((name, i) => {
+      const part = parts[i] as Part;
+      const of = typeof part === "function" ? { value: part(staging) } : list ? { get: part.get?.bind(step), set: part.set?.bind(step) } : part;
+      Object.defineProperty(made, name, { enumerable: true, ...of });
+    });
+    return Object.freeze(made);
+  };
+}
+
+/** In the place of all that a closed writer had. */
+const CLOSED = new Proxy({}, { get: refuse, set: refuse }) as never;
+
+function refuse(): never {
+  throw writerClosed();
+}
+
+/** A place whose array may be lent. */
+interface Slot extends Place {
+  /** How often memory had moved when it was lent last. */
+  lent: number | undefined;
+}
+
+export class Staging {
+  /** What the user sees. */
+  readonly step: object;
+  /** What writes a leaf's value to its place, leaf by leaf. */
+  puts: readonly Visit[];
+  /** The record and what follows it, one element a word. */
+  f32!: Float32Array;
+  i32!: Int32Array;
+  readonly #core: Core;
+  readonly #at: number;
+  #slots: readonly Slot[];
+  /** How often memory has moved. */
+  #moves = 0;
+  /** The count when all arrays that were lent were good. */
+  #checked = 0;
+
+  /**
+   * @param at where the record begins
+   * @param addresses where each leaf begins
+   * @param lead the first dimension of values: none where there is one lane
+   */
+  constructor(core: Core, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], addresses: readonly number[], lead: readonly number[]) {
+    this.#core = core;
+    this.#at = at;
+    this.#slots = leaves.map((leaf, i) => ({ ...formOf(leaf, lead), address: addresses[i] as number, view: new Float32Array(), lent: undefined }));
+    this.puts = this.#slots.map(putter);
+    this.moved();
+    this.step = maker(this);
+    core.lookers.add(this);
+  }
+
+  /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
+  check(): void {
+    if (this.#checked === this.#moves) return;
+    // No function here: one that holds another allocates at each call.
+    for (const { lent = this.#moves, leaf } of this.#slots) {
+      if (lent < this.#moves) throw new ReplayError("OUT_OF_TURN", `staged.${named(leaf.keys)} is void since memory grew: read it again`);
+    }
+    this.#checked = this.#moves;
+  }
+
+  /** The memory is no longer this writer's. */
+  close(): void {
+    this.#core.lookers.delete(this);
+    this.f32 = CLOSED;
+    this.i32 = CLOSED;
+    this.puts = CLOSED;
+    this.#slots = CLOSED;
+  }
+
+  /** The elements of leaf i. */
+  view(i: number): Float32Array {
+    return (this.#slots[i] as Slot).view;
+  }
+
+  /** The same, for a user to keep until memory moves. */
+  lend(i: number): Float32Array {
+    const slot = this.#slots[i] as Slot;
+    slot.lent = this.#moves;
+    return slot.view;
+  }
+
+  /** Memory has moved. */
+  moved(): void {
+    const { buffer } = this.#core.u8;
+    this.#moves++;
+    this.f32 = new Float32Array(buffer, this.#at);
+    this.i32 = new Int32Array(buffer, this.#at);
+    for (const slot of this.#slots) slot.view = new DTYPES[slot.leaf.leaf.dtype].array(buffer, slot.address, slot.size) as Float32Array;
+  }
+}
+
+export function writerClosed(): ReplayError {
+  return new ReplayError("CLOSED", "this writer was closed: make a new one with replay.writer()");
+}

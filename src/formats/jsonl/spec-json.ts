@@ -1,0 +1,21 @@
+/** A spec that a file says, looked at before anything is made of it. */
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { ARRAYS, sizeOf } from "../../rlds/dataset/leaves.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+
+const DEEPEST = 32;
+const MOST_ELEMENTS = 2 ** 31;
+
+/** @throws RldsError CORRUPT */
+export function specFromJson(value: unknown, file: string, depth = 0): StepSpec {
+  const wrong = (what: string) => new RldsError("CORRUPT", `the file's spec ${what}`, { file });
+  if (typeof value !== "object" || value === null || depth > DEEPEST) throw wrong("is no spec");
+  if (Object.hasOwn(value, "__proto__")) throw wrong("has a part called __proto__");
+  if (Array.isArray(value)) return value.map((part) => specFromJson(part, file, depth + 1));
+  const { dtype, shape } = value as { dtype?: unknown; shape?: unknown };
+  if (typeof dtype !== "string") return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, specFromJson(part, file, depth + 1)]));
+  if (!Object.hasOwn(ARRAYS, dtype) && dtype !== "string" && dtype !== "bytes") throw wrong(`has no dtype ${JSON.stringify(dtype)}`);
+  if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= 0) || sizeOf(shape) > MOST_ELEMENTS)
+    throw wrong(`has no shape ${JSON.stringify(shape)}`);
+  return { dtype: dtype as "f32", shape };
+}

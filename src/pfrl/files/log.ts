@@ -1,0 +1,238 @@
+/** The log of a buffer that lives in a directory: its items as they came, its random state, and what an opening needs of other directories. */
+import { internals, ReplayError } from "../../index.ts";
+import { type Directory, type Durability, Log, type Logger, node } from "../../store/index.ts";
+import { CLEAR, deliver, EPISODE, type Family, RANDOM, SINGLE, type Write } from "../store/history.ts";
+import { ABOUT, checkAbout, type WholeSink } from "./saving.ts";
+import type { Progress } from "./work.ts";
+
+const { flag, mustBe } = internals;
+
+export interface PersistenceOptions {
+  /** A directory whose items come first; it is only read. */
+  readonly ancestor?: string | Directory | null;
+  /** Told what was loaded, trimmed and repaired. */
+  readonly logger?: Logger | null;
+  /** When items go to the disk without `flush`; within a second where it is left out. */
+  readonly durability?: Durability;
+  /** "all": what is evicted stays on the disk, and comes back with a larger capacity; "capacity": it goes, a segment at a time. */
+  readonly retain?: "all" | "capacity";
+  /** Where a segment ends; 16 MiB where it is left out. */
+  readonly segmentBytes?: number;
+  /** Opens a damaged directory: what stands before the damage is kept, the rest given up. */
+  readonly salvage?: boolean;
+}
+
+/** What a directory says of itself. */
+interface About {
+  readonly family: Family;
+  readonly ancestor: string | null;
+}
+
+/** Items that a segment brought, as long as some are there. */
+interface Brought {
+  readonly segment: number;
+  items: number;
+}
+
+/** In the place of a segment: other directories. */
+const ELSEWHERE = 0;
+const NOTHING: Logger = { info() {}, warn() {} };
+
+export class Journal {
+  readonly #log: Log;
+  readonly #name: string;
+  readonly #ancestors: readonly Directory[];
+  readonly #family: Family;
+  readonly #logger: Logger;
+  readonly #retain: "all" | "capacity";
+  /** Oldest first. */
+  readonly #brought: Brought[] = [];
+  /** The random state is another one than the log's. */
+  #drawn = false;
+
+  /** @throws ReplayError NOT_FOUND for an ancestor that is not there · LOCKED, CORRUPT, UNSUPPORTED, IO, INVALID_DATA, SPEC_MISMATCH */
+  constructor(directory: Directory, family: Family, options: PersistenceOptions) {
+    const { ancestor = null, logger, durability, retain = "all", segmentBytes, salvage } = options;
+    this.#family = family;
+    this.#name = directory.name;
+    this.#logger = loggerOf(logger);
+    this.#retain = retainOf(retain);
+    this.#ancestors = ancestorsOf(ancestor, family, directory);
+    const about = { ...ABOUT, family, ancestor: this.#ancestors.at(-1)?.name ?? null };
+    this.#log = Log.open(directory, { about, durability, segmentBytes, salvage: flag("salvage", salvage ?? false) !== 0, logger: this.#logger });
+    try {
+      checkOwner(directory, this.#log.about, family);
+    } catch (error) {
+      this.#log.close();
+      throw error;
+    }
+  }
+
+  /** Gives everything that there is to a sink, ancestors first. */
+  *replay(sink: WholeSink): Generator<Progress, void> {
+    let done = false;
+    try {
+      let items = 0;
+      for (const ancestor of this.#ancestors) {
+        const log = Log.open(ancestor, { about: ABOUT, readOnly: true, logger: this.#logger });
+        try {
+          // Its random state is not ours.
+          yield* this.#deliver(log, (kind, id, payload) => {
+            if (kind !== RANDOM) deliver(sink, kind, id, payload);
+            this.#count(kind, ELSEWHERE);
+          });
+        } finally {
+          log.close();
+        }
+      }
+      items = this.#items;
+      yield* this.#deliver(this.#log, (kind, id, payload, segment) => {
+        deliver(sink, kind, id, payload);
+        this.#count(kind, segment);
+      });
+      const { size } = sink;
+      sink.finish();
+      done = true;
+      this.#tell(size, items);
+    } finally {
+      if (!done) {
+        sink.cancel();
+        this.#log.close();
+      }
+    }
+  }
+
+  /** From now on: what every segment begins with. */
+  begin(head: () => void): void {
+    this.#log.onSegment = head;
+  }
+
+  get closed(): boolean {
+    return this.#log.closed;
+  }
+
+  /** @throws ReplayError CLOSED */
+  check(): void {
+    if (this.#log.closed) throw new ReplayError("CLOSED", `${this.#name} was closed, or opened again by another buffer`);
+  }
+
+  readonly write: Write = (kind, id, payload) => {
+    this.#log.write(kind, id, payload);
+    this.#count(kind, this.#log.segment);
+  };
+
+  /** A draw was made. */
+  drew(): void {
+    this.#drawn = true;
+  }
+
+  /** Notes the random state, where it has changed. */
+  random(bytes: Uint8Array | undefined): void {
+    if (!this.#drawn || bytes === undefined) return;
+    this.#drawn = false;
+    this.#log.write(RANDOM, 0, bytes);
+  }
+
+  /** Ends what was written as one; and gives segments back whose items have all left. @param size items that are there */
+  commit(size: number): void {
+    this.#log.commit();
+    if (this.#retain === "all") return;
+    let gone = this.#items - size;
+    for (let first = this.#brought[0]; this.#brought.length > 1 && first !== undefined && first.items <= gone; first = this.#brought[0]) {
+      gone -= first.items;
+      this.#brought.shift();
+      if (first.segment !== ELSEWHERE && first.segment !== this.#log.segment) this.#log.drop(first.segment);
+    }
+  }
+
+  flush(): void {
+    this.#log.flush();
+  }
+
+  close(): void {
+    this.#log.close();
+  }
+
+  get #items(): number {
+    return this.#brought.reduce((sum, { items }) => sum + items, 0);
+  }
+
+  *#deliver(log: Log, visit: Parameters<Log["replay"]>[0]): Generator<Progress, void> {
+    for (const { bytes, of } of log.replay(visit)) yield { done: bytes, of };
+  }
+
+  #count(kind: number, segment: number): void {
+    let last = this.#brought.at(-1);
+    if (last?.segment !== segment) {
+      last = { segment, items: 0 };
+      this.#brought.push(last);
+    }
+    if (kind === SINGLE || kind === EPISODE) last.items++;
+    if (kind === CLEAR) for (const brought of this.#brought) brought.items = 0;
+  }
+
+  #tell(size: number, inherited: number): void {
+    const items = this.#items;
+    if (items === 0) return;
+    const what = this.#family;
+    const trimmed = items === size ? "" : `; ${items - size} of them are beyond the capacity, and were left out`;
+    this.#logger.info(`${this.#name}: ${items} ${what}${inherited === 0 ? "" : ` (${inherited} of its ancestors)`}${trimmed}`);
+  }
+}
+
+/** A directory, by its path or itself. */
+export function directoryOf(subject: string, value: unknown): Directory {
+  if (typeof value === "string" && value !== "") return node(value);
+  if (typeof (value as Directory | null)?.open === "function") return value as Directory;
+  throw mustBe(TypeError, subject, "the path of a directory, or a Directory", value);
+}
+
+/** A directory's ancestors, the oldest first. */
+function ancestorsOf(ancestor: unknown, family: Family, of: Directory): Directory[] {
+  const chain: Directory[] = [];
+  // Directories that are no paths may have one name.
+  const seen = new Set<unknown>([of, of.name]);
+  for (let at = ancestor; at !== null && at !== undefined; ) {
+    const directory = directoryOf("ancestor", at);
+    const known = typeof at === "string" ? directory.name : directory;
+    if (seen.has(known)) throw mustBe(RangeError, "ancestor", "a directory that is not its own ancestor", directory.name);
+    seen.add(known);
+    chain.unshift(directory);
+    at = aboutOf(directory, family).ancestor;
+  }
+  return chain;
+}
+
+function aboutOf(directory: Directory, family: Family): About {
+  let log: Log | undefined;
+  try {
+    log = Log.open(directory, { about: ABOUT, readOnly: true });
+  } catch (error) {
+    // Without a directory there is nothing to list.
+    if ((error as { cause?: { code?: string } }).cause?.code !== "ENOENT") throw error;
+  }
+  if (log === undefined || log.isNew) throw mustBe("NOT_FOUND", "ancestor", "a directory that a persistent buffer wrote", directory.name);
+  try {
+    return checkOwner(directory, log.about, family);
+  } finally {
+    log.close();
+  }
+}
+
+function checkOwner(directory: Directory, about: object, family: Family): About {
+  checkAbout(directory, about);
+  const own = about as About;
+  if (own.family !== family) throw mustBe("SPEC_MISMATCH", directory.name, `of ${family}`, `one of ${own.family}`);
+  return own;
+}
+
+function loggerOf(logger: Logger | null | undefined): Logger {
+  if (logger === null || logger === undefined) return NOTHING;
+  if (typeof logger.info !== "function" || typeof logger.warn !== "function") throw mustBe(TypeError, "logger", "an object with info and warn", logger);
+  return logger;
+}
+
+function retainOf(retain: unknown): "all" | "capacity" {
+  if (retain === "all" || retain === "capacity") return retain;
+  throw mustBe(RangeError, "retain", '"all" or "capacity"', retain);
+}

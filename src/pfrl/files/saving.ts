@@ -1,0 +1,127 @@
+/** Saving to a file, and loading from one. */
+import { internals, ReplayError } from "../../index.ts";
+import { type Directory, Log } from "../../store/index.ts";
+import { deliver, type Sink, type Write } from "../store/history.ts";
+import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
+import type { Progress } from "./work.ts";
+
+const { mustBe } = internals;
+
+/** What a file of ours says that it is. */
+export const ABOUT = { reprise: "pfrl", version: 1 };
+
+/** A sink that is taken over as a whole, or not at all. */
+export interface WholeSink extends Sink {
+  /** Items that came in so far, and are there. */
+  readonly size: number;
+  finish(): void;
+  cancel(): void;
+}
+
+/** Writes a history to a file: beside the one that is there, which it takes the place of once it is on the disk. */
+export function* saving(target: SaveTarget, write: (write: Write) => Generator<Progress, void>): Generator<Progress, void> {
+  const { directory, file } = targetOf(target);
+  const part = new SingleFile(directory, `${file}.part`);
+  const whole = new SingleFile(directory, file);
+  clear(part);
+  const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31 });
+  let done = false;
+  try {
+    yield* write((kind, id, payload) => log.write(kind, id, payload));
+    log.commit();
+    log.flush();
+    log.close();
+    done = true;
+  } finally {
+    if (!done) {
+      close(log);
+      clear(part);
+    }
+  }
+  if (directory.rename !== undefined) directory.rename(`${file}.part`, file);
+  else yield* copying(part, whole);
+}
+
+/** Reads a history from a file. */
+export function* loading(target: SaveTarget, sink: WholeSink): Generator<Progress, void> {
+  const { directory, file } = targetOf(target);
+  // One that is whole, and has not got its name yet, is what was saved last.
+  const part = new SingleFile(directory, `${file}.part`);
+  const from = isWhole(part) ? part : new SingleFile(directory, file);
+  if (!there(from)) throw mustBe("NOT_FOUND", "file", "one that was saved", from.name);
+  yield* reading(from, sink);
+}
+
+/** Gives all sections of a log to a sink, and takes it over. */
+function* reading(from: Directory, sink: WholeSink): Generator<Progress, void> {
+  let done = false;
+  const log = Log.open(from, { about: ABOUT, readOnly: true });
+  try {
+    checkAbout(from, log.about);
+    for (const { bytes, of } of log.replay((kind, id, payload) => deliver(sink, kind, id, payload))) yield { done: bytes, of };
+    sink.finish();
+    done = true;
+  } finally {
+    log.close();
+    if (!done) sink.cancel();
+  }
+}
+
+/** @throws ReplayError INVALID_DATA for a log of another owner */
+export function checkAbout(from: Directory, about: object): void {
+  const { reprise, version } = about as Partial<typeof ABOUT>;
+  if (reprise !== ABOUT.reprise) throw new ReplayError("INVALID_DATA", `${from.name} is no file of reprise/pfrl`);
+  if (version !== ABOUT.version)
+    throw new ReplayError("UNSUPPORTED", `${from.name} has version ${version}: another version wrote it, this one reads ${ABOUT.version}`);
+}
+
+function there(file: SingleFile): boolean {
+  try {
+    return file.list().length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function isWhole(file: SingleFile): boolean {
+  if (!there(file)) return false;
+  let sections = 0;
+  try {
+    const log = Log.open(file, { about: ABOUT, readOnly: true });
+    for (const _ of log.replay(() => sections++));
+    log.close();
+  } catch {
+    return false;
+  }
+  return sections > 0;
+}
+
+function clear(file: SingleFile): void {
+  if (there(file)) file.clear();
+}
+
+/** Whatever it says: something else failed before. */
+function close(log: Log): void {
+  try {
+    log.close();
+  } catch {}
+}
+
+/** Where files have no other name, it is copied. */
+function* copying(part: SingleFile, whole: SingleFile): Generator<Progress, void> {
+  clear(whole);
+  for (const name of part.list()) {
+    const from = part.open(name, false);
+    const to = whole.open(name, true);
+    const piece = new Uint8Array(1 << 20);
+    for (let at = 0, read = from.read(piece, 0); read > 0; read = from.read(piece, at)) {
+      for (let done = 0; done < read; ) done += to.write(piece.subarray(done, read), at + done);
+      at += read;
+      yield { done: at, of: from.size };
+    }
+    to.sync();
+    to.close();
+    from.close();
+  }
+  part.clear();
+}

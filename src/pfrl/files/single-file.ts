@@ -1,0 +1,70 @@
+/** A log in one file of its own name, as `save` writes it. */
+import { internals } from "../../index.ts";
+import { type Directory, node, type StorageFile } from "../../store/index.ts";
+
+const { mustBe } = internals;
+
+/** Where a buffer is saved: the path of a file, or a directory of another kind and a name in it. */
+export type SaveTarget = string | { readonly directory: Directory; readonly file: string };
+
+export interface Target {
+  readonly directory: Directory;
+  readonly file: string;
+}
+
+/** @throws TypeError · ReplayError UNSUPPORTED where the runtime has no files */
+export function targetOf(target: SaveTarget): Target {
+  if (typeof target === "string" && target !== "") {
+    const at = Math.max(target.lastIndexOf("/"), target.lastIndexOf("\\"));
+    if (at < target.length - 1) return { directory: node(at < 0 ? "." : target.slice(0, at) || "/"), file: target.slice(at + 1) };
+  }
+  const { directory, file } = target as Target;
+  if (typeof directory?.open === "function" && typeof file === "string" && file !== "") return { directory, file };
+  throw mustBe(TypeError, "file", "the path of a file, or {directory, file}", target);
+}
+
+/** Segments of a log are numbered files; the first is the file, further ones have their number behind its name. */
+const SEGMENT = /^0*(\d+)\.rpr$/;
+
+/** A directory that has one log, in files of this name. */
+export class SingleFile implements Directory {
+  readonly name: string;
+  readonly #directory: Directory;
+  readonly #file: string;
+
+  constructor(directory: Directory, file: string) {
+    this.name = `${directory.name}/${file}`;
+    this.#directory = directory;
+    this.#file = file;
+  }
+
+  list(): string[] {
+    return this.#directory.list().flatMap((name) => {
+      const number = name === this.#file ? 1 : name.startsWith(`${this.#file}.`) ? Number(name.slice(this.#file.length + 1)) : 0;
+      return Number.isInteger(number) && number > 0 ? [`${String(number).padStart(8, "0")}.rpr`] : [];
+    });
+  }
+
+  open(name: string, create: boolean): StorageFile {
+    return this.#directory.open(this.#own(name), create);
+  }
+
+  remove(name: string): void {
+    this.#directory.remove(this.#own(name));
+  }
+
+  /** A file has no other owner. */
+  lock(): () => void {
+    return () => {};
+  }
+
+  /** Removes all that there is of it. */
+  clear(): void {
+    for (const name of this.list()) this.remove(name);
+  }
+
+  #own(name: string): string {
+    const number = Number(SEGMENT.exec(name)?.[1]);
+    return number === 1 ? this.#file : `${this.#file}.${number}`;
+  }
+}

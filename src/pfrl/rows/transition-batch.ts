@@ -1,0 +1,53 @@
+/** The batch form of a sample. */
+import type { Column } from "../../batch.ts";
+import type { Leaf } from "../../index.ts";
+import type { ObjectLeaf, PartSpec } from "./leaf.ts";
+import type { StepSpec } from "./step-spec.ts";
+
+/** Whether nothing is known of a spec: then neither is of its columns. */
+type IsAny<S> = [PartSpec] extends [S] ? true : false;
+
+// biome-ignore lint/suspicious/noExplicitAny: of a spec that is inferred nothing is known before it runs
+type Untold = any;
+
+/** The columns of a part, nested as it is; an object column is a plain array. */
+export type ColumnsOf<S> =
+  IsAny<S> extends true ? Untold : S extends ObjectLeaf ? unknown[] : S extends Leaf<infer D> ? Column<D> : { readonly [K in keyof S]: ColumnsOf<S[K]> };
+
+/**
+ * Transitions as typed arrays, `[n, …leaf]` each. Where items have several steps (`numSteps` above 1), `state` and `action` are those of the first, `nextState` and
+ * `nextAction` those of the last; `reward`, `isStateTerminal` and the extras are of each step, `[n, numSteps, …leaf]`, and `lengths` tells how many steps are there. Of
+ * whole episodes every column is of each step. What is not there is zeros, in object columns null.
+ */
+export interface TransitionBatch<S extends StepSpec = StepSpec> {
+  readonly count: number;
+  readonly lengths: Uint32Array;
+  /** Identity of each item, for `updateErrors`. Never used again for another one. */
+  readonly keys: Float64Array;
+  /** With which each item would have been the first one drawn. */
+  readonly probabilities: Float64Array;
+  readonly state: ColumnsOf<S["state"]>;
+  readonly action: ColumnsOf<S["action"]>;
+  readonly reward: S["reward"] extends Leaf<infer D> ? Column<D> : Column<"f64">;
+  readonly nextState: ColumnsOf<S["state"]>;
+  readonly nextAction: ColumnsOf<S["action"]>;
+  readonly isStateTerminal: Column<"bool">;
+  /** 0 where there was no next state, or action; its column is zeros there. */
+  readonly hasNextState: Column<"bool">;
+  readonly hasNextAction: Column<"bool">;
+  readonly extras: S["extras"] extends { readonly [name: string]: PartSpec }
+    ? { readonly [K in keyof S["extras"]]: ColumnsOf<S["extras"][K]> }
+    : { readonly [name: string]: ColumnsOf<PartSpec> };
+  /** 0 where a step came without the extra, and behind the end of an item. */
+  readonly hasExtras: { readonly [K in S["extras"] extends object ? keyof S["extras"] : string]: Column<"bool"> };
+}
+
+/** A batch with importance weights. */
+export interface WeightedBatch<S extends StepSpec = StepSpec> extends TransitionBatch<S> {
+  readonly weights: Float64Array;
+}
+
+/** A batch whatever its spec. */
+export interface AnyBatch extends TransitionBatch {
+  readonly weights?: Float64Array;
+}

@@ -1,0 +1,186 @@
+/** The batch form of what was drawn: one typed array a leaf. Worked out once for a batch, so that the next sample into it allocates nothing. */
+import type { Column } from "../../batch.ts";
+import { internals } from "../../index.ts";
+import type { Selection } from "../../spec/columns.ts";
+import type { PlacedLeaf } from "../../spec/layout.ts";
+import { copyObject } from "../rows/object-value.ts";
+import type { WholeSpec } from "../rows/step-spec.ts";
+import type { AnyBatch } from "../rows/transition-batch.ts";
+import type { Items } from "./items.ts";
+import { SLOT, START, WEIGHTS } from "./picks.ts";
+import type { Steps } from "./steps.ts";
+
+const { Filler, mustBe } = internals;
+type Filler = InstanceType<typeof Filler>;
+
+/** How runs of steps are shown: each step as it is, or what a learner asks of them: how the first begins, where the last leads, all rewards. */
+export type Shown = "all" | "ends";
+
+/** Leaves that a run ends with, and those that it begins with. */
+const LAST = /^(nextState|nextAction|hasNextState|hasNextAction)\b/;
+const FIRST = /^(state|action)\b/;
+
+/** An object column of a batch: which one, of which step of a run. */
+interface List {
+  readonly slot: number;
+  readonly from: "first" | "last" | "each";
+  readonly values: unknown[];
+}
+
+/** The spec of a batch of runs, shown by their ends. */
+const specs = new WeakMap<object, WholeSpec>();
+
+/** Of a batch that `sample` gave; undefined for anything else. */
+export function specOfBatch(batch: unknown): WholeSpec | undefined {
+  return typeof batch === "object" && batch !== null ? specs.get(batch) : undefined;
+}
+
+/** One batch, and how it is filled. */
+export class Filling {
+  readonly batch: AnyBatch;
+  readonly n: number;
+  /** The draw that is to be filled with picks; void after the next call that is not `fill`. */
+  draw = 0;
+  readonly #steps: Steps;
+  readonly #filler: Filler;
+  readonly #width: number;
+  readonly #lists: List[] = [];
+  /** Which extras each step has, as bits; and its columns. */
+  #present: Column | undefined;
+
+  constructor(steps: Steps, n: number, width: number, shown: Shown, weighted: boolean) {
+    this.n = n;
+    this.#steps = steps;
+    this.#width = width;
+    const { engine, form } = steps;
+    const { leaves } = engine.layout;
+    const selections = leaves.map((leaf) => selectionOf(leaf, width, shown));
+    const filler = new Filler(engine, n, width, selections, false, weighted ? WEIGHTS : 0);
+    this.#filler = filler;
+    const { lengths, info } = filler.batch;
+    const made = filler.batch.steps as { readonly [index: string]: Column };
+    const column = (path: string): Column => made[leaves.findIndex((leaf) => leaf.path === path)] as Column;
+    const list = (path: string) => (slot: number) => {
+      const values: unknown[] = [];
+      const from = shown === "all" ? "each" : width === 1 ? "first" : LAST.test(path) ? "last" : FIRST.test(path) ? "first" : "each";
+      this.#lists.push({ slot, from, values });
+      return values;
+    };
+    const part = (name: "state" | "action" | "nextState" | "nextAction") =>
+      form.parts[name].columns<Column | unknown[]>(name, form.slotOf[name], column, list(name));
+    this.batch = {
+      count: n,
+      lengths,
+      keys: info.keys,
+      probabilities: info.probabilities,
+      weights: info.weights,
+      state: part("state"),
+      action: part("action"),
+      reward: column("reward"),
+      nextState: part("nextState"),
+      nextAction: part("nextAction"),
+      isStateTerminal: column("isStateTerminal"),
+      hasNextState: column("hasNextState"),
+      hasNextAction: column("hasNextAction"),
+      extras: Object.fromEntries(
+        form.extras.map(({ name, part, slot }) => [name, part.columns<Column | unknown[]>(`extras.${name}`, slot, column, list(`extras.${name}`))]),
+      ),
+      hasExtras: {},
+    } as AnyBatch;
+    if (form.extras.length > 0) this.#present = column("present");
+    const { data, shape } = this.batch.isStateTerminal;
+    for (const { name } of form.extras) (this.batch.hasExtras as { [name: string]: Column })[name] = { data: new Uint8Array(data.length), shape };
+    if (shown === "ends") specs.set(this.batch, form.spec);
+  }
+
+  /** Makes the draw. What could find no room does so here. */
+  prepare(): this {
+    this.draw = this.#filler.prepare();
+    return this;
+  }
+
+  /** Reads the steps of the items that were picked, from their first one on. O(bytes) */
+  fill(items: Items): AnyBatch {
+    this.#steps.engine.core.x.draw_window(this.draw, items.handle, this.#width, 0, 1);
+    return this.gather();
+  }
+
+  /** Names the items of the draw, and where in each its run begins. */
+  name(items: Items, slots: Uint32Array, starts: Uint32Array): void {
+    const { engine, x } = this.#steps;
+    const { core } = engine;
+    core.u32.set(slots, (core.x.draw_column(this.draw, SLOT) >>> 0) / 4);
+    core.u32.set(starts, (core.x.draw_column(this.draw, START) >>> 0) / 4);
+    x.picks_given(items.handle, this.draw, this.n, 0);
+    x.picks_rows(items.handle, this.draw, this.#width);
+  }
+
+  /** Reads the rows that the draw names. */
+  gather(): AnyBatch {
+    this.#filler.fill(this.draw, this.n);
+    if (this.#lists.length > 0) this.#fillLists();
+    if (this.#present !== undefined) this.#fillPresent(this.#present.data as Uint32Array);
+    this.#steps.engine.changed();
+    return this.batch;
+  }
+
+  #fillPresent(present: Uint32Array): void {
+    for (const { name, bit } of this.#steps.form.extras) {
+      const { data } = (this.batch.hasExtras as { readonly [name: string]: Column<"bool"> })[name] as Column<"bool">;
+      for (let i = 0; i < data.length; i++) data[i] = ((present[i] as number) & bit) === 0 ? 0 : 1;
+    }
+  }
+
+  #fillLists(): void {
+    const { engine, objects, x } = this.#steps;
+    const width = this.#width;
+    const at = (x.rows_of(this.draw) >>> 0) / 4;
+    const rows = engine.core.u32.subarray(at, at + this.n * width);
+    const { lengths } = this.batch;
+    for (const { slot, from, values } of this.#lists) {
+      const value = (i: number, t: number) => copyObject(objects.get(rows[i * width + t] as number)?.[slot] ?? null);
+      for (let i = 0; i < this.n; i++) {
+        const length = lengths[i] as number;
+        if (from === "each") values[i] = Array.from({ length: width }, (_, t) => (t < length ? value(i, t) : null));
+        else values[i] = value(i, from === "last" ? length - 1 : 0);
+      }
+    }
+  }
+}
+
+/** The batches of a buffer that are filled again. */
+export class Batches {
+  readonly #steps: Steps;
+  readonly #width: number;
+  readonly #weighted: boolean;
+  readonly #known = new WeakMap<AnyBatch, Filling>();
+
+  constructor(steps: Steps, width: number, weighted: boolean) {
+    this.#steps = steps;
+    this.#width = width;
+    this.#weighted = weighted;
+  }
+
+  /** For n items: the batch that is given, or a new one. @throws TypeError, RangeError for a batch that is not this buffer's, or for another n */
+  of(n: number, into: AnyBatch | undefined): Filling {
+    if (into === undefined) {
+      const made = new Filling(this.#steps, n, this.#width, "ends", this.#weighted);
+      this.#known.set(made.batch, made);
+      return made;
+    }
+    const known = this.#known.get(into);
+    if (known === undefined) throw mustBe(TypeError, "into", "a batch that this buffer gave", into);
+    if (known.n !== n) throw mustBe(RangeError, "into", `a batch of ${n}`, `one of ${known.n}`);
+    return known;
+  }
+}
+
+function selectionOf(leaf: PlacedLeaf, width: number, shown: Shown): Selection {
+  const keys = [String(leaf.index)];
+  const single = (step: number): Selection => ({ keys, leaf, steps: [step], start: 0, step: 1, squeezed: true });
+  if (shown === "ends") {
+    if (width === 1 || FIRST.test(leaf.path)) return single(0);
+    if (LAST.test(leaf.path)) return single(-1);
+  }
+  return { keys, leaf, start: 0, step: 1, squeezed: false };
+}

@@ -1,0 +1,143 @@
+/**
+ * What fills a buffer, as the sections of a log: the calls that would make it, not its memory. So the capacity may be another one when it is read.
+ *
+ * The number of a section is that of the episode which it belongs to, in that file.
+ *   FORM    32 │ JSON: family, numSteps, spec                        │ before any step
+ *   STEP    33 │ RECORD (assembly/record/step.ts), tagged objects    │ a step of the episode
+ *   SINGLE  34 │ the same                                            │ and an item of it alone
+ *   ITEM    35 │ length u32, 0 u32, priority f64                     │ an item of the last so many steps
+ *   EPISODE 36 │ priority f64                                        │ the episode ended: an item of all its steps
+ *   END     37 │                                                     │ it ended without one
+ *   STATE   38 │ tagged                                              │ random state, largest priority, …
+ *   RANDOM  39 │ 32 bytes                                            │ the random state alone
+ *   CLEAR   40 │                                                     │ everything before it is gone
+ */
+import { decodeTagged, encodeTagged } from "../../store/index.ts";
+import type { WholeSpec } from "../rows/step-spec.ts";
+import { damaged } from "./step-bytes.ts";
+
+export const FORM = 32;
+export const STEP = 33;
+export const SINGLE = 34;
+export const ITEM = 35;
+export const EPISODE = 36;
+export const END = 37;
+export const STATE = 38;
+export const RANDOM = 39;
+export const CLEAR = 40;
+
+export type Family = "transitions" | "episodes";
+
+/** What the steps of a file are. */
+export interface HistoryForm {
+  readonly family: Family;
+  /** Steps of an item at most; 0 for whole episodes. */
+  readonly numSteps: number;
+  readonly spec: WholeSpec;
+}
+
+/** What a saved buffer was beside its items. */
+export interface HistoryState {
+  /** Items, or episodes. */
+  readonly count: number;
+  readonly random: Uint8Array;
+  /** Of prioritized ones. */
+  readonly max?: number;
+  /** Places of the items that wait for their errors, oldest 0; -1 for those that have left. */
+  readonly waiting?: Float64Array | null;
+  /** In which slots the items are, oldest first, then the free ones; and how many there were. */
+  readonly slots?: Uint32Array;
+  readonly high?: number;
+}
+
+/** Where a section is written to. */
+export type Write = (kind: number, id: number, payload: Uint8Array) => void;
+
+/** Who is filled. */
+export interface Sink {
+  form(form: HistoryForm): void;
+  /** @param alone whether it is an item of its own */
+  step(episode: number, payload: Uint8Array, alone: boolean): void;
+  item(episode: number, length: number, priority: number): void;
+  /** @param priority undefined where there is no item of it */
+  end(episode: number, priority: number | undefined): void;
+  state(state: HistoryState): void;
+  random(bytes: Uint8Array): void;
+  clear(): void;
+}
+
+export const NOTHING: Uint8Array = new Uint8Array(0);
+
+/** Gives a section to a sink. @throws ReplayError CORRUPT for what is none of these */
+export function deliver(sink: Sink, kind: number, id: number, payload: Uint8Array): void {
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  const sized = (bytes: number) => {
+    if (payload.length !== bytes) throw damaged(`a section of kind ${kind} with ${payload.length} bytes`);
+  };
+  if (kind === FORM) sink.form(formOf(payload));
+  else if (kind === STEP || kind === SINGLE) sink.step(id, payload, kind === SINGLE);
+  else if (kind === ITEM) {
+    sized(16);
+    sink.item(id, view.getUint32(0, true), view.getFloat64(8, true));
+  } else if (kind === EPISODE) {
+    sized(8);
+    sink.end(id, view.getFloat64(0, true));
+  } else if (kind === END) sink.end(id, undefined);
+  else if (kind === STATE) sink.state(stateOf(decodeTagged(payload)));
+  else if (kind === RANDOM) {
+    sized(32);
+    sink.random(payload);
+  } else if (kind === CLEAR) sink.clear();
+  else throw damaged(`a section of kind ${kind}`);
+}
+
+/** A buffer that has no steps yet. */
+export function writeNothing(write: Write): void {
+  const state: HistoryState = { count: 0, random: new Uint8Array(32) };
+  write(CLEAR, 0, NOTHING);
+  write(STATE, 0, encodeTagged(state, "state"));
+}
+
+export function formBytes(form: HistoryForm): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(form));
+}
+
+export function itemBytes(length: number, priority: number): Uint8Array {
+  const bytes = new Uint8Array(16);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, length, true);
+  view.setFloat64(8, priority, true);
+  return bytes;
+}
+
+export function priorityBytes(priority: number): Uint8Array {
+  return new Uint8Array(Float64Array.of(priority).buffer);
+}
+
+function formOf(payload: Uint8Array): HistoryForm {
+  let form: Partial<HistoryForm>;
+  try {
+    form = JSON.parse(new TextDecoder().decode(payload)) as Partial<HistoryForm>;
+  } catch {
+    throw damaged("a spec that is none");
+  }
+  const { family, numSteps, spec } = form ?? {};
+  if ((family !== "transitions" && family !== "episodes") || !Number.isSafeInteger(numSteps) || typeof spec?.inferred !== "boolean")
+    throw damaged("a spec without its parts");
+  return form as HistoryForm;
+}
+
+function stateOf(value: unknown): HistoryState {
+  const state = value as HistoryState;
+  const { count, random, max = 1, waiting = null, slots, high = 0 } = state ?? {};
+  const right =
+    Number.isSafeInteger(count) &&
+    random instanceof Uint8Array &&
+    random.length === 32 &&
+    typeof max === "number" &&
+    Number.isSafeInteger(high) &&
+    (waiting === null || waiting instanceof Float64Array) &&
+    (slots === undefined || slots instanceof Uint32Array);
+  if (!right) throw damaged("a state without its parts");
+  return state;
+}

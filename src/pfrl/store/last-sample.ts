@@ -1,0 +1,73 @@
+/** Whose errors are awaited: the items of the last sample. */
+import { internals, ReplayError } from "../../index.ts";
+
+const { mustBe } = internals;
+
+export class LastSample {
+  /** Whether sample and update must alternate. */
+  readonly alternate: boolean;
+  /** Whether there was a sample that has not been updated since. */
+  waiting = false;
+  #keys = new Float64Array(0);
+  #count = 0;
+
+  constructor(alternate: boolean) {
+    this.alternate = alternate;
+  }
+
+  /** The keys that wait. */
+  get keys(): Float64Array {
+    return this.waiting ? this.#keys.subarray(0, this.#count) : new Float64Array(0);
+  }
+
+  /** @throws ReplayError OUT_OF_TURN */
+  maySample(): void {
+    if (this.waiting && this.alternate)
+      throw new ReplayError("OUT_OF_TURN", "updateErrors must come first: the last sample waits for its errors (or set waitPriorityAfterSampling: false)");
+  }
+
+  /** n items were drawn. */
+  note(keys: Float64Array, n: number): void {
+    if (this.#keys.length < n) this.#keys = new Float64Array(n);
+    for (let i = 0; i < n; i++) this.#keys[i] = keys[i] as number;
+    this.#count = n;
+    this.waiting = true;
+  }
+
+  /** The keys that so many errors are for. @throws ReplayError OUT_OF_TURN · RangeError for another number of them */
+  mayUpdate(n: number): Float64Array {
+    if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "a sample must come first: updateErrors without keys is for the last one, once");
+    if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one for each item of the last sample`, `${n} of them`);
+    return this.#keys;
+  }
+
+  /** Errors of these items came; those that are left go on waiting. */
+  updated(keys: ArrayLike<number>): void {
+    if (!this.waiting) return;
+    // The usual case: those of the batch, as they came.
+    let same = keys.length === this.#count;
+    for (let i = 0; same && i < this.#count; i++) same = keys[i] === this.#keys[i];
+    if (same) {
+      this.waiting = false;
+      return;
+    }
+    const done = new Set(Array.from(keys));
+    const left = Array.from(this.#keys.subarray(0, this.#count)).filter((key) => !done.has(key));
+    this.#keys.set(left);
+    this.#count = left.length;
+    this.waiting = left.length > 0;
+  }
+
+  /** As it was in another buffer: the keys that wait, null for none. */
+  restore(keys: Float64Array | null): void {
+    this.waiting = keys !== null;
+    if (keys === null) return;
+    this.#keys = keys.slice();
+    this.#count = keys.length;
+  }
+
+  /** Errors of all came. */
+  done(): void {
+    this.waiting = false;
+  }
+}

@@ -1,0 +1,88 @@
+/** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
+
+import type { Column } from "../../batch.ts";
+import { FIRST_ROW } from "../../core/pfrl-core.ts";
+import { internals } from "../../index.ts";
+import type { Selection } from "../../spec/columns.ts";
+import type { Numbers } from "../rows/leaf.ts";
+import type { Transition } from "../transition.ts";
+import type { Items } from "./items.ts";
+import { chunkOf, type Env, type Steps } from "./steps.ts";
+
+const { Filler } = internals;
+type Filler = InstanceType<typeof Filler>;
+
+/** Names of rows that are read at a time. */
+const NAMES = 1024;
+
+/** Reads rows, one transition each. */
+export class Lists {
+  readonly #steps: Steps;
+  readonly #selections: readonly Selection[];
+  readonly #chunk: number;
+  #filler: Filler | undefined;
+
+  constructor(steps: Steps) {
+    this.#steps = steps;
+    this.#chunk = chunkOf(steps.engine);
+    this.#selections = steps.engine.layout.leaves.map((leaf) => ({ keys: [String(leaf.index)], leaf, steps: [0], start: 0, step: 1, squeezed: true }));
+  }
+
+  /** The transitions of an item: all, or `length` of them from one on. O(bytes) */
+  item(items: Items, slot: number, from = 0, length = items.lengthOf(slot)): Transition[] {
+    return this.transitions(this.rows(items.about(slot, FIRST_ROW), from, length));
+  }
+
+  /** The transitions of a running episode's window. */
+  window(env: Env): Transition[] {
+    return this.transitions(this.rowsOf(env));
+  }
+
+  /** Those of all running episodes, by environment. */
+  running(): Map<unknown, Transition[]> {
+    return new Map(Array.from(this.#steps.envs.values(), (env) => [env.id, this.window(env)]));
+  }
+
+  /** Names of its rows. */
+  rowsOf({ handle, length }: Env): Uint32Array {
+    const { engine, x } = this.#steps;
+    const rows = new Uint32Array(length);
+    // Piece by piece: an episode that fills memory can be read.
+    const at = engine.core.scratch(4 * NAMES);
+    for (let done = 0; done < length; done += NAMES) {
+      const count = x.env_rows(handle, done, NAMES, at);
+      rows.set(engine.core.u32.subarray(at / 4, at / 4 + count), done);
+    }
+    return rows;
+  }
+
+  /** The transitions of rows that are held. */
+  transitions(rows: Uint32Array): Transition[] {
+    const transitions: Transition[] = [];
+    const chunk = this.#chunk;
+    for (let from = 0; from < rows.length; from += chunk) this.#read(rows.subarray(from, from + chunk), transitions);
+    return transitions;
+  }
+
+  /** Names of the rows of a run. */
+  rows(first: number, from: number, length: number): Uint32Array {
+    const { engine, x } = this.#steps;
+    const at = engine.core.scratch(4 * length);
+    x.rows_run(engine.pool, first, from, length, at);
+    return engine.core.u32.slice(at / 4, at / 4 + length);
+  }
+
+  #read(rows: Uint32Array, into: Transition[]): void {
+    const { engine, form, objects, x } = this.#steps;
+    this.#filler ??= new Filler(engine, this.#chunk, 1, this.#selections, false, 0);
+    const filler = this.#filler;
+    const draw = filler.prepare();
+    const at = (x.rows_named(draw, rows.length) >>> 0) / 4;
+    engine.core.u32.set(rows, at);
+    filler.fill(draw, rows.length);
+    const columns = new Map<string, Numbers>();
+    const made = filler.batch.steps as { readonly [index: string]: Column };
+    for (const { index, path } of engine.layout.leaves) columns.set(path, made[index]?.data as unknown as Numbers);
+    for (let i = 0; i < rows.length; i++) into.push(form.read(columns, i, objects.copy(rows[i] as number)));
+  }
+}

@@ -1,0 +1,14 @@
+/** A small core for powers alone, for a buffer that has no steps yet. */
+
+import { pfrlOf } from "../../core/pfrl-core.ts";
+import { internals } from "../../index.ts";
+import type { EngineOptions } from "./steps.ts";
+import type { Powers } from "./weighing.ts";
+
+/** Enough for any list of errors that one would look at. */
+const BYTES = 2 ** 28;
+
+export function powersOf({ module, pfrlModule }: EngineOptions): Powers {
+  const core = internals.core(BYTES, module);
+  return { core, x: pfrlOf(core, pfrlModule) };
+}

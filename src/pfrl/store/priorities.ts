@@ -1,0 +1,185 @@
+/** The prioritized part of a buffer: what new items weigh, how a sample is picked and weighed, and what errors make of it. */
+import { internals, ReplayError } from "../../index.ts";
+import type { HistoryState } from "./history.ts";
+import type { Items } from "./items.ts";
+import { LastSample } from "./last-sample.ts";
+import type { Picker } from "./picker.ts";
+import { powersOf } from "./powers.ts";
+import type { EngineOptions, Steps } from "./steps.ts";
+import { tooFew } from "./transitions.ts";
+import { numbersOf, type Powers, ratioOf, Weighing, type WeighingOptions } from "./weighing.ts";
+
+const { mustBe } = internals;
+
+export interface PrioritiesOptions extends Required<WeighingOptions> {
+  readonly waitPriorityAfterSampling: boolean;
+  /** Which part of the draws is by chance alone. */
+  readonly uniformRatio: number;
+  /** Whether samples have weights. */
+  readonly weighted: boolean;
+  readonly engine: EngineOptions;
+}
+
+export class Priorities {
+  readonly weighing: Weighing;
+  readonly last: LastSample;
+  /** What new items weigh: the largest priority that an update ever set, 1 at first. */
+  max = 1;
+  /** Whether an item may have been stored with priority 0. */
+  zeros = false;
+  readonly #options: PrioritiesOptions;
+  #powers: Powers | undefined;
+
+  constructor(options: PrioritiesOptions) {
+    this.weighing = new Weighing(options);
+    this.last = new LastSample(options.waitPriorityAfterSampling);
+    this.#options = options;
+  }
+
+  /** Which part of the draws is by chance alone. */
+  get uniformRatio(): number {
+    return this.#options.uniformRatio;
+  }
+
+  /** Before a sample of n. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError for none where weights are divided by the largest of them */
+  maySample(items: Items | undefined, n: number): void {
+    this.last.maySample();
+    if (!items?.weigh) throw new ReplayError("EMPTY", "no item has a priority above 0: append first");
+    const { ofBatch, ofMemory } = this.weighing;
+    if (!this.#options.weighted) return;
+    if (n === 0 && ofBatch) throw mustBe(RangeError, "n", "at least 1: there is no largest weight of none", n);
+    if (ofMemory && this.#options.uniformRatio === 0 && this.#least(items) === 0)
+      throw new RangeError('normalizeByMax must not be "memory" while an item has priority 0: its weight has no bound');
+  }
+
+  /**
+   * n different items into a draw, with their weights; beta goes on, and their errors are awaited.
+   * @throws ReplayError TOO_FEW, and then nothing changed
+   */
+  pick(items: Items, picker: Picker, { x }: Steps, draw: number, n: number, length: number): void {
+    const { uniformRatio, weighted } = this.#options;
+    const before = this.zeros ? items.random.slice() : undefined;
+    // Asked before the draw, which changes nothing of it.
+    const least = weighted && this.weighing.ofMemory ? this.#leastProbability(items) : 0;
+    const drawn = picker.weighed(items, draw, n, uniformRatio);
+    if (drawn < n) {
+      if (before !== undefined) items.random.set(before);
+      throw tooFew(n, drawn, "of a priority above 0");
+    }
+    if (weighted) x.picks_weights(draw, this.weighing.divisor(length, least), this.weighing.beta, this.weighing.bounded);
+  }
+
+  /** A sample was given out. */
+  sampled(keys: Float64Array, n: number): void {
+    this.last.note(keys, n);
+    if (this.#options.weighted) this.weighing.advance();
+  }
+
+  /** What a saved buffer needs to know beside its items. */
+  saved(items: Items): Pick<HistoryState, "max" | "waiting" | "slots" | "high"> {
+    const ranks = new Map(Array.from(this.last.waiting ? items.slots() : [], (slot, rank) => [items.keyOf(slot), rank]));
+    const waiting = this.last.waiting ? this.last.keys.map((key) => ranks.get(key) ?? -1) : null;
+    return { max: this.max, waiting, ...items.laid() };
+  }
+
+  /** After a load. Beta stays this buffer's own, as in PFRL. */
+  restore(items: Items, { max = 1, waiting = null }: HistoryState): void {
+    const slots = items.slots();
+    this.max = Math.max(1, max);
+    // 0 is no key.
+    this.last.restore(waiting === null ? null : waiting.map((rank) => (slots[rank] === undefined ? 0 : items.keyOf(slots[rank]))));
+  }
+
+  /**
+   * New priorities of items by key, by default of the last sample; one that has gone is skipped. O(n log size)
+   * @returns how many were there
+   * @throws RangeError, TypeError · ReplayError OUT_OF_TURN, and then nothing changed
+   */
+  update(items: Items | undefined, steps: Steps | undefined, errors: unknown, keys: unknown): number {
+    const list = numbersOf("errors", errors);
+    const n = list.length;
+    const given = keys === undefined ? undefined : numbersOf("keys", keys);
+    if (given !== undefined && given.length !== n) throw mustBe(RangeError, "keys", `${n} numbers, one for each error`, given);
+    const own = given ?? this.last.mayUpdate(n);
+    let found = 0;
+    if (items !== undefined && steps !== undefined && n > 0) found = this.#set(items, steps, list, own, n);
+    if (given === undefined) this.last.done();
+    else this.last.updated(given);
+    return found;
+  }
+
+  /** The priorities that errors make. Infinity and NaN are values here. */
+  fromErrors(errors: unknown): number[] {
+    const list = numbersOf("errors", errors);
+    const { core, x } = this.#own();
+    const at = core.scratch(8 * list.length + 8);
+    core.f64.set(list, at / 8);
+    this.weighing.weigh(core, x, at, list.length);
+    return [...core.f64.subarray(at / 8, at / 8 + list.length)];
+  }
+
+  /** The weights of probabilities; beta goes on. */
+  toWeights(probabilities: unknown, least: number, length: number): number[] {
+    const list = numbersOf("probabilities", probabilities);
+    const n = list.length;
+    const { ofBatch, beta } = this.weighing;
+    if (n === 0 && ofBatch) throw mustBe(RangeError, "probabilities", "at least one: there is no largest weight of none", list);
+    const divisor = ofBatch ? Array.from(list).reduce((lowest, p) => Math.min(lowest, p)) : this.weighing.divisor(length, least);
+    if (!(divisor > 0 && divisor < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, "the least probability", "a number above 0", divisor);
+    for (let i = 0; i < n; i++) if (!((list[i] as number) > 0)) throw mustBe(RangeError, `probabilities[${i}]`, "above 0", list[i]);
+    const { core, x } = this.#own();
+    const at = core.scratch(8 * n + 8);
+    core.f64.set(
+      Array.from(list, (p) => ratioOf(p, divisor)),
+      at / 8,
+    );
+    x.errors_power(at, n, -beta);
+    this.weighing.advance();
+    return [...core.f64.subarray(at / 8, at / 8 + n)];
+  }
+
+  #set(items: Items, { engine, x }: Steps, errors: ArrayLike<number>, keys: ArrayLike<number>, n: number): number {
+    const { core } = engine;
+    const at = core.scratch(24 * n + 8);
+    const to = at + 8 * n;
+    const { f64 } = core;
+    for (let i = 0; i < n; i++) {
+      f64[(at >>> 3) + i] = keys[i] as number;
+      f64[(to >>> 3) + i] = errors[i] as number;
+    }
+    this.weighing.weigh(core, x, to, n);
+    // Of items that have gone it does not count: only then are they looked up.
+    if (this.weighing.check(core, to, n, this.max)) {
+      const most = at / 8 + 3 * n;
+      x.errors_most(items.handle, at, to, n, 8 * most);
+      if ((core.f64[most] as number) > this.max) this.max = core.f64[most] as number;
+    }
+    const found = core.x.table_update(items.handle, at, to, n, at + 16 * n, at + 20 * n);
+    engine.changed();
+    return found;
+  }
+
+  #least(items: Items): number {
+    return items.least(this.zeros);
+  }
+
+  /** The least probability that an item has. */
+  #leastProbability(items: Items): number {
+    const { uniformRatio } = this.#options;
+    return uniformRatio / items.size + ((1 - uniformRatio) * this.#least(items)) / items.total;
+  }
+
+  #own(): Powers {
+    this.#powers ??= powersOf(this.#options.engine);
+    return this.#powers;
+  }
+}
+
+/** Keys and priorities of all items, oldest first. */
+export function prioritiesOf(items: Items | undefined): { readonly keys: Float64Array; readonly priorities: Float64Array } {
+  const slots = items?.slots() ?? new Uint32Array(0);
+  return {
+    keys: Float64Array.from(slots, (slot) => (items as Items).keyOf(slot)),
+    priorities: Float64Array.from(slots, (slot) => (items as Items).priorityOf(slot)),
+  };
+}

@@ -1,0 +1,59 @@
+/** Steps as bytes (assembly/record/step.ts), and what rows cannot hold behind them. */
+import { internals, type ReplayError } from "../../index.ts";
+import { decodeTagged, encodeTagged } from "../../store/index.ts";
+import type { Record } from "../rows/part.ts";
+import type { Env, Steps } from "./steps.ts";
+
+const { mustBe } = internals;
+
+export class Records {
+  readonly #steps: Steps;
+  readonly #most: number;
+
+  constructor(steps: Steps) {
+    this.#steps = steps;
+    this.#most = steps.x.record_most(steps.engine.pool) >>> 0;
+  }
+
+  /** A row's bytes, good until the next call. @param before the row of the step before, whose frames are not written again; 0 for none */
+  write(row: number, before: number): Uint8Array {
+    const { engine, objects, x } = this.#steps;
+    const at = engine.core.scratch(this.#most);
+    const bytes = x.record_write(engine.pool, row, before, at) >>> 0;
+    const own = engine.core.u8.subarray(at, at + bytes);
+    const record = objects.get(row);
+    if (record === undefined) return own;
+    // Places that are not taken are left out.
+    const tagged = encodeTagged(Object.assign({}, record), "a step");
+    const both = new Uint8Array(bytes + tagged.length);
+    both.set(own);
+    both.set(tagged, bytes);
+    return both;
+  }
+
+  /** Appends a step that was written so to an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY */
+  read(env: Env, payload: Uint8Array): void {
+    const { engine, x } = this.#steps;
+    const { core } = engine;
+    const at = core.scratch(payload.length);
+    core.u8.set(payload, at);
+    const used = x.record_append(env.handle, at, payload.length, env.keep);
+    if (core.u8.length === 0) core.refresh();
+    if (used === 0) throw damaged("a step is not of this spec");
+    if (used < 0) throw core.failure(used);
+    this.#steps.appended(env, used < payload.length ? recordOf(payload.subarray(used)) : undefined);
+  }
+}
+
+function recordOf(bytes: Uint8Array): Record {
+  const value = decodeTagged(bytes);
+  if (typeof value !== "object" || value === null) throw damaged("what is beside a step is no record");
+  const record: Record = [];
+  for (const [slot, held] of Object.entries(value)) record[Number(slot)] = held;
+  return record;
+}
+
+/** What was written by another program, or altered so that its checksum is right. */
+export function damaged(what: string): ReplayError {
+  return mustBe("CORRUPT", "the file", "one that this package wrote", what) as ReplayError;
+}

@@ -1,0 +1,190 @@
+/** The steps of a buffer: one pool of rows, the running episodes of its environments, and what rows cannot hold. */
+import type { Engine } from "../../core/engine.ts";
+import { type PfrlExports, pfrlOf } from "../../core/pfrl-core.ts";
+import { internals, Replay, type ReplayError, type Writer } from "../../index.ts";
+import { Objects } from "../rows/objects.ts";
+import type { Record } from "../rows/part.ts";
+import { Form } from "../rows/row-form.ts";
+import type { WholeSpec } from "../rows/step-spec.ts";
+import { type AppendedTransition, envIdOf } from "../transition.ts";
+
+const { mustBe } = internals;
+
+/** What the engine is told of a buffer. */
+export interface EngineOptions {
+  /** Memory at most; 4 GiB, the most that there can be, where it is left out. */
+  readonly maxBytes?: number;
+  /** Of every random draw: same seed and same calls, same transitions. 0 where it is left out; a bigint for more than 53 bits. */
+  readonly seed?: number | bigint;
+  /** Other builds than those that come with the package, for hosts that forbid compiling. */
+  readonly module?: WebAssembly.Module;
+  readonly pfrlModule?: WebAssembly.Module;
+}
+
+/** The running episode of an environment, or of a file that is read. */
+export interface Env {
+  readonly id: unknown;
+  /** Never used again for another episode. */
+  readonly number: number;
+  readonly handle: number;
+  /** Steps that its window keeps; 0 for all. */
+  readonly keep: number;
+  /** Steps of its window. */
+  length: number;
+  /** The row of its last step, and of the one before; 0 for none. */
+  row: number;
+  before: number;
+}
+
+/** Bytes of a running episode, and the least that the arena gives. */
+export const GRANULE = 4096;
+
+export class Steps {
+  readonly form: Form;
+  readonly engine: Engine;
+  readonly x: PfrlExports;
+  readonly objects = new Objects();
+  /** The writer of all environments: its stream, and what appends the form's step. */
+  readonly #stream: number;
+  readonly #append: () => void;
+  readonly #keep: number;
+  readonly #envs = new Map<unknown, Env>();
+  /** Of episodes that ended, for the next ones. */
+  readonly #spare: number[] = [];
+  #opened = 0;
+
+  /** @param keep steps of a window; 0 for all of the episode */
+  constructor(spec: WholeSpec, keep: number, { maxBytes, seed, module, pfrlModule }: EngineOptions) {
+    this.form = new Form(spec);
+    const replay = new Replay({ spec: this.form.row, maxBytes, seed, module });
+    this.engine = internals.of(replay).engine;
+    this.x = pfrlOf(this.engine.core, pfrlModule);
+    // The core's own words name options that a buffer does not have.
+    const { core } = this.engine;
+    const failure = core.failure.bind(core);
+    core.failure = (code) => {
+      const error = failure(code) as ReplayError;
+      return error.code === "OUT_OF_MEMORY"
+        ? mustBe("OUT_OF_MEMORY", "maxBytes", "enough for this call (or give a smaller capacity)", maxBytes ?? 2 ** 32)
+        : error;
+    };
+    // So that what is stored can be read when memory is full.
+    this.engine.core.scratch(scratchOf(this.engine));
+    const writer = replay.writer({ keep: 1 }) as Writer<unknown>;
+    const { step } = this.form;
+    this.#stream = writer.streams[0] as number;
+    this.#append = () => writer.append(step);
+    this.#keep = keep;
+  }
+
+  /** The environments that have a running episode. */
+  get envs(): ReadonlyMap<unknown, Env> {
+    return this.#envs;
+  }
+
+  /** The running episode that a transition goes on with. */
+  running(transition: AppendedTransition): Env | undefined {
+    return this.#envs.get(envIdOf(transition));
+  }
+
+  /**
+   * One more step of an environment's running episode. O(bytes)
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, and then nothing changed
+   */
+  append(transition: AppendedTransition): Env {
+    const { form } = this;
+    const record = form.write(transition);
+    const known = this.running(transition);
+    const env = known ?? this.open(envIdOf(transition), this.#keep);
+    try {
+      this.#step(env, record);
+    } catch (error) {
+      if (known === undefined) this.close(env);
+      throw form.explained(error);
+    }
+    if (known === undefined) this.#envs.set(env.id, env);
+    return env;
+  }
+
+  /** Whether a step could be appended: as one of an episode that nobody sees. @throws as `append` does; nothing changes */
+  check(transition: AppendedTransition): void {
+    const envId = Symbol();
+    this.end(this.append({ ...transition, envId }));
+  }
+
+  /** An episode that no environment has yet. @throws ReplayError OUT_OF_MEMORY */
+  open(id: unknown, keep: number): Env {
+    const { core, pool } = this.engine;
+    const spare = keep === this.#keep ? this.#spare.pop() : undefined;
+    const handle = spare ?? core.alloc(GRANULE);
+    if (spare === undefined) this.x.env_init(handle, pool, keep);
+    return { id, number: this.#opened++, handle, keep, length: 0, row: 0, before: 0 };
+  }
+
+  /** The step that the form has, to an episode. */
+  #step(env: Env, record: Record | undefined): void {
+    const { engine, x } = this;
+    const code = x.env_lend(env.handle, this.#stream, env.keep);
+    if (engine.core.u8.length === 0) engine.core.refresh();
+    if (code !== 0) throw code === TOO_LONG ? tooLong() : engine.core.failure(code);
+    try {
+      this.#append();
+    } finally {
+      x.env_take(env.handle, this.#stream);
+    }
+    this.appended(env, record);
+  }
+
+  /** Notes a step that an episode got. */
+  appended(env: Env, record: Record | undefined): void {
+    const { engine, objects, x } = this;
+    env.length = x.env_length(env.handle);
+    env.before = env.row;
+    env.row = x.env_row(env.handle) >>> 0;
+    objects.took(env.row, record, x.row_live);
+    engine.changed();
+  }
+
+  /** Ends an episode that no environment has. */
+  close(env: Env): void {
+    const { engine, x } = this;
+    engine.core.x.writer_end(env.handle, 0);
+    x.env_shrink(env.handle);
+    if (env.keep === this.#keep) this.#spare.push(env.handle);
+    else engine.core.x.arena_free(env.handle, GRANULE);
+    engine.changed();
+  }
+
+  /** Ends an environment's episode; its steps stay where items hold them. */
+  end(env: Env): void {
+    this.#envs.delete(env.id);
+    this.close(env);
+  }
+
+  /** Bytes that are taken. */
+  get bytes(): number {
+    return this.engine.core.x.arena_used();
+  }
+}
+
+/** So many rows are read at a time, or fewer where they are large. */
+const CHUNK = 64;
+const CHUNK_BYTES = 1 << 19;
+
+/** Rows that are read at a time, one by one. */
+export function chunkOf({ layout }: Engine): number {
+  return Math.max(1, Math.min(CHUNK, Math.floor(CHUNK_BYTES / layout.stagedBytes)));
+}
+
+/** Scratch for that: beside the values each leaf has a list of them, and the draw its columns. */
+function scratchOf(engine: Engine): number {
+  const { stagedBytes, leaves } = engine.layout;
+  return chunkOf(engine) * (stagedBytes + 32 * leaves.length + 256) + 4096;
+}
+
+/** LENGTH of the core's errors. */
+const TOO_LONG = -4;
+
+function tooLong(): ReplayError {
+  return mustBe("OUT_OF_MEMORY", "an episode", "ended by its 16,777,215th step (stopCurrentEpisode)", "one more") as ReplayError;
+}

@@ -1,0 +1,213 @@
+/** N-step transitions: runs of 1 … numSteps steps of one episode, kept as PFRL's deque of last transitions gives them out. */
+import { internals, Replay, ReplayError } from "../../index.ts";
+import { type Listed, listed } from "../rows/listed.ts";
+import { inferSpec, type StepSpec, specOf, type WholeSpec } from "../rows/step-spec.ts";
+import type { AnyBatch } from "../rows/transition-batch.ts";
+import { type AppendedTransition, checkTransition, extrasOf, type Transition } from "../transition.ts";
+import { Batches } from "./batches.ts";
+import { Items } from "./items.ts";
+import { Lists } from "./lists.ts";
+import { type Picker, RandomPicker } from "./picker.ts";
+import { Picks } from "./picks.ts";
+import { Records } from "./step-bytes.ts";
+import { type EngineOptions, type Env, Steps } from "./steps.ts";
+
+const { integer, mustBe } = internals;
+
+export interface TransitionsOptions {
+  readonly capacity: number;
+  readonly numSteps: number;
+  readonly prioritized: boolean;
+  readonly spec: StepSpec | undefined;
+  readonly engine: EngineOptions;
+}
+
+/** Which form of a sample is asked for, and the batch to fill: a caller's options, checked. */
+export interface Asked {
+  readonly form?: "batch" | "list";
+  readonly into?: AnyBatch;
+}
+
+/** What is there once the spec is known. */
+export interface Made {
+  readonly spec: WholeSpec;
+  readonly steps: Steps;
+  readonly items: Items;
+  readonly batches: Batches;
+  readonly lists: Lists;
+  readonly records: Records;
+}
+
+export class Transitions {
+  readonly options: TransitionsOptions;
+  /** How samples pick; tests put another one here. */
+  picker: Picker | undefined;
+  /** Raised whenever something comes in or goes. */
+  changes = 0;
+  #made: Made | undefined;
+  /** Items that running episodes are going to be when they end. */
+  #pending = 0;
+
+  constructor(options: TransitionsOptions) {
+    this.options = options;
+    if (options.spec === undefined) return;
+    this.#made = this.#make(specOf(options.spec));
+    this.picker = new RandomPicker(this.#made.steps.engine, this.#made.steps.x);
+  }
+
+  get made(): Made | undefined {
+    return this.#made;
+  }
+
+  get size(): number {
+    return this.#made?.items.size ?? 0;
+  }
+
+  /** One more step, and the items that it completes: the last numSteps, and at the end of an episode all that are shorter. */
+  append(transition: AppendedTransition, priority: number): Env {
+    const { numSteps } = this.options;
+    const made = this.#made ?? this.#make(firstSpec(transition));
+    const known = made.steps.running(transition);
+    const before = known === undefined ? 0 : this.#pendingOf(known);
+    // What the end of an episode needs is there from each step on: it can end when memory is full.
+    made.items.reserve(this.#pending + 1, made.steps.envs.size + 1);
+    const env = made.steps.append(transition);
+    this.#pending += this.#pendingOf(env) - before;
+    this.#made = made;
+    this.changes++;
+    this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
+    if (transition.isStateTerminal === true) this.#end(made, env, env.length, priority);
+    else if (env.length === numSteps) made.items.add(env, numSteps, priority);
+    return env;
+  }
+
+  /**
+   * What a file's transitions come into, beside what is there: with items of their own.
+   * @param most of them; a buffer that is opened holds no more than its capacity
+   * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones
+   */
+  beside(spec: WholeSpec, most = Number.POSITIVE_INFINITY, made = this.#made): Made {
+    const text = JSON.stringify(spec);
+    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, most) };
+    if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
+      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
+    return this.#make(spec, most);
+  }
+
+  /** Takes over what came beside, in the place of what was there. */
+  adopt(made: Made): void {
+    this.#made?.items.close();
+    made.items.limit(this.options.capacity, Number.POSITIVE_INFINITY);
+    this.#made = made;
+    this.changes++;
+    this.picker = new RandomPicker(made.steps.engine, made.steps.x);
+  }
+
+  /** The episode of an environment was interrupted: what is shorter than a full window is stored. Without a running episode nothing happens. */
+  stop(envId: unknown, priority: number): void {
+    const made = this.#made;
+    const env = made?.steps.envs.get(envId);
+    if (made === undefined || env === undefined) return;
+    made.items.reserve(this.#pendingOf(env), 1);
+    this.changes++;
+    this.#end(made, env, this.#pendingOf(env), priority);
+  }
+
+  /** Checks how many items are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
+  enough(n: number): Made | undefined {
+    integer("n", n, 0, 0xffffff);
+    const { size } = this;
+    if (n > size) throw size === 0 ? nothingYet() : tooFew(n, size, "stored");
+    return this.#made;
+  }
+
+  /** n different items, all alike. */
+  sample(n: number, { form, into }: Asked): AnyBatch | Listed<Transition[]> {
+    const made = this.enough(n);
+    if (form === "list") return this.#list(made, n);
+    if (made === undefined) throw nothingYet();
+    const filling = made.batches.of(n, into).prepare();
+    (this.picker as Picker).alike(made.items, filling.draw, n);
+    return filling.fill(made.items);
+  }
+
+  /** Apart, since a function inside costs each call of the one around it an object. */
+  #list(made: Made | undefined, n: number): Listed<Transition[]> {
+    if (made === undefined) return listed<Transition[]>([], { keys: new Float64Array(0) });
+    const picks = new Picks(made.steps, n, false);
+    return made.items.drawing(() => {
+      (this.picker as Picker).alike(made.items, picks.draw, n);
+      return listOf(made, picks);
+    });
+  }
+
+  /** All items, oldest first; without those that leave meanwhile. */
+  *all(): Generator<Transition[], void> {
+    const made = this.#made;
+    if (made === undefined) return;
+    for (const slot of made.items.held()) yield made.lists.item(made.items, slot);
+  }
+
+  /** The windows of running episodes. */
+  running(): Map<unknown, Transition[]> {
+    return this.#made?.lists.running() ?? new Map();
+  }
+
+  /** Items of the last `longest` steps and of fewer, and the end. */
+  #end({ items, steps }: Made, env: Env, longest: number, priority: number): void {
+    for (let length = longest; length > 0; length--) items.add(env, length, priority);
+    this.#pending -= this.#pendingOf(env);
+    steps.end(env);
+  }
+
+  /** A full window is an item already. */
+  #pendingOf({ length }: Env): number {
+    return Math.min(length, this.options.numSteps - 1);
+  }
+
+  #make(spec: WholeSpec, most = this.options.capacity): Made {
+    const { capacity, numSteps, prioritized, engine } = this.options;
+    const steps = new Steps(spec, numSteps, engine);
+    if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
+    const items = this.#items(steps, most);
+    return { spec, steps, items, batches: new Batches(steps, numSteps, prioritized), lists: new Lists(steps), records: new Records(steps) };
+  }
+
+  #items(steps: Steps, most: number): Items {
+    const { prioritized, engine } = this.options;
+    return new Items(steps, { most, prioritized, seed: engine.seed ?? 0, number: 0, room: most === Number.POSITIVE_INFINITY ? undefined : most });
+  }
+}
+
+/** What was picked, in PFRL's form. */
+export function listOf({ items, lists }: Made, picks: Picks): Listed<Transition[]> {
+  const { slots } = picks;
+  const info = picks.info();
+  return listed(
+    Array.from(slots, (slot) => lists.item(items, slot)),
+    info,
+  );
+}
+
+/** The spec of what comes first. */
+export function firstSpec(transition: AppendedTransition): WholeSpec {
+  checkTransition(transition);
+  for (const name of ["state", "action"]) if (transition[name] === undefined) throw mustBe(TypeError, name, "given", undefined);
+  return inferSpec(transition.state, transition.action, extrasOf(transition));
+}
+
+/** @throws RangeError where so many steps cannot fit, with the figures */
+export function fits({ form }: Steps, capacity: number, { maxBytes, module }: EngineOptions): void {
+  const plan = Replay.plan({ spec: form.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
+  const most = maxBytes ?? 2 ** 32;
+  if (plan.bytes <= most) return;
+  throw mustBe(RangeError, "capacity", `one that fits: ${plan.bytesPerStep} bytes a step and ${plan.bytes} in all are more than maxBytes, ${most}`, capacity);
+}
+
+export function nothingYet(): ReplayError {
+  return new ReplayError("EMPTY", "the buffer has nothing to sample: append transitions first");
+}
+
+export function tooFew(n: number, have: number, what: string): ReplayError {
+  return mustBe("TOO_FEW", "n", `at most ${have}, what is ${what}`, n) as ReplayError;
+}

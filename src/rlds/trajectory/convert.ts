@@ -1,0 +1,102 @@
+/** RLDS steps as trajectories: TF-Agents' `convert_rlds_to_trajectories`, and windows of them. */
+import type { Trajectory } from "../../agents/trajectory.ts";
+import { internals } from "../../index.ts";
+import { keeperOf } from "../dataset/copied.ts";
+import type { RldsDataset, RldsEpisode, StepSpec } from "../dataset/dataset.ts";
+import { episodesOf } from "../dataset/derived.ts";
+import { mustBeStep } from "../dataset/step-fields.ts";
+import { stepSpecOf } from "../dataset/step-spec.ts";
+import { Pairing } from "./pairing.ts";
+import { type PolicyInfoFn, zeroStep } from "./policy-info.ts";
+import { dataSpecOf, stepsOf, type TrajectoryDataSpec } from "./trajectory-spec.ts";
+import { TrajectoryWindows, type WindowOf } from "./trajectory-windows.ts";
+
+export interface WindowOptions {
+  /** Trajectories of a window. */
+  readonly sequenceLength: number;
+  /** Trajectories from one window's beginning to the next one's; 1 where it is left out. */
+  readonly strideLength?: number;
+}
+
+/**
+ * One trajectory a step, as TF-Agents makes them of pairs of adjacent steps: the last step of an episode becomes a boundary, the one of all as if a first step followed; where
+ * `is_terminal` is true, the discount is 0. With a `sequenceLength`, windows instead: every leaf a column `{data, shape: [sequenceLength, …]}`, within one episode, as the trajectory observer writes them.
+ * A step is handed on when the next one came: the arrays of steps that come from a generator are copied before, as it may use them again; those of arrays and columns are not. Streams; O(bytes) a step.
+ * @throws RldsError EMPTY for no steps at all; INVALID_DATA where an episode does not end with a last step, a terminal step is not the last one, or a last one is not followed by a first one, after
+ * all trajectories before it; SPEC_MISMATCH for a step without RLDS's fields
+ */
+export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn): AsyncIterable<Trajectory>;
+export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, options: WindowOptions): AsyncIterable<WindowOf>;
+export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn, options?: WindowOptions): AsyncIterable<Trajectory | WindowOf> {
+  mustBeFn(policyInfoFn);
+  if (options === undefined) return trajectories(rlds, policyInfoFn);
+  const { sequenceLength, strideLength = 1 } = internals.onlyKeys("options", options, "sequenceLength, strideLength");
+  internals.integer("sequenceLength", sequenceLength, 1, MOST_STEPS);
+  internals.integer("strideLength", strideLength, 1, MOST_STEPS);
+  return windows(rlds, policyInfoFn, sequenceLength, strideLength);
+}
+
+/** Of an item. */
+const MOST_STEPS = 0xffffff;
+
+export function mustBeFn(policyInfoFn: unknown): void {
+  if (policyInfoFn !== undefined && typeof policyInfoFn !== "function")
+    throw internals.mustBe(TypeError, "policyInfoFn", "a function (step, next), or left out", policyInfoFn);
+}
+
+async function* windows(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, length: number, stride: number): AsyncGenerator<WindowOf, void, undefined> {
+  let made: TrajectoryWindows | undefined;
+  const begin = (spec: TrajectoryDataSpec) => {
+    made = new TrajectoryWindows(spec, length, stride);
+  };
+  const pairing = new Pairing(policyInfoFn);
+  for await (const trajectory of trajectories(rlds, policyInfoFn, begin, pairing)) {
+    const window = made?.take(trajectory, pairing.place);
+    if (window !== undefined) yield window;
+  }
+}
+
+/** @param begin is given the spec of the trajectories, before the first of them */
+export async function* trajectories(
+  rlds: RldsDataset,
+  policyInfoFn: PolicyInfoFn | undefined,
+  begin?: (spec: TrajectoryDataSpec) => unknown,
+  pairing: Pairing = new Pairing(policyInfoFn),
+): AsyncGenerator<Trajectory, void, undefined> {
+  const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode>;
+  let { stepSpec } = rlds;
+  const known = async (spec: StepSpec) => {
+    stepSpec = spec;
+    // Also where nobody asks for it: a field that is missing is an error before the first trajectory.
+    const dataSpec = dataSpecOf(spec, policyInfoFn);
+    await begin?.(dataSpec);
+  };
+  if (stepSpec !== undefined) await known(stepSpec);
+  let episode = -1;
+  for await (const given of episodes) {
+    episode++;
+    const steps = stepsOf(given, episode);
+    const keep = keeperOf(steps);
+    let index = 0;
+    const taken = (step: unknown) => pairing.take(keep(step), episode, index++);
+    if (Symbol.iterator in steps) {
+      for (const step of steps) {
+        if (stepSpec === undefined) await known(inferred(step, episode));
+        const trajectory = taken(step);
+        if (trajectory !== undefined) yield trajectory;
+      }
+    } else {
+      for await (const step of steps) {
+        if (stepSpec === undefined) await known(inferred(step, episode));
+        const trajectory = taken(step);
+        if (trajectory !== undefined) yield trajectory;
+      }
+    }
+  }
+  yield pairing.end(zeroStep(stepSpec ?? []));
+}
+
+function inferred(step: unknown, episode: number): StepSpec {
+  const place = { episode, step: 0, pushed: 0 };
+  return stepSpecOf(mustBeStep(step, place), place);
+}

@@ -1,0 +1,85 @@
+/** What a policy knew at each step: made of the step and the next one. */
+import type { Spec } from "../../index.ts";
+import type { RldsStep, StepSpec } from "../dataset/dataset.ts";
+import { type AnyLeaf, isLeaf, isText, leavesOf, packed, sizeOf, valueAt, zeros } from "../dataset/leaves.ts";
+import { type Place, RldsError } from "../dataset/rlds-error.ts";
+import { stepSpecOf } from "../dataset/step-spec.ts";
+
+/** Of the step after the very last one every field is zeros, and `is_first` is true. */
+export type PolicyInfoFn<S = RldsStep> = (step: S, next: S) => unknown;
+
+/** A step of zeros that begins an episode: what follows the last step of all. */
+export function zeroStep(spec: StepSpec): RldsStep {
+  const values = leavesOf(spec).map(({ leaf }) => zeroOf(leaf));
+  return { ...(packed(spec, values) as RldsStep), is_first: true };
+}
+
+function zeroOf(leaf: AnyLeaf): unknown {
+  const { dtype, shape } = leaf;
+  const size = sizeOf(shape);
+  if (dtype === "string" || dtype === "bytes") {
+    const none = dtype === "string" ? "" : new Uint8Array(0);
+    return shape.length === 0 ? none : new Array(size).fill(none);
+  }
+  if (shape.length > 0) return zeros(dtype, size);
+  return dtype === "bool" ? false : dtype === "i64" || dtype === "u64" ? 0n : 0;
+}
+
+/**
+ * The spec of what a function makes of steps: the dtype of what it takes from a step as it is, and of all else as the values tell (numbers are f32).
+ * @throws what the function throws · RldsError SPEC_MISMATCH where it gives nothing, or text
+ */
+export function policyInfoSpec(policyInfoFn: PolicyInfoFn | undefined, stepSpec: StepSpec): Spec {
+  if (policyInfoFn === undefined) return [];
+  const zero = zeroStep(stepSpec);
+  const value = mustBeInfo(policyInfoFn(zero, zero));
+  if (Array.isArray(value) && value.length === 0) return [];
+  const taken = traced(policyInfoFn, stepSpec);
+  const visit = (spec: StepSpec, keys: readonly string[]): StepSpec => {
+    const from = valueAt(taken, keys) as StepSpec | undefined;
+    if (isLeaf(spec)) return from !== undefined && known(stepSpec).has(from) ? from : spec;
+    if (Array.isArray(spec)) return spec.map((node, i) => visit(node, [...keys, String(i)]));
+    return Object.fromEntries(Object.entries(spec).map(([name, node]) => [name, visit(node as StepSpec, [...keys, name])]));
+  };
+  return replayable(visit(stepSpecOf(value), []), "policyInfo");
+}
+
+/** What the function gives for the spec itself instead of a step: leaves, where it only picks fields. */
+function traced(policyInfoFn: PolicyInfoFn, stepSpec: StepSpec): unknown {
+  try {
+    return policyInfoFn(stepSpec as unknown as RldsStep, stepSpec as unknown as RldsStep);
+  } catch {
+    return undefined;
+  }
+}
+
+function known(spec: StepSpec): Set<unknown> {
+  return new Set(leavesOf(spec).map(({ leaf }) => leaf));
+}
+
+/** @throws RldsError SPEC_MISMATCH */
+export function mustBeInfo(value: unknown, place?: Place): unknown {
+  if (value === undefined || value === null || missing(value))
+    throw new RldsError("SPEC_MISMATCH", "policyInfoFn must give a value, or nested values, none of them undefined: is a field's name misspelt?", place);
+  if (typeof (value as Partial<PromiseLike<unknown>>).then === "function")
+    throw new RldsError("SPEC_MISMATCH", "policyInfoFn must give its value at once, got a promise: it must not be async", place);
+  return value;
+}
+
+function missing(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value === undefined || value === null;
+  return Object.values(value).some(missing);
+}
+
+/** A spec that a Replay can hold. @throws RldsError UNSUPPORTED for text */
+export function replayable(spec: StepSpec, field: string): Spec {
+  for (const { path, leaf } of leavesOf(spec)) {
+    if (!isText(leaf)) continue;
+    const named = [field, path].filter((word) => word !== "").join("/");
+    throw new RldsError(
+      "UNSUPPORTED",
+      `${named} is ${leaf.dtype === "string" ? "text" : "bytes"}, which a Replay cannot hold: leave it out, or make numbers of it, with mapSteps`,
+    );
+  }
+  return spec as Spec;
+}

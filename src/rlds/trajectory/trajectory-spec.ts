@@ -1,0 +1,71 @@
+/** The spec of the trajectories that a dataset becomes: TF-Agents' `create_trajectory_data_spec`. */
+import { f32, i32, type Leaf, type Spec } from "../../index.ts";
+import type { RldsDataset, RldsEpisode, StepSpec } from "../dataset/dataset.ts";
+import { eachOf } from "../dataset/each.ts";
+import { RldsError } from "../dataset/rlds-error.ts";
+import { mustBeStep, mustBeStepSpec } from "../dataset/step-fields.ts";
+import { stepSpecOf } from "../dataset/step-spec.ts";
+import { type PolicyInfoFn, policyInfoSpec, replayable } from "./policy-info.ts";
+
+/** A leaf that tells its bounds as well. */
+export interface BoundedLeaf extends Leaf<"f32", readonly []> {
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/** Of a trajectory, under the names that `trajectorySpec` of reprise/agents has; observation, action and reward are as the data has them. */
+export interface TrajectoryDataSpec {
+  readonly stepType: Leaf<"i32", readonly []>;
+  readonly observation: Spec;
+  readonly action: Spec;
+  readonly policyInfo: Spec;
+  readonly nextStepType: Leaf<"i32", readonly []>;
+  readonly reward: Spec;
+  readonly discount: BoundedLeaf;
+  // A spec nests under any name.
+  readonly [name: string]: Spec;
+}
+
+/**
+ * What the client, its tables and a replay buffer are made with to hold this dataset. Metadata of steps is left out. Reads no step where the dataset has a `stepSpec`, else the first:
+ * give a function that makes one (`rldsDataset`) instead of a generator, which would be without that step then. Numbers without a typed array are f32.
+ * @throws RldsError EMPTY where there are no steps, SPEC_MISMATCH where a field of RLDS is missing, UNSUPPORTED for observations or actions that are text
+ */
+export async function createTrajectoryDataSpec(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn): Promise<TrajectoryDataSpec> {
+  return dataSpecOf(rlds?.stepSpec ?? stepSpecOf(mustBeStep(await firstStep(rlds))), policyInfoFn);
+}
+
+const DISCOUNT: BoundedLeaf = { ...f32(), minimum: 0, maximum: 1 };
+
+/** The same of a spec of steps. */
+export function dataSpecOf(stepSpec: StepSpec, policyInfoFn: PolicyInfoFn | undefined): TrajectoryDataSpec {
+  const { observation, action, reward } = mustBeStepSpec(stepSpec);
+  return {
+    stepType: i32(),
+    observation: replayable(observation as StepSpec, "observation"),
+    action: replayable(action as StepSpec, "action"),
+    policyInfo: policyInfoSpec(policyInfoFn, stepSpec),
+    nextStepType: i32(),
+    reward: replayable(reward as StepSpec, "reward"),
+    discount: DISCOUNT,
+  };
+}
+
+async function firstStep(rlds: RldsDataset): Promise<unknown> {
+  let number = 0;
+  for await (const episode of eachOf("rlds", rlds) as AsyncIterable<RldsEpisode>) {
+    for await (const step of stepsOf(episode, number++)) return step;
+  }
+  throw noSteps();
+}
+
+export function noSteps(): RldsError {
+  return new RldsError("EMPTY", "an RLDS dataset must have at least one step, got none");
+}
+
+/** @throws RldsError SPEC_MISMATCH for an episode without steps to go through */
+export function stepsOf<S>(episode: { readonly steps: Iterable<S> | AsyncIterable<S> }, number: number): Iterable<S> | AsyncIterable<S> {
+  const steps = (episode as { readonly steps?: unknown } | null)?.steps as (Iterable<S> & AsyncIterable<S>) | undefined;
+  if (typeof steps === "object" && steps !== null && (Symbol.iterator in steps || Symbol.asyncIterator in steps)) return steps;
+  throw new RldsError("SPEC_MISMATCH", "an RLDS episode must be an object with steps, an iterable or an async iterable", { episode: number });
+}

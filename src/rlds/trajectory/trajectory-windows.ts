@@ -1,0 +1,62 @@
+/** Windows of trajectories within an episode, as columns: what the trajectory observer would write as items. */
+import type { Trajectory } from "../../agents/trajectory.ts";
+import type { Column, Leaf, Spec, StepsOf } from "../../index.ts";
+import { Collector } from "../dataset/collector.ts";
+import { leavesOf, packed, sizeOf, zeros } from "../dataset/leaves.ts";
+import type { Place } from "../dataset/rlds-error.ts";
+import type { ColumnData } from "../dataset/step-columns.ts";
+import type { TrajectoryDataSpec } from "./trajectory-spec.ts";
+
+export type WindowOf<S = Spec> = StepsOf<S> & { readonly [field: string]: unknown };
+
+const LAST = 2;
+
+export class TrajectoryWindows {
+  readonly #spec: TrajectoryDataSpec;
+  readonly #leaves: readonly Leaf[];
+  readonly #length: number;
+  readonly #stride: number;
+  readonly #collector: Collector;
+  /** The values of the last trajectories, a list a trajectory; at most `length` of them. */
+  #cached: (readonly ColumnData[])[] = [];
+  #taken = 0;
+
+  constructor(spec: TrajectoryDataSpec, length: number, stride: number) {
+    this.#spec = spec;
+    this.#leaves = leavesOf(spec).map(({ leaf }) => leaf as Leaf);
+    this.#collector = new Collector(spec, 1);
+    this.#length = length;
+    this.#stride = stride;
+  }
+
+  /** The window that ends with this trajectory, if one does. Its values are copied. @throws RldsError SPEC_MISMATCH with the place, as a Replay's writer would */
+  take(trajectory: Trajectory, place: Place): WindowOf | undefined {
+    this.#collector.add(trajectory, place, "a trajectory");
+    if (this.#cached.length === this.#length) this.#cached.shift();
+    this.#cached.push(this.#collector.take().data);
+    this.#taken++;
+    const over = this.#taken - this.#length;
+    const window = over >= 0 && over % this.#stride === 0 ? this.#window() : undefined;
+    if (trajectory.stepType === LAST) {
+      this.#cached = [];
+      this.#taken = 0;
+    }
+    return window;
+  }
+
+  #window(): WindowOf {
+    return packed(
+      this.#spec,
+      this.#leaves.map((leaf, i) => this.#column(leaf, i)),
+    ) as WindowOf;
+  }
+
+  #column({ dtype, shape }: Leaf, i: number): Column {
+    const size = sizeOf(shape);
+    const data = zeros(dtype, size * this.#length);
+    this.#cached.forEach((values, t) => {
+      data.set(values[i] as never, t * size);
+    });
+    return { data, shape: [this.#length, ...shape] };
+  }
+}

@@ -1,0 +1,45 @@
+/** Steps and episodes, changed one by one: `rlds.transformations.map_nested_steps` and `apply_nested_steps`. */
+import { internals } from "../../index.ts";
+import type { DatasetForm, RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../dataset/dataset.ts";
+import { episodesOf, formedAs } from "../dataset/derived.ts";
+import { mapped } from "../dataset/each.ts";
+import { checkedEpisode } from "../dataset/pass.ts";
+import { mappedSpec } from "./mapped-spec.ts";
+
+export interface MapOptions {
+  /** The spec of the new steps, or what makes it of the old one. */
+  readonly stepSpec?: StepSpec | ((spec: StepSpec | undefined) => StepSpec | undefined);
+}
+
+/**
+ * Each step, changed. `change(step, index)` gives a new step and leaves the old one as it is: `mapSteps(rlds, (step) => ({...step, reward: step.reward / 10}))`. Lazy; O(1) memory.
+ * Where no `stepSpec` is given, whoever asks for the new one has `change` called with a step of zeros: it is undefined where that does not tell it.
+ * @throws TypeError
+ */
+export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (step: S, index: number) => T, options: MapOptions = {}): RldsDataset<T> {
+  const { stepSpec } = internals.onlyKeys("options", options, "stepSpec");
+  if (typeof change !== "function") throw internals.mustBe(TypeError, "change", "a function (step, index)", change);
+  const specOf = typeof stepSpec === "function" ? stepSpec : (spec: StepSpec | undefined) => stepSpec ?? (spec && mappedSpec(spec, (step) => change(step, 0)));
+  const form = {
+    get stepSpec() {
+      return specOf(rlds.stepSpec);
+    },
+    get metadataSpec() {
+      return rlds.metadataSpec;
+    },
+  };
+  const each = mapped(episodesOf(rlds), (episode, index) => ({ ...checkedEpisode(episode, index), steps: mapped(episode.steps, change) }));
+  return formedAs<T>(each, form);
+}
+
+/** Each episode, changed as a whole. The form is what is given. Lazy. @throws TypeError, in passes too, for what is no episode */
+export function mapEpisodes<S = RldsStep, T = S>(
+  rlds: RldsDataset<S>,
+  change: (episode: RldsEpisode<S>, index: number) => RldsEpisode<T>,
+  form: DatasetForm = {},
+): RldsDataset<T> {
+  internals.onlyKeys("form", form, "stepSpec, metadataSpec");
+  if (typeof change !== "function") throw internals.mustBe(TypeError, "change", "a function (episode, index)", change);
+  const each = mapped(episodesOf(rlds), (episode, index) => checkedEpisode(change(checkedEpisode(episode, index), index), index));
+  return formedAs<T>(each, form);
+}

@@ -1,0 +1,156 @@
+/** Reading: draws items of a table and gathers their steps into arrays. */
+
+import type { Batch, Blocked } from "./batch.ts";
+import { BLOCKED, BOOTSTRAP, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, ERROR_ARGUMENT, HAVE, LONGEST, NEED, SHAPE, STRATIFIED } from "./core/abi.ts";
+import type { Engine } from "./core/engine.ts";
+import { Filler, MASK, RETURNS, reach, WEIGHTS } from "./core/filler.ts";
+import { finite, flag, integer, oneOf, onlyKeys, ReplayError } from "./error.ts";
+import { type NStepOptions, nStepOf } from "./n-step.ts";
+import { type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
+
+export interface SampleOptions<Path extends string = string, C = object> {
+  /** A batch to fill: one that `sample` or `batch` gave with the same options, or the same form of your own arrays. Its shapes are left as they are. Without it new arrays are made. */
+  readonly into?: Batch<unknown>;
+  /** Whether an item may come more than once; true where it is left out. */
+  readonly replacement?: boolean;
+  /** Only the k oldest items. */
+  readonly among?: number;
+  /** One item out of each n-th of the distribution. */
+  readonly stratified?: boolean;
+  /** Steps of a window; where it is left out, those of the longest item drawn, or of `into`. */
+  readonly length?: number;
+  /** Where in a longer item the window begins; "start" where it is left out. */
+  readonly offset?: "start" | "end" | "uniform";
+  /** Whether a window goes on over the end of an episode; false where it is left out. */
+  readonly cross?: boolean;
+  /** What to show of a window; where it is left out, the columns that the items were created with, or every leaf of every step. */
+  readonly columns?: C;
+  readonly nStep?: NStepOptions<Path>;
+  /** Also give the mask of steps and padding. */
+  readonly mask?: boolean;
+  /** Also give importance weights (size × probability)^-beta. */
+  readonly beta?: number;
+  /** By what they are divided: the largest of the batch (the default), the largest that the table could give, or nothing. */
+  readonly normalize?: "batch" | "table" | "none";
+}
+
+const OPTIONS = "into, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
+const OFFSETS = { start: 0, end: 1, uniform: 2 };
+const NORMALIZE = { none: 0, batch: 1, table: 2 };
+const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items"] as const;
+const MOST = 0xffffff;
+
+export class Reader {
+  readonly #engine: Engine;
+  readonly #table: number;
+  readonly #fillers = new WeakMap<object, Filler>();
+  readonly #selections = new WeakMap<object, readonly Selection[]>();
+  readonly #whole: readonly Selection[];
+
+  constructor(engine: Engine, table: number) {
+    this.#engine = engine;
+    this.#table = table;
+    this.#whole = wholeOf(engine.layout.leaves);
+  }
+
+  /** Up to n items, drawn and gathered. */
+  sample(n: number, options: SampleOptions = {}): Batch<unknown> {
+    const engine = this.#engine;
+    const { x } = engine.core;
+    const table = this.#table;
+    const { into, beta, among = 0, replacement = true, stratified = false, cross = false } = onlyKeys("options", options, OPTIONS);
+    const { length, columns, offset = "start", normalize = "batch" } = options;
+    integer("n", n, 1, MOST);
+    integer("among", among, 0, 0xffffffff);
+    // Tested here: handed on as an argument, a fraction would be allocated.
+    if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
+    if (length !== undefined) integer("length", length, 1, MOST);
+    const flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
+    const from = oneOf("offset", OFFSETS, offset);
+    const divisor = oneOf("normalize", NORMALIZE, normalize);
+    const nStep = options.nStep === undefined ? undefined : nStepOf(options.nStep, engine.layout.leaves);
+    const chosen = this.#selected(columns, x.table_counter(table, SHAPE));
+    const selections = chosen ?? this.#any(n === 1 && into === undefined);
+    if (nStep === undefined && chosen?.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" must have nStep, got none');
+    const over = flag("cross", cross);
+    const longest = length ?? (into === undefined ? x.table_counter(table, LONGEST) : this.#widthOf(into, selections));
+    let filler = this.#filler(n, longest, options, selections, into);
+    const draw = filler.prepare();
+    const count = x.table_sample(table, draw, n, flags, among);
+    if (count < 0) throw new ReplayError("UNSUPPORTED", engine.core.i32[ERROR_ARGUMENT] === 3 ? NO_STRATA : NO_AMONG);
+    try {
+      if (into === undefined) {
+        const width = length ?? x.draw_result(draw, DRAW_LONGEST);
+        const shown = count === 0 ? selections : (this.#selected(columns, x.draw_result(draw, DRAW_SHAPE)) as readonly Selection[]);
+        // There may be less to show than the most that it was prepared for.
+        if (count < n || width < longest || shown !== selections) filler = this.#filler(count, width, options, shown).after(filler, draw);
+      }
+      if (beta !== undefined) x.table_weights(table, draw, beta, divisor);
+      x.draw_window(draw, table, filler.width, from, over);
+      if (nStep !== undefined) x.draw_n_step(draw, engine.pool, nStep.leaves, nStep.n, nStep.gamma, nStep.flags);
+      filler.fill(draw, count);
+      const { batch } = filler;
+      batch.blocked =
+        count === n
+          ? undefined
+          : { by: BLOCKED_BY[x.draw_result(draw, BLOCKED)] as Blocked["by"], have: x.draw_result(draw, HAVE), need: x.draw_result(draw, NEED) };
+      return batch;
+    } finally {
+      x.table_settle(table);
+      engine.changed();
+    }
+  }
+
+  /** New arrays for n items, as `into`. */
+  batch(n: number, options: SampleOptions): Batch<unknown> {
+    const { length, columns } = onlyKeys("options", options, OPTIONS);
+    const selections = this.#selected(columns, this.#engine.core.x.table_counter(this.#table, SHAPE)) ?? this.#any(false);
+    return this.#filler(integer("n", n, 1, MOST), integer("length", length, 1, MOST), options, selections).batch;
+  }
+
+  /** How a batch is filled: the one that was given, or a new one. */
+  #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Batch<unknown>): Filler {
+    const { beta, nStep, mask } = options;
+    const asked = (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask ?? false);
+    const known = into && this.#fillers.get(into);
+    if (known?.n === n && known.selections === selections && known.width === width && (known.holds | MASK) === (asked | MASK) && known.holds >= asked)
+      return known;
+    const made = new Filler(this.#engine, n, width, selections, selections === this.#whole, asked, into);
+    this.#fillers.set(made.batch, made);
+    return made;
+  }
+
+  /** Steps of a window in a batch that was given. */
+  #widthOf(into: Batch<unknown>, selections: readonly Selection[]): number {
+    const { keys } = selections[0] as Selection;
+    return (
+      this.#fillers.get(into)?.width ?? integer("length, given or of into,", selections === this.#whole ? reach(into?.steps, keys)?.shape?.[1] : 0, 1, MOST)
+    );
+  }
+
+  /** The columns that were asked for, or else those that items of a shape were created with; undefined where there are several shapes. */
+  #selected(columns: object | undefined, shape: number): readonly Selection[] | undefined {
+    const { layout, shapes } = this.#engine;
+    if (columns === undefined) return shape === 0 ? this.#whole : shapes[shape - 1]?.selections;
+    const known = this.#selections.get(columns);
+    if (known !== undefined) return known;
+    const made = selectionsOf(columns, layout.leaves);
+    this.#selections.set(columns, made);
+    return made;
+  }
+
+  /** Room for one item of any shape. */
+  #any(one: boolean): readonly Selection[] {
+    const every = [this.#whole, ...this.#engine.shapes.map((shape) => shape.selections)].flat();
+    if (one) return every.map((selection, i) => ({ ...selection, keys: [`${i}`] }));
+    throw new ReplayError("SPEC_MISMATCH", "these items have different columns: give options.columns, or draw one at a time");
+  }
+}
+
+const NO_STRATA = "stratified must have a uniform or prioritized sampler, replacement and no maxTimesSampled";
+const NO_AMONG = "among must be more: this sampler does not know so few of the oldest";
+
+/** Where the n-step return ends is only known where there is one. */
+function isBootstrap(selection: Selection): boolean {
+  return selection.steps?.[0] === BOOTSTRAP;
+}

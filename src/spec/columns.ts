@@ -1,0 +1,91 @@
+/** Columns: which steps of an item a batch shows, under which names. Transitions, n-step pairs and histories are read so, without a copy by hand. */
+import { BOOTSTRAP } from "../core/abi.ts";
+import { integer, mustBe, oneFrom, onlyKeys } from "../error.ts";
+import type { Dtype } from "./dtype.ts";
+import type { PlacedLeaf } from "./layout.ts";
+import type { Leaf, LeafAt, PathOf } from "./spec.ts";
+
+/** The longest window. */
+const MOST = 0xffffff;
+
+/** One output column: one step (`at`), a run of steps (`from`, `to`, `step`) or a list of them (`steps`), of one leaf. Negative numbers count from the item's end. */
+export interface ColumnOf<Path extends string = string> {
+  /** The leaf, by its dotted path. */
+  readonly leaf: Path;
+  /** A single step, without a dimension of time: 0 the first, -1 the last, "bootstrap" the one where the n-step return ends. */
+  readonly at?: number | "bootstrap";
+  /** The first step of a run; 0 where it is left out. */
+  readonly from?: number;
+  /** The step behind a run; the item's end where it is left out. */
+  readonly to?: number;
+  /** From step to step of a run; 1 where it is left out. */
+  readonly step?: number;
+  /** The steps one by one, in any order; one may come more than once. */
+  readonly steps?: readonly number[];
+}
+
+export interface ColumnSet<S> {
+  readonly [name: string]: ColumnOf<PathOf<S>>;
+}
+
+/** The dtype of each column. */
+export type DtypesOf<S, C> = {
+  readonly [K in keyof C]: C[K] extends { readonly leaf: infer P extends string } ? (LeafAt<S, P> extends Leaf<infer D> ? D : Dtype) : Dtype;
+};
+
+/** A column as a batch is filled by it. */
+export interface Selection {
+  /** Where a batch has it. */
+  readonly keys: readonly string[];
+  readonly leaf: PlacedLeaf;
+  /** Its steps one by one; else from `start` on every `step`-th before `to`. */
+  readonly steps?: readonly number[] | undefined;
+  readonly start: number;
+  readonly step: number;
+  readonly to?: number | undefined;
+  /** Without a dimension of time. */
+  readonly squeezed: boolean;
+}
+
+/** Every leaf of every step. */
+export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
+  return leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));
+}
+
+/** The leaf at a path. */
+export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unknown): PlacedLeaf {
+  const found = leaves.find((leaf) => leaf.path === path);
+  if (found === undefined) throw mustBe("NOT_FOUND", subject, oneFrom(leaves.map((leaf) => leaf.path)), path);
+  return found;
+}
+
+/** Checks a set of columns against the leaves. */
+export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Selection[] {
+  const selections = Object.entries(columns ?? {}).map(([name, column]: [string, ColumnOf]) => {
+    const subject = `columns.${name}`;
+    // What excludes other keys lists none of them.
+    const keys = column?.at !== undefined ? "leaf, at" : column?.steps !== undefined ? "leaf, steps" : "leaf, at, steps, from, to, step";
+    const { leaf, at, from, to, step, steps } = onlyKeys(subject, column, keys);
+    const place = (key: string, value: number) => integer(`${subject}.${key}`, value, -MOST, MOST);
+    if (!Array.isArray(steps ?? [])) throw mustBe(TypeError, `${subject}.steps`, "an array", steps);
+    return {
+      keys: [name],
+      leaf: leafAt(`${subject}.leaf`, leaves, leaf),
+      steps: at === "bootstrap" ? [BOOTSTRAP] : at === undefined ? steps?.map((value) => place("steps", value)) : [place("at", at)],
+      start: place("from", from ?? 0),
+      step: integer(`${subject}.step`, step ?? 1, 1, MOST),
+      to: to === undefined ? to : place("to", to),
+      squeezed: at !== undefined,
+    };
+  });
+  if (selections.length === 0) throw mustBe(RangeError, "columns", "an object with at least one", columns);
+  return selections;
+}
+
+/** The steps of a column in windows of `width`, both ends counted as in a window that is full. */
+export function stepsOf(selection: Selection, width: number): readonly number[] {
+  const { steps, start, step, to = width } = selection;
+  const first = start < 0 ? width + start : start;
+  const end = to < 0 ? width + to : Math.min(to, width);
+  return steps ?? Array.from({ length: Math.max(Math.ceil((end - first) / step), 0) }, (_, k) => start + k * step);
+}

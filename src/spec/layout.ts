@@ -1,0 +1,81 @@
+/** Where the leaves of a step are: in the row, widest first; in a column of their own from 1 KiB on; in another pool where they are shared. */
+
+import { mustBe, show } from "../error.ts";
+import { DTYPES } from "./dtype.ts";
+import type { FoundLeaf } from "./spec.ts";
+
+/** Where a leaf's bytes are (assembly/rows/leaf.ts). */
+export const NARROW = 0;
+export const WIDE = 1;
+export const SHARED = 2;
+
+/** From here on a leaf is a column of its own. */
+const WIDE_BYTES = 1024;
+/** What a row costs beside its bytes: count, link, episode. */
+export const HEAD_BYTES = 12;
+
+export interface PlacedLeaf extends FoundLeaf {
+  readonly index: number;
+  readonly kind: number;
+  /** Bytes of one value, all frames of a stack included. */
+  readonly bytes: number;
+  /** Bytes of one frame; of what is no stack, the value's. */
+  readonly frameBytes: number;
+  /** In the row. */
+  readonly offset: number;
+  /** In a staging record. */
+  readonly staged: number;
+}
+
+export interface Layout {
+  readonly leaves: readonly PlacedLeaf[];
+  readonly rowBytes: number;
+  readonly stagedBytes: number;
+  /** Names of the shared pools, and the bytes of their frames. */
+  readonly pools: readonly { readonly name: string; readonly frameBytes: number }[];
+}
+
+/** Places the leaves of a spec. */
+export function layoutOf(found: readonly FoundLeaf[]): Layout {
+  const pools: { name: string; frameBytes: number }[] = [];
+  const leaves = found.map((leaf, index) => {
+    const { dtype, shared, stack = 1 } = leaf.leaf;
+    const bytes = leaf.size * DTYPES[dtype].bytes;
+    const frameBytes = bytes / stack;
+    const kind = shared !== undefined ? SHARED : bytes >= WIDE_BYTES ? WIDE : NARROW;
+    if (shared !== undefined) share(pools, shared, frameBytes, leaf.path);
+    // In the row: the value, or the numbers of its frames.
+    const part = kind === SHARED ? 4 * stack : bytes;
+    // The largest power of two up to 16 that divides it.
+    const alignment = Math.min(part & -part, 16);
+    return { ...leaf, index, kind, bytes, frameBytes, offset: 0, staged: 0, part, alignment };
+  });
+  // Widest first: each leaf then stands at a multiple of its own alignment, without gaps.
+  const inRow = leaves.filter((leaf) => leaf.kind !== WIDE).sort((a, b) => b.alignment - a.alignment);
+  let at = 0;
+  for (const leaf of inRow) {
+    leaf.offset = at;
+    leaf.staged = at;
+    at += leaf.part;
+  }
+  const rowBytes = up(at, inRow[0]?.alignment === 16 ? 16 : 8);
+  let stagedBytes = up(rowBytes, 16);
+  for (const leaf of leaves) {
+    if (leaf.kind === NARROW) continue;
+    leaf.staged = stagedBytes;
+    stagedBytes = up(stagedBytes + leaf.bytes, 16);
+  }
+  return { leaves, rowBytes, stagedBytes, pools };
+}
+
+export function up(n: number, multiple: number): number {
+  return Math.ceil(n / multiple) * multiple;
+}
+
+/** Leaves that share frames have a pool for them, and frames of one size. */
+function share(pools: { name: string; frameBytes: number }[], name: string, frameBytes: number, path: string): void {
+  const pool = pools.find((known) => known.name === name);
+  if (pool === undefined) pools.push({ name, frameBytes });
+  else if (pool.frameBytes !== frameBytes)
+    throw mustBe("SPEC_MISMATCH", `a frame of ${path}`, `${pool.frameBytes} bytes, as others shared as ${show(name)}`, frameBytes);
+}

@@ -1,0 +1,69 @@
+/** Node's own modules, which Deno and Bun have too. Nothing imports them by name, so that a bundler for pages finds nothing that it would have to resolve. */
+import { ReplayError } from "../../index.ts";
+
+/** What is used of `node:fs`. */
+export interface Fs {
+  readonly constants: { readonly O_RDONLY: number; readonly O_RDWR: number; readonly O_CREAT: number };
+  openSync(path: string, flags: number | string): number;
+  closeSync(file: number): void;
+  fstatSync(file: number): { readonly size: number };
+  readSync(file: number, into: Uint8Array, offset: number, length: number, at: number): number;
+  writeSync(file: number, from: Uint8Array, offset: number, length: number, at: number): number;
+  ftruncateSync(file: number, bytes: number): void;
+  fsyncSync(file: number): void;
+  mkdirSync(path: string, options: { recursive: boolean }): void;
+  readdirSync(path: string): string[];
+  unlinkSync(path: string): void;
+  renameSync(from: string, to: string): void;
+  linkSync(from: string, to: string): void;
+  readFileSync(path: string, encoding: "utf8"): string;
+  writeFileSync(path: string, text: string, options?: { flag: string }): void;
+  readlinkSync(path: string): string;
+  statSync(path: string): { readonly mtimeMs: number };
+  realpathSync(path: string): string;
+}
+
+/** What is used of `node:os`. */
+export interface Os {
+  hostname(): string;
+}
+
+export interface Builtins {
+  readonly fs: Fs;
+  readonly os: Os;
+  readonly process: Host;
+}
+
+/** What is used of `process`. */
+export interface Host {
+  readonly pid: number;
+  readonly platform: string;
+  readonly versions?: { readonly node?: string };
+  kill(pid: number, signal: number): void;
+  getBuiltinModule?(name: string): unknown;
+}
+
+const host = (globalThis as { process?: Host }).process;
+let builtins: Builtins | undefined;
+
+if (host?.getBuiltinModule !== undefined) {
+  builtins = { fs: host.getBuiltinModule("node:fs") as Fs, os: host.getBuiltinModule("node:os") as Os, process: host };
+}
+
+/** Before Node 20.16 modules come by `import` alone: after this promise they are there. */
+export const ready: Promise<void> = builtins === undefined && host?.versions?.node !== undefined ? load(host) : Promise.resolve();
+
+async function load(process: Host): Promise<void> {
+  const [fs, os] = await Promise.all(["node:fs", "node:os"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
+  builtins = { fs: fs as Fs, os: os as Os, process };
+}
+
+/** @throws ReplayError UNSUPPORTED where there are none */
+export function nodeModules(): Builtins {
+  if (builtins !== undefined) return builtins;
+  const remedy =
+    host?.versions?.node === undefined
+      ? "give a directory that this runtime has: await opfs(path) in a worker of a page"
+      : "await `ready` of reprise/storage first, or take Node 20.16";
+  throw new ReplayError("UNSUPPORTED", `files of the system are not to be had here: ${remedy}`);
+}

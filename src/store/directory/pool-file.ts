@@ -1,0 +1,72 @@
+/** A file of a pool: its first page says under which name it is in use, so that one that is there already can be taken without waiting. */
+import { ReplayError } from "../../index.ts";
+import type { StorageFile } from "./directory.ts";
+
+/** What a browser's worker has of an open file. */
+export interface SyncHandle {
+  read(into: Uint8Array, options: { at: number }): number;
+  write(from: Uint8Array, options: { at: number }): number;
+  truncate(bytes: number): void;
+  flush(): void;
+  getSize(): number;
+  close(): void;
+}
+
+const PAGE = 4096;
+const MARK = "RPRFILE1";
+const NAME = /^[\w.-]{1,100}$/;
+
+export class PoolFile {
+  /** Undefined: spare. */
+  name: string | undefined;
+  readonly #handle: SyncHandle;
+
+  constructor(handle: SyncHandle) {
+    this.#handle = handle;
+    const page = new Uint8Array(MARK.length + 1 + 100);
+    const text = new TextDecoder().decode(page.subarray(0, handle.read(page, { at: 0 })));
+    const name = text.startsWith(MARK) ? text.slice(MARK.length, text.indexOf("\n")) : "";
+    this.name = NAME.test(name) ? name : undefined;
+    if (this.name === undefined) handle.truncate(0);
+  }
+
+  take(name: string): void {
+    if (!NAME.test(name)) throw new RangeError(`${name} is no name for a file`);
+    const page = new Uint8Array(PAGE);
+    page.set(new TextEncoder().encode(`${MARK}${name}\n`));
+    // On the disk with the first sync of what it holds, and before that of no use.
+    if (this.#handle.write(page, { at: 0 }) !== PAGE) throw Object.assign(new Error("a short write"), { code: "ENOSPC" });
+    this.name = name;
+  }
+
+  release(): void {
+    this.name = undefined;
+    this.#handle.truncate(0);
+    this.#handle.flush();
+  }
+
+  /** As a file of its own, without the page. */
+  open(): StorageFile {
+    let open = true;
+    const handle = (): SyncHandle => {
+      if (!open) throw new ReplayError("CLOSED", `${this.name} was closed`);
+      return this.#handle;
+    };
+    return {
+      get size() {
+        return handle().getSize() - PAGE;
+      },
+      read: (into, at) => handle().read(into, { at: at + PAGE }),
+      write: (from, at) => handle().write(from, { at: at + PAGE }),
+      truncate: (bytes) => handle().truncate(bytes + PAGE),
+      sync: () => handle().flush(),
+      close: () => {
+        open = false;
+      },
+    };
+  }
+
+  close(): void {
+    this.#handle.close();
+  }
+}

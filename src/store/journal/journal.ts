@@ -1,0 +1,280 @@
+/** The journal of a Replay: after its calls, what they changed goes to a log as a group; what the log holds in vain is given back. */
+import type { Engine } from "../../core/engine.ts";
+import { MARKS } from "../../core/tracking.ts";
+import { ReplayError } from "../../index.ts";
+import { KEPT, type Records } from "../format/records.ts";
+import type { Durability } from "../log/durability.ts";
+import type { Log } from "../log/log.ts";
+import type { Retain } from "../retain.ts";
+import { encodeTagged } from "../tagged.ts";
+import { decodeTagged } from "../untagged.ts";
+
+/** Bytes of changes that make a group, unless it must go at once. */
+const GROUP = 128 * 1024;
+/** Bytes that one call's share of compaction reads at least. */
+const SHARE = 1 << 20;
+/** Shares at most that a group takes, where one is not enough. */
+const SHARES = 1000;
+/** Bytes that may wait for a disk that is full. */
+const MOST_WAITING = 8 << 20;
+
+export interface JournalStats {
+  /** Of the files. */
+  readonly bytes: number;
+  /** Of records that still count; with `retain: "capacity"` the files stay within twice as many and two segments. */
+  readonly liveBytes: number;
+  readonly segments: number;
+}
+
+export class Journal {
+  readonly #records: Records;
+  readonly #engine: Engine;
+  readonly #log: Log;
+  readonly #durability: Durability;
+  readonly #compacts: boolean;
+  readonly #segmentBytes: number;
+  /** Marks that make a group. */
+  readonly #most: number;
+  /** What was written last of the things of which there is one each, by kind and id. */
+  readonly #written = new Map<string, Uint8Array>();
+  /** The segment in which they all are. */
+  #restIn = 0;
+  /** The segment that is being emptied, and how far. */
+  #victim = 0;
+  #structure = 0;
+  #cursor = 1;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #busy = false;
+  #closed = false;
+  #kept: Uint8Array | undefined;
+
+  constructor(
+    records: Records,
+    log: Log,
+    options: { readonly durability: Durability; readonly retain: Retain; readonly segmentBytes: number },
+    kept?: Uint8Array,
+  ) {
+    this.#kept = kept;
+    this.#records = records;
+    this.#engine = records.engine;
+    this.#log = log;
+    this.#durability = options.durability;
+    this.#compacts = options.retain === "capacity";
+    this.#segmentBytes = options.segmentBytes;
+    const record = Math.max(64, ...records.rowBytes, ...records.slotBytes);
+    // Where everything is kept, nothing may come and go between two groups.
+    const byHand = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
+    this.#most = options.durability === "always" || !this.#compacts ? 1 : byHand;
+    this.#engine.journal = () => this.#changed();
+    log.onTakeover = () => {
+      clearTimeout(this.#timer);
+      this.#closed = true;
+      this.#group();
+    };
+  }
+
+  /** What `keep` was given last, in this run or one before; undefined before the first. */
+  get kept(): unknown {
+    return this.#kept && decodeTagged(this.#kept);
+  }
+
+  /**
+   * Keeps a value of the program's own beside the Replay, of the same moment: a learner's weights, where an environment stands. Copies. It takes the place of the
+   * one before, and is on the disk when what was done so far is.
+   * @param value null, booleans, numbers, bigints, strings, typed arrays, Dates, and arrays, plain objects, Maps and Sets of them
+   * @throws TypeError naming the path of anything else
+   */
+  keep(value: unknown): void {
+    this.#open();
+    this.#kept = encodeTagged(value, "value");
+    this.#group();
+    if (this.#durability === "always") this.#log.flush();
+  }
+
+  get stats(): JournalStats {
+    const { segments } = this.#log;
+    return {
+      bytes: segments.reduce((sum, segment) => sum + segment.bytes, this.#log.leaving),
+      liveBytes: this.#liveBytes(),
+      segments: segments.length,
+    };
+  }
+
+  /**
+   * Resolves when everything so far is on the disk: it will be there after a crash.
+   * @throws ReplayError IO where it cannot be written; what is in memory stands, and a later flush tries again
+   */
+  async flush(): Promise<void> {
+    this.#open();
+    this.#flush();
+  }
+
+  /** Flushes, and lets the files go. The Replay is not usable afterwards. */
+  close(): void {
+    if (this.#closed) return;
+    try {
+      this.#flush();
+    } finally {
+      this.#end();
+    }
+  }
+
+  #end(): void {
+    this.#closed = true;
+    this.#engine.journal = undefined;
+    clearTimeout(this.#timer);
+    this.#log.close();
+  }
+
+  #open(): void {
+    if (this.#closed) throw new ReplayError("CLOSED", "this journal was closed, or its directory opened again: a Replay that survives has one owner");
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#group();
+    this.#log.flush();
+  }
+
+  /** After a call that changed something. */
+  #changed(): void {
+    if (this.#busy) return;
+    this.#open();
+    const { core } = this.#engine;
+    if ((core.u32[MARKS] as number) >= this.#most || this.#durability === "always") this.#group();
+    if (this.#durability === "always") this.#log.flush();
+    else if (this.#durability !== "manual" && this.#timer === undefined) this.#wait(this.#durability.everyMs);
+  }
+
+  #wait(ms: number): void {
+    this.#timer = setTimeout(() => {
+      try {
+        this.#flush();
+      } catch {
+        // The call that comes next, or flush, tells its caller.
+      }
+    }, ms);
+  }
+
+  /** Writes what changed since the last group as one. */
+  #group(): void {
+    this.#busy = true;
+    try {
+      const { core } = this.#engine;
+      // Where the disk refuses, changes stay marked rather than pile up.
+      if (this.#log.waiting > MOST_WAITING) this.#log.flush();
+      core.u32[MARKS] = 0;
+      if (this.#write()) this.#log.commit();
+      if (this.#compacts) {
+        this.#compact();
+        // Large groups need more than a share.
+        for (let shares = SHARES; shares > 0 && this.#exceeds(1.5, this.#log.leaving); shares--) this.#compact();
+        // Files go with the next flush or segment, when what is in their place is on the disk; here only where they are too many.
+        if (this.#exceeds(1.75)) this.#log.flush();
+      }
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  /** Whether there was anything to write. */
+  #write(): boolean {
+    const records = this.#records;
+    const log = this.#log;
+    const segment = log.segment;
+    let sections = 0;
+    const write = (kind: number, id: number, payload: Uint8Array): void => {
+      log.write(kind, id, payload);
+      sections++;
+    };
+    records.rows(segment, write);
+    records.slots(segment, write);
+    const all = this.#restIn !== segment;
+    for (const [kind, id, payload] of this.#rest()) {
+      const name = `${kind}.${id}`;
+      if (!all && equal(this.#written.get(name), payload)) continue;
+      this.#written.set(name, payload);
+      write(kind, id, payload);
+    }
+    this.#restIn = segment;
+    return sections !== 0;
+  }
+
+  *#rest(): Generator<readonly [kind: number, id: number, payload: Uint8Array], void> {
+    yield* this.#records.rest();
+    if (this.#kept !== undefined) yield [KEPT, 0, this.#kept];
+  }
+
+  /** A share of what keeps the files small: segments whose records nothing asks for any more are given back, the emptiest one is emptied. */
+  #compact(): void {
+    const log = this.#log;
+    const records = this.#records;
+    // What there is one of each must be in the newest segment.
+    if (this.#restIn !== log.segment) return;
+    const old = log.segments.filter(({ id }) => id < log.segment);
+    for (const { id } of old) if (id !== this.#victim && records.liveIn(id) === 0) log.drop(id);
+    if (this.#victim === 0) {
+      if (!this.#exceeds(1, log.leaving)) return;
+      const emptiest = old.reduce((best, { id }) => (best === 0 || records.liveIn(id) < records.liveIn(best) ? id : best), 0);
+      if (emptiest === 0 || records.liveIn(emptiest) === 0) return;
+      this.#victim = emptiest;
+      this.#structure = 0;
+      this.#cursor = 1;
+    }
+    this.#empty();
+  }
+
+  /** Marks some of the records that still count in the victim, so that they are written again; when all are, drops it. */
+  #empty(): void {
+    const { x, pools, tables, rowBytes } = this.#records;
+    const place = this.#records.place(this.#victim);
+    const steps = pools.length + tables.length;
+    if (this.#structure < steps) {
+      const k = this.#structure;
+      const high = this.#high(k);
+      const share = Math.max(Math.floor(SHARE / (rowBytes[k] ?? 64)), Math.ceil(high / 16), 1);
+      this.#cursor =
+        k < pools.length
+          ? x.journal_collect_rows(pools[k] as number, place, this.#cursor, share)
+          : x.journal_collect_slots(tables[k - pools.length] as number, place, this.#cursor, share);
+      if (this.#cursor === 0) {
+        this.#structure++;
+        this.#cursor = 1;
+      }
+    }
+    if (this.#write()) this.#log.commit();
+    if (this.#structure === steps && this.#records.liveIn(this.#victim) === 0 && this.#restIn === this.#log.segment) {
+      const id = this.#victim;
+      this.#victim = 0;
+      this.#log.drop(id);
+    }
+  }
+
+  /** Whether the files, but for so many bytes, are larger than twice what counts and so many segments. */
+  #exceeds(segments: number, leaving = 0): boolean {
+    return this.stats.bytes - leaving > 2 * this.#liveBytes() + segments * this.#segmentBytes;
+  }
+
+  /** How many records a pool or a table has at most. */
+  #high(k: number): number {
+    const { x, core, pools, tables, tableBytes, buffer } = this.#records;
+    if (k < pools.length) x.pool_numbers(pools[k] as number, buffer);
+    else {
+      x.journal_table(tables[k - pools.length] as number, buffer, 1);
+      return core.u32[(buffer + tableBytes - 40) / 4] as number;
+    }
+    return core.u32[buffer / 4] as number;
+  }
+
+  #liveBytes(): number {
+    let bytes = 0;
+    for (const { id } of this.#log.segments) bytes += this.#records.liveIn(id);
+    for (const payload of this.#written.values()) bytes += payload.length;
+    return bytes;
+  }
+}
+
+function equal(a: Uint8Array | undefined, b: Uint8Array): boolean {
+  return a !== undefined && a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

@@ -1,0 +1,39 @@
+/** When what was committed goes to the disk without being asked for. */
+import { internals } from "../../index.ts";
+
+/** `always`: before each commit returns · `manual`: when `flush` is called · `everyMs`: at most so long after a commit. */
+export type Durability = "always" | "manual" | { readonly everyMs: number };
+
+export const EVERY_SECOND: Durability = { everyMs: 1000 };
+/** The longest time that timers take. */
+const MOST_MS = 0x7fffffff;
+
+export function checkDurability(durability: Durability): Durability {
+  if (durability === "always" || durability === "manual") return durability;
+  const { integer, mustBe, onlyKeys } = internals;
+  if (typeof durability !== "object" || durability === null) throw mustBe(TypeError, "durability", `"always", "manual" or {everyMs}`, durability);
+  integer("durability.everyMs", onlyKeys("durability", durability, "everyMs").everyMs, 1, MOST_MS);
+  return durability;
+}
+
+/** A call that is due some time after the first that asks for it. */
+export class Due {
+  readonly #call: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(call: () => void) {
+    this.#call = call;
+  }
+
+  in(ms: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#call();
+    }, ms);
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}

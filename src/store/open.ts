@@ -1,0 +1,170 @@
+/** A Replay that survives: `Replay.open` makes it in a directory, or brings back what is there. */
+
+import { type StorageModules, storageModules } from "../core/tracking.ts";
+import { internals, Replay, ReplayError, type ReplayOptions, type Spec } from "../index.ts";
+import { ready } from "./directory/builtins.ts";
+import type { Directory } from "./directory/directory.ts";
+import { node } from "./directory/node.ts";
+import { Records } from "./format/records.ts";
+import { Journal } from "./journal/journal.ts";
+import { Recovery } from "./journal/recovery.ts";
+import { checkDurability, type Durability, EVERY_SECOND } from "./log/durability.ts";
+import { Log } from "./log/log.ts";
+import type { Logger } from "./log/scan.ts";
+import { type Retain, retainOf } from "./retain.ts";
+
+export interface OpenOptions<S extends Spec = Spec, N extends string = string> extends Omit<Partial<ReplayOptions<S, N>>, "module"> {
+  /** A directory's path (Node, Deno, Bun), or what `opfs` or `memory` gave. */
+  readonly dir: string | Directory;
+  /** When what a call changed is on the disk; a second later at most where it is left out. */
+  readonly durability?: Durability;
+  /** Where it is left out: what was said when the directory was made, then "capacity", which gives space back. */
+  readonly retain?: Retain;
+  /** Bytes of a file, about; 16 MiB where it is left out. */
+  readonly segmentBytes?: number;
+  /** Whether to go on with what stands before damage in the middle, and to cut off the rest. */
+  readonly salvage?: boolean;
+  readonly logger?: Logger;
+  readonly signal?: AbortSignal;
+  /** Told how far opening has come. */
+  readonly onProgress?: (progress: { readonly bytes: number; readonly of: number }) => void;
+}
+
+/** A Replay with a journal. */
+export type OpenReplay<S extends Spec = Spec, N extends string = string> = Replay<S, N> & {
+  readonly journal: Journal;
+  /** Resolves when everything so far is on the disk. */
+  flush(): Promise<void>;
+};
+
+const { flag, integer, mustBe, onlyKeys } = internals;
+
+const OPTIONS = "dir, spec, tables, maxBytes, seed, durability, retain, segmentBytes, salvage, logger, signal, onProgress";
+const SEGMENT = 16 << 20;
+/** Bytes that are read between two looks at the signal. */
+const BREATH = 32 << 20;
+
+/** What a directory says of the Replay in it. */
+interface About {
+  readonly content: "replay";
+  readonly options: Omit<Replay["options"], "maxBytes">;
+  readonly layout: unknown;
+  readonly retain: Retain;
+}
+
+/**
+ * Opens a Replay in a directory: a new one, or the one that is there, as it was after some call, and at least after all that was flushed. The next draws are
+ * those that it would have given. Its writers are in `writers`. O(bytes of the files); memory for one section beside the Replay.
+ * @throws ReplayError LOCKED where another process has it open · CORRUPT where a file is damaged before its end (see `salvage`) · IO · NOT_FOUND where `spec` is
+ * left out and nothing is there · SPEC_MISMATCH where something else is there than the options say; or the signal's reason
+ */
+export async function open<const S extends Spec = Spec, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
+  const {
+    dir,
+    durability = EVERY_SECOND,
+    retain,
+    segmentBytes = SEGMENT,
+    salvage = false,
+    logger,
+    signal,
+    onProgress,
+  } = onlyKeys("Replay.open", options, OPTIONS);
+  const how = {
+    durability: checkDurability(durability),
+    segmentBytes: integer("segmentBytes", segmentBytes, 4096),
+  };
+  if (retain !== undefined) retainOf(retain);
+  flag("salvage", salvage);
+  signal?.throwIfAborted();
+  await ready;
+  const modules = storageModules();
+  const directory = typeof dir === "string" ? node(dir) : dir;
+  const replay = make(options.spec === undefined ? known(directory, options) : (options as ReplayOptions), modules);
+  const log = Log.open(directory, { about: about(replay, retain ?? "capacity"), durability: "manual", segmentBytes, salvage, ...(logger && { logger }) });
+  try {
+    const there = log.about as About;
+    same(about(replay, retain ?? there.retain), there, directory.name);
+    const places = placesFor(replay.options.maxBytes, segmentBytes);
+    const records = new Records(replay, modules, places);
+    const recovery = new Recovery(records, directory.name);
+    let next = BREATH;
+    for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) {
+      onProgress?.(progress);
+      if (progress.bytes < next) continue;
+      next = progress.bytes + BREATH;
+      await new Promise((resolve) => setTimeout(resolve));
+      signal?.throwIfAborted();
+    }
+    if (recovery.found) recovery.finish();
+    return attach(replay as unknown as Replay<S, N>, new Journal(records, log, { ...how, retain: there.retain }, recovery.kept));
+  } catch (error) {
+    log.close();
+    throw error;
+  }
+}
+
+function make(options: ReplayOptions, modules: StorageModules): Replay {
+  const { spec, tables, seed, maxBytes } = options;
+  return new Replay({
+    spec,
+    ...(tables && { tables }),
+    ...(seed !== undefined && { seed }),
+    ...(maxBytes !== undefined && { maxBytes }),
+    module: modules.tracking,
+  });
+}
+
+function about(replay: Replay, retain: Retain): About {
+  const { layout } = internals.of(replay).engine;
+  const { maxBytes: _, ...options } = replay.options;
+  const leaves = layout.leaves.map((leaf) => [leaf.path, leaf.leaf.dtype, leaf.shape, leaf.kind, leaf.offset]);
+  return { content: "replay", options, layout: [layout.rowBytes, leaves], retain };
+}
+
+/** The options of the Replay that is there, but for those that are given. */
+function known(directory: Directory, { maxBytes, tables, seed }: Pick<OpenOptions, "maxBytes" | "tables" | "seed">): ReplayOptions {
+  const log = Log.open(directory, { about: {}, readOnly: true });
+  const { content, options } = log.about as About;
+  const { isNew } = log;
+  log.close();
+  if (isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: give spec and tables to make one`);
+  if (content !== "replay") throw otherwise(directory.name, "content", "replay", content);
+  const { spec } = options;
+  return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), ...(maxBytes !== undefined && { maxBytes }) };
+}
+
+/** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */
+function same(asked: object, there: object, name: string, path = ""): void {
+  for (const key of new Set([...Object.keys(asked), ...Object.keys(there)])) {
+    const [a, b] = [asked, there].map((value) => (value as { [key: string]: unknown })[key]);
+    if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) same(a, b, name, `${path}${key}.`);
+    else if (a !== b) throw otherwise(name, `${path}${key}`, a, b);
+  }
+}
+
+function otherwise(name: string, key: string, asked: unknown, there: unknown): Error {
+  return mustBe("SPEC_MISMATCH", key, `${JSON.stringify(there)} as in ${name} (or leave spec and tables out, or take another directory)`, asked);
+}
+
+/** Segments that can be told apart: more than the files may ever be. */
+function placesFor(maxBytes: number, segmentBytes: number): number {
+  let places = 1024;
+  while (places < 65_536 && places < (4 * maxBytes) / segmentBytes) places *= 2;
+  return places;
+}
+
+function attach<S extends Spec, N extends string>(replay: Replay<S, N>, journal: Journal): OpenReplay<S, N> {
+  return Object.defineProperties(replay, {
+    journal: { value: journal, enumerable: true },
+    flush: { value: () => journal.flush() },
+    dispose: {
+      value(): void {
+        try {
+          journal.close();
+        } finally {
+          Replay.prototype.dispose.call(replay);
+        }
+      },
+    },
+  }) as OpenReplay<S, N>;
+}

@@ -1,0 +1,79 @@
+import { DISCOUNT as DISCOUNTS, Draw, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "../../../assembly/draw/draw";
+import { draw_n_step } from "../../../assembly/draw/n-step";
+import { draw_window } from "../../../assembly/draw/window";
+import { Run } from "../../../assembly/rows/run";
+import { endEpisode } from "../../../assembly/rows/stream";
+import { FIFO } from "../../../assembly/selectors/selector";
+import { insertItem } from "../../../assembly/tables/table";
+import { openArena } from "../support/memory";
+import { append, DISCOUNT, newDraw, newPool, newStream, newTable, REWARD } from "../support/world";
+
+const OWN: u32 = 1;
+const TERMINAL: u32 = 2;
+/** No leaf of ends. */
+const NONE: u32 = 0xffff;
+
+/** The n-step columns of one item whose steps have these rewards and discounts; `ends`: whether its episode ends with the last of them. */
+function nStep(rewards: f64[], discounts: f64[], ends: bool, endsLeaf: u32, n: u32, flags: u32): Draw {
+  openArena(1 << 20);
+  const p = newPool();
+  const s = newStream(p, 16);
+  const t = newTable(p, 4, 0, FIFO, FIFO);
+  for (let i = 0; i < rewards.length; i++) append(s, i, rewards[i], discounts[i]);
+  const first = s.firstOf(rewards.length);
+  insertItem(t, first, rewards.length, Run.retain(first, rewards.length), 0, 1);
+  if (ends) endEpisode(s, true);
+  const d = newDraw(1, 16);
+  d.count = 1;
+  store<u32>(d.u32At(SLOT, 0), 1);
+  draw_window(changetype<usize>(d), changetype<usize>(t), rewards.length, 0, 0);
+  draw_n_step(changetype<usize>(d), changetype<usize>(p), REWARD | (endsLeaf << 16), n, 0.5, flags);
+  return d;
+}
+
+function is(d: Draw, ret: f64, discount: f64, steps: u32, terminated: bool, truncated: bool): void {
+  expect<f64>(load<f64>(d.f64At(RETURN, 0))).toBe(ret, "return");
+  expect<f64>(load<f64>(d.f64At(DISCOUNTS, 0))).toBe(discount, "discount");
+  expect<u32>(load<u32>(d.u32At(STEPS, 0))).toBe(steps, "steps");
+  expect<u8>(load<u8>(d.column(TERMINATED))).toBe(terminated ? 1 : 0, "terminated");
+  expect<u8>(load<u8>(d.column(TRUNCATED))).toBe(truncated ? 1 : 0, "truncated");
+}
+
+describe("n-step", () => {
+  it("sums discounted rewards; the last row of the window is the bootstrap", () => {
+    is(nStep([1, 2, 4, 8], [1, 1, 1, 1], false, DISCOUNT, 3, 0), 1 + 2 / 2.0 + 4 / 4.0, 0.125, 3, false, false);
+    is(nStep([1, 2, 4, 8], [1, 1, 1, 1], false, DISCOUNT, 2, 0), 2, 0.25, 2, false, false);
+    is(nStep([1, 2, 4, 8], [1, 1, 1, 1], false, DISCOUNT, 1, 0), 1, 0.5, 1, false, false);
+  });
+
+  it("takes what there is where the window is shorter than n", () => {
+    is(nStep([1, 2], [1, 1], false, DISCOUNT, 5, 0), 1, 0.5, 1, false, false);
+    is(nStep([1, 2], [1, 1], false, DISCOUNT, 5, OWN), 2, 0.25, 2, false, false);
+    is(nStep([1], [1], false, DISCOUNT, 5, 0), 0, 1, 0, false, false);
+    is(nStep([1], [1], false, DISCOUNT, 5, OWN), 1, 0.5, 1, false, false);
+  });
+
+  it("weighs by the steps' own discounts, and stops at 0", () => {
+    is(nStep([1, 2, 4, 8], [0.5, 0.5, 0.5, 1], false, DISCOUNT, 3, 0), 1 + 2 / 4.0 + 4 / 16.0, 1 / 64.0, 3, false, false);
+    is(nStep([1, 2, 4, 8], [1, 0, 1, 1], false, DISCOUNT, 3, 0), 2, 0, 2, true, false);
+    is(nStep([1, 2, 4], [0, 1, 1], true, DISCOUNT, 2, 0), 1, 0, 1, true, false);
+  });
+
+  it("reads a terminal flag instead where it is told to", () => {
+    is(nStep([1, 2, 4, 8], [0, 1, 0, 0], false, DISCOUNT, 3, TERMINAL), 2, 0, 2, true, false);
+    is(nStep([1, 2, 4, 8], [0, 0, 0, 0], false, DISCOUNT, 3, TERMINAL), 3, 0.125, 3, false, false);
+  });
+
+  it("says truncated where the episode ends and the value goes on", () => {
+    is(nStep([1, 2, 4], [1, 1, 1], true, DISCOUNT, 5, OWN), 3, 0.125, 3, false, true);
+    is(nStep([1, 2, 4], [1, 1, 0], true, DISCOUNT, 5, OWN), 3, 0, 3, true, false);
+    // The last row is the bootstrap only: it was reached, so the episode's end is seen.
+    is(nStep([1, 2, 4], [1, 1, 1], true, DISCOUNT, 5, 0), 2, 0.25, 2, false, true);
+    is(nStep([1, 2, 4], [1, 1, 1], true, DISCOUNT, 1, 0), 1, 0.5, 1, false, false);
+  });
+
+  it("never ends without a leaf of ends, but for the episode's own", () => {
+    is(nStep([1, 2, 4], [0, 0, 0], false, NONE, 2, OWN), 2, 0.25, 2, false, false);
+    is(nStep([1, 2, 4], [0, 0, 0], true, NONE, 9, OWN), 3, 0.125, 3, false, true);
+  });
+});

@@ -1,0 +1,140 @@
+import { Heap, heapBytes, heapInit } from "../../../assembly/selectors/heap";
+import { Dice } from "../support/dice";
+import { openArena, zeroed } from "../support/memory";
+
+const SLOTS: u32 = 70;
+let priorities: usize = 0;
+let touches: usize = 0;
+let clock: f64 = 0;
+
+function empty(slots: u32, greatest: bool): Heap {
+  openArena(1 << 20);
+  priorities = zeroed((slots + 1) << 3);
+  touches = zeroed((slots + 1) << 3);
+  clock = 0;
+  const heap = changetype<Heap>(zeroed(heapBytes(slots)));
+  heapInit(heap, slots, <u32>priorities, <u32>touches, greatest);
+  return heap;
+}
+
+function mark(slot: u32, priority: f64): void {
+  clock += 1;
+  store<f64>(priorities + ((<usize>slot) << 3), priority);
+  store<f64>(touches + ((<usize>slot) << 3), clock);
+}
+
+function priorityOf(slot: u32): f64 {
+  return load<f64>(priorities + ((<usize>slot) << 3));
+}
+
+/** The slot to pick, by looking at all of them. */
+function best(live: StaticArray<bool>, greatest: bool): u32 {
+  let found: u32 = 0;
+  for (let slot: u32 = 1; slot < <u32>live.length; slot++) {
+    if (!live[slot]) continue;
+    const p = priorityOf(slot);
+    const q = priorityOf(found);
+    const older = load<f64>(touches + ((<usize>slot) << 3)) < load<f64>(touches + ((<usize>found) << 3));
+    if (found == 0 || (p == q ? older : greatest ? p > q : p < q)) found = slot;
+  }
+  return found;
+}
+
+function lockStep(greatest: bool): void {
+  for (let slots: u32 = 1; slots <= SLOTS; slots += slots < 8 ? 1 : 13) {
+    const dice = new Dice(slots);
+    const heap = empty(slots, greatest);
+    const live = new StaticArray<bool>(slots + 1);
+    let count: u32 = 0;
+    for (let i = 0; i < 1500; i++) {
+      const slot = 1 + dice.below(slots);
+      // Few distinct priorities: ties are the rule.
+      const priority = <f64>dice.below(5);
+      if (!live[slot]) {
+        mark(slot, priority);
+        heap.insert(slot);
+        live[slot] = true;
+        count += 1;
+      } else if (dice.below(2) == 0) {
+        mark(slot, priority);
+        heap.update(slot);
+      } else {
+        heap.remove(slot);
+        live[slot] = false;
+        count -= 1;
+      }
+      assert(heap.top() == best(live, greatest), "top");
+      assert(heap.check(count, slots) == 0, "check");
+    }
+    expect<i32>(heap.check(count, slots)).toBe(0);
+  }
+}
+
+describe("heap", () => {
+  it("has no top when it is empty", () => {
+    const heap = empty(1, false);
+    expect<u32>(heap.top()).toBe(0);
+    mark(1, 3);
+    heap.insert(1);
+    expect<u32>(heap.top()).toBe(1);
+    heap.update(1);
+    heap.remove(1);
+    expect<u32>(heap.top()).toBe(0);
+    expect<i32>(heap.check(0, 1)).toBe(0);
+  });
+
+  it("picks the least, in lock-step with a search of all", () => {
+    lockStep(false);
+  });
+
+  it("picks the greatest, in lock-step with a search of all", () => {
+    lockStep(true);
+  });
+
+  it("gives everything in order, at every size of a 4-ary tree up to 70", () => {
+    for (let n: u32 = 1; n <= SLOTS; n++) {
+      const dice = new Dice(100 + n);
+      const heap = empty(n, false);
+      for (let slot: u32 = 1; slot <= n; slot++) {
+        mark(slot, <f64>dice.below(n));
+        heap.insert(slot);
+      }
+      let last: f64 = -1;
+      for (let left = n; left > 0; left--) {
+        const slot = heap.top();
+        assert(priorityOf(slot) >= last, "priorities rise");
+        last = priorityOf(slot);
+        heap.remove(slot);
+        assert(heap.check(left - 1, n) == 0, "check");
+      }
+      expect<u32>(heap.count).toBe(0);
+    }
+  });
+
+  it("lets the least recently touched of equals go first", () => {
+    const heap = empty(3, true);
+    for (let slot: u32 = 1; slot <= 3; slot++) {
+      mark(slot, 1);
+      heap.insert(slot);
+    }
+    expect<u32>(heap.top()).toBe(1);
+    mark(1, 1);
+    heap.update(1);
+    expect<u32>(heap.top()).toBe(2);
+  });
+
+  it("notices a priority that changed behind its back", () => {
+    const heap = empty(5, false);
+    for (let slot: u32 = 1; slot <= 5; slot++) {
+      mark(slot, <f64>slot);
+      heap.insert(slot);
+    }
+    expect<i32>(heap.check(4, 5)).toBe(1);
+    expect<i32>(heap.check(5, 4)).toBe(2);
+    store<f64>(priorities + 8, 9);
+    expect<i32>(heap.check(5, 5)).toBe(4);
+    store<f64>(priorities + 8, 1);
+    store<u32>(heap.position(2), 3);
+    expect<i32>(heap.check(5, 5)).toBe(3);
+  });
+});

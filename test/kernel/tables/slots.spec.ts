@@ -1,0 +1,152 @@
+import { PLAIN, SINGLE } from "../../../assembly/rows/run";
+import { FREE, MAX_LENGTH, MAX_SHAPES, Slots, slotsBytes, slotsInit } from "../../../assembly/tables/slots";
+import { Dice } from "../support/dice";
+import { openArena, zeroed } from "../support/memory";
+
+const at: usize = memory.data(48, 16);
+
+function empty(capacity: u32, withTouches: bool = false): Slots {
+  openArena(1 << 20);
+  memory.fill(at, 0, 48);
+  const s = changetype<Slots>(at);
+  slotsInit(s, <u32>zeroed(<u32>slotsBytes(capacity, withTouches)), capacity, withTouches);
+  return s;
+}
+
+/** As a table does: takes a slot and gives it a priority. */
+function take(s: Slots): u32 {
+  const slot = s.take();
+  if (slot != 0) store<f64>(s.priorityAt(slot), 1);
+  return slot;
+}
+
+function free(s: Slots, slot: u32): void {
+  store<f64>(s.priorityAt(slot), FREE);
+  s.free(slot);
+}
+
+describe("slots", () => {
+  it("gives slot 1 of capacity 1 again and again, under new keys", () => {
+    const s = empty(1);
+    let last: f64 = 0;
+    for (let i = 0; i < 100; i++) {
+      const slot = take(s);
+      assert(slot == 1 && take(s) == 0, "one slot");
+      const key = s.key(slot);
+      assert(key > last && s.find(key) == 1 && s.find(last) == 0, "a new key, the old one gone");
+      last = key;
+      free(s, slot);
+      assert(s.find(key) == 0, "gone");
+    }
+    expect<u32>(s.high).toBe(1);
+  });
+
+  it("gives slots in order, then the freed ones, oldest freed first", () => {
+    const s = empty(4);
+    for (let slot: u32 = 1; slot <= 4; slot++) expect<u32>(take(s)).toBe(slot);
+    expect<u32>(take(s)).toBe(0);
+    free(s, 3);
+    free(s, 1);
+    free(s, 4);
+    expect<u32>(take(s)).toBe(3);
+    expect<u32>(take(s)).toBe(1);
+    free(s, 2);
+    expect<u32>(take(s)).toBe(4);
+    expect<u32>(take(s)).toBe(2);
+    expect<u32>(take(s)).toBe(0);
+  });
+
+  it("never gives a key twice", () => {
+    const dice = new Dice(6);
+    const s = empty(7);
+    const keys = new Set<f64>();
+    const live: u32[] = [];
+    let taken = 0;
+    for (let i = 0; i < 5000; i++) {
+      if (live.length == 0 || (live.length < 7 && dice.below(2) == 0)) {
+        const slot = take(s);
+        assert(slot != 0 && live.indexOf(slot) < 0, "a free slot");
+        live.push(slot);
+        keys.add(s.key(slot));
+        taken += 1;
+      } else {
+        free(s, live.splice(dice.below(live.length), 1)[0]);
+      }
+      for (let k = 0; k < live.length; k++) assert(s.find(s.key(live[k])) == live[k], "found");
+    }
+    expect<i32>(keys.size).toBe(taken);
+  });
+
+  it("finds nothing for a number that was never a key", () => {
+    const s = empty(5);
+    const slot = take(s);
+    const key = s.key(slot);
+    expect<f64>(key).toBe(8 + 1, "generation 1 × 8 + slot 1");
+    const strangers: f64[] = [NaN, Infinity, -Infinity, -key, key + 0.5, key + 1, key + 8, key - 1, 0, -0, 9007199254740992, 1e300, f64.MIN_VALUE];
+    for (let i = 0; i < strangers.length; i++) expect<u32>(s.find(strangers[i])).toBe(0);
+    expect<u32>(s.find(key)).toBe(slot);
+  });
+
+  it("retires a slot with its last generation", () => {
+    const s = empty(2);
+    take(s);
+    take(s);
+    s.item(1).generation = s.lastGeneration - 1;
+    expect<bool>(s.renews(1)).toBe(true);
+    free(s, 1);
+    expect<u32>(take(s)).toBe(1);
+    expect<bool>(s.renews(1)).toBe(false);
+    expect<f64>(s.key(1)).toBe(4294967295.0 * 4 + 1);
+    free(s, 1);
+    expect<u32>(s.retired).toBe(1);
+    expect<u32>(take(s)).toBe(0);
+    free(s, 2);
+    expect<u32>(take(s)).toBe(2, "the other one goes on");
+  });
+
+  it("keeps every key exact in a double, at every capacity", () => {
+    const s = changetype<Slots>(at);
+    for (let bits: u32 = 0; bits < 28; bits++) {
+      const capacity: u32 = 1 << bits;
+      slotsInit(s, 0, capacity, false);
+      const highest = <u64>s.lastGeneration * <u64>s.scale + capacity;
+      assert(s.scale > <f64>capacity, "slots fit below the generation");
+      assert(highest <= 9007199254740991, "53 bits");
+      assert(bits + 1 <= 21 ? s.lastGeneration == u32.MAX_VALUE : highest > 1 << 52, "no generation is given away");
+    }
+    expect<u64>(slotsBytes(3, false)).toBe(4 * 24);
+    expect<u64>(slotsBytes(3, true)).toBe(4 * 32);
+  });
+
+  it("tells live, pending and free by the priority", () => {
+    const s = empty(3, true);
+    for (let i = 0; i < 3; i++) s.take();
+    store<f64>(s.priorityAt(1), 0);
+    store<f64>(s.priorityAt(2), -0);
+    store<f64>(s.priorityAt(3), FREE);
+    expect<bool>(s.isLive(1)).toBe(true);
+    expect<bool>(s.isPending(1)).toBe(false);
+    expect<bool>(s.isLive(2)).toBe(false);
+    expect<bool>(s.isPending(2)).toBe(true, "-0 waits");
+    expect<bool>(s.isUsed(2)).toBe(true);
+    expect<bool>(s.isLive(3) || s.isPending(3) || s.isUsed(3)).toBe(false);
+    expect<usize>(s.touchAt(0)).toBe(s.priorityAt(4), "touches follow the priorities");
+  });
+
+  it("packs length, kind and shape into a word", () => {
+    const s = empty(1);
+    const item = s.item(take(s));
+    item.timesSampled = 9;
+    item.begin(77, MAX_LENGTH, PLAIN | SINGLE, MAX_SHAPES - 1);
+    expect<u32>(item.first).toBe(77);
+    expect<u32>(item.length()).toBe(MAX_LENGTH);
+    expect<u32>(item.shape()).toBe(MAX_SHAPES - 1);
+    expect<bool>(item.plain() && item.single()).toBe(true);
+    expect<u32>(item.episodes()).toBe(1);
+    expect<u32>(item.timesSampled).toBe(0);
+    item.begin(77, 5, 0, 0);
+    expect<bool>(item.plain() || item.single()).toBe(false);
+    expect<u32>(item.episodes()).toBe(5);
+    expect<u32>(item.generation).toBe(1);
+  });
+});

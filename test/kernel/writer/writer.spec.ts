@@ -1,0 +1,127 @@
+import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, error_argument, error_code, error_value } from "../../../assembly/memory/error";
+import { pool_check, table_check } from "../../../assembly/record/check";
+import { pool_live } from "../../../assembly/rows/pool";
+import { stream_length } from "../../../assembly/rows/stream";
+import { FIFO, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/selector";
+import { Table, table_limits } from "../../../assembly/tables/table";
+import { Writer, writer_append, writer_create_item, writer_end, writer_rule } from "../../../assembly/writer/writer";
+import { openArena } from "../support/memory";
+import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
+
+function address(t: Table): u32 {
+  return <u32>changetype<usize>(t);
+}
+
+function check(t: Table): i32 {
+  const code = table_check(changetype<usize>(t));
+  return code != 0 ? code : 100 * pool_check(<usize>t.pool);
+}
+
+describe("writer", () => {
+  beforeEach(() => {
+    openArena(1 << 20);
+  });
+
+  it("makes an item of the last `length` steps, every `stride` steps, from each episode anew", () => {
+    const p = newPool();
+    const t = newTable(p, 100, 0, UNIFORM, FIFO);
+    const writer = newWriter(p, 1, 3, 1);
+    writer_rule(writer, 0, address(t), 3, 2, 5, 1);
+    const firsts: i32[] = [];
+    for (let i = 0; i < 20; i++) {
+      const before = t.count;
+      expect<i32>(writer_append(writer, stage(i))).toBe(0);
+      if (t.count != before) {
+        const item = t.slots().item(t.newest);
+        assert(item.length() == 3 && item.shape() == 5 && item.plain(), "three steps");
+        firsts.push(numberOf(p, item.first));
+      }
+      if (i == 8) writer_end(writer, 0);
+    }
+    // Steps 0 … 8 are one episode, 9 … 19 another.
+    const want: i32[] = [0, 2, 4, 6, 9, 11, 13, 15, 17];
+    expect<i32>(firsts.length).toBe(want.length);
+    for (let i = 0; i < want.length; i++) expect<i32>(firsts[i]).toBe(want[i]);
+    expect<i32>(check(t)).toBe(0);
+  });
+
+  it("holds no step that neither an item nor the window refers to", () => {
+    const p = newPool();
+    const t = newTable(p, 5, 0, UNIFORM, FIFO);
+    const writer = newWriter(p, 1, 2, 1);
+    writer_rule(writer, 0, address(t), 2, 1, 0, 1);
+    for (let i = 0; i < 3000; i++) {
+      writer_append(writer, stage(i));
+      assert(pool_live(changetype<usize>(p)) == (i < 6 ? i + 1 : 6), "five items of two are six steps");
+      if (i % 97 == 0) assert(check(t) == 0, "check");
+    }
+    expect<i32>(check(t)).toBe(0);
+  });
+
+  it("writes to several tables from one step", () => {
+    const p = newPool();
+    const a = newTable(p, 4, 0, UNIFORM, FIFO);
+    const b = newTable(p, 9, 0, PRIORITIZED, FIFO);
+    const writer = newWriter(p, 1, 4, 2);
+    writer_rule(writer, 0, address(a), 1, 1, 0, 1);
+    expect<i32>(writer_rule(writer, 1, address(b), 4, 1, 0, 2.5)).toBe(0);
+    for (let i = 0; i < 50; i++) {
+      writer_append(writer, stage(i));
+      assert(check(a) == 0 && check(b) == 0, "check");
+    }
+    expect<u32>(a.count).toBe(4);
+    expect<u32>(b.count).toBe(9);
+    expect<f64>(b.sampler().tree().total()).toBe(9 * 2.5);
+  });
+
+  it("refuses lengths that are not at hand", () => {
+    const p = newPool();
+    const t = newTable(p, 4, 0, UNIFORM, FIFO);
+    const writer = newWriter(p, 1, 3, 0);
+    const lengths: u32[] = [0, 1, 3, 4, u32.MAX_VALUE];
+    for (let i = 0; i < lengths.length; i++) {
+      expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), lengths[i], 0, 1)).toBe(E_LENGTH, "there are no steps");
+      expect<f64>(error_value()).toBe(<f64>lengths[i]);
+    }
+    for (let i = 0; i < 5; i++) writer_append(writer, stage(i));
+    expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 3, 0, 1)).toBe(1);
+    expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 4, 0, 1)).toBe(E_LENGTH);
+    expect<i32>(error_argument()).toBe(3);
+    expect<u32>(t.count).toBe(1);
+    expect<i32>(check(t)).toBe(0);
+  });
+
+  it("refuses priorities that the table does not take", () => {
+    const p = newPool();
+    const t = newTable(p, 4, 0, PRIORITIZED, FIFO);
+    const writer = newWriter(p, 1, 3, 1);
+    writer_rule(writer, 0, address(t), 1, 1, 0, 1);
+    writer_append(writer, stage(0));
+    const wrong: f64[] = [-1, NaN, Infinity, -Infinity, f64.MAX_VALUE, -1e-300];
+    for (let i = 0; i < wrong.length; i++) {
+      expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 1, 0, wrong[i])).toBe(E_PRIORITY);
+      expect<i32>(writer_rule(writer, 0, address(t), 1, 1, 0, wrong[i])).toBe(E_PRIORITY);
+    }
+    expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 1, 0, 0)).toBe(1);
+    expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 1, 0, -0)).toBe(1, "-0 is 0");
+    expect<i32>(check(t)).toBe(0);
+  });
+
+  it("lets items wait, then refuses the step as a whole", () => {
+    const p = newPool();
+    const t = newTable(p, 8, 2, UNIFORM, FIFO);
+    table_limits(changetype<usize>(t), Infinity, 0, 1, 1, 0, 1);
+    const writer = newWriter(p, 1, 2, 1);
+    writer_rule(writer, 0, address(t), 1, 1, 0, 1);
+    expect<i32>(writer_append(writer, stage(0))).toBe(0);
+    expect<i32>(writer_append(writer, stage(1))).toBe(1, "waits");
+    expect<i32>(writer_append(writer, stage(2))).toBe(1);
+    const live = pool_live(changetype<usize>(p));
+    expect<i32>(writer_append(writer, stage(3))).toBe(E_RATE_LIMITED);
+    expect<i32>(error_code()).toBe(E_RATE_LIMITED);
+    expect<u32>(pool_live(changetype<usize>(p))).toBe(live, "nothing changed");
+    expect<u32>(t.pending).toBe(2);
+    expect<u32>(stream_length(changetype<usize>(changetype<Writer>(writer).stream(0)))).toBe(2);
+    expect<i32>(check(t)).toBe(0);
+  });
+});

@@ -1,0 +1,402 @@
+/** What a log promises when something goes wrong: cut and altered bytes, full disks, failing devices, crashes. REPRISE_SLOW tries all of them. */
+import { describe, expect, it, vi } from "vitest";
+import { Log, type LogOptions, memory, type Operation } from "../../../src/store/index.ts";
+import { groupsOf, MANUAL, reopened, shown, writeGroup, writtenLog } from "../../support/log.ts";
+import { TestRandom } from "../../support/random.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+
+const SLOW = process.env.REPRISE_SLOW !== undefined;
+const FIRST = "00000001.rpr";
+if (SLOW) vi.setConfig({ testTimeout: 600_000 });
+
+/** The ends of a log's groups in its only file. */
+function endsOf(directory: ReturnType<typeof memory>): number[] {
+  const bytes = directory.files().get(FIRST) as Uint8Array;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const ends: number[] = [];
+  for (let at = 8; at < bytes.length; ) {
+    const kind = view.getUint32(at, true);
+    at += 16 + view.getUint32(at + 8, true);
+    if (kind === 17) ends.push(at);
+  }
+  return ends;
+}
+
+describe("a log that is cut at any byte", () => {
+  it("has every group whose end was written, and goes on", () => {
+    const { directory, groups } = writtenLog(65_536, {}, 2, 4000);
+    const whole = directory.files().get(FIRST) as Uint8Array;
+    const ends = endsOf(directory);
+    expect(ends.length).toBe(groups.length);
+    const head = 8 + 16 + new DataView(whole.buffer).getUint32(16, true);
+    const clean = [head, ...ends];
+    const random = new TestRandom(3);
+    const places = SLOW ? whole.keys() : [...ends.flatMap((end) => [end - 1, end]), head, ...Array.from({ length: 300 }, () => random.below(whole.length))];
+    for (const length of places) {
+      const warned: string[] = [];
+      const logger = { info() {}, warn: (message: string) => warned.push(message) };
+      const cut = memory({ files: [[FIRST, whole.subarray(0, length)]] });
+      const log = Log.open(cut, { ...MANUAL, logger });
+      const kept = ends.filter((end) => end <= length).length;
+      expect(groupsOf(shown(log), groups)).toBe(kept);
+      expect([length, warned.length]).toEqual([length, clean.includes(length) ? 0 : 1]);
+      log.write(32, 1, Uint8Array.of(1));
+      log.commit();
+      log.close();
+      expect(reopened(cut).length).toBe(groups.slice(0, kept).flat().length + 1);
+    }
+  });
+
+  it("is the same in the last of many segments", () => {
+    const random = new TestRandom(4);
+    const { directory, groups } = writtenLog(1 << 20, { segmentBytes: 100_000 }, 5, 3000);
+    const files = directory.files();
+    const newest = [...files.keys()].sort().at(-1) as string;
+    const bytes = files.get(newest) as Uint8Array;
+    const before = groupsOf(reopened(memory({ files: [...files].map(([name, one]) => [name, name === newest ? one.subarray(0, 0) : one]) })), groups);
+    expect(before).toBeGreaterThan(100);
+    let last = before;
+    const lengths = Array.from({ length: SLOW ? 2000 : 100 }, () => random.below(bytes.length)).sort((a, b) => a - b);
+    for (const length of [...lengths, bytes.length]) {
+      const kept = groupsOf(reopened(memory({ files: [...files].map(([name, one]) => [name, name === newest ? one.subarray(0, length) : one]) })), groups);
+      expect(kept).toBeGreaterThanOrEqual(last);
+      last = kept;
+    }
+    expect(last).toBe(groups.length);
+  });
+
+  it("says what was cut off", () => {
+    const { directory, groups } = writtenLog(2000);
+    const bytes = directory.files().get(FIRST) as Uint8Array;
+    const warned: string[] = [];
+    reopened(memory({ files: [[FIRST, bytes.subarray(0, -1)]] }), { logger: { info() {}, warn: (message) => warned.push(message) } });
+    expect(warned).toEqual([expect.stringMatching(/^memory\/00000001\.rpr: \d+ bytes behind byte \d+ are a torn tail, and are cut off/)]);
+    expect(groups.length).toBeGreaterThan(2);
+  });
+});
+
+describe("a crash", () => {
+  it("leaves what was flushed, and of what came later the first groups, through segments and drops", () => {
+    for (let seed = 1; seed <= (SLOW ? 400 : 40); seed++) {
+      const random = new TestRandom(seed);
+      const directory = memory();
+      const options: LogOptions = { ...MANUAL, segmentBytes: 2000 };
+      const log = Log.open(directory, options);
+      const groups: string[][] = [];
+      let flushed = 0;
+      const dropped: number[] = [];
+      const inSegment: number[] = [];
+      for (let step = 60; step > 0; step--) {
+        inSegment.push(log.segment);
+        groups.push(writeGroup(log, groups.length, random, 300));
+        log.commit();
+        if (random.below(6) === 0) {
+          log.flush();
+          flushed = groups.length;
+        }
+        if (log.segments.length > 4 && random.below(4) === 0) {
+          const { id } = log.segments[0] as { id: number };
+          log.drop(id);
+          dropped.push(id);
+        }
+        if (step % 10 !== 0) continue;
+        for (const bytes of [0, random.below(directory.unsynced + 1), Number.POSITIVE_INFINITY]) {
+          const left = directory.crash(bytes);
+          const seen = reopened(left, options);
+          // The oldest segments may be gone, as they were given back.
+          const first = [0, ...dropped.map((id) => inSegment.lastIndexOf(id) + 1)].find((at) => groupsOf(seen, groups.slice(at)) >= 0);
+          expect(first, `seed ${seed}`).not.toBe(undefined);
+          const kept = groupsOf(seen, groups.slice(first)) + (first as number);
+          expect(kept, `seed ${seed}`).toBeGreaterThanOrEqual(flushed);
+          expect(kept).toBeLessThanOrEqual(groups.length);
+          expect(reopened(left, options)).toEqual(seen);
+        }
+      }
+    }
+  });
+});
+
+describe("a bit that was flipped", () => {
+  it("is refused, or cut off with the last group; salvaged, only groups that were written are there", () => {
+    const { directory, groups } = writtenLog(4096);
+    const bytes = directory.files().get(FIRST) as Uint8Array;
+    const lastGroup = endsOf(directory).at(-2) as number;
+    const random = new TestRandom(8);
+    const bits = SLOW ? Array.from({ length: 8 * bytes.length }, (_, bit) => bit) : Array.from({ length: 1000 }, () => random.below(8 * bytes.length));
+    let refused = 0;
+    for (const bit of bits) {
+      const altered = bytes.slice();
+      altered[bit >> 3] = (altered[bit >> 3] as number) ^ (1 << (bit & 7));
+      const files = [[FIRST, altered]] as const;
+      let seen: string[] | undefined;
+      try {
+        seen = reopened(memory({ files }));
+      } catch (error) {
+        refused++;
+        expectError(error as Error, (error as { code: string }).code === "UNSUPPORTED" ? "UNSUPPORTED" : "CORRUPT", /00000001\.rpr/);
+      }
+      if (seen !== undefined) {
+        expect(bit >> 3).toBeGreaterThanOrEqual(lastGroup);
+        expect(groupsOf(seen, groups)).toBe(groups.length - 1);
+      }
+      try {
+        seen = reopened(memory({ files }), { salvage: true });
+        expect(groupsOf(seen, groups)).toBe(endsOf(directory).filter((end) => end <= bit >> 3).length);
+      } catch (error) {
+        // Its head is gone, and with it what the directory is about.
+        expect(bit >> 3).toBeLessThan(100);
+        expect(["CORRUPT", "UNSUPPORTED"]).toContain((error as { code?: string }).code);
+      }
+    }
+    expect(refused).toBeGreaterThan(bits.length / 2);
+  });
+
+  it("in any of several segments is refused by name and place, or salvaged up to there", () => {
+    const { directory, groups } = writtenLog(40_000, { segmentBytes: 5000 });
+    const files = directory.files();
+    const names = [...files.keys()].sort();
+    const random = new TestRandom(9);
+    for (let i = 0; i < (SLOW ? 2000 : 120); i++) {
+      const name = random.pick(names);
+      const altered = (files.get(name) as Uint8Array).slice();
+      const at = random.below(altered.length);
+      altered[at] = (altered[at] as number) ^ (1 << random.below(8));
+      const damaged = memory({ files: [...files].map(([one, bytes]) => [one, one === name ? altered : bytes]) });
+      let seen: string[] = [];
+      try {
+        seen = reopened(damaged);
+        expect(name).toBe(names.at(-1));
+      } catch (error) {
+        expect(["CORRUPT", "UNSUPPORTED"]).toContain((error as { code?: string }).code);
+        expect((error as Error).message).toMatch(new RegExp(`${name}.*`));
+        expect(damaged.files().get(name)).toEqual(altered);
+      }
+      try {
+        seen = reopened(damaged, { salvage: true });
+        expect(groupsOf(seen, groups)).toBeGreaterThanOrEqual(0);
+        // What was salvaged is a log like any other.
+        const log = Log.open(damaged, { ...MANUAL, segmentBytes: 5000 });
+        expect(shown(log)).toEqual(seen);
+        log.write(32, 1, Uint8Array.of(1));
+        log.commit();
+        log.close();
+        expect(reopened(damaged).length).toBe(seen.length + 1);
+      } catch (error) {
+        expect(["CORRUPT", "UNSUPPORTED"]).toContain((error as { code?: string }).code);
+        if ((error as { code?: string }).code === "CORRUPT") expect(name).toBe(names[0]);
+      }
+    }
+  });
+});
+
+describe("segments", () => {
+  const { directory, groups } = writtenLog(40_000, { segmentBytes: 5000 });
+  const files = directory.files();
+  const names = [...files.keys()].sort();
+
+  it("that are missing are named", () => {
+    expect(names.length).toBeGreaterThan(6);
+    for (const name of names.slice(0, -1)) {
+      const rest = [...files].filter(([one]) => one !== name);
+      expectError(
+        errorOf(() => reopened(memory({ files: rest }))),
+        "CORRUPT",
+        new RegExp(`${name} is missing`),
+      );
+      const salvage = () => groupsOf(reopened(memory({ files: rest }), { salvage: true }), groups);
+      if (name === names[0]) expectError(errorOf(salvage), "CORRUPT", /nothing stands before/);
+      else expect(salvage()).toBeGreaterThan(0);
+    }
+  });
+
+  it("that were exchanged, cut, or brought from elsewhere are refused", () => {
+    const [first, second] = names as [string, string];
+    const exchanged = new Map(files).set(first, files.get(second) as Uint8Array).set(second, files.get(first) as Uint8Array);
+    const cut = new Map(files).set(second, (files.get(second) as Uint8Array).subarray(0, -24));
+    const longer = new Map(files).set(second, Uint8Array.of(...(files.get(second) as Uint8Array), 1));
+    const strange = new Map(files).set(second, writtenLog(40_000, { segmentBytes: 4000 }).directory.files().get(second) as Uint8Array);
+    for (const altered of [exchanged, cut, longer, strange])
+      expectError(
+        errorOf(() => reopened(memory({ files: altered }))),
+        "CORRUPT",
+        /0000000[123]\.rpr/,
+      );
+  });
+
+  it("of another version are refused, and left alone", () => {
+    const bytes = (files.get(names[0] as string) as Uint8Array).slice();
+    bytes[7] = 0x32;
+    const other = memory({ files: [[FIRST, bytes]] });
+    for (const salvage of [false, true])
+      expectError(
+        errorOf(() => reopened(other, { salvage })),
+        "UNSUPPORTED",
+        /REPRISE2.*REPRISE1/,
+      );
+    expect(other.files().get(FIRST)).toEqual(bytes);
+  });
+});
+
+describe("a disk that fails", () => {
+  /** Runs thirty groups with a fault, retries what may be retried, and says what is there in the end. */
+  function run(fault: (operation: Operation) => { code?: "ENOSPC" | "EIO"; bytes?: number } | undefined, seed: number) {
+    const random = new TestRandom(seed);
+    const directory = memory({ fault });
+    const groups: string[][] = [];
+    const errors: Error[] = [];
+    let flushed = 0;
+    const call = (what: () => void): boolean => {
+      try {
+        what();
+        return true;
+      } catch (error) {
+        errors.push(error as Error);
+        return false;
+      }
+    };
+    let log: Log | undefined;
+    for (let tries = 0; log === undefined && tries < 3; tries++) {
+      call(() => {
+        log = Log.open(directory, { ...MANUAL, segmentBytes: 3000 });
+      });
+    }
+    if (log === undefined) throw new Error("it could not be opened");
+    for (let step = 0; step < 30; step++) {
+      const one = log as Log;
+      let sections: string[] = [];
+      if (!call(() => (sections = writeGroup(one, groups.length, random)))) break;
+      groups.push(sections);
+      call(() => one.commit());
+      if (step % 3 !== 0) continue;
+      for (let tries = 0; tries < 3; tries++) {
+        if (!call(() => one.flush())) continue;
+        flushed = groups.length;
+        break;
+      }
+    }
+    return { directory, log, groups, flushed, errors };
+  }
+
+  const last = (kind: Operation["kind"]) => {
+    let count = 0;
+    run(({ kind: one }) => {
+      if (one === kind) count++;
+      return undefined;
+    }, 1);
+    return count;
+  };
+
+  it.each(["ENOSPC", "EIO"] as const)("once with %s while writing, at any write: the next flush has it all", (code) => {
+    const writes = last("write");
+    expect(writes).toBeGreaterThan(10);
+    for (let index = 0; index < writes; index++) {
+      for (const bytes of [0, 1, 100]) {
+        const { directory, log, groups, errors } = run(
+          (operation) => (operation.kind === "write" && operation.index === index ? { code, bytes } : undefined),
+          1,
+        );
+        expect(errors.length).toBe(1);
+        expectError(errors[0] as Error, "IO", /writing memory\/\d+\.rpr failed/, new RegExp(code));
+        log.close();
+        expect(groupsOf(reopened(directory.crash()), groups)).toBe(30);
+      }
+    }
+  });
+
+  it("for good while writing: what was flushed is there, and nothing else is lost but what could not be written", () => {
+    const writes = last("write");
+    for (let index = 1; index < writes; index++) {
+      const { directory, log, groups, flushed, errors } = run(
+        ({ kind, index: at }) => (kind === "write" && at >= index ? { code: "ENOSPC", bytes: 50 } : undefined),
+        1,
+      );
+      expect(groups.length).toBe(30);
+      expect(errors.length).toBeGreaterThan(1);
+      expectError(
+        errorOf(() => log.close()),
+        "IO",
+        /no space is left \(ENOSPC\)/,
+      );
+      expect(log.closed).toBe(true);
+      for (const left of [directory.crash(), directory.crash(Number.POSITIVE_INFINITY)]) {
+        const kept = groupsOf(reopened(left), groups);
+        expect(kept).toBeGreaterThanOrEqual(flushed);
+      }
+    }
+  });
+
+  it("at any sync: every later call says so, and what was flushed before is there", () => {
+    const syncs = last("sync");
+    expect(syncs).toBeGreaterThan(8);
+    for (let index = 0; index < syncs; index++) {
+      const { directory, log, groups, flushed, errors } = run(
+        (operation) => (operation.kind === "sync" && operation.index === index ? { code: "EIO" } : undefined),
+        1,
+      );
+      expect(errors.length).toBeGreaterThan(1);
+      for (const error of errors) expectError(error, "IO", /syncing memory\/\d+\.rpr failed: the device failed/);
+      for (const later of [() => log.write(32, 0, new Uint8Array(1)), () => log.commit(), () => log.flush(), () => log.drop(1)]) {
+        expectError(errorOf(later), "IO", /nobody knows what is on the disk/);
+      }
+      expectError(
+        errorOf(() => log.close()),
+        "IO",
+      );
+      for (const left of [directory.crash(), directory.crash(Number.POSITIVE_INFINITY)])
+        expect(groupsOf(reopened(left), groups)).toBeGreaterThanOrEqual(flushed);
+    }
+  });
+
+  it("that opens, removes or truncates nothing is an IO error, or is tried again", () => {
+    for (const kind of ["open", "truncate", "remove"] as const) {
+      for (let index = 0; index < 12; index++) {
+        const { directory, log, groups } = run((operation) => {
+          if (operation.kind === kind && operation.index === index) return { code: "EIO" };
+          return kind === "truncate" && operation.kind === "write" && operation.index % 5 === 3 ? { code: "ENOSPC", bytes: 7 } : undefined;
+        }, 1);
+        log.close();
+        expect(groupsOf(reopened(directory.crash()), groups)).toBe(30);
+      }
+    }
+  });
+
+  it("that writes and reads less than asked is no failure", () => {
+    const short = ({ kind, bytes, index }: Operation) => (kind === "write" || kind === "read" ? { bytes: 1 + ((index * 37) % bytes) } : undefined);
+    const { directory, log, groups, errors } = run(short, 1);
+    expect(errors).toEqual([]);
+    log.close();
+    const again = memory({ files: directory.files(), fault: short });
+    expect(groupsOf(reopened(again), groups)).toBe(30);
+  });
+
+  it("that cannot be read is an IO error, and nothing is changed", () => {
+    const { directory } = writtenLog(20_000, { segmentBytes: 5000 });
+    const files = directory.files();
+    for (let index = 0; index < 12; index++) {
+      const broken = memory({ files, fault: ({ kind, index: at }) => (kind === "read" && at === index ? { code: "EIO" } : undefined) });
+      try {
+        reopened(broken);
+      } catch (error) {
+        expectError(error as Error, "IO", /reading memory\/\d+\.rpr failed: the device failed/);
+      }
+      expect(broken.files()).toEqual(files);
+    }
+  });
+
+  it("does not fill memory: a group that is given up, or too much, is refused", () => {
+    const log = Log.open(memory({ fault: ({ kind, index }) => (kind === "write" && index > 0 ? { code: "ENOSPC" } : undefined) }), MANUAL);
+    const large = new Uint8Array(100_000);
+    let thrown = 0;
+    for (let id = 0; id < 30; id++) {
+      log.write(32, id, large);
+      try {
+        log.commit();
+      } catch {
+        thrown++;
+      }
+    }
+    // Once for so much more that waits, not at each commit.
+    expect(thrown).toBeGreaterThan(5);
+    expect(thrown).toBeLessThan(20);
+  });
+});

@@ -1,0 +1,168 @@
+/** A folder of the file system, and who owns it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Log, node } from "../../../src/store/index.ts";
+import { root } from "../../support/core.ts";
+import { groupsOf, MANUAL, reopened, shown, writeGroup } from "../../support/log.ts";
+import { TestRandom } from "../../support/random.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+
+let folder = "";
+const children: ChildProcess[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reprise-storage-"));
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+  rmSync(folder, { recursive: true });
+});
+
+/** Another process that opens the folder, says so, and stays. */
+async function other(path: string): Promise<{ child: ChildProcess; said: string }> {
+  const program = `
+    import { Log, node } from "./dist/storage.js";
+    try {
+      const log = Log.open(node(process.argv[1]), { about: {}, durability: "always" });
+      for (const _ of log.replay(() => {}));
+      log.write(32, 1, new Uint8Array(3));
+      log.commit();
+      console.log("open");
+      setInterval(() => {}, 1000);
+    } catch (error) {
+      console.log(error.code);
+    }`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program, path], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  children.push(child);
+  const [said] = await once(child.stdout as NodeJS.ReadableStream, "data");
+  return { child, said: String(said).trim() };
+}
+
+describe("a folder", () => {
+  it("holds a log", () => {
+    const path = join(folder, "a/b");
+    const random = new TestRandom(4);
+    const groups: string[][] = [];
+    const log = Log.open(node(path), { ...MANUAL, segmentBytes: 3000 });
+    for (let group = 0; group < 60; group++) {
+      groups.push(writeGroup(log, group, random));
+      log.commit();
+    }
+    log.drop(1);
+    log.close();
+    expect(existsSync(join(path, "00000001.rpr"))).toBe(false);
+    expect(existsSync(join(path, "00000002.rpr"))).toBe(true);
+    const all = groups.flat();
+    const seen = reopened(node(path));
+    expect(seen).toEqual(all.slice(all.length - seen.length));
+    expect(seen.length).toBeGreaterThan(all.length / 2);
+    writeFileSync(join(path, "00000001.rpr"), "it was given back");
+    expect(reopened(node(path))).toEqual(seen);
+    expect(existsSync(join(path, "00000001.rpr"))).toBe(false);
+  });
+
+  it("that cannot be read is an IO error that says so", () => {
+    writeFileSync(join(folder, "file"), "");
+    expectError(
+      errorOf(() => Log.open(node(join(folder, "none")), { ...MANUAL, readOnly: true })),
+      "IO",
+      /none/,
+      /no such file/,
+      /ENOENT/,
+    );
+    const error = errorOf(() => Log.open(node(join(folder, "file/below")), MANUAL));
+    expectError(error, "IO", /below/, /ENOTDIR/);
+    expect((error.cause as NodeJS.ErrnoException).code).toBe("ENOTDIR");
+    expectError(
+      errorOf(() => node("")),
+      TypeError,
+      /folder/,
+    );
+  });
+
+  // Root may write there all the same.
+  it("that may only be read is read", () => {
+    Log.open(node(folder), MANUAL).close();
+    chmodSync(join(folder, "00000001.rpr"), 0o444);
+    chmodSync(folder, 0o555);
+    expect(reopened(node(folder), { readOnly: true })).toEqual([]);
+    chmodSync(folder, 0o755);
+  });
+});
+
+describe("the lock of a folder", () => {
+  it("keeps a second process out, and is free when the first one was killed", async () => {
+    const first = await other(folder);
+    expect(first.said).toBe("open");
+    expect((await other(folder)).said).toBe("LOCKED");
+    expectError(
+      errorOf(() => Log.open(node(folder), MANUAL)),
+      "LOCKED",
+      new RegExp(`process ${first.child.pid}`),
+      /remove .*lock\.1/,
+    );
+    expect(reopened(node(folder), { readOnly: true }).length).toBe(1);
+    first.child.kill("SIGKILL");
+    await once(first.child, "exit");
+    const log = Log.open(node(folder), MANUAL);
+    expect(shown(log).length).toBe(1);
+    expect((await other(folder)).said).toBe("LOCKED");
+    log.close();
+    expect((await other(folder)).said).toBe("open");
+    expect(readdirSync(folder).filter((name) => name.startsWith("lock")).length).toBe(1);
+  });
+
+  it("is taken by one of many that find it free", async () => {
+    const first = await other(folder);
+    first.child.kill("SIGKILL");
+    await once(first.child, "exit");
+    const said = (await Promise.all(Array.from({ length: 6 }, () => other(folder)))).map((one) => one.said);
+    expect(said.sort()).toEqual([...Array(5).fill("LOCKED"), "open"]);
+  });
+
+  it("is taken over within a process, by whatever path", () => {
+    const older = Log.open(node(folder), MANUAL);
+    older.write(32, 1, Uint8Array.of(1));
+    older.commit();
+    const newer = Log.open(node(`${folder}/../${folder.split("/").at(-1)}/`), MANUAL);
+    expect(older.closed).toBe(true);
+    expect(groupsOf(shown(newer), [["32 1 \u0001"]])).toBe(1);
+    newer.close();
+  });
+
+  it.each([
+    ["of a machine that was started anew", { pid: process.pid, start: "1", host: hostname(), boot: "another" }, true],
+    ["of a process whose number came again", { pid: process.pid, start: "1" }, process.platform === "linux"],
+    ["of another machine", { pid: 1, host: "elsewhere", boot: "another" }, false],
+    ["of a process in another container", { pid: 999_999_999, space: "pid:[1]" }, process.platform !== "linux"],
+    ["that says nothing", {}, true],
+  ])("%s", (_, holder, free) => {
+    Log.open(node(folder), MANUAL).close();
+    const log = Log.open(node(folder), MANUAL);
+    const self = JSON.parse(String(readLock()));
+    log.close();
+    writeFileSync(join(folder, "lock.9"), JSON.stringify("pid" in holder ? { ...self, ...holder } : {}));
+    if (free) Log.open(node(folder), MANUAL).close();
+    else {
+      expectError(
+        errorOf(() => Log.open(node(folder), MANUAL)),
+        "LOCKED",
+        /lock\.9/,
+      );
+    }
+  });
+
+  const readLock = () => {
+    const [name] = readdirSync(folder).filter((one) => one.startsWith("lock"));
+    return readFileSync(join(folder, name as string));
+  };
+});

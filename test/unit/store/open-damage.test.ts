@@ -1,0 +1,173 @@
+/** What is left of a journal after a kill at any byte, after bits were flipped, and after a disk refused. */
+import { expect, test } from "vitest";
+import { f32, i32, prioritized, type ReplayError, shared, u8 } from "../../../src/index.ts";
+import { type Fault, type MemoryDirectory, memory, type Operation } from "../../../src/store/directory/memory.ts";
+import { Log } from "../../../src/store/log/log.ts";
+import type { OpenOptions } from "../../../src/store/open.ts";
+import { TestRandom } from "../../support/random.ts";
+import type { AnyReplay } from "../../support/scenes.ts";
+import { again, Past, SLOW } from "./opened.ts";
+
+const SMALL: Partial<OpenOptions> = {
+  spec: { o: shared("f", u8(24), 2), a: i32(), r: f32() },
+  tables: { t: { maxSize: 12, sampler: prioritized(0.6) } },
+  durability: "manual",
+};
+
+/** One call, of every kind that changes something. */
+function act(replay: AnyReplay, random: TestRandom): void {
+  const [writer] = replay.writers;
+  const table = replay.tables[0] as AnyReplay["tables"][number];
+  const dice = random.next();
+  if (writer === undefined) replay.writer({ items: [{ table: "t", length: 2 }] });
+  else if (dice < 0.6) {
+    const frame = () => new Uint8Array(24).fill(random.below(5));
+    (writer as { append(step: unknown): void }).append({ o: [...frame(), ...frame()], a: random.below(1000), r: random.next() });
+  } else if (dice < 0.7) writer.endEpisode();
+  else if (dice < 0.75) table.delete([writer.lastKey("t")]);
+  else if (dice < 0.85) table.updatePriorities([writer.lastKey("t")], [3 * random.next()]);
+  else table.sample(3);
+}
+
+/** Calls until the journal has so many bytes; how many of them were acknowledged when it had how many. */
+async function written(dir: MemoryDirectory, bytes: number, options: Partial<OpenOptions> = {}) {
+  const replay = await again(dir, { ...SMALL, retain: "all", ...options });
+  const [past, random] = [new Past(), new TestRandom(2)];
+  const acknowledged: [bytes: number, calls: number][] = [];
+  past.note(replay);
+  await replay.flush();
+  acknowledged.push([replay.journal.stats.bytes, 0]);
+  while (replay.journal.stats.bytes < bytes) {
+    act(replay, random);
+    past.note(replay);
+    if (random.next() < 0.3) {
+      await replay.flush();
+      acknowledged.push([replay.journal.stats.bytes, past.calls]);
+    }
+  }
+  await replay.flush();
+  return { past, acknowledged, replay };
+}
+
+/** The first bytes of all segments, one after the other. */
+function cut(files: ReadonlyMap<string, Uint8Array>, bytes: number): MemoryDirectory {
+  let left = bytes;
+  const kept: [string, Uint8Array][] = [];
+  for (const [name, file] of [...files].sort()) {
+    if (left > 0) kept.push([name, file.subarray(0, left)]);
+    left -= file.length;
+  }
+  return memory({ files: kept });
+}
+
+/** All sections of a journal, one after the other, and where each of them ends. */
+function sectionsOf(dir: MemoryDirectory, salvage = false): Buffer {
+  const log = Log.open(dir, { about: {}, readOnly: true, salvage });
+  const sections: Uint8Array[] = [];
+  for (const _ of log.replay((kind, id, payload) => void sections.push(Uint8Array.of(kind, id), payload.slice())));
+  log.close();
+  return Buffer.concat(sections);
+}
+
+/**
+ * After how many calls a Replay was as the one in a directory is. Opening it takes milliseconds, reading its sections does not: they must be the first ones of the whole
+ * journal, and what has as many as were seen before is not opened again.
+ */
+function finder(past: Past, whole: MemoryDirectory) {
+  const found = new Map<number, number>();
+  const all = sectionsOf(whole);
+  return async (dir: MemoryDirectory, salvage = false): Promise<number> => {
+    const sections = sectionsOf(dir, salvage);
+    expect(sections.equals(all.subarray(0, sections.length))).toBe(true);
+    let calls = found.get(sections.length);
+    if (calls === undefined) {
+      const replay = await again(dir, { ...SMALL, salvage });
+      calls = past.find(replay) ?? -1;
+      replay.dispose();
+      found.set(sections.length, calls);
+    }
+    return calls;
+  };
+}
+
+test("after a kill at any byte of a journal it opens as it was after some call, and after all that were acknowledged", { timeout: 300_000 }, async () => {
+  const dir = memory();
+  const { past, acknowledged } = await written(dir, 65_536, { segmentBytes: 20_000 });
+  const files = dir.files();
+  const total = [...files.values()].reduce((sum, file) => sum + file.length, 0);
+  expect(files.size).toBeGreaterThan(2);
+  const find = finder(past, dir);
+  for (let at = 0; at <= total; at += SLOW ? 1 : 131) {
+    const known = acknowledged.filter(([bytes]) => bytes <= at).at(-1)?.[1] ?? 0;
+    expect(await find(cut(files, at))).toBeGreaterThanOrEqual(known);
+  }
+});
+
+test("after any bit was flipped a journal is refused, or opens as it was after some call; never as it was not", { timeout: 300_000 }, async () => {
+  const dir = memory();
+  const { past } = await written(dir, 4096);
+  const [[name, bytes] = ["", new Uint8Array(0)]] = dir.files();
+  const find = finder(past, dir);
+  let [refused, accepted] = [0, 0];
+  for (let bit = 0; bit < 8 * bytes.length; bit += SLOW ? 1 : 37) {
+    for (const salvage of [false, true]) {
+      const damaged = bytes.slice();
+      damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7));
+      try {
+        expect(await find(memory({ files: [[name, damaged]] }), salvage)).toBeGreaterThanOrEqual(0);
+        accepted++;
+      } catch (error) {
+        expect((error as ReplayError).code).toMatch(/^(CORRUPT|UNSUPPORTED)$/);
+        refused++;
+      }
+    }
+  }
+  expect(refused).toBeGreaterThan(0);
+  expect(accepted).toBeGreaterThan(0);
+});
+
+const FAULTS: readonly (readonly [Operation["kind"], Fault])[] = [
+  ["write", { code: "ENOSPC", bytes: 7 }],
+  ["write", { code: "EIO" }],
+  ["write", { bytes: 3 }],
+  ["sync", { code: "EIO" }],
+  ["open", { code: "ENOSPC" }],
+];
+
+test.each(FAULTS)("where a disk refuses (%s, %j) the call says so, memory stands, and what was acknowledged is there", async (kind, fault) => {
+  for (let index = 1; index < 40; index++) {
+    let faults = 0;
+    const dir = memory({
+      fault: (operation) => {
+        if (operation.kind !== kind || operation.index !== index) return undefined;
+        faults++;
+        return fault;
+      },
+    });
+    const replay = await again(dir, { ...SMALL, segmentBytes: 4096 });
+    const [past, random] = [new Past(), new TestRandom(index)];
+    past.note(replay);
+    let thrown = 0;
+    const known = async (call: () => unknown): Promise<boolean> => {
+      try {
+        await call();
+        return true;
+      } catch (error) {
+        expect((error as ReplayError).code).toBe("IO");
+        thrown++;
+        return false;
+      }
+    };
+    for (let k = 0; k < 150; k++) {
+      await known(() => act(replay, random));
+      past.note(replay);
+      if (k % 3 === 0 && (await known(() => replay.flush()))) past.acknowledged = past.calls;
+    }
+    const left = await again(dir.crash());
+    past.holds(left);
+    if (faults > 0 && fault.code !== undefined) expect(thrown).toBeGreaterThan(0);
+    // A disk that has room again goes on; one that failed to sync is not believed any more. The one fault may come as late as here.
+    if (kind !== "sync" || faults === 0) expect((await known(() => replay.flush())) || (await known(() => replay.flush()))).toBe(true);
+    left.dispose();
+  }
+});

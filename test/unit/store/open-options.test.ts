@@ -1,0 +1,119 @@
+/** What `Replay.open` takes, refuses and tells. */
+import { expect, test } from "vitest";
+import { f32, i32, Replay } from "../../../src/index.ts";
+import { memory } from "../../../src/store/directory/memory.ts";
+import { type OpenOptions, open } from "../../../src/store/open.ts";
+import "../../../src/store/install.ts";
+
+const SPEC = { x: i32(), y: f32(2) };
+const TABLES = { t: { maxSize: 100 } };
+const step = (x: number) => ({ x, y: [x, -x] });
+
+test("Replay.open is there where reprise/storage is imported", async () => {
+  expect(Replay.open).toBe(open);
+  const dir = memory();
+  const replay = await Replay.open({ dir, spec: SPEC, tables: TABLES });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  writer.append(step(1));
+  await replay.flush();
+  expect(replay.table("t").sample(1).steps.x.data[0]).toBe(1);
+  replay.dispose();
+  expect(() => replay.table("t")).toThrow(expect.objectContaining({ code: "CLOSED" }));
+  await expect(replay.flush()).rejects.toThrow(expect.objectContaining({ code: "CLOSED" }));
+  replay.dispose();
+});
+
+test("what is there needs no options; other ones are refused by name, and nothing is changed", async () => {
+  const dir = memory({ name: "runs/a" });
+  (await open({ dir, spec: SPEC, tables: TABLES, seed: 3 })).dispose();
+  const again = await open({ dir });
+  expect(again.options).toMatchObject({ spec: SPEC, seed: "3" });
+  again.dispose();
+  const others: [Partial<OpenOptions>, RegExp][] = [
+    [{ tables: TABLES, seed: 4 }, /^options\.seed must be "3" as in runs\/a .*, got "4"$/],
+    [{ spec: undefined, seed: 4 } as never, /^options\.seed must be "3" as in/],
+    [{ tables: { t: { maxSize: 99 } }, seed: 3 }, /^options\.tables\.t\.maxSize must be 100 as in runs\/a/],
+    [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables\.u must be undefined as in runs\/a/],
+    [{ tables: TABLES, seed: 3, retain: "all" }, /^retain must be "capacity" as in runs\/a/],
+    [{ spec: { x: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.y must be /],
+  ];
+  for (const [options, message] of others) {
+    await expect(open({ dir, spec: SPEC, ...options } as OpenOptions)).rejects.toThrow(
+      expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(message) }),
+    );
+  }
+  (await open({ dir, spec: SPEC, tables: TABLES, seed: 3, maxBytes: 1 << 24 })).dispose();
+});
+
+test("a directory without a Replay is not made into one without a spec", async () => {
+  const dir = memory({ name: "nowhere" });
+  await expect(open({ dir })).rejects.toThrow(expect.objectContaining({ code: "NOT_FOUND", message: expect.stringContaining("nowhere") }));
+  expect(dir.list()).toEqual([]);
+});
+
+test.each([
+  [{ durability: "sometimes" }, /durability must be "always", "manual" or/],
+  [{ durability: { everyMs: 0 } }, /durability\.everyMs must be an integer/],
+  [{ retain: "none" }, /retain must be "capacity" or "all", got "none"/],
+  [{ segmentBytes: 10 }, /segmentBytes must be an integer >= 4096, got 10/],
+  [{ salvage: 1 }, /salvage must be a boolean/],
+  [{ sync: true }, /Replay\.open has no option "sync"/],
+])("%j is refused before anything is made", async (options, message) => {
+  const dir = memory();
+  await expect(open({ dir, spec: SPEC, tables: TABLES, ...options } as never)).rejects.toThrow(message);
+  expect(dir.list()).toEqual([]);
+});
+
+test("opening tells how far it is, and stops when it is told to", async () => {
+  const dir = memory();
+  const replay = await open({ dir, spec: { x: f32(4096) }, tables: TABLES, retain: "all", segmentBytes: 1 << 22, durability: "manual" });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  for (let i = 0; i < 4500; i++) writer.append({ x: new Float32Array(4096).fill(i) });
+  replay.dispose();
+  const seen: number[] = [];
+  let of = 0;
+  const again = await open({
+    dir,
+    onProgress: (progress) => {
+      seen.push(progress.bytes);
+      of = progress.of;
+    },
+  });
+  expect(seen.length).toBeGreaterThan(10);
+  expect(seen).toEqual([...seen].sort((a, b) => a - b));
+  expect(seen.at(-1)).toBe(of);
+  again.dispose();
+  const controller = new AbortController();
+  const stopped = open({ dir, signal: controller.signal, onProgress: ({ bytes }) => bytes > 1 << 25 && controller.abort(new Error("enough")) });
+  await expect(stopped).rejects.toThrow("enough");
+  await expect(open({ dir, signal: AbortSignal.abort() })).rejects.toThrow();
+  // The directory was let go of.
+  const last = await open({ dir });
+  expect(last.table("t").sample(1).steps).toHaveProperty("x");
+  last.dispose();
+});
+
+test("a timer brings what was done to the disk", async () => {
+  const dir = memory();
+  const replay = await open({ dir, spec: SPEC, tables: TABLES, durability: { everyMs: 5 } });
+  replay.writer({ items: [{ table: "t", length: 1 }] }).append(step(7));
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  const left = await open({ dir: dir.crash() });
+  expect(left.table("t").size).toBe(1);
+  left.dispose();
+  replay.dispose();
+});
+
+test("a value of the program's own is kept with the Replay, and what cannot be is refused by its path", async () => {
+  const dir = memory();
+  const replay = await open({ dir, spec: SPEC, tables: TABLES, durability: "manual" });
+  expect(replay.journal.kept).toBeUndefined();
+  const value = { step: 3, weights: new Float32Array([1, 2]), seen: new Map([["a", 1n]]), when: new Date(5) };
+  replay.journal.keep(value);
+  expect(() => replay.journal.keep({ a: [() => 1] })).toThrow(/value\.a.*0/);
+  await replay.flush();
+  const left = await open({ dir: dir.crash() });
+  expect(left.journal.kept).toEqual(value);
+  left.dispose();
+  replay.dispose();
+});

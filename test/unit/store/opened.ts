@@ -1,0 +1,46 @@
+/** Replays with journals in memory, and the states that they went through: for tests of what is left of them. */
+import { expect } from "vitest";
+import type { Directory } from "../../../src/store/directory/directory.ts";
+import type { Journal } from "../../../src/store/journal/journal.ts";
+import { type OpenOptions, open } from "../../../src/store/open.ts";
+import type { AnyReplay, Scene } from "../../support/scenes.ts";
+import { optionsOf, seen, writersOf } from "./seen.ts";
+
+export type Opened = AnyReplay & { readonly journal: Journal; flush(): Promise<void> };
+
+/** What takes minutes is done in parts, but for `.ci/run`. */
+export const SLOW: boolean = process.env.REPRISE_SLOW !== undefined;
+
+/** A Replay like that of a scene, in a directory. */
+export async function opened(scene: Scene, dir: Directory, options: Partial<OpenOptions> = {}): Promise<Opened> {
+  const model = scene.make();
+  const replay = await again(dir, { ...optionsOf(model), ...options });
+  if (replay.writers.length === 0) writersOf(model, replay);
+  return replay;
+}
+
+/** What is in a directory. */
+export async function again(dir: Directory, options: Partial<OpenOptions> = {}): Promise<Opened> {
+  return (await open({ dir, ...options })) as unknown as Opened;
+}
+
+/** The states of a Replay after each of its calls, and which of them were acknowledged. */
+export class Past {
+  readonly #states = new Map<string, number>();
+  acknowledged = 0;
+  calls = -1;
+
+  note(replay: AnyReplay): void {
+    this.#states.set(seen(replay).toString("latin1"), ++this.calls);
+  }
+
+  /** After how many calls a Replay was as this one is. */
+  find(replay: AnyReplay): number | undefined {
+    return this.#states.get(seen(replay).toString("latin1"));
+  }
+
+  /** Whether a Replay is as it was after some call that was made, and not before the last one that was acknowledged. */
+  holds(replay: AnyReplay, acknowledged = this.acknowledged): void {
+    expect(this.find(replay)).toBeGreaterThanOrEqual(acknowledged);
+  }
+}

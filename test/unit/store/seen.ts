@@ -1,0 +1,49 @@
+/** What can be seen of a Replay, as bytes: for tests that compare two of them. */
+import { internals, type Replay } from "../../../src/index.ts";
+import type { OpenOptions } from "../../../src/store/open.ts";
+import { bytesOf } from "../../support/refused.ts";
+import type { AnyReplay } from "../../support/scenes.ts";
+
+/** Sections of a snapshot: the order in which freed rows are used again, which nobody can see, and the count of sections. */
+const FREE = 4;
+const END = 9;
+
+/** A snapshot of all that can be seen. */
+export function seen(replay: AnyReplay): Buffer {
+  const bytes = bytesOf(replay);
+  const parts: Buffer[] = [];
+  for (let at = 8; at < bytes.length; ) {
+    const length = 16 + bytes.readUInt32LE(at + 8);
+    const kind = bytes.readUInt32LE(at);
+    if (kind !== FREE && kind !== END) parts.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  return Buffer.concat(parts);
+}
+
+/** The next 10,000 draws of every table, whatever they use up: keys, probabilities and steps. */
+export function draws(replay: AnyReplay): Buffer {
+  const leaf = "x" in (replay.options.spec as object) ? "x" : "r";
+  const parts = replay.tables.flatMap((table) =>
+    [100, 4900, 5000].flatMap((n) => {
+      const { info, steps } = table.sample(n, { columns: { v: { leaf, at: 0 } } }) as { info: object; steps: { v: { data: Int32Array } } };
+      return [...Object.values(info), steps.v.data].map(({ buffer }) => new Uint8Array(buffer));
+    }),
+  );
+  return Buffer.concat(parts);
+}
+
+/** Options to open a Replay like another one. */
+export function optionsOf(replay: AnyReplay): Pick<OpenOptions, "spec" | "tables" | "seed"> {
+  const { spec, tables, seed } = replay.options;
+  return { spec, tables, seed: BigInt(seed) };
+}
+
+/** Makes the writers of a Replay in another one. */
+export function writersOf(from: AnyReplay, to: AnyReplay): void {
+  const { engine } = internals.of(from as unknown as Replay);
+  const { engine: other, adopt } = internals.of(to as unknown as Replay);
+  for (const shape of engine.shapes) other.shapeOf(JSON.parse(shape.columns));
+  for (const writer of from.writers) adopt(writer.options);
+  other.changed();
+}
