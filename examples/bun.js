@@ -1,4 +1,4 @@
-// Bun: `bun examples/bun.js FILE` does what node.js does, with Bun's files.
+// Bun: `bun examples/bun.js FILE` does the same as node.js, with Bun's files.
 import { restore, snapshot } from "reprise/snapshot";
 import { remember, report } from "./random-walk.js";
 

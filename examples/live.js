@@ -1,10 +1,10 @@
-/** What a program shows while it runs: on a terminal lines that stay in place, elsewhere one line every few seconds. */
+/** Shows the state of a running program: on a terminal as lines that stay in place, elsewhere as one line every few seconds. */
 import logUpdate from "log-update";
 
 const { isTTY } = process.stdout;
 let shown = 0;
 
-/** Shows the lines that a function gives, if it is time to; the last ones at any time. */
+/** Shows the lines that a function returns if it is time to, and the last ones always. */
 export function live(lines, last) {
   if (!last && performance.now() - shown < (isTTY ? 80 : 3000)) return;
   shown = performance.now();
@@ -14,14 +14,14 @@ export function live(lines, last) {
   if (last) logUpdate.done();
 }
 
-/** A bar for each number, between 0 and the most. */
-export function bars(numbers, most = Math.max(1, ...numbers)) {
-  return numbers.map((number) => "▁▂▃▄▅▆▇█"[Math.min(Math.floor((8 * number) / most), 7)]).join("");
+/** A bar for each number, between 0 and the maximum. */
+export function bars(numbers, max = Math.max(1, ...numbers)) {
+  return numbers.map((number) => "▁▂▃▄▅▆▇█"[Math.min(Math.floor((8 * number) / max), 7)]).join("");
 }
 
-/** How the numbers are spread: a bar for each sixteenth of what is between 0 and the most. */
-export function spread(numbers, most) {
+/** The distribution of the numbers: a bar for each sixteenth of the range from 0 to the maximum. */
+export function spread(numbers, max) {
   const counts = new Array(16).fill(0);
-  for (const number of numbers) counts[Math.min(Math.floor((16 * number) / most), 15)]++;
+  for (const number of numbers) counts[Math.min(Math.floor((16 * number) / max), 15)]++;
   return bars(counts);
 }

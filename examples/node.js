@@ -1,4 +1,4 @@
-// Node: `node examples/node.js FILE` remembers walks, saves the memory in a file, and learns from what it finds there.
+// Node: `node examples/node.js FILE` records random walks, saves the replay to a file, loads it again and learns from it.
 import { readFile, writeFile } from "node:fs/promises";
 import { restore, snapshot } from "reprise/snapshot";
 import { remember, report } from "./random-walk.js";

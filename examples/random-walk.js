@@ -1,6 +1,6 @@
 /**
- * What the examples share, and what runs in every runtime as it stands: Sutton and Barto's random walk (2018, example 7.1). From state 10 of
- * 1 … 19 the walk goes left or right by chance; off the left end it is worth -1, off the right end 1. What is each state worth?
+ * Shared by the examples, runs in every runtime: Sutton and Barto's random walk (2018, example 7.1). From state 10 of 1 … 19 the walk
+ * goes left or right at random. Leaving on the left gives -1, leaving on the right 1. What is the value of each state?
  */
 import { f64, i32, Replay } from "reprise";
 import { seeded } from "./random.js";
@@ -8,7 +8,7 @@ import { seeded } from "./random.js";
 const STATES = 19;
 const N = 4;
 
-/** A memory of the last 2,000 n-step transitions of 100 walks. */
+/** A replay with the last 2,000 n-step transitions of 100 walks. */
 export function remember(seed) {
   const replay = new Replay({ spec: { state: i32(), reward: f64(), discount: f64() }, tables: { walks: { maxSize: 2000 } }, seed });
   const writer = replay.writer({ items: [{ table: "walks", length: N + 1 }] });
@@ -25,7 +25,7 @@ function walk(writer, random) {
     writer.append({ state, reward: ends ? Math.sign(next - 1) : 0, discount: ends ? 0 : 1 });
     state = next;
   }
-  writer.append({ state, reward: 0, discount: 0 }); // where it ended: the last states have fewer than n steps to go
+  writer.append({ state, reward: 0, discount: 0 }); // the final state; the last states before it have fewer than n steps left
   for (let length = Math.min(N, writer.length); length > 1; length--) writer.createItem("walks", { length });
   writer.endEpisode();
 }
@@ -35,7 +35,7 @@ const OPTIONS = {
   nStep: { n: N, gamma: 1, reward: "reward", discount: "discount" },
 };
 
-/** What the states are worth by what the memory says, from so many batches of 32. */
+/** The values of the states, learned from batches of 32 drawn from the replay. */
 export function learn(replay, batches = 2000) {
   const values = new Float64Array(STATES + 2);
   for (let i = 0; i < batches; i++) {
@@ -48,7 +48,7 @@ export function learn(replay, batches = 2000) {
   return values.subarray(1, STATES + 1);
 }
 
-/** How far the values are from the true ones, (state - 10) / 10. */
+/** The error of the learned values against the true ones, (state - 10) / 10. */
 export function report(replay) {
   const squares = learn(replay).map((value, i) => (value - (i - 9) / 10) ** 2);
   const error = Math.sqrt(squares.reduce((sum, square) => sum + square) / STATES);

@@ -1,4 +1,4 @@
-/** A seeded stream of numbers in [0, 1): Mulberry32, by Tommy Ettinger. Its `state` is a seed with which it goes on. */
+/** A seeded stream of numbers in [0, 1): Mulberry32, by Tommy Ettinger. Its `state` is a seed that continues it. */
 export function seeded(seed) {
   const next = () => {
     next.state = (next.state + 0x6d2b79f5) | 0;

@@ -1,26 +1,26 @@
-/** A run of a program that may be interrupted, and with a directory goes on when it is started again: with the same replay, and the fields that it named. */
+/** A run of a program that can be interrupted. With a directory, the next start continues it, with the same replay and the fields that the program names. */
 import { setImmediate as turn } from "node:timers/promises";
 import { Replay } from "reprise";
 import { LocalClient } from "reprise/agents";
 import "reprise/storage";
 
-const [TURN, KEEP] = [16, 1000]; // ticks after which Ctrl-C is looked for, and after which all is on the disk
+const [TURN, KEEP] = [16, 1000]; // check for Ctrl-C, and write everything to disk, once in so many ticks
 
 export class Run {
   interrupted = false; // by Ctrl-C
   #ticks = 0;
   #began;
-  #kept; // what was kept last: {seconds, values by path}
+  #kept; // the last kept value: {seconds, values by path}
   #program;
   #fields;
 
-  /** Of `new Replay(options)` where there is no directory: then nothing is kept. */
+  /** Without a directory, uses `new Replay(options)` and keeps nothing. */
   static async open(dir, options) {
     if (dir === undefined) return new Run(new Replay(options));
     try {
       return new Run(await Replay.open({ ...options, dir, durability: "manual" }));
     } catch (error) {
-      if (error.code === "SPEC_MISMATCH") error.message = `what is there is another run: ${error.message}`;
+      if (error.code === "SPEC_MISMATCH") error.message = `it contains another run: ${error.message}`;
       throw error;
     }
   }
@@ -29,14 +29,14 @@ export class Run {
     this.replay = replay;
     this.#kept = replay.journal?.kept;
     const writers = [...replay.writers];
-    // Who asks for a writer gets the one that there was, in the middle of its episode.
+    // Gives out the restored writers first. Their episodes are still open.
     this.client = Object.assign(new LocalClient(replay), { writer: (options) => writers.shift() ?? replay.writer(options) });
     process.on("SIGINT", () => {
       this.interrupted = true;
     });
   }
 
-  /** Begins, with those fields of the program that are kept, named by their paths. Says whether they were there: then they have their values again. */
+  /** Starts the run. The named fields of the program are kept. Returns whether saved values existed, which are then restored. */
   resume(program, fields) {
     this.#program = program;
     this.#fields = fields;
@@ -51,18 +51,18 @@ export class Run {
     return this.#kept !== undefined;
   }
 
-  /** How long it has been going on, the time before interruptions included. */
+  /** The duration of the run in seconds, including the time before interruptions. */
   get seconds() {
     return performance.now() / 1000 - this.#began;
   }
 
-  /** To be called and awaited after each step. */
+  /** Call and await it after each step. */
   async tick() {
     if (this.#ticks % TURN === 0) await turn();
     if (this.#ticks++ % KEEP === 0) await this.keep();
   }
 
-  /** When it resolves, this moment is on the disk; "manual" means that no later one is until the next call. */
+  /** When it resolves, this moment is on disk. Because of "manual", no later moment is until the next call. */
   async keep() {
     if (this.replay.journal === undefined) return;
     const values = Object.fromEntries(this.#fields.map((field) => [field, at(this.#program, field.split("."))]));

@@ -1,4 +1,4 @@
-/** Acts, remembers, learns: the environment takes a step, and what came of it goes to the memory and to the learner. */
+/** Acts, remembers, learns: the environment takes a step, and the result goes to the replay and to the learner. */
 import { drive, StepType } from "reprise/agents";
 import { seeded } from "../random.js";
 import { CartPole } from "./cart-pole.js";
@@ -8,9 +8,9 @@ import { Learner } from "./learner.js";
 export class Agent {
   steps = 0;
   replayMs = 0;
-  returns = []; // of the episodes that ended
+  returns = []; // of the ended episodes
   curve = []; // means of 20 greedy episodes, every 2,000 steps
-  // Beside the replay, all that its future depends on:
+  // Everything besides the replay that its future depends on:
   static kept = ["steps", "replayMs", "returns", "curve", "state", "random.state", "world.state", "world.steps", "learner.steps", "learner.numbers"];
 
   constructor(seed, client) {
@@ -32,12 +32,12 @@ export class Agent {
 
   #learn() {
     const batch = this.#timed(() => this.experience.sample());
-    if (batch.blocked !== undefined) return; // there is little to learn from yet
+    if (batch.blocked !== undefined) return; // not enough to learn from yet
     const errors = this.learner.learn(batch);
     this.#timed(() => this.experience.update(errors));
   }
 
-  /** Mean of 20 greedy episodes side by side, from the same first states each time. */
+  /** The mean return of 20 greedy episodes, run side by side, from the same first states each time. */
   #greedyReturn() {
     const random = seeded(0);
     const worlds = Array.from({ length: 20 }, () => new CartPole(random));

@@ -1,8 +1,8 @@
-/** Gymnasium's CartPole-v1: push a cart left (0) or right (1) so that the pole on it stays up. Reward 1 a step, for 500 steps at most. */
-const [GRAVITY, POLE_MASS, TOTAL_MASS, HALF_LENGTH, FORCE, SECONDS] = [9.8, 0.1, 1.1, 0.5, 10, 0.02]; // SI units; the length is the pole's
+/** Gymnasium's CartPole-v1: push a cart left (0) or right (1) so that the pole on it stays up. The reward is 1 per step, for at most 500 steps. */
+const [GRAVITY, POLE_MASS, TOTAL_MASS, HALF_LENGTH, FORCE, SECONDS] = [9.8, 0.1, 1.1, 0.5, 10, 0.02]; // SI units; the length is that of the pole
 
 export class CartPole {
-  state = [0, 0, 0, 0]; // place and speed of the cart, angle and angular speed of the pole
+  state = [0, 0, 0, 0]; // position and speed of the cart, angle and angular speed of the pole
   steps = 0;
 
   constructor(random) {

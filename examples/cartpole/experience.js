@@ -1,13 +1,13 @@
-/** What the agent lived through: steps go in, prioritized n-step transitions come out. */
+/** The experience of the agent: steps go in, prioritized n-step transitions come out. */
 import { f32, i32, minSize, prioritized } from "reprise";
 import { ReverbAddTrajectoryObserver, trajectorySpec } from "reprise/agents";
 
-const [N, HIGHEST] = [3, 10]; // rewards of a return, and the priority of what is new
+const [N, HIGHEST] = [3, 10]; // number of rewards in a return, and the priority of new items
 const OPTIONS = {
-  // What was seen and done, and what was seen where the return ends.
+  // The observation and the action, and the observation at which the return ends.
   columns: { state: { leaf: "observation", at: 0 }, action: { leaf: "action", at: 0 }, nextState: { leaf: "observation", at: "bootstrap" } },
   nStep: { n: N, gamma: 0.99, reward: "reward", discount: "discount" },
-  beta: 0.4, // importance weights make up for drawing by priority
+  beta: 0.4, // exponent of the importance weights, which correct for drawing by priority
 };
 
 export const memory = {
@@ -18,8 +18,8 @@ export const memory = {
 export class Experience {
   constructor(client, batchSize) {
     this.table = client.table("transitions");
-    this.batch = this.table.batch(batchSize, { ...OPTIONS, length: N + 1 }); // filled again and again
-    // Called with every step: n + 1 in a row are an item, n rewards and the observation after them.
+    this.batch = this.table.batch(batchSize, { ...OPTIONS, length: N + 1 }); // refilled by each sample
+    // Called with every step. An item is n + 1 consecutive steps: n rewards and the observation after them.
     this.add = new ReverbAddTrajectoryObserver(client, { tableName: "transitions", sequenceLength: N + 1, priority: HIGHEST });
   }
 
@@ -27,7 +27,7 @@ export class Experience {
     return this.table.sample(this.batch.lengths.length, { ...OPTIONS, into: this.batch });
   }
 
-  /** What surprised is drawn more often; what is new, first of all. */
+  /** Items with larger errors are drawn more often. New items have the highest priority. */
   update(errors) {
     const priorities = errors.map((error) => Math.min(Math.abs(error) + 0.01, HIGHEST));
     this.table.updatePriorities(this.batch.info.keys, priorities);

@@ -2,7 +2,7 @@
 import { jit, nn, numpy as np, tree, valueAndGrad } from "@jax-js/jax";
 import { newNetwork, valuesOf } from "./network.js";
 
-const [RATE, MEAN, SQUARE, TARGET] = [5e-4, 0.1, 0.001, 0.01]; // of learning, and at which the averages follow
+const [RATE, MEAN, SQUARE, TARGET] = [5e-4, 0.1, 0.001, 0.01]; // learning rate, and the rates at which the averages follow
 const follow = (share) => (average, value) => average.mul(1 - share).add(value.mul(share));
 const tensor = (numbers, shape) => np.array(Float32Array.from(numbers), { shape });
 
@@ -12,7 +12,7 @@ function loss(online, state, action, goal, weights) {
 }
 
 function train({ online, target, means, squares }, { state, action, nextState, returns, discounts, weights }, rate) {
-  // The online network says which action is best, the target network what it is worth.
+  // The online network chooses the best action, the target network estimates its value.
   const best = nn.oneHot(np.argmax(valuesOf(tree.ref(online), nextState.ref), 1), 2);
   const goal = returns.add(discounts.mul(valuesOf(tree.ref(target), nextState).mul(best).sum(1)));
   const [[, errors], gradients] = valueAndGrad(loss, { hasAux: true })(tree.ref(online), state, nn.oneHot(action, 2), goal, weights);
@@ -38,7 +38,7 @@ export class Learner {
     return observations.map((_, i) => (values[2 * i + 1] > values[2 * i] ? 1 : 0));
   }
 
-  /** Of weights and their averages. */
+  /** The weights and their averages. */
   get numbers() {
     return tree.map((array) => array.ref.dataSync(), this.state);
   }

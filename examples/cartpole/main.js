@@ -7,11 +7,11 @@ import { picture } from "./display.js";
 import { memory } from "./experience.js";
 
 program.name("npm start --").description("An agent learns to balance a pole, from prioritized n-step replay.");
-program.option("--seed <number>", "what everything random depends on", Number, 1);
-program.option("--env-steps <number>", "steps of the environment at most", Number, 50_000);
-program.option("--target <return>", "mean of 20 greedy episodes, 500 at most, at which it ends", Number, 195);
-program.option("--dir <path>", "where the run is kept; started again, it goes on from there");
-program.option("--json", "print one JSON object at the end, and nothing before");
+program.option("--seed <number>", "seed of all random numbers", Number, 1);
+program.option("--env-steps <number>", "maximum number of environment steps", Number, 50_000);
+program.option("--target <return>", "mean return of 20 greedy episodes at which to stop, at most 500", Number, 195);
+program.option("--dir <path>", "folder to save the run in; a new start continues from there");
+program.option("--json", "print only one JSON object, at the end");
 const { seed, envSteps, target, dir, json } = program.parse().opts();
 if (![seed, envSteps, target].every((n) => Number.isSafeInteger(n) && n >= 0)) program.error("--seed, --env-steps and --target take whole numbers");
 

@@ -1,8 +1,8 @@
-/** A network of two hidden layers that says what each action is worth. JAX in JavaScript: a call uses its arrays up, `ref` keeps them for one more. */
+/** A network with two hidden layers that estimates the value of each action. In jax-js a call consumes its arrays; `ref` keeps an array for one more call. */
 import { nn, numpy as np, random } from "@jax-js/jax";
 
 const SIZES = [4, 256, 256, 2];
-const SCALES = [0.5, 0.5, 5, 0.5]; // bring place, speed, angle and spin to like sizes
+const SCALES = [0.5, 0.5, 5, 0.5]; // bring position, speed, angle and spin to similar sizes
 
 export function newNetwork(seed) {
   const keys = random.split(random.key(seed), SIZES.length - 1);
@@ -12,7 +12,7 @@ export function newNetwork(seed) {
   });
 }
 
-/** From observations, [batch, 4], to the worth of each action, [batch, 2]. */
+/** From observations, [batch, 4], to the value of each action, [batch, 2]. */
 export function valuesOf(network, observations) {
   const layer = (x, { weights, biases }, i) => np.dot(i === 0 ? x : nn.relu(x), weights).add(biases);
   return network.reduce(layer, observations.mul(np.array(SCALES)));

@@ -1,14 +1,14 @@
-/** A linear policy whose actions are cut to -1 … 1, and the rule by which it learns: Adam (Kingma and Ba, 2015) on the squared error. Plain typed arrays. */
+/** A linear policy with actions cut to -1 … 1. It learns with Adam (Kingma and Ba, 2015) on the squared error, in plain typed arrays. */
 const [DECAY, SQUARE_DECAY, TINY] = [0.9, 0.999, 1e-8];
 
 export class Policy {
-  #weights; // [actions, observations + 1]: the last one of each row is the bias
+  #weights; // [actions, observations + 1]: the last weight of each row is the bias
   #gradient;
   #moments;
   #squares;
   #updates = 0;
 
-  /** @param mean, std of each element of an observation */
+  /** @param mean and std of each element of an observation */
   constructor({ mean, std }, actions, random) {
     this.mean = mean;
     this.scale = std.map((one) => 1 / (one || 1));
@@ -17,7 +17,7 @@ export class Policy {
     [this.#gradient, this.#moments, this.#squares] = [0, 1, 2].map(() => new Float64Array(this.#weights.length));
   }
 
-  /** The mean squared error of its actions. With a rate it learns from the batch, too. */
+  /** The mean squared error of its actions. If a rate is given, it also learns from the batch. */
   error({ observation, action }, rate = 0) {
     const { length } = this.mean;
     const n = observation.length / length;
@@ -30,7 +30,7 @@ export class Policy {
         const row = k * (length + 1);
         let output = 0;
         for (let j = 0; j <= length; j++) output += this.#weights[row + j] * input[j];
-        // Beyond the bounds the gradient is the one at them: an action within pulls it back.
+        // Outside the bounds, use the gradient at the bounds: an action within them pulls the output back.
         const error = Math.min(1, Math.max(-1, output)) - action[i * this.actions + k];
         sum += error * error;
         if (rate > 0) for (let j = 0; j <= length; j++) gradient[row + j] += (2 * error * input[j]) / n;

@@ -1,24 +1,24 @@
-/** What a verb is given beside its arguments, and what it gives: a value for programs and a text for people. */
+/** What a command gets besides its arguments (`Host`), and what it returns (`Answer`). */
 
-/** A value that JSON can hold once `json` wrote it, and the same as text. */
+/** The same result for programs (`json` can write the value) and for people. */
 export interface Answer {
   readonly value: object;
   readonly text: string;
 }
 
-/** How far a verb has come; counts are those since it began. */
+/** The progress of a command, counted since its start. */
 export interface Progress {
-  /** @param of how many there will be, where that is known */
+  /** @param of the total, if it is known */
   at(done: number, of?: number): void;
   end(): void;
 }
 
-/** The program around a verb. */
+/** The program around a command. */
 export interface Host {
-  /** Raised by Ctrl-C. */
+  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
-  /** Columns of the terminal. */
+  /** Width of the terminal in columns. */
   readonly width: number;
-  /** Something goes on that may take long. Shown on a terminal only. */
+  /** Starts to show the progress of something that may take long, on a terminal only. */
   progress(what: string): Progress;
 }

@@ -1,12 +1,12 @@
-/** What is given on the command line, as values; what is none is wrong usage. */
+/** Parsers for values on the command line. A value that does not parse is wrong usage. */
 import { InvalidArgumentError } from "commander";
 import { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, uniform } from "../index.ts";
 
-/** A whole number, at least so large. */
-export function whole(least: number): (text: string) => number {
+/** A whole number of at least `min`. */
+export function whole(min: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (text.trim() === "" || !Number.isSafeInteger(value) || value < least) throw new InvalidArgumentError(`It takes a whole number >= ${least}.`);
+    if (text.trim() === "" || !Number.isSafeInteger(value) || value < min) throw new InvalidArgumentError(`It must be a whole number >= ${min}.`);
     return value;
   };
 }
@@ -18,12 +18,12 @@ export function several(text: string, before: readonly string[] | undefined): re
 
 const SELECTORS: { readonly [name: string]: () => Selector } = { uniform, fifo, lifo, minHeap, maxHeap };
 
-/** `uniform`, `fifo`, …, or `prioritized` with its exponent behind a colon. */
+/** `uniform`, `fifo`, …, or `prioritized`, optionally with a colon and its exponent. */
 export function selector(text: string): Selector {
   const [name, exponent, more] = text.split(":") as [string, string | undefined, string | undefined];
   const made = SELECTORS[name];
   if (Object.hasOwn(SELECTORS, name) && made !== undefined && exponent === undefined) return made();
   const power = exponent === undefined ? 1 : Number(exponent);
   if (name === "prioritized" && more === undefined && exponent !== "" && Number.isFinite(power)) return prioritized(power);
-  throw new InvalidArgumentError(`It takes ${Object.keys(SELECTORS).join(", ")}, prioritized, or prioritized with its exponent: prioritized:0.6.`);
+  throw new InvalidArgumentError(`It must be ${Object.keys(SELECTORS).join(", ")}, prioritized, or prioritized with an exponent, such as prioritized:0.6.`);
 }

@@ -1,4 +1,4 @@
-/** A way through episodes that lets others have their turn: without it, Ctrl-C waits until a file is at its end. */
+/** An iteration that yields to the event loop from time to time. Without it, Ctrl-C would wait for the end of a file. */
 import { setImmediate as turn } from "node:timers/promises";
 
 const BREATH_MS = 50;

@@ -1,4 +1,4 @@
-/** `reprise convert`: a dataset in another format. */
+/** `reprise convert`: writes a dataset in another format. */
 import { basename } from "node:path";
 import type { Command } from "commander";
 import { type ImportedRlds, type RldsReader, type WriteOptions, type WriteReport, writeJsonl, writeParquet, writeTfds } from "../rlds/index.ts";
@@ -9,7 +9,8 @@ import { Interrupted, UsageError } from "./failure.ts";
 import { bytes, counted } from "./text.ts";
 
 const EXAMPLES = `
-TO tells the format: a name that ends with .parquet or .jsonl, else the folder of TFDS's datasets, where <name>/<version>/ is made.
+The name TO selects the format. A name that ends with .parquet or .jsonl is such a file.
+Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created.
 
 Examples:
   $ npx reprise convert cartpole/scripted-v0 tensorflow_datasets --name cartpole --shards 4
@@ -19,17 +20,17 @@ Examples:
 
 export function addConvert(command: Command): Command {
   command
-    .description("Writes a dataset in another format. What is there already stays, but with --overwrite.")
+    .description("Writes a dataset in another format. Existing files stay unless you give --overwrite.")
     .argument("<from>", "a file or folder, or a URL: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
     .argument("<to>", "a file that ends with .parquet or .jsonl, or a folder for TFDS")
-    .option("--from-split <split>", "which part of FROM, as it names it");
+    .option("--from-split <split>", "the split of FROM to read");
   return addOpen(addMode(command))
-    .option("--overwrite", "whether what is there is replaced")
-    .option("--name <name>", "TFDS: the dataset's name; that of FROM where it is left out")
-    .option("--version <version>", "TFDS: its version; 1.0.0 where it is left out")
-    .option("--split <split>", "TFDS: the split that is written; train where it is left out")
-    .option("--shards <n>", "TFDS: the files that a split is spread over", whole(1))
-    .option("--image <leaf>", "TFDS: a leaf of pixels that is stored as PNG, such as observation/image; may be repeated", several)
+    .option("--overwrite", "replace existing files")
+    .option("--name <name>", "TFDS: name of the dataset (default: the name of FROM)")
+    .option("--version <version>", "TFDS: version of the dataset (default: 1.0.0)")
+    .option("--split <split>", "TFDS: the split to write (default: train)")
+    .option("--shards <n>", "TFDS: number of files for the split", whole(1))
+    .option("--image <leaf>", "TFDS: a leaf of pixels to store as PNG, such as observation/image; may be repeated", several)
     .addHelpText("after", EXAMPLES);
 }
 
@@ -52,7 +53,7 @@ const OF_TFDS = ["name", "version", "split", "shards", "image"] as const;
 export function convert(from: string, to: string, options: ConvertOptions, host: Host): Promise<Answer> {
   const format = /\.parquet$/i.test(to) ? "parquet" : /\.(jsonl|ndjson)$/i.test(to) ? "jsonl" : "tfds";
   const strange = format === "tfds" ? undefined : OF_TFDS.find((name) => options[name] !== undefined);
-  if (strange !== undefined) throw new UsageError(`--${strange} is for TFDS, and ${to} is a file: give a folder, or leave it out`);
+  if (strange !== undefined) throw new UsageError(`--${strange} works only with TFDS, but ${to} is a file: name a folder, or leave --${strange} out`);
   return withDataset(from, { split: options.fromSplit, open: options.open }, host, async (reader) => {
     const data = imported(reader, options, host);
     const progress = host.progress("converting");
@@ -88,7 +89,7 @@ async function asTfds(
 ): Promise<WriteReport> {
   const { description } = reader.about;
   const { signal, overwrite, onProgress } = common;
-  // Episodes are spread over shards by their number.
+  // The number of episodes decides which shard each one goes to.
   const episodes = shards === undefined ? undefined : await countOf(data);
   const known = episodes === undefined ? data : Object.assign(data, { episodes });
   return writeTfds(known, to, {
@@ -110,7 +111,7 @@ async function countOf(data: ImportedRlds): Promise<number> {
   return count;
 }
 
-/** A name that TFDS takes. */
+/** A name that TFDS accepts. */
 function nameOf(name: string): string {
   const word = basename(name)
     .replace(/\.[a-z0-9]+$/i, "")

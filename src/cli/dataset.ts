@@ -1,4 +1,4 @@
-/** A dataset as every verb opens it, and the options for that. */
+/** How every command opens a dataset, and the options for that. */
 import { type Command, Option } from "commander";
 import { type ImportedRlds, type ImportMode, type ImportReport, importRlds, openRlds, type RldsReader } from "../rlds/index.ts";
 import type { Host } from "./answer.ts";
@@ -11,7 +11,7 @@ export interface ModeOption {
 }
 
 export function addMode(command: Command): Command {
-  const modes = new Option("--mode <mode>", "what is done about faults in the data: strict refuses the first, repair mends, drop leaves the episode out");
+  const modes = new Option("--mode <mode>", "how to handle faulty episodes: strict stops at the first one, repair mends them, drop leaves them out");
   return command.addOption(modes.choices(["strict", "repair", "drop"]).default("strict"));
 }
 
@@ -20,17 +20,17 @@ export interface OpenOptions {
   readonly open?: readonly string[];
 }
 
-const OPEN = "an option of the format's open function, such as maxEpisodeSteps=1000 of D4RL; may be repeated";
+const OPEN = "an option for the function that opens the format, such as maxEpisodeSteps=1000 for D4RL; may be repeated";
 
 export function addOpen(command: Command): Command {
   return command.option("--open <option=value>", OPEN, several);
 }
 
-/** Opens it for as long as `use` takes. */
+/** Opens the dataset, runs `use` and closes it again. */
 export async function withDataset<T>(path: string, { split, open = [] }: OpenOptions, { signal }: Host, use: (reader: RldsReader) => Promise<T>): Promise<T> {
   const given = Object.fromEntries(open.map(optionOf));
   const reader = await openRlds(path, { ...given, signal, ...(split !== undefined && { split }) }).catch((error) => {
-    // The path is a text: what has the wrong kind is an option.
+    // The path is a string, so the argument of the wrong kind is an option.
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
   });
   try {
@@ -40,7 +40,7 @@ export async function withDataset<T>(path: string, { split, open = [] }: OpenOpt
   }
 }
 
-/** `maxEpisodeSteps=1000`: what is no JSON is text. */
+/** Parses `maxEpisodeSteps=1000`. A value that is not JSON is a string. */
 function optionOf(text: string): [name: string, value: unknown] {
   const at = text.indexOf("=");
   if (at < 1) throw new UsageError(`--open takes OPTION=VALUE, got ${JSON.stringify(text)}`);
@@ -52,13 +52,13 @@ function optionOf(text: string): [name: string, value: unknown] {
   }
 }
 
-/** Its episodes, judged; Ctrl-C is looked for between them. */
+/** The checked episodes of a reader. Ctrl-C can stop the iteration between two of them. */
 export function imported(reader: RldsReader, { mode }: ModeOption, { signal }: Host): ImportedRlds {
   const { stepSpec, metadataSpec } = reader;
   return importRlds({ stepSpec, metadataSpec, [Symbol.asyncIterator]: () => breathing(reader, signal) }, { mode, signal });
 }
 
-/** What an import found and did, in lines; nothing where all was right. */
+/** The faults and repairs of an import, one per line; empty if there were none. */
 export function reportText(report: ImportReport): string {
   const faults = Object.entries(report.faults).filter(([, { count }]) => count > 0);
   const lines = faults.map(
@@ -67,7 +67,7 @@ export function reportText(report: ImportReport): string {
   const repairs = Object.entries(report.repaired).filter(([, { count }]) => count > 0);
   if (repairs.length > 0) lines.push(`  repaired: ${repairs.map(([repair, { count }]) => `${count} ${words(repair)}`).join(", ")}`);
   const { episodes, steps } = report.dropped;
-  if (episodes.count + steps > 0) lines.push(`  dropped: ${episodes.count} episodes, ${steps} steps in all`);
+  if (episodes.count + steps > 0) lines.push(`  dropped: ${episodes.count} episodes with a total of ${steps} steps`);
   return lines.map((line) => `${line}\n`).join("");
 }
 

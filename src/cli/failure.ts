@@ -1,16 +1,16 @@
-/** Failures as the program tells them: one line, or one JSON document; and its exit codes. */
+/** How the program reports failures: one line or one JSON document, and an exit code. */
 import { CommanderError } from "commander";
 import { ReplayError } from "../index.ts";
 
-/** 0: done. */
+/** Success is 0. */
 export const WRONG_DATA = 1;
 export const WRONG_USAGE = 2;
 export const INTERRUPTED = 130;
 
-/** What was asked for cannot be: options that exclude each other, or do not fit. */
+/** Options that exclude each other or do not fit. */
 export class UsageError extends Error {}
 
-/** Ctrl-C; what is left of the work. */
+/** Ctrl-C. The message says what remains of the work. */
 export class Interrupted extends Error {
   constructor(message = "nothing was written") {
     super(message);
@@ -21,7 +21,7 @@ export class Interrupted extends Error {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
   if (error instanceof Interrupted) return INTERRUPTED;
-  // A value out of its range came from the command line.
+  // A value out of range came from the command line.
   return error instanceof UsageError || error instanceof RangeError ? WRONG_USAGE : WRONG_DATA;
 }
 
@@ -31,7 +31,7 @@ export function lineOf(error: unknown): string {
   return `reprise: ${code === undefined ? "" : `${code}: `}${message.replace(/\s*\n\s*/g, " ")}`;
 }
 
-/** `{error: {code, message, file, offset, episode, step, pushed}}`, without what is not known. */
+/** `{error: {code, message, file, offset, episode, step, pushed}}`, without unknown fields. */
 export function failureValue(error: unknown): object {
   const { message = String(error), file, offset, episode, step, pushed } = (error ?? {}) as { [key: string]: unknown };
   return { error: { code: codeOf(error), message, file, offset, episode, step, pushed } };

@@ -1,10 +1,10 @@
-/** The terminal around a verb: Ctrl-C, progress, its width. */
+/** The terminal around a command: Ctrl-C, progress, width. */
 import type { Host } from "./answer.ts";
 import { progressOn } from "./progress.ts";
 
 const WIDTH = 120;
 
-/** @returns also what gives Ctrl-C back; a second one ends the program as it would without us */
+/** @returns the host, and `release`, which stops handling Ctrl-C. A second Ctrl-C ends the program as usual. */
 export function terminalHost(): { readonly host: Host; release(): void } {
   const interrupt = new AbortController();
   const onSignal = () => interrupt.abort();

@@ -4,7 +4,7 @@ import { run } from "./program.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
 
-// Whoever reads our output may have seen enough.
+// The reader of our output may close the pipe early, as `head` does.
 process.stdout.on("error", (error: { readonly code?: string }) => {
   if (error.code !== "EPIPE") throw error;
 });

@@ -1,4 +1,4 @@
-/** `reprise inspect`: what a dataset is, how long its episodes are, what they return, and what is wrong with it. */
+/** `reprise inspect`: the format of a dataset, the lengths and returns of its episodes, and its faults. */
 import type { Command } from "commander";
 import { inspectRlds, type RldsReader, type StepColumns, statistics } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
@@ -18,10 +18,10 @@ Examples:
 
 export function addInspect(command: Command): Command {
   return addOpen(command)
-    .description("Shows what a dataset is: its format, spec, lengths and returns of its episodes, and what is wrong with it.")
+    .description("Shows the format and the spec of a dataset, the lengths and returns of its episodes, and its faults.")
     .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
-    .option("--split <split>", "which part, as the dataset names it")
-    .option("--stats", "least, most, mean and deviation of every leaf, too: reads it once more")
+    .option("--split <split>", "the split to read")
+    .option("--stats", "also show minimum, maximum, mean and standard deviation of every leaf; reads the data twice")
     .addHelpText("after", EXAMPLES);
 }
 
@@ -64,7 +64,7 @@ export function inspect(path: string, { stats, ...options }: InspectOptions, hos
   });
 }
 
-/** Lengths and returns of episodes on their way to somebody else. */
+/** Collects lengths and returns of episodes that another consumer reads. */
 class Spread {
   readonly #lengths: number[] = [];
   readonly #returns: number[] = [];
@@ -84,7 +84,7 @@ class Spread {
   }
 }
 
-/** The sum of the rewards of all steps but last ones; undefined where a reward is not one number. */
+/** The sum of all rewards, except those of last steps; undefined if a reward is not a single number. */
 function returnOf(steps: StepColumns<unknown>): number | undefined {
   const { reward, is_last } = steps.columns as { readonly [field: string]: { readonly data?: ArrayLike<number | bigint> } | undefined };
   if (reward?.data?.length !== steps.length || is_last?.data?.length !== steps.length) return undefined;
@@ -99,17 +99,17 @@ function headOf({ name, format, split, splits }: RldsReader, { episodes, steps }
 }
 
 function specOf({ stepSpec, metadataSpec }: RldsReader): string {
-  const metadata = leavesIn(metadataSpec).length === 0 ? "" : `\nOf each episode:\n${specText(metadataSpec)}`;
-  return `Of each step:\n${specText(stepSpec)}${metadata}`;
+  const metadata = leavesIn(metadataSpec).length === 0 ? "" : `\nEach episode:\n${specText(metadataSpec)}`;
+  return `Each step:\n${specText(stepSpec)}${metadata}`;
 }
 
 function spreadText(lengths: Histogram | undefined, returns: Histogram | undefined): string {
-  return [histogramText("Steps of an episode", lengths), histogramText("Return of an episode", returns)].filter(Boolean).join("\n");
+  return [histogramText("Steps per episode", lengths), histogramText("Return per episode", returns)].filter(Boolean).join("\n");
 }
 
 function wrongOf(report: Parameters<typeof reportText>[0]): string {
   const found = reportText(report);
   const zeros = report.zeroFinalObservations.count;
-  const note = zeros === 0 ? "" : `  ${counted(zeros, "episode")} end with an observation of zeros: the final one was probably not recorded\n`;
-  return found === "" ? `Nothing is wrong with it.\n${note}` : `Wrong, in ${counted(report.faultyEpisodes, "episode")}:\n${found}${note}`;
+  const note = zeros === 0 ? "" : `  ${counted(zeros, "episode")} with a final observation of zeros, which was probably not recorded\n`;
+  return found === "" ? `No faults.\n${note}` : `Faults in ${counted(report.faultyEpisodes, "episode")}:\n${found}${note}`;
 }

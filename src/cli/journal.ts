@@ -1,4 +1,4 @@
-/** Journals on the disk: which folders are one, and a look at one that changes nothing. */
+/** Journals on disk: finding them, and opening them without changing anything. */
 import { readdirSync, statSync } from "node:fs";
 import { Replay, ReplayError, type Table } from "../index.ts";
 import { type OpenReplay, ready } from "../store/index.ts";
@@ -6,12 +6,12 @@ import { ReadOnlyDirectory } from "./read-only-directory.ts";
 
 const SEGMENT = /^\d{8}\.rpr$/;
 
-/** Whether there are segments of a journal in it. */
+/** Whether the folder contains segments of a journal. */
 export function isJournal(path: string): boolean {
   return filesIn(path).some((name) => SEGMENT.test(name));
 }
 
-/** Whether a folder has files of another kind in it: a journal should not be among them. */
+/** Whether the folder contains other files. A journal should have a folder of its own. */
 export function hasOtherFiles(path: string): boolean {
   return filesIn(path).some((name) => !name.startsWith("lock.") && !SEGMENT.test(name));
 }
@@ -20,22 +20,19 @@ function filesIn(path: string): string[] {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(path) : [];
 }
 
-/** The Replay as it is on the disk; draws from it change nothing there, and another process may go on writing. @throws ReplayError NOT_FOUND, CORRUPT */
+/** The Replay as it is on disk. Draws from it do not change the files, and another process may keep writing. @throws ReplayError NOT_FOUND, CORRUPT */
 export async function lookInto(path: string, signal: AbortSignal): Promise<OpenReplay> {
-  if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is no journal: no folder with a Replay in it, as reprise push and Replay.open make them`);
+  if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is not a journal: make one with reprise push or Replay.open`);
   await ready;
   return Replay.open({ dir: new ReadOnlyDirectory(path), durability: "manual", signal });
 }
 
-/** @throws ReplayError NOT_FOUND that lists what is there */
+/** @throws ReplayError NOT_FOUND, which lists the existing tables */
 export function tableOf(replay: Replay, name: string): Table {
   const { tables } = replay;
   return tables.find((table) => table.name === name) ?? missing(name, replay);
 }
 
 function missing(name: string, { tables }: Replay): never {
-  throw new ReplayError(
-    "NOT_FOUND",
-    `there is no table ${JSON.stringify(name)} in the journal; it has ${tables.map((table) => table.name).join(", ") || "none"}`,
-  );
+  throw new ReplayError("NOT_FOUND", `the journal has no table ${JSON.stringify(name)}; it has ${tables.map((table) => table.name).join(", ") || "none"}`);
 }

@@ -1,4 +1,4 @@
-/** Values as JSON: whole numbers of 64 bits as numbers where these are exact, else as text; numbers that are not finite as text; arrays of any kind as arrays. */
+/** Values as JSON. Bigints become numbers if these are exact, else strings. Numbers that are not finite become strings, typed arrays become arrays. */
 
 export function json(value: unknown): string {
   return JSON.stringify(value, plain);

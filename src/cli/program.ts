@@ -1,4 +1,4 @@
-/** The command line: its verbs, and how their answers and failures are told. */
+/** The command line: its commands, and how it prints their answers and failures. */
 import { Command, CommanderError } from "commander";
 import type { Answer, Host } from "./answer.ts";
 import { addConvert, convert } from "./convert.ts";
@@ -11,7 +11,7 @@ import { addSample, sample } from "./sample.ts";
 import { addStats, stats } from "./stats.ts";
 
 const HELP = `
-Every verb takes --json, and --help. Exit codes: 0 done, 1 the data or a file is wrong, 2 wrong usage, 130 interrupted.
+Every command has --json and --help. Exit codes: 0 done, 1 the data or a file is wrong, 2 wrong usage, 130 interrupted.
 `;
 
 type Verb = (path: string, ...rest: never[]) => Promise<Answer>;
@@ -27,7 +27,7 @@ export async function run(args: readonly string[], version: string): Promise<num
     const code = exitCodeOf(error);
     if (code === 0) return 0;
     if (asJson) await write(process.stdout, json(failureValue(error)));
-    // Commander has told its own already.
+    // Commander has printed its own errors already.
     if (!(error instanceof CommanderError)) await write(process.stderr, lineOf(error));
     if (verbose) await write(process.stderr, String((error as Partial<Error>)?.stack ?? error));
     return code;
@@ -35,11 +35,11 @@ export async function run(args: readonly string[], version: string): Promise<num
 }
 
 function programOf(version: string): Command {
-  const program = new Command("reprise").description("Datasets of reinforcement learning, and journals of replay.").version(version).addHelpText("after", HELP);
-  program.exitOverride().enablePositionalOptions().showHelpAfterError("(reprise --help tells more)");
+  const program = new Command("reprise").description("Reads reinforcement learning datasets and replay journals.").version(version).addHelpText("after", HELP);
+  program.exitOverride().enablePositionalOptions().showHelpAfterError("(see reprise --help)");
   const add = (name: string, form: (command: Command) => Command, verb: Verb) => {
-    const command = form(program.command(name).exitOverride().showHelpAfterError(`(reprise ${name} --help tells more)`));
-    command.option("--json", "prints one JSON document, of a failure too").option("--verbose", "shows where in the program a failure comes from");
+    const command = form(program.command(name).exitOverride().showHelpAfterError(`(see reprise ${name} --help)`));
+    command.option("--json", "print one JSON document, also for a failure").option("--verbose", "print the stack trace of a failure");
     command.action((...given: unknown[]) => answered(command, verb, given.slice(0, -1)));
   };
   add("inspect", addInspect, inspect);
@@ -63,7 +63,7 @@ async function answered(command: Command, verb: Verb, given: readonly unknown[])
   }
 }
 
-/** Waits until it is written: the program ends soon after. */
+/** Waits until the text is written, because the program may end right after. */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
     stream.write(text.endsWith("\n") ? text : `${text}\n`, () => resolve());

@@ -1,4 +1,4 @@
-/** Progress bars on stderr, where that is a terminal. */
+/** Progress bars on stderr, if that is a terminal. */
 import { SingleBar } from "cli-progress";
 import type { Progress } from "./answer.ts";
 import { number } from "./text.ts";

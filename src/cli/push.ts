@@ -1,4 +1,4 @@
-/** `reprise push`: a dataset into the tables of a journal, which programs open with `Replay.open({ dir })`. */
+/** `reprise push`: pushes a dataset into the tables of a journal, which programs open with `Replay.open({ dir })`. */
 import type { Command } from "commander";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../agents/index.ts";
 import { Replay, ReplayError, type Selector, type Spec, type TableOptions } from "../index.ts";
@@ -13,8 +13,8 @@ import { bytes, counted, table as tableText } from "./text.ts";
 import { without } from "./without.ts";
 
 const EXAMPLES = `
-A new journal gets these tables; one that is there keeps its own, which must have the dataset's spec, and what is pushed is added.
-Without --sequence-length or --episodes an item is two steps: a transition. No item spans two episodes.
+A new journal gets the named tables. An existing journal keeps its tables, which must have the dataset's spec, and the new items are added.
+Without --sequence-length or --episodes, an item is a transition of two steps. No item spans two episodes.
 
 Examples:
   $ npx reprise push tensorflow_datasets/half_cheetah --dir runs/a --table transitions
@@ -24,27 +24,23 @@ Examples:
 
 export function addPush(command: Command): Command {
   command
-    .description("Pushes a dataset, as trajectories, into the tables of a journal: Replay.open({ dir }) has them then.")
+    .description("Pushes a dataset, as trajectories, into the tables of a journal. A program opens it with Replay.open({ dir }).")
     .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
-    .requiredOption("--dir <journal>", "the journal's folder; made where it is not there")
-    .requiredOption("--table <name>", "a table that gets every item; may be repeated", several)
-    .option("--sequence-length <n>", "steps of an item", whole(1))
-    .option("--stride <n>", "steps from one item's beginning to the next one's; 1 where it is left out", whole(1))
-    .option("--episodes", "whether an item is a whole episode")
-    .option("--max-length <n>", "with --episodes: steps that an episode has at most; 10000 where it is left out", whole(1))
-    .option(
-      "--sampler <sampler>",
-      "of new tables: uniform, fifo, lifo, minHeap, maxHeap, prioritized or prioritized:EXPONENT; uniform where it is left out",
-      selector,
-    )
+    .requiredOption("--dir <journal>", "the folder of the journal; created if it does not exist")
+    .requiredOption("--table <name>", "a table to push every item into; may be repeated", several)
+    .option("--sequence-length <n>", "number of steps in an item (default: 2)", whole(1))
+    .option("--stride <n>", "number of steps between the starts of two items (default: 1)", whole(1))
+    .option("--episodes", "make an item of each whole episode")
+    .option("--max-length <n>", "with --episodes: maximum number of steps in an episode (default: 10000)", whole(1))
+    .option("--sampler <sampler>", "for new tables: uniform, fifo, lifo, minHeap, maxHeap, prioritized or prioritized:EXPONENT (default: uniform)", selector)
     .option(
       "--max-size <n>",
-      "of new tables: items at most, then the oldest leave; 1000000, or the power of ten whose steps fit into 4 GiB, where it is left out",
+      "for new tables: maximum number of items; the oldest leave first (default: 1000000, or the largest power of ten whose steps fit into 4 GiB)",
       whole(1),
     )
-    .option("--seed <n>", "of a new journal: what its draws depend on; 0 where it is left out", whole(0))
-    .option("--without <leaf>", "a leaf of the steps that is left out, such as observation/instruction; may be repeated", several)
-    .option("--split <split>", "which part of the dataset, as it names it");
+    .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", whole(0))
+    .option("--without <leaf>", "a leaf of the steps to leave out, such as observation/instruction; may be repeated", several)
+    .option("--split <split>", "the split to read");
   return addOpen(addMode(command)).addHelpText("after", EXAMPLES);
 }
 
@@ -62,7 +58,7 @@ export interface PushVerbOptions extends ModeOption, OpenOptions {
 }
 
 const MAX_SIZE = 1_000_000;
-const MOST_BYTES = 2 ** 32 - 2 ** 16;
+const MAX_BYTES = 2 ** 32 - 2 ** 16;
 const MAX_LENGTH = 10_000;
 
 export function push(path: string, options: PushVerbOptions, host: Host): Promise<Answer> {
@@ -89,13 +85,13 @@ export function push(path: string, options: PushVerbOptions, host: Host): Promis
 }
 
 function checkUsage({ table, episodes, sequenceLength, stride, maxLength }: PushVerbOptions): void {
-  if (new Set(table).size < table.length) throw new UsageError("--table was given twice with the same name");
+  if (new Set(table).size < table.length) throw new UsageError("--table names the same table twice");
   if (episodes && (sequenceLength ?? stride) !== undefined)
-    throw new UsageError("--episodes makes an item of a whole episode: leave --sequence-length and --stride out");
-  if (!episodes && maxLength !== undefined) throw new UsageError("--max-length is for --episodes");
+    throw new UsageError("--episodes makes an item of each whole episode: leave --sequence-length and --stride out");
+  if (!episodes && maxLength !== undefined) throw new UsageError("--max-length works only with --episodes");
 }
 
-/** The journal that is there, or a new one. @throws ReplayError SPEC_MISMATCH where it has another spec or other tables */
+/** The existing journal or a new one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
 async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: Host): Promise<OpenReplay> {
   const { dir, table, sampler, maxSize, seed } = options;
   if (isJournal(dir)) {
@@ -110,29 +106,29 @@ async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: H
       throw error;
     }
   }
-  if (hasOtherFiles(dir)) throw new ReplayError("SPEC_MISMATCH", `${dir} has files that are no journal's: give a folder of its own`);
+  if (hasOtherFiles(dir)) throw new ReplayError("SPEC_MISMATCH", `${dir} contains files that do not belong to a journal: use another folder`);
   const spec = await createTrajectoryDataSpec(data);
-  const tablesOf = (most: number) => Object.fromEntries(table.map((name) => [name, { maxSize: most, ...(sampler && { sampler }) }]));
-  const tables = tablesOf(maxSize ?? largest((most) => Replay.plan<Spec, string>({ spec, tables: tablesOf(most) }).bytes));
-  // A TrajectoryDataSpec is a Spec; its Replay, to the types, no Replay of any spec.
+  const tablesOf = (size: number) => Object.fromEntries(table.map((name) => [name, { maxSize: size, ...(sampler && { sampler }) }]));
+  const tables = tablesOf(maxSize ?? largest((size) => Replay.plan<Spec, string>({ spec, tables: tablesOf(size) }).bytes));
+  // A TrajectoryDataSpec is a Spec, but to TypeScript its Replay is not a Replay of any Spec.
   return Replay.open<Spec, string>({ dir, spec, tables, ...(seed !== undefined && { seed }), signal });
 }
 
-/** The largest power of ten, up to a million items, whose steps fit into the memory that there can be. */
+/** The largest power of ten, up to a million items, whose steps fit into the largest possible memory. */
 function largest(bytesOf: (maxSize: number) => number): number {
-  let most = MAX_SIZE;
-  while (most > 1 && bytesOf(most) > MOST_BYTES) most /= 10;
-  return most;
+  let size = MAX_SIZE;
+  while (size > 1 && bytesOf(size) > MAX_BYTES) size /= 10;
+  return size;
 }
 
 function mustBeAs(there: TableOptions, { sampler, maxSize }: Partial<TableOptions>, name: string): void {
   if (maxSize !== undefined && maxSize !== there.maxSize)
-    throw new ReplayError("SPEC_MISMATCH", `table ${name} has a maxSize of ${there.maxSize}: leave --max-size out, or take another journal`);
+    throw new ReplayError("SPEC_MISMATCH", `table ${name} has a maxSize of ${there.maxSize}: leave --max-size out, or use another journal`);
   if (sampler !== undefined && (sampler.kind !== there.sampler?.kind || sampler.exponent !== there.sampler.exponent))
-    throw new ReplayError("SPEC_MISMATCH", `table ${name} has the sampler ${there.sampler?.kind}: leave --sampler out, or take another journal`);
+    throw new ReplayError("SPEC_MISMATCH", `table ${name} has the sampler ${there.sampler?.kind}: leave --sampler out, or use another journal`);
 }
 
-/** How many trajectories; the observer is closed, so that the journal has no writer in the middle of an episode. */
+/** @returns the number of trajectories. Closes the observer, so that the journal keeps no writer with an open episode. */
 async function pushedInto(
   replay: OpenReplay,
   data: RldsDataset,
@@ -151,7 +147,7 @@ async function pushedInto(
     bar.at(count, of);
   };
   try {
-    // A table that is full may let nothing in for ever.
+    // A full table may refuse new items forever.
     return await Promise.race([pushRldsToReverb(data, observer, undefined, { signal, onProgress }), aborted(signal)]);
   } catch (error) {
     if (signal.aborted) throw new Interrupted(`${counted(pushed, "trajectory", "trajectories")} of whole episodes are in ${options.dir}`);

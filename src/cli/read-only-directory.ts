@@ -1,4 +1,4 @@
-/** A directory as it is on the disk, without a lock: what is written to it stays in memory. So a journal can be looked at while its owner writes it. */
+/** A directory on disk, without a lock. Writes stay in memory, so a journal can be read while its owner writes it. */
 import { readdirSync } from "node:fs";
 import { type Directory, memory, node, type StorageFile } from "../store/index.ts";
 
@@ -33,7 +33,7 @@ export class ReadOnlyDirectory implements Directory {
   }
 }
 
-/** A file on the disk until it is first written to; then its copy. */
+/** Reads the file on disk until the first write, and a copy in memory from then on. */
 class FileBelow implements StorageFile {
   #file: StorageFile;
   #copy: (() => StorageFile) | undefined;

@@ -1,4 +1,4 @@
-/** `reprise sample`: items that a table would give next. */
+/** `reprise sample`: prints the items that a table would give next. */
 import type { Command } from "commander";
 import { type Column, flatten, type Leaf, ReplayError, type Spec, type Table } from "../index.ts";
 import type { Answer, Host } from "./answer.ts";
@@ -8,7 +8,7 @@ import { leavesIn } from "./spec-text.ts";
 import { number, shapeText, table as tableText } from "./text.ts";
 
 const EXAMPLES = `
-The items are those that the program which owns the journal would draw next. Nothing is changed: it may go on meanwhile.
+These are the items that the program of the journal would draw next. Nothing changes, and the program can keep running.
 
 Examples:
   $ npx reprise sample runs/a --table transitions
@@ -17,10 +17,10 @@ Examples:
 
 export function addSample(command: Command): Command {
   return command
-    .description("Draws items from a table of a journal, and shows their steps.")
-    .argument("<journal>", "its folder")
-    .requiredOption("--table <name>", "from which they are drawn")
-    .option("-n, --number <n>", "items; 5 where it is left out", whole(1), 5)
+    .description("Draws items from a table of a journal and shows their steps.")
+    .argument("<journal>", "the folder of the journal")
+    .requiredOption("--table <name>", "the table to draw from")
+    .option("-n, --number <n>", "number of items", whole(1), 5)
     .addHelpText("after", EXAMPLES);
 }
 
@@ -44,7 +44,7 @@ export async function sample(dir: string, { table: name, number: n }: SampleVerb
     const { spec } = replay.options;
     const table = tableOf(replay, name);
     const items: Item[] = [];
-    // One at a time: items of a table may have different lengths.
+    // One at a time, because the items of a table may have different lengths.
     while (items.length < n) {
       signal.throwIfAborted();
       const item = drawn(table);
@@ -72,11 +72,11 @@ function nothing(table: Table): ReplayError {
   if (size === 0) return new ReplayError("EMPTY", `table ${table.name} has no items`);
   return new ReplayError(
     "RATE_LIMITED",
-    `the rate limiter of table ${table.name} lets no item out: it has ${size}, and asks for ${minSize} at least and for enough inserts`,
+    `the rate limiter of table ${table.name} allows no draw: it needs at least ${minSize} items and enough inserts, and there are ${size} items`,
   );
 }
 
-/** The columns of one item as nested arrays: time first. */
+/** The columns of one item as nested arrays; the first dimension is time. */
 function nestedSteps(steps: unknown): unknown {
   if (isColumn(steps)) return nested(steps.data as ArrayLike<unknown>, steps.shape.slice(1));
   if (Array.isArray(steps)) return steps.map(nestedSteps);
@@ -95,7 +95,7 @@ function nested(data: ArrayLike<unknown>, shape: readonly number[], from = 0): u
   return Array.from({ length }, (_, i) => nested(data, rest, from + i * size));
 }
 
-/** A line a leaf, cut where the terminal ends. */
+/** One line per leaf, cut to the width of the terminal. */
 function itemText({ key, priority, probability, timesSampled, length, steps }: Item, index: number, spec: Spec, width: number): string {
   const head = `Item ${index + 1}: key ${key}, priority ${number(priority)}, probability ${number(probability)}, sampled ${timesSampled}×, ${length} steps`;
   const columns = columnsOf(spec, steps);
@@ -104,7 +104,7 @@ function itemText({ key, priority, probability, timesSampled, length, steps }: I
   return `${head}\n${lines.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line)).join("\n")}`;
 }
 
-/** Steps with their own columns are shown under the names of those. */
+/** Items with columns of their own are shown under the names of these columns. */
 function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; column: Column }[] {
   const leaves = leavesIn(spec).sort((a, b) => (a.path < b.path ? -1 : 1));
   try {
@@ -117,7 +117,7 @@ function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; c
   }
 }
 
-/** Each leaf's path in its place. */
+/** The spec with the path of each leaf in the leaf's place. */
 function paths(spec: Spec, path = ""): unknown {
   const below = (name: string) => (path === "" ? name : `${path}/${name}`);
   if (typeof (spec as Leaf).dtype === "string") return path;
@@ -125,9 +125,9 @@ function paths(spec: Spec, path = ""): unknown {
   return Object.fromEntries(Object.entries(spec).map(([name, node]) => [name, paths(node as Spec, below(name))]));
 }
 
-const MOST_VALUES = 64;
+const MAX_VALUES = 64;
 
 function valuesText({ data }: Column): string {
-  const shown = Array.from((data as Float32Array).subarray(0, MOST_VALUES), (value) => number(Number(value)).replaceAll(",", ""));
-  return shown.join(" ") + (data.length > MOST_VALUES ? " …" : "");
+  const shown = Array.from((data as Float32Array).subarray(0, MAX_VALUES), (value) => number(Number(value)).replaceAll(",", ""));
+  return shown.join(" ") + (data.length > MAX_VALUES ? " …" : "");
 }

@@ -1,4 +1,4 @@
-/** Statistics of leaves as a table. */
+/** The statistics of leaves as a table. */
 import type { LeafStatistics } from "../rlds/index.ts";
 import { shapeText, table } from "./text.ts";
 
@@ -14,5 +14,5 @@ export function statisticsText(leaves: readonly LeafStatistics[]): string {
     std,
     nonFinite,
   ]);
-  return table([["leaf", "dtype", "shape", "steps", "least", "most", "mean", "deviation", "not finite"], ...rows]);
+  return table([["leaf", "dtype", "shape", "steps", "min", "max", "mean", "deviation", "not finite"], ...rows]);
 }

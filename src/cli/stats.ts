@@ -1,4 +1,4 @@
-/** `reprise stats`: of a journal its tables and files; of a dataset its leaves. What is there decides. */
+/** `reprise stats`: the tables and files of a journal, or the leaves of a dataset, whichever the path is. */
 import type { Command } from "commander";
 import type { Spec, Table } from "../index.ts";
 import { statistics } from "../rlds/index.ts";
@@ -11,7 +11,7 @@ import { statisticsText } from "./statistics-text.ts";
 import { bytes, counted, number, table as tableText } from "./text.ts";
 
 const EXAMPLES = `
-A folder with segments (00000001.rpr …) is a journal, anything else a dataset.
+A folder with segments (00000001.rpr, …) is a journal. Anything else is a dataset.
 
 Examples:
   $ npx reprise stats runs/a
@@ -20,15 +20,17 @@ Examples:
 
 export function addStats(command: Command): Command {
   return addOpen(command)
-    .description("Of a journal: sizes, counters and priorities of its tables. Of a dataset: least, most, mean and deviation of every leaf.")
-    .argument("<path|url>", "a journal's folder, or a dataset")
-    .option("--split <split>", "of a dataset: which part, as it names it")
+    .description(
+      "Shows the sizes, counters and priorities of the tables of a journal, or the minimum, maximum, mean and standard deviation of every leaf of a dataset.",
+    )
+    .argument("<path|url>", "the folder of a journal, or a dataset")
+    .option("--split <split>", "the split to read, for datasets")
     .addHelpText("after", EXAMPLES);
 }
 
 export function stats(path: string, options: OpenOptions, host: Host): Promise<Answer> {
   if (!isJournal(path)) return ofDataset(path, options, host);
-  if ((options.split ?? options.open) !== undefined) throw new UsageError("--split and --open are for datasets, and this is a journal");
+  if ((options.split ?? options.open) !== undefined) throw new UsageError("--split and --open work only with datasets, and this is a journal");
   return ofJournal(path, host);
 }
 
@@ -59,28 +61,28 @@ async function ofJournal(dir: string, { signal }: Host): Promise<Answer> {
       inserts,
       samples,
       sampler,
-      priorities === undefined ? "" : `${number(priorities.least)} … ${number(priorities.most)}, mean ${number(priorities.mean)}`,
+      priorities === undefined ? "" : `${number(priorities.min)} … ${number(priorities.max)}, mean ${number(priorities.mean)}`,
     ]);
-    const columns = ["table", "items", "most", "inserted", "sampled", "sampler", "priorities"];
-    const writers = open === 0 ? "" : `${counted(open, "writer")} in the middle of an episode\n`;
-    return { value, text: `${head}\n${tableText([columns, ...rows])}${writers}\nOf each step:\n${specText(spec)}` };
+    const columns = ["table", "items", "max", "inserted", "sampled", "sampler", "priorities"];
+    const writers = open === 0 ? "" : `${counted(open, "writer")} with an open episode\n`;
+    return { value, text: `${head}\n${tableText([columns, ...rows])}${writers}\nEach step:\n${specText(spec)}` };
   } finally {
     replay.dispose();
   }
 }
 
-/** Items at most of which priorities are told. */
-const MOST_ITEMS = 0xffffff;
+/** Priorities are shown for tables up to this size. */
+const MAX_ITEMS = 0xffffff;
 
-/** Of all items; undefined where there is none, or a rate limiter lets none out. The draws are those of a copy. */
-function prioritiesOf(table: Table, spec: Spec): { readonly least: number; readonly most: number; readonly mean: number } | undefined {
+/** Over all items; undefined if there are none, or if the rate limiter allows no draw. Draws from a copy. */
+function prioritiesOf(table: Table, spec: Spec): { readonly min: number; readonly max: number; readonly mean: number } | undefined {
   const { size } = table;
   const [smallest] = leavesIn(spec).sort((a, b) => sizeOf(a) - sizeOf(b));
-  if (size === 0 || size > MOST_ITEMS || smallest === undefined || !table.ready(size, { replacement: false })) return undefined;
+  if (size === 0 || size > MAX_ITEMS || smallest === undefined || !table.ready(size, { replacement: false })) return undefined;
   const columns = { one: { leaf: smallest.path.replaceAll("/", "."), at: 0 } };
   const { priorities } = table.sample(size, { replacement: false, columns, length: 1 }).info;
-  const [least, most, sum] = priorities.reduce(([low, high, total], p) => [Math.min(low, p), Math.max(high, p), total + p], [Infinity, -Infinity, 0]);
-  return { least, most, mean: sum / size };
+  const [min, max, sum] = priorities.reduce(([low, high, total], p) => [Math.min(low, p), Math.max(high, p), total + p], [Infinity, -Infinity, 0]);
+  return { min, max, mean: sum / size };
 }
 
 function sizeOf({ shape }: { readonly shape: readonly number[] }): number {

@@ -1,6 +1,6 @@
-/** Text for people: columns, numbers, histograms. */
+/** Text for people: tables, numbers, sizes. */
 
-/** Rows as columns, as wide as they must be; numbers stand to the right. The first row is the heading. */
+/** Rows as aligned columns; numbers are aligned to the right. The first row is the heading. */
 export function table(rows: readonly (readonly (string | number)[])[]): string {
   const shown = rows.map((row) => row.map((cell) => (typeof cell === "number" ? number(cell) : cell)));
   const right = (rows[1] ?? []).map((cell) => typeof cell === "number");
@@ -13,7 +13,7 @@ export function table(rows: readonly (readonly (string | number)[])[]): string {
   return shown.map((row) => `  ${line(row)}\n`).join("");
 }
 
-/** `10,040`, `0.1234`, `-1.5e-7`: five digits of what is not whole. */
+/** `10,040`, `0.1234`, `-1.5e-7`: numbers that are not whole have five digits. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en-US");

@@ -128,7 +128,7 @@ describe("npm start -- --dir", () => {
     start("--env-steps", "1", "--dir", dir);
     const other = start("--seed", "2", "--dir", dir);
     expect([other.status, other.stdout]).toEqual([1, ""]);
-    expect(other.stderr).toMatch(/--dir .*b: what is there is another run: options\.seed must be "1"/);
+    expect(other.stderr).toMatch(/--dir .*b: it contains another run: options\.seed must be "1"/);
     const file = join(runs, "c");
     writeFileSync(file, "");
     expect(start("--dir", file).stderr).toMatch(/--dir .*c: .*file already exists/);

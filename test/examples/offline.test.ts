@@ -45,7 +45,7 @@ describe("examples/offline", () => {
     const { status, stdout } = start("--updates", "501");
     expect(status).toBe(0);
     expect(stdout).toMatch(
-      /^training: 8032 steps of half_cheetah, 8000 of them with an action\nvalidation: 2008 .*\nupdate 0: error 0\.\d+\nupdate 500: error 0\.00\d+\nerror of 2000 actions/,
+      /^training: 8032 steps of half_cheetah, 8000 of them with an action\nvalidation: 2008 .*\nupdate 0: error 0\.\d+\nupdate 500: error 0\.00\d+\nerror of 2000 unseen actions/,
     );
   });
 

@@ -68,7 +68,7 @@ test("what is there stays, but with --overwrite", async () => {
 });
 
 test("options that do not fit are wrong usage, and nothing is written", () => {
-  expect(failure(2, "convert", CARTPOLE, temp("a.parquet"), "--shards", "2").line).toMatch(/--shards is for TFDS/);
+  expect(failure(2, "convert", CARTPOLE, temp("a.parquet"), "--shards", "2").line).toMatch(/--shards works only with TFDS/);
   expect(reprise("convert", CARTPOLE, temp("a"), "--mode", "mend").status).toBe(2);
   expect(reprise("convert", CARTPOLE, temp("a"), "--shards", "0").status).toBe(2);
   expect(reprise("convert", CARTPOLE, temp("a"), "--name", "no name").status).toBe(2);

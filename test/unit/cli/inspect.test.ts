@@ -23,7 +23,7 @@ test.each([
     steps: of.steps,
   });
   expect(stepSpec.is_last).toEqual({ dtype: "bool", shape: [] });
-  expect([lengths.least, lengths.most]).toEqual([Math.min(...of.lengths), Math.max(...of.lengths)]);
+  expect([lengths.min, lengths.max]).toEqual([Math.min(...of.lengths), Math.max(...of.lengths)]);
   expect(lengths.mean).toBeCloseTo(of.steps / of.episodes, 9);
   expect(returns.mean).toBeCloseTo(of.mean_return, 3);
   for (const { bins } of [lengths, returns]) expect(bins.reduce((sum: number, bin: { count: number }) => sum + bin.count, 0)).toBe(of.episodes);
@@ -38,9 +38,9 @@ test("as text: spec, histograms, findings; a part of a split", () => {
   expect([status, stderr]).toEqual([0, ""]);
   expect(stdout).toContain("cartpole_pixels (tfds, split train[:3]): 3 episodes, 75 steps\n");
   expect(stdout).toContain("\n  observation/image     u8      [48, 48, 3]\n");
-  expect(stdout).toContain("\nOf each episode:\n  leaf        dtype   shape\n  episode_id  i64     []\n");
-  expect(stdout).toContain("\nSteps of an episode: 25 … 25, mean 25\n  25  3 ████████████████████████████████\n");
-  expect(stdout).toContain("\nNothing is wrong with it.\n");
+  expect(stdout).toContain("\nEach episode:\n  leaf        dtype   shape\n  episode_id  i64     []\n");
+  expect(stdout).toContain("\nSteps per episode: 25 … 25, mean 25\n  25  3 ████████████████████████████████\n");
+  expect(stdout).toContain("\nNo faults.\n");
 });
 
 test("--stats tells of each leaf what stats tells", () => {
@@ -51,7 +51,7 @@ test("--stats tells of each leaf what stats tells", () => {
   expect(observation.mean).toBeCloseTo(sum / (10_040 * 17), 6);
   expect(observation.elements.mean.length).toBe(17);
   const { stdout } = reprise("stats", HALF_CHEETAH);
-  expect(stdout).toMatch(/^half_cheetah \(tfds\)\n {2}leaf +dtype +shape +steps +least +most +mean +deviation +not finite\n/);
+  expect(stdout).toMatch(/^half_cheetah \(tfds\)\n {2}leaf +dtype +shape +steps +min +max +mean +deviation +not finite\n/);
   expect(stdout).toMatch(/\n {2}action +f32 +\[6\] +10,000 +-1 +1 /);
 });
 
@@ -80,7 +80,7 @@ test("--open gives the format's function its options; those that it has not are 
   const file = join(DATA, "extra", "d4rl", "no_timeouts.hdf5");
   expect(failure(1, "inspect", file).line).toMatch(/^reprise: UNSUPPORTED: .*maxEpisodeSteps/);
   const { format, lengths } = document("inspect", file, "--open", "maxEpisodeSteps=10");
-  expect([format, lengths.most]).toEqual(["d4rl", 10]);
+  expect([format, lengths.max]).toEqual(["d4rl", 10]);
   expect(failure(2, "inspect", file, "--open", "maxEpisodeSteps=0").line).toMatch(/maxEpisodeSteps must be an integer >= 1|maxEpisodeSteps/);
   expect(failure(2, "inspect", file, "--split", "train").line).toMatch(/options has no option "split"; it has finalObservation/);
   expect(failure(2, "inspect", file, "--open", "finalObservation").line).toMatch(/--open takes OPTION=VALUE/);

@@ -93,13 +93,13 @@ describe("half_cheetah, pushed", () => {
     expect(value.bytes).toBe(before.length);
     expect(value.spec.discount).toEqual({ dtype: "f32", shape: [], minimum: 0, maximum: 1 });
     expect(value.tables).toMatchObject([
-      { name: "pairs", size: 3320, maxSize: 1_000_000, inserts: 3320, samples: 0, sampler: "uniform", priorities: { least: 1, most: 1, mean: 1 } },
+      { name: "pairs", size: 3320, maxSize: 1_000_000, inserts: 3320, samples: 0, sampler: "uniform", priorities: { min: 1, max: 1, mean: 1 } },
       { name: "twins", size: 3320 },
     ]);
     const { stdout } = reprise("stats", temp("a"));
     expect(stdout).toMatch(/: 10,000 steps; .* in 1 segment, .* in memory\n {2}table .*\n {2}pairs +3,320 +1,000,000 +3,320 +0 +uniform +1 … 1, mean 1\n/);
     expect(readFileSync(temp("a", "00000001.rpr")).equals(before)).toBe(true);
-    expect(failure(2, "stats", temp("a"), "--split", "train").line).toMatch(/--split and --open are for datasets/);
+    expect(failure(2, "stats", temp("a"), "--split", "train").line).toMatch(/--split and --open work only with datasets/);
   });
 
   test("another process finds in each table what the library would have put there", async () => {
@@ -146,7 +146,7 @@ describe("half_cheetah, pushed", () => {
     expect(failure(1, "push", CARTPOLE, ...to, "pairs").line).toMatch(
       /^reprise: SPEC_MISMATCH: .*observation is f32 of shape \[any, 17\] in the tables, f32 of shape \[4\]/,
     );
-    expect(failure(1, "push", HALF_CHEETAH, ...to, "others").line).toMatch(/NOT_FOUND: there is no table "others" in the journal; it has pairs, twins/);
+    expect(failure(1, "push", HALF_CHEETAH, ...to, "others").line).toMatch(/NOT_FOUND: the journal has no table "others"; it has pairs, twins/);
     expect(failure(1, "push", HALF_CHEETAH, ...to, "pairs", "--max-size", "5").line).toMatch(/table pairs has a maxSize of 1000000/);
     expect(failure(1, "push", HALF_CHEETAH, ...to, "pairs", "--sampler", "fifo").line).toMatch(/table pairs has the sampler uniform/);
     expect(failure(1, "push", HALF_CHEETAH, ...to, "pairs", "--seed", "8").line).toMatch(/has the seed 7/);
@@ -206,7 +206,7 @@ test("faults are refused, mended or left out", () => {
   expect(error).toMatchObject({ code: "INVALID_DATA", episode: 1 });
   expect(document(...push("repair"))).toMatchObject({ pushed: 300, report: { kept: { episodes: 4 } } });
   expect(document(...push("drop"))).toMatchObject({ pushed: 253, report: { kept: { episodes: 3 }, dropped: { episodes: { count: 1 } } } });
-  expect(reprise("inspect", temp("broken.jsonl")).stdout).toMatch(/Wrong, in 1 episode:\n {2}dangling tails: 1 \(episode 1, step 46, is_last\)\n/);
+  expect(reprise("inspect", temp("broken.jsonl")).stdout).toMatch(/Faults in 1 episode:\n {2}dangling tails: 1 \(episode 1, step 46, is_last\)\n/);
 });
 
 /** A line of specs; then one an episode, and one for each of its steps. */
@@ -236,7 +236,7 @@ test("Ctrl-C closes the journal cleanly: what was pushed is there, and nobody ha
 test("folders of other things are left alone", () => {
   mkdirSync(temp("mine"));
   writeFileSync(temp("mine", "thesis.tex"), "");
-  expect(failure(1, "push", CARTPOLE, "--dir", temp("mine"), "--table", "t").line).toMatch(/has files that are no journal's/);
+  expect(failure(1, "push", CARTPOLE, "--dir", temp("mine"), "--table", "t").line).toMatch(/contains files that do not belong to a journal/);
   expect(readdirSync(temp("mine"))).toEqual(["thesis.tex"]);
   expect(failure(1, "sample", temp("mine"), "--table", "t").error.code).toBe("NOT_FOUND");
 });
