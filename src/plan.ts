@@ -48,6 +48,6 @@ export function planOf(layout: Layout, tables: { readonly [name: string]: Resolv
 
 /** Bytes of a pool with so many rows: it takes whole blocks (assembly/rows/pool.ts). */
 function blocksOf(rows: number, each: number): number {
-  const block = Math.min(Math.max(Math.floor(65520 / each), 1), 1024);
-  return Math.ceil(rows / block) * up(block * each + 16, 4096);
+  const block = Math.min(Math.max(Math.floor(65516 / each), 1), 1024);
+  return Math.ceil(rows / block) * up(block * each + 20, 4096);
 }

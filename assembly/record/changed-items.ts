@@ -7,12 +7,11 @@
  */
 import { E_CORRUPT, fail } from "../memory/error";
 import { Ring } from "../memory/ring";
-import { rowOf } from "../rows/pool";
+import { numberOf, rowOf } from "../rows/pool";
 import { PLACE } from "../rows/row";
 import { FIFO, LIFO, Selector, UNIFORM } from "../selectors/selector";
 import { Slots } from "../tables/slots";
 import { CANONICAL_END, Table } from "../tables/table";
-import { numberOf } from "./changed-rows";
 import { account } from "./live";
 import { joinItem } from "./table";
 

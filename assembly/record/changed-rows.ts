@@ -8,7 +8,7 @@ import { Bytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { BYTES, LINK, Mark } from "../rows/changes";
 import { SHARED, WIDE } from "../rows/leaf";
-import { growPool, Pool, rowOf } from "../rows/pool";
+import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_END, LINK_ROW, PLACE } from "../rows/row";
 import { account } from "./live";
 import { pool_record } from "./pool";
@@ -159,11 +159,6 @@ export function journal_settle_rows(pool: usize, live: usize): i32 {
     }
   }
   return 0;
-}
-
-/** The number of a row: 1, 2, … as they were first used; 0 for none. */
-export function numberOf(p: Pool, row: u32): u32 {
-  return row == 0 ? 0 : load<u32>(Head.block(row) + <usize>p.marks()) * p.rows + (row & PLACE) + 1;
 }
 
 function linkOf(p: Pool, row: u32): u32 {

@@ -3,9 +3,8 @@
  * The rows of a window are linked, so that its oldest and their count tell them all.
  */
 import { E_CORRUPT, fail } from "../memory/error";
-import { rowOf } from "../rows/pool";
+import { numberOf, rowOf } from "../rows/pool";
 import { Stream } from "../rows/stream";
-import { numberOf } from "./changed-rows";
 
 export function journal_stream(stream: usize, at: usize): void {
   const s = changetype<Stream>(stream);

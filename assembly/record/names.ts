@@ -1,6 +1,5 @@
 /** Rows by name and by number: 1, 2, … as they were first used, the same wherever they stand. */
-import { Pool, rowOf } from "../rows/pool";
-import { PLACE, PLACE_BITS } from "../rows/row";
+import { numberOf, Pool, rowOf } from "../rows/pool";
 
 /** Bytes from here to a record, or back. */
 export function transfer(here: usize, record: usize, bytes: u32, saving: u32): void {
@@ -12,10 +11,4 @@ export function transfer(here: usize, record: usize, bytes: u32, saving: u32): v
 export function exchange(p: Pool, name: u32, saving: u32): u32 {
   if (saving != 0) return numberOf(p, name);
   return name > p.high ? u32.MAX_VALUE : rowOf(p, name);
-}
-
-/** The number of a row, 0 for none; the pool is indexed. */
-export function numberOf(p: Pool, row: u32): u32 {
-  if (row == 0) return 0;
-  return load<u32>(<usize>p.index + ((<usize>(row >> PLACE_BITS)) << 2)) * p.rows + (row & PLACE) + 1;
 }

@@ -1,31 +1,15 @@
 /** A pool's rows as records. */
-import { arena_alloc, arena_free } from "../memory/arena";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
-import { GRANULE_BITS, header } from "../memory/layout";
 import { SHARED, WIDE } from "../rows/leaf";
-import { growPool, Pool, rowOf } from "../rows/pool";
+import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_END, LINK_ROW } from "../rows/row";
-import { exchange, numberOf, transfer } from "./names";
+import { exchange, transfer } from "./names";
 
-/** Makes rows' numbers known while an image is saved; 0, or OUT_OF_MEMORY. Ended by `pool_unindex`; nothing may change in between. */
-export function pool_index(pool: usize): i32 {
-  const p = changetype<Pool>(pool);
-  pool_unindex(pool);
-  p.indexBytes = header().top << 2;
-  p.index = arena_alloc(p.indexBytes);
-  if (p.index == 0) return E_OUT_OF_MEMORY;
-  for (let b: u32 = 0; b < p.blocks; b++) {
-    const block = load<u32>(<usize>p.directory + ((<usize>b) << 2));
-    store<u32>(<usize>p.index + ((<usize>(block >> GRANULE_BITS)) << 2), b);
-  }
+export function pool_index(_pool: usize): i32 {
   return 0;
 }
 
-export function pool_unindex(pool: usize): void {
-  const p = changetype<Pool>(pool);
-  arena_free(p.index, p.indexBytes);
-  p.index = 0;
-}
+export function pool_unindex(_pool: usize): void {}
 
 /** Rows ever used, and the last episode number (u32 each). */
 export function pool_numbers(pool: usize, out: usize): void {

@@ -1,8 +1,9 @@
 /** A stream as a record. */
 import { E_CORRUPT, fail } from "../memory/error";
+import { numberOf } from "../rows/pool";
 import { LINK_ROW } from "../rows/row";
 import { Stream } from "../rows/stream";
-import { exchange, numberOf, transfer } from "./names";
+import { exchange, transfer } from "./names";
 
 /** A stream: last row, rows in the window, episode, steps of it, whether the next step opens one, then the window's rows (u32 each); 0, or CORRUPT. */
 export function stream_record(stream: usize, at: usize, saving: u32): i32 {

@@ -1,11 +1,11 @@
 /** A table's numbers, slots and orders as records. */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
-import { Pool } from "../rows/pool";
+import { numberOf, Pool } from "../rows/pool";
 import { LINK_ROW } from "../rows/row";
 import { UNIFORM } from "../selectors/selector";
 import { Item, SHAPE_AT, Slots } from "../tables/slots";
 import { CANONICAL_END, countEpisodes, retainRun, Table } from "../tables/table";
-import { exchange, numberOf, transfer } from "./names";
+import { exchange, transfer } from "./names";
 
 /** A slot's record: ITEM (with the number of its first row), priority, touch. */
 const SLOT_RECORD: usize = 32;

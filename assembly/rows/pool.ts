@@ -9,12 +9,12 @@
  *   32 │ leaves u32     │ apart u32     │  how many · of them not in the row
  *   40 │ shares u32     │ slots u32     │  of them SHARED
  *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
- *   56 │ index u32      │ indexBytes u32 │  while an image is made: address of u32 × granules, the place of a block in the directory
+ *   56 │ … u64          │
  *   64 │ FREE_ROWS (24)                 │  rows to use again, oldest first
  *   88 │ marksAt u32   │ marked u32    │  tracking build: where in a block the marks are · the row that was marked last
  *
  * A block, at most 64 KiB or one row:
- *   │ HEAD × rows │ bytes × rows │ values of the first WIDE leaf × rows │ …   tracking build: │ its place in the directory u32, … u32 │ MARK × rows │
+ *   │ HEAD × rows │ its place in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   tracking build: │ … u64 │ MARK × rows │
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
@@ -48,8 +48,7 @@ export class Pool {
   slots: u32;
   directory: u32;
   blocks: u32;
-  index: u32;
-  indexBytes: u32;
+  unused: u64;
 
   @inline
   free(): FreeRows {
@@ -225,9 +224,9 @@ export function pool_open(pool: usize): void {
     if (leaf.kind == SHARED) p.shares += 1;
   }
   if (TRACKING) each += MARK_BYTES;
-  // A little less than 64 KiB leaves room to align the bytes.
-  p.rows = min(max((BLOCK_BYTES - (TRACKING ? 32 : 16)) / each, 1), PLACE + 1);
-  p.rowsAt = align16(p.rows * HEAD_BYTES);
+  // A little less than 64 KiB leaves room for the block's place, and to align the bytes.
+  p.rows = min(max((BLOCK_BYTES - (TRACKING ? 36 : 20)) / each, 1), PLACE + 1);
+  p.rowsAt = align16(p.rows * HEAD_BYTES + 4);
   let at = p.rowsAt + p.rows * p.rowBytes;
   for (let i: u32 = 0; i < p.leaves; i++) {
     const leaf = p.leaf(i);
@@ -271,7 +270,7 @@ export function growPool(p: Pool): bool {
   const block = arena_alloc(p.blockBytes);
   if (block == 0) return false;
   store<u32>(<usize>p.directory + ((<usize>p.blocks) << 2), block);
-  if (TRACKING) store<u32>(<usize>block + <usize>p.marks(), p.blocks);
+  store<u32>(<usize>block + <usize>p.rowsAt - 4, p.blocks);
   p.blocks += 1;
   p.capacity += p.rows;
   if (p.fresh == 0) p.fresh = rowOf(p, p.high + 1);
@@ -284,6 +283,11 @@ export function rowOf(p: Pool, number: u32): u32 {
   if (number - 1 >= p.capacity) return 0;
   const block = load<u32>(<usize>p.directory + ((<usize>((number - 1) / p.rows)) << 2));
   return ((block >> GRANULE_BITS) << PLACE_BITS) | ((number - 1) % p.rows);
+}
+
+/** The number of a row; 0 for none. */
+export function numberOf(p: Pool, row: u32): u32 {
+  return row == 0 ? 0 : load<u32>(Head.block(row) + <usize>p.rowsAt - 4) * p.rows + (row & PLACE) + 1;
 }
 
 /** Takes n rows that were never used, all of one block; the first. */

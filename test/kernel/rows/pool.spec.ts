@@ -36,9 +36,9 @@ describe("pool", () => {
         const p = poolOf(kind, sizes[i]);
         assert(p.rows >= 1 && p.rows <= PLACE + 1, "rows");
         assert(p.rows == 1 || p.blockBytes <= BLOCK_BYTES, "a block");
-        assert(p.rowsAt % 16 == 0 && p.rowsAt >= p.rows * HEAD_BYTES, "heads, then bytes");
+        assert(p.rowsAt % 16 == 0 && p.rowsAt >= p.rows * HEAD_BYTES + 4, "heads, then bytes");
         assert(p.blockBytes >= p.rows * (HEAD_BYTES + sizes[i]), "room for all");
-        assert(p.rows == PLACE + 1 || p.rows == 1 || (p.rows + 1) * (HEAD_BYTES + sizes[i]) > BLOCK_BYTES - 16, "as many as fit");
+        assert(p.rows == PLACE + 1 || p.rows == 1 || (p.rows + 1) * (HEAD_BYTES + sizes[i]) > BLOCK_BYTES - 20, "as many as fit");
       }
     }
     expect<u32>(poolOf(WIDE, 300000).rows).toBe(1);
