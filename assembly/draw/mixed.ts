@@ -2,7 +2,6 @@
 
 import { power } from "../memory/power";
 import { random_below } from "../memory/random";
-import { PRIORITIZED } from "../selectors/selector";
 import { SumTree } from "../selectors/sum-tree";
 import { anySlot, items_total } from "../tables/room";
 import { Table } from "../tables/table";
@@ -64,7 +63,7 @@ export function picks_points(table: usize, draw: usize, n: u32, alike: u32, rati
 export function picks_given(table: usize, draw: usize, n: u32, ratio: f64): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
-  const weighed = t.sampler().kind == PRIORITIZED;
+  const weighed = t.sampler().weighs();
   const total = items_total(table);
   let longest: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {

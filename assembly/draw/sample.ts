@@ -6,13 +6,9 @@
 import { E_UNSUPPORTED, fail } from "../memory/error";
 import { power } from "../memory/power";
 import { TRACKING } from "../rows/changes";
-import { FIFO, LIFO, PRIORITIZED, Selector, UNIFORM } from "../selectors/selector";
+import { DISTINCT, STRATIFIED } from "../selectors/selector";
 import { admitPending, discard, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
-
-/** Flags of a draw. */
-const DISTINCT: u32 = 1;
-const STRATIFIED: u32 = 2;
 
 /** Why a draw is shorter than asked. */
 const BY_MIN_SIZE: f64 = 1;
@@ -62,11 +58,10 @@ export function table_weights(table: usize, draw: usize, beta: f64, normalize: u
     most = max(most, weight);
   }
   if (normalize == 0 || d.count == 0) return;
-  if (normalize == 2 && t.sampler().kind == PRIORITIZED) {
-    const tree = t.sampler().tree();
-    const least = tree.least();
+  if (normalize == 2) {
+    const least = t.sampler().leastShare(t.count);
     // An item that left with this draw may have weighed less than what is there now.
-    if (least != 0) most = max(most, power((<f64>t.count * least) / tree.total(), -beta));
+    if (least > 0) most = max(most, power(least, -beta));
   }
   for (let i: u32 = 0; i < d.count; i++) {
     const at = d.f64At(WEIGHT, i);
@@ -75,18 +70,9 @@ export function table_weights(table: usize, draw: usize, beta: f64, normalize: u
 }
 
 function supports(t: Table, flags: u32, among: u32): i32 {
-  const kind = t.sampler().kind;
   // Strata mean nothing in an order, nor where an item may have to leave between two draws.
-  if ((flags & STRATIFIED) != 0 && (flags != STRATIFIED || t.maxTimesSampled != 0 || (kind != UNIFORM && kind != PRIORITIZED)))
-    return fail(E_UNSUPPORTED, 3, flags);
-  if (among == 0 || kind == FIFO) return 0;
-  // The first k of the ring are the k oldest from its disorder on.
-  if (kind == UNIFORM ? among >= t.sampler().uniform().disorder : kind == PRIORITIZED && isOrder(t.remover().kind)) return 0;
-  return fail(E_UNSUPPORTED, 4, among);
-}
-
-function isOrder(kind: u32): bool {
-  return kind == FIFO || kind == LIFO;
+  if ((flags & STRATIFIED) != 0 && (flags != STRATIFIED || t.maxTimesSampled != 0 || !t.sampler().stratifies())) return fail(E_UNSUPPORTED, 3, flags);
+  return among == 0 || t.sampler().reaches(among, t.remover()) ? 0 : fail(E_UNSUPPORTED, 4, among);
 }
 
 /** Each draw sees what the one before left. */
@@ -181,65 +167,11 @@ function retireExhausted(t: Table, d: Draw, i: u32): void {
 /** n slots and their probabilities from entry `at` on; how many. */
 function drawSlots(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
   const sampler = t.sampler();
-  if (sampler.kind == PRIORITIZED) return drawPrioritized(t, d, at, n, flags, among);
-  const out = d.u32At(SLOT, at);
-  let probability: f64 = 1;
-  if (sampler.kind == UNIFORM) {
-    const oldest = among == 0 ? t.count : min(among, t.count);
-    const uniform = sampler.uniform();
-    probability = 1 / <f64>oldest;
-    if ((flags & DISTINCT) != 0) uniform.drawDistinct(t.random(), oldest, n, out, d.column(DRAWN));
-    else uniform.drawMany(t.random(), oldest, n, (flags & STRATIFIED) != 0, out);
-  } else {
-    drawFirst(sampler, n, (flags & DISTINCT) != 0, out);
-  }
-  for (let i = at; i < at + n; i++) store<f64>(d.f64At(PROBABILITY, i), probability);
-  return n;
-}
-
-function drawPrioritized(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
-  const tree = t.sampler().tree();
-  const hidden = among != 0 && among < t.count ? t.count - among : 0;
-  weighYoungest(t, hidden, 0);
-  const total = tree.total();
-  const out = d.u32At(SLOT, at);
-  const rests = d.column(REST);
-  let drawn = n;
-  if (tree.exhausted(0)) drawn = 0;
-  else if ((flags & DISTINCT) != 0) drawn = tree.drawDistinct(t.random(), n, out, d.column(SAVED), rests, d.column(DRAWN));
-  else tree.drawMany(t.random(), n, (flags & STRATIFIED) != 0, out, rests);
-  for (let i: u32 = 0; i < drawn; i++) {
-    store<f64>(d.f64At(PROBABILITY, at + i), tree.probability(load<u32>(out + ((<usize>i) << 2)), total));
-  }
-  weighYoungest(t, hidden, 1);
+  const oldest = among == 0 ? t.count : min(among, t.count);
+  const priorities = <usize>t.slots().priorities;
+  if (oldest < t.count) sampler.weighYoungest(t.remover(), t.count - oldest, priorities, true);
+  const probabilities = d.f64At(PROBABILITY, at);
+  const drawn = sampler.drawMany(t.random(), oldest, n, flags, d.u32At(SLOT, at), probabilities, d.column(REST), d.column(SAVED), d.column(DRAWN));
+  if (oldest < t.count) sampler.weighYoungest(t.remover(), t.count - oldest, priorities, false);
   return drawn;
-}
-
-/** Weighs the k youngest items `times` (0 or 1) their weight. O(k log n): meant for the few that are too young. */
-function weighYoungest(t: Table, k: u32, times: f64): void {
-  if (k == 0) return;
-  const tree = t.sampler().tree();
-  const order = t.remover().order();
-  let slot = order.oldest;
-  for (; k > 0; k--) {
-    slot = order.prev(slot);
-    tree.set(slot, times * tree.weigh(t.slots().priority(slot)));
-  }
-}
-
-/** The first n in the selector's own order, or n times the first one. */
-function drawFirst(selector: Selector, n: u32, distinct: bool, out: usize): void {
-  let slot = selector.pick(0, n);
-  for (let i: u32 = 0; i < n; i++) {
-    store<u32>(out + ((<usize>i) << 2), slot);
-    if (!distinct) continue;
-    if (selector.kind == FIFO) slot = selector.order().next(slot);
-    else if (selector.kind == LIFO) slot = selector.order().prev(slot);
-    else {
-      selector.heap().remove(slot);
-      slot = selector.heap().top();
-    }
-  }
-  if (!distinct || isOrder(selector.kind)) return;
-  for (let i: u32 = 0; i < n; i++) selector.heap().insert(load<u32>(out + ((<usize>i) << 2)));
 }

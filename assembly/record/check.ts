@@ -1,7 +1,6 @@
 /** What holds between any two calls: all that is derived is computed anew and compared. */
 import { Pool, rowOf } from "../rows/pool";
 import { Head } from "../rows/row";
-import { PRIORITIZED, Selector } from "../selectors/selector";
 import { Item } from "../tables/slots";
 import { Table } from "../tables/table";
 
@@ -25,7 +24,8 @@ export function table_check(table: usize): i32 {
     const episodes = episodesOf(t, item);
     if (episodes == 0) return 4;
     memberships += episodes;
-    if (!weighs(t, t.sampler(), slot) || !weighs(t, t.remover(), slot)) return 5;
+    const priority = slots.priority(slot);
+    if (!t.sampler().checkSlot(slot, priority) || !t.remover().checkSlot(slot, priority)) return 5;
   }
   if (live != t.count || pending != t.pending || steps != t.steps) return 6;
   if (t.limiter().inserts < t.count) return 7;
@@ -52,12 +52,6 @@ function episodesOf(t: Table, item: Item): u32 {
     n = rows.next(n);
   }
   return episodes;
-}
-
-function weighs(t: Table, selector: Selector, slot: u32): bool {
-  if (selector.kind != PRIORITIZED) return true;
-  const tree = selector.tree();
-  return load<f64>(tree.leaf(slot)) == tree.weigh(t.slots().priority(slot));
 }
 
 /** Length of the queue of free slots, more than there are where it does not end. */

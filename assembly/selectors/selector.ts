@@ -1,6 +1,6 @@
 /**
  * The six selectors behind one set of verbs. Sampler and remover are roles, not kinds: either may be any of them.
- * This switch is the only place that knows them all.
+ * Only this file knows the kinds: everything else asks it what a selector can do.
  */
 import { Heap, heapBytes, heapInit } from "./heap";
 import { Order, orderBytes } from "./order";
@@ -13,11 +13,15 @@ export const UNIFORM: u32 = 3;
 export const PRIORITIZED: u32 = 4;
 export const MIN_HEAP: u32 = 5;
 export const MAX_HEAP: u32 = 6;
-/** Added to PRIORITIZED: keep the least weight too. */
+/** Added to PRIORITIZED: keep the smallest weight too. */
 export const WITH_MIN: u32 = 16;
 /** Added to a remover's kind: the sampler's structure serves it too (fifo and lifo, or twice the same). */
 export const TOGETHER: u32 = 32;
-export const KIND: u32 = 15;
+const KIND: u32 = 15;
+
+/** Flags of a draw: without replacement; one draw from each n-th part. */
+export const DISTINCT: u32 = 1;
+export const STRATIFIED: u32 = 2;
 
 /** A selector as a table knows it: kind and address. */
 @unmanaged
@@ -90,6 +94,163 @@ export class Selector {
     }
   }
 
+  /** Whether `replaceMany` can begin at this slot. */
+  replacesMany(slot: u32): bool {
+    return this.kind == UNIFORM ? this.uniform().turns(slot) : !isHeap(this.kind);
+  }
+
+  /** Items in n neighbouring slots leave and others come in their places, oldest first; `priorities`: where theirs are (f64 × n). */
+  @inline
+  replaceMany(slot: u32, n: u32, priorities: usize): void {
+    if (this.kind == UNIFORM) this.uniform().ring().turnBy(n);
+    if (this.kind == PRIORITIZED) this.tree().setMany(slot, n, priorities);
+  }
+
+  /** After the priority of a slot changed: for kinds that must hear of each at once. */
+  @inline
+  updated(slot: u32): void {
+    if (isHeap(this.kind)) this.heap().update(slot);
+  }
+
+  /** After the priorities of n slots (u32 × n) changed: for kinds that hear of them together. `priorities`: of all slots; `nodes`: scratch for u32 × n. */
+  updatedMany(slots: usize, n: u32, priorities: usize, nodes: usize): void {
+    if (this.kind != PRIORITIZED) return;
+    const tree = this.tree();
+    for (let i: u32 = 0; i < n; i++) {
+      const slot = load<u32>(slots + ((<usize>i) << 2));
+      store<f64>(tree.leaf(slot), tree.weigh(load<f64>(priorities + ((<usize>slot) << 3))));
+    }
+    tree.climb(slots, n, nodes);
+  }
+
+  setExponent(exponent: f64): void {
+    if (this.kind == PRIORITIZED) this.tree().setExponent(exponent);
+  }
+
+  /** The lowest priority above 0 that it takes. */
+  lowest(): f64 {
+    return this.kind == PRIORITIZED ? this.tree().lowest : 0;
+  }
+
+  highest(): f64 {
+    return this.kind == PRIORITIZED ? this.tree().highest : f64.MAX_VALUE;
+  }
+
+  /** Whether it always picks the item that came first. */
+  @inline
+  isFifo(): bool {
+    return isFifo(this.kind);
+  }
+
+  /** Whether it picks by priorities as weights. */
+  weighs(): bool {
+    return this.kind == PRIORITIZED;
+  }
+
+  /** The sum of all weights; 0 where there is none, or no weights. */
+  total(): f64 {
+    if (this.kind != PRIORITIZED) return 0;
+    const tree = this.tree();
+    const total = tree.total();
+    return tree.floor(total) == 0 ? 0 : total;
+  }
+
+  /** The smallest probability above 0 of `count` items, times `count`; 0 where it is not known. */
+  leastShare(count: u32): f64 {
+    if (this.kind != PRIORITIZED) return 0;
+    const tree = this.tree();
+    return (<f64>count * tree.least()) / tree.total();
+  }
+
+  /** Whether draws can be stratified: it has no order of its own. */
+  stratifies(): bool {
+    return this.kind == UNIFORM || this.kind == PRIORITIZED;
+  }
+
+  /** Whether draws can be from the k oldest items only; the remover may know ages where this one does not. */
+  reaches(k: u32, remover: Selector): bool {
+    switch (this.kind) {
+      case FIFO:
+        return true;
+      case UNIFORM:
+        // The first k of the ring are the k oldest from its disorder on.
+        return k >= this.uniform().disorder;
+      case PRIORITIZED:
+        return remover.kind == FIFO || remover.kind == LIFO;
+      default:
+        return false;
+    }
+  }
+
+  /** Before and after a draw from the older items only: the k youngest weigh nothing (`hidden`), or what they did. O(k log n): meant for the few that are too young. */
+  weighYoungest(remover: Selector, k: u32, priorities: usize, hidden: bool): void {
+    if (this.kind != PRIORITIZED) return;
+    const tree = this.tree();
+    const order = remover.order();
+    let slot = order.oldest;
+    for (; k > 0; k--) {
+      slot = order.prev(slot);
+      tree.set(slot, hidden ? 0 : tree.weigh(load<f64>(priorities + ((<usize>slot) << 3))));
+    }
+  }
+
+  /**
+   * n slots of the `count` oldest to `out` (u32 × n), their probabilities to `probabilities` (f64 × n); how many. Scratch: `rests`, `saved` for f64 × n, `nodes` for
+   * u32 × n. O(n log size) where priorities are weights, else O(n).
+   */
+  drawMany(random: usize, count: u32, n: u32, flags: u32, out: usize, probabilities: usize, rests: usize, saved: usize, nodes: usize): u32 {
+    const distinct = (flags & DISTINCT) != 0;
+    if (this.kind == PRIORITIZED) {
+      const tree = this.tree();
+      const total = tree.total();
+      if (tree.exhausted(0)) return 0;
+      if (distinct) n = tree.drawDistinct(random, n, out, saved, rests, nodes);
+      else tree.drawMany(random, n, (flags & STRATIFIED) != 0, out, rests);
+      for (let i: usize = 0; i < <usize>n; i++) store<f64>(probabilities + (i << 3), tree.probability(load<u32>(out + (i << 2)), total));
+      return n;
+    }
+    let probability: f64 = 1;
+    if (this.kind == UNIFORM) {
+      probability = 1 / <f64>count;
+      if (distinct) this.uniform().drawDistinct(random, count, n, out, nodes);
+      else this.uniform().drawMany(random, count, n, (flags & STRATIFIED) != 0, out);
+    } else {
+      this.drawFirst(n, distinct, out);
+    }
+    for (let i: usize = 0; i < <usize>n; i++) store<f64>(probabilities + (i << 3), probability);
+    return n;
+  }
+
+  /** The first n in its own order, or n times the first one. */
+  private drawFirst(n: u32, distinct: bool, out: usize): void {
+    let slot = this.pick(0, n);
+    for (let at = out; at < out + ((<usize>n) << 2); at += 4) {
+      store<u32>(at, slot);
+      if (!distinct) continue;
+      if (this.kind == FIFO) slot = this.order().next(slot);
+      else if (this.kind == LIFO) slot = this.order().prev(slot);
+      else {
+        this.heap().remove(slot);
+        slot = this.heap().top();
+      }
+    }
+    if (!distinct || !isHeap(this.kind)) return;
+    for (let at = out; at < out + ((<usize>n) << 2); at += 4) this.heap().insert(load<u32>(at));
+  }
+
+  /** Of those whose place is state, the i-th (0, 1) other slot whose place changes when this one leaves; 0 for none. */
+  moves(slot: u32, i: i32): u32 {
+    if (this.kind == UNIFORM) return i == 0 ? this.uniform().ring().get(0) : 0;
+    if (!this.keepsOrder()) return 0;
+    return i == 0 ? this.order().prev(slot) : this.order().next(slot);
+  }
+
+  /** The i-th (0, 1) slot whose place changes when one joins; 0 for none. */
+  ends(i: i32): u32 {
+    if (this.kind == UNIFORM || !this.keepsOrder()) return 0;
+    return i == 0 ? this.order().oldest : this.order().youngest();
+  }
+
   /** One slot of `count` > 0; `random` is drawn from where the kind asks for it. */
   pick(random: usize, count: u32): u32 {
     switch (this.kind) {
@@ -122,6 +283,11 @@ export class Selector {
     }
   }
 
+  /** Whether what it derived from a live slot's priority is right. */
+  checkSlot(slot: u32, priority: f64): bool {
+    return this.kind != PRIORITIZED || load<f64>(this.tree().leaf(slot)) == this.tree().weigh(priority);
+  }
+
   /** 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     switch (this.kind) {
@@ -139,9 +305,18 @@ export class Selector {
 }
 if (offsetof<Selector>() != 8) ERROR("Selector is 8 bytes");
 
-/** Whether a kind is a heap, which needs the table's touches. */
-export function isHeap(kind: u32): bool {
+function isHeap(kind: u32): bool {
   return kind == MIN_HEAP || kind == MAX_HEAP;
+}
+
+/** Whether a kind compares the table's touches. */
+export function needsTouches(kind: u32): bool {
+  return isHeap(kind & KIND);
+}
+
+/** As a remover it always makes room first: nobody can tell, since the new item is never its victim. */
+export function isFifo(kind: u32): bool {
+  return (kind & KIND) == FIFO;
 }
 
 export function selectorBytes(kind: u32, slots: u32): u32 {
@@ -159,10 +334,11 @@ export function selectorBytes(kind: u32, slots: u32): u32 {
   }
 }
 
-/** Lays an empty selector of at most `most` items out at `at`, on zeroed memory. */
+/** Lays an empty selector of at most `most` items out at `at`, on zeroed memory; one that is TOGETHER with what is there already only notes its kind. */
 export function selectorInit(s: Selector, kind: u32, at: u32, slots: u32, most: u32, priorities: u32, touches: u32): void {
   s.kind = kind & KIND;
   s.handle = at;
+  if ((kind & TOGETHER) != 0) return;
   switch (s.kind) {
     case FIFO:
     case LIFO:

@@ -4,7 +4,6 @@
  */
 import { TRACKING } from "../rows/changes";
 import { PLAIN, Run } from "../rows/run";
-import { PRIORITIZED, UNIFORM } from "../selectors/selector";
 import { ITEM_BYTES, Item, MAX_LENGTH, SHAPE_AT } from "./slots";
 import { countEpisodes, leaveEpisode, Table } from "./table";
 
@@ -45,7 +44,7 @@ export class Turn {
     item.generation += 1;
     t.mark(slot, priority);
     t.remover().order().renew();
-    if (TRACKING && t.sampler().kind == UNIFORM) t.slots().track(t.sampler().uniform().ring().get(0));
+    if (TRACKING && t.apart()) t.slots().track(t.sampler().moves(slot, 0));
     if (t.apart()) t.sampler().replace(slot, priority);
     Run.release(t.rows(), oldFirst, oldLength);
   }
@@ -57,8 +56,7 @@ export class Turn {
   static fitting(t: Table, episode: u32, most: u32): u32 {
     const slots = t.slots();
     const slot = t.remover().order().oldest;
-    if (!Turn.fits(t, episode) || !t.episodes().joins(episode) || slots.touches != 0) return 0;
-    if (t.sampler().kind == UNIFORM && !t.sampler().uniform().turns(slot)) return 0;
+    if (!Turn.fits(t, episode) || !t.episodes().joins(episode) || !t.sampler().replacesMany(slot)) return 0;
     const order = t.remover().order();
     const first = slots.item(slot).first;
     let item = slots.item(slot);
@@ -106,8 +104,7 @@ export class Turn {
     t.steps += <f64>n * (<f64>(word & MAX_LENGTH) - <f64>oldLength);
     t.limiter().inserts += n;
     t.episodes().move(t.rows().episode(oldFirst), n);
-    if (t.sampler().kind == UNIFORM) t.sampler().uniform().ring().turnBy(n);
-    if (t.sampler().kind == PRIORITIZED) t.sampler().tree().setMany(slot, n, marks);
+    t.sampler().replaceMany(slot, n, marks);
     Run.releaseMany(t.rows(), oldFirst, n, oldLength);
   }
 }

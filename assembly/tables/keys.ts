@@ -1,7 +1,6 @@
 /** What is done to items by key. A key whose item is gone is counted and skipped: it never hits another item. */
 import { E_PRIORITY, fail } from "../memory/error";
 import { TRACKING } from "../rows/changes";
-import { isHeap, PRIORITIZED, Selector } from "../selectors/selector";
 import { admitPending, cancelItem, removeItem, Table } from "./table";
 
 /** The key of the item that was created last, waiting or not; 0 before the first. */
@@ -33,13 +32,13 @@ export function table_update(table: usize, keys: usize, priorities: usize, n: u3
       continue;
     }
     t.mark(slot, priority);
-    if (isHeap(t.sampler().kind)) t.sampler().heap().update(slot);
-    if (t.apart() && isHeap(t.remover().kind)) t.remover().heap().update(slot);
+    t.sampler().updated(slot);
+    if (t.apart()) t.remover().updated(slot);
     store<u32>(slots + ((<usize>live) << 2), slot);
     live += 1;
   }
-  updateTree(t, t.sampler(), slots, live, nodes);
-  if (t.apart()) updateTree(t, t.remover(), slots, live, nodes);
+  t.sampler().updatedMany(slots, live, t.slots().priorities, nodes);
+  if (t.apart()) t.remover().updatedMany(slots, live, t.slots().priorities, nodes);
   return found;
 }
 
@@ -56,14 +55,4 @@ export function table_delete(table: usize, keys: usize, n: u32): i32 {
   }
   admitPending(t);
   return found;
-}
-
-function updateTree(t: Table, selector: Selector, slots: usize, n: u32, nodes: usize): void {
-  if (selector.kind != PRIORITIZED) return;
-  const tree = selector.tree();
-  for (let i: u32 = 0; i < n; i++) {
-    const slot = load<u32>(slots + ((<usize>i) << 2));
-    store<f64>(tree.leaf(slot), tree.weigh(t.slots().priority(slot)));
-  }
-  tree.climb(slots, n, nodes);
 }

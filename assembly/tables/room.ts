@@ -2,14 +2,11 @@
 import { arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { random_below, random_f64 } from "../memory/random";
-import { PRIORITIZED, UNIFORM } from "../selectors/selector";
 import { FREE, ITEM_BYTES, Slots } from "./slots";
 import { CANONICAL_END, Table } from "./table";
 
 /** Keys are exact in a double. */
 const KEY_BITS: u32 = 53;
-/** 2^-1000: above every sum of leaves that weigh nothing (selectors/sum-tree.ts). */
-const FLOOR: f64 = 9.332636185032189e-302;
 
 /** On an empty table: keys as one of up to `most` items has them, so that they stay when it moves into a larger one. */
 export function items_open(table: usize, most: u32): void {
@@ -49,11 +46,7 @@ export function items_move(from: usize, to: usize): void {
   let slot = order.oldest;
   for (let i = a.count; i > 0; i--) {
     b.remover().order().insert(slot);
-    if (b.sampler().kind == UNIFORM) b.sampler().uniform().insert(slot);
-    else
-      b.sampler()
-        .tree()
-        .set(slot, b.sampler().tree().weigh(slots.priority(slot)));
+    b.sampler().insert(slot, slots.priority(slot));
     slot = order.next(slot);
   }
 }
@@ -142,9 +135,7 @@ export function items_about(table: usize, slot: u32, which: u32): f64 {
 
 /** The sum of all priorities. */
 export function items_total(table: usize): f64 {
-  const t = changetype<Table>(table);
-  const total = t.sampler().kind == PRIORITIZED ? t.sampler().tree().total() : 0;
-  return total < FLOOR ? 0 : total;
+  return changetype<Table>(table).sampler().total();
 }
 
 /** Whether an item has a priority above 0. */

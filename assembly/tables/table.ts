@@ -27,7 +27,7 @@ import { random_init } from "../memory/random";
 import { TRACKING } from "../rows/changes";
 import { Pool } from "../rows/pool";
 import { Run, SINGLE } from "../rows/run";
-import { FIFO, isHeap, KIND, PRIORITIZED, Selector, selectorBytes, selectorInit, TOGETHER, UNIFORM } from "../selectors/selector";
+import { isFifo, needsTouches, Selector, selectorBytes, selectorInit, TOGETHER } from "../selectors/selector";
 import { Episodes } from "./episodes";
 import { RateLimiter } from "./rate-limiter";
 import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
@@ -147,25 +147,19 @@ export class Table extends Parts {
     return this.limiter().canInsert(1, this.count);
   }
 
-  /** Notes for a journal, before a slot leaves an order: its neighbours there, or the oldest, which takes its place. In the tracking build only. */
+  /** Notes for a journal, before a slot leaves: the others whose places in an order change. In the tracking build only. */
   trackLeave(slot: u32): void {
-    for (let role = 0; role < 2; role++) {
-      const s = role == 0 ? this.sampler() : this.remover();
-      if (s.kind == UNIFORM) this.slots().track(s.uniform().ring().get(0));
-      else if (s.keepsOrder()) {
-        this.slots().track(s.order().prev(slot));
-        this.slots().track(s.order().next(slot));
-      }
+    for (let i = 0; i < 2; i++) {
+      this.slots().track(this.sampler().moves(slot, i));
+      this.slots().track(this.remover().moves(slot, i));
     }
   }
 
-  /** The same, before a slot joins: the ends of the order. */
+  /** The same, before a slot joins. */
   trackJoin(): void {
-    for (let role = 0; role < 2; role++) {
-      const s = role == 0 ? this.sampler() : this.remover();
-      if (s.kind == UNIFORM || !s.keepsOrder()) continue;
-      this.slots().track(s.order().oldest);
-      this.slots().track(s.order().youngest());
+    for (let i = 0; i < 2; i++) {
+      this.slots().track(this.sampler().ends(i));
+      this.slots().track(this.remover().ends(i));
     }
   }
 
@@ -192,7 +186,7 @@ export function slotsOf(maxSize: u32, maxPending: u32): u32 {
 /** Bytes of a table with its arrays, its map of episodes aside; may exceed what a memory holds. */
 export function table_bytes(maxSize: u32, maxPending: u32, sampler: u32, remover: u32): f64 {
   const slots = slotsOf(maxSize, maxPending);
-  let bytes = <u64>align16(TABLE_BYTES) + slotsBytes(slots, isHeap(sampler) || isHeap(remover));
+  let bytes = <u64>align16(TABLE_BYTES) + slotsBytes(slots, needsTouches(sampler) || needsTouches(remover));
   bytes += <u64>selectorBytes(sampler, slots) + <u64>selectorBytes(remover, slots);
   return <f64>(bytes + 3 * 16);
 }
@@ -201,43 +195,30 @@ export function table_bytes(maxSize: u32, maxPending: u32, sampler: u32, remover
 export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): void {
   const t = changetype<Table>(table);
   const slots = slotsOf(maxSize, maxPending);
-  const heaps = isHeap(sampler) || isHeap(remover);
+  const touched = needsTouches(sampler) || needsTouches(remover);
   t.pool = pool;
   t.maxSize = maxSize;
   t.maxPending = maxPending;
   t.episodes().forget();
   let at = align16(<u32>table + TABLE_BYTES);
-  slotsInit(t.slots(), at, slots, heaps);
-  at = align16(at + <u32>slotsBytes(slots, heaps));
+  slotsInit(t.slots(), at, slots, touched);
+  at = align16(at + <u32>slotsBytes(slots, touched));
   const priorities = t.slots().priorities;
   const touches = t.slots().touches;
   // A fifo makes room first, any other remover after.
-  const most = (remover & KIND) == FIFO ? maxSize : maxSize + 1;
+  const most = isFifo(remover) ? maxSize : maxSize + 1;
   selectorInit(t.sampler(), sampler, at, slots, most, priorities, touches);
-  if ((remover & TOGETHER) != 0) {
-    t.remover().kind = remover & KIND;
-    t.remover().handle = t.sampler().handle;
-  } else {
-    at = align16(at + selectorBytes(sampler, slots));
-    selectorInit(t.remover(), remover, at, slots, most, priorities, touches);
-  }
+  if ((remover & TOGETHER) == 0) at = align16(at + selectorBytes(sampler, slots));
+  selectorInit(t.remover(), remover, at, slots, most, priorities, touches);
 }
 
 /** The exponents of prioritized roles; on an empty table. */
 export function table_exponents(table: usize, sampler: f64, remover: f64): void {
   const t = changetype<Table>(table);
-  t.lowest = 0;
-  t.highest = f64.MAX_VALUE;
-  bound(t, t.sampler(), sampler);
-  bound(t, t.remover(), remover);
-}
-
-function bound(t: Table, s: Selector, exponent: f64): void {
-  if (s.kind != PRIORITIZED) return;
-  const tree = s.tree();
-  tree.setExponent(exponent);
-  t.lowest = max(t.lowest, tree.lowest);
-  t.highest = min(t.highest, tree.highest);
+  t.sampler().setExponent(sampler);
+  t.remover().setExponent(remover);
+  t.lowest = max(t.sampler().lowest(), t.remover().lowest());
+  t.highest = min(t.sampler().highest(), t.remover().highest());
 }
 
 /** `maxSteps`: the sum of the live items' lengths, Infinity for none. `maxTimesSampled`: 0 for none. Then Reverb's four numbers. */
@@ -250,7 +231,7 @@ export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, 
   limiter.minSize = minSize;
   limiter.minDiff = minDiff;
   limiter.maxDiff = maxDiff;
-  t.turning = u32(t.remover().kind == FIFO && limiter.lets() && maxSteps == Infinity);
+  t.turning = u32(t.remover().isFifo() && limiter.lets() && maxSteps == Infinity);
 }
 
 /** Seeds the table's own random state. */
@@ -371,7 +352,7 @@ function admit(t: Table, slot: u32, priority: f64): void {
   // Insert first, then evict: the new item may be the victim. Never of a fifo, where there is room for maxSize items only; but an
   // episode that the new item holds did not end with the old one.
   countEpisodes(t, item.first, item.episodes(), true);
-  if (t.remover().kind == FIFO && t.count == t.maxSize) removeItem(t, t.remover().order().oldest);
+  if (t.remover().isFifo() && t.count == t.maxSize) removeItem(t, t.remover().order().oldest);
   t.limiter().inserts += 1;
   t.count += 1;
   t.steps += <f64>item.length();
