@@ -53,7 +53,10 @@ try {
       writeFileSync(join(folder, "name"), filename);
       const wanted = new Set([...targets(manifest.exports), ...Object.values(manifest.bin), "dist/third-party.txt"]);
       const strangers = packed.filter(
-        (path) => !wanted.has(path) && !/^dist\/(types\/.+\.d\.ts|rlds-.+\.js)$/.test(path) && !/^(README|CHANGELOG)\.md$|^LICENSE$/.test(path),
+        (path) =>
+          !wanted.has(path) &&
+          !/^dist\/(types\/.+\.d\.ts|\w+\.js\.map|chunks\/[\w-]+\.js(\.map)?)$/.test(path) &&
+          !/^(README|CHANGELOG)\.md$|^LICENSE$/.test(path),
       );
       deepEqual(strangers, []);
     },

@@ -17,7 +17,7 @@ function build(name) {
   cpSync(root, copy, { recursive: true, filter: (path) => !left.includes(path) });
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"), "junction");
   execFileSync(process.execPath, ["build/run.mjs", "build"], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });
-  const made = readdirSync(join(copy, "dist")).filter((file) => /\.(wasm|js|mjs)$/.test(file));
+  const made = readdirSync(join(copy, "dist"), { recursive: true }).filter((file) => /\.(wasm|js|mjs|map)$/.test(file));
   const hashes = made.map((file) => [
     file,
     createHash("sha256")

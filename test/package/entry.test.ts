@@ -1,13 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-const code = (file = "index.js") => readFileSync(join(root, "dist", file), "utf8");
+const code = (file: string) => readFileSync(join(root, "dist", file), "utf8");
+const files = (folder: string) => readdirSync(join(root, folder)).map((file) => join(root, folder, file));
 
 /** Every path that a subpath of the package leads to. */
 function targetsOf(entry: unknown): string[] {
@@ -25,21 +26,57 @@ test("types come first in each entry, as TypeScript asks for", () => {
   for (const entry of Object.values(manifest.exports)) if (typeof entry === "object") expect(Object.keys(entry as object)[0]).toBe("types");
 });
 
+/** The files that a file loads when it is loaded itself, its own name first; what they import from elsewhere is named as it stands. */
+function loadedWith(file: string, found = new Set([file])): string[] {
+  for (const [, name] of code(file).matchAll(/^(?:import|export)\b[^;"]*"([^"]+)";$/gm)) {
+    const path = (name as string).startsWith(".") ? join(dirname(file), name as string) : (name as string);
+    if (found.has(path)) continue;
+    found.add(path);
+    if (path !== name) loadedWith(path, found);
+  }
+  return [...found];
+}
+
+/** What a program imports. */
+const ENTRIES = ["index.js", "agents.js", "pfrl.js", "rlds.js", "snapshot.js", "storage.js"];
+
 test("there is no runtime dependency", () => {
   for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"]) expect(manifest[kind]).toBe(undefined);
-  expect(code().match(/(^|[;}\n])import\s*[{*"'\w]|\brequire\(|\bimport\(/)?.[0]).toBe(undefined);
 });
 
-test.each(["index.js", "agents.js", "pfrl.js", "snapshot.js", "storage.js"])("%s makes no code out of text: pages forbid it", (file) => {
-  expect(code(file).match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]).toBe(undefined);
+test.each(ENTRIES)("%s loads nothing but chunks beside it: no package, no module of a runtime", (entry) => {
+  const [, ...chunks] = loadedWith(entry);
+  expect(chunks.filter((file) => !/^chunks\/chunk-\w+\.js$/.test(file))).toEqual([]);
+  for (const file of [entry, ...chunks]) expect(code(file).match(/\brequire\(/)?.[0]).toBe(undefined);
 });
 
-test.each(["agents.js", "snapshot.js", "storage.js"])("%s shares the main entry, and imports nothing else", (file) => {
-  expect([...new Set([...code(file).matchAll(/(?:^|[;}\n])import[^"]*"([^"]+)"/g)].map((match) => match[1]))]).toEqual(["./index.js"]);
+test("loading the main entry asks for nothing later", () => {
+  for (const file of loadedWith("index.js")) expect(code(file).match(/\bimport\(/)?.[0]).toBe(undefined);
+});
+
+test.each(ENTRIES)("%s makes no code out of text: pages forbid it", (entry) => {
+  for (const file of loadedWith(entry)) expect([file, code(file).match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]]).toEqual([file, undefined]);
+});
+
+test("a class that entries share is there once", () => {
+  const files = [...ENTRIES, ...readdirSync(join(root, "dist/chunks")).map((file) => `chunks/${file}`)].filter((file) => file.endsWith(".js"));
+  for (const name of ["Core", "Log", "Replay", "ReplayError", "RldsError", "Table"]) {
+    expect([name, files.filter((file) => new RegExp(`^var ${name}\\d* = class`, "m").test(code(file))).length]).toEqual([name, 1]);
+  }
+});
+
+test("source maps hold their sources, and name no folder of the machine that built them", () => {
+  const maps = [...files("dist"), ...files("dist/chunks")].filter((file) => file.endsWith(".js.map"));
+  expect(maps.length).toBeGreaterThan(ENTRIES.length);
+  for (const file of maps) {
+    const { sources, sourcesContent } = JSON.parse(readFileSync(file, "utf8"));
+    expect(sources.filter((source: string) => !/^(\.\.\/)+(src|node_modules)\//.test(source))).toEqual([]);
+    expect([file, sourcesContent.length, sourcesContent.includes(null)]).toEqual([file, sources.length, false]);
+  }
 });
 
 test("a bundler for pages takes every entry as a plain script, files of the system or not", async () => {
-  const entryPoints = ["index.js", "agents.js", "pfrl.js", "snapshot.js", "storage.js"].map((file) => join(root, "dist", file));
+  const entryPoints = ENTRIES.filter((file) => file !== "rlds.js").map((file) => join(root, "dist", file));
   const { warnings } = await build({
     entryPoints,
     bundle: true,
@@ -53,18 +90,10 @@ test("a bundler for pages takes every entry as a plain script, files of the syst
   expect(warnings).toEqual([]);
 });
 
-test("pfrl.js shares the main entry and storage, and imports nothing else", () => {
-  expect([...new Set([...code("pfrl.js").matchAll(/(?:^|[;}\n])import[^"]*"([^"]+)"/g)].map((match) => match[1]))].sort()).toEqual([
-    "./index.js",
-    "./storage.js",
-  ]);
-});
-
 test("the command line is a program for Node, and shares the package's entries", () => {
   const [file] = Object.values(manifest.bin) as [string];
   expect(file).toBe("dist/cli.js");
-  expect(manifest.files).toContain(file);
-  const imports = [...code("cli.js").matchAll(/(?:^|[;}\n])import(?:[^"'`(]*from)?\s*"([^"]+)"/g)].map((match) => match[1] as string);
+  const imports = [...code("cli.js").matchAll(/^import\b[^;"]*"([^"]+)";$/gm)].map((match) => match[1] as string);
   expect([...new Set(imports)].filter((name) => !name.startsWith("node:")).sort()).toEqual(["./agents.js", "./index.js", "./rlds.js", "./storage.js"]);
   expect(code("cli.js").match(/new Function|\beval\s*\(/)?.[0]).toBe(undefined);
 });

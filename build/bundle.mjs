@@ -1,0 +1,102 @@
+// The package's JavaScript: readable modules with source maps, and what the entries share in chunks beside them.
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { files, root, step } from "./step.mjs";
+
+/** What a program imports (exports of package.json), by the page that it is made of. */
+const ENTRIES = {
+  index: "src/index.ts",
+  agents: "src/agents/index.ts",
+  pfrl: "src/pfrl/index.ts",
+  rlds: "src/rlds/index.ts",
+  snapshot: "src/store/snapshot/index.ts",
+  storage: "src/store/index.ts",
+};
+
+/** Packages that a user installs where a format needs them. */
+const PEERS = ["h5wasm", "hyparquet", "hyparquet-compressors", "hyparquet-writer"];
+
+const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning", external: PEERS };
+
+/** Nothing is minified: who wants it small does that with the whole app. */
+const PACKAGED = { ...COMMON, outdir: "dist", sourcemap: "linked", sourcesContent: true, legalComments: "none", metafile: true };
+
+/** What stands before the command line's code: packages in it are of the old kind, and ask for Node's modules by `require`. */
+const PROGRAM = `#!/usr/bin/env node
+import { createRequire } from "node:module";
+const require = createRequire(import.meta.url);`;
+
+/** Bundles the entries of the package. */
+export async function bundle() {
+  const sources = [...files("src"), ...wasmBytes(), "build/bundle.mjs", "package.json"];
+  await step("bundle", "dist/.stamp-bundle", sources, async () => {
+    const { build } = await import("esbuild");
+    removeOld();
+    // One build of them all: a class that two entries need is in a chunk, and there once.
+    const split = { splitting: true, chunkNames: "chunks/[name]-[hash]", mainFields: ["module", "main"] };
+    const entries = await build({ ...PACKAGED, ...split, entryPoints: ENTRIES, plugins: [bytes] });
+    // The command line is a program on top of them, for Node alone.
+    const ofNode = { platform: "node", target: "node20", banner: { js: PROGRAM } };
+    const program = await build({ ...PACKAGED, ...ofNode, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
+    chmodSync("dist/cli.js", 0o755);
+    writeFileSync("dist/third-party.txt", noticesOf([entries, program].flatMap(({ metafile }) => Object.keys(metafile.inputs))));
+  });
+}
+
+/** Bundles the programs that tests run outside of the test runner: the digest beside the package's own bundles, the conformance cases with the sources. */
+export async function programs() {
+  const sources = [
+    ...files("src"),
+    ...["runtime", "conformance", "support"].flatMap((folder) => files(`test/${folder}`, ".ts")),
+    ...wasmBytes(),
+    "dist/core.scalar.wasm",
+    "build/bundle.mjs",
+  ];
+  await step("programs", "dist/.stamp-programs", sources, async () => {
+    const { build } = await import("esbuild");
+    await build({ ...COMMON, entryPoints: ["test/runtime/program.ts"], outfile: "dist/digest.mjs", loader: { ".wasm": "binary" }, plugins: [beside] });
+    await build({ ...COMMON, entryPoints: ["test/conformance/run.ts"], outfile: "dist/conformance.mjs", platform: "node" });
+  });
+}
+
+/** The modules as strings, which the sources import. */
+function wasmBytes() {
+  return readdirSync("dist").flatMap((file) => (file.endsWith("-bytes.js") ? [`dist/${file}`] : []));
+}
+
+/** What an earlier build has left: names of chunks change with what is in them. */
+function removeOld() {
+  rmSync("dist/chunks", { recursive: true, force: true });
+  for (const file of readdirSync("dist")) if (/\.js(\.map)?$/.test(file) && !file.endsWith("-bytes.js")) rmSync(`dist/${file}`);
+}
+
+/** A module's bytes are no source, and not in a source map once more. */
+const bytes = {
+  name: "WebAssembly as base64",
+  setup(build) {
+    build.onLoad({ filter: /-bytes\.js$/ }, ({ path }) => ({ contents: readFileSync(path.replace("-bytes.js", ".wasm")), loader: "base64" }));
+  },
+};
+
+/** A program on top of the package takes its entries as they are, from beside it. */
+const beside = {
+  name: "entries beside the program",
+  setup(build) {
+    const entries = new Map(Object.entries(ENTRIES).map(([name, page]) => [join(root, page), `./${name}.js`]));
+    build.onResolve({ filter: /\/index\.ts$/ }, ({ path, resolveDir, kind }) => {
+      const entry = kind === "entry-point" ? undefined : entries.get(join(resolveDir, path));
+      return entry === undefined ? undefined : { path: entry, external: true };
+    });
+  },
+};
+
+/** The names and licences of the packages that some sources are of: they go where their code goes. */
+function noticesOf(sources) {
+  const folders = new Set(sources.map((file) => file.match(/^.*node_modules\/(@[^/]+\/)?[^/]+/)?.[0]).filter((folder) => folder !== undefined));
+  const notices = [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+    return `${name} ${version} (${license})\n\n${file === undefined ? "" : readFileSync(join(folder, file), "utf8").trim()}\n`;
+  });
+  return `The readers and writers of files (in chunks/) and the command line (cli.js) hold code of these packages.\n\n${notices.join(`\n${"-".repeat(80)}\n\n`)}`;
+}
