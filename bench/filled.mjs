@@ -1,5 +1,5 @@
 /** Filled structures to measure: a replay with a table of n two-step items, and its rivals with as many steps. */
-import { fifo, prioritized, Replay, uniform } from "../dist/index.js";
+import { fifo, prioritized, Replay, uniform } from "./package.mjs";
 import { Random } from "./random.mjs";
 import { ColumnRing } from "./rivals/column-ring.mjs";
 import { block, SOURCE_STEPS, source, spec } from "./source.mjs";

@@ -8,33 +8,64 @@ const SAMPLE_MS = 20;
 const ROUNDS = 15;
 const WARM_MS = 300;
 
-/** Keeps what a measured function returns from being optimised away. */
-function timed(side, n) {
-  const start = performance.now();
-  do_not_optimize(side(n));
-  return performance.now() - start;
+/** Milliseconds, of the clock on the wall. */
+export let now = () => performance.now();
+
+/** Makes `now` the processor time of all threads of this process: other programs matter less, and waiting for a disk does not count. */
+export function countProcessorTime() {
+  now = () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  };
 }
 
-/** How many operations make a sample; warms the function up on the way. */
-function calibrate(side) {
-  const until = performance.now() + WARM_MS;
-  let n = 1;
-  let ms = timed(side, n);
-  while (ms < SAMPLE_MS || performance.now() < until) {
-    if (ms < SAMPLE_MS) n = Math.ceil(n * Math.min(Math.max((1.2 * SAMPLE_MS) / Math.max(ms, 0.01), 1.1), 10));
-    ms = timed(side, n);
+/**
+ * One side of a case, ready to be timed. A side does n operations and may return a promise. In a case with `laps` it does one piece of work
+ * and returns the nanoseconds per operation itself, because some of its work is only preparation.
+ */
+export class Timed {
+  #side;
+  #laps;
+  /** Operations of a sample. */
+  n = 1;
+
+  constructor(side, laps = false) {
+    this.#side = side;
+    this.#laps = laps;
   }
-  return n;
+
+  /** Nanoseconds an operation, of one sample. */
+  async sample() {
+    if (this.#laps) return this.#side();
+    const start = now();
+    // What it returns is kept from being optimised away.
+    do_not_optimize(await this.#side(this.n));
+    return ((now() - start) * 1e6) / this.n;
+  }
+
+  /** Finds how many operations make a sample; warms the function up on the way. */
+  async calibrate(sampleMs = SAMPLE_MS) {
+    const until = now() + WARM_MS;
+    let ms;
+    do {
+      ms = ((await this.sample()) * this.n) / 1e6;
+      if (!this.#laps && ms < sampleMs) this.n = Math.ceil(this.n * Math.min(Math.max((1.2 * sampleMs) / Math.max(ms, 0.01), 1.1), 10));
+    } while (now() < until || (!this.#laps && ms < sampleMs));
+  }
+}
+
+/** Nanoseconds of a unit. */
+export function scaleOf(unit) {
+  return unit === "ms" ? 1e6 : unit.startsWith("µs") ? 1000 : 1;
 }
 
 /** Nanoseconds an operation of each side: the least of interleaved rounds. Noise only adds. */
-export function race(ours, rival, rounds = ROUNDS) {
-  const sides = [ours, rival].map((side) => ({ side, n: calibrate(side), best: Number.POSITIVE_INFINITY }));
+export async function race(ours, rival, { laps, rounds = ROUNDS }) {
+  const sides = [ours, rival].map((side) => ({ timed: new Timed(side, laps), best: Number.POSITIVE_INFINITY }));
+  for (const { timed } of sides) await timed.calibrate();
   for (let round = 0; round < rounds; round++) {
     // Each goes first as often as the other.
-    for (const one of round % 2 === 0 ? sides : sides.toReversed()) {
-      one.best = Math.min(one.best, (timed(one.side, one.n) * 1e6) / one.n);
-    }
+    for (const one of round % 2 === 0 ? sides : sides.toReversed()) one.best = Math.min(one.best, await one.timed.sample());
   }
   return sides.map((one) => one.best);
 }

@@ -1,19 +1,33 @@
 /** Rows as the terminal shows them. */
 import { arch, cpus, totalmem } from "node:os";
 
-const WIDTHS = [50, 12, 12, 9, 8];
+const WIDTHS = [56, 12, 12, 9, 10];
+
+function machine() {
+  const [{ model }] = cpus();
+  const memory = Math.round(totalmem() / 2 ** 30);
+  return `Node ${process.versions.node}, V8 ${process.versions.v8}, ${arch()}, ${cpus().length} × ${model.trim()}, ${memory} GiB`;
+}
 
 /** Machine and versions, then the head of the table. */
 export function headOf() {
-  const [{ model }] = cpus();
-  const memory = Math.round(totalmem() / 2 ** 30);
-  const machine = `Node ${process.versions.node}, V8 ${process.versions.v8}, ${arch()}, ${cpus().length} × ${model.trim()}, ${memory} GiB`;
-  return `${machine}\n\n${line(["", "ours", "rival", "unit", "ratio"])}  at least`;
+  return `${machine()}\n\n${line(["", "ours", "rival", "unit", "ratio"])}  at least`;
+}
+
+/** The same where the rival is another build. */
+export function againstHeadOf() {
+  return `${machine()}\n\n${line(["", "this build", "other", "unit", "ratio"])}${"of launches".padStart(15)}${"spread".padStart(9)}${"other / itself".padStart(16)}`;
+}
+
+export function againstLineOf({ name, ours, rival, unit, ratio, ratios, spread, selves, verdict }) {
+  const range = (values) => values.map((value) => value.toFixed(3)).join(" – ");
+  const shown = line([name, figure(ours), figure(rival), unit, `${ratio.toFixed(3)} ×`]);
+  return `${shown}${range(ratios).padStart(15)}${`${(100 * spread).toFixed(1)} %`.padStart(9)}${range(selves).padStart(16)}  ${verdict}`.trimEnd();
 }
 
 /** A row; where it has a limit, whether that is reached. */
 export function lineOf({ name, ours, rival, rivalName, unit, ratio }, limit) {
-  const verdict = limit === undefined ? "" : `${limit} ${ratio >= limit ? "reached" : "NOT REACHED"}`;
+  const verdict = limit === undefined ? "" : `${figure(limit)} ${ratio >= limit ? "reached" : "NOT REACHED"}`;
   return `${line([name, figure(ours), figure(rival), unit, `${figure(ratio)} ×`])}  ${verdict.padEnd(18)}${rivalName}`;
 }
 

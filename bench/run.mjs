@@ -1,21 +1,31 @@
 // `npm run bench [-- [--json] [WORDS]]`: every row, or those whose names contain the words. Each row runs in a process of its own, so that
 // what one taught the compiler does not slow the next down; ours and its rival are in the same one, in turns.
+// `npm run bench -- --against DIR`: the rival is another build's `dist`; see against.mjs.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { race } from "./measure.mjs";
+import { against, serve } from "./against.mjs";
+import { race, scaleOf } from "./measure.mjs";
 import { headOf, lineOf } from "./report.mjs";
 
-const GROUPS = ["append", "observer", "buffer", "sample", "prioritized", "gather", "pfrl", "journal", "rlds", "memory", "size", "cost"];
-const { values, positionals } = parseArgs({ options: { json: { type: "boolean" }, row: { type: "string" } }, allowPositionals: true });
+const GROUPS = ["append", "observer", "buffer", "sample", "prioritized", "gather", "pfrl", "journal", "state", "rlds", "memory", "size", "cost"];
+const { values, positionals } = parseArgs({
+  options: {
+    json: { type: "boolean" },
+    against: { type: "string" },
+    launches: { type: "string" },
+    // Of the processes that this program starts: the number of a case.
+    row: { type: "string" },
+    side: { type: "string" },
+  },
+  allowPositionals: true,
+});
 
 /** Measures a case: what each side takes, in the case's unit. */
-async function measured({ unit, make, fact, rounds }) {
+async function measured({ unit, ours, rival, fact, ...rest }) {
   if (fact !== undefined) return fact();
-  const { ours, rival } = make();
-  const scale = unit.startsWith("µs") ? 1000 : 1;
-  const [own, other] = race(ours, rival, rounds);
-  return { ours: own / scale, rival: other / scale };
+  const [own, other] = await race(await ours(), await rival(), rest);
+  return { ours: own / scaleOf(unit), rival: other / scaleOf(unit) };
 }
 
 /** A row in a new process. */
@@ -37,16 +47,27 @@ function round(value) {
 const cases = (await Promise.all(GROUPS.map((group) => import(`./cases/${group}.mjs`)))).flatMap((group) => group.cases);
 if (values.row !== undefined) {
   console.log(JSON.stringify(await measured(cases[Number(values.row)])));
+  // A journal's timer would wait.
+  process.exit();
+} else if (values.side !== undefined) {
+  await serve(cases[Number(values.side)]);
 } else {
   const rows = [];
   const print = values.json ? console.error : console.log;
-  print(headOf());
-  cases.forEach((one, number) => {
-    if (!one.name.includes(positionals.join(" "))) return;
-    const row = rowOf(number, one);
-    rows.push(row);
-    print(lineOf(row, one.limit));
-  });
+  const named = [...cases.entries()].filter(([, { name }]) => name.includes(positionals.join(" ")));
+  if (named.length === 0) throw new Error(`no row's name contains "${positionals.join(" ")}"`);
+  if (values.against !== undefined) rows.push(...(await against(values.against, named, { print, launches: Number(values.launches ?? 5) })));
+  else {
+    print(headOf());
+    for (const [number, one] of named) {
+      if (one.skip !== undefined) {
+        print(`SKIPPED: ${one.name}. ${one.skip}`);
+        continue;
+      }
+      const row = rowOf(number, one);
+      rows.push(row);
+      print(lineOf(row, one.limit));
+    }
+  }
   if (values.json) console.log(JSON.stringify({ rows }));
-  if (rows.length === 0) throw new Error(`no row's name contains "${positionals.join(" ")}"`);
 }

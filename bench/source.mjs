@@ -1,5 +1,5 @@
 /** The data of all cases: a spec of 32 bytes a step, and a short run of steps that fits the first cache, so that reading it costs neither side. */
-import { f32, i32 } from "../dist/index.js";
+import { f32, i32 } from "./package.mjs";
 import { Random } from "./random.mjs";
 
 export const spec = { observation: f32(4), action: i32(), reward: f32(), discount: f32(), stepType: i32() };

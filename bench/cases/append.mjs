@@ -1,6 +1,7 @@
 /** Appending a step: what it costs in each form, against the ring that is filled one by one. */
-import { fifo, Replay, uniform } from "../../dist/index.js";
+
 import { fillRing, fullRing, fullTable } from "../filled.mjs";
+import { fifo, Replay, uniform } from "../package.mjs";
 import { columnClosure } from "../rivals/column-closure.mjs";
 import { ObjectRing } from "../rivals/object-ring.mjs";
 import { SnakeMemory } from "../rivals/tfjs-snake.mjs";
@@ -97,29 +98,13 @@ function ringSide(columns) {
 }
 
 function againstRing(name, limit, ours) {
-  return {
-    name,
-    unit: UNIT,
-    rivalName: "column ring, one by one",
-    limit,
-    make() {
-      const data = source();
-      return { ours: ours(data), rival: ringSide(data.columns) };
-    },
-  };
+  return { name, unit: UNIT, rivalName: "column ring, one by one", limit, ours: () => ours(source()), rival: () => ringSide(source().columns) };
 }
 
 /** The fastest filling that we found, beside the ring that can also be sampled: no limit is set against it. */
 function againstClosure(name, ours) {
-  return {
-    name: `${name}, closure`,
-    unit: UNIT,
-    rivalName: "column closure, one by one",
-    make() {
-      const { columns } = source();
-      return { ours: ours(columns), rival: closureSide(columns) };
-    },
-  };
+  const rivalName = "column closure, one by one";
+  return { name: `${name}, closure`, again: true, unit: UNIT, rivalName, ours: () => ours(source().columns), rival: () => closureSide(source().columns) };
 }
 
 function closureSide({ observation, action, reward, discount, stepType }) {
@@ -136,16 +121,12 @@ function closureSide({ observation, action, reward, discount, stepType }) {
 }
 
 function againstObjects(name, rivalName, rival) {
-  return {
-    name,
-    unit: UNIT,
-    rivalName,
-    make() {
-      const data = source();
-      const writer = byRule();
-      return { ours: nested((step) => writer.append(step), data), rival: rival(data) };
-    },
-  };
+  return { name, again: true, unit: UNIT, rivalName, ours: () => nestedByRule(source()), rival: () => rival(source()) };
+}
+
+function nestedByRule(data) {
+  const writer = byRule();
+  return nested((step) => writer.append(step), data);
 }
 
 function noTable(columns) {
@@ -165,10 +146,7 @@ export const cases = [
   againstRing("staged append, no table", 0.35, ({ columns }) => noTable(columns)),
   againstRing("staged append + item by rule", 0.15, ({ columns }) => staged(byRule(), columns)),
   againstRing("staged append + createItem", 0.15, ({ columns, steps }) => stagedItem(byCall(steps), columns)),
-  againstRing("nested append + item by rule", 0.07, (data) => {
-    const writer = byRule();
-    return nested((step) => writer.append(step), data);
-  }),
+  againstRing("nested append + item by rule", 0.07, nestedByRule),
   againstRing("nested append + createItem", 0.07, (data) => nestedItem(byCall(data.steps), data)),
   againstRing(`columns of ${BATCH} steps + items`, 0.5, ({ columns }) => inColumns(columns)),
   againstClosure("staged append, no table", noTable),

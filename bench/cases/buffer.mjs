@@ -1,9 +1,9 @@
 /** TF-Agents' replay buffers: windows of two steps drawn from them, beside the engine's own samples of two-step items; what a step costs to add, and to keep. */
-import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../dist/agents.js";
-import { internals, Replay } from "../../dist/index.js";
 import { fullTable } from "../filled.mjs";
+import { entry, Replay, withBytes } from "../package.mjs";
 import { BATCH, block, SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../source.mjs";
 
+const { EpisodicReplayBuffer, TFUniformReplayBuffer } = await entry("agents");
 const LENGTH = 2;
 const ENVIRONMENTS = 8;
 const EPISODE = 200;
@@ -71,16 +71,9 @@ function lanes() {
 /** What a full buffer takes a step beyond its row: by how much more that is with STEPS of them than with half as many. */
 function bytesBeyond() {
   const [half, whole] = [STEPS / 2, STEPS].map((maxLength) => {
-    const { of } = internals;
-    let replay;
-    internals.of = (one) => {
-      replay = one;
-      return of(one);
-    };
-    const buffer = new TFUniformReplayBuffer(spec, { batchSize: 1, maxLength });
-    internals.of = of;
-    adding(buffer, 1)(maxLength);
-    return { steps: buffer.numFrames(), bytes: replay.stats().bytes.used };
+    const { made, bytes } = withBytes(() => new TFUniformReplayBuffer(spec, { batchSize: 1, maxLength }));
+    adding(made, 1)(maxLength);
+    return { steps: made.numFrames(), bytes: bytes() };
   });
   return (whole.bytes - half.bytes) / (whole.steps - half.steps) - STEP_BYTES;
 }
@@ -92,14 +85,21 @@ export const cases = [
     ...against,
     name: `getNext of ${BATCH} × ${LENGTH}, uniform`,
     limit: 1 / 1.2,
-    make: () => ({ ours: drawing(fullUniform(1).buffer), rival: sampling(fullTable(STEPS)) }),
+    ours: () => drawing(fullUniform(1).buffer),
+    rival: () => sampling(fullTable(STEPS)),
   },
-  { ...against, name: `getNext of ${BATCH} × ${LENGTH}, episodic`, make: () => ({ ours: drawing(fullEpisodic()), rival: sampling(fullTable(STEPS)) }) },
+  {
+    ...against,
+    name: `getNext of ${BATCH} × ${LENGTH}, episodic`,
+    ours: () => drawing(fullEpisodic()),
+    rival: () => sampling(fullTable(STEPS)),
+  },
   {
     name: `addBatch of ${ENVIRONMENTS} environments`,
     unit: "ns/step",
     rivalName: "a writer with lanes",
-    make: () => ({ ours: fullUniform(ENVIRONMENTS).add, rival: lanes() }),
+    ours: () => fullUniform(ENVIRONMENTS).add,
+    rival: lanes,
   },
   {
     name: "uniform buffer bytes a step beyond the row",

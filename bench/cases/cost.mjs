@@ -48,6 +48,7 @@ export const cases = Object.entries(rows).flatMap(([name, { unit, rivalName, our
     unit,
     rivalName,
     rounds: ROUNDS,
-    make: () => ({ ours: ours(10 ** exponent), rival: rival(10 ** exponent) }),
+    ours: () => ours(10 ** exponent),
+    rival: () => rival(10 ** exponent),
   })),
 );

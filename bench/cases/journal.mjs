@@ -2,8 +2,10 @@
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Log, node } from "../../dist/storage.js";
+import { now } from "../measure.mjs";
+import { entry } from "../package.mjs";
 
+const { Log, node } = await entry("storage");
 const BYTES = 128 << 20;
 const ROUNDS = 7;
 /** Sections of a group. */
@@ -13,32 +15,31 @@ const WRITE_BYTES = 1 << 17;
 const READ_BYTES = 1 << 20;
 const MIB = 1 << 20;
 
-/** Nanoseconds of a call. */
+/** Nanoseconds a MiB of a call. */
 function timed(call) {
-  const start = performance.now();
+  const start = now();
   call();
-  return (performance.now() - start) * 1e6;
+  return ((now() - start) * 1e6) / (BYTES / MIB);
 }
 
-/** Something in a folder of its own, which is gone afterwards. */
+/** A folder of its own, which is gone when the process ends. */
+export function folder() {
+  const path = mkdtempSync(join(tmpdir(), "reprise-bench-"));
+  process.on("exit", () => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** The time of something in a new folder, which is gone afterwards. */
 function inFolder(call) {
-  const folder = mkdtempSync(join(tmpdir(), "reprise-bench-"));
+  const path = folder();
   try {
-    return call(folder);
+    return timed(() => call(path));
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(path, { recursive: true });
   }
 }
 
-/** The least of several rounds, each side first as often as the other. */
-function rounds(measure) {
-  const best = { ours: Number.POSITIVE_INFINITY, rival: Number.POSITIVE_INFINITY };
-  for (let round = 0; round < ROUNDS; round++) {
-    const order = round % 2 === 0 ? ["ours", "rival"] : ["rival", "ours"];
-    for (const [side, time] of Object.entries(inFolder((folder) => measure(folder, order)))) best[side] = Math.min(best[side], time);
-  }
-  return best;
-}
+const payloadOf = (size) => new Uint8Array(size).map((_, i) => i * 31);
 
 /** Writes about BYTES of sections. The system may keep them: nothing is synced. */
 function append(folder, payload) {
@@ -51,7 +52,7 @@ function append(folder, payload) {
   return log;
 }
 
-/** What a journal of such payloads wrote, in memory. */
+/** What a journal of such payloads wrote, in memory; it stays in the folder. */
 function bytesOf(folder, payload) {
   append(folder, payload).close();
   const journal = join(folder, "journal");
@@ -66,13 +67,18 @@ function plainWrite(folder, bytes) {
 }
 
 function appendCase(size, limit) {
-  const payload = new Uint8Array(size).map((_, i) => i * 31);
-  const fact = () => {
-    const bytes = inFolder((folder) => bytesOf(folder, payload));
-    const sides = { ours: (folder) => append(folder, payload), rival: (folder) => plainWrite(folder, bytes) };
-    return rounds((folder, order) => Object.fromEntries(order.map((side) => [side, perMib(timed(() => sides[side](folder)))])));
+  const ours = () => {
+    const payload = payloadOf(size);
+    return () => inFolder((folder) => append(folder, payload));
   };
-  return { name: `journal append, sections of ${size} bytes`, unit: "µs/MiB", rivalName: "fs.writeSync of the same bytes, 128 KiB each", limit, fact };
+  const rival = () => {
+    const path = folder();
+    const bytes = bytesOf(path, payloadOf(size));
+    rmSync(path, { recursive: true });
+    return () => inFolder((folder) => plainWrite(folder, bytes));
+  };
+  const rivalName = "fs.writeSync of the same bytes, 128 KiB each";
+  return { name: `journal append, sections of ${size} bytes`, unit: "µs/MiB", rivalName, limit, laps: true, rounds: ROUNDS, ours, rival };
 }
 
 function replay(folder) {
@@ -89,26 +95,25 @@ function plainRead(folder) {
   closeSync(file);
 }
 
-function replayCase(size) {
-  const payload = new Uint8Array(size).map((_, i) => i * 31);
-  const sides = { ours: replay, rival: plainRead };
-  const fact = () =>
-    rounds((folder, order) => {
-      plainWrite(folder, bytesOf(folder, payload));
-      return Object.fromEntries(order.map((side) => [side, perMib(timed(() => sides[side](folder)))]));
-    });
-  return { name: `reopening a journal, sections of ${size} bytes`, unit: "µs/MiB", rivalName: "fs.readSync, 1 MiB each", fact };
+function replayCase(size, rest) {
+  const ours = () => {
+    const path = folder();
+    append(path, payloadOf(size)).close();
+    return () => timed(() => replay(path));
+  };
+  const rival = () => {
+    const path = folder();
+    plainWrite(path, bytesOf(path, payloadOf(size)));
+    return () => timed(() => plainRead(path));
+  };
+  const name = `reopening a journal, sections of ${size} bytes`;
+  return { name, unit: "µs/MiB", rivalName: "fs.readSync, 1 MiB each", laps: true, rounds: ROUNDS, ours, rival, ...rest };
 }
 
 /** 500 MB a second is what is promised. */
-function limitCase(size) {
-  const { name, unit, fact } = replayCase(size);
-  return { name: `${name}, limit`, unit, rivalName: "500 MB/s", limit: 1, fact: () => ({ ours: fact().ours, rival: MIB / 500 }) };
+function limitCase(size, again) {
+  const name = `reopening a journal, sections of ${size} bytes, limit`;
+  return replayCase(size, { name, again, rivalName: "500 MB/s", limit: 1, rival: () => () => (MIB / 500) * 1000 });
 }
 
-/** Microseconds a MiB. */
-function perMib(nanoseconds) {
-  return nanoseconds / 1000 / (BYTES / MIB);
-}
-
-export const cases = [appendCase(28224, 0.6), appendCase(4096), appendCase(256), replayCase(28224), replayCase(4096), limitCase(28224), limitCase(256)];
+export const cases = [appendCase(28224, 0.6), appendCase(4096), appendCase(256), replayCase(28224), replayCase(4096), limitCase(28224, true), limitCase(256)];

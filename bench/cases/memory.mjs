@@ -1,7 +1,8 @@
 /** Bytes an item and a step, and what 10^6 calls leave on the heap. */
-import { fifo, prioritized, Replay } from "../../dist/index.js";
+
 import { fullTable, prioritizedTable, priority } from "../filled.mjs";
 import { heapGrowth } from "../measure.mjs";
+import { fifo, prioritized, Replay } from "../package.mjs";
 import { Random } from "../random.mjs";
 import { SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../source.mjs";
 import { byCall, staged } from "./append.mjs";

@@ -1,8 +1,8 @@
 /** An observer's call: a trajectory window of two steps, against the engine's own append and createItem of the same steps. */
-import { ReverbAddTrajectoryObserver, trajectorySpec } from "../../dist/agents.js";
-import { f32, fifo, i32, Replay, uniform } from "../../dist/index.js";
+import { entry, f32, fifo, i32, Replay, uniform } from "../package.mjs";
 import { SOURCE_STEPS, STEPS, source } from "../source.mjs";
 
+const { ReverbAddTrajectoryObserver, trajectorySpec } = await entry("agents");
 const MASK = SOURCE_STEPS - 1;
 const ITEM = { length: 2 };
 
@@ -30,23 +30,24 @@ export const cases = [
     unit: "ns/step",
     rivalName: "writer.append + createItem",
     limit: 0.5,
-    make() {
+    ours() {
       const steps = trajectories();
       const observer = new ReverbAddTrajectoryObserver(fullReplay(), { tableName: "t", sequenceLength: 2 });
+      return (n) => {
+        for (let k = 0; k < n; k++) observer(steps[k & MASK]);
+        return observer.cachedSteps;
+      };
+    },
+    rival() {
+      const steps = trajectories();
       const writer = fullReplay().writer();
       writer.append(steps[0]);
-      return {
-        ours(n) {
-          for (let k = 0; k < n; k++) observer(steps[k & MASK]);
-          return observer.cachedSteps;
-        },
-        rival(n) {
-          for (let k = 0; k < n; k++) {
-            writer.append(steps[k & MASK]);
-            writer.createItem("t", ITEM);
-          }
-          return writer.length;
-        },
+      return (n) => {
+        for (let k = 0; k < n; k++) {
+          writer.append(steps[k & MASK]);
+          writer.createItem("t", ITEM);
+        }
+        return writer.length;
       };
     },
   },

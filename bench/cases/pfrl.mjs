@@ -1,10 +1,11 @@
 /** reprise/pfrl beside the engine that it is made of. */
-import { bool, f32, fifo, i32, prioritized, Replay } from "../../dist/index.js";
-import { PrioritizedReplayBuffer, ReplayBuffer } from "../../dist/pfrl.js";
+
 import { EXPONENT, priority } from "../filled.mjs";
+import { bool, entry, f32, fifo, i32, prioritized, Replay } from "../package.mjs";
 import { Random } from "../random.mjs";
 import { SOURCE_STEPS, STEPS, source } from "../source.mjs";
 
+const { PrioritizedReplayBuffer, ReplayBuffer } = await entry("pfrl");
 const BATCH = 32;
 const BETA = 0.4;
 /** Batches of errors made beforehand; a power of two. */
@@ -90,7 +91,8 @@ export const cases = [
     unit: "µs/batch",
     rivalName: "the engine's own table.sample and updatePriorities",
     limit: 1 / 1.3,
-    make: () => ({ ours: bufferCycle(), rival: tableCycle() }),
+    ours: bufferCycle,
+    rival: tableCycle,
   },
   {
     name: "pfrl bytes a transition beyond its frames",

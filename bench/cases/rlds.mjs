@@ -1,14 +1,18 @@
-/** reprise/rlds beside Python's tensorflow_datasets, over the same files. Python is REPRISE_PYTHON; without it those rows are left out. */
+/** reprise/rlds beside Python's tensorflow_datasets, over the same files. Python is REPRISE_PYTHON; without it those rows are left out, but where two builds are compared. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openTfds } from "../../dist/rlds.js";
+import { now } from "../measure.mjs";
+import { entry } from "../package.mjs";
 
+const { openTfds } = await entry("rlds");
 const FOLDER = fileURLToPath(new URL("../../test/data/tfds/half_cheetah/1.0.0", import.meta.url));
 const RIVAL = fileURLToPath(new URL("../rivals/tfds.py", import.meta.url));
 const PYTHON = process.env.REPRISE_PYTHON;
+/** Why a row cannot be measured. */
+const skip = PYTHON === undefined ? "Set REPRISE_PYTHON to a python that has tensorflow_datasets." : undefined;
 const STEPS = 10_040;
 const ROUNDS = 15;
 const PYTHON_ROUNDS = 5;
@@ -18,9 +22,6 @@ const REPEATS = 3;
 /** How often memory is looked at on the way. */
 const LOOKS = 200;
 const MIB = 2 ** 20;
-
-if (PYTHON === undefined && !process.argv.includes("--row"))
-  console.error("SKIPPED: the rows beside tensorflow_datasets. Set REPRISE_PYTHON to a python that has it.");
 
 /** Goes through every step as an object. */
 async function steps() {
@@ -42,14 +43,17 @@ async function columns() {
   if (count !== STEPS) throw new Error(`there must be ${STEPS} steps, got ${count}`);
 }
 
+/** Nanoseconds a step. */
+async function timed(pass) {
+  const start = now();
+  await pass();
+  return ((now() - start) * 1e6) / STEPS;
+}
+
 /** Nanoseconds a step of each side: the least of several rounds. Python's compiler and caches are warm from its first. */
 async function beside(ours, way) {
   let best = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < ROUNDS; round++) {
-    const start = performance.now();
-    await ours();
-    best = Math.min(best, ((performance.now() - start) * 1e6) / STEPS);
-  }
+  for (let round = 0; round < ROUNDS; round++) best = Math.min(best, await timed(ours));
   const { stdout, status } = spawnSync(PYTHON, [RIVAL, FOLDER, way, String(PYTHON_ROUNDS)], { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
   if (status !== 0) throw new Error(`${PYTHON} ended with exit code ${status}`);
   const found = JSON.parse(stdout.trim().split("\n").at(-1));
@@ -100,55 +104,20 @@ async function growth(which) {
   }
 }
 
-const python =
-  PYTHON === undefined
-    ? []
-    : [
-        {
-          name: "rlds steps of half_cheetah",
-          unit: "ns/step",
-          rivalName: "tensorflow_datasets, a batch an episode, without step objects",
-          limit: 3,
-          fact: () => beside(steps, "batched"),
-        },
-        {
-          name: "rlds steps of half_cheetah, dicts by hand",
-          unit: "ns/step",
-          rivalName: "tensorflow_datasets, a batch an episode, then a dict a step",
-          limit: 3,
-          fact: () => beside(steps, "rows"),
-        },
-        {
-          name: "rlds steps of half_cheetah, nested iterator",
-          unit: "ns/step",
-          rivalName: "tensorflow_datasets, as_numpy_iterator over an episode's steps",
-          limit: 3,
-          fact: () => beside(steps, "nested"),
-        },
-        {
-          name: "rlds columns of half_cheetah",
-          unit: "ns/step",
-          rivalName: "tensorflow_datasets, a batch an episode",
-          limit: 3,
-          fact: () => beside(columns, "batched"),
-        },
-      ];
+function row(name, rivalName, ours, way, again) {
+  return { name, unit: "ns/step", rivalName, limit: 3, again, laps: true, ours: () => () => timed(ours), fact: () => beside(ours, way), skip };
+}
+
+function growthRow(name, which, limit) {
+  return { name, unit: "bytes", rivalName: "limit", limit: 1, fact: async () => ({ ours: await growth(which), rival: limit }) };
+}
 
 export const cases = [
-  ...python,
-  {
-    name: "rlds bytes in use that 10 × the data (100 MB) adds",
-    unit: "bytes",
-    rivalName: "limit",
-    limit: 1,
-    // The small data's files are of one block each; of the large ones some blocks of 1 MiB are on their way, or wait to be freed.
-    fact: async () => ({ ours: await growth("used"), rival: 8 * MIB }),
-  },
-  {
-    name: "rlds resident bytes that 10 × the data (100 MB) adds",
-    unit: "bytes",
-    rivalName: "limit",
-    limit: 1,
-    fact: async () => ({ ours: await growth("resident"), rival: 32 * MIB }),
-  },
+  row("rlds steps of half_cheetah", "tensorflow_datasets, a batch an episode, without step objects", steps, "batched"),
+  row("rlds steps of half_cheetah, dicts by hand", "tensorflow_datasets, a batch an episode, then a dict a step", steps, "rows", true),
+  row("rlds steps of half_cheetah, nested iterator", "tensorflow_datasets, as_numpy_iterator over an episode's steps", steps, "nested", true),
+  row("rlds columns of half_cheetah", "tensorflow_datasets, a batch an episode", columns, "batched"),
+  // The small data's files are of one block each; of the large ones some blocks of 1 MiB are on their way, or wait to be freed.
+  growthRow("rlds bytes in use that 10 × the data (100 MB) adds", "used", 8 * MIB),
+  growthRow("rlds resident bytes that 10 × the data (100 MB) adds", "resident", 32 * MIB),
 ];

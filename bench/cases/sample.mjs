@@ -66,12 +66,12 @@ function snakeSampling() {
   };
 }
 
-function against(name, rivalName, rival, limit, rounds) {
-  return { name, unit: UNIT, rivalName, limit, rounds, make: () => ({ ours: sampling(fullTable(STEPS).table), rival: rival() }) };
+function against(name, rivalName, rival, rest) {
+  return { name, unit: UNIT, rivalName, ours: () => sampling(fullTable(STEPS).table), rival, ...rest };
 }
 
 export const cases = [
-  against(`uniform sample of ${BATCH}`, "column ring", () => ringSampling(fullRing(STEPS)), 1),
-  against(`uniform sample of ${BATCH}, object ring`, "object ring", objectSampling),
-  against(`uniform sample of ${BATCH}, tfjs snake`, "tfjs snake memory", snakeSampling, undefined, 5),
+  against(`uniform sample of ${BATCH}`, "column ring", () => ringSampling(fullRing(STEPS)), { limit: 1 }),
+  against(`uniform sample of ${BATCH}, object ring`, "object ring", objectSampling, { again: true }),
+  against(`uniform sample of ${BATCH}, tfjs snake`, "tfjs snake memory", snakeSampling, { again: true, rounds: 5 }),
 ];

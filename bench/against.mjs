@@ -1,0 +1,135 @@
+/**
+ * Compares two builds of the package, case by case. A launch starts three processes for a case, one of this build and two of the other. They
+ * take short samples in turns, so what disturbs one disturbs all, and each compiler sees the code of one build only. Processes of the same
+ * build also differ, by where their memory lies and what was compiled when. That is why there are several launches, and why the other
+ * build runs twice: its two processes show which differences mean nothing.
+ */
+import { fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { countProcessorTime, scaleOf, Timed } from "./measure.mjs";
+import { againstHeadOf, againstLineOf } from "./report.mjs";
+
+const SAMPLE_MS = 5;
+/** All orders of three processes. */
+const ORDERS = [
+  [0, 1, 2],
+  [2, 1, 0],
+  [1, 2, 0],
+  [0, 2, 1],
+  [2, 0, 1],
+  [1, 0, 2],
+];
+const ROUNDS = 36;
+/** Rounds of cases whose samples take longer. */
+const LAPS = 12;
+/** The difference beyond the spread that is not marked. */
+const TOLERANCE = 0.03;
+
+/** Runs in the process of one build: makes its side of a case, then answers what `launch` asks. */
+export async function serve({ ours, fact, laps }) {
+  process.on("disconnect", () => process.exit());
+  if (ours === undefined) return process.send({ value: (await fact()).ours });
+  countProcessorTime();
+  const timed = new Timed(await ours(), laps);
+  process.on("message", async ({ calibrate, n }) => {
+    if (calibrate) await timed.calibrate(SAMPLE_MS);
+    timed.n = n ?? timed.n;
+    process.send(calibrate ? { n: timed.n } : { value: await timed.sample() });
+  });
+  process.send({});
+}
+
+/** A process of one build for a case. */
+class Side {
+  #child;
+  #answer;
+  #errors = "";
+
+  constructor(dist, number) {
+    const env = dist === undefined ? process.env : { ...process.env, REPRISE_DIST: dist };
+    const program = fileURLToPath(new URL("run.mjs", import.meta.url));
+    this.#child = fork(program, ["--side", String(number)], { env, execArgv: ["--expose-gc"], stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    this.#child.stderr.setEncoding("utf8").on("data", (text) => (this.#errors += text));
+    this.#child.on("message", (message) => this.#answer.resolve(message));
+    this.#child.on("close", () => this.#answer.reject(new Error(this.#errors.match(/^\w*Error.*$/m)?.[0] ?? "ended without an answer")));
+    this.ready = this.#next();
+  }
+
+  ask(message) {
+    this.#child.send(message);
+    return this.#next();
+  }
+
+  end() {
+    if (this.#child.connected) this.#child.disconnect();
+  }
+
+  #next() {
+    return new Promise((resolve, reject) => (this.#answer = { resolve, reject }));
+  }
+}
+
+/** The samples of each process, in nanoseconds, this build's first. A case that is not a timing gives one figure. */
+async function launch(dir, number, rounds) {
+  const sides = [undefined, dir, dir].map((dist) => new Side(dist, number));
+  try {
+    const ready = await Promise.all(sides.map((side) => side.ready));
+    if (ready[0].value !== undefined) return ready.map(({ value }) => [value]);
+    const found = [];
+    for (const side of sides) found.push((await side.ask({ calibrate: true })).n);
+    const n = median(found);
+    const samples = sides.map(() => []);
+    for (let round = 0; round < rounds; round++) {
+      for (const i of ORDERS[round % ORDERS.length]) samples[i].push((await sides[i].ask({ n })).value);
+    }
+    return samples;
+  } finally {
+    for (const side of sides) side.end();
+  }
+}
+
+/** Measures the cases and prints each row as it is ready. */
+export async function against(dir, cases, { launches, print }) {
+  print(againstHeadOf());
+  const rows = [];
+  for (const [number, { name, unit, again, laps, ours }] of cases) {
+    // An earlier row has measured the same.
+    if (again) continue;
+    try {
+      const found = [];
+      for (let k = 0; k < (ours === undefined ? 1 : launches); k++) found.push(await launch(dir, number, laps || unit === "ms" ? LAPS : ROUNDS));
+      const row = { name, unit, ...summary(found, ours === undefined ? 1 : scaleOf(unit)) };
+      rows.push(row);
+      print(againstLineOf(row));
+    } catch (error) {
+      print(`${name}: ${error.message}`);
+    }
+  }
+  return rows;
+}
+
+/** Medians over the launches. The spread is how far the two processes of the other build are apart. */
+function summary(launches, scale) {
+  // Only samples of the same round are compared: the machine was equally busy.
+  const ratios = launches.map(([own, other, twin]) => median(own.map((sample, i) => (other[i] + twin[i]) / 2 / sample)));
+  const selves = launches.map(([, other, twin]) => median(other.map((sample, i) => twin[i] / sample)));
+  const ratio = median(ratios);
+  const spread = median(selves.map((self) => Math.abs(self - 1)));
+  const verdict = ratio < 1 - spread - TOLERANCE ? "WORSE" : ratio > 1 + spread + TOLERANCE ? "better" : "";
+  const range = (values) => [Math.min(...values), Math.max(...values)];
+  return {
+    ours: median(launches.map(([own]) => median(own))) / scale,
+    rival: median(launches.map(([, other, twin]) => median([...other, ...twin]))) / scale,
+    ratio,
+    ratios: range(ratios),
+    spread,
+    selves: range(selves),
+    verdict,
+  };
+}
+
+function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}

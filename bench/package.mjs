@@ -1,0 +1,56 @@
+/**
+ * The package that the cases measure: `dist` of this checkout, or the folder that REPRISE_DIST names, possibly of an older version. What
+ * versions call differently, the cases call through the functions below.
+ */
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const folder = process.env.REPRISE_DIST;
+export const dist = folder === undefined ? new URL("../dist/", import.meta.url) : pathToFileURL(`${resolve(folder)}/`);
+
+/** What an entry of the package exports, by its file. */
+export const entry = (name) => import(new URL(`${name}.js`, dist));
+
+const main = await entry("index");
+export const { bool, f32, fifo, i32, prioritized, Replay, u8, uniform } = main;
+
+const isMethod = "snapshot" in Replay.prototype;
+const old = isMethod ? undefined : await entry("snapshot");
+
+/** Chunks of a snapshot. */
+export const snapshotOf = (replay) => (isMethod ? replay.snapshot() : old.snapshot(replay));
+/** A Replay from them, or a promise of it. */
+export const restored = (chunks) => (isMethod ? Replay.restore(chunks) : old.restore(chunks));
+
+/** A promise of a Replay with a journal. */
+export async function opened(options) {
+  if (!isMethod) await entry("storage");
+  return Replay.open(options);
+}
+
+/** What `make` makes, and a function that tells the bytes in use by the core that it made for it. */
+export function withBytes(make) {
+  const { internals } = main;
+  let bytes;
+  if (internals !== undefined) {
+    const { of } = internals;
+    internals.of = (replay) => {
+      bytes = () => replay.stats().bytes.used;
+      return of(replay);
+    };
+    const made = make();
+    internals.of = of;
+    return { made, bytes };
+  }
+  const { Instance } = WebAssembly;
+  WebAssembly.Instance = new Proxy(Instance, {
+    construct(target, args) {
+      const instance = new target(...args);
+      bytes = () => instance.exports.arena_used();
+      return instance;
+    },
+  });
+  const made = make();
+  WebAssembly.Instance = Instance;
+  return { made, bytes };
+}
