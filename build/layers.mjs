@@ -16,7 +16,7 @@ export const LAYERS = {
     ["image", "index", "journal", "kernels", "pfrl", "sections", "windows"],
   ],
   src: [
-    ["core/abi", "error"],
+    ["core/abi", "error", "limits"],
     ["rate-limiter", "selector", "wait"],
     // What a step is, and where its bytes are.
     ["spec/"],

@@ -1,7 +1,8 @@
 /** A batch: what a sample gives, in arrays that belong to the caller. */
 import { DISCOUNT, KEY, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "./core/abi.ts";
 import type { ArrayOf, Dtype } from "./spec/dtype.ts";
-import type { IsAny, Leaf } from "./spec/spec.ts";
+import type { Leaf } from "./spec/leaf.ts";
+import type { IsAny } from "./spec/spec.ts";
 
 /** One contiguous array, and its shape: batch, time (unless squeezed), then the leaf's own. */
 export interface Column<D extends Dtype = Dtype> {

@@ -1,5 +1,6 @@
 /** Batches of a table one after the other. */
 import { integer } from "./error.ts";
+import { MAX_LENGTH } from "./limits.ts";
 import type { SampleOptions } from "./sample.ts";
 import type { WaitOptions } from "./wait.ts";
 
@@ -28,7 +29,7 @@ export interface Dataset<B> extends Iterable<B>, AsyncIterable<B> {}
 
 export function datasetOf<B>(table: Source<B>, options: DatasetOptions): Dataset<B> {
   const { batchSize, signal, timeoutMs, prefetch = 0, ...sample } = options;
-  const n = integer("batchSize", batchSize, 1, 0xffffff);
+  const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
   const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
 
   /** The next batch; undefined where none came in time. */

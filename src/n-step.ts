@@ -1,6 +1,7 @@
 /** The options of an n-step return (Sutton and Barto, 2018, section 7.1), and what the core takes for them. */
 
 import { finite, integer, mustBe, oneOf, onlyKeys } from "./error.ts";
+import { MAX_LENGTH } from "./limits.ts";
 import { leafAt } from "./spec/columns.ts";
 import type { PlacedLeaf } from "./spec/layout.ts";
 
@@ -39,7 +40,7 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
   const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : NO_LEAF;
   return {
     leaves: leaf("reward", reward) + 65536 * ends,
-    n: integer("nStep.n", n, 1, 0xffffff),
+    n: integer("nStep.n", n, 1, MAX_LENGTH),
     gamma: finite("nStep.gamma", gamma),
     flags: oneOf("nStep.nextState", { following: 0, own: 1 }, nextState) + (terminal === undefined ? 0 : 2),
   };

@@ -4,6 +4,7 @@ import { Core, compile, MOST_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";
 import { Filler } from "./core/filler.ts";
 import { finite, flag, integer, mustBe, onlyKeys } from "./error.ts";
+import { MAX_ITEMS } from "./limits.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
 import { fifo, isSelector, kindsOf, uniform } from "./selector.ts";
@@ -59,7 +60,6 @@ export const internals = {
 
 const DEFAULT_PENDING = 1023;
 /** Items of a table, and items that wait: together their slots are numbered by 27 bits. */
-const MOST_ITEMS = 2 ** 26 - 1;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export class Replay<const S extends Spec = Spec, const TableName extends string = string> {
@@ -181,10 +181,10 @@ function resolveTable(name: string, options: TableOptions): ResolvedTableOptions
     maxSteps = NO_LIMIT,
     maxPending = DEFAULT_PENDING,
   } = onlyKeys(subject, options, "maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending");
-  integer(`${subject}.maxSize`, maxSize, 1, MOST_ITEMS);
+  integer(`${subject}.maxSize`, maxSize, 1, MAX_ITEMS);
   integer(`${subject}.maxTimesSampled`, maxTimesSampled, 1);
   integer(`${subject}.maxSteps`, maxSteps, 1);
-  integer(`${subject}.maxPending`, maxPending, 0, MOST_ITEMS);
+  integer(`${subject}.maxPending`, maxPending, 0, MAX_ITEMS);
   for (const [role, value] of Object.entries({ sampler, remover }))
     if (!isSelector(value)) throw mustBe(TypeError, `${subject}.${role}`, "a selector, such as uniform()", value);
   if (!isRateLimiter(rateLimiter)) throw mustBe(TypeError, `${subject}.rateLimiter`, "a rate limiter, such as minSize()", rateLimiter);

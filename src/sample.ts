@@ -5,6 +5,7 @@ import { BLOCKED, BOOTSTRAP, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, ERROR_ARGUMENT,
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, reach, WEIGHTS } from "./core/filler.ts";
 import { finite, flag, integer, oneOf, onlyKeys, ReplayError } from "./error.ts";
+import { MAX_LENGTH } from "./limits.ts";
 import { type NStepOptions, nStepOf } from "./n-step.ts";
 import { type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
 
@@ -38,7 +39,6 @@ const OPTIONS = "into, replacement, among, stratified, length, offset, cross, co
 const OFFSETS = { start: 0, end: 1, uniform: 2 };
 const NORMALIZE = { none: 0, batch: 1, table: 2 };
 const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items"] as const;
-const MOST = 0xffffff;
 
 export class Reader {
   readonly #engine: Engine;
@@ -60,11 +60,11 @@ export class Reader {
     const table = this.#table;
     const { into, beta, among = 0, replacement = true, stratified = false, cross = false } = onlyKeys("options", options, OPTIONS);
     const { length, columns, offset = "start", normalize = "batch" } = options;
-    integer("n", n, 1, MOST);
+    integer("n", n, 1, MAX_LENGTH);
     integer("among", among, 0, 0xffffffff);
     // Tested here: handed on as an argument, a fraction would be allocated.
     if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
-    if (length !== undefined) integer("length", length, 1, MOST);
+    if (length !== undefined) integer("length", length, 1, MAX_LENGTH);
     const flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
     const from = oneOf("offset", OFFSETS, offset);
     const divisor = oneOf("normalize", NORMALIZE, normalize);
@@ -105,7 +105,7 @@ export class Reader {
   batch(n: number, options: SampleOptions): Batch<unknown> {
     const { length, columns } = onlyKeys("options", options, OPTIONS);
     const selections = this.#selected(columns, this.#engine.core.x.table_counter(this.#table, SHAPE)) ?? this.#any(false);
-    return this.#filler(integer("n", n, 1, MOST), integer("length", length, 1, MOST), options, selections).batch;
+    return this.#filler(integer("n", n, 1, MAX_LENGTH), integer("length", length, 1, MAX_LENGTH), options, selections).batch;
   }
 
   /** How a batch is filled: the one that was given, or a new one. */
@@ -124,7 +124,8 @@ export class Reader {
   #widthOf(into: Batch<unknown>, selections: readonly Selection[]): number {
     const { keys } = selections[0] as Selection;
     return (
-      this.#fillers.get(into)?.width ?? integer("length, given or of into,", selections === this.#whole ? reach(into?.steps, keys)?.shape?.[1] : 0, 1, MOST)
+      this.#fillers.get(into)?.width ??
+      integer("length, given or of into,", selections === this.#whole ? reach(into?.steps, keys)?.shape?.[1] : 0, 1, MAX_LENGTH)
     );
   }
 

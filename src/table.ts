@@ -5,6 +5,7 @@ import { COUNTERS, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./core/abi.
 import type { Engine } from "./core/engine.ts";
 import { type Dataset, type DatasetOptions, datasetOf, type Source } from "./dataset.ts";
 import { integer, mustBe, show } from "./error.ts";
+import { MAX_LENGTH } from "./limits.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { Reader, type SampleOptions } from "./sample.ts";
 import type { Selector } from "./selector.ts";
@@ -112,7 +113,7 @@ export class Table<S = Spec> implements AnyTable {
     options?: O & Only<O, SampleOptions & WaitOptions>,
   ): Promise<BatchOf<S, O>> {
     this.#engine.open();
-    integer("n", n, 1, 0xffffff);
+    integer("n", n, 1, MAX_LENGTH);
     const { signal, timeoutMs, ...rest } = (options ?? {}) as Options<S> & WaitOptions;
     this.#couldSample(n, rest.replacement);
     const attempt = () => (this.ready(n, rest) ? (this.sample(n, rest as never) as BatchOf<S, O>) : undefined);

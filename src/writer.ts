@@ -1,15 +1,17 @@
 /** A writer: takes the steps of one environment (or of several in lock-step, its lanes) and makes items of them. */
 import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./core/abi.ts";
-import { blockOffsets, stepsOf } from "./core/block.ts";
+import { blockOffsets, stepCount } from "./core/block.ts";
 import type { Engine } from "./core/engine.ts";
 import { type StagedOf, Staging, writerClosed } from "./core/staged.ts";
 import { finite, flag, integer, mustBe, oneFrom, onlyKeys, ReplayError } from "./error.ts";
+import { MAX_LENGTH } from "./limits.ts";
 import type { ColumnSet } from "./spec/columns.ts";
-import { DTYPES } from "./spec/dtype.ts";
-import { formOf, put } from "./spec/fill.ts";
+import { DTYPES, type Numbered } from "./spec/dtype.ts";
+import { mustPut, targetOf } from "./spec/fit.ts";
 import type { PlacedLeaf } from "./spec/layout.ts";
+import { flattener, type Visit, visitor } from "./spec/nest.ts";
 import { copyIn, lengthOf, priorityError } from "./spec/numbers.ts";
-import { type ColumnsOf, flattener, type Spec, type StepOf, type Visit, visitor } from "./spec/spec.ts";
+import type { ColumnsOf, Spec, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
 
@@ -63,8 +65,6 @@ export interface ResolvedWriterOptions {
 
 const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
 const DEFAULT_KEEP = 32;
-/** The longest run that an item can name. */
-const MOST_STEPS = 0xffffff;
 
 /** A promise that is resolved with it resolves to nothing. */
 const DONE: Promise<void> = Promise.resolve();
@@ -188,7 +188,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     const tables = items.map((rule) => rule.table);
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
     const values = this.#flatten(columns);
-    const steps = stepsOf(leaves[0] as PlacedLeaf, values[0], lanes);
+    const steps = stepCount(leaves[0] as PlacedLeaf, values[0], lanes);
     const rows = steps * lanes;
     const offsets = blockOffsets(leaves, items.length, rows);
     const prioritiesAt = offsets.pop() as number;
@@ -198,7 +198,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
       const address = block + (offsets[i] as number);
       const { dtype } = leaf.leaf;
       core.u32[block / 4 + i] = address;
-      put(formOf(leaf, [steps, ...this.#lead]), core[dtype], address / DTYPES[dtype].bytes, values[i]);
+      mustPut(targetOf(dtype, [steps, ...this.#lead, ...leaf.shape]), core[dtype] as Numbered, address / DTYPES[dtype].bytes, values[i], leaf.keys);
     });
     if (ends !== undefined) {
       lengthOf("ends", ends, rows);
@@ -341,14 +341,14 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
     if (!tables.has(table)) throw unknownTable(table, tables.keys());
     return {
       table,
-      length: integer(`${subject}.length`, length, 1, MOST_STEPS),
-      stride: integer(`${subject}.stride`, stride, 1, MOST_STEPS),
+      length: integer(`${subject}.length`, length, 1, MAX_LENGTH),
+      stride: integer(`${subject}.stride`, stride, 1, MAX_LENGTH),
       priority: finite(`${subject}.priority`, priority, 0),
     };
   });
   const longest = Math.max(1, ...rules.map((rule) => rule.length));
   return {
-    keep: integer("keep", keep ?? Math.max(DEFAULT_KEEP, longest), longest, MOST_STEPS),
+    keep: integer("keep", keep ?? Math.max(DEFAULT_KEEP, longest), longest, MAX_LENGTH),
     lanes: integer("lanes", lanes, 1, 65536),
     items: rules,
     shapes: items.map((rule) => (rule.columns === undefined ? 0 : engine.shapeOf(rule.columns))),

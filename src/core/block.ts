@@ -1,8 +1,8 @@
 /** Columns of steps on their way into the core: how many steps there are, and where each column goes. */
 import { mustBe } from "../error.ts";
 import { type PlacedLeaf, up } from "../spec/layout.ts";
+import { named } from "../spec/nest.ts";
 import { isList } from "../spec/numbers.ts";
-import { named } from "../spec/spec.ts";
 
 /** In a block of so many rows: where each column begins, behind the addresses of columns and of the rules' priorities; last, where the block ends. */
 export function blockOffsets(leaves: readonly PlacedLeaf[], rules: number, rows: number): number[] {
@@ -14,7 +14,7 @@ export function blockOffsets(leaves: readonly PlacedLeaf[], rules: number, rows:
 }
 
 /** How many steps a column has: one a part where it is nested. */
-export function stepsOf(leaf: PlacedLeaf, column: unknown, lanes: number): number {
+export function stepCount(leaf: PlacedLeaf, column: unknown, lanes: number): number {
   const values = column as ArrayLike<unknown> | undefined;
   const length = values?.length ?? 0;
   const steps = isList(values?.[0]) ? length : length / leaf.size / lanes;

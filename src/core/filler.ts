@@ -2,10 +2,10 @@
 
 import { arrayOf, type Batch, type Column, INFO, N_STEP } from "../batch.ts";
 import { mustBe } from "../error.ts";
-import { type Selection, stepsOf } from "../spec/columns.ts";
+import { type Selection, stepIndices } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { type PlacedLeaf, up, WIDE } from "../spec/layout.ts";
-import { pack } from "../spec/spec.ts";
+import { pack } from "../spec/nest.ts";
 import { LENGTH, WEIGHT } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 
@@ -78,7 +78,7 @@ export class Filler {
     let steps: readonly number[] = [];
     const columns = selections.map((selection) => {
       const { keys, leaf, squeezed, start } = selection;
-      const own = stepsOf(selection, width);
+      const own = stepIndices(selection, width);
       const count = own.length;
       // Columns of the same steps are selected once.
       const again = count === steps.length && own.every((step, k) => step === steps[k]);
@@ -89,10 +89,10 @@ export class Filler {
       const data = take(`steps.${keys.join(".")}.data`, reach(into?.steps, keys)?.data, array, count * leaf.size, isStraight ? undefined : from);
       const straight = isStraight ? new Uint8Array(data.buffer, data.byteOffset, n * count * leaf.bytes) : undefined;
       // One of the last steps may have more than the window, and more in a shorter one.
-      const most = Math.max(count, -start);
-      rows = Math.max(rows, most);
+      const longest = Math.max(count, -start);
+      rows = Math.max(rows, longest);
       // The list of steps is there first, then the values.
-      this.#bytes += up(most * Math.max(n * (isStraight ? 8 : leaf.bytes), 4), 16);
+      this.#bytes += up(longest * Math.max(n * (isStraight ? 8 : leaf.bytes), 4), 16);
       this.#outputs.push({ leaf, steps, again, from, straight });
       return { data, shape: [n, ...(squeezed ? [] : [count]), ...leaf.shape] };
     });

@@ -1,10 +1,12 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
 
 import { ReplayError } from "../error.ts";
-import { type ArrayOf, DTYPES, type Dtype } from "../spec/dtype.ts";
-import { formOf, type Place, putter } from "../spec/fill.ts";
+import { type ArrayOf, DTYPES, type Dtype, type Numbered } from "../spec/dtype.ts";
+import { type Place, putter, targetOf } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
-import { fold, type IsAny, type Leaf, named, type Spec, type Visit } from "../spec/spec.ts";
+import type { Leaf } from "../spec/leaf.ts";
+import { fold, named, type Visit } from "../spec/nest.ts";
+import type { IsAny, Spec } from "../spec/spec.ts";
 import type { Core } from "./core.ts";
 
 type StagedLeaf<D extends Dtype, Shape, Lanes> = Lanes extends true
@@ -32,7 +34,7 @@ type Part = StepMaker | PropertyDescriptor;
  * @param scalars whether leaves of shape [] are numbers
  */
 export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: boolean): StepMaker {
-  const whole = fold<Part>(
+  const whole = fold<Leaf, Part>(
     spec,
     (index) => (scalars && leaves[index]?.shape.length === 0 ? Step.number(leaves[index]) : Step.array(index)),
     (names, parts, _, list) => nodeMaker(names, parts, list),
@@ -123,6 +125,7 @@ function refuse(): never {
 
 /** A place whose array may be lent. */
 interface Slot extends Place {
+  readonly address: number;
   /** How often memory had moved when it was lent last. */
   lent: number | undefined;
 }
@@ -151,7 +154,10 @@ export class Staging {
   constructor(core: Core, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], addresses: readonly number[], lead: readonly number[]) {
     this.#core = core;
     this.#at = at;
-    this.#slots = leaves.map((leaf, i) => ({ ...formOf(leaf, lead), address: addresses[i] as number, view: new Float32Array(), lent: undefined }));
+    this.#slots = leaves.map(({ leaf: { dtype }, shape, keys }, i) => {
+      const target = targetOf(dtype, [...lead, ...shape]);
+      return { ...target, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined };
+    });
     this.puts = this.#slots.map(putter);
     this.moved();
     this.step = maker(this);
@@ -162,8 +168,8 @@ export class Staging {
   check(): void {
     if (this.#checked === this.#moves) return;
     // No function here: one that holds another allocates at each call.
-    for (const { lent = this.#moves, leaf } of this.#slots) {
-      if (lent < this.#moves) throw new ReplayError("OUT_OF_TURN", `staged.${named(leaf.keys)} is void since memory grew: read it again`);
+    for (const { lent = this.#moves, keys } of this.#slots) {
+      if (lent < this.#moves) throw new ReplayError("OUT_OF_TURN", `staged.${named(keys)} is void since memory grew: read it again`);
     }
     this.#checked = this.#moves;
   }
@@ -178,12 +184,12 @@ export class Staging {
   }
 
   /** The elements of leaf i. */
-  view(i: number): Float32Array {
+  view(i: number): Numbered {
     return (this.#slots[i] as Slot).view;
   }
 
   /** The same, for a user to keep until memory moves. */
-  lend(i: number): Float32Array {
+  lend(i: number): Numbered {
     const slot = this.#slots[i] as Slot;
     slot.lent = this.#moves;
     return slot.view;
@@ -195,7 +201,7 @@ export class Staging {
     this.#moves++;
     this.f32 = new Float32Array(buffer, this.#at);
     this.i32 = new Int32Array(buffer, this.#at);
-    for (const slot of this.#slots) slot.view = new DTYPES[slot.leaf.leaf.dtype].array(buffer, slot.address, slot.size) as Float32Array;
+    for (const slot of this.#slots) slot.view = new DTYPES[slot.dtype].array(buffer, slot.address, slot.size) as Numbered;
   }
 }
 

@@ -1,12 +1,11 @@
 /** Columns: which steps of an item a batch shows, under which names. Transitions, n-step pairs and histories are read so, without a copy by hand. */
 import { BOOTSTRAP } from "../core/abi.ts";
 import { integer, mustBe, oneFrom, onlyKeys } from "../error.ts";
+import { MAX_LENGTH } from "../limits.ts";
 import type { Dtype } from "./dtype.ts";
 import type { PlacedLeaf } from "./layout.ts";
-import type { Leaf, LeafAt, PathOf } from "./spec.ts";
-
-/** The longest window. */
-const MOST = 0xffffff;
+import type { Leaf } from "./leaf.ts";
+import type { LeafAt, PathOf } from "./spec.ts";
 
 /** One output column: one step (`at`), a run of steps (`from`, `to`, `step`) or a list of them (`steps`), of one leaf. Negative numbers count from the item's end. */
 export interface ColumnOf<Path extends string = string> {
@@ -66,14 +65,14 @@ export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Se
     // What excludes other keys lists none of them.
     const keys = column?.at !== undefined ? "leaf, at" : column?.steps !== undefined ? "leaf, steps" : "leaf, at, steps, from, to, step";
     const { leaf, at, from, to, step, steps } = onlyKeys(subject, column, keys);
-    const place = (key: string, value: number) => integer(`${subject}.${key}`, value, -MOST, MOST);
+    const place = (key: string, value: number) => integer(`${subject}.${key}`, value, -MAX_LENGTH, MAX_LENGTH);
     if (!Array.isArray(steps ?? [])) throw mustBe(TypeError, `${subject}.steps`, "an array", steps);
     return {
       keys: [name],
       leaf: leafAt(`${subject}.leaf`, leaves, leaf),
       steps: at === "bootstrap" ? [BOOTSTRAP] : at === undefined ? steps?.map((value) => place("steps", value)) : [place("at", at)],
       start: place("from", from ?? 0),
-      step: integer(`${subject}.step`, step ?? 1, 1, MOST),
+      step: integer(`${subject}.step`, step ?? 1, 1, MAX_LENGTH),
       to: to === undefined ? to : place("to", to),
       squeezed: at !== undefined,
     };
@@ -83,7 +82,7 @@ export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Se
 }
 
 /** The steps of a column in windows of `width`, both ends counted as in a window that is full. */
-export function stepsOf(selection: Selection, width: number): readonly number[] {
+export function stepIndices(selection: Selection, width: number): readonly number[] {
   const { steps, start, step, to = width } = selection;
   const first = start < 0 ? width + start : start;
   const end = to < 0 ? width + to : Math.min(to, width);

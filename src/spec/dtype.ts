@@ -1,4 +1,5 @@
-/** Element types: their numbers in the core (assembly/rows/leaf.ts), their widths, their typed arrays. */
+/** Element types: their numbers in the core (assembly/rows/leaf.ts), their typed arrays, their bounds. */
+import { kindOf } from "../error.ts";
 
 export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64";
 
@@ -19,8 +20,12 @@ export interface ArrayOfDtype {
 export type ArrayOf<D extends Dtype> = ArrayOfDtype[D];
 export type AnyArray = ArrayOfDtype[Dtype];
 
+/** Typed arrays of any dtype, as if they were one: what may be written to them is checked before. */
+export type Numbered = Float64Array;
+
 export type ArrayClass = {
   readonly name: string;
+  readonly BYTES_PER_ELEMENT: number;
   new (length: number): AnyArray;
   new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): AnyArray;
 };
@@ -31,13 +36,16 @@ export interface DtypeInfo {
   /** Bytes of an element. */
   readonly bytes: number;
   readonly array: ArrayClass;
-  /** Bounds of an integer; undefined for floats and 64-bit integers. */
-  readonly least?: number;
-  readonly most?: number;
+  /** Bounds: of integers of 64 bits bigints, of floats infinities. */
+  readonly min: number | bigint;
+  readonly max: number | bigint;
+  /** Whether its array holds bigints. */
+  readonly big: boolean;
+  readonly float: boolean;
 }
 
-function info(code: number, array: ArrayClass & { BYTES_PER_ELEMENT: number }, least?: number, most?: number): DtypeInfo {
-  return { code, bytes: array.BYTES_PER_ELEMENT, array, least, most };
+function info(code: number, array: ArrayClass, min: number | bigint, max: number | bigint): DtypeInfo {
+  return { code, bytes: array.BYTES_PER_ELEMENT, array, min, max, big: typeof min === "bigint", float: min === -Infinity };
 }
 
 export const DTYPES: { readonly [D in Dtype]: DtypeInfo } = {
@@ -48,8 +56,35 @@ export const DTYPES: { readonly [D in Dtype]: DtypeInfo } = {
   u16: info(4, Uint16Array, 0, 65535),
   i32: info(5, Int32Array, -2147483648, 2147483647),
   u32: info(6, Uint32Array, 0, 4294967295),
-  i64: info(7, BigInt64Array),
-  u64: info(8, BigUint64Array),
-  f32: info(9, Float32Array),
-  f64: info(10, Float64Array),
+  i64: info(7, BigInt64Array, -(2n ** 63n), 2n ** 63n - 1n),
+  u64: info(8, BigUint64Array, 0n, 2n ** 64n - 1n),
+  f32: info(9, Float32Array, -Infinity, Infinity),
+  f64: info(10, Float64Array, -Infinity, Infinity),
 };
+
+/** Bytes are u8, not bool; and so are the pixels of a canvas. */
+const BY_ARRAY = new Map<string | undefined, Dtype>([
+  ...Object.entries(DTYPES).map(([dtype, { array }]) => [array.name, dtype as Dtype] as const),
+  ["Uint8Array", "u8"],
+  ["Uint8ClampedArray", "u8"],
+]);
+
+export function isDtype(word: unknown): word is Dtype {
+  return typeof word === "string" && Object.hasOwn(DTYPES, word);
+}
+
+/** The dtype of a typed array, also of one from another realm. */
+export function dtypeOf(value: unknown): Dtype | undefined {
+  return BY_ARRAY.get(kindOf(value));
+}
+
+/** Whether a value is the typed array of a dtype: a subclass of it or one from another realm, too, and for u8 a clamped one. */
+export function isArrayOf<D extends Dtype>(dtype: D, value: unknown): value is ArrayOf<D> {
+  const found = dtypeOf(value);
+  return found !== undefined && found === (dtype === "bool" ? "u8" : dtype);
+}
+
+/** An array of zeros. */
+export function zeros<D extends Dtype>(dtype: D, length: number): ArrayOf<D> {
+  return new DTYPES[dtype].array(length) as ArrayOf<D>;
+}

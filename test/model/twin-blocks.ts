@@ -2,7 +2,8 @@
 import { expect } from "vitest";
 import { type Replay as AnyReplay, Replay, ReplayError, type ReplayOptions, type Spec } from "../../src/index.ts";
 import { DTYPES } from "../../src/spec/dtype.ts";
-import { flatten, leavesOf, pack } from "../../src/spec/spec.ts";
+import { flatten, pack } from "../../src/spec/nest.ts";
+import { leavesOf } from "../../src/spec/spec.ts";
 import type { Writer, WriterOptions } from "../../src/writer.ts";
 import { expectAlike } from "../support/alike.ts";
 import { broken } from "../support/health.ts";

@@ -25,11 +25,9 @@ export const spec: fc.Arbitrary<Spec> = fc.letrec<{ node: Spec }>((tie) => ({
 
 /** An element as its dtype holds it: also the odd ones. */
 export function element(dtype: Dtype): fc.Arbitrary<number | bigint> {
-  const { least, most } = DTYPES[dtype];
-  if (dtype === "i64") return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-  if (dtype === "u64") return fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
-  if (dtype === "f32") return fc.float();
-  return dtype === "f64" ? fc.double() : fc.integer({ min: least, max: most });
+  const { min, max, big, float } = DTYPES[dtype];
+  if (float) return dtype === "f32" ? fc.float() : fc.double();
+  return big ? fc.bigInt({ min: min as bigint, max: max as bigint }) : fc.integer({ min: min as number, max: max as number });
 }
 
 /** How a value is given. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { bool, type Dtype, f32, f64, flatten, i8, i16, i32, i64, pack, Replay, type Spec, shared, u8, u16, u32, u64 } from "../../src/index.ts";
-import { errorOf, expectError, expectRefused } from "../support/refused.ts";
+import { bool, type Dtype, f32, f64, flatten, i8, i16, i32, i64, pack, Replay, type Spec, shared, u8, u16, u32, u64 } from "../../../src/index.ts";
+import { errorOf, expectError, expectRefused } from "../../support/refused.ts";
 
 const tables = { t: { maxSize: 4 } };
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { f32, i32, Replay, type Spec, shared, u8 } from "../../src/index.ts";
-import { restore } from "../../src/store/snapshot/index.ts";
-import { TestRandom } from "../support/random.ts";
-import { bytesOf } from "../support/refused.ts";
+import { f32, i32, Replay, type Spec, shared, u8 } from "../../../src/index.ts";
+import { restore } from "../../../src/store/snapshot/index.ts";
+import { TestRandom } from "../../support/random.ts";
+import { bytesOf } from "../../support/refused.ts";
 
 interface Shown {
   readonly data: Uint8Array;

@@ -1,0 +1,7 @@
+/** Limits that several parts of the package name. The core's own ones stand in assembly/tables/slots.ts and assembly/tables/table.ts. */
+
+/** Steps in an item, a window or an episode; items or elements of a batch. */
+export const MAX_LENGTH = 2 ** 24 - 1;
+
+/** Items of a table, and transitions of a buffer. */
+export const MAX_ITEMS = 2 ** 26 - 1;

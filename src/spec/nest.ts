@@ -1,0 +1,173 @@
+/** Nests: objects, arrays and tuples with leaves at their ends. Leaves have one order everywhere: objects by sorted key, arrays by index. */
+import { mustBe, type ReplayErrorCode } from "../error.ts";
+import { type AnyLeaf, isLeaf } from "./leaf.ts";
+
+export type Nest<L> = L | readonly Nest<L>[] | { readonly [name: string]: Nest<L> };
+
+type Node<T> = { readonly [name: string]: T };
+
+/** `observation.image`, or `step` where the nest is a leaf. */
+export function named(keys: readonly string[]): string {
+  return keys.join(".") || "step";
+}
+
+/** What `leaf` makes of each leaf, in order, put together by `node` on the way back to the root. `keys`: the way there. */
+export function fold<L, T>(
+  nest: Nest<L>,
+  leaf: (index: number, keys: readonly string[], leaf: L) => T,
+  node: (names: readonly string[], parts: readonly T[], keys: readonly string[], list: boolean) => T,
+  isEnd: (node: unknown) => boolean = isLeaf,
+): T {
+  let index = 0;
+  const visit = (at: Nest<L>, keys: readonly string[]): T => {
+    if (isEnd(at)) return leaf(index++, keys, at as L);
+    if (typeof at !== "object" || at === null) throw mustBe(TypeError, `spec of ${named(keys)}`, "a leaf {dtype, shape}, an object or an array", at);
+    const list = Array.isArray(at);
+    const names = list ? Object.keys(at) : Object.keys(at).sort();
+    const parts = names.map((name) => visit((at as Node<Nest<L>>)[name] as Nest<L>, [...keys, name]));
+    return node(names, parts, keys, list);
+  };
+  return visit(nest, []);
+}
+
+/** Parts under their names: a list, or an object. */
+export function nested<T>(names: readonly string[], parts: readonly T[], list: boolean): readonly T[] | Node<T> {
+  return list ? parts : Object.fromEntries(names.map((name, i) => [name, parts[i] as T]));
+}
+
+/** Every leaf in order, and the way to it. */
+export function leaves<L>(nest: Nest<L>, isEnd?: (node: unknown) => boolean): { readonly keys: readonly string[]; readonly leaf: L }[] {
+  const found: { readonly keys: readonly string[]; readonly leaf: L }[] = [];
+  fold<L, void>(
+    nest,
+    (_, keys, leaf) => {
+      found.push({ keys, leaf });
+    },
+    () => {},
+    isEnd,
+  );
+  return found;
+}
+
+/** Some nests side by side: what `each` makes of what is in them where the first has its ends, nested as the first, in the order of its own keys. */
+export function zip<T>(
+  nests: readonly unknown[],
+  isEnd: (node: unknown, keys: readonly string[]) => boolean,
+  each: (ends: readonly unknown[], keys: readonly string[]) => T,
+  keys: readonly string[] = [],
+): Nest<T> {
+  const [first] = nests;
+  if (isEnd(first, keys)) return each(nests, keys);
+  const names = Object.keys(first as object);
+  const parts = names.map((name) => {
+    const below = nests.map((nest) => (nest as Node<unknown> | null | undefined)?.[name]);
+    return zip(below, isEnd, each, [...keys, name]);
+  });
+  return nested(names, parts, Array.isArray(first));
+}
+
+/** What `each` makes of each leaf of a spec, nested as it is. */
+export function map<L, T>(spec: Nest<L>, each: (leaf: L, keys: readonly string[]) => T): Nest<T> {
+  return zip([spec], isLeaf, ([leaf], keys) => each(leaf as L, keys));
+}
+
+/** Whether two specs have leaves in the same places, which are alike. */
+export function same<L>(a: Nest<L>, b: Nest<L>, alike: (a: L, b: L) => boolean): boolean {
+  if (a === b) return true;
+  if (isLeaf(a) || isLeaf(b)) return isLeaf(a) && isLeaf(b) && alike(a as L, b as L);
+  const names = Object.keys(a as object);
+  const part = (nest: Nest<L>, name: string) => (nest as Node<Nest<L>>)[name] as Nest<L>;
+  return (
+    names.length === Object.keys(b as object).length && names.every((name) => Object.hasOwn(b as object, name) && same(part(a, name), part(b, name), alike))
+  );
+}
+
+/** What is at the end of a path; undefined where it breaks off. */
+export function valueAt(value: unknown, keys: readonly string[]): unknown {
+  let at = value;
+  for (const key of keys) at = (at as Node<unknown> | null | undefined)?.[key];
+  return at;
+}
+
+export type Visit = (value: unknown) => void;
+
+/** What an error of a nest's values is, by its code, the way to the place, the rule and the value. */
+export type Refuse = (code: ReplayErrorCode, keys: readonly string[], rule: string, value: unknown) => Error;
+
+export const refused: Refuse = (code, keys, rule, value) => mustBe(code, named(keys), rule, value);
+
+/** Takes nested values apart, one function a leaf, made once from the spec. No code is generated: pages forbid it. */
+export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly string[], leaf: L) => Visit, refuse: Refuse = refused): Visit {
+  return fold(spec, leaf, (names, parts, keys) => visitNode(names, parts, (value) => refuse("SPEC_MISMATCH", keys, nodeRule(names), value)));
+}
+
+/** What an object or array of a nest must be. */
+export function nodeRule(names: readonly string[]): string {
+  return `nested with keys ${names.join(", ")}`;
+}
+
+/** Visits an object or array. The first six stand in a row, so that each place in the code sees one key only, which is what engines are fast at. */
+function visitNode(names: readonly string[], parts: readonly Visit[], refused: (value: unknown) => Error): Visit {
+  const n = names.length;
+  const [k0, k1, k2, k3, k4, k5] = names as string[] & { length: 6 };
+  const [v0, v1, v2, v3, v4, v5] = parts as Visit[] & { length: 6 };
+  return (value) => {
+    let seen = 0;
+    if (typeof value === "object") for (const _ in value) seen++;
+    if (seen !== n) throw refused(value);
+    const node = value as { [name: string]: unknown };
+    if (n > 0) (v0 as Visit)(node[k0 as string]);
+    if (n > 1) (v1 as Visit)(node[k1 as string]);
+    if (n > 2) (v2 as Visit)(node[k2 as string]);
+    if (n > 3) (v3 as Visit)(node[k3 as string]);
+    if (n > 4) (v4 as Visit)(node[k4 as string]);
+    if (n > 5) (v5 as Visit)(node[k5 as string]);
+    for (let i = 6; i < n; i++) (parts[i] as Visit)(node[names[i] as string]);
+  };
+}
+
+/** `flatten` for many values of one spec. */
+export function flattener(spec: Nest<AnyLeaf>): (value: unknown) => unknown[] {
+  let values: unknown[] = [];
+  const visit = visitor(spec, (index, keys) => (value) => {
+    if (value === undefined) throw refused("SPEC_MISMATCH", keys, "given", value);
+    values[index] = value;
+  });
+  return (value) => {
+    values = [];
+    visit(value);
+    return values;
+  };
+}
+
+/**
+ * The leaves' values of a nested value, in the order of the spec's leaves.
+ * @throws ReplayError SPEC_MISMATCH where the structure is another one
+ */
+export function flatten(spec: Nest<AnyLeaf>, value: unknown): unknown[] {
+  return flattener(spec)(value);
+}
+
+type Pack = (values: readonly unknown[]) => unknown;
+
+/** `pack` for many values of one spec. */
+export function packer(spec: Nest<AnyLeaf>): Pack {
+  return fold<AnyLeaf, Pack>(
+    spec,
+    (index) => (values) => values[index],
+    (names, parts, _, list) => (values) => {
+      const made = (list ? [] : {}) as { [name: string]: unknown };
+      for (let i = 0; i < names.length; i++) made[names[i] as string] = (parts[i] as Pack)(values);
+      return made;
+    },
+  );
+}
+
+/** The reverse of `flatten`: nests one value a leaf as the spec does. */
+export function pack(spec: Nest<AnyLeaf>, values: readonly unknown[]): unknown {
+  return fold<AnyLeaf, unknown>(
+    spec,
+    (index) => values[index],
+    (names, parts, _, list) => nested(names, parts, list),
+  );
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { Core } from "../../../src/core/core.ts";
+import { DTYPES, type Dtype, dtypeOf, isArrayOf } from "../../../src/spec/dtype.ts";
+import { ARRAYS } from "../../../src/store/tags.ts";
+
+const dtypes = Object.entries(DTYPES) as [Dtype, (typeof DTYPES)[Dtype]][];
+
+describe("the table of dtypes", () => {
+  it("has the core's numbers", () => {
+    const source = readFileSync("assembly/rows/leaf.ts", "utf8");
+    const named = [...source.matchAll(/^const ([A-Z]+\d*): u32 = (\d+);$/gm)].map(([, name, code]) => [name?.toLowerCase(), Number(code)]);
+    expect(named).toEqual(dtypes.map(([dtype, { code }]) => [dtype, code]));
+  });
+
+  it("is what the core's views are of", () => {
+    const core = new Core(2 ** 20);
+    for (const [dtype, { array }] of dtypes) expect(core[dtype], dtype).toBeInstanceOf(array);
+  });
+
+  it("has arrays that files can name", () => {
+    for (const [dtype, { array }] of dtypes) expect(ARRAYS, dtype).toContain(array);
+    for (const array of ARRAYS) expect(dtypeOf(new array(1)), array.name).toBeDefined();
+  });
+
+  it("tells bounds that arrays hold, and nothing beyond them", () => {
+    for (const [dtype, { array, min, max, big, float }] of dtypes) {
+      if (float) {
+        expect([min, max], dtype).toEqual([-Infinity, Infinity]);
+        continue;
+      }
+      const one = new array(1) as Int32Array;
+      const held = (value: number | bigint) => {
+        one[0] = value as number;
+        return one[0] as number | bigint;
+      };
+      expect([held(min), held(max)], dtype).toEqual([min, max]);
+      const beyond = big ? [(min as bigint) - 1n, (max as bigint) + 1n] : [(min as number) - 1, (max as number) + 1];
+      if (dtype !== "bool") expect([held(beyond[0] as number), held(beyond[1] as number)], dtype).toEqual([max, min]);
+    }
+  });
+
+  it("tells the dtype of arrays, clamped pixels too, and none of anything else", () => {
+    expect([new Uint8Array(1), new Uint8ClampedArray(1), new BigInt64Array(1), new Float32Array(1)].map(dtypeOf)).toEqual(["u8", "u8", "i64", "f32"]);
+    expect([[1], 1, 1n, "u8", null, undefined, {}, new DataView(new ArrayBuffer(1)), new Map()].map(dtypeOf)).toEqual(Array(9).fill(undefined));
+    expect(isArrayOf("bool", new Uint8Array(1))).toBe(true);
+    expect(isArrayOf("i8", new Uint8Array(1))).toBe(false);
+  });
+});
