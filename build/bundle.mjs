@@ -28,7 +28,7 @@ const require = createRequire(import.meta.url);`;
 
 /** Bundles the entries of the package. */
 export async function bundle() {
-  const sources = [...files("src"), ...wasmBytes(), "build/bundle.mjs", "package.json"];
+  const sources = [...files("src"), "dist/core-bytes.js", "build/bundle.mjs", "package.json"];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
     removeOld();
@@ -48,7 +48,7 @@ export async function programs() {
   const sources = [
     ...files("src"),
     ...["runtime", "conformance", "support"].flatMap((folder) => files(`test/${folder}`, ".ts")),
-    ...wasmBytes(),
+    "dist/core-bytes.js",
     "dist/core.scalar.wasm",
     "build/bundle.mjs",
   ];
@@ -59,18 +59,13 @@ export async function programs() {
   });
 }
 
-/** The modules as strings, which the sources import. */
-function wasmBytes() {
-  return readdirSync("dist").flatMap((file) => (file.endsWith("-bytes.js") ? [`dist/${file}`] : []));
-}
-
 /** What an earlier build has left: names of chunks change with what is in them. */
 function removeOld() {
   rmSync("dist/chunks", { recursive: true, force: true });
   for (const file of readdirSync("dist")) if (/\.js(\.map)?$/.test(file) && !file.endsWith("-bytes.js")) rmSync(`dist/${file}`);
 }
 
-/** A module's bytes are no source, and not in a source map once more. */
+/** The core's bytes are no source, and not in a source map once more. */
 const bytes = {
   name: "WebAssembly as base64",
   setup(build) {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, posix, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { read } from "./imports.mjs";
-import { ANYWHERE, GENERATED, LAYERS, OUTER } from "./layers.mjs";
+import { ANYWHERE, GENERATED, LAYERS, NUMBERS, OUTER } from "./layers.mjs";
 
 /** The faults of a tree, one line each, and how many files were read. */
 export function direction(root, layers = LAYERS) {
@@ -61,7 +61,7 @@ function judge(file, to, typeOnly, modules, rank) {
   const here = rank.get(file);
   const there = rank.get(target);
   const main = rank.get("src/index.ts");
-  if (!assembly && !typeOnly && !(here?.layer <= main?.layer) && there?.layer < main?.layer) {
+  if (!assembly && !typeOnly && !NUMBERS.includes(target) && !(here?.layer <= main?.layer) && there?.layer < main?.layer) {
     return `imports values of ${target}: a subpath shares the main entry's, or there would be two of each; import them from src/index.ts, or only types`;
   }
   if (here === undefined || there === undefined || there.layer < here.layer || there === here) return undefined;

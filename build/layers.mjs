@@ -13,7 +13,7 @@ export const LAYERS = {
     // State as bytes.
     ["record/"],
     // The ABI pages: exports only.
-    ["image", "index", "journal", "kernels", "pfrl", "sections", "windows"],
+    ["index", "kernels"],
   ],
   src: [
     ["core/abi", "error", "limits"],
@@ -31,7 +31,7 @@ export const LAYERS = {
     ["replay"],
     // The main entry: exports only.
     ["index"],
-    ["core/checksum", "core/image", "core/pfrl-core", "core/tracking", "core/windows-core"],
+    ["core/section-memory"],
     ["store/snapshot/"],
     // Files: places for them, sections in them, groups of sections.
     ["store/directory/", "store/format/", "store/tags"],
@@ -66,12 +66,7 @@ export const OUTER = ["src/adapters/", "src/cli/", "src/formats/", "src/reverb/"
 export const ANYWHERE = ["src/formats/index.ts", "src/store/index.ts"];
 
 /** Modules made by the build, by the only ones that may import them. */
-export const GENERATED = {
-  "dist/core-bytes.js": "src/core/core.ts",
-  "dist/image-bytes.js": "src/core/image.ts",
-  "dist/pfrl-bytes.js": "src/core/pfrl-core.ts",
-  "dist/windows-bytes.js": "src/core/windows-core.ts",
-  "dist/tracking-bytes.js": "src/core/tracking.ts",
-  "dist/journal-bytes.js": "src/core/tracking.ts",
-  "dist/sections-bytes.js": "src/core/checksum.ts",
-};
+export const GENERATED = { "dist/core-bytes.js": "src/core/module.ts" };
+
+/** Numbers and types only: an entry that has them twice has nothing twice. */
+export const NUMBERS = ["src/core/abi.ts", "src/limits.ts"];

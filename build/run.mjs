@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { installRuntimes } from "./runtimes.mjs";
-import { BUNDLED, bundle, core, declarations, dependencies, programs, root } from "./steps.mjs";
+import { bundle, core, declarations, dependencies, programs, root } from "./steps.mjs";
 import { test } from "./test.mjs";
 
 const [verb, ...args] = process.argv.slice(2);
@@ -17,7 +17,7 @@ const verbs = {
     await import(pathToFileURL(process.argv[1]));
   },
   async build() {
-    await core([...BUNDLED, "scalar", "debug", "kernels"]);
+    await core(["release", "scalar", "debug", "kernels"]);
     await bundle();
     await programs();
     await declarations();
@@ -47,12 +47,12 @@ const verbs = {
     run("build/direction.mjs", []);
   },
   async bench() {
-    await core([...BUNDLED, "kernels"]);
+    await core(["release", "kernels"]);
     await bundle();
     run("bench/run.mjs", args, ["--expose-gc"]);
   },
   async conformance() {
-    await core([...BUNDLED, "scalar"]);
+    await core(["release", "scalar"]);
     await programs();
     run("dist/conformance.mjs", args);
   },

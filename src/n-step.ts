@@ -1,5 +1,6 @@
 /** The options of an n-step return (Sutton and Barto, 2018, section 7.1), and what the core takes for them. */
 
+import { NONE, OWN, TERMINAL } from "./core/abi.ts";
 import { finite, integer, mustBe, oneOf, onlyKeys } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { leafAt } from "./spec/columns.ts";
@@ -27,8 +28,6 @@ export interface NStep {
   readonly flags: number;
 }
 
-const NO_LEAF = 0xffff;
-
 export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
   const { n, gamma, reward, discount, terminal, nextState = "following" } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
   if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "of either discount or terminal", options);
@@ -37,11 +36,11 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
     if (found.size === 1 && found.leaf.shared === undefined) return found.index;
     throw mustBe("SPEC_MISMATCH", `nStep.${role}`, "a leaf of one number a step", path);
   };
-  const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : NO_LEAF;
+  const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : NONE;
   return {
     leaves: leaf("reward", reward) + 65536 * ends,
     n: integer("nStep.n", n, 1, MAX_LENGTH),
     gamma: finite("nStep.gamma", gamma),
-    flags: oneOf("nStep.nextState", { following: 0, own: 1 }, nextState) + (terminal === undefined ? 0 : 2),
+    flags: oneOf("nStep.nextState", { following: 0, own: OWN }, nextState) + (terminal === undefined ? 0 : TERMINAL),
   };
 }

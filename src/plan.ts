@@ -20,8 +20,8 @@ const OVERHEAD = 192 * 1024;
 /** Steps that a writer keeps at hand, where it is not told. */
 const WINDOW = 32;
 
-export function planOf(layout: Layout, tables: { readonly [name: string]: ResolvedTableOptions }, module?: WebAssembly.Module): Plan {
-  const { x } = new Core(1 << 20, module);
+export function planOf(layout: Layout, tables: { readonly [name: string]: ResolvedTableOptions }, module?: WebAssembly.Module, tracking = false): Plan {
+  const { x } = new Core(1 << 20, module, tracking);
   const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
   const frames = layout.pools.map(({ frameBytes }) => HEAD_BYTES + up(frameBytes, 8));
   const rowBytes = HEAD_BYTES + layout.rowBytes + wide;

@@ -1,8 +1,9 @@
 /** A Replay: one pool of steps, the tables that refer to them, the writers that append them. */
 
-import { Core, compile, MOST_BYTES } from "./core/core.ts";
+import { Core, MOST_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";
 import { Filler } from "./core/filler.ts";
+import { instance } from "./core/module.ts";
 import { finite, flag, integer, mustBe, onlyKeys } from "./error.ts";
 import { MAX_ITEMS } from "./limits.ts";
 import { type Plan, planOf } from "./plan.ts";
@@ -23,7 +24,7 @@ export interface ReplayOptions<S extends Spec = Spec, TableName extends string =
   readonly maxBytes?: number;
   /** Of every random draw: same seed and same calls, same bytes. 0 where it is left out; a bigint for more than 53 bits. */
   readonly seed?: number | bigint;
-  /** Another build of the core than the one that comes with the package. */
+  /** Another build of the core than the one that comes with the package, such as `reprise/core.wasm` where the host forbids compiling: all of the package runs with it. */
   readonly module?: WebAssembly.Module;
 }
 
@@ -49,7 +50,9 @@ export const internals = {
     replay: Replay<S, N>,
   ) => { readonly engine: Engine; adopt(writer: ResolvedWriterOptions): void },
   core: (maxBytes: number, module?: WebAssembly.Module): Core => new Core(maxBytes, module),
-  compile,
+  /** One whose changes a journal can ask for. */
+  tracked: (options: ReplayOptions): Replay => new (Replay as new (options: ReplayOptions, tracking: boolean) => Replay)(options, true),
+  instance,
   Filler,
   finite,
   flag,
@@ -59,7 +62,6 @@ export const internals = {
 };
 
 const DEFAULT_PENDING = 1023;
-/** Items of a table, and items that wait: together their slots are numbered by 27 bits. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export class Replay<const S extends Spec = Spec, const TableName extends string = string> {
@@ -76,11 +78,12 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
    * Takes the tables' memory at once, the steps' as they come.
    * @throws RangeError where the limits cannot fit `maxBytes`; `Replay.plan` tells what they need
    */
-  constructor(options: ReplayOptions<S, TableName>) {
+  constructor(options: ReplayOptions<S, TableName>);
+  constructor(options: ReplayOptions<S, TableName>, tracking = false) {
     this.options = resolveOptions(options);
     const { spec, tables, maxBytes, seed } = this.options;
     const layout = layoutOf(leavesOf(spec));
-    const plan = planOf(layout, tables, options.module);
+    const plan = planOf(layout, tables, options.module, tracking);
     if (plan.bytes > maxBytes)
       throw mustBe(
         RangeError,
@@ -88,7 +91,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
         `at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes (or lower maxSize or maxSteps)`,
         maxBytes,
       );
-    const engine = new Engine(spec, layout, maxBytes, options.module);
+    const engine = new Engine(spec, layout, maxBytes, options.module, tracking);
     this.#engine = engine;
     const bits = BigInt.asUintN(64, BigInt(seed));
     Object.entries(tables).forEach(([name, table], number) => {

@@ -1,4 +1,5 @@
 /** Selectors: how a table picks an item. The same six serve as sampler and as remover. */
+import { FIFO, LIFO, MAX_HEAP, MIN_HEAP, PRIORITIZED, TOGETHER, UNIFORM, WITH_MIN } from "./core/abi.ts";
 import { finite } from "./error.ts";
 
 export type SelectorName = "fifo" | "lifo" | "uniform" | "prioritized" | "minHeap" | "maxHeap";
@@ -11,10 +12,14 @@ export interface Selector {
   readonly withMin?: boolean;
 }
 
-/** Numbers of the kinds in the core (assembly/selectors/selector.ts). */
-const KINDS: { readonly [K in SelectorName]: number } = { fifo: 1, lifo: 2, uniform: 3, prioritized: 4, minHeap: 5, maxHeap: 6 };
-const WITH_MIN = 16;
-const TOGETHER = 32;
+const KINDS: { readonly [K in SelectorName]: number } = {
+  fifo: FIFO,
+  lifo: LIFO,
+  uniform: UNIFORM,
+  prioritized: PRIORITIZED,
+  minHeap: MIN_HEAP,
+  maxHeap: MAX_HEAP,
+};
 
 /** The oldest item. O(1) */
 export const fifo = (): Selector => ({ kind: "fifo" });

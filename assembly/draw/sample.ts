@@ -5,7 +5,7 @@
 
 import { E_UNSUPPORTED, fail } from "../memory/error";
 import { power } from "../memory/power";
-import { TRACKING } from "../rows/changes";
+import { tracking } from "../rows/changes";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
 import { admitPending, discard, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
@@ -122,6 +122,7 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
   const sizes = d.column(TABLE_SIZE);
   const keys = d.column(KEY);
   const priorities = d.column(PRIORITY);
+  const tracks = tracking();
   let longest = <u32>d.longest;
   let unique: u32 = 0;
   for (let i = from; i < to; i++) {
@@ -132,7 +133,7 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
     // 2^32 draws of one item: the count stays at the top.
     const after = before + u32(before != u32.MAX_VALUE);
     item.timesSampled = after;
-    if (TRACKING) slots.track(slot);
+    if (tracks) slots.track(slot);
     unique += u32(before == 0);
     longest = max(longest, item.length());
     store<u32>(times + at, after);

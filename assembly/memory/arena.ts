@@ -8,7 +8,6 @@
  */
 import { E_OUT_OF_MEMORY, fail } from "./error";
 import { ABI_VERSION, GRANULE, GRANULE_BITS, header, MAGIC, RUN_CLASSES, RUNS_AT } from "./layout";
-import { writeSeries } from "./power";
 
 /** How many runs of the request's own class are looked at before a larger class is cut. */
 const LOOKS: u32 = 8;
@@ -17,16 +16,16 @@ const WASM_PAGE_BITS: u32 = 4;
 /** Memory grows by at least 1 MiB: a grow costs 150 µs, whatever its size. */
 const GROW_PAGES: u32 = 16;
 
-/** Opens the arena; `limit` is in granules, header and static data included. */
-export function arena_init(limit: u32): void {
+/** Opens the arena; `limit` is in granules, header and static data included. `tracking` 1: changes are noted for a journal, and pools and tables have room for that. */
+export function arena_init(limit: u32, tracking: u32): void {
   const h = header();
   h.magic = MAGIC;
   h.abiVersion = ABI_VERSION;
   h.top = (<u32>__heap_base + GRANULE - 1) >> GRANULE_BITS;
   h.limit = limit;
   h.free = 0;
+  h.tracking = tracking;
   memory.fill(RUNS_AT, 0, (<usize>RUN_CLASSES) << 2);
-  writeSeries();
 }
 
 /** Takes `bytes` rounded up to granules, zeroed; 0 and OUT_OF_MEMORY where they do not fit. */

@@ -2,12 +2,15 @@
  * Memory map. Everything the core knows lives in linear memory: no wasm global, no host object.
  *
  *   0x0000 ┌──────────────┐
- *          │ HEADER       │ 1 KiB: magic, error cell, arena; from 0x0120 on the coefficients of power (192 bytes), from 0x0200 on zeros, for ever
+ *          │ HEADER       │ 1 KiB: magic, error cell, arena; from 0x0200 on zeros, for ever
  *   0x0400 ├──────────────┤
- *          │ CHECKSUM     │ 8 KiB: the tables of CRC-32C, which the image module fills
- *   0x2400 ├──────────────┤ the end of static memory (memoryBase in asconfig.json)
- *   heap   ├──────────────┤ rounded up to a granule
- *          │ granules     │ pools, streams, tables, draws
+ *          │ CHECKSUM     │ 8 KiB: the tables of CRC-32C, filled on first use
+ *   0x2400 ├──────────────┤
+ *          │ FOLDED       │ a stretch of a message as its checksum folds it, with what came before it and zeros behind it
+ *   0x4800 ├──────────────┤
+ *          │ REST         │ what is left when all is folded
+ *   0x5000 ├──────────────┤ the end of static memory (memoryBase in asconfig.json)
+ *          │ granules     │ pools, streams, tables, draws; without an arena, sections that a host reads or writes
  *   top    └──────────────┘
  *
  * HEADER, 128 bytes:
@@ -15,8 +18,9 @@
  *    8 │ errorCode i32    │ errorArgument i32 │
  *   16 │ errorValue f64                       │
  *   24 │ top u32          │ limit u32         │  granules
- *   32 │ free u32         │ marks u32         │  granules · tracking build: marks that were set (marks.ts)
- *   40 │ runs u32 × 20                        │  first free run of 2^k … 2^(k+1) - 1 granules
+ *   32 │ free u32         │ tracking u32      │  granules · 1: changes are noted (rows/changes.ts)
+ *   40 │ marks u32        │ … u32             │  that were set
+ *   48 │ runs u32 × 20                        │  first free run of 2^k … 2^(k+1) - 1 granules
  */
 @unmanaged
 export class Header {
@@ -28,26 +32,32 @@ export class Header {
   top: u32;
   limit: u32;
   free: u32;
+  tracking: u32;
   marks: u32;
+  unused: u32;
 }
-if (offsetof<Header>() != 40) ERROR("HEADER: the free runs follow at byte 40");
+if (offsetof<Header>() != 48) ERROR("HEADER: the free runs follow at byte 48");
 
 /** Where the heads of the free runs begin. */
-export const RUNS_AT: usize = 40;
+export const RUNS_AT: usize = 48;
 /** Run classes: 2^20 granules are 4 GiB. */
 export const RUN_CLASSES: u32 = 20;
 
 /** 512 bytes that are never written: what padding is read from. */
 export const ZEROS_AT: usize = 512;
 
-/** The tables of the checksum. */
-export const CHECKSUM_AT: usize = 1024;
+/** The tables of the checksum, and where long messages are folded. */
+export const CHECKSUM_AT: usize = 0x0400;
 export const CHECKSUM_BYTES: u32 = 8192;
+export const FOLDED_AT: usize = 0x2400;
+export const REST_AT: usize = 0x4800;
+/** Where a host keeps sections, in an instance without an arena. */
+export const SECTIONS_AT: u32 = 0x5000;
 
 /** "RPRS" */
 export const MAGIC: u32 = 0x53525052;
 /** Raised when an export, an argument or a byte layout changes. */
-export const ABI_VERSION: u32 = 2;
+export const ABI_VERSION: u32 = 3;
 
 /** The arena deals in granules of 4 KiB. */
 export const GRANULE_BITS: u32 = 12;

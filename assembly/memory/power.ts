@@ -8,36 +8,6 @@ const LN2: f64 = 0.6931471805599453;
 /** The bits of sqrt(1/2): mantissas are taken from [0.707, 1.414), so that log2 x has no jump at 1. */
 const ROOT_HALF: u64 = 0x3fe6a09e667f3bcd;
 
-/** Where the header holds the series' coefficients (layout.ts). */
-const SERIES_AT: usize = 288;
-
-/** The series' coefficients, (1 / (2k + 1), 1 / (k + 1)!) for k = 1 … 12 (f64 each): written when the arena is opened, since in the code they would not compress. */
-@unmanaged
-class Series {
-  /** 1 / n, of an odd n. */
-  @inline
-  static odd(n: usize): f64 {
-    return load<f64>(SERIES_AT + ((n - 3) << 3));
-  }
-
-  /** 1 / n! */
-  @inline
-  static factorial(n: usize): f64 {
-    return load<f64>(SERIES_AT + 8 + ((n - 2) << 4));
-  }
-}
-
-/** Writes the coefficients. */
-export function writeSeries(): void {
-  let factorial: f64 = 1;
-  for (let k: u32 = 1; k <= 12; k++) {
-    const at = SERIES_AT + ((<usize>(k - 1)) << 4);
-    factorial *= <f64>(k + 1);
-    store<f64>(at, 1 / <f64>(2 * k + 1));
-    store<f64>(at, 1 / factorial, 8);
-  }
-}
-
 export function power(x: f64, y: f64): f64 {
   return exp2(y * log2(x));
 }
@@ -59,9 +29,9 @@ function log2(x: f64): f64 {
   const z2 = z * z;
   const z4 = z2 * z2;
   // Taylor's series by pairs (Estrin): the processor works at several of them at a time.
-  const low = Series.odd(3) + z * Series.odd(5) + z2 * (Series.odd(7) + z * Series.odd(9));
-  const high = Series.odd(11) + z * Series.odd(13) + z2 * (Series.odd(15) + z * Series.odd(17));
-  const top = Series.odd(19) + z * Series.odd(21);
+  const low = 1.0 / 3 + z * (1.0 / 5) + z2 * (1.0 / 7 + z * (1.0 / 9));
+  const high = 1.0 / 11 + z * (1.0 / 13) + z2 * (1.0 / 15 + z * (1.0 / 17));
+  const top = 1.0 / 19 + z * (1.0 / 21);
   const sum = low + z4 * (high + z4 * top);
   return <f64>(exponent + shift) + 2 * LOG2_E * (s + s * (z * sum));
 }
@@ -75,10 +45,10 @@ function exp2(t: f64): f64 {
   const r = (t - whole) * LN2;
   const r2 = r * r;
   const r4 = r2 * r2;
-  const a = 1 + r + r2 * (Series.factorial(2) + r * Series.factorial(3));
-  const b = Series.factorial(4) + r * Series.factorial(5) + r2 * (Series.factorial(6) + r * Series.factorial(7));
-  const c = Series.factorial(8) + r * Series.factorial(9) + r2 * (Series.factorial(10) + r * Series.factorial(11));
-  const d = Series.factorial(12) + r * Series.factorial(13);
+  const a = 1 + r + r2 * (1.0 / 2 + r * (1.0 / 6));
+  const b = 1.0 / 24 + r * (1.0 / 120) + r2 * (1.0 / 720 + r * (1.0 / 5040));
+  const c = 1.0 / 40320 + r * (1.0 / 362880) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800));
+  const d = 1.0 / 479001600 + r * (1.0 / 6227020800);
   const e = a + r4 * (b + r4 * (c + r4 * d));
   // In two steps, so that subnormal results and those near 2^1024 come from normal factors.
   const half = <i64>whole >> 1;

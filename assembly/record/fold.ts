@@ -7,8 +7,8 @@
  * found by search: fewer terms take a degree of 5,275. By it a byte counts as much as the same byte 123, 145, 178, 195 and 266 places later, all five. So all
  * but the last bytes fold away by XORs of whole vectors, and what is left has the checksum of the message.
  */
+import { FOLDED_AT, REST_AT } from "../memory/layout";
 import { crc32c as byTables } from "./crc32c";
-import { FOLDED_AT, REST_AT } from "./section-memory";
 
 const DEGREE: usize = 266;
 /** What is left of a message: the degree, rounded up to vectors. */
@@ -21,6 +21,7 @@ if (FOLDED_AT + REST + STRETCH + REST > REST_AT) ERROR("FOLDED is too long");
 
 /** O(length): continues `crc` (0 to begin) over a run of bytes. They are changed meanwhile, and are then as they were. */
 export function crc32c(crc: u32, at: usize, length: u32): u32 {
+  if (!ASC_FEATURE_SIMD) return byTables(crc, at, length);
   if (length < SHORT) return byTables(crc, at, length);
   const folded = FOLDED_AT + REST;
   memory.fill(FOLDED_AT, 0, REST);

@@ -1,6 +1,5 @@
 /**
- * Marks: which rows and slots have changed since a journal looked last. Only in the tracking build (`--use REPRISE_TRACKING=1`); in the others all of it
- * compiles to nothing.
+ * Marks: which rows and slots have changed since a journal looked last. Noted only where the arena was opened with `tracking`, since the marks take room.
  *
  * MARK, 8 bytes, one a row (in its block, behind the values) and one a slot:
  *   │ next 30 bits, bytes 1, marked 1 │ written u16 │ linked u16 │
@@ -9,8 +8,10 @@
  */
 import { header } from "../memory/layout";
 
-/** Whether this is the tracking build. */
-export const TRACKING: bool = isDefined(REPRISE_TRACKING);
+/** Whether changes are noted. `--use REPRISE_UNTRACKED=1` compiles all of it away, to measure what the switch costs. */
+export function tracking(): bool {
+  return isDefined(REPRISE_UNTRACKED) ? false : header().tracking != 0;
+}
 
 export const MARK_BYTES: u32 = 8;
 const MARKED: u32 = 0x80000000;

@@ -11,14 +11,14 @@
  *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
  *   56 │ … u64          │
  *   64 │ FREE_ROWS (24)                 │  rows to use again, oldest first
- *   88 │ marksAt u32   │ marked u32    │  tracking build: where in a block the marks are · the row that was marked last
+ *   88 │ marksAt u32   │ marked u32    │  where changes are tracked: where in a block the marks are · the row that was marked last
  *
  * A block, at most 64 KiB or one row:
- *   │ HEAD × rows │ its place in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   tracking build: │ … u64 │ MARK × rows │
+ *   │ HEAD × rows │ its place in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   where changes are tracked: │ … u64 │ MARK × rows │
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
-import { BYTES, chain, LINK, MARK_BYTES, Mark, TRACKING } from "./changes";
+import { BYTES, chain, LINK, MARK_BYTES, Mark, tracking } from "./changes";
 import { FreeRows } from "./free-rows";
 import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
 import { HEAD_BYTES, Head, LINK_END, LINK_ROW, PLACE, PLACE_BITS } from "./row";
@@ -116,7 +116,7 @@ export class Pool {
     return changetype<Mark>(Head.block(row) + <usize>this.marks() + 8 + <usize>((row & PLACE) * MARK_BYTES));
   }
 
-  /** Notes for a journal that a row has changed; in the tracking build only. */
+  /** Notes for a journal that a row has changed; where changes are tracked. */
   @inline
   touch(row: u32, how: u32): void {
     chain(changetype<usize>(this) + MARKED_AT, this.mark(row), row, how);
@@ -135,7 +135,7 @@ export class Pool {
     head.refs = refs;
     if (refs != 0) return;
     if (this.shares != 0) releaseShared(this, row);
-    if (TRACKING) this.touch(row, LINK);
+    if (tracking()) this.touch(row, LINK);
     this.free().push(row);
   }
 
@@ -145,13 +145,13 @@ export class Pool {
     const row = this.reuses(1) ? this.free().take() : takeFresh(this, 1);
     // refs 1, next 0
     store<u64>(changetype<usize>(Head.of(row)), 1);
-    if (TRACKING) this.touch(row, BYTES);
+    if (tracking()) this.touch(row, BYTES);
     return row;
   }
 
   /** Takes up to `most` rows that follow each other; the first. There must be room. Nothing of them is written; `live` tells how many. */
   takeMany(most: u32): u32 {
-    if (TRACKING) return this.takeTouched(most);
+    if (tracking()) return this.takeTouched(most);
     if (!this.reuses(most)) return takeFresh(this, min(most, this.rows - (this.fresh & PLACE)));
     const row = this.free().first;
     this.free().takeMany(most);
@@ -223,9 +223,9 @@ export function pool_open(pool: usize): void {
     if (leaf.kind != NARROW) p.apart += 1;
     if (leaf.kind == SHARED) p.shares += 1;
   }
-  if (TRACKING) each += MARK_BYTES;
+  if (tracking()) each += MARK_BYTES;
   // A little less than 64 KiB leaves room for the block's place, and to align the bytes.
-  p.rows = min(max((BLOCK_BYTES - (TRACKING ? 36 : 20)) / each, 1), PLACE + 1);
+  p.rows = min(max((BLOCK_BYTES - (tracking() ? 36 : 20)) / each, 1), PLACE + 1);
   p.rowsAt = align16(p.rows * HEAD_BYTES + 4);
   let at = p.rowsAt + p.rows * p.rowBytes;
   for (let i: u32 = 0; i < p.leaves; i++) {
@@ -240,7 +240,7 @@ export function pool_open(pool: usize): void {
     }
   }
   p.blockBytes = at;
-  if (TRACKING) {
+  if (tracking()) {
     store<u32>(pool, (at + 7) & ~7, MARKS_AT);
     p.blockBytes = p.marks() + 8 + p.rows * MARK_BYTES;
   }

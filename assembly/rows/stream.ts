@@ -9,7 +9,7 @@
  */
 import { Bytes, bytesEqual, bytesZero, copyBytes } from "../memory/bytes";
 import { Ring } from "../memory/ring";
-import { BYTES, LINK, TRACKING } from "./changes";
+import { BYTES, LINK, tracking } from "./changes";
 import { Leaf, SHARED, WIDE } from "./leaf";
 import { Pool, reserveRows } from "./pool";
 import { HEAD_BYTES, Head, LINK_END } from "./row";
@@ -55,7 +55,7 @@ export class Stream {
     if (last != 0) {
       const head = Head.of(last);
       head.next |= row;
-      if (TRACKING) p.touch(last, LINK);
+      if (tracking()) p.touch(last, LINK);
     }
     const window = this.window();
     if (window.count == window.capacity) {
@@ -84,7 +84,7 @@ export class Stream {
   pushMany(p: Pool, row: u32, count: u32, refs: u32): void {
     if (this.last != 0) {
       Head.of(this.last).next = row;
-      if (TRACKING) p.touch(this.last, LINK);
+      if (tracking()) p.touch(this.last, LINK);
     }
     const last = row + count - 1;
     const episode = this.episode;
@@ -133,7 +133,7 @@ export function endEpisode(s: Stream, keep: bool): void {
   if (s.last != 0) {
     const head = Head.of(s.last);
     head.next |= LINK_END;
-    if (TRACKING) s.rows().touch(s.last, LINK);
+    if (tracking()) s.rows().touch(s.last, LINK);
   }
   s.fresh = 1;
   s.episodeStep = 0;
@@ -165,7 +165,7 @@ export function stream_patch(stream: usize, from: usize, i: u32): void {
   const leaf = p.leaf(i);
   const value = p.value(s.last, leaf);
   const shared = leaf.kind == SHARED;
-  if (TRACKING) p.touch(s.last, BYTES);
+  if (tracking()) p.touch(s.last, BYTES);
   copyBytes(value, p.value(changetype<Stream>(from).last, leaf), shared ? leaf.frames << 2 : leaf.bytes);
   for (let f: u32 = 0; shared && f < leaf.frames; f++) {
     const frame = load<u32>(value + ((<usize>f) << 2));

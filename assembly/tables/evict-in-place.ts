@@ -2,7 +2,7 @@
  * The common case, made fast: in a full fifo table each new item takes the place of the oldest one. The same as insert, then
  * evict, but the slot stays, the order only moves its head, a ring that is full only turns, and a tree is climbed once.
  */
-import { TRACKING } from "../rows/changes";
+import { tracking } from "../rows/changes";
 import { PLAIN, Run } from "../rows/run";
 import { ITEM_BYTES, Item, MAX_LENGTH, SHAPE_AT } from "./slots";
 import { countEpisodes, leaveEpisode, Table } from "./table";
@@ -44,7 +44,7 @@ export class Turn {
     item.generation += 1;
     t.mark(slot, priority);
     t.remover().order().renew();
-    if (TRACKING && t.apart()) t.slots().track(t.sampler().moves(slot, 0));
+    if (tracking() && t.apart()) t.slots().track(t.sampler().moves(slot, 0));
     if (t.apart()) t.sampler().replace(slot, priority);
     Run.release(t.rows(), oldFirst, oldLength);
   }
@@ -90,9 +90,10 @@ export class Turn {
       item.word = word;
       item.generation += 1;
       item.timesSampled = 0;
-      if (TRACKING) slots.track(slot + row - first);
       item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
     }
+    // Apart: a test in that loop is felt.
+    if (tracking()) for (let i: u32 = 0; i < n; i++) slots.track(slot + i);
     const marks = slots.priorityAt(slot);
     for (let at = marks; at < marks + ((<usize>n) << 3); at += 8) {
       if (priorities != 0) priority = load<f64>(priorities + (at - marks));

@@ -2,33 +2,49 @@
 import { MAX_SHAPES } from "./slots";
 import { admitPending, removeItem, Table } from "./table";
 
-/** A counter by number: 0 size, 1 steps, 2 pending, 3 inserts, 4 samples, 5 deletes, 6 unique samples, 7 episodes, 8 deleted episodes, 9 retired slots, 10 the shape of all items since it was empty (64: they had several), 11 the length of the longest of them. */
+/** The counters, numbered as in src/core/abi.ts. */
+const SIZE: u32 = 0;
+const STEPS: u32 = 1;
+const PENDING: u32 = 2;
+const INSERTS: u32 = 3;
+const SAMPLES: u32 = 4;
+const DELETES: u32 = 5;
+const UNIQUE_SAMPLES: u32 = 6;
+const EPISODES: u32 = 7;
+const DELETED_EPISODES: u32 = 8;
+const RETIRED_SLOTS: u32 = 9;
+/** Of all items since the table was empty: their shape, MAX_SHAPES where they had several. */
+const SHAPE: u32 = 10;
+/** Of the same items the length of the longest. */
+const LONGEST: u32 = 11;
+
+/** A counter by number. */
 export function table_counter(table: usize, which: u32): f64 {
   const t = changetype<Table>(table);
   switch (which) {
-    case 0:
+    case SIZE:
       return t.count;
-    case 1:
+    case STEPS:
       return t.steps;
-    case 2:
+    case PENDING:
       return t.pending;
-    case 3:
+    case INSERTS:
       return <f64>t.limiter().inserts;
-    case 4:
+    case SAMPLES:
       return <f64>t.limiter().samples;
-    case 5:
+    case DELETES:
       return <f64>(t.limiter().inserts - t.count);
-    case 6:
+    case UNIQUE_SAMPLES:
       return t.unique;
-    case 7:
+    case EPISODES:
       return t.episodes().count;
-    case 8:
+    case DELETED_EPISODES:
       return t.deletedEpisodes;
-    case 9:
+    case RETIRED_SLOTS:
       return t.slots().retired;
-    case 10:
+    case SHAPE:
       return popcnt(t.shapes) > 1 ? MAX_SHAPES : t.shapes == 0 ? 0 : <f64>ctz(t.shapes);
-    case 11:
+    case LONGEST:
       return t.longest;
     default:
       return NaN;

@@ -1,6 +1,6 @@
 /** What is done to items by key. A key whose item is gone is counted and skipped: it never hits another item. */
 import { E_PRIORITY, fail } from "../memory/error";
-import { TRACKING } from "../rows/changes";
+import { tracking } from "../rows/changes";
 import { admitPending, cancelItem, removeItem, Table } from "./table";
 
 /** The key of the item that was created last, waiting or not; 0 before the first. */
@@ -27,7 +27,7 @@ export function table_update(table: usize, keys: usize, priorities: usize, n: u3
     found += 1;
     const priority = load<f64>(priorities + ((<usize>i) << 3));
     if (t.slots().isPending(slot)) {
-      if (TRACKING) t.slots().track(slot);
+      if (tracking()) t.slots().track(slot);
       store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
       continue;
     }

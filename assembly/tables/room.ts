@@ -118,18 +118,26 @@ export function items_find(table: usize, key: f64): u32 {
   return changetype<Table>(table).slots().find(key);
 }
 
-/** Of a slot: 0 its priority, 1 its key, 2 its steps, 3 its first row. */
+/** What can be told of a slot, numbered as in src/core/abi.ts. */
+const ABOUT_PRIORITY: u32 = 0;
+const ABOUT_KEY: u32 = 1;
+const ABOUT_LENGTH: u32 = 2;
+const ABOUT_FIRST: u32 = 3;
+
+/** One of these of a slot. */
 export function items_about(table: usize, slot: u32, which: u32): f64 {
   const slots = changetype<Table>(table).slots();
   switch (which) {
-    case 0:
+    case ABOUT_PRIORITY:
       return slots.priority(slot);
-    case 1:
+    case ABOUT_KEY:
       return slots.key(slot);
-    case 2:
+    case ABOUT_LENGTH:
       return slots.item(slot).length();
-    default:
+    case ABOUT_FIRST:
       return slots.item(slot).first;
+    default:
+      return NaN;
   }
 }
 

@@ -16,9 +16,9 @@
  *   32 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
  *   40 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  *
- * In the tracking build the arrays end with MARK × (capacity + 1); the first one names the slot that was marked last.
+ * Where changes are tracked, the arrays end with MARK × (capacity + 1); the first one names the slot that was marked last.
  */
-import { BYTES, chain, MARK_BYTES, Mark, TRACKING } from "../rows/changes";
+import { BYTES, chain, MARK_BYTES, Mark, tracking } from "../rows/changes";
 import { PLAIN, SINGLE } from "../rows/run";
 
 export const ITEM_BYTES: u32 = 16;
@@ -133,7 +133,7 @@ export class Slots {
     return changetype<Mark>(<usize>(last + ((this.capacity + 1) << 3)) + ((<usize>slot) << 3));
   }
 
-  /** Notes for a journal that a slot has changed, or its place in an order; 0 is none. In the tracking build only. */
+  /** Notes for a journal that a slot has changed, or its place in an order; 0 is none. Where changes are tracked. */
   track(slot: u32): void {
     if (slot != 0) chain(changetype<usize>(this.markOf(0)), this.markOf(slot), slot, BYTES);
   }
@@ -150,14 +150,14 @@ export class Slots {
       this.high = slot;
     }
     this.item(slot).generation += 1;
-    if (TRACKING) this.track(slot);
+    if (tracking()) this.track(slot);
     return slot;
   }
 
   /** Queues a slot for reuse, or retires it with its last generation: no key ever comes twice. */
   @inline
   free(slot: u32): void {
-    if (TRACKING) {
+    if (tracking()) {
       this.track(slot);
       this.track(this.freeLast);
     }
@@ -208,5 +208,5 @@ export function slotsInit(s: Slots, at: u32, capacity: u32, withTouches: bool): 
 }
 
 export function slotsBytes(capacity: u32, withTouches: bool): u64 {
-  return <u64>(capacity + 1) * (ITEM_BYTES + 8 + (withTouches ? 8 : 0) + (TRACKING ? MARK_BYTES : 0));
+  return <u64>(capacity + 1) * (ITEM_BYTES + 8 + (withTouches ? 8 : 0) + (tracking() ? MARK_BYTES : 0));
 }

@@ -2,29 +2,29 @@
  * A table: items, a sampler, a remover, a rate limiter, limits. It knows slots, and rows only as something to retain and release.
  *
  * TABLE, 296 bytes, then the arrays of slots and selectors:
- *    0 │ SLOTS (48)                           │  what is asked for most comes first: small offsets make small code
- *   48 │ sampler (8)         │ remover (8)    │  one address where both are alike
- *   64 │ EPISODES (32)                        │
- *   96 │ pool u32            │ drawing u32    │  1 while a draw is open: what leaves is released at its end
- *  104 │ maxSize u32         │ maxPending u32 │
- *  112 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
- *  120 │ maxSteps f64                         │  +Infinity: no limit
- *  128 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
- *  144 │ turning u32         │ newest u32     │  canonical from byte 148: the slot of the last item created · turning 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
- *  152 │ steps f64           │ touch f64      │  sum of the live items' lengths · the last touch
- *  168 │ unique f64          │ deletedEpisodes f64 │
- *  184 │ count u32           │ pending u32    │
- *  192 │ pendingFirst u32    │ pendingLast u32 │
- *  200 │ shapes u64                           │  bit k: an item of shape k was created
- *  208 │ longest u32         │ … u32          │  the longest item that was created
- *  216 │ RANDOM (32)                          │
- *  248 │ LIMITER (48)                         │  its two counts are canonical: up to byte 264
+ *    0 │ pool u32            │ drawing u32    │  1 while a draw is open: what leaves is released at its end
+ *    8 │ maxSize u32         │ maxPending u32 │
+ *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
+ *   24 │ maxSteps f64                         │  +Infinity: no limit
+ *   32 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
+ *   48 │ turning u32         │ newest u32     │  canonical from byte 52: the slot of the last item created · turning 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
+ *   56 │ steps f64           │ touch f64      │  sum of the live items' lengths · the last touch
+ *   72 │ unique f64          │ deletedEpisodes f64 │
+ *   88 │ count u32           │ pending u32    │
+ *   96 │ pendingFirst u32    │ pendingLast u32 │
+ *  104 │ shapes u64                           │  bit k: an item of shape k was created
+ *  112 │ longest u32         │ … u32          │  the longest item that was created
+ *  120 │ RANDOM (32)                          │
+ *  152 │ LIMITER (48)                         │  its two counts are canonical: up to byte 168
+ *  200 │ SLOTS (48)                           │
+ *  248 │ sampler (8)         │ remover (8)    │  one address where both are alike
+ *  264 │ EPISODES (32)                        │
  */
 
 import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "../memory/error";
 import { align16 } from "../memory/layout";
 import { random_init } from "../memory/random";
-import { TRACKING } from "../rows/changes";
+import { tracking } from "../rows/changes";
 import { Pool } from "../rows/pool";
 import { Run, SINGLE } from "../rows/run";
 import { isFifo, needsTouches, Selector, selectorBytes, selectorInit, TOGETHER } from "../selectors/selector";
@@ -32,37 +32,18 @@ import { Episodes } from "./episodes";
 import { RateLimiter } from "./rate-limiter";
 import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
 
-const RANDOM_AT: usize = 216;
-const LIMITER_AT: usize = 248;
-const SLOTS_AT: usize = 0;
-const SAMPLER_AT: usize = 48;
-const REMOVER_AT: usize = 56;
-const EPISODES_AT: usize = 64;
+const RANDOM_AT: usize = 120;
+const LIMITER_AT: usize = 152;
+const SLOTS_AT: usize = 200;
+const SAMPLER_AT: usize = 248;
+const REMOVER_AT: usize = 256;
+const EPISODES_AT: usize = 264;
 const TABLE_BYTES: u32 = 296;
 /** What an image stores of TABLE itself ends with the limiter's counts. */
-export const CANONICAL_END: u32 = 264;
-
-/** The places of what a table begins with, which methods give. */
-@unmanaged
-class Parts {
-  slots0: u64;
-  slots1: u64;
-  slots2: u64;
-  slots3: u64;
-  slots4: u64;
-  slots5: u64;
-  sampler0: u64;
-  remover0: u64;
-  episodes0: u64;
-  episodes1: u64;
-  episodes2: u64;
-  episodes3: u64;
-}
-if (SLOTS_AT + offsetof<Slots>() != SAMPLER_AT || REMOVER_AT + offsetof<Selector>() != EPISODES_AT) ERROR("TABLE: SLOTS and two selectors come first");
-if (EPISODES_AT + offsetof<Episodes>() != offsetof<Parts>()) ERROR("TABLE: pool at byte 96");
+export const CANONICAL_END: u32 = 168;
 
 @unmanaged
-export class Table extends Parts {
+export class Table {
   pool: u32;
   drawing: u32;
   maxSize: u32;
@@ -147,7 +128,7 @@ export class Table extends Parts {
     return this.limiter().canInsert(1, this.count);
   }
 
-  /** Notes for a journal, before a slot leaves: the others whose places in an order change. In the tracking build only. */
+  /** Notes for a journal, before a slot leaves: the others whose places in an order change. Where changes are tracked. */
   trackLeave(slot: u32): void {
     for (let i = 0; i < 2; i++) {
       this.slots().track(this.sampler().moves(slot, i));
@@ -166,7 +147,7 @@ export class Table extends Parts {
   /** Writes priority and touch of a slot that joins or is updated. The sign of -0 would mark it as pending. */
   @inline
   mark(slot: u32, priority: f64): void {
-    if (TRACKING) this.slots().track(slot);
+    if (tracking()) this.slots().track(slot);
     store<f64>(this.slots().priorityAt(slot), Math.abs(priority));
     if (this.slots().touches != 0) {
       this.touch += 1;
@@ -174,9 +155,10 @@ export class Table extends Parts {
     }
   }
 }
-if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 216");
-if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>("samplesPerInsert")) || LIMITER_AT + offsetof<RateLimiter>() != TABLE_BYTES)
-  ERROR("TABLE is 296 bytes");
+if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 120");
+if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>("samplesPerInsert"))) ERROR("TABLE: canonical up to byte 168");
+if (LIMITER_AT + offsetof<RateLimiter>() != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 200");
+if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 296 bytes");
 
 /** Slots of a table: its items, the one that is inserted before another leaves, and those that wait. */
 export function slotsOf(maxSize: u32, maxPending: u32): u32 {
@@ -293,7 +275,7 @@ export function admitPending(t: Table): void {
 /** Takes a live item out of everything. Its rows are released at once, or when the open draw ends. */
 export function removeItem(t: Table, slot: u32): void {
   const item = t.slots().item(slot);
-  if (TRACKING) {
+  if (tracking()) {
     t.slots().track(slot);
     t.trackLeave(slot);
   }
@@ -323,7 +305,7 @@ export function cancelItem(t: Table, slot: u32): void {
   const item = slots.item(slot);
   if (before == 0) t.pendingFirst = item.timesSampled;
   else slots.item(before).timesSampled = item.timesSampled;
-  if (TRACKING) slots.track(before);
+  if (tracking()) slots.track(before);
   if (t.pendingLast == slot) t.pendingLast = before;
   t.pending -= 1;
   t.episodes().promised -= item.episodes();
@@ -358,14 +340,14 @@ function admit(t: Table, slot: u32, priority: f64): void {
   t.steps += <f64>item.length();
   t.sees(item.shape(), item.length());
   t.mark(slot, priority);
-  if (TRACKING) t.trackJoin();
+  if (tracking()) t.trackJoin();
   t.sampler().insert(slot, priority);
   if (t.apart()) t.remover().insert(slot, priority);
   while (t.count > t.maxSize || t.steps > t.maxSteps) removeItem(t, t.remover().pick(t.random(), t.count));
 }
 
 function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
-  if (TRACKING) {
+  if (tracking()) {
     t.slots().track(slot);
     t.slots().track(t.pendingLast);
   }

@@ -22,7 +22,7 @@ function priorities() {
 function coreTree() {
   const instance = (file, imports) => new WebAssembly.Instance(new WebAssembly.Module(readFileSync(new URL(file, dist))), imports);
   const core = instance("core.wasm", {}).exports;
-  core.arena_init(2 ** 14);
+  core.arena_init(2 ** 14, 0);
   const x = { ...core, ...instance("kernels.wasm", { env: { memory: core.memory } }).exports };
   const tree = x.arena_alloc(x.sum_tree_bytes(LEAVES));
   const state = x.arena_alloc(x.random_bytes());

@@ -1,7 +1,7 @@
 /** The windows of a buffer's streams: drawn or named, and read into new arrays. */
 import type { Column } from "../batch.ts";
+import { type Exports, LEVEL, START, STREAM } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
-import { LEVEL, START, STREAM, type WindowsExports, windowsOf } from "../core/windows-core.ts";
 import { internals, pack } from "../index.ts";
 import type { Selection } from "../spec/columns.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
@@ -24,11 +24,10 @@ export interface WindowsOptions {
   readonly seed: number | bigint;
   /** The streams of a writer; how many of its own, which grow. */
   readonly streams: readonly number[] | number;
-  readonly module?: WebAssembly.Module;
 }
 
 export class Windows {
-  readonly x: WindowsExports;
+  readonly x: Exports;
   /** WINDOWS in linear memory. */
   readonly handle: number;
   readonly #bytes: number;
@@ -36,9 +35,9 @@ export class Windows {
   readonly #whole: readonly Selection[];
   readonly #single: readonly Selection[];
 
-  constructor(engine: Engine, { seed, streams, module }: WindowsOptions) {
+  constructor(engine: Engine, { seed, streams }: WindowsOptions) {
     const { core, layout, pool } = engine;
-    const x = windowsOf(core, module);
+    const { x } = core;
     this.x = x;
     this.#engine = engine;
     this.#whole = layout.leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));

@@ -1,20 +1,12 @@
-/** One instance of the core: the only file that compiles WebAssembly and the only one that holds views on linear memory. */
-import bytes from "../../dist/core-bytes.js";
+/** One instance of the core, and the only file that holds views on its linear memory. */
 import { mustBe, ReplayError } from "../error.ts";
 import { DTYPES } from "../spec/dtype.ts";
-import { ABI_VERSION, E_KEYS_EXHAUSTED, type Exports } from "./abi.ts";
+import { E_KEYS_EXHAUSTED, type Exports } from "./abi.ts";
+import { instance } from "./module.ts";
 
 const GRANULE = 4096;
 /** 4 GiB less a page: byte offsets stay below 2^32. */
 export const MOST_BYTES = 0xffff0000;
-
-/** The core that comes with the package, compiled once. */
-let builtIn: WebAssembly.Module | undefined;
-
-/** A module from its bytes in base64. */
-export function compile(base64: string): WebAssembly.Module {
-  return new WebAssembly.Module(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));
-}
 
 export class Core {
   readonly x: Exports;
@@ -37,17 +29,14 @@ export class Core {
   #scratch = 0;
   #scratchBytes = 0;
 
-  /** @param module another build of the core: the scalar one, or where a host compiles ahead of time */
-  constructor(maxBytes: number, module?: WebAssembly.Module) {
+  /**
+   * @param module another build of the core: the scalar one, or where a host compiles ahead of time
+   * @param tracking whether changes are noted for a journal
+   */
+  constructor(maxBytes: number, module?: WebAssembly.Module, tracking = false) {
     this.#maxBytes = maxBytes;
-    // Not where a module is given: its host may forbid compiling.
-    if (module === undefined) builtIn ??= compile(bytes);
-    const { exports } = new WebAssembly.Instance((module ?? builtIn) as WebAssembly.Module, {});
-    // Copied: calls through an object of the engine's own are faster than through the namespace.
-    this.x = { ...exports } as unknown as Exports;
-    const version = this.x.ABI_VERSION?.value;
-    if (version !== ABI_VERSION) throw mustBe("UNSUPPORTED", "module", `a core of ABI version ${ABI_VERSION}`, version);
-    this.x.arena_init(Math.floor(Math.min(maxBytes, MOST_BYTES) / GRANULE));
+    this.x = instance(module);
+    this.x.arena_init(Math.floor(Math.min(maxBytes, MOST_BYTES) / GRANULE), tracking ? 1 : 0);
     this.refresh();
   }
 

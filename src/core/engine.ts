@@ -39,12 +39,12 @@ export class Engine {
   /** Staging records of closed writers, by size. */
   readonly #spare = new Map<number, number[]>();
 
-  constructor(spec: Spec, layout: Layout, maxBytes: number, module?: WebAssembly.Module) {
+  constructor(spec: Spec, layout: Layout, maxBytes: number, module?: WebAssembly.Module, tracking = false) {
     this.spec = spec;
     this.layout = layout;
     this.makeStep = stepMaker(spec, layout.leaves, true);
     this.makeLanes = stepMaker(spec, layout.leaves, false);
-    this.core = new Core(maxBytes, module);
+    this.core = new Core(maxBytes, module, tracking);
     const { x } = this.core;
     const { leaves, pools, rowBytes } = layout;
     this.framePools = pools.map(({ frameBytes }) => this.#pool(up(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0, 0, 1, 0)));

@@ -1,13 +1,13 @@
 /** Arguments as the document has them, in their order, or by name in an object at the end. */
 
-import { MOST_ITEMS } from "../core/pfrl-core.ts";
 import { internals } from "../index.ts";
+import { MAX_ITEMS } from "../limits.ts";
 import { isPlain } from "./rows/step-spec.ts";
 
 const { integer, mustBe, onlyKeys } = internals;
 
 /** Options of the engine, of every buffer. */
-export const ENGINE_KEYS = "spec, maxBytes, seed, module, pfrlModule";
+export const ENGINE_KEYS = "spec, maxBytes, seed, module";
 
 /**
  * The named arguments of a call. undefined is what is left out.
@@ -46,5 +46,5 @@ export function checkEngine({ maxBytes, seed }: { readonly maxBytes?: unknown; r
 
 /** Transitions at most; Infinity for null, or where it is left out. */
 export function capacityOf(value: unknown, least = 0): number {
-  return value === undefined || value === null ? Number.POSITIVE_INFINITY : integer("capacity", value, least, MOST_ITEMS);
+  return value === undefined || value === null ? Number.POSITIVE_INFINITY : integer("capacity", value, least, MAX_ITEMS);
 }

@@ -1,6 +1,5 @@
 /** A Replay that survives: `Replay.open` makes it in a directory, or brings back what is there. */
 
-import { type StorageModules, storageModules } from "../core/tracking.ts";
 import { internals, Replay, ReplayError, type ReplayOptions, type Spec } from "../index.ts";
 import { ready } from "./directory/builtins.ts";
 import type { Directory } from "./directory/directory.ts";
@@ -13,7 +12,7 @@ import { Log } from "./log/log.ts";
 import type { Logger } from "./log/scan.ts";
 import { type Retain, retainOf } from "./retain.ts";
 
-export interface OpenOptions<S extends Spec = Spec, N extends string = string> extends Omit<Partial<ReplayOptions<S, N>>, "module"> {
+export interface OpenOptions<S extends Spec = Spec, N extends string = string> extends Partial<ReplayOptions<S, N>> {
   /** A directory's path (Node, Deno, Bun), or what `opfs` or `memory` gave. */
   readonly dir: string | Directory;
   /** When what a call changed is on the disk; a second later at most where it is left out. */
@@ -39,7 +38,7 @@ export type OpenReplay<S extends Spec = Spec, N extends string = string> = Repla
 
 const { flag, integer, mustBe, onlyKeys } = internals;
 
-const OPTIONS = "dir, spec, tables, maxBytes, seed, durability, retain, segmentBytes, salvage, logger, signal, onProgress";
+const OPTIONS = "dir, spec, tables, maxBytes, seed, module, durability, retain, segmentBytes, salvage, logger, signal, onProgress";
 const SEGMENT = 16 << 20;
 /** Bytes that are read between two looks at the signal. */
 const BREATH = 32 << 20;
@@ -68,6 +67,7 @@ export async function open<const S extends Spec = Spec, const N extends string =
     logger,
     signal,
     onProgress,
+    module,
   } = onlyKeys("Replay.open", options, OPTIONS);
   const how = {
     durability: checkDurability(durability),
@@ -77,15 +77,21 @@ export async function open<const S extends Spec = Spec, const N extends string =
   flag("salvage", salvage);
   signal?.throwIfAborted();
   await ready;
-  const modules = storageModules();
   const directory = typeof dir === "string" ? node(dir) : dir;
-  const replay = make(options.spec === undefined ? known(directory, options) : (options as ReplayOptions), modules);
-  const log = Log.open(directory, { about: about(replay, retain ?? "capacity"), durability: "manual", segmentBytes, salvage, ...(logger && { logger }) });
+  const replay = make(options.spec === undefined ? known(directory, options) : (options as ReplayOptions));
+  const log = Log.open(directory, {
+    about: about(replay, retain ?? "capacity"),
+    durability: "manual",
+    segmentBytes,
+    salvage,
+    ...(logger && { logger }),
+    ...(module && { module }),
+  });
   try {
     const there = log.about as About;
     same(about(replay, retain ?? there.retain), there, directory.name);
     const places = placesFor(replay.options.maxBytes, segmentBytes);
-    const records = new Records(replay, modules, places);
+    const records = new Records(replay, places);
     const recovery = new Recovery(records, directory.name);
     let next = BREATH;
     for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) {
@@ -103,14 +109,14 @@ export async function open<const S extends Spec = Spec, const N extends string =
   }
 }
 
-function make(options: ReplayOptions, modules: StorageModules): Replay {
-  const { spec, tables, seed, maxBytes } = options;
-  return new Replay({
+function make(options: ReplayOptions): Replay {
+  const { spec, tables, seed, maxBytes, module } = options;
+  return internals.tracked({
     spec,
     ...(tables && { tables }),
     ...(seed !== undefined && { seed }),
     ...(maxBytes !== undefined && { maxBytes }),
-    module: modules.tracking,
+    ...(module && { module }),
   });
 }
 
@@ -122,15 +128,15 @@ function about(replay: Replay, retain: Retain): About {
 }
 
 /** The options of the Replay that is there, but for those that are given. */
-function known(directory: Directory, { maxBytes, tables, seed }: Pick<OpenOptions, "maxBytes" | "tables" | "seed">): ReplayOptions {
-  const log = Log.open(directory, { about: {}, readOnly: true });
+function known(directory: Directory, { maxBytes, tables, seed, module }: Pick<OpenOptions, "maxBytes" | "tables" | "seed" | "module">): ReplayOptions {
+  const log = Log.open(directory, { about: {}, readOnly: true, ...(module && { module }) });
   const { content, options } = log.about as About;
   const { isNew } = log;
   log.close();
   if (isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: give spec and tables to make one`);
   if (content !== "replay") throw otherwise(directory.name, "content", "replay", content);
   const { spec } = options;
-  return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), ...(maxBytes !== undefined && { maxBytes }) };
+  return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), ...(maxBytes !== undefined && { maxBytes }), ...(module && { module }) };
 }
 
 /** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */

@@ -1,85 +1,114 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ABI_VERSION } from "../../src/core/abi.ts";
-import { imageOf } from "../../src/core/image.ts";
+import * as abi from "../../src/core/abi.ts";
 import { internals, Replay, type Spec, u8 } from "../../src/index.ts";
+import { DTYPES } from "../../src/spec/dtype.ts";
+import { HEAD_BYTES, NARROW, SHARED, WIDE } from "../../src/spec/layout.ts";
 import { coreOf, moduleOf, root, type Target } from "../support/core.ts";
 import { errorOf, expectError } from "../support/refused.ts";
 
-const TARGETS: readonly Target[] = ["release", "scalar", "debug", "tracking"];
+const TARGETS: readonly Target[] = ["release", "scalar", "debug"];
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 
-/** The modules: their pages, and the interfaces by which the wrapper knows them. */
-const CORE = { page: "assembly/index.ts", file: "src/core/abi.ts", besides: ["memory"] };
-const IMAGE = { page: "assembly/image.ts", file: "src/core/image.ts", besides: [] };
-const PFRL = { page: "assembly/pfrl.ts", file: "src/core/pfrl-core.ts", besides: [] };
-const WINDOWS = { page: "assembly/windows.ts", file: "src/core/windows-core.ts", besides: [] };
-const JOURNAL = { page: "assembly/journal.ts", file: "src/core/tracking.ts", besides: [] };
-const SECTIONS = { page: "assembly/sections.ts", file: "src/core/checksum.ts", besides: ["memory"] };
-type Page = { readonly page: string; readonly file: string; readonly besides: readonly string[] };
+type Noun = readonly [noun: string, names: readonly string[]];
 
-/** What an ABI page exports. */
-function onPage({ page }: Page): string[] {
-  const names = [...read(page).matchAll(/^export \{([^}]*)\}/gm)].flatMap((match) => (match[1] as string).split(","));
-  return names.map((name) => name.trim()).filter((name) => name !== "");
+/** Names below the headings of a page: `// noun`, or `// noun: what it is`. */
+function nouns(text: string, names: (part: string) => string[]): Noun[] {
+  return text
+    .split(/^ *\/\/ (?=\w+(?:: .*)?$)/m)
+    .map((part, i): Noun => [i === 0 ? "" : (part.split("\n", 1)[0] as string), names(part).sort()])
+    .filter(([, found]) => found.length > 0);
 }
 
-/** What the wrapper expects. */
-function inInterface({ file }: Page): string[] {
-  const body = /export interface \w*Exports \{([\s\S]*?)\n\}/.exec(read(file))?.[1] as string;
-  return [...body.matchAll(/^ {2}(?:readonly )?(\w+):/gm)].map((match) => match[1] as string);
-}
+const PAGE = nouns(read("assembly/index.ts"), (part) =>
+  [...part.matchAll(/^export \{([^}]*)\}/gm)]
+    .flatMap((match) => (match[1] as string).split(","))
+    .map((name) => name.trim())
+    .filter((name) => name !== ""),
+);
+const [INTERFACE] = /export interface Exports \{[\s\S]*?\n\}/.exec(read("src/core/abi.ts")) as RegExpExecArray;
+const MIRROR = nouns(INTERFACE, (part) =>
+  [...part.matchAll(/^ {2}(?:readonly )?(\w+): /gm)].map((match) => match[1] as string).filter((name) => name !== "memory"),
+);
+const EXPORTS = PAGE.flatMap(([, names]) => names);
 
-test.each(TARGETS)("the %s core imports nothing and exports the ABI page", (target) => {
+test("the ABI page and its mirror have the same nouns in the same order, and the same exports, each once", () => {
+  expect(MIRROR).toEqual(PAGE);
+  expect(PAGE.length).toBeGreaterThan(10);
+  expect(EXPORTS.length).toBeGreaterThan(100);
+  expect(new Set(EXPORTS).size).toBe(EXPORTS.length);
+});
+
+test.each(TARGETS)("the %s core imports nothing, and exports the page and its memory", (target) => {
   const module = moduleOf(target);
   expect(WebAssembly.Module.imports(module)).toEqual([]);
   const exported = WebAssembly.Module.exports(module).map(({ name }) => name);
-  expect(exported.sort()).toEqual([...onPage(CORE), "memory"].sort());
+  expect(exported.sort()).toEqual([...EXPORTS, "memory"].sort());
 });
 
-test.each([
-  { target: "image", page: IMAGE },
-  { target: "windows", page: WINDOWS },
-  { target: "journal", page: JOURNAL },
-  { target: "pfrl", page: PFRL },
-] as const)("the $target module imports the core's memory and nothing else, holds no data, and exports its page", ({ target, page }) => {
-  expect(WebAssembly.Module.imports(moduleOf(target))).toEqual([{ module: "env", name: "memory", kind: "memory" }]);
-  expect(
-    WebAssembly.Module.exports(moduleOf(target))
-      .map(({ name }) => name)
-      .sort(),
-  ).toEqual(onPage(page).sort());
-  const memory = new WebAssembly.Memory({ initial: 1 });
-  new WebAssembly.Instance(moduleOf(target), { env: { memory } });
+test.each(TARGETS.filter((target) => target !== "debug"))("the %s core holds no data: all that it knows is written by calls", (target) => {
+  const { memory } = internals.instance(moduleOf(target));
   expect(new Uint8Array(memory.buffer).some((byte) => byte !== 0)).toBe(false);
 });
 
-test("the sections module imports nothing, and exports its page", () => {
-  const module = moduleOf("sections");
-  expect(WebAssembly.Module.imports(module)).toEqual([]);
-  const exported = WebAssembly.Module.exports(module).map(({ name }) => name);
-  expect(exported.sort()).toEqual([...onPage(SECTIONS), "memory"].sort());
-});
-
-test.each([CORE, IMAGE, WINDOWS, PFRL, JOURNAL, SECTIONS])("$page and the wrapper's interface name the same exports, each once", (page) => {
-  expect(onPage(page).length).toBeGreaterThan(page === SECTIONS ? 3 : 10);
-  expect(new Set(onPage(page)).size).toBe(onPage(page).length);
-  expect(inInterface(page).sort()).toEqual([...onPage(page), ...page.besides].sort());
-});
-
-test.each([CORE, IMAGE, WINDOWS, PFRL, JOURNAL])("functions of $page take as many arguments as the wrapper gives them", ({ file }) => {
-  const core = coreOf("release");
-  const journal = new WebAssembly.Instance(moduleOf("journal"), { env: { memory: core.memory } }).exports;
-  const exports = { ...core, ...journal } as unknown as WebAssembly.Exports;
-  const counts = [...read(file).matchAll(/^ {2}(\w+): Fn<\[(.*?)\]/gm)].map(([, name, args]) => [name, args === "" ? 0 : (args as string).split(",").length]);
-  for (const [name, count] of counts) expect([name, (exports[name as string] as () => void).length]).toEqual([name, count]);
+test("functions take as many arguments as the mirror gives them", () => {
+  const counts = [...INTERFACE.matchAll(/^ {2}(\w+): Fn<\[(.*?)\]/gm)].map(([, name, args]) => [name, args === "" ? 0 : (args as string).split(",").length]);
+  expect(counts.length).toBeGreaterThan(100);
+  const exports = coreOf("release") as unknown as Record<string, () => void>;
+  expect(counts.map(([name]) => [name, exports[name as string]?.length])).toEqual(counts);
 });
 
 test("only numbers cross the ABI: no i64, which would be a BigInt", () => {
   const { exports } = new WebAssembly.Instance(moduleOf("release"), {});
-  expect((exports.ABI_VERSION as WebAssembly.Global).value).toBe(ABI_VERSION);
+  expect((exports.ABI_VERSION as WebAssembly.Global).value).toBe(abi.ABI_VERSION);
   expect(typeof (exports.arena_used as () => unknown)()).toBe("number");
+});
+
+/** The constants of a source of the core that are whole numbers, by name. */
+function constants(file: string): { readonly [name: string]: number } {
+  const found = [...read(`assembly/${file}`).matchAll(/^(?:export )?const (\w+): \w+ = (-?\w+|i32\.MAX_VALUE);/gm)];
+  return Object.fromEntries(found.map(([, name, value]) => [name, value === "i32.MAX_VALUE" ? 2 ** 31 - 1 : Number(value)]));
+}
+
+/** The offsets of a struct's fields. */
+function offsets(file: string, struct: string): { readonly [field: string]: number } {
+  const [, body = ""] = new RegExp(`class ${struct} \\{\\n((?: {2}\\w+: \\w+;\\n)+)`).exec(read(`assembly/${file}`)) ?? [];
+  let at = 0;
+  return Object.fromEntries(
+    [...body.matchAll(/(\w+): [uif](\d+);/g)].map(([, field, bits]) => {
+      const offset = at;
+      at += Number(bits) / 8;
+      return [field, offset];
+    }),
+  );
+}
+
+test("numbers that both sides name are the same", () => {
+  const { ABI_VERSION, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED, BOOTSTRAP, DISTINCT, STRATIFIED } = abi;
+  const { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED } = abi;
+  const { OWN, TERMINAL, NONE, LEAST, MOST, ALIKE, LEVEL, ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST, SHAPE, LONGEST } = abi;
+  const { FIFO, LIFO, UNIFORM, PRIORITIZED, MIN_HEAP, MAX_HEAP, WITH_MIN, TOGETHER } = abi;
+  expect(constants("memory/layout.ts")).toMatchObject({ ABI_VERSION });
+  expect(constants("memory/error.ts")).toMatchObject({ E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED });
+  const columns = { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED };
+  expect(constants("draw/draw.ts")).toMatchObject(columns);
+  expect([abi.STREAM, abi.START]).toEqual([SLOT, STEPS]);
+  expect(constants("draw/gather.ts")).toMatchObject({ BOOTSTRAP });
+  expect(constants("draw/n-step.ts")).toMatchObject({ OWN, TERMINAL, NONE });
+  expect(constants("draw/errors.ts")).toMatchObject({ LEAST, MOST });
+  expect(constants("draw/streams.ts")).toMatchObject({ LEVEL, ALIKE, STEPS: abi.BY_STEPS });
+  expect(constants("selectors/selector.ts")).toMatchObject({ FIFO, LIFO, UNIFORM, PRIORITIZED, MIN_HEAP, MAX_HEAP, WITH_MIN, TOGETHER, DISTINCT, STRATIFIED });
+  expect(constants("tables/room.ts")).toMatchObject({ ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST });
+  const counters = abi.COUNTERS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i]);
+  expect(constants("tables/inspect.ts")).toEqual({ ...Object.fromEntries(counters), SHAPE, LONGEST });
+  expect(constants("rows/leaf.ts")).toMatchObject({ NARROW, WIDE, SHARED });
+  expect(constants("rows/leaf.ts")).toMatchObject(Object.fromEntries(Object.entries(DTYPES).map(([name, { code }]) => [name.toUpperCase(), code])));
+  expect(constants("rows/row.ts")).toMatchObject({ HEAD_BYTES });
+  const { errorArgument, errorValue, marks } = offsets("memory/layout.ts", "Header");
+  expect([errorArgument, errorValue, marks]).toEqual([4 * abi.ERROR_ARGUMENT, 8 * abi.ERROR_VALUE, 4 * abi.MARKS]);
+  const { blocked, have, need, longest, shape } = offsets("draw/draw.ts", "Draw");
+  expect([blocked, have, need, longest, shape]).toEqual([abi.BLOCKED, abi.HAVE, abi.NEED, abi.DRAW_LONGEST, abi.DRAW_SHAPE].map((which) => 8 * which));
 });
 
 test("another version's core, or another module, is refused", () => {
@@ -89,8 +118,8 @@ test("another version's core, or another module, is refused", () => {
   expectError(
     errorOf(() => new Replay({ ...options, module: empty })),
     "UNSUPPORTED",
-    /ABI version 2/,
+    /ABI version 3/,
     /undefined/,
   );
-  for (const target of TARGETS) expect(imageOf(internals.core(1 << 20, moduleOf(target))).arena_check()).toBe(0);
+  for (const target of TARGETS) expect(internals.core(1 << 20, moduleOf(target)).x.arena_check()).toBe(0);
 });

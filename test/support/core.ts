@@ -2,9 +2,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { A, Exports, Fn } from "../../src/core/abi.ts";
-import type { ImageExports } from "../../src/core/image.ts";
-import type { PfrlExports } from "../../src/core/pfrl-core.ts";
-import type { WindowsExports } from "../../src/core/windows-core.ts";
 
 export const root: string = join(import.meta.dirname, "..", "..");
 
@@ -20,21 +17,14 @@ export interface KernelExports {
   sum_tree_update: Fn<[tree: A, slots: A, priorities: A, n: A, nodes: A], void>;
 }
 
-/** What the core exports, and what the modules do that work in its memory. */
-export type CoreExports = Exports & ImageExports & WindowsExports & PfrlExports & KernelExports;
+export type CoreExports = Exports & KernelExports;
 
-export type Target = "release" | "scalar" | "debug" | "tracking" | "image" | "windows" | "pfrl" | "journal" | "sections" | "kernels";
+export type Target = "release" | "scalar" | "debug" | "kernels";
 
 const FILES: { readonly [T in Target]: string } = {
   release: "core.wasm",
   scalar: "core.scalar.wasm",
   debug: "core.debug.wasm",
-  tracking: "tracking.wasm",
-  image: "image.wasm",
-  windows: "windows.wasm",
-  journal: "journal.wasm",
-  sections: "sections.wasm",
-  pfrl: "pfrl.wasm",
   kernels: "kernels.wasm",
 };
 
@@ -43,16 +33,25 @@ export function moduleOf(target: Target): WebAssembly.Module {
   return new WebAssembly.Module(new Uint8Array(readFileSync(join(root, "dist", FILES[target]))));
 }
 
-/** A fresh instance with an open arena of at most `maxBytes`, and with the exports of the image, windows and pfrl modules and of the kernels beside its own. */
-export function coreOf(target: Target, maxBytes = 1 << 28): CoreExports {
+/** A fresh instance with an open arena of at most `maxBytes`, and with the exports of the kernels beside its own. */
+export function coreOf(target: Target, maxBytes = 1 << 28, tracking = false): CoreExports {
   const x = new WebAssembly.Instance(moduleOf(target), {}).exports as unknown as Exports;
-  x.arena_init(Math.floor(maxBytes / 4096));
-  const inMemory = (other: Target) => new WebAssembly.Instance(moduleOf(other), { env: { memory: x.memory } }).exports;
-  return {
-    ...x,
-    ...(inMemory("image") as unknown as ImageExports),
-    ...(inMemory("windows") as unknown as WindowsExports),
-    ...(inMemory("pfrl") as unknown as PfrlExports),
-    ...(inMemory("kernels") as unknown as KernelExports),
-  };
+  x.arena_init(Math.floor(maxBytes / 4096), tracking ? 1 : 0);
+  const kernels = new WebAssembly.Instance(moduleOf("kernels"), { env: { memory: x.memory } }).exports as unknown as KernelExports;
+  return { ...x, ...kernels };
+}
+
+/** Runs something with changes noted in every core that is made meanwhile, as `Replay.open` has it. */
+export async function tracked<T>(run: () => T | Promise<T>): Promise<T> {
+  const { Instance } = WebAssembly;
+  WebAssembly.Instance = function tracking(module: WebAssembly.Module, imports: WebAssembly.Imports) {
+    const exports = { ...new Instance(module, imports).exports } as unknown as Exports;
+    const { arena_init } = exports;
+    return { exports: Object.assign(exports, { arena_init: (limit: number) => arena_init(limit, 1) }) };
+  } as unknown as typeof Instance;
+  try {
+    return await run();
+  } finally {
+    WebAssembly.Instance = Instance;
+  }
 }

@@ -1,12 +1,11 @@
 /** Every invariant that the core can check of itself. */
 
-import { imageOf } from "../../src/core/image.ts";
 import { internals, type Replay, type Spec } from "../../src/index.ts";
 
 /** What is broken, by name and number; empty where all is well. */
 export function broken<S extends Spec, N extends string>(replay: Replay<S, N>): string[] {
   const { engine } = internals.of(replay);
-  const x = imageOf(engine.core);
+  const { x } = engine.core;
   const checks: [string, number][] = [
     ["arena", x.arena_check()],
     ...[...engine.framePools, engine.pool].map((pool): [string, number] => ["pool", x.pool_check(pool)]),

@@ -14,7 +14,7 @@ export interface Trap {
 /** A debug core with an open arena. The loader's reader of strings comes with its exports. */
 export function debugCore(maxBytes = 1 << 26): Exports & ASUtil {
   const x = instantiateSync(moduleOf("debug")).exports as unknown as Exports & ASUtil;
-  x.arena_init(Math.floor(maxBytes / 4096));
+  x.arena_init(Math.floor(maxBytes / 4096), 0);
   return x;
 }
 

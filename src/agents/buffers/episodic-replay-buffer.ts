@@ -1,7 +1,7 @@
 /** A buffer of whole episodes, the open ones too; windows never cross from one to the other. After TF-Agents' `EpisodicReplayBuffer`. */
 import type { StepsOf } from "../../batch.ts";
+import { ALIKE, BY_STEPS } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
-import { ALIKE, BY_STEPS } from "../../core/windows-core.ts";
 import type { Dataset } from "../../dataset.ts";
 import { internals, Replay, ReplayError, type Spec } from "../../index.ts";
 import { batchOfOne, concat, numbers, slice, stack, unbatch } from "../nest.ts";
@@ -82,7 +82,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   /** @throws TypeError, RangeError */
   constructor(dataSpec: S, options: EpisodicOptions<S> = {}) {
     const { capacity = 1000, completedOnly = false, bufferSize = 8, beginEpisodeFn, endEpisodeFn } = onlyKeys("options", options, OPTIONS);
-    const { onWarning = console.warn, datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module, windows } = options;
+    const { onWarning = console.warn, datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module } = options;
     checkStore(options);
     this.capacity = integer("capacity", capacity, 1, 0xffffff);
     integer("bufferSize", bufferSize, 1);
@@ -96,7 +96,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     this.#warn = onWarning;
     const replay = new Replay<Spec, never>({ spec: dataSpec, seed, maxBytes, module });
     this.#engine = internals.of(replay).engine;
-    this.#windows = new Windows(this.#engine, { seed, streams: capacity, module: windows });
+    this.#windows = new Windows(this.#engine, { seed, streams: capacity });
     this.#episodes = new Store(replay, this.#windows, capacity, only);
     this.#form = batchForm(dataSpec);
   }

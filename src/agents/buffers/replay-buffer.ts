@@ -134,12 +134,11 @@ export interface StoreOptions {
   readonly seed?: number | bigint;
   /** Memory at most. */
   readonly maxBytes?: number;
-  /** Another build of the core, or of the module that draws windows (`reprise/windows.wasm`): for hosts that compile ahead of time. */
+  /** Another build of the core, such as `reprise/core.wasm` where the host forbids compiling. */
   readonly module?: WebAssembly.Module;
-  readonly windows?: WebAssembly.Module;
 }
 
-export const STORE = "datasetDropRemainder, datasetWindowShift, seed, maxBytes, module, windows";
+export const STORE = "datasetDropRemainder, datasetWindowShift, seed, maxBytes, module";
 
 export function checkStore({ datasetDropRemainder, datasetWindowShift }: StoreOptions): void {
   flag("datasetDropRemainder", datasetDropRemainder ?? false);

@@ -63,7 +63,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    */
   constructor(dataSpec: S, options: UniformOptions) {
     const { batchSize, maxLength = 1000, statefulDataset = false } = onlyKeys("options", options, `batchSize, maxLength, statefulDataset, ${STORE}`);
-    const { datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module, windows } = options;
+    const { datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module } = options;
     checkStore(options);
     this.batchSize = integer("batchSize", batchSize, 1, 65536);
     this.maxLength = integer("maxLength", maxLength, 1, 0xffffff);
@@ -74,7 +74,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     const replay = new Replay<Spec, never>({ spec: dataSpec, seed, maxBytes, module });
     this.#engine = internals.of(replay).engine;
     this.#writer = replay.writer({ lanes: batchSize as number, keep: maxLength }) as unknown as Writer<S, never, boolean>;
-    this.#windows = new Windows(this.#engine, { seed, streams: this.#writer.streams, module: windows });
+    this.#windows = new Windows(this.#engine, { seed, streams: this.#writer.streams });
     this.#form = batchForm(dataSpec);
   }
 

@@ -45,7 +45,6 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
     maxBytes,
     seed,
     module,
-    pfrlModule,
     ancestor,
     logger,
     durability,
@@ -66,7 +65,7 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
     capacity: capacityOf(capacity, 1),
     persistence: { ancestor, logger, durability, retain, segmentBytes, salvage },
     spec,
-    engine: { maxBytes, seed, module, pfrlModule },
+    engine: { maxBytes, seed, module },
     later,
   };
 }

@@ -1,6 +1,6 @@
 /** Replay of whole episodes that outlives the process: PFRL's PersistentEpisodicReplayBuffer. An episode goes to a log when it ends. */
 
-import { FIRST_ROW } from "../../core/pfrl-core.ts";
+import { ABOUT_FIRST } from "../../core/abi.ts";
 import type { Directory } from "../../store/index.ts";
 import { contentOfEpisodes, EpisodesSink, writeEpisode } from "../files/episodes-history.ts";
 import { Files } from "../files/files.ts";
@@ -213,7 +213,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     this.#head(made);
     for (const slot of made?.items.slots() ?? []) {
       const { items, lists } = made as MadeEpisodes;
-      writeEpisode(made as MadeEpisodes, 0, lists.rows(items.about(slot, FIRST_ROW), 0, items.lengthOf(slot)), 1, this.#journal.write);
+      writeEpisode(made as MadeEpisodes, 0, lists.rows(items.about(slot, ABOUT_FIRST), 0, items.lengthOf(slot)), 1, this.#journal.write);
     }
     this.#journal.commit(this.#store.episodes);
   }

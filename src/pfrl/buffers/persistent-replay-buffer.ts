@@ -1,6 +1,6 @@
 /** Uniform replay that outlives the process: PFRL's PersistentReplayBuffer. Its items are single steps; each goes to a log as it comes. */
 
-import { FIRST_ROW } from "../../core/pfrl-core.ts";
+import { ABOUT_FIRST } from "../../core/abi.ts";
 import type { Directory } from "../../store/index.ts";
 import { Files } from "../files/files.ts";
 import { Journal } from "../files/log.ts";
@@ -196,7 +196,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
     this.#headed = false;
     this.#head();
     for (const slot of made?.items.slots() ?? []) {
-      const row = made?.items.about(slot, FIRST_ROW) as number;
+      const row = made?.items.about(slot, ABOUT_FIRST) as number;
       this.#journal.write(SINGLE, 0, (made as Made).records.write(row, 0));
     }
     this.#journal.write(END, 0, NOTHING);

@@ -1,6 +1,6 @@
 /** Episodes as a history: written from the oldest on, and read again. */
 
-import { FIRST_ROW } from "../../core/pfrl-core.ts";
+import { ABOUT_FIRST } from "../../core/abi.ts";
 import { internals } from "../../index.ts";
 import { encodeTagged } from "../../store/index.ts";
 import type { Episodes, MadeEpisodes } from "../store/episodes.ts";
@@ -49,7 +49,7 @@ export function* writeEpisodes({ made }: Episodes, priorities: Priorities | unde
     yield { done, of };
   }
   for (const slot of slots) {
-    const rows = lists.rows(items.about(slot, FIRST_ROW), 0, items.lengthOf(slot));
+    const rows = lists.rows(items.about(slot, ABOUT_FIRST), 0, items.lengthOf(slot));
     writeEpisode(made, number++, rows, items.priorityOf(slot), write);
     done += rows.length;
     yield { done, of };

@@ -1,6 +1,6 @@
 /** N-step transitions as a history: written from the oldest on, and read again. */
 
-import { FIRST_ROW } from "../../core/pfrl-core.ts";
+import { ABOUT_FIRST } from "../../core/abi.ts";
 import { internals } from "../../index.ts";
 import { encodeTagged } from "../../store/index.ts";
 import {
@@ -48,7 +48,7 @@ export function* writeTransitions({ made, options }: Transitions, priorities: Pr
   const episodes = new Map<number, Written>();
   let numbers = 0;
   for (const [done, slot] of slots.entries()) {
-    const rows = lists.rows(items.about(slot, FIRST_ROW), 0, items.lengthOf(slot));
+    const rows = lists.rows(items.about(slot, ABOUT_FIRST), 0, items.lengthOf(slot));
     const episode = x.row_episode(rows[0] as number);
     const written = episodes.get(episode) ?? { number: numbers++, last: 0 };
     episodes.set(episode, written);

@@ -1,5 +1,7 @@
 /** The batch form of what was drawn: one typed array a leaf. Worked out once for a batch, so that the next sample into it allocates nothing. */
+
 import type { Column } from "../../batch.ts";
+import { SLOT, START } from "../../core/abi.ts";
 import { internals } from "../../index.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
@@ -7,7 +9,7 @@ import { copyObject } from "../rows/object-value.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
 import type { AnyBatch } from "../rows/transition-batch.ts";
 import type { Items } from "./items.ts";
-import { SLOT, START, WEIGHTS } from "./picks.ts";
+import { WEIGHTS } from "./picks.ts";
 import type { Steps } from "./steps.ts";
 
 const { Filler, mustBe } = internals;

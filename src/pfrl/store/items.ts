@@ -1,7 +1,8 @@
 /** The items of a buffer: a table of the core, oldest first out. Where there is no limit its room doubles as it is needed. */
+import { ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY, COUNTERS, type Exports, FIFO, PRIORITIZED, UNIFORM, WITH_MIN } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
-import { KEY, LENGTH, MOST_ITEMS, type PfrlExports, PRIORITY } from "../../core/pfrl-core.ts";
 import { internals } from "../../index.ts";
+import { MAX_ITEMS } from "../../limits.ts";
 import type { Env, Steps } from "./steps.ts";
 import { drawable } from "./weighing.ts";
 
@@ -19,15 +20,10 @@ export interface ItemsOptions {
   readonly room?: number;
 }
 
-/** Kinds of selectors (assembly/selectors/selector.ts). */
-const FIFO = 1;
-const UNIFORM = 3;
-const PRIORITIZED_WITH_MIN = 4 + 16;
 /** Room that a table without a limit begins with. */
 const FIRST_ROOM = 1024;
-/** Counters (src/core/abi.ts). */
-const SIZE = 0;
-const STEPS = 1;
+const SIZE = COUNTERS.indexOf("size");
+const STEPS = COUNTERS.indexOf("steps");
 const CHUNK = 1024;
 
 const { mustBe } = internals;
@@ -35,7 +31,7 @@ const { mustBe } = internals;
 export class Items {
   readonly prioritized: boolean;
   readonly #engine: Engine;
-  readonly #x: PfrlExports;
+  readonly #x: Exports;
   #options: ItemsOptions;
   #handle: number;
   #room: number;
@@ -155,15 +151,15 @@ export class Items {
 
   /** Steps of an item. */
   lengthOf(slot: number): number {
-    return this.about(slot, LENGTH);
+    return this.about(slot, ABOUT_LENGTH);
   }
 
   keyOf(slot: number): number {
-    return this.about(slot, KEY);
+    return this.about(slot, ABOUT_KEY);
   }
 
   priorityOf(slot: number): number {
-    return this.about(slot, PRIORITY);
+    return this.about(slot, ABOUT_PRIORITY);
   }
 
   /** The sum of all priorities. */
@@ -196,11 +192,11 @@ export class Items {
   }
 
   get #most(): number {
-    return Math.min(this.#options.most, MOST_ITEMS);
+    return Math.min(this.#options.most, MAX_ITEMS);
   }
 
   #kinds(): readonly [sampler: number, remover: number] {
-    return [this.#options.prioritized ? PRIORITIZED_WITH_MIN : UNIFORM, FIFO];
+    return [this.#options.prioritized ? PRIORITIZED + WITH_MIN : UNIFORM, FIFO];
   }
 
   #make(room: number): number {
@@ -248,6 +244,6 @@ export class Items {
   }
 
   #full(): Error {
-    return mustBe("OUT_OF_MEMORY", "items", `at most ${MOST_ITEMS} (give a capacity)`, this.size + 1);
+    return mustBe("OUT_OF_MEMORY", "items", `at most ${MAX_ITEMS} (give a capacity)`, this.size + 1);
   }
 }

@@ -1,7 +1,7 @@
 /** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
 
 import type { Column } from "../../batch.ts";
-import { FIRST_ROW } from "../../core/pfrl-core.ts";
+import { ABOUT_FIRST } from "../../core/abi.ts";
 import { internals } from "../../index.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { Numbers } from "../rows/leaf.ts";
@@ -30,7 +30,7 @@ export class Lists {
 
   /** The transitions of an item: all, or `length` of them from one on. O(bytes) */
   item(items: Items, slot: number, from = 0, length = items.lengthOf(slot)): Transition[] {
-    return this.transitions(this.rows(items.about(slot, FIRST_ROW), from, length));
+    return this.transitions(this.rows(items.about(slot, ABOUT_FIRST), from, length));
   }
 
   /** The transitions of a running episode's window. */

@@ -1,6 +1,7 @@
 /** How a sample picks its items: by the table's random state, or as a test says. */
+
+import { DISTINCT, type Exports } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
-import type { PfrlExports } from "../../core/pfrl-core.ts";
 import type { Items } from "./items.ts";
 import type { Memory } from "./memory.ts";
 
@@ -15,14 +16,11 @@ export interface Picker {
   starts(items: Items, draw: number, width: number): void;
 }
 
-/** Flag of `table_sample`. */
-const DISTINCT = 1;
-
 export class RandomPicker implements Picker {
   readonly #engine: Engine;
-  readonly #x: PfrlExports;
+  readonly #x: Exports;
 
-  constructor(engine: Engine, x: PfrlExports) {
+  constructor(engine: Engine, x: Exports) {
     this.#engine = engine;
     this.#x = x;
   }

@@ -1,12 +1,10 @@
 /** A draw without columns: which items it picked, for who reads their steps one by one. */
+import { SLOT, START } from "../../core/abi.ts";
 import { internals } from "../../index.ts";
 import type { Steps } from "./steps.ts";
 
 const { Filler } = internals;
 
-/** Columns of a draw (assembly/draw/draw.ts): an item's slot, and where in it a run begins. */
-export const SLOT = 8;
-export const START = 12;
 /** Of Filler (src/core/filler.ts): the batch has weights. */
 export const WEIGHTS = 1;
 

@@ -1,6 +1,5 @@
 /** A small core for powers alone, for a buffer that has no steps yet. */
 
-import { pfrlOf } from "../../core/pfrl-core.ts";
 import { internals } from "../../index.ts";
 import type { EngineOptions } from "./steps.ts";
 import type { Powers } from "./weighing.ts";
@@ -8,7 +7,7 @@ import type { Powers } from "./weighing.ts";
 /** Enough for any list of errors that one would look at. */
 const BYTES = 2 ** 28;
 
-export function powersOf({ module, pfrlModule }: EngineOptions): Powers {
+export function powersOf({ module }: EngineOptions): Powers {
   const core = internals.core(BYTES, module);
-  return { core, x: pfrlOf(core, pfrlModule) };
+  return { core, x: core.x };
 }

@@ -1,6 +1,6 @@
 /** The steps of a buffer: one pool of rows, the running episodes of its environments, and what rows cannot hold. */
+import type { Exports } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
-import { type PfrlExports, pfrlOf } from "../../core/pfrl-core.ts";
 import { internals, Replay, type ReplayError, type Writer } from "../../index.ts";
 import { Objects } from "../rows/objects.ts";
 import type { Record } from "../rows/part.ts";
@@ -16,9 +16,8 @@ export interface EngineOptions {
   readonly maxBytes?: number;
   /** Of every random draw: same seed and same calls, same transitions. 0 where it is left out; a bigint for more than 53 bits. */
   readonly seed?: number | bigint;
-  /** Other builds than those that come with the package, for hosts that forbid compiling. */
+  /** Another build of the core, such as `reprise/core.wasm` where the host forbids compiling. */
   readonly module?: WebAssembly.Module;
-  readonly pfrlModule?: WebAssembly.Module;
 }
 
 /** The running episode of an environment, or of a file that is read. */
@@ -42,7 +41,7 @@ export const GRANULE = 4096;
 export class Steps {
   readonly form: Form;
   readonly engine: Engine;
-  readonly x: PfrlExports;
+  readonly x: Exports;
   readonly objects = new Objects();
   /** The writer of all environments: its stream, and what appends the form's step. */
   readonly #stream: number;
@@ -54,11 +53,11 @@ export class Steps {
   #opened = 0;
 
   /** @param keep steps of a window; 0 for all of the episode */
-  constructor(spec: WholeSpec, keep: number, { maxBytes, seed, module, pfrlModule }: EngineOptions) {
+  constructor(spec: WholeSpec, keep: number, { maxBytes, seed, module }: EngineOptions) {
     this.form = new Form(spec);
     const replay = new Replay({ spec: this.form.row, maxBytes, seed, module });
     this.engine = internals.of(replay).engine;
-    this.x = pfrlOf(this.engine.core, pfrlModule);
+    this.x = this.engine.core.x;
     // The core's own words name options that a buffer does not have.
     const { core } = this.engine;
     const failure = core.failure.bind(core);

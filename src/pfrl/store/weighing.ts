@@ -1,6 +1,6 @@
 /** Errors to priorities, and probabilities to importance weights: PFRL's PriorityWeightError. */
+import { type Exports, LEAST, MOST } from "../../core/abi.ts";
 import type { Core } from "../../core/core.ts";
-import type { PfrlExports } from "../../core/pfrl-core.ts";
 import { internals } from "../../index.ts";
 
 const { finite, mustBe } = internals;
@@ -26,7 +26,7 @@ export interface WeighingOptions {
 /** Where powers are taken. */
 export interface Powers {
   readonly core: Core;
-  readonly x: PfrlExports;
+  readonly x: Exports;
 }
 
 /** The largest priority that a table takes. */
@@ -35,8 +35,6 @@ export const MOST_PRIORITY = 2 ** 990;
 const LEAST_PRIORITY = 2 ** -999;
 /** The least f64 of 53 bits: a probability below it counts as it, so that all weights are finite. */
 const LEAST_PROBABILITY = 2 ** -1022;
-const LEAST = 1;
-const MOST = 2;
 
 export class Weighing {
   beta: number;
@@ -90,7 +88,7 @@ export class Weighing {
    * n errors (f64 each) at an address become priorities. Infinity and NaN are values here.
    * @throws RangeError where a power is no real number
    */
-  weigh(core: Core, x: PfrlExports, at: number, n: number): void {
+  weigh(core: Core, x: Exports, at: number, n: number): void {
     const done = x.errors_weigh(at, n, this.#alpha, this.#eps, this.#least, this.#most, this.#bounds);
     if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} for alpha ${this.#alpha} (or give errorMin)`, core.f64[at / 8 + done]);
   }

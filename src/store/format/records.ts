@@ -12,9 +12,9 @@
  *
  * A later record of the same thing takes the place of an earlier one.
  */
+import type { Exports } from "../../core/abi.ts";
 import type { Core } from "../../core/core.ts";
 import type { Engine } from "../../core/engine.ts";
-import { type JournalExports, journalOf, type StorageModules } from "../../core/tracking.ts";
 import { internals, type Replay } from "../../index.ts";
 
 export const WRITERS = 32;
@@ -39,7 +39,7 @@ export class Records {
   readonly replay: Replay;
   readonly engine: Engine;
   readonly core: Core;
-  readonly x: JournalExports;
+  readonly x: Exports;
   /** Pools, those of frames first; bytes of a row's record in each. */
   readonly pools: readonly number[];
   readonly rowBytes: readonly number[];
@@ -54,13 +54,13 @@ export class Records {
   readonly #places: number;
 
   /** @param places segments that can be told apart, a power of two of at most 65,536 */
-  constructor(replay: Replay, modules: StorageModules, places: number) {
+  constructor(replay: Replay, places: number) {
     const { engine } = internals.of(replay);
     const { core } = engine;
     this.replay = replay;
     this.engine = engine;
     this.core = core;
-    this.x = journalOf(core, modules);
+    this.x = core.x;
     this.pools = [...engine.framePools, engine.pool];
     this.rowBytes = this.pools.map((pool) => this.x.journal_row_bytes(pool));
     this.tables = replay.tables.map((table) => table.handle);

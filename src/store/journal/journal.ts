@@ -1,6 +1,7 @@
 /** The journal of a Replay: after its calls, what they changed goes to a log as a group; what the log holds in vain is given back. */
+
+import { MARKS } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
-import { MARKS } from "../../core/tracking.ts";
 import { ReplayError } from "../../index.ts";
 import { KEPT, type Records } from "../format/records.ts";
 import type { Durability } from "../log/durability.ts";

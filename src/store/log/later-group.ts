@@ -1,6 +1,6 @@
 /** What tells damage from a tail that was cut: behind damage there are groups that came later. */
 
-import type { SectionMemory } from "../../core/checksum.ts";
+import type { SectionMemory } from "../../core/section-memory.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
 import { COMMIT, NUMBER_BYTES, numberAt, SEAL, SECTION_BYTES } from "../format/sections.ts";

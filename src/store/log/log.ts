@@ -3,7 +3,7 @@
  * directory is opened again, whatever happened meanwhile; of what came later, the first groups, up to some one.
  */
 
-import { SectionMemory } from "../../core/checksum.ts";
+import { SectionMemory } from "../../core/section-memory.ts";
 import { internals, ReplayError } from "../../index.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
@@ -27,6 +27,8 @@ export interface LogOptions {
   /** Nothing is changed, not even a torn tail, and nothing locked. */
   readonly readOnly?: boolean;
   readonly logger?: Logger;
+  /** Another build of the core, for hosts that forbid compiling. */
+  readonly module?: WebAssembly.Module;
 }
 
 export interface Segment {
@@ -92,7 +94,8 @@ export class Log {
       salvage = false,
       readOnly = false,
       logger = SILENT,
-    } = onlyKeys("Log", options, "about, segmentBytes, durability, salvage, readOnly, logger");
+      module,
+    } = onlyKeys("Log", options, "about, segmentBytes, durability, salvage, readOnly, logger, module");
     this.#directory = directory;
     this.#segmentBytes = integer("segmentBytes", segmentBytes, 1, 2 ** 31);
     this.#durability = checkDurability(durability);
@@ -101,7 +104,7 @@ export class Log {
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
     this.#release = flag("readOnly", readOnly) ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver()));
     try {
-      const memory = new SectionMemory();
+      const memory = new SectionMemory(module);
       const recovered = recover(directory, memory, { salvage, logger });
       // To be replayed with.
       if (recovered !== undefined) this.#reading = memory;

@@ -1,6 +1,6 @@
 /** What a directory holds: which segments, up to where, and what is wrong with it. */
 
-import type { SectionMemory } from "../../core/checksum.ts";
+import type { SectionMemory } from "../../core/section-memory.ts";
 import { ReplayError } from "../../index.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";

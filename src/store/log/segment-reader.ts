@@ -1,6 +1,6 @@
 /** The sections of one file, in order, each checked before it is shown. Needs memory for a piece of the file, or for its longest section. */
 
-import { MOST_BYTES, type SectionMemory } from "../../core/checksum.ts";
+import { MOST_BYTES, type SectionMemory } from "../../core/section-memory.ts";
 import { ReplayError } from "../../index.ts";
 import { attempt, ioError } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";

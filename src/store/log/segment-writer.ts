@@ -1,6 +1,6 @@
 /** The end of the newest segment: bytes that wait in memory, and the file that they go to. A write that fails leaves both as they were. */
 
-import { MOST_BYTES, SectionMemory } from "../../core/checksum.ts";
+import { MOST_BYTES, SectionMemory } from "../../core/section-memory.ts";
 import { ReplayError } from "../../index.ts";
 import { attempt, ioError } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";

@@ -1,7 +1,6 @@
 /** Restoring a snapshot: sections as they come, each checked before it is believed. */
 import type { Core } from "../../core/core.ts";
 import type { Engine } from "../../core/engine.ts";
-import { imageOf } from "../../core/image.ts";
 import { internals, Replay, ReplayError, type Spec } from "../../index.ts";
 import {
   END,
@@ -115,11 +114,11 @@ class Parser {
     const engine = this.#engine;
     if (!this.#ended || replay === undefined || engine === undefined || this.#pending.length !== 0)
       throw this.#corrupt(this.#pending.length, this.#ended ? "bytes behind the end" : "the end is missing");
-    const image = imageOf(engine.core);
+    const { x } = engine.core;
     const checks: [string, number][] = [
-      ...poolsOf(engine).map((pool): [string, number] => ["rows", image.pool_check(pool)]),
-      ...replay.tables.map((table): [string, number] => [`table ${JSON.stringify(table.name)}`, image.table_check(table.handle)]),
-      ...replay.writers.flatMap((writer) => writer.streams.map((stream): [string, number] => ["a writer", image.stream_check(stream)])),
+      ...poolsOf(engine).map((pool): [string, number] => ["rows", x.pool_check(pool)]),
+      ...replay.tables.map((table): [string, number] => [`table ${JSON.stringify(table.name)}`, x.table_check(table.handle)]),
+      ...replay.writers.flatMap((writer) => writer.streams.map((stream): [string, number] => ["a writer", x.stream_check(stream)])),
     ];
     for (const [what, broken] of checks) {
       if (broken !== 0) throw new ReplayError("CORRUPT", `snapshot contradicts itself: ${what}, invariant ${broken}`);
@@ -139,7 +138,7 @@ class Parser {
     }
     if (replay === undefined || engine === undefined) throw this.#corrupt(at, "the header is missing");
     const { core } = engine;
-    const image = imageOf(core);
+    const { x } = core;
     const payload = core.scratch(Math.max(bytes, PIECE + SECTION_BYTES));
     core.u8.set(section.subarray(SECTION_BYTES), payload);
     const base = payload >>> 2;
@@ -150,12 +149,12 @@ class Parser {
     const needsTable = kind === TABLE || kind === SLOTS || kind === ORDER;
     if ((needsPool && pool === 0) || (needsTable && table === 0)) throw this.#corrupt(at, `section ${NAMES[kind]} ${id} belongs to nothing`);
     let code = 0;
-    if (kind === POOL && bytes === 8) code = image.pool_restore(pool, word(0), word(1));
-    else if (kind === ROWS && bytes === 8 + word(1) * image.pool_record(pool)) code = image.pool_records(pool, word(0), word(1), payload + 8, 0);
-    else if (kind === FREE && bytes % 8 === 0) for (let i = 0; i < bytes / 4 && code === 0; i += 2) code = image.pool_free_run(pool, word(i), word(i + 1));
+    if (kind === POOL && bytes === 8) code = x.pool_restore(pool, word(0), word(1));
+    else if (kind === ROWS && bytes === 8 + word(1) * x.pool_record(pool)) code = x.pool_records(pool, word(0), word(1), payload + 8, 0);
+    else if (kind === FREE && bytes % 8 === 0) for (let i = 0; i < bytes / 4 && code === 0; i += 2) code = x.pool_free_run(pool, word(i), word(i + 1));
     else if (kind === TABLE) code = this.#numbers(core, table, section.subarray(SECTION_BYTES)) ? 0 : 1;
-    else if (kind === SLOTS && bytes === 8 + word(1) * SLOT_RECORD) code = image.table_records(table, word(0), word(1), payload + 8, 0);
-    else if (kind === ORDER && bytes >= 4) code = image.table_rejoin(table, id & 1, bytes / 4 - 1, payload + 4, word(0));
+    else if (kind === SLOTS && bytes === 8 + word(1) * SLOT_RECORD) code = x.table_records(table, word(0), word(1), payload + 8, 0);
+    else if (kind === ORDER && bytes >= 4) code = x.table_rejoin(table, id & 1, bytes / 4 - 1, payload + 4, word(0));
     else if (kind === STREAM && bytes === 20 + 4 * word(1)) code = this.#stream(core, replay, id, payload);
     else if (kind === END && word(0) === this.#sections - 1) this.#ended = true;
     else code = 1;
@@ -182,7 +181,7 @@ class Parser {
 
   /** The checksum of a section, its own place in the head left out. In pieces: an altered length may be any. */
   #sum(section: Uint8Array): number {
-    const { crc32c } = imageOf(this.#sums);
+    const { crc32c } = this.#sums.x;
     const at = this.#sums.scratch(SECTION_BYTES + PIECE);
     let crc = 0;
     for (let from = 0, to = 12; from < section.length; from = Math.max(to, SECTION_BYTES), to = Math.min(from + PIECE, section.length)) {
@@ -205,7 +204,7 @@ class Parser {
 
   #stream(core: Core, replay: Replay, id: number, payload: number): number {
     const stream = replay.writers.flatMap((writer) => writer.streams)[id];
-    return stream === undefined ? 1 : imageOf(core).stream_record(stream, payload, 0);
+    return stream === undefined ? 1 : core.x.stream_record(stream, payload, 0);
   }
 
   #corrupt(at: number, what: string): ReplayError {

@@ -15,7 +15,6 @@
  */
 import type { Core } from "../../core/core.ts";
 import type { Engine } from "../../core/engine.ts";
-import { imageOf } from "../../core/image.ts";
 import { internals, type Replay, ReplayError, type Spec } from "../../index.ts";
 import type { ResolvedReplayOptions } from "../../replay.ts";
 import type { ResolvedWriterOptions } from "../../writer.ts";
@@ -62,7 +61,6 @@ export function snapshot<S extends Spec, N extends string>(replay: Replay<S, N>)
 function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
   const { core } = engine;
   const { x } = core;
-  const image = imageOf(core);
   const { tables, writers } = replay;
   const pools = poolsOf(engine);
   const { changes } = engine;
@@ -88,7 +86,7 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
     for (const [id, table] of tables.entries()) yield* tableSections(core, section, seal, id, table.handle);
     for (const [id, stream] of writers.flatMap((writer) => writer.streams).entries()) {
       const bytes = 20 + 4 * x.stream_length(stream);
-      image.stream_record(stream, section.reserve(bytes), 1);
+      x.stream_record(stream, section.reserve(bytes), 1);
       yield seal(STREAM, id, bytes);
     }
     core.u32[section.reserve(4) >>> 2] = sections;
@@ -96,7 +94,7 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
   };
   try {
     for (const pool of pools) {
-      const code = image.pool_index(pool);
+      const code = x.pool_index(pool);
       if (core.u8.length === 0) core.refresh();
       if (code !== 0) throw core.failure(code);
     }
@@ -107,7 +105,7 @@ function* chunks(replay: Replay, engine: Engine): Generator<Uint8Array, void> {
       if (engine.changes !== changes) throw new ReplayError("OUT_OF_TURN", "this Replay changed while a snapshot of it was read: read it to its end first");
     }
   } finally {
-    for (const pool of pools) image.pool_unindex(pool);
+    for (const pool of pools) x.pool_unindex(pool);
   }
 }
 
@@ -117,7 +115,7 @@ export function layoutHash(engine: Engine): number {
   const text = new TextEncoder().encode(JSON.stringify([rowBytes, leaves.map((leaf) => [leaf.path, leaf.leaf.dtype, leaf.shape, leaf.kind, leaf.offset])]));
   const at = engine.core.scratch(text.length);
   engine.core.u8.set(text, at);
-  return imageOf(engine.core).crc32c(0, at, text.length) >>> 0;
+  return engine.core.x.crc32c(0, at, text.length) >>> 0;
 }
 
 /** A section under way in scratch memory. */
@@ -145,32 +143,32 @@ class Section {
 
 /** Over a section in memory, its own crc left out. */
 export function sectionCrc(core: Core, at: number, bytes: number): number {
-  const { crc32c } = imageOf(core);
+  const { crc32c } = core.x;
   return crc32c(crc32c(0, at, 12), at + SECTION_BYTES, bytes) >>> 0;
 }
 
 type Seal = (kind: number, id: number, bytes: number) => Uint8Array;
 
 function* poolSections(core: Core, section: Section, seal: Seal, id: number, pool: number): Generator<Uint8Array, void> {
-  const image = imageOf(core);
-  image.pool_numbers(pool, section.reserve(8));
+  const { x } = core;
+  x.pool_numbers(pool, section.reserve(8));
   const high = core.u32[section.reserve(8) >>> 2] as number;
   yield seal(POOL, id, 8);
-  const record = image.pool_record(pool);
+  const record = x.pool_record(pool);
   const most = Math.max(Math.floor(CHUNK_BYTES / record), 1);
-  for (let number = image.pool_seek(pool, 1, 1) >>> 0; number <= high; ) {
+  for (let number = x.pool_seek(pool, 1, 1) >>> 0; number <= high; ) {
     // Held rows, up to the next one that is not, or as many as a chunk takes.
-    const count = Math.min((image.pool_seek(pool, number, 0) >>> 0) - number, most);
+    const count = Math.min((x.pool_seek(pool, number, 0) >>> 0) - number, most);
     const at = section.reserve(8 + count * record);
     core.u32.set([number, count], at >>> 2);
-    image.pool_records(pool, number, count, at + 8, 1);
+    x.pool_records(pool, number, count, at + 8, 1);
     yield seal(ROWS, id, 8 + count * record);
-    number = image.pool_seek(pool, number + count, 1) >>> 0;
+    number = x.pool_seek(pool, number + count, 1) >>> 0;
   }
   const runs = CHUNK_BYTES / 8;
   for (let cursor = 0; ; ) {
     const at = section.reserve(8 + 8 * runs);
-    image.pool_free_runs(pool, cursor, runs, at);
+    x.pool_free_runs(pool, cursor, runs, at);
     const count = core.u32[at >>> 2] as number;
     cursor = core.u32[(at >>> 2) + 1] as number;
     core.u8.copyWithin(at, at + 8, at + 8 + 8 * count);
@@ -180,7 +178,7 @@ function* poolSections(core: Core, section: Section, seal: Seal, id: number, poo
 }
 
 function* tableSections(core: Core, section: Section, seal: Seal, id: number, table: number): Generator<Uint8Array, void> {
-  const image = imageOf(core);
+  const { x } = core;
   let bytes = 0;
   const numbers = section.reserve(1024);
   for (const [address, length] of spansOf(core, table)) {
@@ -194,13 +192,13 @@ function* tableSections(core: Core, section: Section, seal: Seal, id: number, ta
     const count = Math.min(most, high - slot + 1);
     const at = section.reserve(8 + count * SLOT_RECORD);
     core.u32.set([slot, count], at >>> 2);
-    image.table_records(table, slot, count, at + 8, 1);
+    x.table_records(table, slot, count, at + 8, 1);
     yield seal(SLOTS, id, 8 + count * SLOT_RECORD);
   }
   for (const role of [0, 1]) {
     for (let cursor = 0; ; ) {
       const at = section.reserve(12 + CHUNK_BYTES);
-      image.table_order(table, role, cursor, CHUNK_BYTES / 4, at);
+      x.table_order(table, role, cursor, CHUNK_BYTES / 4, at);
       const count = core.u32[at >>> 2] as number;
       cursor = core.u32[(at >>> 2) + 1] as number;
       core.u8.copyWithin(at, at + 8, at + 12 + 4 * count);
@@ -213,7 +211,7 @@ function* tableSections(core: Core, section: Section, seal: Seal, id: number, ta
 /** Where a table keeps its own numbers: (address, bytes) each. */
 export function spansOf(core: Core, table: number): [number, number][] {
   const at = core.scratch(2048) + 1024 + SECTION_BYTES;
-  imageOf(core).table_spans(table, at);
+  core.x.table_spans(table, at);
   const [a = 0, b = 0, c = 0, d = 0] = core.u32.subarray(at >>> 2, (at >>> 2) + 4);
   return [
     [a, b],

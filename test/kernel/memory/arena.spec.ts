@@ -17,7 +17,7 @@ describe("arena", () => {
   });
 
   it("begins behind the static data, on a granule", () => {
-    arena_init(0xfffff);
+    arena_init(0xfffff, 0);
     const first = arena_alloc(1);
     expect<u32>(first % GRANULE).toBe(0);
     expect<u32>(first).toBeGreaterThanOrEqual(<u32>__heap_base);
@@ -54,7 +54,7 @@ describe("arena", () => {
 
   it("grows the memory as far as a run reaches", () => {
     // Behind as-pect's own data, so nothing is written.
-    arena_init(0xfffff);
+    arena_init(0xfffff, 0);
     const pages = <u32>memory.size();
     const first = <u32>__heap_base;
     const run = arena_alloc((pages << 16) - first + 5 * GRANULE);

@@ -14,7 +14,7 @@ export function openArena(bytes: u32): void {
   memory.fill(GRANULE, 0, ((<usize>max(min(header().top, END), 1)) << GRANULE_BITS) - GRANULE);
   const limit: u32 = 1 + (bytes >> GRANULE_BITS);
   assert(limit <= END, "the arena would reach into as-pect's memory");
-  arena_init(limit);
+  arena_init(limit, 0);
   header().top = 1;
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
 import { Windows } from "../../../src/agents/windows.ts";
-import { ALIKE, LEVEL } from "../../../src/core/windows-core.ts";
+import { ALIKE, LEVEL } from "../../../src/core/abi.ts";
 import { f32, internals, Replay } from "../../../src/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 

@@ -1,6 +1,6 @@
-/** The sections module: CRC-32C by folding, beside its definition, bit by bit. */
+/** CRC-32C by folding, beside its definition, bit by bit. */
 import { describe, expect, it } from "vitest";
-import { SectionMemory } from "../../../src/core/checksum.ts";
+import { SectionMemory } from "../../../src/core/section-memory.ts";
 import { TestRandom } from "../../support/random.ts";
 
 const memory = new SectionMemory();

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { storageModules } from "../../../src/core/tracking.ts";
-import { Replay } from "../../../src/index.ts";
+import { internals, type Replay } from "../../../src/index.ts";
 import { Records } from "../../../src/store/format/records.ts";
 import { Recovery } from "../../../src/store/journal/recovery.ts";
+import { tracked } from "../../support/core.ts";
 import { TestRandom } from "../../support/random.ts";
 import { type AnyReplay, SCENES } from "../../support/scenes.ts";
 import { draws, seen } from "./seen.ts";
@@ -20,7 +20,7 @@ class Tape {
   readonly records: Records;
 
   constructor(replay: AnyReplay) {
-    this.records = new Records(replay as Replay, storageModules(), 64);
+    this.records = new Records(replay as Replay, 64);
   }
 
   group(segment: number): void {
@@ -40,8 +40,8 @@ class Tape {
 
   recovered(): { replay: AnyReplay; records: Records } {
     const { options } = this.records.replay;
-    const replay = new Replay({ ...options, seed: BigInt(options.seed), module: storageModules().tracking });
-    const records = new Records(replay as Replay, storageModules(), 64);
+    const replay = internals.tracked({ ...options, seed: BigInt(options.seed) });
+    const records = new Records(replay as Replay, 64);
     const recovery = new Recovery(records, "a tape");
     for (const { kind, id, payload, segment } of this.sections) recovery.visit(kind, id, payload, segment);
     recovery.finish();
@@ -57,9 +57,9 @@ function counted(tape: Tape, segments: number): number[] {
   return Array.from({ length: segments }, (_, i) => tape.records.liveIn(i + 1));
 }
 
-test.each(Object.keys(SCENES))("what changed, written group by group, comes to the same Replay: %s", (name) => {
+test.each(Object.keys(SCENES))("what changed, written group by group, comes to the same Replay: %s", async (name) => {
   const { make, act } = SCENES[name] as (typeof SCENES)[string];
-  const original = make(storageModules().tracking);
+  const original = await tracked(() => make());
   const tape = new Tape(original);
   const random = new TestRandom(name.length);
   const when = new TestRandom(3);

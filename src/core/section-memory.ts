@@ -1,34 +1,21 @@
-/** Memory in which sections are made or read, and summed where they stand: the sections module, an instance for each (assembly/sections/). */
-import bytes from "../../dist/sections-bytes.js";
+/** Memory in which sections are made or read, and summed where they stand: an instance of the core without an arena, since it may outlive a Replay. */
 import { internals, ReplayError } from "../index.ts";
-import type { A, Fn } from "./abi.ts";
-
-/** Its exports, one line each as in assembly/sections.ts. */
-export interface SectionsExports {
-  readonly memory: WebAssembly.Memory;
-  readonly DATA_AT: WebAssembly.Global;
-  crc32c: Fn<[crc: A, at: A, length: A]>;
-  section_seal: Fn<[at: A, kind: A, id: A, bytes: A], void>;
-  section_sum: Fn<[at: A]>;
-}
+import type { Exports } from "./abi.ts";
 
 const PAGE = 65536;
 /** No section is longer, and no buffer: what waits for a disk that is full has to end somewhere. */
 export const MOST_BYTES = 2 ** 30;
 
-let compiled: WebAssembly.Module | undefined;
-
 export class SectionMemory {
-  readonly x: SectionsExports;
+  readonly x: Exports;
   /** Where its bytes begin. */
   readonly base: number;
   u8!: Uint8Array<ArrayBuffer>;
   view!: DataView<ArrayBuffer>;
 
-  constructor() {
-    compiled ??= internals.compile(bytes);
-    this.x = new WebAssembly.Instance(compiled, {}).exports as unknown as SectionsExports;
-    this.base = this.x.DATA_AT.value;
+  constructor(module?: WebAssembly.Module) {
+    this.x = internals.instance(module);
+    this.base = this.x.SECTIONS_AT.value;
     this.#look();
   }
 

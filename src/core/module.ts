@@ -1,0 +1,22 @@
+/** The core as a module, compiled once: the only file that compiles WebAssembly. A host that forbids that gives a module instead, and then nothing is compiled. */
+import bytes from "../../dist/core-bytes.js";
+import { mustBe } from "../error.ts";
+import { ABI_VERSION, type Exports } from "./abi.ts";
+
+let builtIn: WebAssembly.Module | undefined;
+
+/** The module that was given, or the package's own. */
+export function moduleOf(given?: WebAssembly.Module): WebAssembly.Module {
+  if (given !== undefined) return given;
+  builtIn ??= new WebAssembly.Module(Uint8Array.from(atob(bytes), (char) => char.charCodeAt(0)));
+  return builtIn;
+}
+
+/** A new instance, with a memory of its own. @throws ReplayError UNSUPPORTED for another version's module, or what is none of ours */
+export function instance(given?: WebAssembly.Module): Exports {
+  // Copied: V8 calls functions of a plain object faster than those of the module's own, which has no prototype.
+  const exports = { ...new WebAssembly.Instance(moduleOf(given), {}).exports } as unknown as Exports;
+  const version = exports.ABI_VERSION?.value;
+  if (version !== ABI_VERSION) throw mustBe("UNSUPPORTED", "module", `a core of ABI version ${ABI_VERSION}`, version);
+  return exports;
+}
