@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { installRuntimes } from "./runtimes.mjs";
-import { bundle, core, declarations, dependencies, programs, root } from "./steps.mjs";
+import { bundle, core, declarations, dependencies, programs, root, TARGET_NAMES } from "./steps.mjs";
 import { test } from "./test.mjs";
 
 const [verb, ...args] = process.argv.slice(2);
@@ -17,7 +17,7 @@ const verbs = {
     await import(pathToFileURL(process.argv[1]));
   },
   async build() {
-    await core(["release", "scalar", "debug", "kernels"]);
+    await core(TARGET_NAMES);
     await bundle();
     await programs();
     await declarations();

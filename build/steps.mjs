@@ -19,6 +19,8 @@ const TARGETS = {
   kernels: { entry: "assembly/kernels.ts", file: "dist/kernels.wasm" },
 };
 
+export const TARGET_NAMES = Object.keys(TARGETS);
+
 /** Compiles the given targets. */
 export async function core(targets = ["release"]) {
   const sources = [...files("assembly"), "asconfig.json", "package-lock.json", "build/steps.mjs", "build/wasm-bytes.mjs"];
