@@ -33,7 +33,7 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
     const { capacity, spec, ...engine } = argumentsOf("EpisodicReplayBuffer", ["capacity"], args) as EpisodicReplayBufferOptions<S>;
     this.#store = new Episodes({ capacity: capacityOf(capacity), prioritized: false, together: true, spec, engine });
     this.capacity = capacity ?? null;
-    this.#files = new Files(contentOfEpisodes(this.#store, undefined));
+    this.#files = new Files(contentOfEpisodes(this.#store, undefined), engine.module);
     behind.set(this, { store: this.#store });
   }
 

@@ -44,8 +44,8 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     this.capacity = capacity === Number.POSITIVE_INFINITY ? null : capacity;
     this.#store = new Episodes({ capacity, prioritized: false, together: true, spec, engine });
     this.#store.onEnd = (made, env) => this.#write(made, env);
-    this.#journal = new Journal(directory, "episodes", persistence);
-    this.#files = new Files(contentOfEpisodes(this.#store, undefined));
+    this.#journal = new Journal(directory, "episodes", persistence, engine.module);
+    this.#files = new Files(contentOfEpisodes(this.#store, undefined), engine.module);
     this.#opening = this.#open(capacity);
     behind.set(this, { store: this.#store });
     if (!later) atOnce(this.#opening);

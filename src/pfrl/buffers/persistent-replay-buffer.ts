@@ -41,8 +41,8 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
     const { directory, capacity, persistence, spec, engine, later } = persistentArguments<S>("PersistentReplayBuffer", args);
     this.capacity = capacity === Number.POSITIVE_INFINITY ? null : capacity;
     this.#store = new Transitions({ capacity, numSteps: 1, prioritized: false, spec, engine });
-    this.#journal = new Journal(directory, "transitions", persistence);
-    this.#files = new Files(contentOfTransitions(this.#store, undefined));
+    this.#journal = new Journal(directory, "transitions", persistence, engine.module);
+    this.#files = new Files(contentOfTransitions(this.#store, undefined), engine.module);
     this.#opening = this.#open(capacity);
     behind.set(this, { store: this.#store });
     if (!later) atOnce(this.#opening);

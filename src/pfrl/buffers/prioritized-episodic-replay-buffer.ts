@@ -93,7 +93,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     this.#byEpisode = defaultPriorityFunc ?? undefined;
     this.#weighted = returnSampleWeights;
     this.capacity = capacity ?? null;
-    this.#files = new Files(contentOfEpisodes(this.#store, this.#priorities));
+    this.#files = new Files(contentOfEpisodes(this.#store, this.#priorities), engine.module);
     behind.set(this, { store: this.#store, priorities: this.#priorities });
   }
 

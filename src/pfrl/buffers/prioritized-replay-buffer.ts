@@ -73,7 +73,7 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
     this.#priorities = new Priorities({ ...weighing, waitPriorityAfterSampling, uniformRatio: 0, weighted: true, engine });
     this.#store = new Transitions({ capacity: capacityOf(capacity), numSteps, prioritized: true, spec, engine });
     this.capacity = capacity ?? null;
-    this.#files = new Files(contentOfTransitions(this.#store, this.#priorities));
+    this.#files = new Files(contentOfTransitions(this.#store, this.#priorities), engine.module);
     behind.set(this, { store: this.#store, priorities: this.#priorities });
   }
 

@@ -62,7 +62,7 @@ export class ReplayBuffer<const S extends StepSpec = StepSpec> {
     this.numSteps = integer("numSteps", numSteps, 1, 0xffffff);
     this.#store = new Transitions({ capacity: capacityOf(capacity), numSteps, prioritized: false, spec, engine });
     this.capacity = capacity ?? null;
-    this.#files = new Files(contentOfTransitions(this.#store, undefined));
+    this.#files = new Files(contentOfTransitions(this.#store, undefined), engine.module);
     behind.set(this, { store: this.#store });
   }
 

@@ -14,9 +14,12 @@ export interface Content {
 
 export class Files {
   readonly #content: Content;
+  readonly #module: WebAssembly.Module | undefined;
 
-  constructor(content: Content) {
+  /** @param module another build of the core, for hosts that forbid compiling */
+  constructor(content: Content, module: WebAssembly.Module | undefined) {
     this.#content = content;
+    this.#module = module;
   }
 
   save(file: SaveTarget): void {
@@ -36,11 +39,11 @@ export class Files {
   }
 
   #saving(file: SaveTarget): Generator<Progress, void> {
-    return saving(file, (write) => this.#content.write(write));
+    return saving(file, (write) => this.#content.write(write), this.#module);
   }
 
   #loading(file: SaveTarget): Generator<Progress, void> {
-    return loading(file, this.#content.sink());
+    return loading(file, this.#content.sink(), this.#module);
   }
 
   /** Between two pieces nothing may come in: it would be lost, or in the file by half. */

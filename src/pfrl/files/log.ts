@@ -42,6 +42,7 @@ export class Journal {
   readonly #log: Log;
   readonly #name: string;
   readonly #ancestors: readonly Directory[];
+  readonly #module: WebAssembly.Module | undefined;
   readonly #family: Family;
   readonly #logger: Logger;
   readonly #retain: "all" | "capacity";
@@ -51,15 +52,16 @@ export class Journal {
   #drawn = false;
 
   /** @throws ReplayError NOT_FOUND for an ancestor that is not there · LOCKED, CORRUPT, UNSUPPORTED, IO, INVALID_DATA, SPEC_MISMATCH */
-  constructor(directory: Directory, family: Family, options: PersistenceOptions) {
+  constructor(directory: Directory, family: Family, options: PersistenceOptions, module: WebAssembly.Module | undefined) {
     const { ancestor = null, logger, durability, retain = "all", segmentBytes, salvage } = options;
     this.#family = family;
     this.#name = directory.name;
     this.#logger = loggerOf(logger);
     this.#retain = retainOf(retain);
-    this.#ancestors = ancestorsOf(ancestor, family, directory);
+    this.#module = module;
+    this.#ancestors = this.#ancestorsOf(ancestor, directory);
     const about = { ...ABOUT, family, ancestor: this.#ancestors.at(-1)?.name ?? null };
-    this.#log = Log.open(directory, { about, durability, segmentBytes, salvage: flag("salvage", salvage ?? false) !== 0, logger: this.#logger });
+    this.#log = Log.open(directory, { about, durability, segmentBytes, salvage: flag("salvage", salvage ?? false) !== 0, logger: this.#logger, module });
     try {
       checkOwner(directory, this.#log.about, family);
     } catch (error) {
@@ -74,7 +76,7 @@ export class Journal {
     try {
       let items = 0;
       for (const ancestor of this.#ancestors) {
-        const log = Log.open(ancestor, { about: ABOUT, readOnly: true, logger: this.#logger });
+        const log = Log.open(ancestor, { about: ABOUT, readOnly: true, logger: this.#logger, module: this.#module });
         try {
           // Its random state is not ours.
           yield* this.#deliver(log, (kind, id, payload) => {
@@ -178,6 +180,38 @@ export class Journal {
     const trimmed = items === size ? "" : `; ${items - size} of them are beyond the capacity, and were left out`;
     this.#logger.info(`${this.#name}: ${items} ${what}${inherited === 0 ? "" : ` (${inherited} of its ancestors)`}${trimmed}`);
   }
+
+  /** A directory's ancestors, the oldest first. */
+  #ancestorsOf(ancestor: unknown, of: Directory): Directory[] {
+    const chain: Directory[] = [];
+    // Directories that are no paths may have one name.
+    const seen = new Set<unknown>([of, of.name]);
+    for (let at = ancestor; at !== null && at !== undefined; ) {
+      const directory = directoryOf("ancestor", at);
+      const known = typeof at === "string" ? directory.name : directory;
+      if (seen.has(known)) throw mustBe(RangeError, "ancestor", "a directory that is not its own ancestor", directory.name);
+      seen.add(known);
+      chain.unshift(directory);
+      at = this.#aboutOf(directory).ancestor;
+    }
+    return chain;
+  }
+
+  #aboutOf(directory: Directory): About {
+    let log: Log | undefined;
+    try {
+      log = Log.open(directory, { about: ABOUT, readOnly: true, module: this.#module });
+    } catch (error) {
+      // Without a directory there is nothing to list.
+      if ((error as { cause?: { code?: string } }).cause?.code !== "ENOENT") throw error;
+    }
+    if (log === undefined || log.isNew) throw mustBe("NOT_FOUND", "ancestor", "a directory that a persistent buffer wrote", directory.name);
+    try {
+      return checkOwner(directory, log.about, this.#family);
+    } finally {
+      log.close();
+    }
+  }
 }
 
 /** A directory, by its path or itself. */
@@ -185,38 +219,6 @@ export function directoryOf(subject: string, value: unknown): Directory {
   if (typeof value === "string" && value !== "") return node(value);
   if (typeof (value as Directory | null)?.open === "function") return value as Directory;
   throw mustBe(TypeError, subject, "the path of a directory, or a Directory", value);
-}
-
-/** A directory's ancestors, the oldest first. */
-function ancestorsOf(ancestor: unknown, family: Family, of: Directory): Directory[] {
-  const chain: Directory[] = [];
-  // Directories that are no paths may have one name.
-  const seen = new Set<unknown>([of, of.name]);
-  for (let at = ancestor; at !== null && at !== undefined; ) {
-    const directory = directoryOf("ancestor", at);
-    const known = typeof at === "string" ? directory.name : directory;
-    if (seen.has(known)) throw mustBe(RangeError, "ancestor", "a directory that is not its own ancestor", directory.name);
-    seen.add(known);
-    chain.unshift(directory);
-    at = aboutOf(directory, family).ancestor;
-  }
-  return chain;
-}
-
-function aboutOf(directory: Directory, family: Family): About {
-  let log: Log | undefined;
-  try {
-    log = Log.open(directory, { about: ABOUT, readOnly: true });
-  } catch (error) {
-    // Without a directory there is nothing to list.
-    if ((error as { cause?: { code?: string } }).cause?.code !== "ENOENT") throw error;
-  }
-  if (log === undefined || log.isNew) throw mustBe("NOT_FOUND", "ancestor", "a directory that a persistent buffer wrote", directory.name);
-  try {
-    return checkOwner(directory, log.about, family);
-  } finally {
-    log.close();
-  }
 }
 
 function checkOwner(directory: Directory, about: object, family: Family): About {

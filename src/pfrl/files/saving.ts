@@ -10,6 +10,9 @@ const { mustBe } = internals;
 /** What a file of ours says that it is. */
 export const ABOUT = { reprise: "pfrl", version: 1 };
 
+/** The build of the core that the buffer was given. */
+type Module = WebAssembly.Module | undefined;
+
 /** A sink that is taken over as a whole, or not at all. */
 export interface WholeSink extends Sink {
   /** Items that came in so far, and are there. */
@@ -19,12 +22,12 @@ export interface WholeSink extends Sink {
 }
 
 /** Writes a history to a file: beside the one that is there, which it takes the place of once it is on the disk. */
-export function* saving(target: SaveTarget, write: (write: Write) => Generator<Progress, void>): Generator<Progress, void> {
+export function* saving(target: SaveTarget, write: (write: Write) => Generator<Progress, void>, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   const part = new SingleFile(directory, `${file}.part`);
   const whole = new SingleFile(directory, file);
   clear(part);
-  const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31 });
+  const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31, module });
   let done = false;
   try {
     yield* write((kind, id, payload) => log.write(kind, id, payload));
@@ -43,19 +46,19 @@ export function* saving(target: SaveTarget, write: (write: Write) => Generator<P
 }
 
 /** Reads a history from a file. */
-export function* loading(target: SaveTarget, sink: WholeSink): Generator<Progress, void> {
+export function* loading(target: SaveTarget, sink: WholeSink, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   // One that is whole, and has not got its name yet, is what was saved last.
   const part = new SingleFile(directory, `${file}.part`);
-  const from = isWhole(part) ? part : new SingleFile(directory, file);
+  const from = isWhole(part, module) ? part : new SingleFile(directory, file);
   if (!there(from)) throw mustBe("NOT_FOUND", "file", "one that was saved", from.name);
-  yield* reading(from, sink);
+  yield* reading(from, sink, module);
 }
 
 /** Gives all sections of a log to a sink, and takes it over. */
-function* reading(from: Directory, sink: WholeSink): Generator<Progress, void> {
+function* reading(from: Directory, sink: WholeSink, module: Module): Generator<Progress, void> {
   let done = false;
-  const log = Log.open(from, { about: ABOUT, readOnly: true });
+  const log = Log.open(from, { about: ABOUT, readOnly: true, module });
   try {
     checkAbout(from, log.about);
     for (const { bytes, of } of log.replay((kind, id, payload) => deliver(sink, kind, id, payload))) yield { done: bytes, of };
@@ -83,11 +86,11 @@ function there(file: SingleFile): boolean {
   }
 }
 
-function isWhole(file: SingleFile): boolean {
+function isWhole(file: SingleFile, module: Module): boolean {
   if (!there(file)) return false;
   let sections = 0;
   try {
-    const log = Log.open(file, { about: ABOUT, readOnly: true });
+    const log = Log.open(file, { about: ABOUT, readOnly: true, module });
     for (const _ of log.replay(() => sections++));
     log.close();
   } catch {
