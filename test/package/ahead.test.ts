@@ -1,32 +1,119 @@
 /** A host that compiles ahead of time gives the core as a module: then nothing may be compiled, since such hosts forbid it. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, expect, test } from "vitest";
-import * as source from "../../src/index.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import * as agents from "../../src/agents/index.ts";
+import * as main from "../../src/index.ts";
+import * as pfrl from "../../src/pfrl/index.ts";
+import type { Directory } from "../../src/store/index.ts";
+import * as storage from "../../src/store/index.ts";
+import * as snapshots from "../../src/store/snapshot/index.ts";
 import { moduleOf, root } from "../support/core.ts";
 
 const { Module } = WebAssembly;
+const MODULES = (["release", "scalar", "debug"] as const).map((target) => [target, moduleOf(target)] as const);
+const SOURCES = { main, snapshots, storage, agents, pfrl };
 
-const bundle = (await import(pathToFileURL(join(root, "dist/index.js")).href)) as typeof source;
+async function bundled<T>(entry: string): Promise<T> {
+  return (await import(pathToFileURL(join(root, "dist", entry)).href)) as T;
+}
+
+const BUNDLE: typeof SOURCES = {
+  main: await bundled("index.js"),
+  snapshots: await bundled("snapshot.js"),
+  storage: await bundled("storage.js"),
+  agents: await bundled("agents.js"),
+  pfrl: await bundled("pfrl.js"),
+};
+
+beforeEach(() => {
+  WebAssembly.Module = function forbidden() {
+    throw new Error("compiling is forbidden");
+  } as unknown as typeof Module;
+});
 
 afterEach(() => {
   WebAssembly.Module = Module;
 });
 
-// The bundle calls the core by other names than the sources do.
-test.each([
-  ["the sources", source],
-  ["the bundle", bundle],
-])("a module that is given is all that %s need", (_, { i32, Replay }) => {
-  const modules = (["release", "scalar", "debug"] as const).map(moduleOf);
-  WebAssembly.Module = function forbidden() {
-    throw new Error("compiling is forbidden");
-  } as unknown as typeof Module;
-  for (const module of modules) {
-    const options = { spec: { x: i32() }, tables: { t: { maxSize: 4 } }, module };
-    expect(Replay.plan(options).steps).toBe(4);
-    const replay = new Replay(options);
+describe.each([
+  ["the sources", SOURCES],
+  ["the bundle", BUNDLE],
+])("a module that is given is all that %s need:", (_, { main: { i32, Replay }, snapshots: { restore, snapshot }, storage, agents, pfrl }) => {
+  const spec = { x: i32() };
+  const tables = { t: { maxSize: 4 } };
+  const step = (k: number) => ({ state: k, action: k, reward: k, nextState: k + 1, isStateTerminal: k % 3 === 2 });
+  const plain = (column: { readonly data: ArrayLike<number | bigint> }) => Array.from(column.data);
+
+  test.each(MODULES)("a Replay, its plan, a snapshot and what is restored (%s)", (_, module) => {
+    expect(Replay.plan({ spec, tables, module }).steps).toBe(4);
+    const replay = new Replay({ spec, tables, module });
     replay.writer({ items: [{ table: "t", length: 1 }] }).appendColumns({ x: [1, 2, 3, 4, 5] });
-    expect([...replay.table("t").sample(4, { replacement: false }).steps.x.data].sort()).toEqual([2, 3, 4, 5]);
-  }
+    const again = restore<typeof spec, "t">(snapshot(replay), { module });
+    for (const one of [replay, again]) expect(plain(one.table("t").sample(4, { replacement: false }).steps.x).sort()).toEqual([2, 3, 4, 5]);
+  });
+
+  test.each(MODULES)("a Replay in a directory, opened again by what it says of itself (%s)", async (_, module) => {
+    const dir = storage.memory();
+    const replay = await storage.open({ dir, spec, tables, module });
+    replay.writer({ items: [{ table: "t", length: 1 }] }).appendColumns({ x: [1, 2, 3] });
+    await replay.flush();
+    replay.dispose();
+    const again = await storage.open<typeof spec, "t">({ dir, module });
+    expect(again.table("t").size).toBe(3);
+    again.dispose();
+  });
+
+  test.each(MODULES)("a writer's history (%s)", (_, module) => {
+    const client = new agents.LocalClient(new Replay({ spec, tables, module }));
+    const writer = client.trajectoryWriter({ numKeepAliveRefs: 3 });
+    for (let x = 0; x < 3; x++) writer.append({ x });
+    expect(plain(writer.history.x.slice().values())).toEqual([0, 1, 2]);
+    writer.createItem("t", 1, { x: writer.history.x.slice() });
+    expect(client.table("t").size).toBe(1);
+  });
+
+  test.each(MODULES)("replay buffers of TF-Agents (%s)", (_, module) => {
+    const uniform = new agents.TFUniformReplayBuffer(spec, { batchSize: 2, maxLength: 3, module });
+    const episodic = new agents.EpisodicReplayBuffer(spec, { capacity: 2, beginEpisodeFn: () => false, endEpisodeFn: () => false, module });
+    uniform.addBatch({ x: Int32Array.of(7, 7) });
+    episodic.addSequence({ x: Int32Array.of(7) }, -1);
+    for (const buffer of [uniform, episodic]) expect(plain(buffer.getNext()[0].x as never)).toEqual([7]);
+  });
+
+  test.each(MODULES)("buffers of PFRL, saved and loaded, their priorities (%s)", async (_, module) => {
+    const directory = storage.memory();
+    const makers = [
+      () => new pfrl.ReplayBuffer(10, { module }),
+      () => new pfrl.PrioritizedReplayBuffer(10, { module }),
+      () => new pfrl.EpisodicReplayBuffer(10, { module }),
+      () => new pfrl.PrioritizedEpisodicReplayBuffer(10, { module }),
+    ];
+    for (const [i, make] of makers.entries()) {
+      const [buffer, again] = [make(), make()];
+      for (let k = 0; k < 6; k++) buffer.append(step(k));
+      buffer.save({ directory, file: `${i}` });
+      await again.loadAsync({ directory, file: `${i}` });
+      expect(again.length).toBe(buffer.length);
+      if ("sampleEpisodes" in again) again.sampleEpisodes(2);
+      else again.sample(2);
+      if ("updateErrors" in again) again.updateErrors([1, 2]);
+    }
+  });
+
+  test.each(MODULES)("buffers of PFRL in directories, with ancestors (%s)", (_, module) => {
+    const makers = [
+      (dir: Directory, ancestor: Directory | null) => new pfrl.PersistentReplayBuffer(dir, 10, { module, ancestor, durability: "manual" }),
+      (dir: Directory, ancestor: Directory | null) => new pfrl.PersistentEpisodicReplayBuffer(dir, 10, { module, ancestor, durability: "manual" }),
+    ];
+    for (const make of makers) {
+      const dir = storage.memory();
+      const parent = make(dir, null);
+      for (let k = 0; k < 6; k++) parent.append(step(k));
+      parent.close();
+      const buffer = make(storage.memory(), dir);
+      expect(buffer.length).toBe(parent.length);
+      buffer.close();
+    }
+  });
 });

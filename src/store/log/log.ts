@@ -55,6 +55,7 @@ export class Log {
   readonly #segmentBytes: number;
   readonly #durability: Durability;
   readonly #logger: Logger;
+  readonly #module: WebAssembly.Module | undefined;
   readonly #release: () => void;
   readonly #due = new Due(() => this.#onTime());
   /** Segments before the newest, oldest first: their bytes. */
@@ -100,6 +101,7 @@ export class Log {
     this.#segmentBytes = integer("segmentBytes", segmentBytes, 1, 2 ** 31);
     this.#durability = checkDurability(durability);
     this.#logger = logger;
+    this.#module = module;
     flag("salvage", salvage);
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
     this.#release = flag("readOnly", readOnly) ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver()));
@@ -242,7 +244,7 @@ export class Log {
   }
 
   #first(): SegmentWriter {
-    const writer = new SegmentWriter(this.#directory, 1, 0);
+    const writer = new SegmentWriter(this.#directory, 1, 0, new SectionMemory(this.#module));
     this.#head(writer);
     // So that a directory that cannot be written to is known at once.
     writer.drain();
@@ -252,7 +254,7 @@ export class Log {
   #last({ segments, drop, remove }: Recovered): SegmentWriter {
     const { id, bytes } = segments.at(-1) as Segment;
     this.#older.delete(id);
-    const writer = new SegmentWriter(this.#directory, id, bytes);
+    const writer = new SegmentWriter(this.#directory, id, bytes, new SectionMemory(this.#module));
     this.#groupAt = bytes;
     this.#writer = writer;
     if (drop.length > 0) {

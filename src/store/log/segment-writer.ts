@@ -1,6 +1,6 @@
 /** The end of the newest segment: bytes that wait in memory, and the file that they go to. A write that fails leaves both as they were. */
 
-import { MOST_BYTES, SectionMemory } from "../../core/section-memory.ts";
+import { MOST_BYTES, type SectionMemory } from "../../core/section-memory.ts";
 import { ReplayError } from "../../index.ts";
 import { attempt, ioError } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";
@@ -35,7 +35,7 @@ export class SegmentWriter {
   #lost: ReplayError | undefined;
 
   /** @param written bytes of the file that count; the rest is cut off. 0: a new one, which is made when it is first written to */
-  constructor(directory: Directory, segment: number, written: number, memory = new SectionMemory()) {
+  constructor(directory: Directory, segment: number, written: number, memory: SectionMemory) {
     this.segment = segment;
     this.#directory = directory;
     this.#memory = memory;
