@@ -60,6 +60,11 @@ export function isShaped(value: unknown): value is { readonly data: ArrayLike<un
 export function put(target: LeafTarget, to: Numbered | undefined, at: number, given: unknown, taking: Taking = STRICT): Misfit | undefined {
   const { dtype, shape, size } = target;
   let value = given;
+  // One number may come in an array of the dtype, as elements of any shape do.
+  if (shape.length === 0 && taking.anyBytes === true && isTyped(dtype, value) && value.length === 1) {
+    to?.set(value, at);
+    return undefined;
+  }
   if (taking.columns === true) {
     if (isShaped(value) && value.shape.join() === shape.join()) value = value.data;
     if (shape.length === 0 && dtype !== "bytes" && isTyped(dtype, value) && value.length === 1) value = value[0];
