@@ -1,17 +1,25 @@
 // The kernels alone: all of test/kernel/*.spec.ts, compiled together with as-pect's own sources, in one instance.
 // as-pect's command line would compile every spec by itself and print no cause of a trap, so its TestContext is driven from here.
+import { readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
-import { files, root } from "./steps.mjs";
+import { files, root, step } from "./steps.mjs";
 
 const CONFIG = "test/kernel/as-pect.asconfig.json";
+const MODULE = "dist/kernel-tests.wasm";
+const SOURCES = [...files("assembly"), ...files("test/kernel"), "asconfig.json", "package-lock.json"];
 
 /** Runs them and prints what fails; how many passed and failed. */
-export async function kernelTests(specs = files("test/kernel", ".spec.ts")) {
+export async function kernelTests() {
   // Not before: this file is read in a clone that has no node_modules yet.
   const { TestContext } = await import("@as-pect/core");
   const { instantiateSync } = await import("@assemblyscript/loader");
-  const binary = await compile(specs);
-  if (binary === undefined) return { passed: 0, failed: 1 };
+  try {
+    await step("kernel tests", "dist/.stamp-kernel-tests", SOURCES, compile);
+  } catch (error) {
+    console.error(error.message);
+    return { passed: 0, failed: 1 };
+  }
+  const binary = readFileSync(MODULE);
   const report = new Report();
   const context = new TestContext({ fileName: "test/kernel", reporter: report, binary });
   const abort = (_message, file, line, column) => report.stopped(context.getString(file, "?"), line, column);
@@ -22,17 +30,16 @@ export async function kernelTests(specs = files("test/kernel", ".spec.ts")) {
   return { passed: report.passed, failed: report.failed };
 }
 
-/** The module with all specs in it; undefined, with the compiler's messages printed, where it does not compile. */
-async function compile(specs) {
+/** The module with all specs in it. Where it does not compile the error has the compiler's messages. */
+async function compile() {
   const { main: asc } = await import("assemblyscript/asc");
-  let binary;
-  const { error, stderr } = await asc([...specs.map((spec) => relative(root, spec)), "--config", CONFIG, "--target", "kernel"], {
+  const specs = files("test/kernel", ".spec.ts").map((spec) => relative(root, spec));
+  const { error, stderr } = await asc([...specs, "--config", CONFIG, "--target", "kernel"], {
     writeFile(name, contents) {
-      if (name.endsWith(".wasm")) binary = contents;
+      if (name.endsWith(".wasm")) writeFileSync(MODULE, contents);
     },
   });
-  if (error) console.error(stderr.toString() || error.message);
-  return error ? undefined : binary;
+  if (error) throw new Error(stderr.toString() || error.message);
 }
 
 /** as-pect tells it of every test and group that ends. */

@@ -1,14 +1,17 @@
 // Runs the tests: the kernels alone (as-pect), then everything else (vitest). Closes with `N passed, N failed`.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { kernelTests } from "./kernel-tests.mjs";
 import { runtimes } from "./runtimes.mjs";
 import { root } from "./steps.mjs";
 
 const REPORT = join(root, "dist/vitest.json");
+const SLOWEST = 8;
 
-export async function test(args) {
+/** @param size "quick" or "all": test/support/size.ts reads it */
+export async function test(args, size) {
+  const start = performance.now();
   const kernels = args.length === 0 ? await kernelTests() : { passed: 0, failed: 0 };
   rmSync(REPORT, { force: true });
   const vitest = [
@@ -16,24 +19,38 @@ export async function test(args) {
     "run",
     "--config",
     "test/vitest.config.ts",
-    "--reporter=dot",
+    // A log names what fails; only a terminal shows how far it is.
+    `--reporter=${process.stdout.isTTY ? "dot" : "minimal"}`,
     "--reporter=json",
     `--outputFile=${REPORT}`,
     ...args,
   ];
-  const { status } = spawnSync(process.execPath, vitest, { stdio: "inherit", cwd: root });
-  const report = existsSync(REPORT) ? JSON.parse(readFileSync(REPORT, "utf8")) : { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0 };
+  const { status } = spawnSync(process.execPath, vitest, { stdio: "inherit", cwd: root, env: { ...process.env, REPRISE_TESTS: size } });
+  const report = existsSync(REPORT) ? JSON.parse(readFileSync(REPORT, "utf8")) : { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, testResults: [] };
   const passed = kernels.passed + report.numPassedTests;
   // A file that could not even be loaded has no tests that fail.
   const failed = kernels.failed + Math.max(report.numFailedTests, status === 0 ? 0 : 1);
-  if (report.numPendingTests > 0) console.log(leftOut(report.numPendingTests));
+  console.log(`\n${((performance.now() - start) / 1000).toFixed(0)} s. SLOWEST: ${slowest(report.testResults)}`);
+  if (size === "quick") console.log('QUICK: of what takes long this was a part. "npm run test:all" runs everything.');
+  if (report.numPendingTests > 0) console.log(leftOut(report.numPendingTests, size));
   console.log(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
 
+/** The files that took longest, with their seconds. */
+function slowest(files) {
+  const seconds = files.map(({ name, startTime, endTime }) => [(endTime - startTime) / 1000, relative(join(root, "test"), name)]);
+  const first = seconds.sort(([a], [b]) => b - a).slice(0, SLOWEST);
+  return first.map(([time, name]) => `${name} ${time.toFixed(1)} s`).join(", ");
+}
+
 /** Why tests were left out, and what to do about it. */
-function leftOut(tests) {
+function leftOut(tests, size) {
   const missing = Object.entries(runtimes()).flatMap(([name, program]) => (program === undefined ? [name] : []));
-  const why = missing.length === 0 ? "they measure time" : `they measure time, or run in what is not installed: ${missing.join(", ")}`;
-  return `\nLEFT OUT: ${tests} tests, since ${why}.\n"npm run runtimes" installs what is missing, and runs them.\n`;
+  const reasons = [
+    ...(size === "quick" ? ["they take long"] : []),
+    "they measure time",
+    ...(missing.length === 0 ? [] : [`they run in what is not installed (${missing.join(", ")}): "npm run runtimes" installs it, and runs them`]),
+  ];
+  return `LEFT OUT: ${tests} tests, since ${reasons.join(", or ")}.`;
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { whole } from "../support/size.ts";
 import { BUFFERS } from "./buffer-departures.ts";
 import { DEPARTURES } from "./departures.ts";
 import { runCase, runPaths } from "./files.ts";
@@ -98,7 +99,7 @@ describe("recorded cases of PFRL", () => {
   });
 });
 
-it("the default run finds all cases", async () => {
+it.runIf(whole)("the default run finds all cases", async () => {
   const reports = await runPaths([import.meta.dirname]);
   const names = reports.map(({ path, outcomes }) => [basename(path), outcomes.map((outcome) => outcome.name)]);
   expect(names).toEqual(FOLDERS.flatMap((from) => filesOf(from).map((file) => [file, read(file, join(import.meta.dirname, from)).map((raw) => raw.name)])));

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { root } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
+import { some, whole } from "../support/size.ts";
 import { BUFFERS } from "./buffer-departures.ts";
 import { DEPARTURES } from "./departures.ts";
 import { runCase, runPaths } from "./files.ts";
@@ -58,7 +59,7 @@ function changes(node: Json | unknown[], path: string): [path: string, change: (
 describe("a case altered so that it must fail", () => {
   it("fails at the op that was altered, whatever was altered", async () => {
     const random = new TestRandom(1);
-    for (const { name } of cases.filter((raw) => raw.expect.results !== undefined && !departs(raw.name) && !RANDOM.includes(raw.name))) {
+    for (const { name } of some(cases.filter((raw) => raw.expect.results !== undefined && !departs(raw.name) && !RANDOM.includes(raw.name)))) {
       const outcome = await runCase(named(name));
       if (outcome.state !== "passed") continue;
       for (let k = 0; k < 3; k++) {
@@ -257,7 +258,7 @@ describe("PFRL's buffers", () => {
     expect(await runCase({ ...of("prioritized.json", "per-evict-while-waiting"), name: "evict" })).toMatchObject({ state: "failed", departs: false });
   });
 
-  it("fail where counts are not what is likely", async () => {
+  it.runIf(whole)("fail where counts are not what is likely", async () => {
     const raw = of("queues.json", "pb-distribution");
     expect(await runCase(raw)).toMatchObject({ state: "passed" });
     raw.expect[5].value.exact_any = [0.3, 0.7, 0.86, 0.96, 0.18];
@@ -268,13 +269,13 @@ describe("PFRL's buffers", () => {
 describe("the program", () => {
   const run = (...args: string[]) => spawnSync(process.execPath, [join(root, "dist", "conformance.mjs"), ...args], { encoding: "utf8" });
 
-  it("without a path runs the copies", () => {
+  it.runIf(whole)("without a path runs the copies", () => {
     const { status, stdout } = run();
     expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
     expect(status).toBe(0);
   });
 
-  it("counts the departures of the folders that it is given", () => {
+  it.runIf(whole)("counts the departures of the folders that it is given", () => {
     const { stdout } = run(...["pfrl", "tfagents"].map((folder) => join(root, "test/conformance", folder)));
     const departures = [DEPARTURES, TRAJECTORY, EPISODE, BUFFERS, PFRL, RLDS].reduce((sum, each) => sum + Object.keys(each).length, 0);
     expect(stdout).toContain(`\n${departures} departures`);

@@ -20,6 +20,7 @@ import {
   uniform,
 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
+import { scaled } from "../support/size.ts";
 import { TwinBlocks } from "./twin-blocks.ts";
 
 const SPECS: { readonly [name: string]: Spec } = {
@@ -94,7 +95,7 @@ describe("random blocks equal single steps", () => {
           const tables = { t: tableOf(random, remover()), u: tableOf(random, random.pick(SELECTORS)()) };
           const writers = [writerOf(random, ["t", "u"], lanes), writerOf(random, ["t", "u"], lanes)];
           const twins = new TwinBlocks({ spec, tables, maxBytes: 1 << 27, seed: k }, writers, random);
-          play(twins, random, 2, name.startsWith("wide") ? 12 : 36, () => 1 + random.below(random.pick([4, 24, 70])), random.pick([0, 0.03, 0.3]));
+          play(twins, random, 2, scaled(name.startsWith("wide") ? 12 : 36), () => 1 + random.below(random.pick([4, 24, 70])), random.pick([0, 0.03, 0.3]));
         }
       });
     }
@@ -149,7 +150,7 @@ describe("the short way for blocks, and its borders", () => {
         const items = rules.map(([to, length]) => ({ table: to, length, stride: 1, priority: 1 }));
         const writer = { lanes: 1, keep: 8, across: false, items };
         const twins = new TwinBlocks({ spec: { a: f32(), b: i32() }, tables: { t: table(300), u: table(33) } }, new Array(writers).fill(writer), random);
-        play(twins, random, writers, 40, () => 1 + random.below(random.pick([8, 70, 400])), ends);
+        play(twins, random, writers, scaled(40, 10), () => 1 + random.below(random.pick([8, 70, 400])), ends);
         if (rules.length > 0) expect(twins.block.table("t").size).toBeGreaterThan(0);
       });
     }

@@ -3,8 +3,9 @@ import { describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../src/agents/index.ts";
 import { i32 } from "../../src/index.ts";
 import { chiSquare } from "../support/chi-square.ts";
+import { scaled } from "../support/size.ts";
 
-const DRAWS = 12_000;
+const DRAWS = scaled(12_000);
 /** What chance alone stays above, all but once in a thousand runs. */
 const LIKELY = 0.001;
 

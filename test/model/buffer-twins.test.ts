@@ -6,6 +6,7 @@ import { f32, i32, internals, type Replay, type Spec, shared, u8 } from "../../s
 import { broken } from "../support/health.ts";
 import { TestRandom } from "../support/random.ts";
 import { errorOf, expectError } from "../support/refused.ts";
+import { scaled } from "../support/size.ts";
 import { TwinEpisodic, TwinUniform } from "./twin-buffers.ts";
 
 /** A narrow leaf, a wide one, and a stack whose frames are shared: all tell the frame's number. */
@@ -47,7 +48,7 @@ afterEach(() => void replays.splice(0));
 const healthy = () => expect(replays.flatMap((replay) => broken(replay))).toEqual([]);
 
 describe("a uniform buffer is its twin", () => {
-  test.each(Array.from({ length: 24 }, (_, seed) => seed))("seed %i", (seed) => {
+  test.each(Array.from({ length: scaled(24, 5) }, (_, seed) => seed))("seed %i", (seed) => {
     const random = new TestRandom(seed);
     // Small capacities, each of them.
     const batchSize = 1 + (seed % 3);
@@ -106,7 +107,7 @@ describe("a uniform buffer is its twin", () => {
 });
 
 describe("an episodic buffer is its twin", () => {
-  test.each(Array.from({ length: 24 }, (_, seed) => seed))("seed %i", (seed) => {
+  test.each(Array.from({ length: scaled(24, 5) }, (_, seed) => seed))("seed %i", (seed) => {
     const random = new TestRandom(100 + seed);
     const capacity = 1 + (seed % 4);
     const completedOnly = seed % 5 === 0;
@@ -228,7 +229,7 @@ describe("an episodic buffer is its twin", () => {
 
 describe("windows that grow", () => {
   test("keep their streams and pools sound, whoever is lent", () => {
-    for (let seed = 0; seed < 8; seed++) {
+    for (let seed = 0; seed < scaled(8, 2); seed++) {
       const random = new TestRandom(seed);
       // The buffer's own parts, so that its streams can be checked.
       let windows: Windows | undefined;

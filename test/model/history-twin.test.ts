@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type HistoryColumn, LocalClient, type TrajectoryColumn } from "../../src/agents/index.ts";
 import { f64, fifo, i32 } from "../../src/index.ts";
+import { scaled } from "../support/size.ts";
 
 const NAMES = ["a", "b", "c"] as const;
 type Name = (typeof NAMES)[number];
@@ -131,11 +132,11 @@ test("a writer's items are those of a list of steps, and what is refused leaves 
       writer.close();
       expect(client.replay.stats()).toMatchObject({ steps: 0, writers: 0 });
     }),
-    { numRuns: 400, seed: 9 },
+    { numRuns: scaled(400), seed: 9 },
   );
   // A random item is mostly refused; these are enough of both.
-  expect(made).toBeGreaterThan(300);
-  expect(refused).toBeGreaterThan(300);
+  expect(made).toBeGreaterThan(scaled(300));
+  expect(refused).toBeGreaterThan(scaled(300));
 });
 
 /** A value of b is a pair. */

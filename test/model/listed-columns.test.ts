@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { i32, Replay, shared, u8 } from "../../src/index.ts";
+import { scaled } from "../support/size.ts";
 
 const WIDE = 1100;
 const spec = { x: i32(), wide: u8(WIDE), frame: shared("f", u8(3)) };
@@ -66,7 +67,7 @@ test("give the steps of each item that they name, zeros where there are none", (
         replay.dispose();
       },
     ),
-    { numRuns: 150, seed: 5 },
+    { numRuns: scaled(150), seed: 5 },
   );
 });
 

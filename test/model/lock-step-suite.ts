@@ -4,13 +4,14 @@ import { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, sampleToInser
 import { minSize, queueLimiter, type RateLimiter } from "../../src/rate-limiter.ts";
 import type { SelectorName } from "../../src/selector.ts";
 import { TestRandom } from "../support/random.ts";
+import { scaled } from "../support/size.ts";
 import { LockStep } from "./lock-step.ts";
 import { plain, type RigOptions } from "./rig.ts";
 import { isRandom } from "./twin-table.ts";
 
 const SIZES = [1, 2, 3, 4, 5, 16, 17, 63, 64, 65, 1000];
 /** Six samplers × six removers × eleven sizes × two tables × this: above a million. */
-const OPERATIONS = 1300;
+const OPERATIONS = scaled(1300);
 const KINDS = ["fifo", "lifo", "uniform", "prioritized", "minHeap", "maxHeap"] as const;
 const EXPONENTS = [1, 1, 0.5, 2, 0, -1];
 

@@ -2,9 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer } from "../../src/pfrl/index.ts";
 import { chiSquare } from "../support/chi-square.ts";
+import { scaled } from "../support/size.ts";
 
 const LEAST_P = 1e-4;
-const ROUNDS = 20_000;
+const ROUNDS = scaled(20_000);
 
 const transition = (state: number, isStateTerminal = false) => ({ state, action: 0, reward: state, nextState: 0, isStateTerminal });
 

@@ -7,8 +7,9 @@ import { leavesOf } from "../../src/spec/spec.ts";
 import { expectAlike } from "../support/alike.ts";
 import { given, type LeafValue, spec, stepsOf } from "../support/arbitrary-spec.ts";
 import { broken } from "../support/health.ts";
+import { scaled } from "../support/size.ts";
 
-const RUNS = { seed: 20, numRuns: 200 };
+const RUNS = { seed: 20, numRuns: scaled(200) };
 
 /** A spec with steps of it. */
 const recorded = (least: number, most: number) => spec.chain((of) => fc.record({ of: fc.constant(of), steps: stepsOf(of, least, most) }));

@@ -3,8 +3,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bool, f32, f64, fifo, i8, i32, Replay, u16 } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
+import { scaled } from "../support/size.ts";
 
-const RUNS = { seed: 30, numRuns: 400 };
+const RUNS = { seed: 30, numRuns: scaled(400) };
 
 interface Step {
   readonly n: number;

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../support/core.ts";
+import { whole } from "../support/size.ts";
 
 function direction(tree: string): { status: number | null; faults: string[]; summary: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, "build", "direction.mjs"), tree], { encoding: "utf8" });
@@ -35,13 +36,13 @@ describe("the dependency direction", () => {
     expect(summary).toMatch(/^direction: \d\d+ files, 0 wrong$/);
   });
 
-  test("is not broken by comments, strings, or members that are called like a runtime's", () => {
+  test.runIf(whole)("is not broken by comments, strings, or members that are called like a runtime's", () => {
     add("src/spec/spec.ts", `// process.exit()\nexport const text = "window" + \`document\`; export const of = (x: { window: number }) => x.window;`);
     add("src/spec/layout.ts", "export function rowsOf(window: number): number {\n  return window + 1;\n}");
     expect(direction(tree).faults).toEqual([]);
   });
 
-  test("is told file by file where it is broken", () => {
+  test.runIf(whole)("is told file by file where it is broken", () => {
     const up = add("assembly/memory/ring.ts", `import { Pool } from "../rows/pool";`);
     const host = add("assembly/memory/bytes.ts", `@external("env", "now")\ndeclare function now(): f64;`);
     const tests = add("src/spec/layout.ts", `import { root } from "../../test/support/core.ts";`);

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
+import { whole } from "../support/size.ts";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
@@ -16,9 +17,12 @@ function targetsOf(entry: unknown): string[] {
 }
 
 test("every export of the package is there after a build", () => {
-  const targets = Object.values(manifest.exports).flatMap(targetsOf);
+  // `npm test` makes no declarations.
+  const targets = Object.values(manifest.exports)
+    .flatMap(targetsOf)
+    .filter((target) => whole || !target.endsWith(".d.ts"));
   expect(targets).toContain("./dist/index.js");
-  expect(targets).toContain("./dist/types/index.d.ts");
+  expect(manifest.exports["."].types).toBe("./dist/types/index.d.ts");
   for (const target of targets) expect([target, existsSync(join(root, target))]).toEqual([target, true]);
 });
 

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
+import { some } from "../support/size.ts";
 
 const pages = ["README.md", ...readdirSync(join(root, "docs")).map((file) => `docs/${file}`)].map((path) => ({
   path,
@@ -28,7 +29,7 @@ test("there is an example in each part that shows the API", () => {
   expect(pages.flatMap(({ text }) => text.match(/^```js/gm) ?? []).length).toBe(examples.length);
 });
 
-test.each(examples)("%s", (_, code) => {
+test.each(some(examples, 9))("%s", (_, code) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", code], { cwd: root, encoding: "utf8" });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   expect(said(code).length).toBeGreaterThan(0);
@@ -37,7 +38,7 @@ test.each(examples)("%s", (_, code) => {
 
 test.each(pages)("what $path names is there", ({ path, text }) => {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const named = [...text.matchAll(/npm (?:run )?(test|start|build|check|bench|conformance|runtimes|pages)\b/g)].map((match) => match[1] as string);
+  const named = [...text.matchAll(/npm (?:run )?(test:all|test|start|build|check|bench|conformance|runtimes|pages)\b/g)].map((match) => match[1] as string);
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
   for (const [, file] of text.matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)) expect(existsSync(join(root, dirname(path), file as string)), file).toBe(true);
   for (const [, folder] of text.matchAll(/^\| `([a-z/]+)\/` \|/gm)) expect(existsSync(join(root, folder as string)), folder).toBe(true);

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { moduleOf, type Target, tracked } from "../support/core.ts";
+import { some } from "../support/size.ts";
 import { agentsDigest } from "./agents.ts";
 import { digest } from "./digest.ts";
 import { Sink } from "./sink.ts";
@@ -16,7 +17,7 @@ const kept = Object.fromEntries(
 );
 
 describe("the digest", () => {
-  it.each<Target>(["release", "scalar", "debug"])("of the %s build is the kept one, and so is that of its snapshots", async (target) => {
+  it.each<Target>(some(["release", "scalar", "debug"], 1))("of the %s build is the kept one, and so is that of its snapshots", async (target) => {
     expect(await digest(moduleOf(target))).toEqual({ outputs: kept.simd, snapshots: kept["snapshots simd"] });
   });
 

@@ -30,8 +30,12 @@ const FILES: { readonly [T in Target]: string } = {
 
 /** A build, compiled: for the `module` option, or to look at its imports and exports. */
 export function moduleOf(target: Target): WebAssembly.Module {
-  return new WebAssembly.Module(new Uint8Array(readFileSync(join(root, "dist", FILES[target]))));
+  const module = modules.get(target) ?? new WebAssembly.Module(new Uint8Array(readFileSync(join(root, "dist", FILES[target]))));
+  modules.set(target, module);
+  return module;
 }
+
+const modules = new Map<Target, WebAssembly.Module>();
 
 /** A fresh instance with an open arena of at most `maxBytes`, and with the exports of the kernels beside its own. */
 export function coreOf(target: Target, maxBytes = 1 << 28, tracking = false): CoreExports {

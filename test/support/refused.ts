@@ -5,6 +5,27 @@ import { snapshot } from "../../src/store/snapshot/index.ts";
 
 type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
 
+/** What an engine says by itself where a value is not what a program took it for. */
+const ACCIDENT =
+  /Cannot (read|set|add|assign|convert|destructure|mix|use)|is not (a function|iterable|a constructor|defined|extensible)|Invalid (array|typed array) |Maximum call stack/;
+
+/** Checks that an error is not an engine's own: those are accidents, that name no argument and no remedy. */
+export function expectOurs(error: unknown): void {
+  expect(error).toBeInstanceOf(Error);
+  expect((error as Error).message).not.toMatch(ACCIDENT);
+}
+
+/** Whether a call is refused: by an error of ours. */
+export function isRefused(call: () => unknown): boolean {
+  try {
+    call();
+    return false;
+  } catch (error) {
+    expectOurs(error);
+    return true;
+  }
+}
+
 /** The error of a call, or of the promise that it gave. */
 export function errorOf(call: () => unknown): Error {
   try {
@@ -23,6 +44,7 @@ export function expectError(error: Error, kind: Kind, ...says: RegExp[]): void {
   } else {
     expect(error.constructor, error.message).toBe(kind);
   }
+  expectOurs(error);
   for (const said of says) expect(error.message).toMatch(said);
 }
 

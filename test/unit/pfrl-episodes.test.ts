@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { f64 } from "../../src/index.ts";
 import { EpisodicReplayBuffer, object, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer, type Transition } from "../../src/pfrl/index.ts";
+import { isRefused } from "../support/refused.ts";
 
 const step = (state: number, more: object = {}) => ({ state, action: 0, reward: state, nextState: state + 1, ...more });
 const statesOf = (items: Iterable<readonly Transition[]>) => [...items].map((item) => item.map(({ state }) => state));
@@ -31,11 +32,7 @@ test("a defaultPriorityFunc that appends cannot make an episode longer than the 
   };
   const buffer: PrioritizedEpisodicReplayBuffer = new PrioritizedEpisodicReplayBuffer({ defaultPriorityFunc });
   buffer.append(step(1));
-  try {
-    buffer.append(step(2, { isStateTerminal: true }));
-  } catch {
-    // Refused with an error of ours would be as good.
-  }
+  isRefused(() => buffer.append(step(2, { isStateTerminal: true })));
   expect([...buffer.items()].map(({ state }) => state)).toEqual(statesOf(buffer.episodes()).flat());
 });
 
@@ -110,7 +107,8 @@ test("a sample that found no memory changes nothing, the random state included",
     const buffer = new EpisodicReplayBuffer({ maxBytes: 2 ** 20, seed: 3 });
     try {
       for (let i = 0; ; i++) buffer.append({ ...step(i), state: new Float32Array(8), nextState: new Float32Array(8), isStateTerminal: i % 50 === 49 });
-    } catch {
+    } catch (error) {
+      expect(error).toMatchObject({ code: "OUT_OF_MEMORY" });
       return buffer;
     }
   };

@@ -21,7 +21,7 @@ test("a Uint8ClampedArray (a canvas's pixels) is u8, not an object", () => {
 test("an extra that does not fit its column is told from 0 in a batch, or refused", () => {
   const buffer = new ReplayBuffer();
   buffer.append(step(0, { value: -1 }));
-  expect(() => buffer.append(step(1, { value: [-2] }))).toThrow(); // else its column says 0, and nothing says that this is no value
+  expect(() => buffer.append(step(1, { value: [-2] }))).toThrow(expect.objectContaining({ code: "SPEC_MISMATCH" })); // else its column says 0, and nothing says that this is no value
 });
 
 test("the dtype of a column does not hang on the values that were drawn", () => {
@@ -30,15 +30,15 @@ test("the dtype of a column does not hang on the values that were drawn", () => 
   expect(stateOf(0).data.constructor).toBe(stateOf(0.5).data.constructor); // BigInt64Array, then Float64Array
 });
 
-test("with a spec and nothing appended, sample(0) is an empty batch, or EMPTY", () => {
+test("with a spec and nothing appended, sample(0) is an empty batch", () => {
   const buffer = new ReplayBuffer({ spec: { state: f32(), action: i32() } });
-  expect(() => buffer.sample(0)).not.toThrow(TypeError); // Cannot read properties of undefined (reading 'alike')
+  expect(buffer.sample(0).count).toBe(0);
 });
 
 test("a circle in the first transition is a TypeError that names its path, as in a later one", () => {
   const circle: { self?: object } = {};
   circle.self = circle;
-  expect(() => new ReplayBuffer().append({ state: circle, action: 0, reward: 0 })).toThrow(/^state\.self/); // Maximum call stack size exceeded
+  expect(() => new ReplayBuffer().append({ state: circle, action: 0, reward: 0 })).toThrow(/^state\.self/);
 });
 
 test("and so is one in a later extra that has a column", () => {
@@ -50,7 +50,7 @@ test("and so is one in a later extra that has a column", () => {
 });
 
 test("options of the engine are checked at construction, as all others are", () => {
-  expect(() => new ReplayBuffer({ seed: 1.5 })).toThrow(TypeError);
+  expect(() => new ReplayBuffer({ seed: 1.5 })).toThrow(/seed must be/);
 });
 
 test("and so are maxBytes and a capacity that no table has", () => {
@@ -60,7 +60,7 @@ test("and so are maxBytes and a capacity that no table has", () => {
 test("a transition that is none is said to be none, by each buffer", () => {
   const buffer = new EpisodicReplayBuffer();
   buffer.append(step(0));
-  expect(() => buffer.append(null as never)).toThrow(/^transition must be/); // Cannot read properties of null
+  expect(() => buffer.append(null as never)).toThrow(/^transition must be/);
 });
 
 test("a last step of the wrong form is refused before its episode is weighed", () => {
@@ -84,7 +84,7 @@ test("extras of any name are kept, or refused by name", () => {
 
 test("as many probabilities as one likes", () => {
   const probabilities = new Float64Array(200_000).fill(0.5);
-  expect(new PrioritizedReplayBuffer().weightsFromProbabilities(probabilities, 0.5).length).toBe(200_000); // Maximum call stack size exceeded
+  expect(new PrioritizedReplayBuffer().weightsFromProbabilities(probabilities, 0.5).length).toBe(200_000);
 });
 
 test("hasExtras tells an extra that did not come from one of 0", () => {
@@ -129,7 +129,7 @@ test("waitPriorityAfterSampling is given by name", () => {
   buffer.append(step(0));
   buffer.sample(1);
   expect(buffer.sample(1).count).toBe(1);
-  expect(() => new PrioritizedReplayBuffer(...given, false as never)).toThrow(TypeError);
+  expect(() => new PrioritizedReplayBuffer(...given, false as never)).toThrow(/must be|takes/);
 });
 
 test("an extra named __proto__ is refused by its name, and inherited properties are none", () => {

@@ -4,6 +4,7 @@ import { restore } from "../../src/store/snapshot/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { SCENES } from "../support/scenes.ts";
+import { scaled } from "../support/size.ts";
 
 function sceneBytes(name: string): Buffer {
   const { make, act } = SCENES[name] as (typeof SCENES)[string];
@@ -73,7 +74,7 @@ test.each(["uniform over lifo", "maxHeap over uniform", "items that wait", "seve
     const heads = borders(bytes)
       .slice(0, -1)
       .flatMap((at) => [0, 4, 8, 11, 12, 16].map((k) => at + k));
-    const places = new Set([0, 1, 2, 3, 4, 5, 6, 7, ...heads, ...Array.from({ length: 60 }, () => random.below(bytes.length))]);
+    const places = new Set([0, 1, 2, 3, 4, 5, 6, 7, ...heads, ...Array.from({ length: scaled(60) }, () => random.below(bytes.length))]);
     for (const at of places) {
       const bit = 1 << random.below(8);
       bytes.writeUInt8(bytes.readUInt8(at) ^ bit, at);

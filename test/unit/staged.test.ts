@@ -43,9 +43,7 @@ test("a spec that is a leaf has the name value; its structure cannot be changed"
   writer.append();
   writer.createItem("t", { length: 1 });
   expect(replay.table("t").sample(1).steps.data[0]).toBe(2.5);
-  expect(() => {
-    (writer.staged as { other?: number }).other = 1;
-  }).toThrow(TypeError);
+  expect(Object.isExtensible(writer.staged)).toBe(false);
 });
 
 test("memory growth: numbers and fresh arrays go on, arrays that were kept are told", () => {

@@ -34,7 +34,7 @@ test("indices that mean no step are refused, and name themselves", () => {
   for (let x = 0; x < 3; x++) writer.append(step(x));
   const { a } = writer.history;
   for (const bad of [() => a.at(3), () => a.at(-4), () => a.list([0, 3]), () => a.slice(-4), () => a.slice(0, 2, 0)]) expect(bad).toThrow(RangeError);
-  for (const bad of [() => a.at(0.5), () => a.at("0" as never), () => a.list("01" as never), () => a.slice(0, 1.5)]) expect(bad).toThrow(TypeError);
+  for (const bad of [() => a.at(0.5), () => a.at("0" as never), () => a.list("01" as never), () => a.slice(0, 1.5)]) expect(bad).toThrow(/must be/);
   expect(() => a.list([0, 3])).toThrow(/^indices\[1\] must be an integer in -3 … 2, got 3$/);
   expect(() => a.slice(2, 2).values()).toThrow(/at least one step/);
 });

@@ -38,7 +38,7 @@ test("a client can be made from a list of tables, each name once", () => {
     }),
   ).toThrow(/^tables\[1\]\.name must be the name of no other table, got "t"$/);
   expect(() => LocalClient.of({ spec, tables: [] })).toThrow(RangeError);
-  expect(() => LocalClient.of({ spec, tables: [{ maxSize: 1 } as never] })).toThrow(TypeError);
+  expect(() => LocalClient.of({ spec, tables: [{ maxSize: 1 } as never] })).toThrow(/must be/);
 });
 
 test("insert makes an episode and an item in each table, all or nothing", () => {
@@ -96,7 +96,7 @@ test("the older writer makes items of the last steps", () => {
   expect(() => writer.createItem("v", 1, 1)).toThrow(code("NOT_FOUND"));
   expect(() => writer.createItem("t", 1, -1)).toThrow(RangeError);
   expect(() => writer.append({ a: 1 })).toThrow(code("SPEC_MISMATCH"));
-  expect(() => writer.appendSequence({ a: [1, 2], b: [1, 1] })).toThrow();
+  expect(() => writer.appendSequence({ a: [1, 2], b: [1, 1] })).toThrow(code("SPEC_MISMATCH"));
   expect(made.table("t").size).toBe(2);
   expect(writer.flush()).toBe(undefined);
   writer.close();
@@ -112,8 +112,8 @@ test("the older writer's arguments are checked", () => {
     { maxSequenceLength: 2, maxInFlightItems: 0 },
   ])
     expect(() => made.legacyWriter(bad)).toThrow(RangeError);
-  expect(() => made.legacyWriter({ maxSequenceLength: "2" as never })).toThrow(TypeError);
-  expect(() => made.legacyWriter({ maxSequenceLength: 2, deltaEncoded: 1 as never })).toThrow(TypeError);
+  expect(() => made.legacyWriter({ maxSequenceLength: "2" as never })).toThrow(/^maxSequenceLength must be/);
+  expect(() => made.legacyWriter({ maxSequenceLength: 2, deltaEncoded: 1 as never })).toThrow(/^deltaEncoded must be/);
   expect(made.replay.stats().writers).toBe(0);
   made.legacyWriter({ maxSequenceLength: 2, chunkLength: 2, deltaEncoded: true, maxInFlightItems: null }).close();
 });

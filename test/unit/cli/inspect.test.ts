@@ -11,8 +11,8 @@ test.each([
   ["half_cheetah", HALF_CHEETAH],
   ["cartpole", CARTPOLE],
   ["cartpole_pixels", PIXELS],
-])("%s as JSON: what tensorflow_datasets says of it", (name, path) => {
-  const { format, split, splits, episodes, steps, stepSpec, lengths, returns, report, statistics, ...rest } = document("inspect", path);
+])("%s as JSON: what tensorflow_datasets says of it", async (name, path) => {
+  const { format, split, splits, episodes, steps, stepSpec, lengths, returns, report, statistics, ...rest } = await document("inspect", path);
   const of = expected[name];
   expect({ format, name: rest.name, split, splits, episodes, steps }).toEqual({
     format: "tfds",
@@ -33,8 +33,8 @@ test.each([
   expect(statistics).toBe(undefined);
 });
 
-test("as text: spec, histograms, findings; a part of a split", () => {
-  const { status, stdout, stderr } = reprise("inspect", PIXELS, "--split", "train[:3]");
+test("as text: spec, histograms, findings; a part of a split", async () => {
+  const { status, stdout, stderr } = await reprise("inspect", PIXELS, "--split", "train[:3]");
   expect([status, stderr]).toEqual([0, ""]);
   expect(stdout).toContain("cartpole_pixels (tfds, split train[:3]): 3 episodes, 75 steps\n");
   expect(stdout).toContain("\n  observation/image     u8      [48, 48, 3]\n");
@@ -43,46 +43,46 @@ test("as text: spec, histograms, findings; a part of a split", () => {
   expect(stdout).toContain("\nNo faults.\n");
 });
 
-test("--stats tells of each leaf what stats tells", () => {
-  const { statistics } = document("inspect", HALF_CHEETAH, "--stats");
-  expect(document("stats", HALF_CHEETAH)).toEqual({ kind: "dataset", format: "tfds", name: "half_cheetah", statistics });
+test("--stats tells of each leaf what stats tells", async () => {
+  const { statistics } = await document("inspect", HALF_CHEETAH, "--stats");
+  expect(await document("stats", HALF_CHEETAH)).toEqual({ kind: "dataset", format: "tfds", name: "half_cheetah", statistics });
   const observation = statistics.find((leaf: { path: string }) => leaf.path === "observation");
   const { sum } = expected.half_cheetah.columns.observation;
   expect(observation.mean).toBeCloseTo(sum / (10_040 * 17), 6);
   expect(observation.elements.mean.length).toBe(17);
-  const { stdout } = reprise("stats", HALF_CHEETAH);
+  const { stdout } = await reprise("stats", HALF_CHEETAH);
   expect(stdout).toMatch(/^half_cheetah \(tfds\)\n {2}leaf +dtype +shape +steps +min +max +mean +deviation +not finite\n/);
   expect(stdout).toMatch(/\n {2}action +f32 +\[6\] +10,000 +-1 +1 /);
 });
 
-test("a file that was cut is told, with its place; nothing else is said", () => {
+test("a file that was cut is told, with its place; nothing else is said", async () => {
   cpSync(HALF_CHEETAH, temp("cut"), { recursive: true });
   const file = temp("cut", "1.0.0", "half_cheetah-train.tfrecord-00001-of-00003");
   truncateSync(file, 100_000);
-  const { line, error } = failure(1, "inspect", temp("cut"));
+  const { line, error } = await failure(1, "inspect", temp("cut"));
   expect(line).toMatch(/^reprise: CORRUPT: .*half_cheetah-train\.tfrecord-00001-of-00003/);
   expect(line.split("\n").length).toBe(1);
   expect(error).toMatchObject({ code: "CORRUPT", file: expect.stringContaining("00001-of-00003") });
   expect(error.offset).toBeGreaterThan(0);
-  expect(reprise("inspect", temp("cut"))).toEqual({ status: 1, stdout: "", stderr: `${line}\n` });
-  const { stderr } = reprise("inspect", temp("cut"), "--verbose");
+  expect(await reprise("inspect", temp("cut"))).toEqual({ status: 1, stdout: "", stderr: `${line}\n` });
+  const { stderr } = await reprise("inspect", temp("cut"), "--verbose");
   expect(stderr).toMatch(/^reprise: CORRUPT: .*\n.*\n\s+at /);
 });
 
-test("what is not there, and a split that is none", () => {
-  expect(failure(1, "inspect", temp("nowhere")).error.code).toBe("NOT_FOUND");
-  const { line, error } = failure(2, "inspect", HALF_CHEETAH, "--split", "test");
+test("what is not there, and a split that is none", async () => {
+  expect((await failure(1, "inspect", temp("nowhere"))).error.code).toBe("NOT_FOUND");
+  const { line, error } = await failure(2, "inspect", HALF_CHEETAH, "--split", "test");
   expect(line).toMatch(/split must be one of train, got "test"/);
   expect(error.code).toBe("USAGE");
 });
 
-test("--open gives the format's function its options; those that it has not are wrong usage", () => {
+test("--open gives the format's function its options; those that it has not are wrong usage", async () => {
   const file = join(DATA, "extra", "d4rl", "no_timeouts.hdf5");
-  expect(failure(1, "inspect", file).line).toMatch(/^reprise: UNSUPPORTED: .*maxEpisodeSteps/);
-  const { format, lengths } = document("inspect", file, "--open", "maxEpisodeSteps=10");
+  expect((await failure(1, "inspect", file)).line).toMatch(/^reprise: UNSUPPORTED: .*maxEpisodeSteps/);
+  const { format, lengths } = await document("inspect", file, "--open", "maxEpisodeSteps=10");
   expect([format, lengths.max]).toEqual(["d4rl", 10]);
-  expect(failure(2, "inspect", file, "--open", "maxEpisodeSteps=0").line).toMatch(/maxEpisodeSteps must be an integer >= 1|maxEpisodeSteps/);
-  expect(failure(2, "inspect", file, "--split", "train").line).toMatch(/options has no option "split"; it has finalObservation/);
-  expect(failure(2, "inspect", file, "--open", "finalObservation").line).toMatch(/--open takes OPTION=VALUE/);
-  expect(document("inspect", PIXELS, "--open", "images=bytes").stepSpec.observation.image.dtype).toBe("bytes");
+  expect((await failure(2, "inspect", file, "--open", "maxEpisodeSteps=0")).line).toMatch(/maxEpisodeSteps must be an integer >= 1|maxEpisodeSteps/);
+  expect((await failure(2, "inspect", file, "--split", "train")).line).toMatch(/options has no option "split"; it has finalObservation/);
+  expect((await failure(2, "inspect", file, "--open", "finalObservation")).line).toMatch(/--open takes OPTION=VALUE/);
+  expect((await document("inspect", PIXELS, "--open", "images=bytes")).stepSpec.observation.image.dtype).toBe("bytes");
 });

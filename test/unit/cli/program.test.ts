@@ -8,46 +8,46 @@ import { CLI, HALF_CHEETAH, reprise } from "./support.ts";
 
 const VERBS = ["inspect", "convert", "push", "sample", "stats"];
 
-test("it is a program: a first line that says so, and the right to be run", () => {
+test("it is a program: a first line that says so, and the right to be run", async () => {
   expect(readFileSync(CLI, "utf8").split("\n")[0]).toBe("#!/usr/bin/env node");
   expect(statSync(CLI).mode & 0o111).toBe(0o111);
   const { bin, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   expect(bin).toEqual({ reprise: "dist/cli.js" });
-  expect(reprise("--version")).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
+  expect(await reprise("--version")).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
 });
 
-test("help lists the verbs and the exit codes; each verb has its own, with examples", () => {
-  const { status, stdout } = reprise("--help");
+test("help lists the verbs and the exit codes; each verb has its own, with examples", async () => {
+  const { status, stdout } = await reprise("--help");
   expect(status).toBe(0);
   for (const verb of VERBS) expect(stdout).toMatch(new RegExp(`^  ${verb} `, "m"));
   expect(stdout).toContain("Exit codes: 0 done, 1 the data or a file is wrong, 2 wrong usage, 130 interrupted.");
   for (const verb of VERBS) {
-    const help = reprise(verb, "--help");
+    const help = await reprise(verb, "--help");
     expect([help.status, help.stderr]).toEqual([0, ""]);
     expect(help.stdout).toMatch(new RegExp(`^Usage: reprise ${verb} [^]*--json[^]*Examples:\\n  \\$ npx reprise ${verb} `));
-    expect(reprise("help", verb)).toEqual(help);
+    expect(await reprise("help", verb)).toEqual(help);
   }
 });
 
-test("the options in the examples of the help are options", () => {
+test("the options in the examples of the help are options", async () => {
   for (const verb of VERBS) {
-    const { stdout } = reprise(verb, "--help");
+    const { stdout } = await reprise(verb, "--help");
     const [options, examples] = stdout.split("Examples:") as [string, string];
     for (const [option] of examples.matchAll(/(?<=\s)--?[a-z][a-z-]*/g)) expect(options).toMatch(new RegExp(`(^|[\\s,])${option}[\\s,]`));
   }
 });
 
-test.each([[[]], [["frobnicate"]], [["inspect"]], [["inspect", "a", "b"]], [["inspect", "--frob", "a"]]])("%j is wrong usage", (args) => {
-  const { status, stdout, stderr } = reprise(...args);
+test.each([[[]], [["frobnicate"]], [["inspect"]], [["inspect", "a", "b"]], [["inspect", "--frob", "a"]]])("%j is wrong usage", async (args) => {
+  const { status, stdout, stderr } = await reprise(...args);
   expect([status, stdout]).toEqual([2, ""]);
   expect(stderr).toMatch(/--help/);
-  const asJson = reprise(...args, "--json");
+  const asJson = await reprise(...args, "--json");
   expect(asJson.status).toBe(2);
   expect(JSON.parse(asJson.stdout).error).toEqual({ code: "USAGE", message: expect.any(String) });
 });
 
-test("nothing of a terminal is on stdout or stderr where there is none", () => {
-  const { stdout, stderr } = reprise("inspect", HALF_CHEETAH);
+test("nothing of a terminal is on stdout or stderr where there is none", async () => {
+  const { stdout, stderr } = await reprise("inspect", HALF_CHEETAH);
   expect(stdout + stderr).not.toContain("\u001b");
 });
 

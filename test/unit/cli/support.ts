@@ -1,12 +1,14 @@
-/** The built command line, as its users start it. */
+/** The command line. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { createReadStream, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect } from "vitest";
+import { afterAll, expect, vi } from "vitest";
+import { run } from "../../../src/cli/program.ts";
 import { root } from "../../support/core.ts";
+import { whole } from "../../support/size.ts";
 
 export const CLI: string = join(root, "dist", "cli.js");
 export const DATA: string = join(root, "test", "data");
@@ -14,29 +16,49 @@ export const HALF_CHEETAH: string = join(DATA, "tfds", "half_cheetah");
 export const CARTPOLE: string = join(DATA, "tfds", "cartpole");
 export const PIXELS: string = join(DATA, "tfds", "cartpole_pixels");
 
+const VERSION: string = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
+
 export interface Run {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export function reprise(...args: string[]): Run {
+/** A run of the built program, as its users start it; in `npm test` of its sources, in this process. */
+export async function reprise(...args: string[]): Promise<Run> {
+  if (!whole) return runHere(args);
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { encoding: "utf8", cwd: root, maxBuffer: 1 << 28 });
   return { status, stdout, stderr };
+}
+
+async function runHere(args: readonly string[]): Promise<Run> {
+  const said = { stdout: "", stderr: "" };
+  const spies = (["stdout", "stderr"] as const).map((name) =>
+    vi.spyOn(process[name], "write").mockImplementation(((text: string, done?: () => void) => {
+      said[name] += text;
+      done?.();
+      return true;
+    }) as typeof process.stdout.write),
+  );
+  try {
+    return { status: await run(args, VERSION), ...said };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
 }
 
 type Parsed = ReturnType<typeof JSON.parse>;
 
 /** The document that --json gives; nothing else is said. */
-export function document(...args: string[]): Parsed {
-  const { status, stdout, stderr } = reprise(...args, "--json");
+export async function document(...args: string[]): Promise<Parsed> {
+  const { status, stdout, stderr } = await reprise(...args, "--json");
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   return JSON.parse(stdout);
 }
 
 /** What a failure says: one line on stderr, and the same as JSON on stdout. */
-export function failure(code: number, ...args: string[]): { readonly line: string; readonly error: Parsed } {
-  const { status, stdout, stderr } = reprise(...args, "--json");
+export async function failure(code: number, ...args: string[]): Promise<{ readonly line: string; readonly error: Parsed }> {
+  const { status, stdout, stderr } = await reprise(...args, "--json");
   const { error } = JSON.parse(stdout);
   expect([status, stderr]).toEqual([code, `reprise: ${error.code}: ${error.message}\n`]);
   return { line: stderr.trimEnd(), error };

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, type Progress, ReplayBuffer } from "../../../src/pfrl/index.ts";
 import { memory } from "../../../src/store/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
+import { stride } from "../../support/size.ts";
 
 const LIST = { form: "list" } as const;
 const folder = mkdtempSync(join(tmpdir(), "pfrl-files-"));
@@ -76,7 +77,7 @@ test("every byte that is altered, and every cut, is noticed", () => {
     expect((error as { code?: string }).code, error.stack).toMatch(/CORRUPT|UNSUPPORTED|INVALID_DATA/);
     expect(buffer.length).toBe(0);
   };
-  for (let i = 0; i < bytes.length; i += 3) {
+  for (let i = 0; i < bytes.length; i += stride(3)) {
     refused(bytes.slice(0, i));
     const altered = bytes.slice();
     (altered[i] as number) ^= 1 << (i % 8);

@@ -7,7 +7,9 @@ import { EpisodicReplayBuffer, PersistentEpisodicReplayBuffer, PersistentReplayB
 import { type Directory, type MemoryDirectory, memory, node } from "../../../src/store/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
+import { scaled, stride } from "../../support/size.ts";
 
+const STEPS = scaled(600, 100);
 const LIST = { form: "list" } as const;
 const folder = mkdtempSync(join(tmpdir(), "pfrl-persistent-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -35,7 +37,7 @@ describe.each(Object.keys(FORMS))("a log of states that are %s", (form) => {
     const twin = new ReplayBuffer(40, { seed: 8 });
     let buffer = new PersistentReplayBuffer(directory, 40, { ...MANUAL, seed: 8, segmentBytes: 4096 });
     let all = 0;
-    for (let i = 0; i < 600; i++) {
+    for (let i = 0; i < STEPS; i++) {
       const transition = step(i, { form, terminal: random.next() < 0.1, env: random.below(3) });
       const stops = random.next() < 0.05;
       for (const one of [twin, buffer]) {
@@ -53,16 +55,16 @@ describe.each(Object.keys(FORMS))("a log of states that are %s", (form) => {
     buffer.close();
     const reopened = new PersistentReplayBuffer(directory, 40, MANUAL);
     expect([...reopened.items()]).toEqual([...twin.items()]);
-    for (let i = 0; i < 1000; i++) expect([...reopened.sample(7).keys].length).toBe(7);
-    for (let i = 0; i < 1000; i++) twin.sample(7);
+    for (let i = 0; i < STEPS; i++) expect([...reopened.sample(7).keys].length).toBe(7);
+    for (let i = 0; i < STEPS; i++) twin.sample(7);
     expect(reopened.sample(20, LIST)).toEqual(twin.sample(20, LIST));
     reopened.close();
     // All is kept, for whoever asks for more.
     const whole = new PersistentReplayBuffer(directory, null, MANUAL);
-    expect(actions(whole)).toEqual(range(0, 600));
+    expect(actions(whole)).toEqual(range(0, STEPS));
     whole.close();
     const few = new PersistentReplayBuffer(directory, { capacity: 3, ...MANUAL });
-    expect(actions(few)).toEqual([597, 598, 599]);
+    expect(actions(few)).toEqual(range(STEPS - 3, STEPS));
     few.close();
   });
 
@@ -72,7 +74,7 @@ describe.each(Object.keys(FORMS))("a log of states that are %s", (form) => {
     const twin = new EpisodicReplayBuffer(60, { seed: 8 });
     let buffer = new PersistentEpisodicReplayBuffer(directory, 60, { ...MANUAL, seed: 8, segmentBytes: 4096 });
     let episodes = 0;
-    for (let i = 0; i < 400; i++) {
+    for (let i = 0; i < scaled(400, 80); i++) {
       const terminal = random.next() < 0.15;
       if (terminal) episodes++;
       for (const one of [twin, buffer]) one.append(step(i, { form, terminal }));
@@ -110,7 +112,7 @@ describe("a crash", () => {
         await buffer.flush();
         flushed = written.length;
       }
-      if (i % 7 !== 0) continue;
+      if (i % stride(7) !== 0) continue;
       for (let bytes = 0; bytes <= directory.unsynced; bytes += 97) {
         const reopened = open(directory.crash(bytes));
         const found = actions(reopened);

@@ -1,24 +1,25 @@
-/** Passes over a million steps that a generator makes: in the memory of a step, or of an episode. */
+/** Passes over a million steps, or a tenth of them, that a generator makes: in the memory of a step, or of an episode. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { batch, importRlds, inspectRlds, mapSteps, nStep, type RldsDataset, rldsDataset, shiftKeys, statistics } from "../../../src/rlds/index.ts";
 import { goodEpisode, TEST_SPEC, type TestStep } from "../../support/faulty-rlds.ts";
+import { scaled } from "../../support/size.ts";
 
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as () => void;
 
-const STEPS = 1_000_000;
+const STEPS = scaled(1_000_000);
 /** Of a chain, whose steps are made five times over. */
-const FEWER = 200_000;
+const FEWER = scaled(200_000);
 
-/** Episodes of new steps. All together would take some 600 MB. */
+/** Episodes of new steps. All together would take some 600 bytes a step. */
 function generated(total: number, episodes: number, watch: () => void): RldsDataset<TestStep> {
   const length = total / episodes;
   const [first, mid, last] = goodEpisode(3, 1) as [TestStep, TestStep, TestStep];
   function* steps() {
     for (let i = 0; i < length; i++) {
-      if (i % (total / 10) === 5000) watch();
+      if (i % (total / 10) === total / 20) watch();
       const step = i === 0 ? first : i === length - 1 ? last : mid;
       yield { ...step, observation: { state: new Float32Array([1, i % 100, 0.5]), goal: i % 7 }, action: step.action.slice() };
     }

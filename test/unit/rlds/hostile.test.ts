@@ -13,10 +13,11 @@ import { RldsError } from "../../../src/rlds/dataset/rlds-error.ts";
 import { all } from "../../support/columns.ts";
 import { root } from "../../support/core.ts";
 import { TestRandom } from "../../support/random.ts";
+import { scaled } from "../../support/size.ts";
 import { dataFolder, fileBytes } from "./data.ts";
 
-/** `REPRISE_MUTANTS=10 npm test -- hostile` for ten times as many. */
-const TIMES = Number(process.env.REPRISE_MUTANTS ?? 1);
+/** `REPRISE_MUTANTS=10 npm run test:all -- hostile` for ten times as many. */
+const TIMES = Number(process.env.REPRISE_MUTANTS ?? scaled(1));
 
 describe("mutants", () => {
   it.each([
@@ -25,7 +26,7 @@ describe("mutants", () => {
     ["JSON lines", 500, 6, ["steps.jsonl", "own.jsonl"]],
   ])("of %s", (_, mutants, seed, files) => {
     const args = [join(root, "test/unit/rlds/hostile.mjs"), String(mutants * TIMES), String(seed), ...files.map((file) => dataFolder(`extra/${file}`))];
-    const { stdout, stderr, signal } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 50_000 * TIMES });
+    const { stdout, stderr, signal } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 50_000 * Math.max(1, TIMES) });
     expect({ signal, stderr }).toEqual({ signal: null, stderr: "" });
     const { read, refused, wrong, slowest, mostMegabytes } = JSON.parse(stdout);
     expect(wrong).toEqual([]);
@@ -56,7 +57,7 @@ describe("mutants", () => {
         }
       }
     }
-    expect(Math.min(counts.read, counts.refused)).toBeGreaterThan(500);
+    expect(Math.min(counts.read, counts.refused)).toBeGreaterThan(500 * TIMES);
   });
 });
 

@@ -14,6 +14,7 @@ import {
 import { columnsOfSteps, FORMS, goodEpisode, goodEpisodes, TEST_SPEC, type TestStep } from "../../support/faulty-rlds.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
 
 type Form = keyof typeof FORMS;
 const EVERY_FORM = Object.keys(FORMS) as Form[];
@@ -417,7 +418,7 @@ test("arguments are checked", async () => {
 
 test("random faults: what repair and drop give is strictly right, and nothing that was right is changed or lost", async () => {
   const random = new TestRandom(20240701);
-  for (let round = 0; round < 400; round++) {
+  for (let round = 0; round < scaled(400); round++) {
     const good = goodEpisodes(random, 1 + random.below(4));
     const broken = good.map((steps) => injected(random, steps));
     const form = random.pick(EVERY_FORM);

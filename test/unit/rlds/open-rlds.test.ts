@@ -91,6 +91,6 @@ describe("what is no dataset", () => {
 
   it("a path where nothing is, a value that is no source", async () => {
     await expect(openRlds(dataFolder("nowhere"))).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await expect(openRlds(3 as unknown as string)).rejects.toThrow(TypeError);
+    await expect(openRlds(3 as unknown as string)).rejects.toThrow(/must be/);
   });
 });

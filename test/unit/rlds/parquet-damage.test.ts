@@ -6,9 +6,10 @@ import { memorySink, openLeRobot, openParquet, RldsError, writeParquet } from ".
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
 import { all, everything } from "../../support/rlds-data.ts";
+import { scaled } from "../../support/size.ts";
 
 const EXTRA = fileURLToPath(new URL("../../data/extra/", import.meta.url));
-const MUTANTS = 1000;
+const MUTANTS = scaled(1000);
 const MAX_BYTES = 2 ** 24;
 
 /** No Buffer: slices of it would be views. */
@@ -171,7 +172,7 @@ describe("LeRobot", () => {
 
   it("mutants of each of its files", async () => {
     const next = numbers(3);
-    for (let i = 0; i < 400; i++) {
+    for (let i = 0; i < scaled(400); i++) {
       const map = base();
       const names = [...map.keys()];
       const name = names[i % names.length] as string;

@@ -8,6 +8,7 @@ import { memorySink, openParquet, openTfds, type RldsDataset, writeParquet } fro
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
 import { all, EVERYTHING, everything, everythingStep, expectSameColumns, METADATA, SECOND_STEP } from "../../support/rlds-data.ts";
+import { some } from "../../support/size.ts";
 
 const DATA = fileURLToPath(new URL("../../data/", import.meta.url));
 const FOLDER = mkdtempSync(join(tmpdir(), "reprise-parquet-"));
@@ -15,7 +16,7 @@ afterAll(() => rmSync(FOLDER, { recursive: true }));
 const PLAIN = `${DATA}extra/plain.parquet`;
 
 describe("what writeParquet wrote", () => {
-  it.each(["half_cheetah", "cartpole", "cartpole_pixels"])("%s is the same, column by column", async (name) => {
+  it.each(some(["cartpole", "half_cheetah", "cartpole_pixels"], 1))("%s is the same, column by column", async (name) => {
     const source = await openTfds(`${DATA}tfds/${name}`);
     const files = memorySink();
     const report = await writeParquet(source, files, { fileBytes: 200_000, groupRows: 1000 });

@@ -204,8 +204,8 @@ describe("arguments", () => {
       read++;
       return dataset([2]);
     });
-    await expect(pushRldsToReverb(rlds as RldsDataset, () => {}, undefined, { signal: AbortSignal.abort() })).rejects.toThrow();
-    await expect(pushRldsToReverb(rlds as RldsDataset, () => {}, undefined, { signal: 5 as never })).rejects.toThrow(TypeError);
+    await expect(pushRldsToReverb(rlds as RldsDataset, () => {}, undefined, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+    await expect(pushRldsToReverb(rlds as RldsDataset, () => {}, undefined, { signal: 5 as never })).rejects.toThrow(/signal must be/);
     expect(read).toBe(0);
   });
 

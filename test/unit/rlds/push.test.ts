@@ -181,7 +181,7 @@ describe("convertRldsToTrajectories", () => {
 
   it("refuses options that are none", () => {
     expect(() => convertRldsToTrajectories(dataset(), undefined, { sequenceLength: 0 })).toThrow(RangeError);
-    expect(() => convertRldsToTrajectories(dataset(), undefined, { sequenceLength: 2, strideLength: 1.5 })).toThrow(TypeError);
+    expect(() => convertRldsToTrajectories(dataset(), undefined, { sequenceLength: 2, strideLength: 1.5 })).toThrow(/^strideLength must be/);
     expect(() => convertRldsToTrajectories(dataset(), 3 as never)).toThrow("policyInfoFn must be a function");
   });
 });

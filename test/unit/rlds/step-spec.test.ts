@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { bool, f32, f64, flatten, i8, i32, i64, type Leaf, Replay, u8, u64 } from "../../../src/index.ts";
 import { stepChecker } from "../../../src/rlds/dataset/step-spec.ts";
 import { checkStep, RldsError, type StepSpec, stepSpecOf } from "../../../src/rlds/index.ts";
-import { errorOf, expectError } from "../../support/refused.ts";
+import { errorOf, expectError, isRefused } from "../../support/refused.ts";
 
 const text = { dtype: "string", shape: [] } as const;
 
@@ -121,14 +121,7 @@ test("a leaf takes what a Replay's writer takes", () => {
   for (const leaf of LEAVES) {
     for (const value of VALUES) {
       const writer = new Replay({ spec: { x: leaf }, tables: { t: { maxSize: 4 } } }).writer();
-      const took = (() => {
-        try {
-          writer.append({ x: value } as never);
-          return true;
-        } catch {
-          return false;
-        }
-      })();
+      const took = !isRefused(() => writer.append({ x: value } as never));
       const check = stepChecker({ x: leaf })({ x: value });
       expect(check === undefined, `${leaf.dtype}[${leaf.shape}] and ${JSON.stringify(value, (_, v) => (typeof v === "bigint" ? `${v}n` : v))}`).toBe(took);
     }

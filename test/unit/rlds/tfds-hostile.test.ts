@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { openTfds, RldsError, type RldsReader } from "../../../src/rlds/index.ts";
 import { crc32 } from "../../support/crc32.ts";
 import { TestRandom } from "../../support/random.ts";
+import { scaled, some, stride } from "../../support/size.ts";
 import { joined, recordsIn, tfRecord } from "../../support/tfrecord.ts";
 
 const EXTRA = fileURLToPath(new URL("../../data/extra/tfds/", import.meta.url));
@@ -70,7 +71,7 @@ class Mutants {
 /** Of all tests before. */
 let total = 0;
 
-const whole = await outcome(TINY.files);
+const undamaged = await outcome(TINY.files);
 
 function withFile({ files }: { files: Files }, name: string, bytes: Uint8Array): Files {
   return new Map([...files, [name, bytes]]);
@@ -85,8 +86,8 @@ function flipped(bytes: Uint8Array, at: number, bit: number): Uint8Array {
 
 describe("mutants of a small dataset", () => {
   test("are compared with what it is", () => {
-    expect(whole).toContain("ab");
-    expect((whole as string).length).toBeGreaterThan(300);
+    expect(undamaged).toContain("ab");
+    expect((undamaged as string).length).toBeGreaterThan(300);
   });
 
   test("every bit that is flipped, and every byte where a shard is cut off, is found by the checksums", async () => {
@@ -100,12 +101,12 @@ describe("mutants of a small dataset", () => {
       if (found instanceof RldsError && found.code === "CORRUPT" && found.file === TINY.shard) return;
       throw new Error(`mutant ${mutants.count} was not found`);
     };
-    for (let at = 0; at < TINY.bytes.length; at++) {
+    for (let at = 0; at < TINY.bytes.length; at += stride(1)) {
       await run(TINY.bytes.subarray(0, at));
       // All of the first record, and of the others one bit of each byte.
       for (let bit = 0; bit < 8; bit++) if (at < first || bit === at % 8) await run(flipped(TINY.bytes, at, bit));
     }
-    expect(mutants.count).toBeGreaterThan(7_000);
+    expect(mutants.count).toBeGreaterThan(scaled(7000));
     mutants.end();
   });
 
@@ -114,15 +115,15 @@ describe("mutants of a small dataset", () => {
     const [record] = recordsIn(TINY.bytes) as [Uint8Array];
     const files = new Map([...TINY.files, [TINY.shard, tfRecord(record)], [INFO, infoWithOne()]]);
     const reader = await openTfds(files, { maxBytes: MAX_BYTES });
-    for (let at = 0; at < record.length; at++) {
+    for (let at = 0; at < record.length; at += stride(1)) {
       for (let bit = 0; bit < 8; bit++) {
         files.set(TINY.shard, tfRecord(flipped(record, at, bit)));
         await mutants.run(files, `bit ${bit} of byte ${at}`, reader);
       }
     }
     // Some only change a number.
-    expect(mutants.results).toBeGreaterThan(100);
-    expect(mutants.count - mutants.results).toBeGreaterThan(1000);
+    expect(mutants.results).toBeGreaterThan(scaled(100));
+    expect(mutants.count - mutants.results).toBeGreaterThan(scaled(1000));
     mutants.end();
   });
 
@@ -132,7 +133,7 @@ describe("mutants of a small dataset", () => {
     const below = (n: number) => random.below(n);
     const [record] = recordsIn(TINY.bytes) as [Uint8Array];
     const info = infoWithOne();
-    for (let i = 0; i < 3000; i++) {
+    for (let i = 0; i < scaled(3000); i++) {
       let bytes: Uint8Array = record;
       for (let change = 0; change <= below(3); change++) {
         const [a, b] = [below(bytes.length + 1), below(bytes.length + 1)];
@@ -156,14 +157,14 @@ describe("mutants of a small dataset", () => {
     const random = new TestRandom(7);
     for (const name of [FEATURES, INFO]) {
       const bytes = TINY.files.get(name) as Uint8Array;
-      for (let at = 0; at < bytes.length; at++) {
+      for (let at = 0; at < bytes.length; at += stride(1)) {
         expect(await mutants.run(withFile(TINY, name, bytes.subarray(0, at)))).toBeInstanceOf(RldsError);
         const copy = bytes.slice();
         copy[at] = random.below(256);
         await mutants.run(withFile(TINY, name, copy), `byte ${at} of ${name}`);
       }
     }
-    expect(mutants.count).toBeGreaterThan(3000);
+    expect(mutants.count).toBeGreaterThan(scaled(3000));
     mutants.end();
   });
 
@@ -199,12 +200,12 @@ describe("mutants of a small dataset", () => {
     ];
     for (const name of [FEATURES, INFO]) {
       const json = JSON.parse(new TextDecoder().decode(TINY.files.get(name)));
-      for (const path of pathsIn(json)) {
+      for (const path of some(pathsIn(json))) {
         for (const other of [...others, undefined])
           await mutants.run(withFile(TINY, name, encoded(replaced(json, path, other))), `${path.join(".")} = ${JSON.stringify(other)}`);
       }
     }
-    expect(mutants.count).toBeGreaterThan(3000);
+    expect(mutants.count).toBeGreaterThan(scaled(3000));
     mutants.end();
   });
 
@@ -219,14 +220,14 @@ describe("mutants of a small dataset", () => {
       const records = recordsIn(dataset.bytes);
       const [first] = records as [Uint8Array];
       const rest = records.slice(1).map((record) => tfRecord(record));
-      for (let at = 0; at < first.length; at += step)
+      for (let at = 0; at < first.length; at += stride(step))
         await mutants.run(withFile(dataset, dataset.shard, joined([tfRecord(flipped(first, at, at % 8)), ...rest])), `byte ${at} of ${name}`);
       mutants.end();
     }
   });
 
-  test("were more than 20,000", () => {
-    expect(total).toBeGreaterThan(20_000);
+  test("were more than 20,000, or a tenth of them", () => {
+    expect(total).toBeGreaterThan(scaled(20_000));
   });
 });
 

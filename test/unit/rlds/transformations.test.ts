@@ -24,6 +24,7 @@ import {
 import { FORMS, goodEpisode, goodEpisodes, TEST_SPEC, type TestStep } from "../../support/faulty-rlds.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
 import { goldenSteps } from "./golden-steps.ts";
 
 const GOLDEN = JSON.parse(readFileSync(new URL("../../data/extra/rlds_transformations.json", import.meta.url), "utf8"));
@@ -188,7 +189,7 @@ function naiveNStep(steps: readonly TestStep[], n: number, gamma: number): unkno
 for (const [name, transform, twin] of TWINS) {
   test(`${name}: what its naive twin makes, of steps in every form; metadata stay, and its spec is true`, async () => {
     const random = new TestRandom(99);
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < scaled(8, 2); round++) {
       const episodes = goodEpisodes(random, 4);
       const before = structuredClone(episodes);
       for (const form of EVERY_FORM) {

@@ -4,10 +4,10 @@ import { Log, type LogOptions, memory, type Operation } from "../../../src/store
 import { groupsOf, MANUAL, reopened, shown, writeGroup, writtenLog } from "../../support/log.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
+import { scaled, slow, stride } from "../../support/size.ts";
 
-const SLOW = process.env.REPRISE_SLOW !== undefined;
 const FIRST = "00000001.rpr";
-if (SLOW) vi.setConfig({ testTimeout: 600_000 });
+if (slow) vi.setConfig({ testTimeout: 600_000 });
 
 /** The ends of a log's groups in its only file. */
 function endsOf(directory: ReturnType<typeof memory>): number[] {
@@ -31,7 +31,9 @@ describe("a log that is cut at any byte", () => {
     const head = 8 + 16 + new DataView(whole.buffer).getUint32(16, true);
     const clean = [head, ...ends];
     const random = new TestRandom(3);
-    const places = SLOW ? whole.keys() : [...ends.flatMap((end) => [end - 1, end]), head, ...Array.from({ length: 300 }, () => random.below(whole.length))];
+    const places = slow
+      ? whole.keys()
+      : [...ends.flatMap((end) => [end - 1, end]), head, ...Array.from({ length: scaled(300) }, () => random.below(whole.length))];
     for (const length of places) {
       const warned: string[] = [];
       const logger = { info() {}, warn: (message: string) => warned.push(message) };
@@ -56,7 +58,7 @@ describe("a log that is cut at any byte", () => {
     const before = groupsOf(reopened(memory({ files: [...files].map(([name, one]) => [name, name === newest ? one.subarray(0, 0) : one]) })), groups);
     expect(before).toBeGreaterThan(100);
     let last = before;
-    const lengths = Array.from({ length: SLOW ? 2000 : 100 }, () => random.below(bytes.length)).sort((a, b) => a - b);
+    const lengths = Array.from({ length: slow ? 2000 : scaled(100) }, () => random.below(bytes.length)).sort((a, b) => a - b);
     for (const length of [...lengths, bytes.length]) {
       const kept = groupsOf(reopened(memory({ files: [...files].map(([name, one]) => [name, name === newest ? one.subarray(0, length) : one]) })), groups);
       expect(kept).toBeGreaterThanOrEqual(last);
@@ -77,7 +79,7 @@ describe("a log that is cut at any byte", () => {
 
 describe("a crash", () => {
   it("leaves what was flushed, and of what came later the first groups, through segments and drops", () => {
-    for (let seed = 1; seed <= (SLOW ? 400 : 40); seed++) {
+    for (let seed = 1; seed <= (slow ? 400 : scaled(40)); seed++) {
       const random = new TestRandom(seed);
       const directory = memory();
       const options: LogOptions = { ...MANUAL, segmentBytes: 2000 };
@@ -122,7 +124,7 @@ describe("a bit that was flipped", () => {
     const bytes = directory.files().get(FIRST) as Uint8Array;
     const lastGroup = endsOf(directory).at(-2) as number;
     const random = new TestRandom(8);
-    const bits = SLOW ? Array.from({ length: 8 * bytes.length }, (_, bit) => bit) : Array.from({ length: 1000 }, () => random.below(8 * bytes.length));
+    const bits = slow ? Array.from({ length: 8 * bytes.length }, (_, bit) => bit) : Array.from({ length: scaled(1000) }, () => random.below(8 * bytes.length));
     let refused = 0;
     for (const bit of bits) {
       const altered = bytes.slice();
@@ -156,7 +158,7 @@ describe("a bit that was flipped", () => {
     const files = directory.files();
     const names = [...files.keys()].sort();
     const random = new TestRandom(9);
-    for (let i = 0; i < (SLOW ? 2000 : 120); i++) {
+    for (let i = 0; i < (slow ? 2000 : scaled(120)); i++) {
       const name = random.pick(names);
       const altered = (files.get(name) as Uint8Array).slice();
       const at = random.below(altered.length);
@@ -372,7 +374,7 @@ describe("a disk that fails", () => {
   it("that cannot be read is an IO error, and nothing is changed", () => {
     const { directory } = writtenLog(20_000, { segmentBytes: 5000 });
     const files = directory.files();
-    for (let index = 0; index < 12; index++) {
+    for (let index = 0; index < 12; index += stride(1, 4)) {
       const broken = memory({ files, fault: ({ kind, index: at }) => (kind === "read" && at === index ? { code: "EIO" } : undefined) });
       try {
         reopened(broken);
@@ -391,7 +393,8 @@ describe("a disk that fails", () => {
       log.write(32, id, large);
       try {
         log.commit();
-      } catch {
+      } catch (error) {
+        expectError(error as Error, "IO");
         thrown++;
       }
     }

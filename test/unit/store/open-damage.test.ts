@@ -6,7 +6,8 @@ import { Log } from "../../../src/store/log/log.ts";
 import type { OpenOptions } from "../../../src/store/open.ts";
 import { TestRandom } from "../../support/random.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
-import { again, Past, SLOW } from "./opened.ts";
+import { slow, stride } from "../../support/size.ts";
+import { again, Past } from "./opened.ts";
 
 const SMALL: Partial<OpenOptions> = {
   spec: { o: shared("f", u8(24), 2), a: i32(), r: f32() },
@@ -97,7 +98,7 @@ test("after a kill at any byte of a journal it opens as it was after some call, 
   const total = [...files.values()].reduce((sum, file) => sum + file.length, 0);
   expect(files.size).toBeGreaterThan(2);
   const find = finder(past, dir);
-  for (let at = 0; at <= total; at += SLOW ? 1 : 131) {
+  for (let at = 0; at <= total; at += slow ? 1 : stride(131)) {
     const known = acknowledged.filter(([bytes]) => bytes <= at).at(-1)?.[1] ?? 0;
     expect(await find(cut(files, at))).toBeGreaterThanOrEqual(known);
   }
@@ -109,7 +110,7 @@ test("after any bit was flipped a journal is refused, or opens as it was after s
   const [[name, bytes] = ["", new Uint8Array(0)]] = dir.files();
   const find = finder(past, dir);
   let [refused, accepted] = [0, 0];
-  for (let bit = 0; bit < 8 * bytes.length; bit += SLOW ? 1 : 37) {
+  for (let bit = 0; bit < 8 * bytes.length; bit += slow ? 1 : stride(37)) {
     for (const salvage of [false, true]) {
       const damaged = bytes.slice();
       damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7));
@@ -135,7 +136,7 @@ const FAULTS: readonly (readonly [Operation["kind"], Fault])[] = [
 ];
 
 test.each(FAULTS)("where a disk refuses (%s, %j) the call says so, memory stands, and what was acknowledged is there", async (kind, fault) => {
-  for (let index = 1; index < 40; index++) {
+  for (let index = 1; index < 40; index += stride(1)) {
     let faults = 0;
     const dir = memory({
       fault: (operation) => {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { memory } from "../../../src/store/directory/memory.ts";
 import { TestRandom } from "../../support/random.ts";
 import { type AnyReplay, SCENES, type Scene } from "../../support/scenes.ts";
+import { scaled } from "../../support/size.ts";
 import { again, opened, Past } from "./opened.ts";
 import { draws, seen } from "./seen.ts";
 
@@ -16,7 +17,7 @@ test.each(Object.keys(SCENES))("reopened, a Replay goes on as one that was not i
   let dir = memory();
   let replay = await opened(scene, dir, { segmentBytes: 16_384, durability: "manual" });
   for (let session = 0; session < 3; session++) {
-    for (let i = 0; i < 150; i++) {
+    for (let i = 0; i < scaled(150, 40); i++) {
       scene.act(replay, random);
       scene.act(twin, same);
     }
@@ -43,7 +44,7 @@ test.each(WAYS)("whatever is left after a crash is the state after some call, an
   await replay.flush();
   // By hand, what is there is as it was at one of these moments.
   const moments = new Set([seen(replay).toString("latin1")]);
-  for (let k = 1; k <= 300; k++) {
+  for (let k = 1; k <= scaled(300, 60); k++) {
     scene.act(replay, random);
     past.note(replay);
     const dice = random.next();
@@ -67,7 +68,7 @@ test.each(Object.keys(SCENES).filter((_, i) => i % 4 === 0))("the files stay wit
   const segmentBytes = 32_768;
   const replay = await opened(scene, dir, { segmentBytes, durability: "manual" });
   let most = 0;
-  for (let k = 0; k < 20_000; k++) {
+  for (let k = 0; k < scaled(20_000, 4000); k++) {
     scene.act(replay, random);
     if (k % 50 === 0) replay.journal.keep(k);
     if (k % 1000 === 0) {

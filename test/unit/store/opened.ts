@@ -8,9 +8,6 @@ import { optionsOf, seen, writersOf } from "./seen.ts";
 
 export type Opened = AnyReplay & { readonly journal: Journal; flush(): Promise<void> };
 
-/** What takes minutes is done in parts, but for `.ci/run`. */
-export const SLOW: boolean = process.env.REPRISE_SLOW !== undefined;
-
 /** A Replay like that of a scene, in a directory. */
 export async function opened(scene: Scene, dir: Directory, options: Partial<OpenOptions> = {}): Promise<Opened> {
   const model = scene.make();
