@@ -11,6 +11,12 @@ export interface Files {
   close(stream: unknown): void;
   getStream(fd: number): unknown;
   unlink(path: string): void;
+  analyzePath(path: string): { readonly exists: boolean };
+}
+
+/** A path with a number that nobody has: another copy of this package may use the same library. */
+export function freePath(files: Files, prefix: string, suffix = ""): string {
+  for (let n = 0; ; n++) if (!files.analyzePath(`${prefix}${n}${suffix}`).exists) return `${prefix}${n}${suffix}`;
 }
 
 export interface FileNode {
@@ -49,13 +55,14 @@ async function instance(broken: unknown, given: H5wasm | undefined): Promise<Ins
   const lines: string[] = [""];
   // HDF5 writes its complaints to the console otherwise.
   const { FS } = library;
-  FS.createDevice("/dev", `complaints-${made}`, undefined, (byte) => {
+  const complaints = freePath(FS, "/dev/complaints-");
+  FS.createDevice("/dev", complaints.slice("/dev/".length), undefined, (byte) => {
     if (byte === 10) lines.push("");
     else lines[lines.length - 1] += String.fromCharCode(byte);
     if (lines.length > 200) lines.splice(0, 100);
   });
   FS.close(FS.getStream(2));
-  FS.open(`/dev/complaints-${made}`, "w");
+  FS.open(complaints, "w");
   return {
     library,
     thrown: 0,

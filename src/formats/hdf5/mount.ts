@@ -2,12 +2,10 @@
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { heapsIn, isWalkable } from "./global-heap.ts";
-import type { FileNode, Library } from "./h5wasm.ts";
+import { type FileNode, freePath, type Library } from "./h5wasm.ts";
 
 /** Reads from anywhere in the file without waiting; fewer bytes only at its end. */
 type ReadNow = (at: number, length: number) => Uint8Array;
-
-let mounted = 0;
 
 export interface Mount {
   readonly path: string;
@@ -21,14 +19,14 @@ const EIO = 29;
 /** @param bytes a function that reads them, which is asked as HDF5 asks */
 export function mount(library: Library, { name: file, size }: SourceFile, bytes: ReadNow): Mount {
   const walkable = new Set<number>();
-  const name = `reprise-${mounted++}.hdf5`;
   const { FS } = library as unknown as { FS: Library["FS"] & { ErrnoError: new (code: number) => Error } };
-  const node: FileNode = FS.createFile("/", name, {}, true, false);
+  const path = freePath(FS, "/reprise-", ".hdf5");
+  const node: FileNode = FS.createFile("/", path.slice(1), {}, true, false);
   const mount: Mount = {
-    path: `/${name}`,
+    path,
     unmount() {
       node.usedBytes = 0;
-      FS.unlink(`/${name}`);
+      FS.unlink(path);
     },
   };
   node.usedBytes = size;

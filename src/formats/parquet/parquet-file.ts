@@ -72,7 +72,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
             results.push(decodeChunk(bytes, { column, decompress, rows, entries, maxBytes }, packages));
           } catch (cause) {
             if (cause instanceof RldsError) throw cause;
-            const message = `column ${column.place} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+            const message = `column ${column.place} cannot be read: ${reasonOf(cause)}`;
             if (cause instanceof Unreadable) throw new RldsError("UNSUPPORTED", message, { file: file.name, offset: start }, { cause });
             throw corrupt(message, start, cause);
           }
@@ -82,8 +82,14 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     };
   } catch (cause) {
     if (cause instanceof RldsError) throw cause;
-    throw corrupt(`the footer cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, end, cause);
+    throw corrupt(`the footer cannot be read: ${reasonOf(cause)}`, end, cause);
   }
+}
+
+/** Why a decoder threw. Of a TypeError, which it has where a part that it counts on is missing, the engine's own words help nobody. */
+function reasonOf(cause: unknown): string {
+  if (cause instanceof TypeError) return "a part of it is missing";
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function viewOf(bytes: Uint8Array): DataView {

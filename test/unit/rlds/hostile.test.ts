@@ -17,7 +17,7 @@ import { scaled } from "../../support/size.ts";
 import { dataFolder, fileBytes } from "./data.ts";
 
 /** `REPRISE_MUTANTS=10 npm run test:all -- hostile` for ten times as many. */
-const TIMES = Number(process.env.REPRISE_MUTANTS ?? scaled(1));
+const TIMES = Number(process.env.REPRISE_MUTANTS ?? scaled(10) / 10);
 
 describe("mutants", () => {
   it.each([
