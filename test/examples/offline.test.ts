@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../support/core.ts";
+import { whole } from "../support/size.ts";
 
 const folder = join(root, "examples/offline");
 const start = (...args: string[]) => spawnSync(process.execPath, [join(folder, "main.js"), ...args], { encoding: "utf8" });
@@ -21,7 +22,7 @@ describe("examples/offline", () => {
     expect([...new Set(imported)].sort()).toEqual(["../random.js", "./policy.js", "commander", "node:url", "reprise", "reprise/agents", "reprise/rlds"]);
   });
 
-  it("learns the policy of the data down to its noise, on episodes that it never saw", () => {
+  it.runIf(whole)("learns the policy of the data down to its noise, on episodes that it never saw", () => {
     const { before, after, floor, validation } = result("--seed", "5");
     expect(validation).toBe(2000);
     expect(before).toBeGreaterThan(0.5);

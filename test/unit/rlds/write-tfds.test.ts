@@ -8,6 +8,7 @@ import { memorySink, openTfds, type RldsDataset, type SinkFolder, type TfdsWrite
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
 import { all, EVERYTHING, everything, everythingStep, expectSameColumns, METADATA, SECOND_STEP } from "../../support/rlds-data.ts";
+import { some } from "../../support/size.ts";
 
 const DATA = fileURLToPath(new URL("../../data/tfds/", import.meta.url));
 const FOLDER = mkdtempSync(join(tmpdir(), "reprise-write-tfds-"));
@@ -16,7 +17,7 @@ afterAll(() => rmSync(FOLDER, { recursive: true }));
 const IMAGES = { images: ["observation/image"] };
 
 describe("what is written is read again", () => {
-  it.each(["half_cheetah", "cartpole", "cartpole_pixels"])("%s, column by column", async (name) => {
+  it.each(some(["cartpole", "half_cheetah", "cartpole_pixels"], 1))("%s, column by column", async (name) => {
     const source = await openTfds(`${DATA}${name}`);
     const files = memorySink();
     const report = await writeTfds(source, files, { name, shards: 3, ...(name === "cartpole_pixels" ? IMAGES : {}) });

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { memorySink, openJsonl, openParquet, type RldsDataset, type StepSpec, writeJsonl, writeParquet, writeTfds } from "../../../src/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -57,7 +58,7 @@ it("gives back integers at the edge of what a number holds", async () => {
 });
 
 it("gives back long bytes from JSON lines", async () => {
-  const a = Uint8Array.from({ length: 7_000_001 }, (_, i) => i);
+  const a = Uint8Array.from({ length: scaled(7_000_001) }, (_, i) => i);
   const files = memorySink();
   await writeJsonl(formed({ a: { dtype: "bytes", shape: [] } }, [{ steps: [{ a }] }]), files);
   for await (const { steps } of await reread(files)) expect(Buffer.compare(steps.at(0).a as Uint8Array, a)).toBe(0);
