@@ -13,33 +13,36 @@ export { ABI_VERSION, SECTIONS_AT } from "./memory/layout";
 export { arena_alloc, arena_check, arena_free, arena_init, arena_used } from "./memory/arena";
 
 // pool
-export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open } from "./rows/pool";
+export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_reserve } from "./rows/pool";
 export { pool_check } from "./record/check";
 export { pool_free_run, pool_free_runs, pool_index, pool_numbers, pool_record, pool_records, pool_restore, pool_seek, pool_unindex } from "./record/pool";
+export { pool_run } from "./rows/run";
 
 // row
-export { row_ends, row_episode, row_live, rows_named, rows_of, rows_run } from "./draw/named";
+export { row_ends, row_episode, row_live } from "./rows/row";
 
 // stream
-export { stream_check, stream_clear, stream_episode_steps, stream_length, stream_patch } from "./rows/stream";
+export { stream_bytes, stream_check, stream_clear, stream_end, stream_episode_steps, stream_init, stream_patch } from "./rows/stream";
+export {
+  stream_drop,
+  stream_hold,
+  stream_length,
+  stream_lend,
+  stream_newest,
+  stream_reserve,
+  stream_rows,
+  stream_shrink,
+  stream_take,
+} from "./rows/recent";
 export { stream_record } from "./record/stream";
 
 // writer
-export { writer_append, writer_bytes, writer_create_item, writer_end, writer_init, writer_rule, writer_stream } from "./writer/writer";
+export { writer_append, writer_bytes, writer_init, writer_rule, writer_stream } from "./writer/writer";
 export { writer_append_block } from "./writer/block";
 
-// window: a stream that grows, of a set of streams
-export { window_clear, window_lend, window_length, window_reserve, window_stream, window_take } from "./writer/grow";
-
-// windows: a set of streams that buffers draw from
-export { windows_bytes, windows_init, windows_reserve, windows_seed, windows_show } from "./draw/streams";
-export { windows_draw, windows_read, windows_total } from "./draw/pick-runs";
-
-// env: the stream of a running episode
-export { env_init, env_lend, env_length, env_reserve, env_row, env_rows, env_shrink, env_take } from "./writer/envs";
-
-// memory: a stream of steps without items
-export { memory_drop, memory_named, memory_pick, memory_pour } from "./writer/steps";
+// streams: a set of streams that buffers draw from
+export { streams_bytes, streams_changed, streams_init, streams_seed, streams_show } from "./draw/streams";
+export { streams_draw, streams_total } from "./draw/pick-runs";
 
 // table
 export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limits, table_seed } from "./tables/table";
@@ -47,7 +50,8 @@ export { table_check } from "./record/check";
 export { table_clear, table_counter, table_item } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
 export { table_order, table_records, table_rejoin, table_spans } from "./record/table";
-export { table_sample, table_settle, table_weights } from "./draw/sample";
+export { table_sample, table_settle } from "./draw/sample";
+export { table_insert } from "./writer/writer";
 
 // items: a table whose room grows, and what stands in it
 export {
@@ -70,16 +74,15 @@ export {
   items_weigh,
 } from "./tables/room";
 
-// errors: priorities of errors
-export { errors_most, errors_power, errors_weigh } from "./draw/errors";
+// priority: of errors
+export { priority_max, priority_of_errors, priority_powers } from "./draw/weights";
 
 // draw
 export { draw_bytes, draw_column, draw_init, draw_result } from "./draw/draw";
+export { draw_given, draw_mixed, draw_points, draw_single } from "./draw/mixed";
 export { draw_n_step } from "./draw/n-step";
-export { draw_window } from "./draw/window";
-
-// picks: items that are drawn from two sets, or named
-export { picks_given, picks_mixed, picks_points, picks_rows, picks_starts, picks_weights } from "./draw/mixed";
+export { draw_rows, draw_starts } from "./draw/rows";
+export { draw_weights, draw_weights_by } from "./draw/weights";
 
 // gather
 export { gather_leaf, gather_runs, gather_select } from "./draw/gather";

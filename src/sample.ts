@@ -1,7 +1,7 @@
 /** Reading: draws items of a table and gathers their steps into arrays. */
 
 import type { Batch, Blocked } from "./batch.ts";
-import { BLOCKED, BOOTSTRAP, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, ERROR_ARGUMENT, HAVE, LONGEST, NEED, SHAPE, STRATIFIED } from "./core/abi.ts";
+import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, ERROR_ARGUMENT, HAVE, LONGEST, NEED, OF_ITEMS, SHAPE, STRATIFIED } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, reach, WEIGHTS } from "./core/filler.ts";
 import { finite, flag, integer, oneOf, onlyKeys, ReplayError } from "./error.ts";
@@ -72,7 +72,7 @@ export class Reader {
     const chosen = this.#selected(columns, x.table_counter(table, SHAPE));
     const selections = chosen ?? this.#any(n === 1 && into === undefined);
     if (nStep === undefined && chosen?.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" must have nStep, got none');
-    const over = flag("cross", cross);
+    const over = CROSS * flag("cross", cross);
     const longest = length ?? (into === undefined ? x.table_counter(table, LONGEST) : this.#widthOf(into, selections));
     let filler = this.#filler(n, longest, options, selections, into);
     const draw = filler.prepare();
@@ -85,8 +85,8 @@ export class Reader {
         // There may be less to show than the most that it was prepared for.
         if (count < n || width < longest || shown !== selections) filler = this.#filler(count, width, options, shown).after(filler, draw);
       }
-      if (beta !== undefined) x.table_weights(table, draw, beta, divisor);
-      x.draw_window(draw, table, filler.width, from, over);
+      if (beta !== undefined) x.draw_weights(draw, table, beta, divisor);
+      x.draw_rows(draw, OF_ITEMS, table, count, filler.width, from + over);
       if (nStep !== undefined) x.draw_n_step(draw, engine.pool, nStep.leaves, nStep.n, nStep.gamma, nStep.flags);
       filler.fill(draw, count);
       const { batch } = filler;

@@ -229,7 +229,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
     const shape = columns === undefined ? 0 : this.#engine.shapeOf(columns);
-    const state = this.#x.writer_create_item(this.#writer, lane, to.handle, length, shape, priority);
+    const state = this.#x.table_insert(to.handle, this.streams[lane] as number, length, shape, priority);
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
 
@@ -244,7 +244,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     this.#open();
     const { lane } = onlyKeys("options", options, "lane");
     const lanes = lane === undefined ? this.streams.keys() : [integer("lane", lane, 0, this.#lanes - 1)];
-    for (const i of lanes) this.#x.writer_end(this.#writer, i);
+    for (const i of lanes) this.#x.stream_end(this.streams[i] as number, this.options.across ? 1 : 0);
     this.#engine.changed();
   }
 

@@ -6,9 +6,9 @@
  *    8 │ have f64     │ need f64     │  what there was of that, what was needed for one more
  *   24 │ longest f64  │ shape f64    │  rows of the longest item · of the first item
  *   40 │ count u32    │ stride u32   │
- *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, those of one output column
- *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an item in `rows`
- *   64 │ chosen u32   │ touched u32  │  rows an item in `selected` · of no meaning: what the touching of cache lines read
+ *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · those of one output column
+ *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an entry in `rows`
+ *   64 │ chosen u32   │ touched u32  │  rows an entry in `selected` · of no meaning: what the touching of cache lines read
  */
 import { align16 } from "../memory/layout";
 
@@ -28,10 +28,13 @@ export const TIMES_SAMPLED: u32 = 9;
 export const TABLE_SIZE: u32 = 10;
 export const LENGTH: u32 = 11;
 export const STEPS: u32 = 12;
+/** Until STEPS has the length of an n-step return: where in its item or stream an entry's run begins. */
+export const START: u32 = STEPS;
 export const DRAWN: u32 = 13;
 export const TERMINATED: u32 = 14;
 export const TRUNCATED: u32 = 15;
-const COLUMNS: u32 = 16;
+/** The rows stand behind the last column, where another would. */
+export const ROWS: u32 = 16;
 
 @unmanaged
 export class Draw {
@@ -69,6 +72,16 @@ export class Draw {
     return load<u32>(this.u32At(SLOT, i));
   }
 
+  @inline
+  start(i: u32): u32 {
+    return load<u32>(this.u32At(START, i));
+  }
+
+  /** Whether it was made for so many entries of so many rows (`draw_init`): what is behind it is not its own. */
+  fits(n: u32, width: u32): bool {
+    return n <= this.stride >> 3 && <u64>n * <u64>width <= <u64>((this.selected - this.rows) >> 2);
+  }
+
   /** Notes why the draw ends early. */
   block(why: f64, have: f64, need: f64): void {
     this.blocked = why;
@@ -85,19 +98,19 @@ function strideOf(items: u32): u32 {
 
 /** Bytes of a draw of up to so many items; each row that their windows may have takes 12 more. */
 export function draw_bytes(items: u32): u32 {
-  return <u32>COLUMNS_AT + COLUMNS * strideOf(items);
+  return <u32>COLUMNS_AT + ROWS * strideOf(items);
 }
 
 export function draw_init(draw: usize, items: u32, rows: u32): void {
   memory.fill(draw, 0, COLUMNS_AT);
   const d = changetype<Draw>(draw);
   d.stride = strideOf(items);
-  d.rows = <u32>d.column(COLUMNS);
+  d.rows = <u32>d.column(ROWS);
   d.selected = d.rows + (rows << 2);
   d.addresses = d.selected + (rows << 2);
 }
 
-/** Address of a column (0 KEY … 15 TRUNCATED). */
+/** Address of a column (0 KEY … 15 TRUNCATED); 16: of the rows. */
 export function draw_column(draw: usize, which: u32): u32 {
   return <u32>changetype<Draw>(draw).column(which);
 }

@@ -1,17 +1,18 @@
-/** A draw's picks where the core does not make them: some alike and the rest by priority, or slots that the host names; then the weights, and runs that begin anywhere. */
-
-import { power } from "../memory/power";
+/** Draws that `table_sample` does not make: some items all alike and the rest by priority, items that the host names, single steps of a stream. */
 import { random_below } from "../memory/random";
+import { Ring } from "../memory/ring";
+import { Stream } from "../rows/stream";
 import { SumTree } from "../selectors/sum-tree";
 import { anySlot, items_total } from "../tables/room";
 import { Table } from "../tables/table";
-import { DRAWN, Draw, KEY, LENGTH, PRIORITY, PROBABILITY, REST, SAVED, SLOT, STEPS as START, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
+import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED } from "./draw";
+import { draw_rows, OF_ROWS } from "./rows";
 
 /**
  * n items of a prioritized table, no two the same: the first `alike` of them all alike, the rest in proportion to what is left. `ratio`: which part of the
  * probability is that of the first kind. How many; fewer than n where no more have a priority above 0. O(n log size)
  */
-export function picks_mixed(table: usize, draw: usize, n: u32, alike: u32, ratio: f64): u32 {
+export function draw_mixed(draw: usize, table: usize, n: u32, alike: u32, ratio: f64): u32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
   const tree = t.sampler().tree();
@@ -31,15 +32,15 @@ export function picks_mixed(table: usize, draw: usize, n: u32, alike: u32, ratio
     drawn += tree.drawDistinct(t.random(), n - alike, out + (at << 2), saved + (at << 3), d.column(REST), nodes);
   }
   show(tree, d, alike);
-  picks_given(table, draw, drawn, ratio);
+  draw_given(draw, table, drawn, ratio);
   return drawn;
 }
 
 /**
- * As `picks_mixed`, with chance given: the slots of the first `alike` entries, and in REST of the others points in [0, 1). Each takes the first item, oldest
+ * As `draw_mixed`, with chance given: the slots of the first `alike` entries, and in REST of the others points in [0, 1). Each takes the first item, oldest
  * first, with which the sum of priorities passes the point's part of what is left; that is left there instead. How many. O(n × size)
  */
-export function picks_points(table: usize, draw: usize, n: u32, alike: u32, ratio: f64): u32 {
+export function draw_points(draw: usize, table: usize, n: u32, alike: u32, ratio: f64): u32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
   const tree = t.sampler().tree();
@@ -55,12 +56,12 @@ export function picks_points(table: usize, draw: usize, n: u32, alike: u32, rati
     tree.climb(d.u32At(SLOT, drawn), 1, d.column(DRAWN));
   }
   show(tree, d, drawn);
-  picks_given(table, draw, drawn, ratio);
+  draw_given(draw, table, drawn, ratio);
   return drawn;
 }
 
 /** Fills what a draw tells of its items, whose slots are in SLOT. */
-export function picks_given(table: usize, draw: usize, n: u32, ratio: f64): void {
+export function draw_given(draw: usize, table: usize, n: u32, ratio: f64): void {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
   const weighed = t.sampler().weighs();
@@ -82,50 +83,20 @@ export function picks_given(table: usize, draw: usize, n: u32, ratio: f64): void
   d.count = n;
 }
 
-/** (probability / divisor)^-beta for each entry, 1 at most where they are `bounded`; divided by the least probability of the draw where the divisor is 0. */
-export function picks_weights(draw: usize, divisor: f64, beta: f64, bounded: u32): void {
+/** n different steps of a stream, all alike and in random order, by the random state of a table. O(n) */
+export function draw_single(draw: usize, table: usize, stream: usize, n: u32): void {
   const d = changetype<Draw>(draw);
-  const most = bounded != 0 ? 1 : f64.MAX_VALUE;
-  if (divisor == 0) {
-    divisor = Infinity;
-    for (let i: u32 = 0; i < d.count; i++) divisor = min(divisor, probabilityOf(d, i));
+  const random = changetype<Table>(table).random();
+  const ring = changetype<Stream>(stream).recent();
+  // Fisher and Yates, on the ring itself, undone afterwards.
+  for (let i: u32 = 0; i < n; i++) {
+    const j = i + random_below(random, ring.count - i);
+    store<u32>(d.u32At(DRAWN, i), j);
+    swap(ring, i, j);
+    store<u32>(<usize>d.rows + ((<usize>i) << 2), ring.get(i));
   }
-  for (let i: u32 = 0; i < d.count; i++) store<f64>(d.f64At(WEIGHT, i), min(power(probabilityOf(d, i) / divisor, -beta), most));
-}
-
-/** One that is too small for a double with all its bits counts as the least that has them: its weight is finite. */
-function probabilityOf(d: Draw, i: u32): f64 {
-  return max(load<f64>(d.f64At(PROBABILITY, i)), f64.MIN_NORMAL_VALUE);
-}
-
-/** Where in a longer item its `width` steps begin, all starts alike; 0 in one that is no longer. */
-export function picks_starts(table: usize, draw: usize, width: u32): void {
-  const t = changetype<Table>(table);
-  const d = changetype<Draw>(draw);
-  for (let i: u32 = 0; i < d.count; i++) {
-    const length = t.slots().item(d.slot(i)).length();
-    store<u32>(d.u32At(START, i), length > width ? random_below(t.random(), length - width + 1) : 0);
-  }
-}
-
-/** The rows of `width` steps of each item from its start on, 0 behind its end; LENGTH tells how many are there. O(n × (start + width)) */
-export function picks_rows(table: usize, draw: usize, width: u32): void {
-  const t = changetype<Table>(table);
-  const d = changetype<Draw>(draw);
-  d.width = width;
-  let at = <usize>d.rows;
-  for (let i: u32 = 0; i < d.count; i++) {
-    const item = t.slots().item(d.slot(i));
-    const start = load<u32>(d.u32At(START, i));
-    const length = start < item.length() ? min(width, item.length() - start) : 0;
-    store<u32>(d.u32At(LENGTH, i), length);
-    let row = item.first;
-    for (let k: u32 = 0; k < start && length != 0; k++) row = t.rows().next(row);
-    for (let k: u32 = 0; k < width; k++, at += 4) {
-      store<u32>(at, k < length ? row : 0);
-      if (k < length) row = t.rows().next(row);
-    }
-  }
+  for (let i: u32 = n; i > 0; i--) swap(ring, i - 1, load<u32>(d.u32At(DRAWN, i - 1)));
+  draw_rows(draw, OF_ROWS, stream, n, 1, 0);
 }
 
 /** Takes a slot out of the tree's leaves; the sums above are the caller's. */
@@ -159,4 +130,12 @@ function passes(t: Table, point: f64): u32 {
     slot = order.next(slot);
   }
   return last;
+}
+
+function swap(ring: Ring, i: u32, j: u32): void {
+  const a = <usize>ring.entries + ((<usize>ring.index(i)) << 2);
+  const b = <usize>ring.entries + ((<usize>ring.index(j)) << 2);
+  const row = load<u32>(a);
+  store<u32>(a, load<u32>(b));
+  store<u32>(b, row);
 }

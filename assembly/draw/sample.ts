@@ -4,11 +4,10 @@
  */
 
 import { E_UNSUPPORTED, fail } from "../memory/error";
-import { power } from "../memory/power";
 import { tracking } from "../rows/changes";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
 import { admitPending, discard, removeItem, Table } from "../tables/table";
-import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
+import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED } from "./draw";
 
 /** Why a draw is shorter than asked. */
 const BY_MIN_SIZE: f64 = 1;
@@ -44,29 +43,6 @@ export function table_settle(table: usize): void {
     discard(t, slot);
   }
   admitPending(t);
-}
-
-/** (tableSize × probability)^-beta for each entry, divided by the largest of the draw (1), by the largest that the table could give (2), or by nothing (0). */
-export function table_weights(table: usize, draw: usize, beta: f64, normalize: u32): void {
-  const t = changetype<Table>(table);
-  const d = changetype<Draw>(draw);
-  let most: f64 = 0;
-  for (let i: u32 = 0; i < d.count; i++) {
-    const size = <f64>load<u32>(d.u32At(TABLE_SIZE, i));
-    const weight = power(size * load<f64>(d.f64At(PROBABILITY, i)), -beta);
-    store<f64>(d.f64At(WEIGHT, i), weight);
-    most = max(most, weight);
-  }
-  if (normalize == 0 || d.count == 0) return;
-  if (normalize == 2) {
-    const least = t.sampler().leastShare(t.count);
-    // An item that left with this draw may have weighed less than what is there now.
-    if (least > 0) most = max(most, power(least, -beta));
-  }
-  for (let i: u32 = 0; i < d.count; i++) {
-    const at = d.f64At(WEIGHT, i);
-    store<f64>(at, load<f64>(at) / most);
-  }
 }
 
 function supports(t: Table, flags: u32, among: u32): i32 {

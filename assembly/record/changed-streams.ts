@@ -9,7 +9,7 @@ import { Stream } from "../rows/stream";
 export function journal_stream(stream: usize, at: usize): void {
   const s = changetype<Stream>(stream);
   const p = s.rows();
-  const window = s.window();
+  const window = s.recent();
   store<u32>(at, numberOf(p, s.last));
   store<u32>(at, window.count == 0 ? 0 : numberOf(p, window.get(0)), 4);
   store<u32>(at, window.count, 8);
@@ -20,7 +20,7 @@ export function journal_stream(stream: usize, at: usize): void {
 export function journal_load_stream(stream: usize, at: usize): i32 {
   const s = changetype<Stream>(stream);
   const p = s.rows();
-  const window = s.window();
+  const window = s.recent();
   const count = load<u32>(at, 8);
   if (load<u32>(at) > p.high || load<u32>(at, 4) > p.high || count > window.capacity) return fail(E_CORRUPT, 1, count);
   s.last = rowOf(p, load<u32>(at));

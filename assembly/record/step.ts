@@ -8,8 +8,9 @@ import { copyBytes } from "../memory/bytes";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { Leaf, SHARED, WIDE } from "../rows/leaf";
 import { Pool, reserveRows } from "../rows/pool";
+import { makeRoom } from "../rows/recent";
 import { Head } from "../rows/row";
-import { makeRoom, streamOf } from "../writer/envs";
+import { Stream } from "../rows/stream";
 
 const ZEROS: u16 = 0;
 const LITERAL: u16 = 1;
@@ -49,18 +50,13 @@ export function record_write(pool: usize, row: u32, before: u32, out: usize): u3
   return <u32>(at - out);
 }
 
-/**
- * Appends the step of a record to an episode, of which it keeps the last `keep` steps (0: all). How many bytes the record had; 0 where it is none, or a code: then nothing
- * changed. O(bytes)
- */
-export function record_append(env: usize, from: usize, bytes: u32, keep: u32): i32 {
-  const s = streamOf(env);
+/** Appends the step of a record to a stream. How many bytes the record had; 0 where it is none, or a code: then nothing changed. O(bytes) */
+export function record_append(stream: usize, from: usize, bytes: u32): i32 {
+  const s = changetype<Stream>(stream);
   const p = s.rows();
   const used = measure(p, s.last, from, bytes);
   if (used == 0) return 0;
-  const code = makeRoom(s, keep);
-  if (code != 0) return code;
-  if (!reserveRows(p, 1)) return E_OUT_OF_MEMORY;
+  if (!makeRoom(s, 1) || !reserveRows(p, 1)) return E_OUT_OF_MEMORY;
   const row = p.take();
   let at = from + p.rowBytes;
   copyBytes(p.bytes(row), from, p.rowBytes);

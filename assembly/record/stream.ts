@@ -9,7 +9,7 @@ import { exchange, transfer } from "./names";
 export function stream_record(stream: usize, at: usize, saving: u32): i32 {
   const s = changetype<Stream>(stream);
   const p = s.rows();
-  const window = s.window();
+  const window = s.recent();
   transfer(stream + offsetof<Stream>("episode"), at + 8, 12, saving);
   if (saving != 0) {
     store<u32>(at, numberOf(p, s.last));

@@ -17,6 +17,7 @@
  *   │ HEAD × rows │ its place in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   where changes are tracked: │ … u64 │ MARK × rows │
  */
 import { arena_alloc, arena_free } from "../memory/arena";
+import { E_OUT_OF_MEMORY } from "../memory/error";
 import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
 import { BYTES, chain, LINK, MARK_BYTES, Mark, tracking } from "./changes";
 import { FreeRows } from "./free-rows";
@@ -249,6 +250,11 @@ export function pool_open(pool: usize): void {
 /** Rows that are held by something. */
 export function pool_live(pool: usize): u32 {
   return changetype<Pool>(pool).live();
+}
+
+/** Makes sure that so many rows can be taken; 0, or OUT_OF_MEMORY. */
+export function pool_reserve(pool: usize, rows: u32): i32 {
+  return reserveRows(changetype<Pool>(pool), rows) ? 0 : E_OUT_OF_MEMORY;
 }
 
 /** Makes sure that `count` rows can be taken, in this pool and in those that it shares; false (OUT_OF_MEMORY) leaves what there is. */

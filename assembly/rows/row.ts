@@ -2,7 +2,7 @@
  * A row's name is where it is, granule × 1024 + place in the block: no directory stands between a name and its bytes. 0 means none.
  *
  * HEAD, 12 bytes, at the block's beginning, one a place: │ refs u32 │ next u32 │ episode u32 │
- *   refs: items, windows and rows (of another pool) that hold this row
+ *   refs: items, streams and rows (of another pool) that hold this row
  *   next: the row that follows, 0 = none; bit 31: the episode ends here
  */
 import { GRANULE_BITS } from "../memory/layout";
@@ -33,3 +33,18 @@ export class Head {
   }
 }
 if (offsetof<Head>() != HEAD_BYTES) ERROR("HEAD is 12 bytes");
+
+/** Whether something holds the row. Its name may be that of another step by now: who notes names notes them anew when a step takes one. */
+export function row_live(row: u32): bool {
+  return Head.of(row).refs != 0;
+}
+
+/** The number of its episode. */
+export function row_episode(row: u32): u32 {
+  return Head.of(row).episode;
+}
+
+/** Whether the episode ends with it. */
+export function row_ends(row: u32): bool {
+  return (Head.of(row).next & LINK_END) != 0;
+}

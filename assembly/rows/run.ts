@@ -6,8 +6,24 @@ import { Head, LINK_END, LINK_ROW } from "./row";
 export const PLAIN: u32 = 1 << 24;
 export const SINGLE: u32 = 1 << 25;
 
+/** The rows of a run from its `from`-th on, n of them; they must be there. O(from + n) */
+export function pool_run(pool: usize, row: u32, from: u32, n: u32, out: usize): void {
+  Run.rows(changetype<Pool>(pool), row, from, out, out + ((<usize>n) << 2), true);
+}
+
 @unmanaged
 export class Run {
+  /** Writes the rows of a run from the `from`-th on; behind the end of an episode it stops, unless it may cross. Where it stopped. */
+  static rows(p: Pool, row: u32, from: u32, at: usize, end: usize, cross: bool): usize {
+    for (; from > 0; from--) row = p.next(row);
+    for (; at < end; row = p.next(row)) {
+      store<u32>(at, row);
+      at += 4;
+      if (!cross && p.ends(row)) break;
+    }
+    return at;
+  }
+
   /** Holds each row of a run once more; tells what it is. */
   @inline
   static retain(first: u32, length: u32): u32 {

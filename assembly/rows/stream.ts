@@ -1,11 +1,11 @@
 /**
- * A stream: the steps of one writer (or lane) in order, and the window of its last ones, from which items are made.
+ * A stream: the steps of one writer (or lane) in order, of which it holds the recent ones: items are made of them, buffers read them.
  *
- * STREAM, 40 bytes, then the ring's entries:
+ * STREAM, 40 bytes, then entries of the ring:
  *    0 │ pool u32        │ last u32    │  the newest row, 0 where nothing may follow it
  *    8 │ episode u32     │ episodeStep u32 │  steps of the episode so far
- *   16 │ fresh u32       │ … u32       │  1: the next step opens an episode
- *   24 │ RING (16)                     │  rows of the window, oldest first; each is held once
+ *   16 │ fresh u32       │ limit u32   │  1: the next step opens an episode · recent steps that it holds at most, 0 = it grows (recent.ts)
+ *   24 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
  */
 import { Bytes, bytesEqual, bytesZero, copyBytes } from "../memory/bytes";
 import { Ring } from "../memory/ring";
@@ -24,7 +24,7 @@ export class Stream {
   episode: u32;
   episodeStep: u32;
   fresh: u32;
-  unused: u32;
+  limit: u32;
 
   @inline
   rows(): Pool {
@@ -32,19 +32,19 @@ export class Stream {
   }
 
   @inline
-  window(): Ring {
+  recent(): Ring {
     return changetype<Ring>(changetype<usize>(this) + RING_AT);
   }
 
-  /** The row with which the last `length` steps begin; 0 where the window holds fewer. */
+  /** The row with which the last `length` steps begin; 0 where it holds fewer. */
   @inline
   firstOf(length: u32): u32 {
-    const window = this.window();
+    const recent = this.recent();
     // 0 - 1 is more than any count.
-    return length - 1 < window.count ? window.get(window.count - length) : 0;
+    return length - 1 < recent.count ? recent.get(recent.count - length) : 0;
   }
 
-  /** Puts a row whose bytes are written at the young end: episode, link, window. */
+  /** Puts a row whose bytes are written at the young end: episode, link, ring. */
   @inline
   push(p: Pool, row: u32): void {
     if (this.fresh != 0) this.open(p);
@@ -57,12 +57,18 @@ export class Stream {
       head.next |= row;
       if (tracking()) p.touch(last, LINK);
     }
-    const window = this.window();
-    if (window.count == window.capacity) {
-      const oldest = window.replace(row);
+    this.keep(p, row);
+  }
+
+  /** The youngest of its recent steps; where it holds no more the oldest leaves. */
+  @inline
+  keep(p: Pool, row: u32): void {
+    const recent = this.recent();
+    if (recent.count == recent.capacity) {
+      const oldest = recent.replace(row);
       p.releaseTimes(oldest, Head.of(oldest), 1);
     } else {
-      window.push(row);
+      recent.push(row);
     }
   }
 
@@ -80,7 +86,7 @@ export class Stream {
     return n;
   }
 
-  /** Rows that follow each other, in an open episode, each held `refs` times: episodes, links, and the window. */
+  /** Rows that follow each other, in an open episode, each held `refs` times: episodes, links, ring. */
   pushMany(p: Pool, row: u32, count: u32, refs: u32): void {
     if (this.last != 0) {
       Head.of(this.last).next = row;
@@ -97,11 +103,9 @@ export class Stream {
     Head.of(last).next = 0;
     this.last = last;
     this.episodeStep += count;
-    const window = this.window();
-    for (let n = last + 1 - min(count, window.capacity); n <= last; n++) {
+    for (let n = last + 1 - min(count, this.recent().capacity); n <= last; n++) {
       p.retain(n);
-      if (window.count == window.capacity) p.release(window.replace(n));
-      else window.push(n);
+      this.keep(p, n);
     }
   }
 
@@ -115,21 +119,29 @@ export class Stream {
 }
 if (offsetof<Stream>() != RING_AT || RING_AT + offsetof<Ring>() != STREAM_BYTES) ERROR("STREAM: RING at byte 24");
 
-/** `keep`: steps of the window. A multiple of 8, as streams follow each other. */
-export function streamBytes(keep: u32): u32 {
-  return STREAM_BYTES + (((keep + 1) >> 1) << 3);
+/** A multiple of 8, as streams follow each other. */
+export function streamBytes(room: u32): u32 {
+  return STREAM_BYTES + (((room + 1) >> 1) << 3);
 }
 
-/** In zeroed memory. */
-export function streamInit(s: Stream, pool: u32, keep: u32): void {
+/** Bytes of a stream with room for so many recent steps beside it. */
+export function stream_bytes(room: u32): u32 {
+  return streamBytes(room);
+}
+
+/** In zeroed memory of `stream_bytes(room)`. It holds the last `limit` steps; 0: it grows, and lets none go by itself. */
+export function stream_init(stream: usize, pool: u32, room: u32, limit: u32): void {
+  const s = changetype<Stream>(stream);
   s.pool = pool;
   s.fresh = 1;
-  s.window().entries = <u32>changetype<usize>(s) + STREAM_BYTES;
-  s.window().capacity = keep;
+  s.limit = limit;
+  s.recent().entries = <u32>stream + STREAM_BYTES;
+  s.recent().capacity = room;
 }
 
-/** Ends the episode with the newest step; the next one opens another. Unless `keep`, the window is emptied, so that no item spans both. */
-export function endEpisode(s: Stream, keep: bool): void {
+/** Ends the episode with the newest step; the next one opens another. Unless `across`, its steps are let go, so that no item spans both. */
+export function stream_end(stream: usize, across: u32): void {
+  const s = changetype<Stream>(stream);
   if (s.last != 0) {
     const head = Head.of(s.last);
     head.next |= LINK_END;
@@ -137,20 +149,15 @@ export function endEpisode(s: Stream, keep: bool): void {
   }
   s.fresh = 1;
   s.episodeStep = 0;
-  if (!keep) stream_clear(changetype<usize>(s));
+  if (across == 0) stream_clear(stream);
 }
 
-/** Lets the window go: what no item holds is freed. Nothing is linked to what comes next. */
+/** Lets its steps go: what no item holds is freed. Nothing is linked to what comes next. */
 export function stream_clear(stream: usize): void {
   const s = changetype<Stream>(stream);
   const p = s.rows();
-  while (s.window().count != 0) p.release(s.window().shift());
+  while (s.recent().count != 0) p.release(s.recent().shift());
   s.last = 0;
-}
-
-/** Steps in the window. */
-export function stream_length(stream: usize): u32 {
-  return changetype<Stream>(stream).window().count;
 }
 
 /** Steps of the open episode. */
@@ -177,13 +184,13 @@ export function stream_patch(stream: usize, from: usize, i: u32): void {
 export function stream_check(stream: usize): i32 {
   const s = changetype<Stream>(stream);
   const p = s.rows();
-  const window = s.window();
-  if (window.count > window.capacity) return 1;
-  if (window.count != 0 && window.get(window.count - 1) != s.last) return 2;
-  for (let i: u32 = 0; i < window.count; i++) {
-    const n = window.get(i);
+  const recent = s.recent();
+  if (recent.count > recent.capacity || (s.limit != 0 && recent.capacity > s.limit)) return 1;
+  if (recent.count != 0 && recent.get(recent.count - 1) != s.last) return 2;
+  for (let i: u32 = 0; i < recent.count; i++) {
+    const n = recent.get(i);
     if (n == 0 || Head.of(n).refs == 0) return 3;
-    if (i + 1 < window.count && p.next(n) != window.get(i + 1)) return 4;
+    if (i + 1 < recent.count && p.next(n) != recent.get(i + 1)) return 4;
   }
   if (s.fresh == 0 && (s.last == 0 || p.episode(s.last) != s.episode)) return 5;
   return 0;

@@ -5,7 +5,7 @@ import { NARROW } from "../rows/leaf";
 import { Pool, reserveRows } from "../rows/pool";
 import { Head } from "../rows/row";
 import { PLAIN, SINGLE } from "../rows/run";
-import { endEpisode, placeLeaf, Stream } from "../rows/stream";
+import { placeLeaf, Stream, stream_end } from "../rows/stream";
 import { Turn } from "../tables/evict-in-place";
 import { SHAPE_AT } from "../tables/slots";
 import { canTake, makeItem, Writer } from "./writer";
@@ -57,7 +57,7 @@ function pushRun(w: Writer, pool: Pool, columns: usize, row: u32, r: u32, end: u
     }
     r += count;
     row += count;
-    if (ends != 0 && load<u8>(ends + <usize>(r - 1)) != 0) endEpisode(s, w.across != 0);
+    if (ends != 0 && load<u8>(ends + <usize>(r - 1)) != 0) stream_end(changetype<usize>(s), w.across);
   }
   return waiting;
 }
@@ -86,8 +86,8 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, most: u32): u32 {
   let count: u32 = s.fresh != 0 ? 0 : most;
-  // Without an item nothing holds what does not stay in the window.
-  if (w.rules == 0) count = min(count, s.window().capacity);
+  // Without an item nothing holds what the stream does not keep.
+  if (w.rules == 0) count = min(count, s.recent().capacity);
   let refs: u32 = 0;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
     count = turns(w, k, s, row, count);
@@ -116,13 +116,13 @@ function holdEnds(row: u32, count: u32, length: u32): void {
 
 /** How many items that end with `row`, the next one, … can be turned in at once. */
 function turns(w: Writer, k: u32, s: Stream, row: u32, most: u32): u32 {
-  const window = s.window();
+  const recent = s.recent();
   const rule = w.rule(k);
   const step = s.episodeStep + 1;
   // Where two rules make items for one table, these come in turns.
   if (rule.stride != 1 || !rule.makes(step) || w.making(k, step) != 1) return 0;
   for (let i: u32 = 1; i < rule.length; i++) {
-    if (window.get(window.count - i) != row - i) return 0;
+    if (recent.get(recent.count - i) != row - i) return 0;
   }
   return Turn.fitting(rule.to(), s.episode, most);
 }

@@ -4,7 +4,7 @@
  * WRITER, 24 bytes, then RULE × rules, then STREAM × lanes:
  *    0 │ lanes u32     │ rules u32       │
  *    8 │ streamsAt u32 │ streamBytes u32 │
- *   16 │ across u32    │ … u32           │  1: windows live on over the ends of episodes
+ *   16 │ across u32    │ … u32           │  1: steps at hand live on over the ends of episodes
  *
  * RULE, 24 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them.
  *    0 │ table u32     │ length u32      │
@@ -13,7 +13,7 @@
  */
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "../memory/error";
 import { Run, SINGLE } from "../rows/run";
-import { endEpisode, Stream, streamBytes, streamInit } from "../rows/stream";
+import { Stream, stream_init, streamBytes } from "../rows/stream";
 import { Turn } from "../tables/evict-in-place";
 import { insertItem, Table } from "../tables/table";
 
@@ -70,12 +70,12 @@ export class Rule {
 }
 if (offsetof<Rule>() != RULE_BYTES) ERROR("RULE is 24 bytes");
 
-/** `keep`: steps of each lane's window. May be more than there is memory. */
+/** `keep`: steps that each lane holds. May be more than there is memory. */
 export function writer_bytes(lanes: u32, rules: u32, keep: u32): f64 {
   return <f64>(<u32>RULES_AT + rules * RULE_BYTES) + <f64>lanes * <f64>streamBytes(keep);
 }
 
-/** `across`: 1 where windows live on over the ends of episodes. Rules are set one by one. */
+/** `across`: 1 where steps at hand live on over the ends of episodes. Rules are set one by one. */
 export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, keep: u32, across: u32): void {
   const w = changetype<Writer>(writer);
   w.lanes = lanes;
@@ -83,7 +83,7 @@ export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, ke
   w.streamsAt = <u32>writer + <u32>writer_bytes(0, rules, 0);
   w.streamBytes = streamBytes(keep);
   w.across = across;
-  for (let lane: u32 = 0; lane < lanes; lane++) streamInit(w.stream(lane), pool, keep);
+  for (let lane: u32 = 0; lane < lanes; lane++) stream_init(changetype<usize>(w.stream(lane)), pool, keep, keep);
 }
 
 /** The stream of a lane. */
@@ -102,9 +102,9 @@ export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stri
   return rule.to().takes(priority) ? 0 : fail(E_PRIORITY, 6, priority);
 }
 
-/** O(length + log n): an item of a lane's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
-export function writer_create_item(writer: usize, lane: u32, table: usize, length: u32, shape: u32, priority: f64): i32 {
-  const s = changetype<Writer>(writer).stream(lane);
+/** O(length + log n): an item of a stream's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
+export function table_insert(table: usize, stream: usize, length: u32, shape: u32, priority: f64): i32 {
+  const s = changetype<Stream>(stream);
   const first = s.firstOf(length);
   if (first == 0) return fail(E_LENGTH, 3, <f64>length);
   const t = changetype<Table>(table);
@@ -136,13 +136,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
   return waiting;
 }
 
-/** Ends the episode of a lane with its newest step. */
-export function writer_end(writer: usize, lane: u32): void {
-  const w = changetype<Writer>(writer);
-  endEpisode(w.stream(lane), w.across != 0);
-}
-
-/** An item of a run in the window: turned in where that can be, else inserted. */
+/** An item of a run at hand: turned in where that can be, else inserted. */
 export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u32, priority: f64): i32 {
   const run = Run.retain(first, length);
   if ((run & SINGLE) != 0) {

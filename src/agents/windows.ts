@@ -1,6 +1,6 @@
 /** The windows of a buffer's streams: drawn or named, and read into new arrays. */
 import type { Column } from "../batch.ts";
-import { type Exports, LEVEL, START, STREAM } from "../core/abi.ts";
+import { type Exports, LEVEL, OF_STREAMS, SLOT, START } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
 import { internals, pack } from "../index.ts";
 import type { Selection } from "../spec/columns.ts";
@@ -28,8 +28,12 @@ export interface WindowsOptions {
 
 export class Windows {
   readonly x: Exports;
-  /** WINDOWS in linear memory. */
+  /** STREAM SET in linear memory. */
   readonly handle: number;
+  /** Its streams follow each other. */
+  readonly #first: number;
+  readonly #stride: number;
+  /** What it took: the set, and streams of its own. */
   readonly #bytes: number;
   readonly #engine: Engine;
   readonly #whole: readonly Selection[];
@@ -44,22 +48,32 @@ export class Windows {
     this.#single = this.#whole.map((selection) => ({ ...selection, squeezed: true, steps: [0] }));
     const own = typeof streams === "number";
     const n = own ? streams : streams.length;
-    this.#bytes = x.windows_bytes(n, own ? 1 : 0);
+    const setBytes = x.streams_bytes(n);
+    const streamBytes = x.stream_bytes(0);
+    this.#bytes = own ? setBytes + n * streamBytes : setBytes;
     this.handle = core.alloc(this.#bytes);
-    const [first = 0, second = first] = own ? [] : streams;
-    x.windows_init(this.handle, n, pool, first, second - first);
+    const [first = 0, second = first] = own ? [this.handle + setBytes, this.handle + setBytes + streamBytes] : streams;
+    this.#first = first;
+    this.#stride = second - first;
+    for (let i = 0; own && i < n; i++) x.stream_init(this.stream(i), pool, 0, 0);
+    x.streams_init(this.handle, n, first, this.#stride);
     const bits = BigInt.asUintN(64, BigInt(seed));
-    x.windows_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), 0);
+    x.streams_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), 0);
+  }
+
+  /** The address of stream i. */
+  stream(i: number): number {
+    return this.#first + i * this.#stride;
   }
 
   /** n windows of `width` steps; undefined where no stream is long enough. O(n (log streams + width)), and the bytes */
   draw(n: number, width: number, form: Form, weigh: number = LEVEL): Drawn | undefined {
     // Asked first: what no stream can give needs no room.
-    if (this.x.windows_total(this.handle, width, weigh) === 0) return undefined;
+    if (this.x.streams_total(this.handle, width, weigh) === 0) return undefined;
     const filler = this.#filler(n, width, form);
     const draw = filler.prepare();
-    this.x.windows_draw(this.handle, draw, n, width, weigh);
-    const streams = this.#column(draw, STREAM, n).slice();
+    this.x.streams_draw(this.handle, draw, n, width, weigh);
+    const streams = this.#column(draw, SLOT, n).slice();
     const starts = this.#column(draw, START, n).slice();
     filler.fill(draw, n);
     const { info } = filler.batch;
@@ -68,11 +82,11 @@ export class Windows {
 
   /** A stream by its weight, without steps; undefined where none has any. */
   drawStream(weigh: number): { readonly stream: number; readonly probability: number } | undefined {
-    if (this.x.windows_total(this.handle, 0, weigh) === 0) return undefined;
+    if (this.x.streams_total(this.handle, 0, weigh) === 0) return undefined;
     const filler = new internals.Filler(this.#engine, 1, 0, [], false, 0);
     const draw = filler.prepare();
-    this.x.windows_draw(this.handle, draw, 1, 0, weigh);
-    const [stream = 0] = this.#column(draw, STREAM, 1);
+    this.x.streams_draw(this.handle, draw, 1, 0, weigh);
+    const [stream = 0] = this.#column(draw, SLOT, 1);
     filler.fill(draw, 1);
     return { stream, probability: filler.batch.info.probabilities[0] as number };
   }
@@ -123,9 +137,9 @@ export class Windows {
   #readInto(filler: Filler, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): unknown {
     const n = streams.length;
     const draw = filler.prepare();
-    this.#column(draw, STREAM, n).set(streams);
+    this.#column(draw, SLOT, n).set(streams);
     this.#column(draw, START, n).set(starts);
-    this.x.windows_read(this.handle, draw, n, width);
+    this.x.draw_rows(draw, OF_STREAMS, this.handle, n, width, 0);
     filler.fill(draw, n);
     return filler.batch.steps;
   }

@@ -29,7 +29,9 @@ export interface Exports {
   pool_open: Fn<[pool: A], void>;
   pool_record: Fn<[pool: A]>;
   pool_records: Fn<[pool: A, number: A, count: A, at: A, saving: A]>;
+  pool_reserve: Fn<[pool: A, rows: A]>;
   pool_restore: Fn<[pool: A, high: A, episodes: A]>;
+  pool_run: Fn<[pool: A, row: A, from: A, n: A, out: A], void>;
   pool_seek: Fn<[pool: A, number: A, held: A]>;
   pool_unindex: Fn<[pool: A], void>;
 
@@ -37,61 +39,42 @@ export interface Exports {
   row_ends: Fn<[row: A]>;
   row_episode: Fn<[row: A]>;
   row_live: Fn<[row: A]>;
-  rows_named: Fn<[draw: A, n: A]>;
-  rows_of: Fn<[draw: A]>;
-  rows_run: Fn<[pool: A, row: A, from: A, most: A, out: A], void>;
 
   // stream
+  stream_bytes: Fn<[room: A]>;
   stream_check: Fn<[stream: A]>;
   stream_clear: Fn<[stream: A], void>;
+  stream_drop: Fn<[stream: A, n: A], void>;
+  stream_end: Fn<[stream: A, across: A], void>;
   stream_episode_steps: Fn<[stream: A]>;
+  stream_hold: Fn<[stream: A, other: A], void>;
+  stream_init: Fn<[stream: A, pool: A, room: A, limit: A], void>;
   stream_length: Fn<[stream: A]>;
+  stream_lend: Fn<[stream: A, to: A], void>;
+  stream_newest: Fn<[stream: A]>;
   stream_patch: Fn<[stream: A, from: A, leaf: A], void>;
   stream_record: Fn<[stream: A, at: A, saving: A]>;
+  stream_reserve: Fn<[stream: A, n: A]>;
+  stream_rows: Fn<[stream: A, from: A, max: A, out: A]>;
+  stream_shrink: Fn<[stream: A, room: A], void>;
+  stream_take: Fn<[stream: A, from: A], void>;
 
   // writer
   writer_append: Fn<[writer: A, staged: A]>;
   writer_append_block: Fn<[writer: A, columns: A, rows: A, ends: A]>;
   writer_bytes: Fn<[lanes: A, rules: A, keep: A]>;
-  writer_create_item: Fn<[writer: A, lane: A, table: A, length: A, shape: A, priority: A]>;
-  writer_end: Fn<[writer: A, lane: A], void>;
   writer_init: Fn<[writer: A, pool: A, lanes: A, rules: A, keep: A, across: A], void>;
   writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, shape: A, priority: A]>;
   writer_stream: Fn<[writer: A, lane: A]>;
 
-  // window: a stream that grows, of a set of streams
-  window_clear: Fn<[windows: A, i: A], void>;
-  window_lend: Fn<[windows: A, i: A, writerStream: A], void>;
-  window_length: Fn<[windows: A, i: A]>;
-  window_reserve: Fn<[windows: A, i: A, steps: A]>;
-  window_stream: Fn<[windows: A, i: A]>;
-  window_take: Fn<[windows: A, i: A, writerStream: A], void>;
-
-  // windows: a set of streams that buffers draw from
-  windows_bytes: Fn<[n: A, own: A]>;
-  windows_draw: Fn<[windows: A, draw: A, ask: A, width: A, weigh: A]>;
-  windows_init: Fn<[windows: A, n: A, pool: A, first: A, stride: A], void>;
-  windows_read: Fn<[windows: A, draw: A, count: A, width: A]>;
-  windows_reserve: Fn<[windows: A, rows: A]>;
-  windows_seed: Fn<[windows: A, low: A, high: A, stream: A], void>;
-  windows_show: Fn<[windows: A, i: A, shown: A], void>;
-  windows_total: Fn<[windows: A, width: A, weigh: A]>;
-
-  // env: the stream of a running episode
-  env_init: Fn<[env: A, pool: A, keep: A], void>;
-  env_lend: Fn<[env: A, writerStream: A, keep: A]>;
-  env_length: Fn<[env: A]>;
-  env_reserve: Fn<[env: A, n: A]>;
-  env_row: Fn<[env: A]>;
-  env_rows: Fn<[env: A, from: A, most: A, out: A]>;
-  env_shrink: Fn<[env: A], void>;
-  env_take: Fn<[env: A, writerStream: A]>;
-
-  // memory: a stream of steps without items
-  memory_drop: Fn<[memory: A, n: A], void>;
-  memory_named: Fn<[memory: A, draw: A, n: A], void>;
-  memory_pick: Fn<[memory: A, random: A, draw: A, n: A], void>;
-  memory_pour: Fn<[memory: A, env: A]>;
+  // streams: a set of streams that buffers draw from
+  streams_bytes: Fn<[n: A]>;
+  streams_changed: Fn<[set: A], void>;
+  streams_draw: Fn<[set: A, draw: A, ask: A, width: A, weigh: A]>;
+  streams_init: Fn<[set: A, n: A, first: A, stride: A], void>;
+  streams_seed: Fn<[set: A, low: A, high: A, stream: A], void>;
+  streams_show: Fn<[set: A, i: A, shown: A], void>;
+  streams_total: Fn<[set: A, width: A, weigh: A]>;
 
   // table
   table_bytes: Fn<[maxSize: A, maxPending: A, sampler: A, remover: A]>;
@@ -103,6 +86,7 @@ export interface Exports {
   table_delete: Fn<[table: A, keys: A, n: A]>;
   table_exponents: Fn<[table: A, sampler: A, remover: A], void>;
   table_init: Fn<[table: A, pool: A, maxSize: A, maxPending: A, sampler: A, remover: A], void>;
+  table_insert: Fn<[table: A, stream: A, length: A, shape: A, priority: A]>;
   table_item: Fn<[table: A, key: A, out: A]>;
   table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
   table_newest: Fn<[table: A]>;
@@ -114,7 +98,6 @@ export interface Exports {
   table_settle: Fn<[table: A], void>;
   table_spans: Fn<[table: A, out: A], void>;
   table_update: Fn<[table: A, keys: A, priorities: A, n: A, slots: A, nodes: A]>;
-  table_weights: Fn<[table: A, draw: A, beta: A, normalize: A], void>;
 
   // items: a table whose room grows, and what stands in it
   items_about: Fn<[table: A, slot: A, which: A]>;
@@ -135,26 +118,25 @@ export interface Exports {
   items_total: Fn<[table: A]>;
   items_weigh: Fn<[table: A]>;
 
-  // errors: priorities of errors
-  errors_most: Fn<[table: A, keys: A, priorities: A, n: A, out: A], void>;
-  errors_power: Fn<[at: A, n: A, exponent: A], void>;
-  errors_weigh: Fn<[at: A, n: A, alpha: A, eps: A, least: A, most: A, bounds: A]>;
+  // priority: of errors
+  priority_max: Fn<[table: A, keys: A, priorities: A, n: A, out: A], void>;
+  priority_of_errors: Fn<[at: A, n: A, alpha: A, eps: A, lower: A, upper: A, bounds: A]>;
+  priority_powers: Fn<[at: A, n: A, exponent: A], void>;
 
   // draw
   draw_bytes: Fn<[items: A]>;
   draw_column: Fn<[draw: A, which: A]>;
+  draw_given: Fn<[draw: A, table: A, n: A, ratio: A], void>;
   draw_init: Fn<[draw: A, items: A, rows: A], void>;
+  draw_mixed: Fn<[draw: A, table: A, n: A, alike: A, ratio: A]>;
   draw_n_step: Fn<[draw: A, pool: A, leaves: A, n: A, gamma: A, flags: A], void>;
+  draw_points: Fn<[draw: A, table: A, n: A, alike: A, ratio: A]>;
   draw_result: Fn<[draw: A, which: A]>;
-  draw_window: Fn<[draw: A, table: A, width: A, from: A, cross: A], void>;
-
-  // picks: items that are drawn from two sets, or named
-  picks_given: Fn<[table: A, draw: A, n: A, ratio: A], void>;
-  picks_mixed: Fn<[table: A, draw: A, n: A, alike: A, ratio: A]>;
-  picks_points: Fn<[table: A, draw: A, n: A, alike: A, ratio: A]>;
-  picks_rows: Fn<[table: A, draw: A, width: A], void>;
-  picks_starts: Fn<[table: A, draw: A, width: A], void>;
-  picks_weights: Fn<[draw: A, divisor: A, beta: A, bounded: A], void>;
+  draw_rows: Fn<[draw: A, kind: A, source: A, n: A, width: A, from: A]>;
+  draw_single: Fn<[draw: A, table: A, stream: A, n: A], void>;
+  draw_starts: Fn<[draw: A, table: A, width: A], void>;
+  draw_weights: Fn<[draw: A, table: A, beta: A, normalize: A], void>;
+  draw_weights_by: Fn<[draw: A, divisor: A, beta: A, bounded: A], void>;
 
   // gather
   gather_leaf: Fn<[draw: A, pool: A, leaf: A, out: A], void>;
@@ -162,7 +144,7 @@ export interface Exports {
   gather_select: Fn<[draw: A, pool: A, steps: A, count: A], void>;
 
   // record: one step as bytes
-  record_append: Fn<[env: A, from: A, bytes: A, keep: A]>;
+  record_append: Fn<[stream: A, from: A, bytes: A]>;
   record_most: Fn<[pool: A]>;
   record_write: Fn<[pool: A, row: A, before: A, out: A]>;
 
@@ -212,17 +194,25 @@ export const PRIORITY = 2;
 export const WEIGHT = 3;
 export const RETURN = 4;
 export const DISCOUNT = 5;
+/** An item's slot, or the number of a stream in its set. */
 export const SLOT = 8;
-/** In the place of SLOT: the stream of a window. */
-export const STREAM = 8;
 export const TIMES_SAMPLED = 9;
 export const TABLE_SIZE = 10;
 export const LENGTH = 11;
 export const STEPS = 12;
-/** In the place of STEPS: with which step of its stream a window begins. */
+/** In the place of STEPS until there are n-step returns: with which step of its item or stream a run begins. */
 export const START = 12;
 export const TERMINATED = 14;
 export const TRUNCATED = 15;
+/** Behind the columns: the rows. */
+export const ROWS = 16;
+
+/** What the entries of a draw are runs of, and where these begin (assembly/draw/rows.ts). */
+export const OF_ITEMS = 0;
+export const OF_STREAMS = 1;
+export const OF_ROWS = 2;
+export const FROM_START = 3;
+export const CROSS = 4;
 
 /** Results of a draw (assembly/draw/draw.ts). */
 export const BLOCKED = 0;
@@ -240,9 +230,9 @@ export const OWN = 1;
 export const TERMINAL = 2;
 export const NONE = 0xffff;
 
-/** Flags of errors_weigh: which bounds there are (assembly/draw/errors.ts). */
-export const LEAST = 1;
-export const MOST = 2;
+/** Flags of priority_of_errors: which bounds there are (assembly/draw/weights.ts). */
+export const LOWER = 1;
+export const UPPER = 2;
 
 /** Kinds of selectors, and what is added to one (assembly/selectors/selector.ts). */
 export const FIFO = 1;

@@ -1,4 +1,5 @@
 /** Draws as a case scripts them: in the order in which PFRL asks, no more and no fewer. They go through our own way from ranks and points to items. */
+import { OF_ROWS, ROWS } from "../../src/core/abi.ts";
 import type { Behind } from "../../src/pfrl/buffers/behind.ts";
 import type { MadeEpisodes } from "../../src/pfrl/store/episodes.ts";
 import type { Items } from "../../src/pfrl/store/items.ts";
@@ -56,7 +57,7 @@ export class ScriptedPicker implements Picker {
 
   alike(items: Items, draw: number, n: number): void {
     this.#choose(items, draw, n);
-    this.#made.steps.x.picks_given(items.handle, draw, n, 0);
+    this.#made.steps.x.draw_given(draw, items.handle, n, 0);
   }
 
   weighed(items: Items, draw: number, n: number, ratio: number): number {
@@ -69,7 +70,7 @@ export class ScriptedPicker implements Picker {
     this.#choose(items, draw, alike);
     const rests = this.#f64(draw, REST, n);
     for (let i = alike; i < n; i++) rests[i] = script.next<number>("uniform");
-    const drawn = this.#made.steps.x.picks_points(items.handle, draw, n, alike, ratio);
+    const drawn = this.#made.steps.x.draw_points(draw, items.handle, n, alike, ratio);
     // What was left is in the points' place.
     for (let i = alike; i < drawn; i++) script.calls.push({ fn: "uniform", lo: 0, hi: rests[i] });
     return drawn;
@@ -79,8 +80,8 @@ export class ScriptedPicker implements Picker {
     const { engine, x } = this.#made.steps;
     const ranks = this.#script.choice(memory.length, n);
     const rows = ranks.map((rank) => this.#rows[rank] as number);
-    engine.core.u32.set(rows, (x.rows_of(draw) >>> 0) / 4);
-    x.memory_named(memory.handle, draw, n);
+    engine.core.u32.set(rows, (x.draw_column(draw, ROWS) >>> 0) / 4);
+    x.draw_rows(draw, OF_ROWS, memory.handle, n, 1, 0);
   }
 
   starts(items: Items, draw: number, width: number): void {

@@ -243,13 +243,13 @@ describe("windows that grow", () => {
       const ids: number[] = [buffer.addSequence(items([1]), -1)];
       buffer.getNext();
       Windows.prototype.drawStream = made;
-      const { x, handle } = windows as Windows;
+      const own = windows as Windows;
       for (let frame = 2; frame < 400; frame++) {
         const id = random.below(8) === 0 ? -1 : (random.pick(ids) as number);
         if (id >= 0 && buffer.getValidIdsMask([id])[0] === 0) continue;
         ids.push(buffer.addSequence(items(Array.from({ length: 1 + random.below(3) }, (_, i) => 3 * frame + i)), id));
         if (random.below(60) === 0) buffer.clear();
-        for (let i = 0; i < capacity; i++) expect(x.stream_check(x.window_stream(handle, i))).toBe(0);
+        for (let i = 0; i < capacity; i++) expect(own.x.stream_check(own.stream(i))).toBe(0);
       }
       healthy();
     }

@@ -58,7 +58,7 @@ export class LockStep {
   }
 
   #end(): void {
-    this.rig.x.writer_end(this.rig.writer, 0);
+    this.rig.end();
     this.stream.end();
   }
 

@@ -76,15 +76,15 @@ class Streams {
   }
 
   create(k: number, length: number, priority: number, items: Items): void {
-    const { writer, base, newest, length: most } = this.#writers[k] as Counted;
-    const code = this.rig.create(Math.min(length, most), priority, writer);
+    const { stream, base, newest, length: most } = this.#writers[k] as Counted;
+    const code = this.rig.create(Math.min(length, most), priority, stream);
     if (code >= 0) items.add(this.rig.newest(), base + newest - Math.min(length, most) + 1, Math.min(length, most));
   }
 
   end(k: number): void {
     const one = this.#writers[k] as Counted;
-    this.rig.x.writer_end(one.writer, 0);
-    // The second writer's windows live on.
+    // The second writer's steps live on.
+    this.rig.x.stream_end(one.stream, k);
     if (k === 0) one.length = 0;
   }
 
@@ -99,8 +99,7 @@ class Streams {
 
   clear(): void {
     for (const one of this.#writers) {
-      this.rig.x.writer_end(one.writer, 0);
-      this.rig.x.stream_clear(one.stream);
+      this.rig.x.stream_end(one.stream, 0);
       one.length = 0;
     }
   }

@@ -1,5 +1,5 @@
 /** One table on a core without the wrapper: the shortest way from a test to the exports. Steps hold nothing but their number. */
-import { KEY, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/core/abi.ts";
+import { CROSS, KEY, OF_ITEMS, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/core/abi.ts";
 import type { RateLimiter } from "../../src/rate-limiter.ts";
 import { kindsOf, type Selector } from "../../src/selector.ts";
 import { type CoreExports, coreOf, type Target } from "../support/core.ts";
@@ -62,6 +62,9 @@ export class Rig {
   /** Room for keys, priorities, slots, nodes and steps of the largest draw. */
   readonly #scratch: number;
   readonly #most: number;
+  readonly #across: boolean;
+  /** Items of the open draw. */
+  #count = 0;
   /** Indices of the draw's columns in `f64` and `u32`. */
   readonly keys: number;
   readonly probabilities: number;
@@ -80,6 +83,7 @@ export class Rig {
     this.writer = x.arena_alloc(x.writer_bytes(1, 0, keep));
     x.writer_init(this.writer, this.pool, 1, 0, keep, options.across ? 1 : 0);
     this.stream = x.writer_stream(this.writer, 0);
+    this.#across = options.across;
     const kinds = kindsOf(sampler, remover);
     this.table = x.arena_alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
     x.table_init(this.table, this.pool, maxSize, maxPending, kinds.sampler, kinds.remover);
@@ -114,9 +118,14 @@ export class Rig {
     this.refresh();
   }
 
+  /** Ends the episode. */
+  end(): void {
+    this.x.stream_end(this.stream, this.#across ? 1 : 0);
+  }
+
   /** 1 in, 0 waits, or a code. */
-  create(length: number, priority: number, writer = this.writer): number {
-    const code = this.x.writer_create_item(writer, 0, this.table, length, 0, priority);
+  create(length: number, priority: number, stream = this.stream): number {
+    const code = this.x.table_insert(this.table, stream, length, 0, priority);
     this.refresh();
     return code;
   }
@@ -145,7 +154,8 @@ export class Rig {
   /** Draws, and leaves the draw open for `steps`; `settle` closes it. */
   sample(n: number, flags = 0, among = 0): number {
     if (n > this.#most) throw new Error(`a draw of ${n} has no room`);
-    return this.x.table_sample(this.table, this.draw, n, flags, among);
+    this.#count = this.x.table_sample(this.table, this.draw, n, flags, among);
+    return this.#count;
   }
 
   settle(): void {
@@ -155,7 +165,7 @@ export class Rig {
   /** Of the open draw, the numbers of the steps of every item, `width` places each, 0 for none. */
   steps(width: number): Uint32Array {
     const out = this.#scratch;
-    this.x.draw_window(this.draw, this.table, width, 0, 1);
+    this.x.draw_rows(this.draw, OF_ITEMS, this.table, this.#count, width, CROSS);
     for (let t = 0; t < width; t++) this.u32[(out >> 2) + t] = t;
     this.x.gather_select(this.draw, this.pool, out, width);
     this.x.gather_leaf(this.draw, this.pool, 0, out);

@@ -86,18 +86,20 @@ function offsets(file: string, struct: string): { readonly [field: string]: numb
 
 test("numbers that both sides name are the same", () => {
   const { ABI_VERSION, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED, BOOTSTRAP, DISTINCT, STRATIFIED } = abi;
-  const { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED } = abi;
-  const { OWN, TERMINAL, NONE, LEAST, MOST, ALIKE, LEVEL, ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST, SHAPE, LONGEST } = abi;
+  const { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS } = abi;
+  const { OWN, TERMINAL, NONE, LOWER, UPPER, ALIKE, BY_STEPS, LEVEL, ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST, SHAPE, LONGEST } = abi;
   const { FIFO, LIFO, UNIFORM, PRIORITIZED, MIN_HEAP, MAX_HEAP, WITH_MIN, TOGETHER } = abi;
   expect(constants("memory/layout.ts")).toMatchObject({ ABI_VERSION });
   expect(constants("memory/error.ts")).toMatchObject({ E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED });
-  const columns = { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED };
+  const columns = { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS };
   expect(constants("draw/draw.ts")).toMatchObject(columns);
-  expect([abi.STREAM, abi.START]).toEqual([SLOT, STEPS]);
+  expect(abi.START).toBe(STEPS);
+  const { OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_START, CROSS } = abi;
+  expect(constants("draw/rows.ts")).toMatchObject({ OF_ITEMS, OF_STREAMS, OF_ROWS, FROM_START, CROSS });
   expect(constants("draw/gather.ts")).toMatchObject({ BOOTSTRAP });
   expect(constants("draw/n-step.ts")).toMatchObject({ OWN, TERMINAL, NONE });
-  expect(constants("draw/errors.ts")).toMatchObject({ LEAST, MOST });
-  expect(constants("draw/streams.ts")).toMatchObject({ LEVEL, ALIKE, STEPS: abi.BY_STEPS });
+  expect(constants("draw/weights.ts")).toMatchObject({ LOWER, UPPER });
+  expect(constants("draw/streams.ts")).toMatchObject({ LEVEL, ALIKE, BY_STEPS });
   expect(constants("selectors/selector.ts")).toMatchObject({ FIFO, LIFO, UNIFORM, PRIORITIZED, MIN_HEAP, MAX_HEAP, WITH_MIN, TOGETHER, DISTINCT, STRATIFIED });
   expect(constants("tables/room.ts")).toMatchObject({ ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST });
   const counters = abi.COUNTERS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i]);

@@ -32,7 +32,7 @@ function threeSteps(x: Exports) {
   x.table_limits(table, Number.POSITIVE_INFINITY, 0, 1, 1, -Number.MAX_VALUE, Number.MAX_VALUE);
   const scratch = alloc(64);
   for (let i = 0; i < 3; i++) x.writer_append(writer, scratch);
-  x.writer_create_item(writer, 0, table, 3, 0, 1);
+  x.table_insert(table, stream, 3, 0, 1);
   x.table_item(table, x.table_newest(table), scratch);
   const u32 = new Uint32Array(x.memory.buffer);
   const row = new Float64Array(x.memory.buffer)[scratch >> 3] as number;
@@ -62,9 +62,9 @@ describe("an assertion of the debug core", () => {
 
   test("fires where a link of an item's run is lost", () => {
     const x = debugCore();
-    const { writer, table, u32, head } = threeSteps(x);
+    const { stream, table, u32, head } = threeSteps(x);
     u32[(head + 4) >> 2] = 0;
-    expect(trapOf(x, () => x.writer_create_item(writer, 0, table, 3, 0, 1))).toEqual(place("rows/run.ts", "a run is linked to its end"));
+    expect(trapOf(x, () => x.table_insert(table, stream, 3, 0, 1))).toEqual(place("rows/run.ts", "a run is linked to its end"));
   });
 
   test("fires where a row is let go of more often than it was held", () => {

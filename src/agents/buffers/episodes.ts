@@ -78,7 +78,7 @@ export class Episodes {
     this.#completedOnly = completedOnly;
     this.#completed = new Uint8Array(capacity);
     this.#clears = new Float64Array(capacity);
-    if (completedOnly) for (let location = 0; location < capacity; location++) windows.x.windows_show(windows.handle, location, 0);
+    if (completedOnly) for (let location = 0; location < capacity; location++) windows.x.streams_show(windows.handle, location, 0);
   }
 
   /** Whether an id's episode is at its location still. */
@@ -97,7 +97,7 @@ export class Episodes {
   }
 
   steps(location: number): number {
-    return this.#windows.x.window_length(this.#windows.handle, location);
+    return this.#windows.x.stream_length(this.#windows.stream(location));
   }
 
   completed(location: number): boolean {
@@ -107,7 +107,7 @@ export class Episodes {
   complete(location: number, completed: boolean): void {
     this.#completed[location] = Number(completed);
     if (!this.#completedOnly) return;
-    this.#windows.x.windows_show(this.#windows.handle, location, Number(completed));
+    this.#windows.x.streams_show(this.#windows.handle, location, Number(completed));
     // Who waits for an episode may draw this one now.
     if (completed) this.#engine.changed();
   }
@@ -129,8 +129,9 @@ export class Episodes {
   /** Lets the steps at a location go; its id stays valid. O(steps) */
   clear(location: number): void {
     const { x, handle } = this.#windows;
-    this.frames -= x.window_length(handle, location);
-    x.window_clear(handle, location);
+    this.frames -= this.steps(location);
+    x.stream_end(this.#windows.stream(location), 0);
+    x.streams_changed(handle);
     (this.#clears[location] as number)++;
     this.complete(location, false);
     this.#engine.changed();
@@ -234,16 +235,16 @@ export class Episodes {
 
   /** Makes room for what is to come; what can fail for want of memory does so here, or leaves everything as it is. */
   #reserve(additions: readonly { readonly id: number; readonly opens: boolean; readonly rows: number }[]): void {
-    const { x, handle } = this.#windows;
+    const { x } = this.#windows;
     let rows = 0;
     for (const addition of additions) {
       const location = this.location(addition.id);
       // A new episode takes the place of what is there.
       const more = addition.opens ? Math.max(0, addition.rows - this.steps(location)) : addition.rows;
-      this.#took(x.window_reserve(handle, location, more));
+      this.#took(x.stream_reserve(this.#windows.stream(location), more));
       rows += addition.rows;
     }
-    this.#took(x.windows_reserve(handle, rows));
+    this.#took(x.pool_reserve(this.#engine.pool, rows));
   }
 
   /** Makes room for what a sequence's writer takes besides: its window, and a block of the columns, each of which begins with a multiple of 16. */
@@ -267,9 +268,10 @@ export class Episodes {
 
   /** Appends by a writer that is lent the windows of its lanes; a new episode begins in its lane, and then takes its location over. */
   #write(writer: AnyWriter, targets: readonly Target[], append: () => unknown): void {
-    const { x, handle } = this.#windows;
+    const windows = this.#windows;
+    const { x, handle } = windows;
     const streams = writer.streams as readonly number[];
-    for (const [lane, { id, opens }] of targets.entries()) if (!opens) x.window_lend(handle, this.location(id), streams[lane] as number);
+    for (const [lane, { id, opens }] of targets.entries()) if (!opens) x.stream_lend(windows.stream(this.location(id)), streams[lane] as number);
     let appended = false;
     try {
       append();
@@ -280,7 +282,8 @@ export class Episodes {
         if (opens) this.#begin(id);
         const before = this.steps(this.location(id));
         // Where nothing was appended it takes back what it lent.
-        x.window_take(handle, this.location(id), streams[lane] as number);
+        x.stream_take(windows.stream(this.location(id)), streams[lane] as number);
+        x.streams_changed(handle);
         this.frames += this.steps(this.location(id)) - before;
       }
       this.#engine.changed();

@@ -1,7 +1,7 @@
 /** The batch form of what was drawn: one typed array a leaf. Worked out once for a batch, so that the next sample into it allocates nothing. */
 
 import type { Column } from "../../batch.ts";
-import { SLOT, START } from "../../core/abi.ts";
+import { CROSS, FROM_START, OF_ITEMS, ROWS, SLOT, START } from "../../core/abi.ts";
 import { internals } from "../../index.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
@@ -103,7 +103,7 @@ export class Filling {
 
   /** Reads the steps of the items that were picked, from their first one on. O(bytes) */
   fill(items: Items): AnyBatch {
-    this.#steps.engine.core.x.draw_window(this.draw, items.handle, this.#width, 0, 1);
+    this.#steps.x.draw_rows(this.draw, OF_ITEMS, items.handle, this.n, this.#width, CROSS);
     return this.gather();
   }
 
@@ -113,8 +113,8 @@ export class Filling {
     const { core } = engine;
     core.u32.set(slots, (core.x.draw_column(this.draw, SLOT) >>> 0) / 4);
     core.u32.set(starts, (core.x.draw_column(this.draw, START) >>> 0) / 4);
-    x.picks_given(items.handle, this.draw, this.n, 0);
-    x.picks_rows(items.handle, this.draw, this.#width);
+    x.draw_given(this.draw, items.handle, this.n, 0);
+    x.draw_rows(this.draw, OF_ITEMS, items.handle, this.n, this.#width, FROM_START + CROSS);
   }
 
   /** Reads the rows that the draw names. */
@@ -136,7 +136,7 @@ export class Filling {
   #fillLists(): void {
     const { engine, objects, x } = this.#steps;
     const width = this.#width;
-    const at = (x.rows_of(this.draw) >>> 0) / 4;
+    const at = (x.draw_column(this.draw, ROWS) >>> 0) / 4;
     const rows = engine.core.u32.subarray(at, at + this.n * width);
     const { lengths } = this.batch;
     for (const { slot, from, values } of this.#lists) {

@@ -76,7 +76,7 @@ export class Items {
 
   /** An item of an episode's last steps; there must be room. The oldest leave where a limit is passed. O(length + log n) */
   add(env: Env, length: number, priority: number): void {
-    const code = this.#engine.core.x.writer_create_item(env.handle, 0, this.#handle, length, 0, drawable(priority));
+    const code = this.#x.table_insert(this.#handle, env.handle, length, 0, drawable(priority));
     if (code < 0) throw this.#engine.core.failure(code);
     this.#engine.changed();
   }

@@ -1,7 +1,7 @@
 /** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
 
 import type { Column } from "../../batch.ts";
-import { ABOUT_FIRST } from "../../core/abi.ts";
+import { ABOUT_FIRST, OF_ROWS, ROWS } from "../../core/abi.ts";
 import { internals } from "../../index.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { Numbers } from "../rows/leaf.ts";
@@ -50,7 +50,7 @@ export class Lists {
     // Piece by piece: an episode that fills memory can be read.
     const at = engine.core.scratch(4 * NAMES);
     for (let done = 0; done < length; done += NAMES) {
-      const count = x.env_rows(handle, done, NAMES, at);
+      const count = x.stream_rows(handle, done, NAMES, at);
       rows.set(engine.core.u32.subarray(at / 4, at / 4 + count), done);
     }
     return rows;
@@ -68,7 +68,7 @@ export class Lists {
   rows(first: number, from: number, length: number): Uint32Array {
     const { engine, x } = this.#steps;
     const at = engine.core.scratch(4 * length);
-    x.rows_run(engine.pool, first, from, length, at);
+    x.pool_run(engine.pool, first, from, length, at);
     return engine.core.u32.slice(at / 4, at / 4 + length);
   }
 
@@ -77,8 +77,8 @@ export class Lists {
     this.#filler ??= new Filler(engine, this.#chunk, 1, this.#selections, false, 0);
     const filler = this.#filler;
     const draw = filler.prepare();
-    const at = (x.rows_named(draw, rows.length) >>> 0) / 4;
-    engine.core.u32.set(rows, at);
+    engine.core.u32.set(rows, (x.draw_column(draw, ROWS) >>> 0) / 4);
+    x.draw_rows(draw, OF_ROWS, 0, rows.length, 1, 0);
     filler.fill(draw, rows.length);
     const columns = new Map<string, Numbers>();
     const made = filler.batch.steps as { readonly [index: string]: Column };

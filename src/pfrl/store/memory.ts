@@ -1,5 +1,5 @@
-/** The single transitions of episodes that ended: rows, oldest first (assembly/writer/steps.ts). */
-import { type Env, GRANULE, type Steps } from "./steps.ts";
+/** The single transitions of episodes that ended: rows, oldest first (assembly/rows/recent.ts). */
+import { type Env, GRANULE, ROOM, type Steps } from "./steps.ts";
 
 const CHUNK = 1024;
 
@@ -13,31 +13,29 @@ export class Memory {
     const { engine, x } = steps;
     this.#steps = steps;
     this.handle = engine.core.alloc(GRANULE);
-    x.env_init(this.handle, engine.pool, 0);
+    x.stream_init(this.handle, engine.pool, ROOM, 0);
   }
 
   get length(): number {
-    return this.#steps.x.env_length(this.handle);
+    return this.#steps.x.stream_length(this.handle);
   }
 
   /** Room for n more. @throws ReplayError OUT_OF_MEMORY, and then nothing changed */
   reserve(n: number): void {
     const { engine, x } = this.#steps;
-    const code = x.env_reserve(this.handle, n);
+    const code = x.stream_reserve(this.handle, n);
     if (code !== 0) throw engine.core.failure(code);
     engine.changed();
   }
 
-  /** Holds the steps of a running episode as well. @throws ReplayError OUT_OF_MEMORY where no room was made */
+  /** Holds the steps of a running episode as well; there must be room. */
   pour(env: Env): void {
-    const { engine, x } = this.#steps;
-    const code = x.memory_pour(this.handle, env.handle);
-    if (code !== 0) throw engine.core.failure(code);
+    this.#steps.x.stream_hold(this.handle, env.handle);
   }
 
   /** Lets the n oldest go. */
   drop(n: number): void {
-    this.#steps.x.memory_drop(this.handle, n);
+    this.#steps.x.stream_drop(this.handle, n);
     this.#left += n;
   }
 
@@ -45,7 +43,7 @@ export class Memory {
   close(): void {
     const { engine, x } = this.#steps;
     this.drop(this.length);
-    x.env_shrink(this.handle);
+    x.stream_shrink(this.handle, ROOM);
     engine.core.x.arena_free(this.handle, GRANULE);
   }
 
@@ -61,7 +59,7 @@ export class Memory {
     const rows = new Uint32Array(n);
     const at = engine.core.scratch(4 * CHUNK);
     for (let done = 0; done < n; done += CHUNK) {
-      const count = x.env_rows(this.handle, from + done, Math.min(CHUNK, n - done), at);
+      const count = x.stream_rows(this.handle, from + done, Math.min(CHUNK, n - done), at);
       rows.set(engine.core.u32.subarray(at / 4, at / 4 + count), done);
     }
     return rows;

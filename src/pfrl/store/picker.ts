@@ -35,7 +35,7 @@ export class RandomPicker implements Picker {
     if (ratio > 0) {
       let alike = 0;
       for (let i = 0; i < n; i++) alike += Number(this.#x.items_chance(items.handle) < ratio);
-      return this.#x.picks_mixed(items.handle, draw, n, alike, ratio);
+      return this.#x.draw_mixed(draw, items.handle, n, alike, ratio);
     }
     const drawn = core.x.table_sample(items.handle, draw, n, DISTINCT, 0);
     core.x.table_settle(items.handle);
@@ -43,10 +43,10 @@ export class RandomPicker implements Picker {
   }
 
   single(items: Items, memory: Memory, draw: number, n: number): void {
-    this.#x.memory_pick(memory.handle, this.#x.items_random(items.handle), draw, n);
+    this.#x.draw_single(draw, items.handle, memory.handle, n);
   }
 
   starts(items: Items, draw: number, width: number): void {
-    this.#x.picks_starts(items.handle, draw, width);
+    this.#x.draw_starts(draw, items.handle, width);
   }
 }

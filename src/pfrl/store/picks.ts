@@ -1,5 +1,5 @@
 /** A draw without columns: which items it picked, for who reads their steps one by one. */
-import { SLOT, START } from "../../core/abi.ts";
+import { ROWS, SLOT, START } from "../../core/abi.ts";
 import { internals } from "../../index.ts";
 import type { Steps } from "./steps.ts";
 
@@ -35,7 +35,7 @@ export class Picks {
   /** The rows of a draw of single rows. */
   get rows(): Uint32Array {
     const { engine, x } = this.#steps;
-    const at = (x.rows_of(this.draw) >>> 0) / 4;
+    const at = (x.draw_column(this.draw, ROWS) >>> 0) / 4;
     return engine.core.u32.slice(at, at + this.n);
   }
 

@@ -66,7 +66,7 @@ export class Priorities {
       if (before !== undefined) items.random.set(before);
       throw tooFew(n, drawn, "of a priority above 0");
     }
-    if (weighted) x.picks_weights(draw, this.weighing.divisor(length, least), this.weighing.beta, this.weighing.bounded);
+    if (weighted) x.draw_weights_by(draw, this.weighing.divisor(length, least), this.weighing.beta, this.weighing.bounded);
   }
 
   /** A sample was given out. */
@@ -133,7 +133,7 @@ export class Priorities {
       Array.from(list, (p) => ratioOf(p, divisor)),
       at / 8,
     );
-    x.errors_power(at, n, -beta);
+    x.priority_powers(at, n, -beta);
     this.weighing.advance();
     return [...core.f64.subarray(at / 8, at / 8 + n)];
   }
@@ -151,7 +151,7 @@ export class Priorities {
     // Of items that have gone it does not count: only then are they looked up.
     if (this.weighing.check(core, to, n, this.max)) {
       const most = at / 8 + 3 * n;
-      x.errors_most(items.handle, at, to, n, 8 * most);
+      x.priority_max(items.handle, at, to, n, 8 * most);
       if ((core.f64[most] as number) > this.max) this.max = core.f64[most] as number;
     }
     const found = core.x.table_update(items.handle, at, to, n, at + 16 * n, at + 20 * n);

@@ -37,7 +37,8 @@ export class Records {
     const { core } = engine;
     const at = core.scratch(payload.length);
     core.u8.set(payload, at);
-    const used = x.record_append(env.handle, at, payload.length, env.keep);
+    this.#steps.mayGrow(env);
+    const used = x.record_append(env.handle, at, payload.length);
     if (core.u8.length === 0) core.refresh();
     if (used === 0) throw damaged("a step is not of this spec");
     if (used < 0) throw core.failure(used);

@@ -35,8 +35,10 @@ export interface Env {
   before: number;
 }
 
-/** Bytes of a running episode, and the least that the arena gives. */
+/** Bytes of a stream, and the least that the arena gives. */
 export const GRANULE = 4096;
+/** Of how many steps there is room in that, beside STREAM (assembly/rows/stream.ts). */
+export const ROOM: number = (GRANULE - 40) / 4;
 
 export class Steps {
   readonly form: Form;
@@ -116,30 +118,38 @@ export class Steps {
     const { core, pool } = this.engine;
     const spare = keep === this.#keep ? this.#spare.pop() : undefined;
     const handle = spare ?? core.alloc(GRANULE);
-    if (spare === undefined) this.x.env_init(handle, pool, keep);
+    if (spare === undefined) this.x.stream_init(handle, pool, roomOf(keep), keep);
     return { id, number: this.#opened++, handle, keep, length: 0, row: 0, before: 0 };
   }
 
   /** The step that the form has, to an episode. */
   #step(env: Env, record: Record | undefined): void {
     const { engine, x } = this;
-    const code = x.env_lend(env.handle, this.#stream, env.keep);
+    this.mayGrow(env);
+    const code = x.stream_reserve(env.handle, 1);
     if (engine.core.u8.length === 0) engine.core.refresh();
-    if (code !== 0) throw code === TOO_LONG ? tooLong() : engine.core.failure(code);
+    if (code !== 0) throw engine.core.failure(code);
+    x.stream_lend(env.handle, this.#stream);
     try {
       this.#append();
     } finally {
-      x.env_take(env.handle, this.#stream);
+      x.stream_take(env.handle, this.#stream);
     }
     this.appended(env, record);
+  }
+
+  /** @throws ReplayError OUT_OF_MEMORY where an episode of which all steps are kept has as many as an item can */
+  mayGrow(env: Env): void {
+    if (env.keep === 0 && env.length === MAX_STEPS)
+      throw mustBe("OUT_OF_MEMORY", "an episode", "ended by its 16,777,215th step (stopCurrentEpisode)", "one more");
   }
 
   /** Notes a step that an episode got. */
   appended(env: Env, record: Record | undefined): void {
     const { engine, objects, x } = this;
-    env.length = x.env_length(env.handle);
+    env.length = x.stream_length(env.handle);
     env.before = env.row;
-    env.row = x.env_row(env.handle) >>> 0;
+    env.row = x.stream_newest(env.handle) >>> 0;
     objects.took(env.row, record, x.row_live);
     engine.changed();
   }
@@ -147,8 +157,8 @@ export class Steps {
   /** Ends an episode that no environment has. */
   close(env: Env): void {
     const { engine, x } = this;
-    engine.core.x.writer_end(env.handle, 0);
-    x.env_shrink(env.handle);
+    x.stream_end(env.handle, 0);
+    x.stream_shrink(env.handle, roomOf(env.keep));
     if (env.keep === this.#keep) this.#spare.push(env.handle);
     else engine.core.x.arena_free(env.handle, GRANULE);
     engine.changed();
@@ -181,9 +191,10 @@ function scratchOf(engine: Engine): number {
   return chunkOf(engine) * (stagedBytes + 32 * leaves.length + 256) + 4096;
 }
 
-/** LENGTH of the core's errors. */
-const TOO_LONG = -4;
+/** The longest run that an item can name. */
+const MAX_STEPS = 0xffffff;
 
-function tooLong(): ReplayError {
-  return mustBe("OUT_OF_MEMORY", "an episode", "ended by its 16,777,215th step (stopCurrentEpisode)", "one more") as ReplayError;
+/** Steps that a stream has room for beside it. */
+function roomOf(keep: number): number {
+  return keep === 0 ? ROOM : Math.min(keep, ROOM);
 }

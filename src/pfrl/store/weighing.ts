@@ -1,5 +1,5 @@
 /** Errors to priorities, and probabilities to importance weights: PFRL's PriorityWeightError. */
-import { type Exports, LEAST, MOST } from "../../core/abi.ts";
+import { type Exports, LOWER, UPPER } from "../../core/abi.ts";
 import type { Core } from "../../core/core.ts";
 import { internals } from "../../index.ts";
 
@@ -32,9 +32,9 @@ export interface Powers {
 /** The largest priority that a table takes. */
 export const MOST_PRIORITY = 2 ** 990;
 /** The least that can be drawn beside others. */
-const LEAST_PRIORITY = 2 ** -999;
+const MIN_PRIORITY = 2 ** -999;
 /** The least f64 of 53 bits: a probability below it counts as it, so that all weights are finite. */
-const LEAST_PROBABILITY = 2 ** -1022;
+const MIN_PROBABILITY = 2 ** -1022;
 
 export class Weighing {
   beta: number;
@@ -56,7 +56,7 @@ export class Weighing {
     this.#normalize = normalizeOf(normalizeByMax);
     this.#least = boundOf("errorMin", errorMin);
     this.#most = boundOf("errorMax", errorMax);
-    this.#bounds = (errorMin === null ? 0 : LEAST) + (errorMax === null ? 0 : MOST);
+    this.#bounds = (errorMin === null ? 0 : LOWER) + (errorMax === null ? 0 : UPPER);
   }
 
   /** Whether weights need the least priority there is. */
@@ -71,7 +71,7 @@ export class Weighing {
 
   /** The probability that weighs 1; 0 for the least of the batch. */
   divisor(length: number, least: number): number {
-    return this.#normalize === "none" ? 1 / length : this.ofMemory ? Math.max(least, LEAST_PROBABILITY) : 0;
+    return this.#normalize === "none" ? 1 / length : this.ofMemory ? Math.max(least, MIN_PROBABILITY) : 0;
   }
 
   /** 1 where weights are divided, so that none is above 1; else 0. */
@@ -89,7 +89,7 @@ export class Weighing {
    * @throws RangeError where a power is no real number
    */
   weigh(core: Core, x: Exports, at: number, n: number): void {
-    const done = x.errors_weigh(at, n, this.#alpha, this.#eps, this.#least, this.#most, this.#bounds);
+    const done = x.priority_of_errors(at, n, this.#alpha, this.#eps, this.#least, this.#most, this.#bounds);
     if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} for alpha ${this.#alpha} (or give errorMin)`, core.f64[at / 8 + done]);
   }
 
@@ -102,7 +102,7 @@ export class Weighing {
       if (!(priority > 0 && priority <= MOST_PRIORITY))
         throw mustBe(RangeError, `errors[${i}]`, "one whose priority is finite and above 0", `priority ${priority}`);
       if (priority > known) above = true;
-      if (priority < LEAST_PRIORITY) f64[first + i] = LEAST_PRIORITY;
+      if (priority < MIN_PRIORITY) f64[first + i] = MIN_PRIORITY;
     }
     return above;
   }
@@ -110,7 +110,7 @@ export class Weighing {
 
 /** A priority that is above 0 can be drawn. */
 export function drawable(priority: number): number {
-  return priority > 0 ? Math.max(priority, LEAST_PRIORITY) : priority;
+  return priority > 0 ? Math.max(priority, MIN_PRIORITY) : priority;
 }
 
 /** What is divided, and what comes of it, within the numbers whose powers are finite. */
@@ -119,7 +119,7 @@ export function ratioOf(probability: number, divisor: number): number {
 }
 
 function within(x: number): number {
-  return Math.min(Math.max(x, LEAST_PROBABILITY), Number.MAX_VALUE);
+  return Math.min(Math.max(x, MIN_PROBABILITY), Number.MAX_VALUE);
 }
 
 function normalizeOf(value: unknown): "batch" | "memory" | "none" {

@@ -1,9 +1,9 @@
 import { DISCOUNT, Draw, draw_bytes, draw_column, draw_init, KEY, LENGTH, SLOT, STEPS, TERMINATED, TRUNCATED } from "../../../assembly/draw/draw";
 import { gather_leaf, gather_runs, gather_select } from "../../../assembly/draw/gather";
-import { draw_window } from "../../../assembly/draw/window";
+import { draw_rows, OF_ITEMS } from "../../../assembly/draw/rows";
 import { Pool } from "../../../assembly/rows/pool";
 import { Run } from "../../../assembly/rows/run";
-import { endEpisode, Stream } from "../../../assembly/rows/stream";
+import { Stream, stream_end } from "../../../assembly/rows/stream";
 import { UNIFORM } from "../../../assembly/selectors/selector";
 import { insertItem, Table } from "../../../assembly/tables/table";
 import { openArena, zeroed } from "../support/memory";
@@ -34,7 +34,7 @@ function drawAll(t: Table, width: u32, from: u32, cross: bool = false): Draw {
   const d = newDraw(16, 16);
   d.count = t.count;
   for (let i: u32 = 0; i < d.count; i++) store<u32>(d.u32At(SLOT, i), i + 1);
-  draw_window(changetype<usize>(d), changetype<usize>(t), width, from, cross ? 1 : 0);
+  draw_rows(changetype<usize>(d), OF_ITEMS, changetype<usize>(t), d.count, width, from + (cross ? 4 : 0));
   return d;
 }
 
@@ -111,7 +111,7 @@ describe("draw", () => {
     d.count = 1;
     store<u32>(d.u32At(SLOT, 0), 1);
     for (let i = 0; i < 3000; i++) {
-      draw_window(changetype<usize>(d), changetype<usize>(t), 3, 2, 0);
+      draw_rows(changetype<usize>(d), OF_ITEMS, changetype<usize>(t), 1, 3, 2);
       counts[numbers(d, 0, 1, 1)[0]] += 1;
     }
     for (let start = 0; start < 3; start++) expect<u32>(counts[start]).toBeGreaterThan(900);
@@ -144,7 +144,7 @@ describe("draw", () => {
     const s = newStream(p, 8);
     append(s, 1);
     append(s, 2);
-    endEpisode(s, true);
+    stream_end(changetype<usize>(s), 1);
     append(s, 3);
     insert(t, s, 3);
     equal(numbers(drawAll(t, 3, 0), 0, 3, 1), [1, 2, -1]);

@@ -1,8 +1,8 @@
 import { DISCOUNT as DISCOUNTS, Draw, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "../../../assembly/draw/draw";
 import { draw_n_step } from "../../../assembly/draw/n-step";
-import { draw_window } from "../../../assembly/draw/window";
+import { draw_rows, OF_ITEMS } from "../../../assembly/draw/rows";
 import { Run } from "../../../assembly/rows/run";
-import { endEpisode } from "../../../assembly/rows/stream";
+import { stream_end } from "../../../assembly/rows/stream";
 import { FIFO } from "../../../assembly/selectors/selector";
 import { insertItem } from "../../../assembly/tables/table";
 import { openArena } from "../support/memory";
@@ -22,11 +22,11 @@ function nStep(rewards: f64[], discounts: f64[], ends: bool, endsLeaf: u32, n: u
   for (let i = 0; i < rewards.length; i++) append(s, i, rewards[i], discounts[i]);
   const first = s.firstOf(rewards.length);
   insertItem(t, first, rewards.length, Run.retain(first, rewards.length), 0, 1);
-  if (ends) endEpisode(s, true);
+  if (ends) stream_end(changetype<usize>(s), 1);
   const d = newDraw(1, 16);
   d.count = 1;
   store<u32>(d.u32At(SLOT, 0), 1);
-  draw_window(changetype<usize>(d), changetype<usize>(t), rewards.length, 0, 0);
+  draw_rows(changetype<usize>(d), OF_ITEMS, changetype<usize>(t), 1, rewards.length, 0);
   draw_n_step(changetype<usize>(d), changetype<usize>(p), REWARD | (endsLeaf << 16), n, 0.5, flags);
   return d;
 }

@@ -2,7 +2,7 @@ import { pool_check } from "../../../assembly/record/check";
 import { Pool, pool_live } from "../../../assembly/rows/pool";
 import { Head } from "../../../assembly/rows/row";
 import { PLAIN, Run, SINGLE } from "../../../assembly/rows/run";
-import { endEpisode, Stream } from "../../../assembly/rows/stream";
+import { Stream, stream_end } from "../../../assembly/rows/stream";
 import { openArena } from "../support/memory";
 import { append, newPool, newStream } from "../support/world";
 
@@ -63,7 +63,7 @@ describe("run", () => {
     const s = newStream(p, 8);
     const a = append(s, 1);
     const b = append(s, 2);
-    endEpisode(s, true);
+    stream_end(changetype<usize>(s), 1);
     append(s, 3);
     expect<u32>(Run.retain(a, 2)).toBe(PLAIN | SINGLE);
     expect<u32>(Run.retain(a, 3)).toBe(0);
@@ -81,7 +81,7 @@ describe("run", () => {
         // One more hold in the middle, to see what is left.
         Run.retain(rows[2], 1);
         Run.releaseMany(p, rows[1], items, length);
-        for (let i = 0; i < rows.length; i++) assert(Head.of(rows[i]).refs == (i == 2 ? 2 : 1), "held by the window, and once by us");
+        for (let i = 0; i < rows.length; i++) assert(Head.of(rows[i]).refs == (i == 2 ? 2 : 1), "held by the stream, and once by us");
       }
     }
     openArena(1 << 20);
@@ -97,7 +97,7 @@ describe("run", () => {
     // Rows 0 … 9 are each in the run of two that ends with them and that begins with them.
     expect<u32>(live(p)).toBe(10);
     Run.releaseMany(p, first, 9, 2);
-    expect<u32>(live(p)).toBe(1, "the window's");
+    expect<u32>(live(p)).toBe(1, "the stream's");
     expect<i32>(pool_check(changetype<usize>(p))).toBe(0);
   });
 

@@ -2,8 +2,9 @@ import { arena_left } from "../../../assembly/memory/arena";
 import { pool_check } from "../../../assembly/record/check";
 import { SHARED, WIDE } from "../../../assembly/rows/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open } from "../../../assembly/rows/pool";
+import { stream_length } from "../../../assembly/rows/recent";
 import { Head } from "../../../assembly/rows/row";
-import { endEpisode, Stream, stream_check, stream_clear, stream_episode_steps, stream_length, stream_patch } from "../../../assembly/rows/stream";
+import { Stream, stream_check, stream_clear, stream_end, stream_episode_steps, stream_patch } from "../../../assembly/rows/stream";
 import { openArena, zeroed } from "../support/memory";
 import { append, newPool, newStream, numberOf, stage } from "../support/world";
 
@@ -41,7 +42,7 @@ describe("stream", () => {
     openArena(1 << 20);
   });
 
-  it("holds the last step only, with a window of 1", () => {
+  it("holds the last step only, where it keeps one", () => {
     const p = newPool();
     const s = newStream(p, 1);
     for (let i = 0; i < 50; i++) {
@@ -71,10 +72,10 @@ describe("stream", () => {
     const p = newPool();
     const s = newStream(p, 4);
     const a = append(s, 1);
-    endEpisode(s, false);
+    stream_end(changetype<usize>(s), 0);
     expect<u32>(stream_length(changetype<usize>(s))).toBe(0);
     expect<u32>(stream_episode_steps(changetype<usize>(s))).toBe(0);
-    endEpisode(s, false);
+    stream_end(changetype<usize>(s), 0);
     const b = append(s, 2);
     expect<u32>(p.episode(b)).toBe(2);
     expect<u32>(pool_live(changetype<usize>(p))).toBe(1);
@@ -83,11 +84,11 @@ describe("stream", () => {
     expect<u32>(a).not.toBe(b);
   });
 
-  it("keeps the window over an end where it is told to, and marks it", () => {
+  it("keeps its steps over an end where it is told to, and marks it", () => {
     const p = newPool();
     const s = newStream(p, 4);
     const a = append(s, 1);
-    endEpisode(s, true);
+    stream_end(changetype<usize>(s), 1);
     const b = append(s, 2);
     expect<bool>(p.ends(a)).toBe(true);
     expect<u32>(p.next(a)).toBe(b);
@@ -128,7 +129,7 @@ describe("stream", () => {
     expect<u8>(load<u8>(p.value(b, p.leaf(1)) + 1023)).toBe(7, "the wide leaf's last byte");
     for (let i: u64 = 10; i < 30; i++) appendFrames(s, i, i + 1);
     expect<u32>(pool_live(changetype<usize>(frames))).toBe(4, "three steps hold four frames");
-    endEpisode(s, false);
+    stream_end(changetype<usize>(s), 0);
     expect<u32>(pool_live(changetype<usize>(frames))).toBe(0);
     expect<i32>(check(s)).toBe(0);
     expect<i32>(pool_check(changetype<usize>(frames))).toBe(0);

@@ -1,11 +1,11 @@
 import { E_PRIORITY, E_RATE_LIMITED, error_argument } from "../../../assembly/memory/error";
 import { pool_check, table_check } from "../../../assembly/record/check";
 import { Pool, pool_live } from "../../../assembly/rows/pool";
-import { stream_check } from "../../../assembly/rows/stream";
+import { stream_check, stream_end } from "../../../assembly/rows/stream";
 import { FIFO, LIFO, MIN_HEAP, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/selector";
 import { Table, table_limits } from "../../../assembly/tables/table";
 import { writer_append_block } from "../../../assembly/writer/block";
-import { Writer, writer_append, writer_end, writer_rule } from "../../../assembly/writer/writer";
+import { Writer, writer_append, writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { Dice } from "../support/dice";
 import { openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
@@ -108,7 +108,7 @@ describe("block", () => {
         for (let r: u32 = 0; r < rows; r++) {
           changetype<Writer>(steps.writer).rule(1).priority = weighed ? load<f64>(priorities + ((<usize>r) << 3)) : fixed;
           writer_append(steps.writer, stage(number + r, 0.25 * <f64>(number + r), 0.125 * <f64>(number + r)));
-          if (ending && load<u8>(ends + <usize>r) != 0) writer_end(steps.writer, 0);
+          if (ending && load<u8>(ends + <usize>r) != 0) stream_end(writer_stream(steps.writer, 0), changetype<Writer>(steps.writer).across);
         }
         number += rows;
         assert(blocks.check() == 0, "block: check");
@@ -158,7 +158,7 @@ describe("block", () => {
     expect<i32>(table_check(changetype<usize>(t)) + pool_check(changetype<usize>(p))).toBe(0);
   });
 
-  it("holds only the window's steps where no rule makes items of them", () => {
+  it("holds only the steps at hand where no rule makes items of them", () => {
     openArena(1 << 20);
     const p = newPool();
     const writer = newWriter(p, 1, 3, 0);

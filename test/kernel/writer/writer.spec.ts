@@ -1,10 +1,11 @@
 import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, error_argument, error_code, error_value } from "../../../assembly/memory/error";
 import { pool_check, table_check } from "../../../assembly/record/check";
 import { pool_live } from "../../../assembly/rows/pool";
-import { stream_length } from "../../../assembly/rows/stream";
+import { stream_length } from "../../../assembly/rows/recent";
+import { stream_end } from "../../../assembly/rows/stream";
 import { FIFO, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/selector";
 import { Table, table_limits } from "../../../assembly/tables/table";
-import { Writer, writer_append, writer_create_item, writer_end, writer_rule } from "../../../assembly/writer/writer";
+import { table_insert, writer_append, writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
 
@@ -36,7 +37,7 @@ describe("writer", () => {
         assert(item.length() == 3 && item.shape() == 5 && item.plain(), "three steps");
         firsts.push(numberOf(p, item.first));
       }
-      if (i == 8) writer_end(writer, 0);
+      if (i == 8) stream_end(writer_stream(writer, 0), 0);
     }
     // Steps 0 … 8 are one episode, 9 … 19 another.
     const want: i32[] = [0, 2, 4, 6, 9, 11, 13, 15, 17];
@@ -45,7 +46,7 @@ describe("writer", () => {
     expect<i32>(check(t)).toBe(0);
   });
 
-  it("holds no step that neither an item nor the window refers to", () => {
+  it("holds no step that neither an item nor the writer holds", () => {
     const p = newPool();
     const t = newTable(p, 5, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 2, 1);
@@ -80,12 +81,12 @@ describe("writer", () => {
     const writer = newWriter(p, 1, 3, 0);
     const lengths: u32[] = [0, 1, 3, 4, u32.MAX_VALUE];
     for (let i = 0; i < lengths.length; i++) {
-      expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), lengths[i], 0, 1)).toBe(E_LENGTH, "there are no steps");
+      expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), lengths[i], 0, 1)).toBe(E_LENGTH, "there are no steps");
       expect<f64>(error_value()).toBe(<f64>lengths[i]);
     }
     for (let i = 0; i < 5; i++) writer_append(writer, stage(i));
-    expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 3, 0, 1)).toBe(1);
-    expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 4, 0, 1)).toBe(E_LENGTH);
+    expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), 3, 0, 1)).toBe(1);
+    expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), 4, 0, 1)).toBe(E_LENGTH);
     expect<i32>(error_argument()).toBe(3);
     expect<u32>(t.count).toBe(1);
     expect<i32>(check(t)).toBe(0);
@@ -99,11 +100,11 @@ describe("writer", () => {
     writer_append(writer, stage(0));
     const wrong: f64[] = [-1, NaN, Infinity, -Infinity, f64.MAX_VALUE, -1e-300];
     for (let i = 0; i < wrong.length; i++) {
-      expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 1, 0, wrong[i])).toBe(E_PRIORITY);
+      expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), 1, 0, wrong[i])).toBe(E_PRIORITY);
       expect<i32>(writer_rule(writer, 0, address(t), 1, 1, 0, wrong[i])).toBe(E_PRIORITY);
     }
-    expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 1, 0, 0)).toBe(1);
-    expect<i32>(writer_create_item(writer, 0, changetype<usize>(t), 1, 0, -0)).toBe(1, "-0 is 0");
+    expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), 1, 0, 0)).toBe(1);
+    expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), 1, 0, -0)).toBe(1, "-0 is 0");
     expect<i32>(check(t)).toBe(0);
   });
 
@@ -121,7 +122,7 @@ describe("writer", () => {
     expect<i32>(error_code()).toBe(E_RATE_LIMITED);
     expect<u32>(pool_live(changetype<usize>(p))).toBe(live, "nothing changed");
     expect<u32>(t.pending).toBe(2);
-    expect<u32>(stream_length(changetype<usize>(changetype<Writer>(writer).stream(0)))).toBe(2);
+    expect<u32>(stream_length(writer_stream(writer, 0))).toBe(2);
     expect<i32>(check(t)).toBe(0);
   });
 });

@@ -2,14 +2,12 @@
 import { describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
 import { Windows } from "../../../src/agents/windows.ts";
-import { ALIKE, LEVEL } from "../../../src/core/abi.ts";
+import { ALIKE, LENGTH, LEVEL, OF_STREAMS, SLOT, START } from "../../../src/core/abi.ts";
 import { f32, internals, Replay } from "../../../src/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const ITEMS = 2;
 const ROWS = 6;
-/** Columns of a draw: the stream, and the start (assembly/draw/draw.ts). */
-const [STREAM, START] = [8, 12];
 
 function scene() {
   const replay = new Replay({ spec: { v: f32() }, tables: {}, seed: 1 });
@@ -36,23 +34,23 @@ test.each([
 ])("%i windows of %i steps are more than the draw was made for: nothing is written", (count, width) => {
   const { windows, core, draw } = scene();
   const before = core.u8.slice();
-  expect(windows.x.windows_read(windows.handle, draw, count, width)).toBe(0);
+  expect(windows.x.draw_rows(draw, OF_STREAMS, windows.handle, count, width, 0)).toBe(0);
   expect(Buffer.compare(core.u8, before)).toBe(0);
-  expect(windows.x.windows_draw(windows.handle, draw, count, width, LEVEL)).toBe(0);
+  expect(windows.x.streams_draw(windows.handle, draw, count, width, LEVEL)).toBe(0);
   expect(Buffer.compare(core.u8, before)).toBe(0);
-  expect(windows.x.windows_draw(windows.handle, draw, count, width, ALIKE)).toBe(0);
+  expect(windows.x.streams_draw(windows.handle, draw, count, width, ALIKE)).toBe(0);
 });
 
 test("as many as there is room for are read; a stream or a start that is not there is empty", () => {
   const { windows, core, draw, column } = scene();
-  core.u32.set([1, 2], column(STREAM, 0));
+  core.u32.set([1, 2], column(SLOT, 0));
   core.u32.set([0, 0], column(START, 0));
-  expect(windows.x.windows_read(windows.handle, draw, 2, 3)).toBe(2);
-  expect([...core.u32.subarray(column(11, 0), column(11, 2))]).toEqual([3, 0]);
-  core.u32.set([1, 0xffffffff], column(STREAM, 0));
+  expect(windows.x.draw_rows(draw, OF_STREAMS, windows.handle, 2, 3, 0)).toBe(2);
+  expect([...core.u32.subarray(column(LENGTH, 0), column(LENGTH, 2))]).toEqual([3, 0]);
+  core.u32.set([1, 0xffffffff], column(SLOT, 0));
   core.u32.set([0xffffffff, 0], column(START, 0));
-  expect(windows.x.windows_read(windows.handle, draw, 2, 3)).toBe(2);
-  expect([...core.u32.subarray(column(11, 0), column(11, 2))]).toEqual([0, 0]);
+  expect(windows.x.draw_rows(draw, OF_STREAMS, windows.handle, 2, 3, 0)).toBe(2);
+  expect([...core.u32.subarray(column(LENGTH, 0), column(LENGTH, 2))]).toEqual([0, 0]);
 });
 
 test("a width below 0 is refused before anything is prepared", () => {
@@ -65,10 +63,10 @@ test("a width below 0 is refused before anything is prepared", () => {
   );
 });
 
-test("no window grows to more than memory has", () => {
+test("no stream grows to more than memory has", () => {
   const { engine } = internals.of(new Replay({ spec: { v: f32() }, tables: {} }));
   const windows = new Windows(engine, { seed: 1, streams: 2 });
-  for (const steps of [2 ** 29 + 1, 2 ** 31 + 1, 0xffffffff]) expect(windows.x.window_reserve(windows.handle, 0, steps)).toBe(-1);
+  for (const steps of [2 ** 29 + 1, 2 ** 31 + 1, 0xffffffff]) expect(windows.x.stream_reserve(windows.stream(0), steps)).toBe(-1);
 });
 
 describe("more than there is", () => {

@@ -1,0 +1,90 @@
+/** Importance weights of a draw, and priorities of errors: (clip(e) + eps)^alpha. */
+import { power } from "../memory/power";
+import { Table } from "../tables/table";
+import { Draw, PROBABILITY, TABLE_SIZE, WEIGHT } from "./draw";
+
+/** Which bounds there are. */
+const LOWER: u32 = 1;
+const UPPER: u32 = 2;
+
+/** (tableSize × probability)^-beta for each entry, divided by the largest of the draw (1), by the largest that the table could give (2), or by nothing (0). */
+export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u32): void {
+  const t = changetype<Table>(table);
+  const d = changetype<Draw>(draw);
+  let largest: f64 = 0;
+  for (let i: u32 = 0; i < d.count; i++) {
+    const size = <f64>load<u32>(d.u32At(TABLE_SIZE, i));
+    const weight = power(size * load<f64>(d.f64At(PROBABILITY, i)), -beta);
+    store<f64>(d.f64At(WEIGHT, i), weight);
+    largest = max(largest, weight);
+  }
+  if (normalize == 0 || d.count == 0) return;
+  if (normalize == 2) {
+    const least = t.sampler().leastShare(t.count);
+    // An item that left with this draw may have weighed less than what is there now.
+    if (least > 0) largest = max(largest, power(least, -beta));
+  }
+  for (let i: u32 = 0; i < d.count; i++) {
+    const at = d.f64At(WEIGHT, i);
+    store<f64>(at, load<f64>(at) / largest);
+  }
+}
+
+/** (probability / divisor)^-beta for each entry, 1 at most where they are `bounded`; divided by the smallest probability of the draw where the divisor is 0. */
+export function draw_weights_by(draw: usize, divisor: f64, beta: f64, bounded: u32): void {
+  const d = changetype<Draw>(draw);
+  const bound = bounded != 0 ? 1 : f64.MAX_VALUE;
+  if (divisor == 0) {
+    divisor = Infinity;
+    for (let i: u32 = 0; i < d.count; i++) divisor = min(divisor, probabilityOf(d, i));
+  }
+  for (let i: u32 = 0; i < d.count; i++) store<f64>(d.f64At(WEIGHT, i), min(power(probabilityOf(d, i) / divisor, -beta), bound));
+}
+
+/** One that is too small for a double with all its bits counts as the smallest that has them: its weight is finite. */
+function probabilityOf(d: Draw, i: u32): f64 {
+  return max(load<f64>(d.f64At(PROBABILITY, i)), f64.MIN_NORMAL_VALUE);
+}
+
+/**
+ * n errors (f64 each) become priorities in their place. A bound that is there is kept, the lower one first, and is what NaN becomes. How many were done: n, or the place of
+ * one whose power is no real number.
+ */
+export function priority_of_errors(at: usize, n: u32, alpha: f64, eps: f64, lower: f64, upper: f64, bounds: u32): u32 {
+  const whole = Math.floor(alpha) == alpha;
+  for (let i: u32 = 0; i < n; i++, at += 8) {
+    let error = load<f64>(at);
+    if ((bounds & LOWER) != 0 && !(error > lower)) error = lower;
+    if ((bounds & UPPER) != 0 && !(error < upper)) error = upper;
+    const base = error + eps;
+    // The usual case first.
+    if (base > 0 && base < Infinity && alpha != 0 && alpha != 1) {
+      store<f64>(at, power(base, alpha));
+      continue;
+    }
+    if (base < 0 && base != -Infinity && !whole) return i;
+    store<f64>(at, raise(base, alpha, whole));
+  }
+  return n;
+}
+
+/** Writes the largest of n priorities (f64 each) whose item is there; 0 where none is. */
+export function priority_max(table: usize, keys: usize, priorities: usize, n: u32, out: usize): void {
+  const slots = changetype<Table>(table).slots();
+  let largest: f64 = 0;
+  for (let i: usize = 0; i < (<usize>n) << 3; i += 8) if (slots.find(load<f64>(keys + i)) != 0) largest = max(largest, load<f64>(priorities + i));
+  store<f64>(out, largest);
+}
+
+/** n numbers above 0 (f64 each) to a power, in their place. */
+export function priority_powers(at: usize, n: u32, exponent: f64): void {
+  for (let i: u32 = 0; i < n; i++, at += 8) store<f64>(at, power(load<f64>(at), exponent));
+}
+
+/** x^alpha, alpha >= 0, also where x is no number above 0 that is finite. */
+function raise(x: f64, alpha: f64, whole: bool): f64 {
+  if (alpha == 0) return 1;
+  if (alpha == 1 || !(x < 0 || x > 0)) return x;
+  const size = Math.abs(x) == Infinity ? Infinity : power(Math.abs(x), alpha);
+  return x < 0 && whole && Math.floor(alpha / 2) * 2 != alpha ? -size : size;
+}

@@ -1,0 +1,110 @@
+/** What a stream holds: its steps, oldest first. A stream that grows is lent to a writer, which stages and checks steps, and takes over what that appended. */
+import { arena_alloc, arena_free } from "../memory/arena";
+import { E_OUT_OF_MEMORY } from "../memory/error";
+import { GRANULE } from "../memory/layout";
+import { Stream, streamBytes } from "./stream";
+
+/** Entries that are not beside the stream begin with one granule. */
+const FIRST_ENTRIES: u32 = GRANULE >> 2;
+/** More entries than this would be more than half of the largest memory. */
+const MAX_ENTRIES: u32 = 1 << 29;
+
+/** Steps that it holds. */
+export function stream_length(stream: usize): u32 {
+  return changetype<Stream>(stream).recent().count;
+}
+
+/** The newest row; 0 where there is none that a step may follow. */
+export function stream_newest(stream: usize): u32 {
+  return changetype<Stream>(stream).last;
+}
+
+/** The rows that it holds, from the `from`-th oldest on, up to `max`; how many. */
+export function stream_rows(stream: usize, from: u32, max: u32, out: usize): u32 {
+  const recent = changetype<Stream>(stream).recent();
+  const count = from < recent.count ? min(max, recent.count - from) : 0;
+  for (let i: u32 = 0; i < count; i++) store<u32>(out + ((<usize>i) << 2), recent.get(from + i));
+  return count;
+}
+
+/** Room for n more steps, or for as many as it may hold; 0, or OUT_OF_MEMORY, and then nothing changed. O(1) a step, over many */
+export function stream_reserve(stream: usize, n: u32): i32 {
+  return makeRoom(changetype<Stream>(stream), n) ? 0 : E_OUT_OF_MEMORY;
+}
+
+/** A writer's stream, which is empty, goes on where this one ended: what it appends is linked, shared and numbered as if it were appended here. */
+export function stream_lend(stream: usize, to: usize): void {
+  continueFrom(changetype<Stream>(to), changetype<Stream>(stream));
+}
+
+/** Takes over what was appended since it was lent; there must be room. Where it holds no more the oldest steps leave. The writer's stream is empty again. O(steps) */
+export function stream_take(stream: usize, from: usize): void {
+  const s = changetype<Stream>(stream);
+  const writer = changetype<Stream>(from);
+  const rows = writer.recent();
+  while (rows.count != 0) s.keep(s.rows(), rows.shift());
+  continueFrom(s, writer);
+  writer.last = 0;
+  writer.fresh = 1;
+}
+
+/** Holds the steps of another stream as well, as the youngest; there must be room. O(steps) */
+export function stream_hold(stream: usize, other: usize): void {
+  const s = changetype<Stream>(stream);
+  const from = changetype<Stream>(other).recent();
+  for (let i: u32 = 0; i < from.count; i++) {
+    const row = from.get(i);
+    s.rows().retain(row);
+    s.keep(s.rows(), row);
+  }
+}
+
+/** Lets the n oldest go. O(n) */
+export function stream_drop(stream: usize, n: u32): void {
+  const s = changetype<Stream>(stream);
+  for (; n > 0; n--) s.rows().release(s.recent().shift());
+}
+
+/** Of a stream that is empty: gives its room back, but for what stands beside it. */
+export function stream_shrink(stream: usize, room: u32): void {
+  const s = changetype<Stream>(stream);
+  const recent = s.recent();
+  recent.head = 0;
+  if (recent.entries == besideOf(s)) return;
+  arena_free(recent.entries, recent.capacity << 2);
+  recent.entries = besideOf(s);
+  recent.capacity = room;
+}
+
+/** Room for n more steps, or for as many as it may hold: its entries double. */
+export function makeRoom(s: Stream, n: u32): bool {
+  const recent = s.recent();
+  const max = s.limit == 0 ? MAX_ENTRIES : s.limit;
+  const left = max - recent.count;
+  if (n > left && s.limit == 0) return false;
+  const need = recent.count + min(n, left);
+  if (need <= recent.capacity) return true;
+  let capacity = recent.capacity;
+  do capacity = min(capacity == 0 ? FIRST_ENTRIES : capacity << 1, max);
+  while (capacity < need);
+  const entries = arena_alloc(capacity << 2);
+  if (entries == 0) return false;
+  for (let i: u32 = 0; i < recent.count; i++) store<u32>(<usize>entries + ((<usize>i) << 2), recent.get(i));
+  if (recent.entries != besideOf(s)) arena_free(recent.entries, recent.capacity << 2);
+  recent.entries = entries;
+  recent.capacity = capacity;
+  recent.head = 0;
+  return true;
+}
+
+function continueFrom(to: Stream, from: Stream): void {
+  to.last = from.last;
+  to.episode = from.episode;
+  to.episodeStep = from.episodeStep;
+  to.fresh = from.fresh;
+}
+
+/** Where entries stand that have room beside the stream. */
+function besideOf(s: Stream): u32 {
+  return <u32>changetype<usize>(s) + streamBytes(0);
+}
