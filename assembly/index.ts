@@ -15,7 +15,6 @@ export { arena_alloc, arena_check, arena_free, arena_init, arena_used } from "./
 // pool
 export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_reserve } from "./rows/pool";
 export { pool_check } from "./record/check";
-export { pool_free_run, pool_free_runs, pool_index, pool_numbers, pool_record, pool_records, pool_restore, pool_seek, pool_unindex } from "./record/pool";
 export { pool_run } from "./rows/run";
 
 // row
@@ -34,7 +33,6 @@ export {
   stream_shrink,
   stream_take,
 } from "./rows/recent";
-export { stream_record } from "./record/stream";
 
 // writer
 export { writer_append, writer_bytes, writer_init, writer_rule, writer_stream } from "./writer/writer";
@@ -49,7 +47,6 @@ export { table_bytes, table_can_insert, table_can_sample, table_exponents, table
 export { table_check } from "./record/check";
 export { table_clear, table_counter, table_item } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
-export { table_order, table_records, table_rejoin, table_spans } from "./record/table";
 export { table_sample, table_settle } from "./draw/sample";
 export { table_insert } from "./writer/writer";
 
@@ -87,30 +84,25 @@ export { draw_weights, draw_weights_by } from "./draw/weights";
 // gather
 export { gather_leaf, gather_runs, gather_select } from "./draw/gather";
 
-// record: one step as bytes
+// record: state as bytes, all of it by number or what changed, and back
+export {
+  record_changed_rows,
+  record_collect_rows,
+  record_free_rows,
+  record_load_free,
+  record_load_links,
+  record_load_rows,
+  record_name_rows,
+  record_pool,
+  record_row_bytes,
+  record_rows,
+  record_settle_rows,
+} from "./record/row";
+export { record_changed_slots, record_collect_slots, record_load_slots, record_slot_bytes, record_slots } from "./record/slot";
 export { record_append, record_most, record_write } from "./record/step";
-
-// journal: what changed since it was asked last, and back
-export {
-  journal_collect_rows,
-  journal_load_links,
-  journal_load_rows,
-  journal_name_rows,
-  journal_row_bytes,
-  journal_rows,
-  journal_settle_rows,
-} from "./record/changed-rows";
-export {
-  journal_collect_slots,
-  journal_join_table,
-  journal_load_slots,
-  journal_slot_bytes,
-  journal_slots,
-  journal_table,
-  journal_table_bytes,
-} from "./record/changed-items";
-export { journal_load_stream, journal_stream } from "./record/changed-streams";
+export { record_load_stream, record_stream } from "./record/stream";
+export { record_load_table, record_table, record_table_bytes } from "./record/table";
 
 // section: in an instance of its own, without an arena
-export { crc32c } from "./record/fold";
+export { crc32c } from "./record/crc32c";
 export { section_seal, section_sum } from "./record/section";

@@ -31,11 +31,14 @@ export const LAYERS = {
     ["replay"],
     // The main entry: exports only.
     ["index"],
-    ["core/section-memory"],
-    ["store/snapshot/"],
+    ["store/format/kinds"],
+    ["core/section-memory", "core/state"],
+    ["core/changes"],
     // Files: places for them, sections in them, groups of sections.
-    ["store/directory/", "store/format/", "store/tags"],
-    ["store/log/", "store/tagged", "store/untagged"],
+    ["store/directory/", "store/tags"],
+    ["store/tagged", "store/untagged"],
+    ["store/format/"],
+    ["store/log/", "store/snapshot/"],
     ["store/index"],
     // TF-Agents' and Reverb's classes.
     ["agents/nest", "agents/time-step", "agents/windows"],
@@ -63,7 +66,7 @@ export const LAYERS = {
 export const OUTER = ["src/adapters/", "src/cli/", "src/formats/", "src/reverb/", "src/runtime/", "src/store/"];
 
 /** Of these the pages that run anywhere, and ask for the runtime only when they are called: other subpaths may build on them. */
-export const ANYWHERE = ["src/formats/index.ts", "src/store/index.ts"];
+export const ANYWHERE = ["src/formats/index.ts", "src/store/format/kinds.ts", "src/store/index.ts"];
 
 /** Modules made by the build, by the only ones that may import them. */
 export const GENERATED = { "dist/core-bytes.js": "src/core/module.ts" };

@@ -3,12 +3,11 @@
  *   0 │ kind u32  │ id u32  │
  *   8 │ bytes u32 │ crc u32 │  then the payload; crc over kind, id, bytes and the payload
  */
-import { crc32c as byTables } from "./crc32c";
-import { crc32c } from "./fold";
+import { crc32c } from "./crc32c";
 
 /** O(bytes): what the checksum of the section at an address must be. */
 export function section_sum(at: usize): u32 {
-  return crc32c(byTables(0, at, 12), at + 16, load<u32>(at, 8));
+  return crc32c(crc32c(0, at, 12), at + 16, load<u32>(at, 8));
 }
 
 /** Writes the head of a section whose payload is there. */

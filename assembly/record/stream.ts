@@ -1,33 +1,36 @@
-/** A stream as a record. */
+/**
+ * Streams as records: │ last u32 │ oldest u32 │ count u32 │ episode u32 │ its steps u32 │ fresh u32 │, rows by number.
+ * The rows of its recent steps are linked, so that its oldest and their count tell them all.
+ */
 import { E_CORRUPT, fail } from "../memory/error";
-import { numberOf } from "../rows/pool";
-import { LINK_ROW } from "../rows/row";
+import { numberOf, rowOf } from "../rows/pool";
 import { Stream } from "../rows/stream";
-import { exchange, transfer } from "./names";
 
-/** A stream: last row, rows in the window, episode, steps of it, whether the next step opens one, then the window's rows (u32 each); 0, or CORRUPT. */
-export function stream_record(stream: usize, at: usize, saving: u32): i32 {
+export function record_stream(stream: usize, out: usize): void {
   const s = changetype<Stream>(stream);
   const p = s.rows();
-  const window = s.recent();
-  transfer(stream + offsetof<Stream>("episode"), at + 8, 12, saving);
-  if (saving != 0) {
-    store<u32>(at, numberOf(p, s.last));
-    store<u32>(at, window.count, 4);
-  } else {
-    s.last = exchange(p, load<u32>(at), 0);
-    if (s.last > LINK_ROW || load<u32>(at, 4) > window.capacity) return fail(E_CORRUPT, 1, s.last);
-  }
-  const count = load<u32>(at, 4);
+  const recent = s.recent();
+  store<u32>(out, numberOf(p, s.last));
+  store<u32>(out, recent.count == 0 ? 0 : numberOf(p, recent.get(0)), 4);
+  store<u32>(out, recent.count, 8);
+  memory.copy(out + 12, stream + offsetof<Stream>("episode"), 12);
+}
+
+/** Of a stream without steps: once the rows have their names, takes its recent steps back. 0, or CORRUPT. */
+export function record_load_stream(stream: usize, from: usize): i32 {
+  const s = changetype<Stream>(stream);
+  const p = s.rows();
+  const recent = s.recent();
+  const count = load<u32>(from, 8);
+  if (load<u32>(from) > p.high || load<u32>(from, 4) > p.high || count > recent.capacity) return fail(E_CORRUPT, 1, count);
+  s.last = rowOf(p, load<u32>(from));
+  memory.copy(stream + offsetof<Stream>("episode"), from + 12, 12);
+  let row = rowOf(p, load<u32>(from, 4));
   for (let i: u32 = 0; i < count; i++) {
-    at += 4;
-    if (saving != 0) store<u32>(at, numberOf(p, window.get(i)), 16);
-    else {
-      const row = exchange(p, load<u32>(at, 16), 0);
-      if (row == 0 || row > LINK_ROW) return fail(E_CORRUPT, 1, row);
-      window.push(row);
-      p.retain(row);
-    }
+    if (row == 0) return fail(E_CORRUPT, 1, i);
+    recent.push(row);
+    p.retain(row);
+    row = p.next(row);
   }
   return 0;
 }

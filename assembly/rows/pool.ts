@@ -179,6 +179,12 @@ export class Pool {
     return this.high - this.free().count;
   }
 
+  /** The row with a number; most come after the one before, which is a division less. `row`: that of the number before, or 0. */
+  @inline
+  rowAfter(row: u32, number: u32): u32 {
+    return row != 0 && (row & PLACE) + 1 < this.rows ? row + 1 : rowOf(this, number);
+  }
+
   /** Whether to take freed rows: not while there are so few that the queue would run empty and begin anew all the time. */
   @inline
   private reuses(most: u32): bool {

@@ -22,6 +22,8 @@ const KIND: u32 = 15;
 /** Flags of a draw: without replacement; one draw from each n-th part. */
 export const DISTINCT: u32 = 1;
 export const STRATIFIED: u32 = 2;
+/** Room that the ends of an order take in a record. */
+export const END_BYTES: u32 = 12;
 
 /** A selector as a table knows it: kind and address. */
 @unmanaged
@@ -249,6 +251,66 @@ export class Selector {
   ends(i: i32): u32 {
     if (this.kind == UNIFORM || !this.keepsOrder()) return 0;
     return i == 0 ? this.order().oldest : this.order().youngest();
+  }
+
+  /** Bytes of a slot's place in its order, as records keep it; 0 where it is derived. */
+  placeBytes(): u32 {
+    if (this.kind == UNIFORM) return 4;
+    return this.keepsOrder() ? 8 : 0;
+  }
+
+  savePlace(slot: u32, to: usize): void {
+    if (this.kind == UNIFORM) store<u32>(to, load<u32>(this.uniform().position(slot)));
+    else if (this.keepsOrder()) store<u64>(to, load<u64>(this.order().at(slot)));
+  }
+
+  loadPlace(slot: u32, from: usize): void {
+    if (this.kind == UNIFORM) store<u32>(this.uniform().position(slot), load<u32>(from));
+    else if (this.keepsOrder()) store<u64>(this.order().at(slot), load<u64>(from));
+  }
+
+  /** Where its order begins and ends: END_BYTES at most. */
+  saveEnds(to: usize): void {
+    if (this.kind == UNIFORM) this.uniform().saveEnds(to);
+    else if (this.keepsOrder()) store<u32>(to, this.order().oldest);
+  }
+
+  loadEnds(from: usize): void {
+    if (this.kind == UNIFORM) this.uniform().loadEnds(from);
+    else if (this.keepsOrder()) this.order().oldest = load<u32>(from);
+  }
+
+  /** A live slot joins again whose place, priority and touch were loaded; `rebuild` follows when all have. false where that is no place. */
+  restore(slot: u32, priority: f64): bool {
+    switch (this.kind) {
+      case FIFO:
+      case LIFO:
+        return true;
+      case UNIFORM:
+        return this.uniform().restore(slot);
+      case PRIORITIZED:
+        store<f64>(this.tree().leaf(slot), this.tree().weigh(priority));
+        return true;
+      default:
+        this.heap().insert(slot);
+        return true;
+    }
+  }
+
+  /** O(slots): once all live slots are restored; false where they make no order of `count`. */
+  rebuild(count: u32, slots: u32): bool {
+    switch (this.kind) {
+      case FIFO:
+      case LIFO:
+        return this.order().oldest <= slots && this.order().check(count, slots) == 0;
+      case UNIFORM:
+        return this.uniform().ring().head < this.uniform().ring().capacity && this.uniform().check(count, slots) == 0;
+      case PRIORITIZED:
+        this.tree().rebuild();
+        return true;
+      default:
+        return this.heap().count == count;
+    }
   }
 
   /** One slot of `count` > 0; `random` is drawn from where the kind asks for it. */

@@ -107,6 +107,11 @@ export class SumTree {
     }
   }
 
+  /** O(slots): renews all that stands above the leaves. */
+  rebuild(): void {
+    for (let level: u32 = 1; level <= this.depth; level++) this.renewMany(level, 0, this.families(level) - 1);
+  }
+
   /** O(n log n), level by level: renews all that stands above n leaves that were written; `nodes` is scratch for u32 × n. */
   climb(slots: usize, n: u32, nodes: usize): void {
     const end = (<usize>n) << 2;

@@ -78,6 +78,27 @@ export class Uniform {
     for (let i: u32 = n; i > 0; i--) this.swap(i - 1, load<u32>(swaps + ((<usize>(i - 1)) << 2)));
   }
 
+  /** disorder, head and count (u32 each). */
+  saveEnds(to: usize): void {
+    store<u32>(to, this.disorder);
+    store<u32>(to, this.ring().head, 4);
+    store<u32>(to, this.ring().count, 8);
+  }
+
+  loadEnds(from: usize): void {
+    this.disorder = load<u32>(from);
+    this.ring().head = load<u32>(from, 4);
+    this.ring().count = load<u32>(from, 8);
+  }
+
+  /** The entry of a slot, by the position that was loaded; false where there is none such. */
+  restore(slot: u32): bool {
+    const position = load<u32>(this.position(slot));
+    if (position >= this.ring().capacity) return false;
+    store<u32>(<usize>this.ring().entries + ((<usize>position) << 2), slot);
+    return true;
+  }
+
   /** 0, or the number of the broken invariant. */
   check(count: u32, slots: u32): i32 {
     const ring = this.ring();

@@ -19,21 +19,12 @@ export interface Exports {
   // pool
   pool_bytes: Fn<[leaves: A]>;
   pool_check: Fn<[pool: A]>;
-  pool_free_run: Fn<[pool: A, number: A, count: A]>;
-  pool_free_runs: Fn<[pool: A, cursor: A, most: A, out: A], void>;
-  pool_index: Fn<[pool: A]>;
   pool_init: Fn<[pool: A, rowBytes: A, leaves: A], void>;
   pool_leaf: Fn<[pool: A, i: A, kind: A, dtype: A, bytes: A, offset: A, staged: A, frames: A, shared: A], void>;
   pool_live: Fn<[pool: A]>;
-  pool_numbers: Fn<[pool: A, out: A], void>;
   pool_open: Fn<[pool: A], void>;
-  pool_record: Fn<[pool: A]>;
-  pool_records: Fn<[pool: A, number: A, count: A, at: A, saving: A]>;
   pool_reserve: Fn<[pool: A, rows: A]>;
-  pool_restore: Fn<[pool: A, high: A, episodes: A]>;
   pool_run: Fn<[pool: A, row: A, from: A, n: A, out: A], void>;
-  pool_seek: Fn<[pool: A, number: A, held: A]>;
-  pool_unindex: Fn<[pool: A], void>;
 
   // row
   row_ends: Fn<[row: A]>;
@@ -53,7 +44,6 @@ export interface Exports {
   stream_lend: Fn<[stream: A, to: A], void>;
   stream_newest: Fn<[stream: A]>;
   stream_patch: Fn<[stream: A, from: A, leaf: A], void>;
-  stream_record: Fn<[stream: A, at: A, saving: A]>;
   stream_reserve: Fn<[stream: A, n: A]>;
   stream_rows: Fn<[stream: A, from: A, max: A, out: A]>;
   stream_shrink: Fn<[stream: A, room: A], void>;
@@ -90,13 +80,9 @@ export interface Exports {
   table_item: Fn<[table: A, key: A, out: A]>;
   table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
   table_newest: Fn<[table: A]>;
-  table_order: Fn<[table: A, role: A, cursor: A, most: A, out: A], void>;
-  table_records: Fn<[table: A, slot: A, count: A, at: A, saving: A]>;
-  table_rejoin: Fn<[table: A, role: A, count: A, from: A, disorder: A]>;
   table_sample: Fn<[table: A, draw: A, n: A, flags: A, among: A]>;
   table_seed: Fn<[table: A, low: A, high: A, stream: A], void>;
   table_settle: Fn<[table: A], void>;
-  table_spans: Fn<[table: A, out: A], void>;
   table_update: Fn<[table: A, keys: A, priorities: A, n: A, slots: A, nodes: A]>;
 
   // items: a table whose room grows, and what stands in it
@@ -143,28 +129,31 @@ export interface Exports {
   gather_runs: Fn<[draw: A, pool: A, leaf: A, out: A]>;
   gather_select: Fn<[draw: A, pool: A, steps: A, count: A], void>;
 
-  // record: one step as bytes
+  // record: state as bytes, all of it by number or what changed, and back
   record_append: Fn<[stream: A, from: A, bytes: A]>;
+  record_changed_rows: Fn<[pool: A, segment: A, live: A, most: A, out: A, links: A]>;
+  record_changed_slots: Fn<[table: A, segment: A, live: A, most: A, out: A]>;
+  record_collect_rows: Fn<[pool: A, segment: A, number: A, most: A]>;
+  record_collect_slots: Fn<[table: A, segment: A, slot: A, most: A]>;
+  record_free_rows: Fn<[pool: A, cursor: A, most: A, out: A]>;
+  record_load_free: Fn<[pool: A, count: A, from: A]>;
+  record_load_links: Fn<[pool: A, count: A, from: A, segment: A, live: A]>;
+  record_load_rows: Fn<[pool: A, count: A, from: A, segment: A, live: A]>;
+  record_load_slots: Fn<[table: A, count: A, from: A, segment: A, live: A]>;
+  record_load_stream: Fn<[stream: A, from: A]>;
+  record_load_table: Fn<[table: A, from: A]>;
   record_most: Fn<[pool: A]>;
+  record_name_rows: Fn<[pool: A, numbers: A]>;
+  record_pool: Fn<[pool: A, out: A], void>;
+  record_row_bytes: Fn<[pool: A]>;
+  record_rows: Fn<[pool: A, number: A, most: A, out: A]>;
+  record_settle_rows: Fn<[pool: A, live: A]>;
+  record_slot_bytes: Fn<[table: A]>;
+  record_slots: Fn<[table: A, slot: A, most: A, out: A]>;
+  record_stream: Fn<[stream: A, out: A], void>;
+  record_table: Fn<[table: A, out: A], void>;
+  record_table_bytes: Fn<[]>;
   record_write: Fn<[pool: A, row: A, before: A, out: A]>;
-
-  // journal: what changed since it was asked last, and back
-  journal_collect_rows: Fn<[pool: A, segment: A, number: A, most: A]>;
-  journal_collect_slots: Fn<[table: A, segment: A, slot: A, most: A]>;
-  journal_join_table: Fn<[table: A]>;
-  journal_load_links: Fn<[pool: A, count: A, from: A, segment: A, live: A]>;
-  journal_load_rows: Fn<[pool: A, count: A, from: A, segment: A, live: A]>;
-  journal_load_slots: Fn<[table: A, count: A, from: A, segment: A, live: A]>;
-  journal_load_stream: Fn<[stream: A, at: A]>;
-  journal_name_rows: Fn<[pool: A, high: A, episodes: A]>;
-  journal_row_bytes: Fn<[pool: A]>;
-  journal_rows: Fn<[pool: A, segment: A, live: A, most: A, out: A, links: A], void>;
-  journal_settle_rows: Fn<[pool: A, live: A]>;
-  journal_slot_bytes: Fn<[table: A]>;
-  journal_slots: Fn<[table: A, segment: A, live: A, most: A, out: A], void>;
-  journal_stream: Fn<[stream: A, at: A], void>;
-  journal_table: Fn<[table: A, at: A, saving: A], void>;
-  journal_table_bytes: Fn<[]>;
 
   // section: in an instance of its own, without an arena
   crc32c: Fn<[crc: A, at: A, length: A]>;

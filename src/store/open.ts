@@ -1,10 +1,11 @@
 /** A Replay that survives: `Replay.open` makes it in a directory, or brings back what is there. */
 
+import { Changes } from "../core/changes.ts";
 import { internals, Replay, ReplayError, type ReplayOptions, type Spec } from "../index.ts";
 import { ready } from "./directory/builtins.ts";
 import type { Directory } from "./directory/directory.ts";
 import { node } from "./directory/node.ts";
-import { Records } from "./format/records.ts";
+import { checkHead, headOf, type StateHead } from "./format/head.ts";
 import { Journal } from "./journal/journal.ts";
 import { Recovery } from "./journal/recovery.ts";
 import { checkDurability, type Durability, EVERY_SECOND } from "./log/durability.ts";
@@ -44,10 +45,9 @@ const SEGMENT = 16 << 20;
 const BREATH = 32 << 20;
 
 /** What a directory says of the Replay in it. */
-interface About {
+interface About extends Omit<StateHead, "options"> {
   readonly content: "replay";
-  readonly options: Omit<Replay["options"], "maxBytes">;
-  readonly layout: unknown;
+  readonly options: Omit<StateHead["options"], "maxBytes">;
   readonly retain: Retain;
 }
 
@@ -88,11 +88,11 @@ export async function open<const S extends Spec = Spec, const N extends string =
     ...(module && { module }),
   });
   try {
-    const there = log.about as About;
+    const there = aboutIn(directory, log);
     same(about(replay, retain ?? there.retain), there, directory.name);
     const places = placesFor(replay.options.maxBytes, segmentBytes);
-    const records = new Records(replay, places);
-    const recovery = new Recovery(records, directory.name);
+    const changes = new Changes(internals.of(replay).engine, replay, places);
+    const recovery = new Recovery(replay, changes, directory.name);
     let next = BREATH;
     for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) {
       onProgress?.(progress);
@@ -101,8 +101,8 @@ export async function open<const S extends Spec = Spec, const N extends string =
       await new Promise((resolve) => setTimeout(resolve));
       signal?.throwIfAborted();
     }
-    if (recovery.found) recovery.finish();
-    return attach(replay as unknown as Replay<S, N>, new Journal(records, log, { ...how, retain: there.retain }, recovery.kept));
+    recovery.finish();
+    return attach(replay as unknown as Replay<S, N>, new Journal(replay, changes, log, { ...how, retain: there.retain }, recovery.kept));
   } catch (error) {
     log.close();
     throw error;
@@ -121,20 +121,25 @@ function make(options: ReplayOptions): Replay {
 }
 
 function about(replay: Replay, retain: Retain): About {
-  const { layout } = internals.of(replay).engine;
-  const { maxBytes: _, ...options } = replay.options;
-  const leaves = layout.leaves.map((leaf) => [leaf.path, leaf.leaf.dtype, leaf.shape, leaf.kind, leaf.offset]);
-  return { content: "replay", options, layout: [layout.rowBytes, leaves], retain };
+  const { version, options, layout } = headOf(replay);
+  const { maxBytes: _, ...kept } = options;
+  return { content: "replay", version, options: kept, layout, retain };
+}
+
+/** @throws ReplayError SPEC_MISMATCH where something else is there · UNSUPPORTED where another version's state is */
+function aboutIn(directory: Directory, log: Log): About {
+  const { content } = log.about as About;
+  if (content !== "replay") throw otherwise(directory.name, "content", "replay", content);
+  checkHead(directory.name, log.about);
+  return log.about as About;
 }
 
 /** The options of the Replay that is there, but for those that are given. */
 function known(directory: Directory, { maxBytes, tables, seed, module }: Pick<OpenOptions, "maxBytes" | "tables" | "seed" | "module">): ReplayOptions {
   const log = Log.open(directory, { about: {}, readOnly: true, ...(module && { module }) });
-  const { content, options } = log.about as About;
-  const { isNew } = log;
   log.close();
-  if (isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: give spec and tables to make one`);
-  if (content !== "replay") throw otherwise(directory.name, "content", "replay", content);
+  if (log.isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: give spec and tables to make one`);
+  const { options } = aboutIn(directory, log);
   const { spec } = options;
   return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), ...(maxBytes !== undefined && { maxBytes }), ...(module && { module }) };
 }

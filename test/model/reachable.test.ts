@@ -109,24 +109,19 @@ class Streams {
   }
 }
 
-/** The numbers of the steps that the pool holds, as the image of it has them. */
+/** The numbers of the steps that the pool holds, as their records have them. */
 function heldBy(rig: Rig): Uint8Array {
   const { x, pool } = rig;
   const held = new Uint8Array(2 * OPERATIONS + 1);
-  x.pool_index(pool);
-  const record = x.pool_record(pool);
-  const at = x.arena_alloc(64 * record);
-  x.pool_numbers(pool, at);
+  const record = x.record_row_bytes(pool);
+  const at = x.arena_alloc(4 + 64 * record);
   rig.refresh();
-  const high = rig.u32[at >> 2] as number;
-  for (let number = x.pool_seek(pool, 1, 1); number <= high; ) {
-    const count = Math.min(x.pool_seek(pool, number, 0) - number, 64);
-    x.pool_records(pool, number, count, at, 1);
-    for (let i = 0; i < count; i++) (held[rig.u32[(at + i * record + 8) >> 2] as number] as number)++;
-    number = x.pool_seek(pool, number + count, 1);
+  for (let number = 1; number !== 0; ) {
+    number = x.record_rows(pool, number, 64, at);
+    // Behind number, link and episode.
+    for (let i = 0; i < (rig.u32[at >> 2] as number); i++) (held[rig.u32[(at + 4 + i * record + 12) >> 2] as number] as number)++;
   }
-  x.arena_free(at, 64 * record);
-  x.pool_unindex(pool);
+  x.arena_free(at, 4 + 64 * record);
   return held;
 }
 

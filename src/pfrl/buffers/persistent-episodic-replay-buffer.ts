@@ -1,6 +1,7 @@
 /** Replay of whole episodes that outlives the process: PFRL's PersistentEpisodicReplayBuffer. An episode goes to a log when it ends. */
 
 import { ABOUT_FIRST } from "../../core/abi.ts";
+import { CLEAR, FORM, RANDOM } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";
 import { contentOfEpisodes, EpisodesSink, writeEpisode } from "../files/episodes-history.ts";
 import { Files } from "../files/files.ts";
@@ -11,7 +12,7 @@ import type { Listed } from "../rows/listed.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch } from "../rows/transition-batch.ts";
 import { Episodes, type MadeEpisodes } from "../store/episodes.ts";
-import { CLEAR, FORM, formBytes, NOTHING, RANDOM } from "../store/history.ts";
+import { formBytes, NOTHING } from "../store/history.ts";
 import type { Env } from "../store/steps.ts";
 import type { AppendedTransition, Transition } from "../transition.ts";
 import { behind } from "./behind.ts";

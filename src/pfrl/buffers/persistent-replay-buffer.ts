@@ -1,6 +1,7 @@
 /** Uniform replay that outlives the process: PFRL's PersistentReplayBuffer. Its items are single steps; each goes to a log as it comes. */
 
 import { ABOUT_FIRST } from "../../core/abi.ts";
+import { CLEAR, EPISODE_END, FORM, RANDOM, SINGLE } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";
 import { Files } from "../files/files.ts";
 import { Journal } from "../files/log.ts";
@@ -10,7 +11,7 @@ import { atOnce, inPieces, type Progress, type WorkOptions } from "../files/work
 import type { Listed } from "../rows/listed.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch } from "../rows/transition-batch.ts";
-import { CLEAR, END, FORM, formBytes, NOTHING, RANDOM, SINGLE } from "../store/history.ts";
+import { formBytes, NOTHING } from "../store/history.ts";
 import type { Env } from "../store/steps.ts";
 import { type Made, Transitions } from "../store/transitions.ts";
 import type { AppendedTransition, Transition } from "../transition.ts";
@@ -181,7 +182,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
 
   #end({ number }: Env): void {
     this.#known.delete(number);
-    this.#journal.write(END, number, NOTHING);
+    this.#journal.write(EPISODE_END, number, NOTHING);
   }
 
   #settle(): void {
@@ -199,7 +200,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
       const row = made?.items.about(slot, ABOUT_FIRST) as number;
       this.#journal.write(SINGLE, 0, (made as Made).records.write(row, 0));
     }
-    this.#journal.write(END, 0, NOTHING);
+    this.#journal.write(EPISODE_END, 0, NOTHING);
     this.#journal.commit(this.#store.size);
   }
 }

@@ -2,22 +2,10 @@
 
 import { ABOUT_FIRST } from "../../core/abi.ts";
 import { internals } from "../../index.ts";
+import { EPISODE, EPISODE_END, FORM, STATE, STEP } from "../../store/format/kinds.ts";
 import { encodeTagged } from "../../store/index.ts";
 import type { Episodes, MadeEpisodes } from "../store/episodes.ts";
-import {
-  END,
-  EPISODE,
-  FORM,
-  formBytes,
-  type HistoryForm,
-  type HistoryState,
-  NOTHING,
-  priorityBytes,
-  STATE,
-  STEP,
-  type Write,
-  writeNothing,
-} from "../store/history.ts";
+import { formBytes, type HistoryForm, type HistoryState, NOTHING, priorityBytes, type Write, writeNothing } from "../store/history.ts";
 import type { Priorities } from "../store/priorities.ts";
 import { damaged } from "../store/step-bytes.ts";
 import { Streams } from "../store/streams.ts";
@@ -63,7 +51,7 @@ export function writeEpisode({ records }: MadeEpisodes, number: number, rows: Ui
     write(STEP, number, records.write(row, before));
     before = row;
   }
-  if (priority === undefined) write(END, number, NOTHING);
+  if (priority === undefined) write(EPISODE_END, number, NOTHING);
   else write(EPISODE, number, priorityBytes(priority));
 }
 

@@ -2,21 +2,9 @@
 
 import { ABOUT_FIRST } from "../../core/abi.ts";
 import { internals } from "../../index.ts";
+import { EPISODE_END, FORM, ITEM, STATE, STEP } from "../../store/format/kinds.ts";
 import { encodeTagged } from "../../store/index.ts";
-import {
-  END,
-  FORM,
-  formBytes,
-  type HistoryForm,
-  type HistoryState,
-  ITEM,
-  itemBytes,
-  NOTHING,
-  STATE,
-  STEP,
-  type Write,
-  writeNothing,
-} from "../store/history.ts";
+import { formBytes, type HistoryForm, type HistoryState, itemBytes, NOTHING, type Write, writeNothing } from "../store/history.ts";
 import type { Priorities } from "../store/priorities.ts";
 import { damaged } from "../store/step-bytes.ts";
 import { Streams } from "../store/streams.ts";
@@ -60,7 +48,7 @@ export function* writeTransitions({ made, options }: Transitions, priorities: Pr
     write(ITEM, written.number, itemBytes(rows.length, items.priorityOf(slot)));
     // The last item of an episode is its last step alone.
     if (rows.length === 1 && x.row_ends(written.last) !== 0) {
-      write(END, written.number, NOTHING);
+      write(EPISODE_END, written.number, NOTHING);
       episodes.delete(episode);
     }
     if (done % CHUNK === CHUNK - 1) yield { done, of: slots.length };

@@ -1,30 +1,21 @@
 /**
  * What fills a buffer, as the sections of a log: the calls that would make it, not its memory. So the capacity may be another one when it is read.
  *
- * The number of a section is that of the episode which it belongs to, in that file.
- *   FORM    32 │ JSON: family, numSteps, spec                        │ before any step
- *   STEP    33 │ RECORD (assembly/record/step.ts), tagged objects    │ a step of the episode
- *   SINGLE  34 │ the same                                            │ and an item of it alone
- *   ITEM    35 │ length u32, 0 u32, priority f64                     │ an item of the last so many steps
- *   EPISODE 36 │ priority f64                                        │ the episode ended: an item of all its steps
- *   END     37 │                                                     │ it ended without one
- *   STATE   38 │ tagged                                              │ random state, largest priority, …
- *   RANDOM  39 │ 32 bytes                                            │ the random state alone
- *   CLEAR   40 │                                                     │ everything before it is gone
+ * The number of a section is that of the episode which it belongs to, in that file. Kinds are numbered in store/format/kinds.ts.
+ *   FORM        │ tagged: family, numSteps, spec                    │ before any step
+ *   STEP        │ RECORD (assembly/record/step.ts), tagged objects  │ a step of the episode
+ *   SINGLE      │ the same                                          │ and an item of it alone
+ *   ITEM        │ length u32, 0 u32, priority f64                   │ an item of the last so many steps
+ *   EPISODE     │ priority f64                                      │ the episode ended: an item of all its steps
+ *   EPISODE_END │                                                   │ it ended without one
+ *   STATE       │ tagged                                            │ random state, largest priority, …
+ *   RANDOM      │ 32 bytes                                          │ the random state alone
+ *   CLEAR       │                                                   │ everything before it is gone
  */
+import { CLEAR, EPISODE, EPISODE_END, FORM, ITEM, RANDOM, SINGLE, STATE, STEP } from "../../store/format/kinds.ts";
 import { decodeTagged, encodeTagged } from "../../store/index.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
 import { damaged } from "./step-bytes.ts";
-
-export const FORM = 32;
-export const STEP = 33;
-export const SINGLE = 34;
-export const ITEM = 35;
-export const EPISODE = 36;
-export const END = 37;
-export const STATE = 38;
-export const RANDOM = 39;
-export const CLEAR = 40;
 
 export type Family = "transitions" | "episodes";
 
@@ -82,7 +73,7 @@ export function deliver(sink: Sink, kind: number, id: number, payload: Uint8Arra
   } else if (kind === EPISODE) {
     sized(8);
     sink.end(id, view.getFloat64(0, true));
-  } else if (kind === END) sink.end(id, undefined);
+  } else if (kind === EPISODE_END) sink.end(id, undefined);
   else if (kind === STATE) sink.state(stateOf(decodeTagged(payload)));
   else if (kind === RANDOM) {
     sized(32);
@@ -99,7 +90,7 @@ export function writeNothing(write: Write): void {
 }
 
 export function formBytes(form: HistoryForm): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(form));
+  return encodeTagged(form, "spec");
 }
 
 export function itemBytes(length: number, priority: number): Uint8Array {
@@ -117,7 +108,7 @@ export function priorityBytes(priority: number): Uint8Array {
 function formOf(payload: Uint8Array): HistoryForm {
   let form: Partial<HistoryForm>;
   try {
-    form = JSON.parse(new TextDecoder().decode(payload)) as Partial<HistoryForm>;
+    form = decodeTagged(payload) as Partial<HistoryForm>;
   } catch {
     throw damaged("a spec that is none");
   }

@@ -1,9 +1,10 @@
 /** The journal of a Replay: after its calls, what they changed goes to a log as a group; what the log holds in vain is given back. */
-
-import { MARKS } from "../../core/abi.ts";
+import type { Changes } from "../../core/changes.ts";
 import type { Engine } from "../../core/engine.ts";
-import { ReplayError } from "../../index.ts";
-import { KEPT, type Records } from "../format/records.ts";
+import type { Section } from "../../core/state.ts";
+import { internals, type Replay, ReplayError } from "../../index.ts";
+import { writersBytes } from "../format/head.ts";
+import { KEPT, WRITERS } from "../format/kinds.ts";
 import type { Durability } from "../log/durability.ts";
 import type { Log } from "../log/log.ts";
 import type { Retain } from "../retain.ts";
@@ -28,8 +29,9 @@ export interface JournalStats {
 }
 
 export class Journal {
-  readonly #records: Records;
+  readonly #replay: Replay;
   readonly #engine: Engine;
+  readonly #changes: Changes;
   readonly #log: Log;
   readonly #durability: Durability;
   readonly #compacts: boolean;
@@ -48,21 +50,27 @@ export class Journal {
   #busy = false;
   #closed = false;
   #kept: Uint8Array | undefined;
+  /** WRITERS, and what it was made of. */
+  #writers: Uint8Array | undefined;
+  #known: Replay["writers"] = [];
+  #shapes = 0;
 
   constructor(
-    records: Records,
+    replay: Replay,
+    changes: Changes,
     log: Log,
     options: { readonly durability: Durability; readonly retain: Retain; readonly segmentBytes: number },
     kept?: Uint8Array,
   ) {
     this.#kept = kept;
-    this.#records = records;
-    this.#engine = records.engine;
+    this.#replay = replay;
+    this.#engine = internals.of(replay).engine;
+    this.#changes = changes;
     this.#log = log;
     this.#durability = options.durability;
     this.#compacts = options.retain === "capacity";
     this.#segmentBytes = options.segmentBytes;
-    const record = Math.max(64, ...records.rowBytes, ...records.slotBytes);
+    const record = Math.max(64, ...changes.rowBytes, ...changes.slotBytes);
     // Where everything is kept, nothing may come and go between two groups.
     const byHand = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
     this.#most = options.durability === "always" || !this.#compacts ? 1 : byHand;
@@ -142,8 +150,7 @@ export class Journal {
   #changed(): void {
     if (this.#busy) return;
     this.#open();
-    const { core } = this.#engine;
-    if ((core.u32[MARKS] as number) >= this.#most || this.#durability === "always") this.#group();
+    if (this.#changes.marks >= this.#most || this.#durability === "always") this.#group();
     if (this.#durability === "always") this.#log.flush();
     else if (this.#durability !== "manual" && this.#timer === undefined) this.#wait(this.#durability.everyMs);
   }
@@ -162,10 +169,9 @@ export class Journal {
   #group(): void {
     this.#busy = true;
     try {
-      const { core } = this.#engine;
       // Where the disk refuses, changes stay marked rather than pile up.
       if (this.#log.waiting > MOST_WAITING) this.#log.flush();
-      core.u32[MARKS] = 0;
+      this.#changes.forget();
       if (this.#write()) this.#log.commit();
       if (this.#compacts) {
         this.#compact();
@@ -181,7 +187,6 @@ export class Journal {
 
   /** Whether there was anything to write. */
   #write(): boolean {
-    const records = this.#records;
     const log = this.#log;
     const segment = log.segment;
     let sections = 0;
@@ -189,8 +194,7 @@ export class Journal {
       log.write(kind, id, payload);
       sections++;
     };
-    records.rows(segment, write);
-    records.slots(segment, write);
+    this.#changes.write(segment, write);
     const all = this.#restIn !== segment;
     for (const [kind, id, payload] of this.#rest()) {
       const name = `${kind}.${id}`;
@@ -202,23 +206,37 @@ export class Journal {
     return sections !== 0;
   }
 
-  *#rest(): Generator<readonly [kind: number, id: number, payload: Uint8Array], void> {
-    yield* this.#records.rest();
+  *#rest(): Generator<Section, void> {
+    yield [WRITERS, 0, this.#openWriters()];
+    yield* this.#changes.numbers();
     if (this.#kept !== undefined) yield [KEPT, 0, this.#kept];
+  }
+
+  /** What WRITERS says: made anew where a writer came or went, or columns came. */
+  #openWriters(): Uint8Array {
+    const { writers } = this.#replay;
+    const { shapes } = this.#engine;
+    const same = shapes.length === this.#shapes && writers.length === this.#known.length && writers.every((writer, i) => writer === this.#known[i]);
+    if (!same || this.#writers === undefined) {
+      this.#writers = writersBytes(this.#replay);
+      this.#known = writers;
+      this.#shapes = shapes.length;
+    }
+    return this.#writers;
   }
 
   /** A share of what keeps the files small: segments whose records nothing asks for any more are given back, the emptiest one is emptied. */
   #compact(): void {
     const log = this.#log;
-    const records = this.#records;
+    const changes = this.#changes;
     // What there is one of each must be in the newest segment.
     if (this.#restIn !== log.segment) return;
     const old = log.segments.filter(({ id }) => id < log.segment);
-    for (const { id } of old) if (id !== this.#victim && records.liveIn(id) === 0) log.drop(id);
+    for (const { id } of old) if (id !== this.#victim && changes.liveIn(id) === 0) log.drop(id);
     if (this.#victim === 0) {
       if (!this.#exceeds(1, log.leaving)) return;
-      const emptiest = old.reduce((best, { id }) => (best === 0 || records.liveIn(id) < records.liveIn(best) ? id : best), 0);
-      if (emptiest === 0 || records.liveIn(emptiest) === 0) return;
+      const emptiest = old.reduce((best, { id }) => (best === 0 || changes.liveIn(id) < changes.liveIn(best) ? id : best), 0);
+      if (emptiest === 0 || changes.liveIn(emptiest) === 0) return;
       this.#victim = emptiest;
       this.#structure = 0;
       this.#cursor = 1;
@@ -226,26 +244,19 @@ export class Journal {
     this.#empty();
   }
 
-  /** Marks some of the records that still count in the victim, so that they are written again; when all are, drops it. */
+  /** Notes some of the records as changed that still count in the victim, so that they are written again; when all are, drops it. */
   #empty(): void {
-    const { x, pools, tables, rowBytes } = this.#records;
-    const place = this.#records.place(this.#victim);
-    const steps = pools.length + tables.length;
-    if (this.#structure < steps) {
-      const k = this.#structure;
-      const high = this.#high(k);
-      const share = Math.max(Math.floor(SHARE / (rowBytes[k] ?? 64)), Math.ceil(high / 16), 1);
-      this.#cursor =
-        k < pools.length
-          ? x.journal_collect_rows(pools[k] as number, place, this.#cursor, share)
-          : x.journal_collect_slots(tables[k - pools.length] as number, place, this.#cursor, share);
+    const changes = this.#changes;
+    const structures = changes.pools.length + changes.tables.length;
+    if (this.#structure < structures) {
+      this.#cursor = changes.collect(this.#victim, this.#structure, this.#cursor, SHARE);
       if (this.#cursor === 0) {
         this.#structure++;
         this.#cursor = 1;
       }
     }
     if (this.#write()) this.#log.commit();
-    if (this.#structure === steps && this.#records.liveIn(this.#victim) === 0 && this.#restIn === this.#log.segment) {
+    if (this.#structure === structures && changes.liveIn(this.#victim) === 0 && this.#restIn === this.#log.segment) {
       const id = this.#victim;
       this.#victim = 0;
       this.#log.drop(id);
@@ -257,20 +268,9 @@ export class Journal {
     return this.stats.bytes - leaving > 2 * this.#liveBytes() + segments * this.#segmentBytes;
   }
 
-  /** How many records a pool or a table has at most. */
-  #high(k: number): number {
-    const { x, core, pools, tables, tableBytes, buffer } = this.#records;
-    if (k < pools.length) x.pool_numbers(pools[k] as number, buffer);
-    else {
-      x.journal_table(tables[k - pools.length] as number, buffer, 1);
-      return core.u32[(buffer + tableBytes - 40) / 4] as number;
-    }
-    return core.u32[buffer / 4] as number;
-  }
-
   #liveBytes(): number {
     let bytes = 0;
-    for (const { id } of this.#log.segments) bytes += this.#records.liveIn(id);
+    for (const { id } of this.#log.segments) bytes += this.#changes.liveIn(id);
     for (const payload of this.#written.values()) bytes += payload.length;
     return bytes;
   }

@@ -3,7 +3,8 @@
 import type { SectionMemory } from "../../core/section-memory.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
-import { COMMIT, NUMBER_BYTES, numberAt, SEAL, SECTION_BYTES } from "../format/sections.ts";
+import { COMMIT, SEAL } from "../format/kinds.ts";
+import { NUMBER_BYTES, numberAt, SECTION_BYTES } from "../format/section.ts";
 
 const PIECE = 1 << 20;
 const BYTES = SECTION_BYTES + NUMBER_BYTES;

@@ -7,7 +7,8 @@ import { SectionMemory } from "../../core/section-memory.ts";
 import { internals, ReplayError } from "../../index.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
-import { COMMIT, DROP, isOwn, numberBytes, SEAL, SEGMENT } from "../format/sections.ts";
+import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../format/kinds.ts";
+import { numberBytes } from "../format/section.ts";
 import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
 import { corrupt, faultOf, follows, type Logger, type Recovered, recover } from "./scan.ts";
 import { FORMAT, fileOf, headBytes, rangesOf } from "./segment-head.ts";
@@ -141,14 +142,15 @@ export class Log {
       try {
         const walk = new Walk(id, reader);
         for (let pieces = 1; walk.next(); ) {
-          visit(reader.kind, reader.id, reader.payload, id);
+          const { sections } = reader;
+          visit(sections.kind, sections.id, sections.payload, id);
           if (reader.pieces === pieces) continue;
           pieces = reader.pieces;
-          yield { bytes: done + reader.end, of };
+          yield { bytes: done + reader.sections.end, of };
           this.#open();
         }
         const fault = (walk.head && follows(before, walk)) ?? (id === last.id ? walk.fault : faultOf(walk));
-        if (fault !== undefined) throw corrupt(this.#directory, id, walk.faultAt ?? reader.end, fault);
+        if (fault !== undefined) throw corrupt(this.#directory, id, walk.faultAt ?? reader.sections.end, fault);
         before = walk;
       } finally {
         reader.close();

@@ -1,5 +1,7 @@
-/** The first section of a segment: the manifest, one copy a segment. */
+/** The first section of a segment: the manifest, one copy a segment, as a tagged value (tags.ts). */
 import { ReplayError } from "../../index.ts";
+import { encodeTagged } from "../tagged.ts";
+import { decodeTagged } from "../untagged.ts";
 
 export const FORMAT = 1;
 
@@ -26,14 +28,14 @@ export function segmentOf(file: string): number {
 }
 
 export function headBytes(head: SegmentHead): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(head));
+  return encodeTagged(head, "about");
 }
 
 /** Its checksum was right, so it is what was written; but by whom? */
 export function headOf(bytes: Uint8Array, segment: number): SegmentHead | undefined {
   let head: SegmentHead;
   try {
-    head = JSON.parse(new TextDecoder().decode(bytes)) as SegmentHead;
+    head = decodeTagged(bytes) as SegmentHead;
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@ import { MOST_BYTES, type SectionMemory } from "../../core/section-memory.ts";
 import { ReplayError } from "../../index.ts";
 import { attempt, ioError } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";
-import { MAGIC, SECTION_BYTES } from "../format/sections.ts";
+import { MAGIC, SECTION_BYTES } from "../format/section.ts";
 import { fileOf } from "./segment-head.ts";
 
 /** From here on bytes are written without being asked for. */

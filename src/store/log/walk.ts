@@ -1,5 +1,6 @@
 /** What one segment holds: its head, its groups, whether it is sealed, and where it stops to make sense. */
-import { COMMIT, DROP, isOwn, NUMBER_BYTES, numberAt, SEAL, SECTION_BYTES, SEGMENT } from "../format/sections.ts";
+import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../format/kinds.ts";
+import { NUMBER_BYTES, numberAt, SECTION_BYTES } from "../format/section.ts";
 import { headOf, type SegmentHead } from "./segment-head.ts";
 import type { SegmentReader } from "./segment-reader.ts";
 
@@ -36,7 +37,7 @@ export class Walk {
         return false;
       }
       if (this.sealed) return this.#fails("bytes behind the seal");
-      const { kind } = reader;
+      const { kind, id } = reader.sections;
       if (!isOwn(kind)) {
         this.#open = true;
         return true;
@@ -44,7 +45,7 @@ export class Walk {
       if (kind === COMMIT) this.#commit();
       else if (kind === SEAL) this.#seal();
       else if (kind === DROP) {
-        this.#dropping.push(reader.id);
+        this.#dropping.push(id);
         this.#open = true;
       } else this.#fails(`a section of kind ${kind}`);
     }
@@ -59,41 +60,42 @@ export class Walk {
 
   /** Where what follows makes no sense; undefined where all of it does. A group that did not end is a fault too. */
   get faultAt(): number | undefined {
-    if (this.fault !== undefined) return this.reader.from;
+    if (this.fault !== undefined) return this.reader.sections.from;
     return this.#open ? this.whole : undefined;
   }
 
   #begin(): boolean {
     const { reader } = this;
     if (!reader.begin() || !reader.next()) return this.#fails(reader.fault ?? "it has no head");
-    this.head = reader.kind === SEGMENT ? headOf(reader.payload, this.segment) : undefined;
+    const { kind, payload, end } = reader.sections;
+    this.head = kind === SEGMENT ? headOf(payload, this.segment) : undefined;
     if (this.head === undefined) return this.#fails("its head is that of another segment");
     this.group = this.head.group;
-    this.whole = reader.end;
+    this.whole = end;
     return true;
   }
 
   #commit(): void {
-    const { reader } = this;
-    if (reader.end - reader.from !== SECTION_BYTES + NUMBER_BYTES || numberAt(reader.view, 0) !== this.group) {
+    const { end, from, view } = this.reader.sections;
+    if (end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
       this.#fails(`not the end of group ${this.group}`);
       return;
     }
     this.group++;
-    this.whole = reader.end;
+    this.whole = end;
     this.dropped.push(...this.#dropping);
     this.#dropping = [];
     this.#open = false;
   }
 
   #seal(): void {
-    const { reader } = this;
-    if (this.#open || reader.end - reader.from !== SECTION_BYTES + NUMBER_BYTES || numberAt(reader.view, 0) !== this.group) {
+    const { end, from, view } = this.reader.sections;
+    if (this.#open || end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
       this.#fails(`a seal before group ${this.group}`);
       return;
     }
     this.sealed = true;
-    this.whole = reader.end;
+    this.whole = end;
   }
 
   #fails(fault: string): false {

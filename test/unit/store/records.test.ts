@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import { Changes } from "../../../src/core/changes.ts";
 import { internals, type Replay } from "../../../src/index.ts";
-import { Records } from "../../../src/store/format/records.ts";
+import { writersBytes } from "../../../src/store/format/head.ts";
+import { WRITERS } from "../../../src/store/format/kinds.ts";
 import { Recovery } from "../../../src/store/journal/recovery.ts";
 import { tracked } from "../../support/core.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -14,47 +16,49 @@ interface Section {
   readonly segment: number;
 }
 
+function changesOf(replay: Replay): Changes {
+  return new Changes(internals.of(replay).engine, replay, 64);
+}
+
 /** All that changed in a Replay, group by group, as a journal would write it. */
 class Tape {
   readonly sections: Section[] = [];
-  readonly records: Records;
+  readonly replay: Replay;
+  readonly changes: Changes;
 
   constructor(replay: AnyReplay) {
-    this.records = new Records(replay as Replay, 64);
+    this.replay = replay as unknown as Replay;
+    this.changes = changesOf(this.replay);
   }
 
   group(segment: number): void {
     const write = (kind: number, id: number, payload: Uint8Array) => void this.sections.push({ kind, id, payload: payload.slice(), segment });
-    this.records.rows(segment, write);
-    this.records.slots(segment, write);
-    for (const [kind, id, payload] of this.records.rest()) write(kind, id, payload);
+    this.changes.write(segment, write);
+    write(WRITERS, 0, writersBytes(this.replay));
+    for (const section of this.changes.numbers()) write(...section);
   }
 
   /** Makes what still counts in a segment be written again. */
   empty(segment: number): void {
-    const { x, pools, tables } = this.records;
-    const place = this.records.place(segment);
-    for (const pool of pools) for (let at = 1; at !== 0; ) at = x.journal_collect_rows(pool, place, at, 7);
-    for (const table of tables) for (let at = 1; at !== 0; ) at = x.journal_collect_slots(table, place, at, 7);
+    const { pools, tables } = this.changes;
+    for (let k = 0; k < pools.length + tables.length; k++) for (let at = 1; at !== 0; ) at = this.changes.collect(segment, k, at, 1);
   }
 
-  recovered(): { replay: AnyReplay; records: Records } {
-    const { options } = this.records.replay;
-    const replay = internals.tracked({ ...options, seed: BigInt(options.seed) });
-    const records = new Records(replay as Replay, 64);
-    const recovery = new Recovery(records, "a tape");
+  recovered(): { replay: AnyReplay; changes: Changes } {
+    const { options } = this.replay;
+    const replay = internals.tracked({ ...options, seed: BigInt(options.seed) }) as unknown as Replay;
+    const changes = changesOf(replay);
+    const recovery = new Recovery(replay, changes, "a tape");
     for (const { kind, id, payload, segment } of this.sections) recovery.visit(kind, id, payload, segment);
     recovery.finish();
-    for (const pool of records.pools) expect(records.x.pool_check(pool)).toBe(0);
-    for (const table of records.tables) expect(records.x.table_check(table)).toBe(0);
-    for (const stream of replay.writers.flatMap((writer) => writer.streams)) expect(records.x.stream_check(stream)).toBe(0);
-    return { replay: replay as unknown as AnyReplay, records };
+    expect(changes.broken()).toEqual([]);
+    return { replay: replay as unknown as AnyReplay, changes };
   }
 }
 
 /** Records that count, by segment, counted anew from what the tape holds. */
 function counted(tape: Tape, segments: number): number[] {
-  return Array.from({ length: segments }, (_, i) => tape.records.liveIn(i + 1));
+  return Array.from({ length: segments }, (_, i) => tape.changes.liveIn(i + 1));
 }
 
 test.each(Object.keys(SCENES))("what changed, written group by group, comes to the same Replay: %s", async (name) => {
@@ -72,11 +76,11 @@ test.each(Object.keys(SCENES))("what changed, written group by group, comes to t
       const old = segment - 2;
       if (old > 0) tape.empty(old);
       tape.group(segment);
-      const { replay, records } = tape.recovered();
+      const { replay, changes } = tape.recovered();
       expect(seen(replay).equals(seen(original))).toBe(true);
-      expect(counted(tape, 5)).toEqual(Array.from({ length: 5 }, (_, k) => records.liveIn(k + 1)));
+      expect(counted(tape, 5)).toEqual(Array.from({ length: 5 }, (_, k) => changes.liveIn(k + 1)));
       if (old > 0) {
-        expect(tape.records.liveIn(old)).toBe(0);
+        expect(tape.changes.liveIn(old)).toBe(0);
         const kept = tape.sections.filter((section) => section.segment !== old);
         tape.sections.splice(0, tape.sections.length, ...kept);
         expect(seen(tape.recovered().replay).equals(seen(original))).toBe(true);

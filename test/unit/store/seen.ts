@@ -1,14 +1,11 @@
 /** What can be seen of a Replay, as bytes: for tests that compare two of them. */
 import { internals, type Replay } from "../../../src/index.ts";
+import { END, FREE } from "../../../src/store/format/kinds.ts";
 import type { OpenOptions } from "../../../src/store/open.ts";
 import { bytesOf } from "../../support/refused.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 
-/** Sections of a snapshot: the order in which freed rows are used again, which nobody can see, and the count of sections. */
-const FREE = 4;
-const END = 9;
-
-/** A snapshot of all that can be seen. */
+/** A snapshot of all that can be seen: without the order in which freed rows are used again, and the count of sections. */
 export function seen(replay: AnyReplay): Buffer {
   const bytes = bytesOf(replay);
   const parts: Buffer[] = [];

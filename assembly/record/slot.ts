@@ -1,0 +1,119 @@
+/**
+ * Slots as records: all of them by number, or what changed; and back.
+ *
+ * SLOT: │ slot u32 │ ITEM (16; with the number of its first row) │ priority f64 │ touch f64, where there are any │ place in the sampler's order │ in the remover's │
+ *   a place is the selector's own, zeros where the slot is not live; one for both roles where they share a structure
+ *
+ * What is saved is the payload of a section: │ count u32 │ records … │
+ */
+import { E_CORRUPT, fail } from "../memory/error";
+import { numberOf } from "../rows/pool";
+import { PLAIN, SINGLE } from "../rows/run";
+import { Selector } from "../selectors/selector";
+import { Table } from "../tables/table";
+import { account } from "./live";
+
+/** Bytes of a slot's record. */
+export function record_slot_bytes(table: usize): u32 {
+  const t = changetype<Table>(table);
+  return 4 + 16 + 8 + (t.slots().touches != 0 ? 8 : 0) + t.sampler().placeBytes() + (t.apart() ? t.remover().placeBytes() : 0);
+}
+
+/** O(most): saves up to `most` slots from `slot` on. The slot to go on with, 0 = done. */
+export function record_slots(table: usize, slot: u32, most: u32, out: usize): u32 {
+  const t = changetype<Table>(table);
+  const bytes = record_slot_bytes(table);
+  let count: u32 = 0;
+  for (let at = out + 4; slot <= t.slots().high && count < most; at += bytes, slot++, count++) saveSlot(t, slot, at);
+  store<u32>(out, count);
+  return slot <= t.slots().high ? slot : 0;
+}
+
+/** O(most): takes up to `most` slots off the chain of changes, and saves them. Whether there are more. */
+export function record_changed_slots(table: usize, segment: u32, live: usize, most: u32, out: usize): bool {
+  const t = changetype<Table>(table);
+  const slots = t.slots();
+  const bytes = record_slot_bytes(table);
+  const chain = slots.markOf(0);
+  let count: u32 = 0;
+  let slot = chain.word;
+  for (let at = out + 4; slot != 0 && count < most; at += bytes, count++) {
+    noteSlot(t, slot, segment, live, bytes);
+    saveSlot(t, slot, at);
+    const mark = slots.markOf(slot);
+    slot = mark.next();
+    mark.word = 0;
+  }
+  chain.word = slot;
+  store<u32>(out, count);
+  return slot != 0;
+}
+
+/** O(most): notes the slots as changed whose newest record is in a segment, from `slot` on. The slot to go on with, 0 = done. */
+export function record_collect_slots(table: usize, segment: u32, slot: u32, most: u32): u32 {
+  const slots = changetype<Table>(table).slots();
+  for (; slot <= slots.high && most > 0; most--, slot++) if (slots.markOf(slot).written == segment) slots.track(slot);
+  return slot <= slots.high ? slot : 0;
+}
+
+/** O(count): puts records in their places, in the order in which they were written; rows stay numbers. `segment`: where they stand, for a journal; else 0. 0, or CORRUPT. */
+export function record_load_slots(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
+  const t = changetype<Table>(table);
+  const bytes = record_slot_bytes(table);
+  for (; count > 0; count--, from += bytes) {
+    const slot = load<u32>(from);
+    if (slot - 1 >= t.slots().capacity) return fail(E_CORRUPT, 1, slot);
+    if (segment != 0) noteSlot(t, slot, segment, live, bytes);
+    loadSlot(t, slot, from);
+  }
+  return 0;
+}
+
+function noteSlot(t: Table, slot: u32, segment: u32, live: usize, bytes: u32): void {
+  const mark = t.slots().markOf(slot);
+  if (mark.written != 0) account(live, mark.written, 0 - bytes);
+  mark.written = <u16>segment;
+  account(live, segment, bytes);
+}
+
+function saveSlot(t: Table, slot: u32, at: usize): void {
+  const slots = t.slots();
+  const item = slots.item(slot);
+  store<u32>(at, slot);
+  // Of a free slot `first` is a slot.
+  store<u32>(at, slots.isUsed(slot) ? numberOf(t.rows(), item.first) : item.first, 4);
+  // What kind of run it is hangs on where rows stand.
+  store<u32>(at, item.word & ~(PLAIN | SINGLE), 8);
+  store<u64>(at, load<u64>(changetype<usize>(item), 8), 12);
+  store<f64>(at, slots.priority(slot), 20);
+  at += 28;
+  if (slots.touches != 0) {
+    store<f64>(at, load<f64>(slots.touchAt(slot)));
+    at += 8;
+  }
+  const live = slots.isLive(slot);
+  at = savePlace(t.sampler(), slot, live, at);
+  if (t.apart()) savePlace(t.remover(), slot, live, at);
+}
+
+function savePlace(s: Selector, slot: u32, live: bool, at: usize): usize {
+  const bytes = <usize>s.placeBytes();
+  if (live) s.savePlace(slot, at);
+  else memory.fill(at, 0, bytes);
+  return at + bytes;
+}
+
+function loadSlot(t: Table, slot: u32, from: usize): void {
+  const slots = t.slots();
+  const item = changetype<usize>(slots.item(slot));
+  store<u64>(item, load<u64>(from, 4));
+  store<u64>(item, load<u64>(from, 12), 8);
+  store<f64>(slots.priorityAt(slot), load<f64>(from, 20));
+  from += 28;
+  if (slots.touches != 0) {
+    store<f64>(slots.touchAt(slot), load<f64>(from));
+    from += 8;
+  }
+  t.sampler().loadPlace(slot, from);
+  if (t.apart()) t.remover().loadPlace(slot, from + <usize>t.sampler().placeBytes());
+}

@@ -1,0 +1,60 @@
+/**
+ * What a reader must know before the first record: the head of a snapshot, and of each segment of a journal. Tagged values (tags.ts), which it takes no JavaScript to
+ * read: each says in one byte what it is, and in the next four how long or how many, so that a reader skips what it does not know.
+ *
+ *   object { version: number, of the records (assembly/record/)
+ *            options: object { spec, tables: object by name, seed: text, maxBytes }
+ *            layout:  object { rowBytes: number, leaves: array of object { path: text, dtype: text, shape: array, kind: number, offset: number } } }
+ */
+import { internals, type Replay, ReplayError } from "../../index.ts";
+import type { ResolvedReplayOptions } from "../../replay.ts";
+import type { ResolvedWriterOptions } from "../../writer.ts";
+import { encodeTagged } from "../tagged.ts";
+import { decodeTagged } from "../untagged.ts";
+
+/** Raised when a record, or what a number in it means, changes. */
+const VERSION = 1;
+
+export interface StateHead {
+  readonly version: number;
+  readonly options: ResolvedReplayOptions;
+  /** Where a row has what: another version may lay it out differently. */
+  readonly layout: { readonly rowBytes: number; readonly leaves: readonly object[] };
+}
+
+/** The writers that are open, and the columns of items. */
+interface Writers {
+  readonly shapes: readonly object[];
+  readonly writers: readonly ResolvedWriterOptions[];
+}
+
+export function headOf(replay: Replay): StateHead {
+  const { rowBytes, leaves } = internals.of(replay).engine.layout;
+  return {
+    version: VERSION,
+    // Without what was left out: a spec that was read has the bytes of the one that was written.
+    options: JSON.parse(JSON.stringify(replay.options)),
+    layout: { rowBytes, leaves: leaves.map(({ path, leaf, shape, kind, offset }) => ({ path, dtype: leaf.dtype, shape, kind, offset })) },
+  };
+}
+
+/** @throws ReplayError UNSUPPORTED for the head of another version, or CORRUPT for none */
+export function checkHead(what: string, head: unknown): StateHead {
+  const { version } = (head ?? {}) as Partial<StateHead>;
+  if (version === VERSION) return head as StateHead;
+  if (typeof version !== "number") throw new ReplayError("CORRUPT", `${what} has no head`);
+  throw new ReplayError("UNSUPPORTED", `${what} has state of version ${version}: another version wrote it, this one reads ${VERSION}`);
+}
+
+export function writersBytes(replay: Replay): Uint8Array {
+  const shapes = internals.of(replay).engine.shapes.map(({ columns }) => JSON.parse(columns) as object);
+  return encodeTagged({ shapes, writers: replay.writers.map(({ options }) => options) } satisfies Writers, "writers");
+}
+
+/** Opens the writers in a Replay that is new. */
+export function adoptWriters(replay: Replay, bytes: Uint8Array): void {
+  const { shapes, writers } = decodeTagged(bytes) as Writers;
+  const { engine, adopt } = internals.of(replay);
+  for (const columns of shapes) engine.shapeOf(columns);
+  for (const writer of writers) adopt(writer);
+}
