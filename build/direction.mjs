@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, posix, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { read } from "./imports.mjs";
-import { ANYWHERE, GENERATED, LAYERS, NUMBERS, OUTER } from "./layers.mjs";
+import { ANYWHERE, GENERATED, LAYERS, OUTER } from "./layers.mjs";
 
 /** The faults of a tree, one line each, and how many files were read. */
 export function direction(root, layers = LAYERS) {
@@ -28,8 +28,8 @@ export function direction(root, layers = LAYERS) {
   for (const [file, { imports, names, outside }] of modules) {
     const fault = (line, text) => faults.push(`${file}:${line}: ${text}`);
     if (!rank.has(file) && !isOuter(file)) fault(1, "has no layer: give it one in build/layers.mjs, above all that it imports");
-    for (const { to, line, typeOnly } of imports) {
-      const wrong = judge(file, to, typeOnly, modules, rank);
+    for (const { to, line } of imports) {
+      const wrong = judge(file, to, modules, rank);
       if (wrong !== undefined) fault(line, wrong);
     }
     if (file.startsWith("assembly/")) {
@@ -46,7 +46,7 @@ export function direction(root, layers = LAYERS) {
 }
 
 /** What is wrong with an import; undefined where nothing is. */
-function judge(file, to, typeOnly, modules, rank) {
+function judge(file, to, modules, rank) {
   const assembly = file.startsWith("assembly/");
   if (!to.startsWith(".")) {
     if (isOuter(file)) return undefined;
@@ -60,10 +60,6 @@ function judge(file, to, typeOnly, modules, rank) {
   if (isOuter(target) && !isOuter(file) && !ANYWHERE.includes(target)) return `imports ${target}, which may name a runtime: let that file import this one`;
   const here = rank.get(file);
   const there = rank.get(target);
-  const main = rank.get("src/index.ts");
-  if (!assembly && !typeOnly && !NUMBERS.includes(target) && !(here?.layer <= main?.layer) && there?.layer < main?.layer) {
-    return `imports values of ${target}: a subpath shares the main entry's, or there would be two of each; import them from src/index.ts, or only types`;
-  }
   if (here === undefined || there === undefined || there.layer < here.layer || there === here) return undefined;
   return `imports ${target}, which is not below it (layer ${there.layer}, this is ${here.layer}): move what they share to a lower module, or pass it in`;
 }

@@ -3,7 +3,7 @@ import ts from "typescript";
 
 const RUNTIME = new Set(["Buffer", "Bun", "Deno", "document", "process", "require", "window"]);
 
-/** @returns imports as {to, line, typeOnly}; runtime names as {name, line}; outside declarations (`declare`, `@external`) as {name, line} */
+/** @returns imports as {to, line}; runtime names as {name, line}; outside declarations (`declare`, `@external`) as {name, line} */
 export function read(text) {
   const source = ts.createSourceFile("file.ts", text, ts.ScriptTarget.Latest, true);
   const found = { imports: [], names: [], outside: [] };
@@ -11,7 +11,7 @@ export function read(text) {
   const own = new Set();
   const visit = (node) => {
     const specifier = specifierOf(node);
-    if (specifier !== undefined) found.imports.push({ to: specifier.text, line: lineOf(specifier), typeOnly: isTypeOnly(node) });
+    if (specifier !== undefined) found.imports.push({ to: specifier.text, line: lineOf(specifier) });
     if (node.kind === ts.SyntaxKind.DeclareKeyword) found.outside.push({ name: "declare", line: lineOf(node) });
     if (ts.isDecorator(node) && /^@external\b/.test(node.getText(source))) found.outside.push({ name: "@external", line: lineOf(node) });
     if (ts.isIdentifier(node) && RUNTIME.has(node.text)) {
@@ -31,18 +31,6 @@ function specifierOf(node) {
   if (ts.isImportTypeNode(node)) return node.argument.literal;
   const imports = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
   return imports && node.arguments[0] && ts.isStringLiteralLike(node.arguments[0]) ? node.arguments[0] : undefined;
-}
-
-function isTypeOnly(node) {
-  if (ts.isImportTypeNode(node)) return true;
-  if (ts.isExportDeclaration(node)) return node.isTypeOnly || every(node.exportClause);
-  if (!ts.isImportDeclaration(node) || node.importClause === undefined) return false;
-  const { isTypeOnly: whole, name, namedBindings } = node.importClause;
-  return whole || (name === undefined && every(namedBindings));
-}
-
-function every(clause) {
-  return clause?.elements !== undefined && clause.elements.length > 0 && clause.elements.every((element) => element.isTypeOnly);
 }
 
 /** Whether an identifier is being declared in this file: its uses are not the runtime's. */

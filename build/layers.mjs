@@ -70,6 +70,3 @@ export const ANYWHERE = ["src/formats/index.ts", "src/store/format/kinds.ts", "s
 
 /** Modules made by the build, by the only ones that may import them. */
 export const GENERATED = { "dist/core-bytes.js": "src/core/module.ts" };
-
-/** Numbers and types only: an entry that has them twice has nothing twice. */
-export const NUMBERS = ["src/core/abi.ts", "src/limits.ts"];

@@ -6,7 +6,7 @@ export { ReplayError, type ReplayErrorCode } from "./error.ts";
 export type { NStepOptions } from "./n-step.ts";
 export type { Plan } from "./plan.ts";
 export { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "./rate-limiter.ts";
-export { internals, Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
+export { Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
 export type { SampleOptions } from "./sample.ts";
 export { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, uniform } from "./selector.ts";
 export type { ColumnOf, ColumnSet } from "./spec/columns.ts";

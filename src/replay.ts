@@ -1,10 +1,8 @@
 /** A Replay: one pool of steps, the tables that refer to them, the writers that append them. */
 
-import { Core, MOST_BYTES } from "./core/core.ts";
+import { MOST_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";
-import { Filler } from "./core/filler.ts";
-import { instance } from "./core/module.ts";
-import { finite, flag, integer, mustBe, onlyKeys } from "./error.ts";
+import { integer, mustBe, onlyKeys } from "./error.ts";
 import { MAX_ITEMS } from "./limits.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
@@ -44,25 +42,21 @@ export interface ResolvedReplayOptions {
   readonly seed: string;
 }
 
-/** What the package's own subpaths build on. Not for programs: it changes without notice. */
-export const internals = {
-  of: undefined as unknown as <S extends Spec, N extends string>(
-    replay: Replay<S, N>,
-  ) => { readonly engine: Engine; adopt(writer: ResolvedWriterOptions): void },
-  core: (maxBytes: number, module?: WebAssembly.Module): Core => new Core(maxBytes, module),
-  /** One whose changes a journal can ask for. */
-  tracked: (options: ReplayOptions): Replay => new (Replay as new (options: ReplayOptions, tracking: boolean) => Replay)(options, true),
-  instance,
-  Filler,
-  finite,
-  flag,
-  integer,
-  mustBe,
-  onlyKeys,
-};
+/** For the package's own modules: the engine of a Replay, and a writer that was saved, given back to it. */
+export let engineOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => Engine;
+export let adopt: <S extends Spec, N extends string>(replay: Replay<S, N>, writer: ResolvedWriterOptions) => void;
+
+/** A Replay whose changes a journal can ask for. */
+export function trackedReplay(options: ReplayOptions): Replay {
+  return new (Replay as new (options: ReplayOptions, tracking: boolean) => Replay)(options, true);
+}
 
 const DEFAULT_PENDING = 1023;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+
+/** What other entries give the class when they are imported. Not a namespace of the class: merged with one, TypeScript may lose `[Symbol.dispose]`. */
+// biome-ignore lint/suspicious/noEmptyInterface: they declare it
+export interface Installed {}
 
 export class Replay<const S extends Spec = Spec, const TableName extends string = string> {
   readonly options: ResolvedReplayOptions;
@@ -70,8 +64,12 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   readonly #tables = new Map<string, Table<S>>();
   readonly #writers = new Set<Writer<S, TableName, boolean>>();
 
+  /** A Replay that survives: see `open` of reprise/storage. */
+  static open: Installed extends { readonly open: infer Open } ? Open : undefined;
+
   static {
-    internals.of = (replay) => ({ engine: replay.#engine, adopt: (writer) => replay.#adopt(writer) });
+    engineOf = (replay) => replay.#engine;
+    adopt = (replay, writer) => replay.#adopt(writer);
   }
 
   /**

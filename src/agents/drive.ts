@@ -1,5 +1,6 @@
 /** The loop between environment and policy: TF-Agents' `PyDriver`, for one environment and for batched ones. */
-import { internals } from "../index.ts";
+
+import { integer, mustBe, onlyKeys } from "../error.ts";
 import { isPromise, settle, type Waiting, within } from "./settle.ts";
 import { restart, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 import { fromTransition, isBoundary, isLast, type PolicyStep, type Trajectory } from "./trajectory.ts";
@@ -59,7 +60,6 @@ export function drive<O, A>(
   limit: DriveLimit,
   from?: DriveState<O>,
 ): Awaitable<DriveState<O>> {
-  const { integer, mustBe, onlyKeys } = internals;
   const { steps, episodes, signal } = onlyKeys("limit", limit, "steps, episodes, signal");
   if (steps === undefined && episodes === undefined) throw new RangeError("limit must have steps or episodes, got neither: it would never end");
   if (steps !== undefined) integer("limit.steps", steps, 0);
@@ -116,12 +116,7 @@ function following<O>(given: TimeStep<O> | Outcome<O>): TimeStep<O> {
   if (isTimeStep<O>(given)) return given;
   const { observation, reward, terminated, truncated } = (given ?? {}) as Outcome<O>;
   if (typeof terminated !== "boolean")
-    throw internals.mustBe(
-      TypeError,
-      "what the environment's step gives",
-      "a TimeStep, or an object with observation, reward, terminated and truncated",
-      given,
-    );
+    throw mustBe(TypeError, "what the environment's step gives", "a TimeStep, or an object with observation, reward, terminated and truncated", given);
   return terminated ? termination(observation, reward) : truncated ? truncation(observation, reward) : transition(observation, reward);
 }
 

@@ -1,9 +1,7 @@
 /** Items as arrays that carry their shape: nests of columns, taken apart and put together along their first dimension. */
 import type { Column } from "../batch.ts";
-import { internals } from "../index.ts";
+import { mustBe } from "../error.ts";
 import type { AnyArray } from "../spec/dtype.ts";
-
-const { mustBe } = internals;
 
 /** A column: an array and its shape. An object of a spec may have these names, too; its `data` is no array. */
 export function isColumn(value: unknown): value is Column {

@@ -2,12 +2,11 @@
 import type { Column } from "../batch.ts";
 import { type Exports, LEVEL, OF_STREAMS, SLOT, START } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
-import { internals, pack } from "../index.ts";
+import { Filler } from "../core/filler.ts";
+import { integer, mustBe } from "../error.ts";
 import type { Selection } from "../spec/columns.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
-
-const { integer, mustBe } = internals;
-type Filler = InstanceType<typeof internals.Filler>;
+import { pack } from "../spec/nest.ts";
 
 /** How windows are shown: one step, without a dimension of time; all steps along one; all steps, each a batch of its own. */
 export type Form = "single" | "stacked" | "apart";
@@ -83,7 +82,7 @@ export class Windows {
   /** A stream by its weight, without steps; undefined where none has any. */
   drawStream(weigh: number): { readonly stream: number; readonly probability: number } | undefined {
     if (this.x.streams_total(this.handle, 0, weigh) === 0) return undefined;
-    const filler = new internals.Filler(this.#engine, 1, 0, [], false, 0);
+    const filler = new Filler(this.#engine, 1, 0, [], false, 0);
     const draw = filler.prepare();
     this.x.streams_draw(this.handle, draw, 1, 0, weigh);
     const [stream = 0] = this.#column(draw, SLOT, 1);
@@ -102,7 +101,7 @@ export class Windows {
   /** Single steps of the first stream, by their place in its window, in any order: one leaf of them. O(bytes) */
   steps(leaf: PlacedLeaf, places: readonly number[]): Column["data"] {
     const n = places.length;
-    const filler = new internals.Filler(this.#engine, n, 1, [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }], false, 0);
+    const filler = new Filler(this.#engine, n, 1, [{ keys: ["0"], leaf, start: 0, step: 1, squeezed: true, steps: [0] }], false, 0);
     const steps = this.#readInto(filler, new Uint32Array(n), places, 1);
     return (steps as { readonly 0: Column })[0].data;
   }
@@ -115,10 +114,10 @@ export class Windows {
   /** @throws ReplayError OUT_OF_MEMORY where the host has no arrays as long as the batch's */
   #filler(n: number, width: number, form: Form): Filler {
     try {
-      if (form !== "apart") return new internals.Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
+      if (form !== "apart") return new Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
       const leaves = this.#whole.length;
       const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
-      return new internals.Filler(this.#engine, n, width, steps, false, 0);
+      return new Filler(this.#engine, n, width, steps, false, 0);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       throw mustBe("OUT_OF_MEMORY", "a batch", "small enough for this host's arrays (ask for fewer windows, or shorter ones)", `${n} × ${width} steps`);

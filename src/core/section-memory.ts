@@ -1,6 +1,8 @@
 /** Memory in which sections are made or read, and summed where they stand: an instance of the core without an arena, since it may outlive a Replay. */
-import { internals, ReplayError } from "../index.ts";
+
+import { ReplayError } from "../error.ts";
 import type { Exports } from "./abi.ts";
+import { instance } from "./module.ts";
 
 const PAGE = 65536;
 /** No section is longer, and no buffer: what waits for a disk that is full has to end somewhere. */
@@ -14,7 +16,7 @@ export class SectionMemory {
   view!: DataView<ArrayBuffer>;
 
   constructor(module?: WebAssembly.Module) {
-    this.x = internals.instance(module);
+    this.x = instance(module);
     this.base = this.x.SECTIONS_AT.value;
     this.#look();
   }

@@ -1,10 +1,8 @@
 /** Arguments as the document has them, in their order, or by name in an object at the end. */
 
-import { internals } from "../index.ts";
+import { integer, mustBe, onlyKeys } from "../error.ts";
 import { MAX_ITEMS } from "../limits.ts";
 import { isPlain } from "./rows/step-spec.ts";
-
-const { integer, mustBe, onlyKeys } = internals;
 
 /** Options of the engine, of every buffer. */
 export const ENGINE_KEYS = "spec, maxBytes, seed, module";

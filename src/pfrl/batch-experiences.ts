@@ -1,6 +1,6 @@
 /** PFRL's batch_experiences: n-step returns, discounts and ends of what was sampled, and its states and actions, as typed arrays. */
 import type { Column } from "../batch.ts";
-import { internals } from "../index.ts";
+import { finite, mustBe, onlyKeys } from "../error.ts";
 import type { Dtype } from "../spec/dtype.ts";
 import { ARRAYS } from "./rows/leaf.ts";
 import { columnsOf, elementOf, type PlainDtype, stackOf } from "./rows/stack.ts";
@@ -8,8 +8,6 @@ import type { StepSpec, WholeSpec } from "./rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch } from "./rows/transition-batch.ts";
 import { specOfBatch } from "./store/batches.ts";
 import type { Transition } from "./transition.ts";
-
-const { finite, mustBe, onlyKeys } = internals;
 
 export interface BatchExperiencesOptions {
   /** Discount of a step. */

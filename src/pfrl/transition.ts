@@ -1,7 +1,5 @@
 /** A transition, as it is appended and as it is given back. */
-import { internals } from "../index.ts";
-
-const { mustBe } = internals;
+import { mustBe } from "../error.ts";
 
 export interface Transition {
   readonly state: unknown;

@@ -1,7 +1,9 @@
 /** A Replay that survives: `Replay.open` makes it in a directory, or brings back what is there. */
 
 import { Changes } from "../core/changes.ts";
-import { internals, Replay, ReplayError, type ReplayOptions, type Spec } from "../index.ts";
+import { flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
+import { engineOf, Replay, type ReplayOptions, trackedReplay } from "../replay.ts";
+import type { Spec } from "../spec/spec.ts";
 import { ready } from "./directory/builtins.ts";
 import type { Directory } from "./directory/directory.ts";
 import { node } from "./directory/node.ts";
@@ -36,8 +38,6 @@ export type OpenReplay<S extends Spec = Spec, N extends string = string> = Repla
   /** Resolves when everything so far is on the disk. */
   flush(): Promise<void>;
 };
-
-const { flag, integer, mustBe, onlyKeys } = internals;
 
 const OPTIONS = "dir, spec, tables, maxBytes, seed, module, durability, retain, segmentBytes, salvage, logger, signal, onProgress";
 const SEGMENT = 16 << 20;
@@ -91,7 +91,7 @@ export async function open<const S extends Spec = Spec, const N extends string =
     const there = aboutIn(directory, log);
     same(about(replay, retain ?? there.retain), there, directory.name);
     const places = placesFor(replay.options.maxBytes, segmentBytes);
-    const changes = new Changes(internals.of(replay).engine, replay, places);
+    const changes = new Changes(engineOf(replay), replay, places);
     const recovery = new Recovery(replay, changes, directory.name);
     let next = BREATH;
     for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) {
@@ -111,7 +111,7 @@ export async function open<const S extends Spec = Spec, const N extends string =
 
 function make(options: ReplayOptions): Replay {
   const { spec, tables, seed, maxBytes, module } = options;
-  return internals.tracked({
+  return trackedReplay({
     spec,
     ...(tables && { tables }),
     ...(seed !== undefined && { seed }),

@@ -1,5 +1,5 @@
 /** Any plain value as bytes (tags.ts). */
-import { internals } from "../index.ts";
+import { mustBe } from "../error.ts";
 import { ARRAYS, MOST_DEPTH, TAG } from "./tags.ts";
 
 const NAMES: readonly string[] = ARRAYS.map(({ name }) => name);
@@ -147,7 +147,7 @@ function isPlain(value: object): boolean {
 }
 
 function refused(value: unknown, place: Place): Error {
-  return internals.mustBe(TypeError, pathOf(place), KINDS, typeof value === "object" && value !== null ? `an instance of ${value.constructor?.name}` : value);
+  return mustBe(TypeError, pathOf(place), KINDS, typeof value === "object" && value !== null ? `an instance of ${value.constructor?.name}` : value);
 }
 
 function pathOf({ parent, step }: Place): string {

@@ -1,5 +1,5 @@
 /** Bytes as the value that they stand for (tags.ts). They may be anybody's: nothing is believed, and no name reaches a prototype. */
-import { ReplayError } from "../index.ts";
+import { ReplayError } from "../error.ts";
 import { ARRAYS, MOST_DEPTH, TAG } from "./tags.ts";
 
 const BIGINT = /^-?[0-9a-f]+$/;

@@ -1,8 +1,9 @@
 /** Replay buffers beside lists: the same random operations on both, all that can be seen compared after each, and the core's own checks. */
+
 import { afterEach, describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../src/agents/index.ts";
 import { Windows } from "../../src/agents/windows.ts";
-import { f32, i32, internals, type Replay, type Spec, shared, u8 } from "../../src/index.ts";
+import { f32, i32, Replay, type Spec, shared, u8 } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 import { TestRandom } from "../support/random.ts";
 import { errorOf, expectError } from "../support/refused.ts";
@@ -38,10 +39,10 @@ const pick = (random: TestRandom, most: number) => (random.below(3) === 0 ? unde
 
 /** The Replays that buffers make, as they make them. */
 const replays: Replay<Spec, string>[] = [];
-const of = internals.of;
-internals.of = (replay) => {
-  if (!replays.includes(replay as never)) replays.push(replay as never);
-  return of(replay);
+const { writer } = Replay.prototype;
+Replay.prototype.writer = function (this: Replay<Spec, string>, options) {
+  if (!replays.includes(this)) replays.push(this);
+  return writer.call(this, options) as never;
 };
 afterEach(() => void replays.splice(0));
 

@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as abi from "../../src/core/abi.ts";
-import { internals, Replay, type Spec, u8 } from "../../src/index.ts";
+import { Core } from "../../src/core/core.ts";
+import { instance } from "../../src/core/module.ts";
+import { Replay, type Spec, u8 } from "../../src/index.ts";
 import { DTYPES } from "../../src/spec/dtype.ts";
 import { HEAD_BYTES, NARROW, SHARED, WIDE } from "../../src/spec/layout.ts";
 import { coreOf, moduleOf, root, type Target } from "../support/core.ts";
@@ -48,7 +50,7 @@ test.each(TARGETS)("the %s core imports nothing, and exports the page and its me
 });
 
 test.each(TARGETS.filter((target) => target !== "debug"))("the %s core holds no data: all that it knows is written by calls", (target) => {
-  const { memory } = internals.instance(moduleOf(target));
+  const { memory } = instance(moduleOf(target));
   expect(new Uint8Array(memory.buffer).some((byte) => byte !== 0)).toBe(false);
 });
 
@@ -123,5 +125,5 @@ test("another version's core, or another module, is refused", () => {
     /ABI version 3/,
     /undefined/,
   );
-  for (const target of TARGETS) expect(internals.core(1 << 20, moduleOf(target)).x.arena_check()).toBe(0);
+  for (const target of TARGETS) expect(new Core(1 << 20, moduleOf(target)).x.arena_check()).toBe(0);
 });

@@ -50,7 +50,6 @@ describe("the dependency direction", () => {
     const node = add("src/wait.ts", `export type { Stats } from "node:fs";`);
     const same = add("src/rate-limiter.ts", `export type { Selector } from "./selector.ts";`);
     const round = add("src/error.ts", `export const limiters = () => import("./rate-limiter.ts");`);
-    const values = add("src/store/snapshot/write.ts", `import { Core as C } from "../../core/core.ts";`);
     const gone = add("src/spec/columns.ts", `import type { Gone } from "./gone.ts";`);
     writeFileSync(join(tree, "src", "placeless.ts"), "export const one = 1;\n");
     rmSync(join(tree, "assembly", "selectors", "heap.ts"));
@@ -66,7 +65,6 @@ describe("the dependency direction", () => {
       `src/wait.ts:${node}: imports node:fs: the engine depends on nothing`,
       `src/rate-limiter.ts:${same}: imports src/selector.ts, which is not below it`,
       `src/error.ts:${round}: imports src/rate-limiter.ts, which is not below it`,
-      `src/store/snapshot/write.ts:${values}: imports values of src/core/core.ts: a subpath shares the main entry's`,
       `src/spec/columns.ts:${gone}: imports src/spec/gone.ts, which is not there: correct the path`,
       "src/placeless.ts:1: has no layer: give it one in build/layers.mjs",
       "build/layers.mjs: names assembly/kernels.ts, which is not there: take it out",

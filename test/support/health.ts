@@ -1,10 +1,11 @@
 /** Every invariant that the core can check of itself. */
 
-import { internals, type Replay, type Spec } from "../../src/index.ts";
+import type { Replay, Spec } from "../../src/index.ts";
+import { engineOf } from "../../src/replay.ts";
 
 /** What is broken, by name and number; empty where all is well. */
 export function broken<S extends Spec, N extends string>(replay: Replay<S, N>): string[] {
-  const { engine } = internals.of(replay);
+  const engine = engineOf(replay);
   const { x } = engine.core;
   const checks: [string, number][] = [
     ["arena", x.arena_check()],

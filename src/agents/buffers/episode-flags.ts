@@ -1,12 +1,12 @@
 /** Where episodes begin and end: what a program's functions say of items, or what trajectories say of themselves. */
+
 import type { StepsOf } from "../../batch.ts";
-import { internals, type Spec } from "../../index.ts";
+import { mustBe } from "../../error.ts";
+import type { Spec } from "../../spec/spec.ts";
 import { isColumn } from "../nest.ts";
 import { StepType } from "../time-step.ts";
 import { type Batch, columnsOf } from "./frames.ts";
 import { optionalFunction } from "./replay-buffer.ts";
-
-const { mustBe } = internals;
 
 /** Says of a sequence whether an episode begins, or ends, with it: one boolean; of a batch one, or one a row. */
 export type EpisodeFn<S = Spec> = (items: StepsOf<S>) => unknown;

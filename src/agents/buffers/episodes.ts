@@ -2,8 +2,11 @@
  * Episodes that grow: id e lives at location e mod capacity, until a later id takes it over. Each location is a window in the core; ids and flags are here.
  * Writers check and stage the steps; they are lent the windows that they go on with.
  */
+
 import type { Engine } from "../../core/engine.ts";
-import { internals, type Replay, ReplayError, type Spec } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
+import { engineOf, type Replay } from "../../replay.ts";
+import type { Spec } from "../../spec/spec.ts";
 import type { Writer } from "../../writer.ts";
 import type { Windows } from "../windows.ts";
 import type { Batch } from "./frames.ts";
@@ -72,7 +75,7 @@ export class Episodes {
   /** @param completedOnly whether only completed ones can be drawn */
   constructor(replay: Replay<Spec, never>, windows: Windows, capacity: number, completedOnly: boolean) {
     this.capacity = capacity;
-    this.#engine = internals.of(replay).engine;
+    this.#engine = engineOf(replay);
     this.#replay = replay;
     this.#windows = windows;
     this.#completedOnly = completedOnly;

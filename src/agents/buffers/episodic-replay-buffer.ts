@@ -1,9 +1,12 @@
 /** A buffer of whole episodes, the open ones too; windows never cross from one to the other. After TF-Agents' `EpisodicReplayBuffer`. */
+
 import type { StepsOf } from "../../batch.ts";
 import { ALIKE, BY_STEPS } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Dataset } from "../../dataset.ts";
-import { internals, Replay, ReplayError, type Spec } from "../../index.ts";
+import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { engineOf, Replay } from "../../replay.ts";
+import type { Spec } from "../../spec/spec.ts";
 import { batchOfOne, concat, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
 import { elementsOf, endless, passing } from "./elements.ts";
@@ -26,8 +29,6 @@ import {
   STORE,
   type StoreOptions,
 } from "./replay-buffer.ts";
-
-const { flag, integer, mustBe, onlyKeys } = internals;
 
 export interface EpisodicOptions<S = Spec> extends StoreOptions {
   /** Episodes at most; 1,000 where it is left out. */
@@ -95,7 +96,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     this.#shift = datasetWindowShift;
     this.#warn = onWarning;
     const replay = new Replay<Spec, never>({ spec: dataSpec, seed, maxBytes, module });
-    this.#engine = internals.of(replay).engine;
+    this.#engine = engineOf(replay);
     this.#windows = new Windows(this.#engine, { seed, streams: capacity });
     this.#episodes = new Store(replay, this.#windows, capacity, only);
     this.#form = batchForm(dataSpec);

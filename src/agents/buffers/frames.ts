@@ -1,11 +1,11 @@
 /** Batches of items as they are given: checked against the spec, and as typed arrays, which is what a writer is fastest with. */
-import type { Column } from "../../batch.ts";
-import { internals, type Leaf, type Spec } from "../../index.ts";
-import type { AnyArray, Dtype } from "../../spec/dtype.ts";
-import type { IsAny } from "../../spec/spec.ts";
-import { isColumn } from "../nest.ts";
 
-const { mustBe } = internals;
+import type { Column } from "../../batch.ts";
+import { mustBe } from "../../error.ts";
+import type { AnyArray, Dtype } from "../../spec/dtype.ts";
+import type { Leaf } from "../../spec/leaf.ts";
+import type { IsAny, Spec } from "../../spec/spec.ts";
+import { isColumn } from "../nest.ts";
 
 const ARRAYS: { readonly [D in Dtype]: new (length: number) => AnyArray } = {
   bool: Uint8Array,

@@ -1,5 +1,6 @@
 /** Where the windows of a pass in order begin and end. */
-import { internals } from "../../index.ts";
+
+import { mustBe } from "../../error.ts";
 import { lengthOf } from "../nest.ts";
 
 /** Windows of n steps over so many, from `shift` to `shift`; the short ones at the end are left out where that is asked. */
@@ -30,6 +31,6 @@ export function preprocessed(fn: (items: never) => unknown, items: unknown, step
   const made = fn(items as never);
   const length = lengthOf(made);
   if (length > steps || (exactly && length < steps))
-    throw internals.mustBe("SPEC_MISMATCH", "what sequencePreprocessFn gives", `of ${exactly ? "" : "at most "}${steps} steps, like what it was given`, length);
+    throw mustBe("SPEC_MISMATCH", "what sequencePreprocessFn gives", `of ${exactly ? "" : "at most "}${steps} steps, like what it was given`, length);
   return made;
 }

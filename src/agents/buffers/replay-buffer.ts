@@ -1,9 +1,8 @@
 /** What every replay buffer is. After TF-Agents' `replay_buffer.ReplayBuffer`. */
 import type { Column, StepsOf } from "../../batch.ts";
 import type { Dataset } from "../../dataset.ts";
-import { internals, type Spec } from "../../index.ts";
-
-const { finite, flag, integer, mustBe, onlyKeys } = internals;
+import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
+import type { Spec } from "../../spec/spec.ts";
 
 /** What is known of an element beside its items, each as an array that carries its shape. */
 export interface BufferInfo {

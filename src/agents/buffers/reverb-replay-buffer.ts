@@ -1,7 +1,12 @@
 /** A replay buffer over a table that observers fill. After TF-Agents' `ReverbReplayBuffer`. */
+
 import type { Batch, BatchInfo, StepsOf } from "../../batch.ts";
 import type { Dataset } from "../../dataset.ts";
-import { internals, type Leaf, ReplayError, type Spec, type Table, type WaitOptions } from "../../index.ts";
+import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import type { Leaf } from "../../spec/leaf.ts";
+import type { Spec } from "../../spec/spec.ts";
+import type { Table } from "../../table.ts";
+import type { WaitOptions } from "../../wait.ts";
 import { at, numbers, slice } from "../nest.ts";
 import { type ClientLike, type TableClient, tableNames } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
@@ -9,8 +14,6 @@ import { Deal } from "./deal.ts";
 import { codeOf, elementsOf, type Source } from "./elements.ts";
 import { preprocessed } from "./pass.ts";
 import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, type Element, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
-
-const { finite, flag, integer, mustBe, onlyKeys } = internals;
 
 export interface ReverbBufferOptions<S extends Spec = Spec> {
   /** The tables' client, or a Replay for its own. */

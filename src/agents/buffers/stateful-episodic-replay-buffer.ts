@@ -1,7 +1,9 @@
 /** An episodic buffer that remembers which episodes are being added to. After TF-Agents' `StatefulEpisodicReplayBuffer`. */
+
 import type { StepsOf } from "../../batch.ts";
 import type { Dataset } from "../../dataset.ts";
-import { internals, type Spec } from "../../index.ts";
+import { mustBe } from "../../error.ts";
+import type { Spec } from "../../spec/spec.ts";
 import { type Episodes, EpisodicReplayBuffer, type ExtractedEpisodes } from "./episodic-replay-buffer.ts";
 import type { ItemsOf } from "./frames.ts";
 import type { ApartElement, AsDatasetOptions, ClearOptions, Element, GetNextOptions, ReplayBuffer } from "./replay-buffer.ts";
@@ -16,7 +18,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
    * @throws TypeError, RangeError (more than the buffer's capacity)
    */
   constructor(buffer: EpisodicReplayBuffer<S>, numEpisodes?: number) {
-    if (!(buffer instanceof EpisodicReplayBuffer)) throw internals.mustBe(TypeError, "buffer", "an EpisodicReplayBuffer", buffer);
+    if (!(buffer instanceof EpisodicReplayBuffer)) throw mustBe(TypeError, "buffer", "an EpisodicReplayBuffer", buffer);
     this.#buffer = buffer;
     this.#ids = buffer.createEpisodeIds(numEpisodes as number);
   }

@@ -1,8 +1,11 @@
 /** A buffer of frames: the last ones of some environments in lock-step, drawn uniformly. After TF-Agents' `TFUniformReplayBuffer`. */
+
 import type { Column, StepsOf } from "../../batch.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Dataset } from "../../dataset.ts";
-import { internals, Replay, ReplayError, type Spec } from "../../index.ts";
+import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { engineOf, Replay } from "../../replay.ts";
+import type { Spec } from "../../spec/spec.ts";
 import type { Writer } from "../../writer.ts";
 import { at, lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
@@ -23,8 +26,6 @@ import {
   STORE,
   type StoreOptions,
 } from "./replay-buffer.ts";
-
-const { flag, integer, mustBe, onlyKeys } = internals;
 
 export interface UniformOptions extends StoreOptions {
   /** Environments in lock-step: one segment each. */
@@ -72,7 +73,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     this.#dropRemainder = datasetDropRemainder;
     this.#shift = datasetWindowShift;
     const replay = new Replay<Spec, never>({ spec: dataSpec, seed, maxBytes, module });
-    this.#engine = internals.of(replay).engine;
+    this.#engine = engineOf(replay);
     this.#writer = replay.writer({ lanes: batchSize as number, keep: maxLength }) as unknown as Writer<S, never, boolean>;
     this.#windows = new Windows(this.#engine, { seed, streams: this.#writer.streams });
     this.#form = batchForm(dataSpec);

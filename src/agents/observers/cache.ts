@@ -1,5 +1,8 @@
 /** What the observers share: a writer that can be opened and closed, the count of its steps, and calls that stand in line where a table has no room. */
-import { ReplayError, type Spec, type StepOf, type WaitOptions } from "../../index.ts";
+
+import { ReplayError } from "../../error.ts";
+import type { Spec, StepOf } from "../../spec/spec.ts";
+import type { WaitOptions } from "../../wait.ts";
 import { isPromise, settle, type Waiting, within } from "../settle.ts";
 import type { Trajectory } from "../trajectory.ts";
 import { type Awaitable, type Client, type Signature, type StepWriter, type StepWriterOptions, tableNames } from "../writers/client.ts";

@@ -1,5 +1,8 @@
 /** Writes whole episodes: TF-Agents' `ReverbAddEpisodeObserver`. */
-import { internals, type Spec, type StepOf, type WaitOptions } from "../../index.ts";
+
+import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
+import type { Spec, StepOf } from "../../spec/spec.ts";
+import type { WaitOptions } from "../../wait.ts";
 import { StepType } from "../time-step.ts";
 import type { Awaitable, ClientLike, Signature } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
@@ -35,7 +38,6 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
   /** @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types */
   constructor(client: ClientLike<S>, options: EpisodeObserverOptions) {
     super((step) => this.#call(step));
-    const { finite, flag, integer, mustBe, onlyKeys } = internals;
     const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn } = onlyKeys("options", options, OPTIONS);
     this.#most = integer("maxSequenceLength", maxSequenceLength, 1, MOST_STEPS);
     this.#priority = finite("priority", priority, 0);
@@ -68,13 +70,13 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
 
   /** Ends the episode, and opens the observer where it is closed. `writeCachedSteps`: makes an item of what is cached, if anything is. */
   reset(writeCachedSteps = true): Promise<void> | undefined {
-    const write = internals.flag("writeCachedSteps", writeCachedSteps) === 1;
+    const write = flag("writeCachedSteps", writeCachedSteps) === 1;
     return this.#cache.inLine(() => this.#end(write));
   }
 
   /** The priority of the items to come, that of the open episode included. @throws TypeError, RangeError; then the old one stays */
   updatePriority(priority: number): void {
-    this.#priority = internals.finite("priority", priority, 0);
+    this.#priority = finite("priority", priority, 0);
   }
 
   /** The signature that the tables have in common. @throws RangeError where they have none */

@@ -1,5 +1,10 @@
 /** The forms in which observers take a step: nested, as a flat list of leaves, or with columns that carry their shape. */
-import { type Column, flatten, internals, type Leaf, pack, type Spec, type StepOf } from "../../index.ts";
+
+import type { Column } from "../../batch.ts";
+import { mustBe } from "../../error.ts";
+import type { Leaf } from "../../spec/leaf.ts";
+import { flatten, pack } from "../../spec/nest.ts";
+import type { Spec, StepOf } from "../../spec/spec.ts";
 import { StepType } from "../time-step.ts";
 
 /** A trajectory's fields, in TF-Agents' order. */
@@ -18,7 +23,7 @@ export class Form<S extends Spec> {
     const fields = spec as { readonly [name: string]: Spec };
     const { stepType } = fields as { readonly stepType?: Leaf };
     if (typeof stepType?.dtype !== "string" || stepType.shape.length > 0)
-      throw internals.mustBe("SPEC_MISMATCH", "the client's spec", "an object with stepType, one number (see trajectorySpec)", spec);
+      throw mustBe("SPEC_MISMATCH", "the client's spec", "an object with stepType, one number (see trajectorySpec)", spec);
     this.#spec = spec;
     const numbers = pack(spec, [...Array(MOST_LEAVES).keys()]) as { readonly [name: string]: unknown };
     const place = (name: string) => (FIELDS.indexOf(name) + FIELDS.length + 1) % (FIELDS.length + 1);
@@ -34,13 +39,13 @@ export class Form<S extends Spec> {
     const given = Array.isArray(step) ? this.#fromFlat(step) : step;
     const stepType = (given as { readonly stepType?: unknown } | null)?.stepType;
     if (typeof stepType === "number" || typeof stepType === "bigint") return given as StepOf<S>;
-    if (!isColumn(stepType)) throw internals.mustBe("SPEC_MISMATCH", "stepType", "one number: a step has no batch dimension", stepType);
+    if (!isColumn(stepType)) throw mustBe("SPEC_MISMATCH", "stepType", "one number: a step has no batch dimension", stepType);
     return this.#fromColumns(given);
   }
 
   #fromFlat(values: readonly unknown[]): unknown {
     const n = this.#order.length;
-    if (values.length !== n) throw internals.mustBe("SPEC_MISMATCH", "a flattened step", `a list of ${n} leaves`, values);
+    if (values.length !== n) throw mustBe("SPEC_MISMATCH", "a flattened step", `a list of ${n} leaves`, values);
     const arranged: unknown[] = [];
     this.#order.forEach((leaf, i) => {
       arranged[leaf] = values[i];
@@ -53,7 +58,7 @@ export class Form<S extends Spec> {
       const { shape, stack } = this.#leaves[i] as Leaf;
       const own = stack === undefined ? shape : [stack, ...shape];
       if (!isColumn(column) || column.shape.join() !== own.join())
-        throw internals.mustBe("SPEC_MISMATCH", "every leaf of the step", `a column {data, shape} of the spec's shape, here [${own}]`, column);
+        throw mustBe("SPEC_MISMATCH", "every leaf of the step", `a column {data, shape} of the spec's shape, here [${own}]`, column);
       // Not the bare number: the array's class tells the dtype.
       return column.data;
     });

@@ -1,5 +1,8 @@
 /** Writes windows of fixed length: TF-Agents' `ReverbAddTrajectoryObserver` and `ReverbTrajectorySequenceObserver`. */
-import { internals, ReplayError, type Spec, type StepOf, type WaitOptions } from "../../index.ts";
+
+import { finite, flag, integer, onlyKeys, ReplayError } from "../../error.ts";
+import type { Spec, StepOf } from "../../spec/spec.ts";
+import type { WaitOptions } from "../../wait.ts";
 import { StepType } from "../time-step.ts";
 import type { Awaitable, ClientLike, Signature } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
@@ -42,7 +45,6 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
   /** @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types */
   constructor(client: ClientLike<S>, options: TrajectoryObserverOptions) {
     super((step) => this.#call(step));
-    const { finite, flag, integer, onlyKeys } = internals;
     const {
       tableName,
       sequenceLength,
@@ -90,7 +92,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
    * @throws ReplayError TOO_FEW where the cached steps are no item, and are not padded: they stay cached
    */
   reset(writeCachedSteps = true): Promise<void> | undefined {
-    const write = internals.flag("writeCachedSteps", writeCachedSteps) === 1;
+    const write = flag("writeCachedSteps", writeCachedSteps) === 1;
     return this.#cache.inLine(() => this.#end(write));
   }
 

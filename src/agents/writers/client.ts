@@ -1,5 +1,11 @@
 /** What observers and buffers speak to: the tables of this process today, of a server as well once there is one. */
-import { type ItemOptions, type ItemRule, internals, type Leaf, type Replay, type Spec, type StepOf, type Table, type WaitOptions } from "../../index.ts";
+import { mustBe } from "../../error.ts";
+import type { Replay } from "../../replay.ts";
+import type { Leaf } from "../../spec/leaf.ts";
+import type { Spec, StepOf } from "../../spec/spec.ts";
+import type { Table } from "../../table.ts";
+import type { WaitOptions } from "../../wait.ts";
+import type { ItemOptions, ItemRule } from "../../writer.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -44,8 +50,8 @@ export interface TableClient<S extends Spec = Spec> extends Client<S> {
 export function tableNames(client: Pick<Client, "knows">, tableName: unknown): readonly string[] {
   const names: readonly unknown[] = Array.isArray(tableName) ? tableName : [tableName];
   for (const name of names) {
-    if (typeof name !== "string") throw internals.mustBe(TypeError, "tableName", "the name of a table, or an array of them", name);
-    if (client.knows(name) === false) throw internals.mustBe("NOT_FOUND", "tableName", "a table that the client has", name);
+    if (typeof name !== "string") throw mustBe(TypeError, "tableName", "the name of a table, or an array of them", name);
+    if (client.knows(name) === false) throw mustBe("NOT_FOUND", "tableName", "a table that the client has", name);
   }
   return names as readonly string[];
 }

@@ -1,7 +1,9 @@
 /** Steps that may leave fields out: taken apart leaf by leaf, and put together again. */
 import type { Engine } from "../../core/engine.ts";
-import { internals, pack, type Spec, type StepOf } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
+import { pack } from "../../spec/nest.ts";
+import type { Spec, StepOf } from "../../spec/spec.ts";
 
 /** A step, or a part of it: fields left out, null and undefined are the same. */
 export type PartOf<T> = T extends readonly unknown[] | ArrayBufferView
@@ -25,7 +27,7 @@ export class Fields<S extends Spec> {
 
   /** @throws ReplayError SPEC_MISMATCH where a part is not nested as the spec, or has a name that the spec has not */
   take(step: unknown): Values {
-    if (step === null || step === undefined) throw internals.mustBe("SPEC_MISMATCH", "step", "nested as the spec", step);
+    if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "nested as the spec", step);
     const values: unknown[] = [];
     visit(this.#engine.spec, step, "step", values);
     return values;
@@ -62,6 +64,6 @@ function visit(spec: Spec, value: unknown, path: string, values: unknown[]): voi
   const names = Array.isArray(spec) ? Object.keys(spec) : Object.keys(spec).sort();
   const given = (value ?? {}) as { readonly [name: string]: unknown };
   if (typeof given !== "object" || Object.keys(given).some((name) => !Object.hasOwn(nodes, name)))
-    throw internals.mustBe("SPEC_MISMATCH", path, `nested with no keys but ${names.join(", ")}`, value);
+    throw mustBe("SPEC_MISMATCH", path, `nested with no keys but ${names.join(", ")}`, value);
   for (const name of names) visit(nodes[name] as Spec, Object.hasOwn(given, name) ? given[name] : undefined, `${path}.${name}`, values);
 }

@@ -1,8 +1,11 @@
 /** The steps that a writer has at hand, field by field. Reverb's `TrajectoryWriter.history`. */
+
 import type { Column } from "../../batch.ts";
-import { internals, type Leaf, pack, ReplayError, type Spec } from "../../index.ts";
+import { mustBe, ReplayError } from "../../error.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
-import type { IsAny } from "../../spec/spec.ts";
+import type { Leaf } from "../../spec/leaf.ts";
+import { pack } from "../../spec/nest.ts";
+import type { IsAny, Spec } from "../../spec/spec.ts";
 import type { Values } from "./fields.ts";
 import { stepAt, stepsOfSlice } from "./indices.ts";
 import { type Source, TrajectoryColumn } from "./trajectory-column.ts";
@@ -103,7 +106,7 @@ export class History implements Source {
           : this.#absent.get(step)?.has(leaf.index) === true
             ? `one that has ${leaf.path}`
             : undefined;
-    if (rule !== undefined) throw internals.mustBe(RangeError, `a step of ${subject}`, rule, step - this.start);
+    if (rule !== undefined) throw mustBe(RangeError, `a step of ${subject}`, rule, step - this.start);
   }
 
   read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"] {
@@ -138,7 +141,7 @@ export class History implements Source {
       at: (index) => make([stepAt("index", index, length())], true),
       slice: (start, stop, step) => make(stepsOfSlice(start, stop, step, length()), false),
       list: (indices) => {
-        if (!Array.isArray(indices)) throw internals.mustBe(TypeError, "indices", "an array of integers", indices);
+        if (!Array.isArray(indices)) throw mustBe(TypeError, "indices", "an array of integers", indices);
         return make(
           indices.map((index, i) => stepAt(`indices[${i}]`, index, length())),
           false,

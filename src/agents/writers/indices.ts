@@ -1,7 +1,5 @@
 /** Which steps an index means, by Python's rules: negative ones count from the end, a slice may stop anywhere. */
-import { internals } from "../../index.ts";
-
-const { integer } = internals;
+import { integer, mustBe } from "../../error.ts";
 
 /** A step of `length`. @throws RangeError outside of -length … length - 1 */
 export function stepAt(subject: string, index: number, length: number): number {
@@ -13,7 +11,7 @@ export function stepAt(subject: string, index: number, length: number): number {
 /** The steps of a slice. @throws RangeError for a `start` before the first step, a `step` of 0 */
 export function stepsOfSlice(start: number | null | undefined, stop: number | null | undefined, step: number | null | undefined, length: number): number[] {
   const by = integer("step", step ?? 1, -MOST, MOST);
-  if (by === 0) throw internals.mustBe(RangeError, "step", "not 0", step);
+  if (by === 0) throw mustBe(RangeError, "step", "not 0", step);
   const [least, most] = by > 0 ? [0, length] : [-1, length - 1];
   /** Where a bound is, cut to what there is. */
   const bound = (at: number) => Math.min(Math.max(at < 0 ? at + length : at, least), most);

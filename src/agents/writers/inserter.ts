@@ -1,6 +1,10 @@
 /** Single steps, each an episode and an item of its own. Reverb's `Client.insert`. */
-import type { Engine } from "../../core/engine.ts";
-import { type ColumnsOf, internals, type Replay, type Spec, type StepOf, type WaitOptions, type Writer } from "../../index.ts";
+
+import { finite, mustBe, onlyKeys } from "../../error.ts";
+import { engineOf, type Replay } from "../../replay.ts";
+import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
+import type { WaitOptions } from "../../wait.ts";
+import type { Writer } from "../../writer.ts";
 import { type Signature, tableNames } from "./client.ts";
 import { Fields, type PartOf } from "./fields.ts";
 import { mustFit } from "./signature.ts";
@@ -16,23 +20,23 @@ export class Inserter<S extends Spec = Spec> {
   readonly #writers = new Map<string, Writer<S, string>>();
 
   constructor(replay: Replay<S, string>, signatures: (table: string) => Signature | undefined) {
-    const engine: Engine = internals.of(replay).engine;
+    const engine = engineOf(replay);
     this.#replay = replay;
     this.#fields = new Fields<S>(engine);
     this.#signatures = signatures;
   }
 
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [table: string]: number }, options: WaitOptions): Promise<void> | undefined {
-    const { signal, timeoutMs } = internals.onlyKeys("options", options, "signal, timeoutMs");
+    const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
     signal?.throwIfAborted();
-    if (timeoutMs !== undefined) internals.finite("timeoutMs", timeoutMs, 0, MOST_MS);
+    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MOST_MS);
     const tables = Object.keys(priorities ?? {});
-    if (tables.length === 0) throw internals.mustBe(RangeError, "priorities", "an object with at least one table", priorities);
+    if (tables.length === 0) throw mustBe(RangeError, "priorities", "an object with at least one table", priorities);
     tableNames({ knows: (table) => Object.hasOwn(this.#replay.options.tables, table) }, tables);
-    for (const table of tables) internals.finite(`priorities.${table}`, priorities[table], 0);
+    for (const table of tables) finite(`priorities.${table}`, priorities[table], 0);
     const values = this.#fields.take(step);
     const given = this.#fields.leaves.filter((_, i) => values[i] !== undefined);
-    if (given.length === 0) throw internals.mustBe("SPEC_MISMATCH", "step", "of at least one field", step);
+    if (given.length === 0) throw mustBe("SPEC_MISMATCH", "step", "of at least one field", step);
     for (const table of tables) {
       const signature = this.#signatures(table);
       if (signature !== undefined)

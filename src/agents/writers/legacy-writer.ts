@@ -1,6 +1,11 @@
 /** Items of the last steps, all fields of them. Reverb's older `Writer`. */
+
 import type { Engine } from "../../core/engine.ts";
-import { type ColumnsOf, internals, type Replay, ReplayError, type Spec, type StepOf, type WaitOptions, type Writer } from "../../index.ts";
+import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { engineOf, type Replay } from "../../replay.ts";
+import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
+import type { WaitOptions } from "../../wait.ts";
+import type { Writer } from "../../writer.ts";
 import { type Signature, tableNames } from "./client.ts";
 import { Fields, type PartOf, type Values } from "./fields.ts";
 import { Pending } from "./pending.ts";
@@ -32,16 +37,16 @@ export class LegacyWriter<S extends Spec = Spec> {
 
   /** Made by `client.legacyWriter`. @throws RangeError, TypeError */
   constructor(replay: Replay<S, string>, options: LegacyWriterOptions, signatures: (table: string) => Signature | undefined) {
-    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = internals.onlyKeys(
+    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = onlyKeys(
       "options",
       options,
       "maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems",
     );
-    const keep = internals.integer("maxSequenceLength", maxSequenceLength, 1, MOST_STEPS);
-    internals.integer("chunkLength", chunkLength ?? keep, 1, keep);
-    internals.flag("deltaEncoded", deltaEncoded ?? false);
-    internals.integer("maxInFlightItems", maxInFlightItems ?? 1, 1);
-    this.#engine = internals.of(replay).engine;
+    const keep = integer("maxSequenceLength", maxSequenceLength, 1, MOST_STEPS);
+    integer("chunkLength", chunkLength ?? keep, 1, keep);
+    flag("deltaEncoded", deltaEncoded ?? false);
+    integer("maxInFlightItems", maxInFlightItems ?? 1, 1);
+    this.#engine = engineOf(replay);
     this.#signatures = signatures;
     this.#fields = new Fields<S>(this.#engine);
     this.#pending = new Pending(replay as unknown as Replay);
@@ -81,8 +86,8 @@ export class LegacyWriter<S extends Spec = Spec> {
   createItem(table: string, numTimesteps: number, priority: number): Promise<void> | undefined {
     this.#check();
     if (typeof table !== "string" || !Object.hasOwn(this.#tables, table)) tableNames({ knows: () => false }, table);
-    const length = internals.integer("numTimesteps", numTimesteps, 1, this.#writer.length);
-    internals.finite("priority", priority, 0);
+    const length = integer("numTimesteps", numTimesteps, 1, this.#writer.length);
+    finite("priority", priority, 0);
     const leaves = this.#fields.leaves.filter((_, i) => this.#given?.[i]);
     const signature = this.#signatures(table);
     if (signature !== undefined)
@@ -122,8 +127,8 @@ export class LegacyWriter<S extends Spec = Spec> {
   #alike(values: Values): readonly boolean[] {
     const given = values.map((value) => value !== undefined);
     const wrong = this.#fields.leaves.find((_, i) => given[i] !== (this.#given ?? given)[i]);
-    if (wrong !== undefined) throw internals.mustBe("SPEC_MISMATCH", wrong.path || "step", "given in every step or in none", values[wrong.index]);
-    if (!given.includes(true)) throw internals.mustBe("SPEC_MISMATCH", "step", "of at least one field", "none");
+    if (wrong !== undefined) throw mustBe("SPEC_MISMATCH", wrong.path || "step", "given in every step or in none", values[wrong.index]);
+    if (!given.includes(true)) throw mustBe("SPEC_MISMATCH", "step", "of at least one field", "none");
     return given;
   }
 }

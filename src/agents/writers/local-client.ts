@@ -1,5 +1,11 @@
 /** A client of the tables in this process. */
-import { internals, Replay, type ReplayOptions, type Spec, type StepOf, type Table, type TableOptions, type WaitOptions, type Writer } from "../../index.ts";
+
+import { mustBe, onlyKeys } from "../../error.ts";
+import { Replay, type ReplayOptions } from "../../replay.ts";
+import type { Spec, StepOf } from "../../spec/spec.ts";
+import type { Table, TableOptions } from "../../table.ts";
+import type { WaitOptions } from "../../wait.ts";
+import type { Writer } from "../../writer.ts";
 import type { Client, ClientLike, Signature, StepWriterOptions, TableClient } from "./client.ts";
 import type { PartOf } from "./fields.ts";
 import { Inserter } from "./inserter.ts";
@@ -25,8 +31,8 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
 
   /** @throws TypeError · ReplayError NOT_FOUND for a signature of a table that the Replay has not */
   constructor(replay: Replay<S, N>, options: LocalClientOptions<N> = {}) {
-    if (!(replay instanceof Replay)) throw internals.mustBe(TypeError, "client", "a Replay, or a client of one", replay);
-    const { signatures = {} } = internals.onlyKeys("options", options, "signatures");
+    if (!(replay instanceof Replay)) throw mustBe(TypeError, "client", "a Replay, or a client of one", replay);
+    const { signatures = {} } = onlyKeys("options", options, "signatures");
     this.replay = replay;
     for (const name of Object.keys(signatures)) this.table(name);
     this.#signatures = { ...signatures };
@@ -38,13 +44,13 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
    * @throws RangeError for no tables, or two of one name, and as `new Replay`
    */
   static of<const S extends Spec>(options: Omit<ReplayOptions<S>, "tables"> & { readonly tables: readonly NamedTable[] }): LocalClient<S> {
-    const { tables: list, ...rest } = internals.onlyKeys("options", options, "spec, tables, maxBytes, seed, module");
-    if (!Array.isArray(list) || list.length === 0) throw internals.mustBe(RangeError, "tables", "a list of at least one table", list);
+    const { tables: list, ...rest } = onlyKeys("options", options, "spec, tables, maxBytes, seed, module");
+    if (!Array.isArray(list) || list.length === 0) throw mustBe(RangeError, "tables", "a list of at least one table", list);
     const tables: { [name: string]: TableOptions } = {};
     const signatures: { [name: string]: Signature } = {};
     (list as readonly NamedTable[]).forEach(({ name, signature, ...table }, i) => {
-      if (typeof name !== "string") throw internals.mustBe(TypeError, `tables[${i}].name`, "a word", name);
-      if (Object.hasOwn(tables, name)) throw internals.mustBe(RangeError, `tables[${i}].name`, "the name of no other table", name);
+      if (typeof name !== "string") throw mustBe(TypeError, `tables[${i}].name`, "a word", name);
+      if (Object.hasOwn(tables, name)) throw mustBe(RangeError, `tables[${i}].name`, "the name of no other table", name);
       tables[name] = table;
       if (signature !== undefined) signatures[name] = signature;
     });
@@ -104,7 +110,7 @@ const locals = new WeakMap<Replay, LocalClient>();
 /** The client itself, or the one of a Replay; always the same one. */
 export function clientOf<S extends Spec, N extends string>(client: ClientLike<S, N>): Client<S> {
   if (!(client instanceof Replay)) {
-    if (typeof client?.writer !== "function") throw internals.mustBe(TypeError, "client", "a Replay, or a client", client);
+    if (typeof client?.writer !== "function") throw mustBe(TypeError, "client", "a Replay, or a client", client);
     return client;
   }
   const replay = client as unknown as Replay;

@@ -1,6 +1,10 @@
 /** A step that is made by several appends. */
+
 import type { Engine } from "../../core/engine.ts";
-import { internals, type Replay, type Spec, type Writer } from "../../index.ts";
+import { mustBe } from "../../error.ts";
+import { engineOf, type Replay } from "../../replay.ts";
+import type { Spec } from "../../spec/spec.ts";
+import type { Writer } from "../../writer.ts";
 import type { Fields, Values } from "./fields.ts";
 
 export class OpenStep<S extends Spec> {
@@ -12,7 +16,7 @@ export class OpenStep<S extends Spec> {
 
   constructor(replay: Replay<S, string>, fields: Fields<S>) {
     this.#fields = fields;
-    this.#engine = internals.of(replay).engine;
+    this.#engine = engineOf(replay);
     this.#draft = replay.writer({ keep: 1 }) as Writer<S, string>;
   }
 
@@ -25,7 +29,7 @@ export class OpenStep<S extends Spec> {
   add(values: Values): void {
     const both = this.#fields.leaves.map(({ path }, i) => {
       if (values[i] !== undefined && this.#values[i] !== undefined)
-        throw internals.mustBe("SPEC_MISMATCH", path || "step", "left out: an earlier append of this step has set it", values[i]);
+        throw mustBe("SPEC_MISMATCH", path || "step", "left out: an earlier append of this step has set it", values[i]);
       return values[i] ?? this.#values[i];
     });
     this.#draft.append(this.#fields.whole(both));

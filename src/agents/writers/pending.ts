@@ -1,6 +1,7 @@
 /** Items of one writer that wait for a rate limiter. */
-import type { Engine } from "../../core/engine.ts";
-import { internals, type Replay, type WaitOptions } from "../../index.ts";
+import { integer } from "../../error.ts";
+import { engineOf, type Replay } from "../../replay.ts";
+import type { WaitOptions } from "../../wait.ts";
 
 const NONE = Promise.resolve();
 
@@ -18,8 +19,8 @@ export class Pending {
 
   /** Waits until at most so many wait; undefined where it is so. @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason */
   until(most: number, options: WaitOptions): Promise<void> | undefined {
-    internals.integer("blockUntilNumItems", most, 0);
-    const engine: Engine = internals.of(this.#replay).engine;
+    integer("blockUntilNumItems", most, 0);
+    const engine = engineOf(this.#replay);
     const attempt = () => (this.#count() <= most ? NONE : undefined);
     const result = engine.waiters.until(attempt, () => `letting ${this.#items.length} waiting items in`, options) as Promise<void>;
     return result === NONE ? undefined : result;

@@ -1,5 +1,8 @@
 /** What the items of a table look like, and whether columns fit. */
-import { internals, type Leaf, type Spec } from "../../index.ts";
+
+import { mustBe } from "../../error.ts";
+import type { Leaf } from "../../spec/leaf.ts";
+import type { Spec } from "../../spec/spec.ts";
 import type { LeafSignature, Signature } from "./client.ts";
 
 /** A column of an item to be. */
@@ -28,12 +31,12 @@ export function leavesOf<T>(node: unknown, isLeaf: (node: object) => boolean, pa
 export function mustFit(table: string, signature: Signature, columns: readonly Shaped[]): void {
   const wanted = leavesOf<LeafSignature>(signature, (node) => typeof (node as LeafSignature).dtype === "string");
   const subject = `an item of table ${table}`;
-  if (columns.length !== wanted.length) throw internals.mustBe("SPEC_MISMATCH", subject, `of ${wanted.length} columns, as the table's signature`, columns);
+  if (columns.length !== wanted.length) throw mustBe("SPEC_MISMATCH", subject, `of ${wanted.length} columns, as the table's signature`, columns);
   wanted.forEach(([path, { dtype, shape }], i) => {
     const column = columns[i] as Shaped;
     const same = column.dtype === dtype && column.shape.length === shape.length && shape.every((n, k) => n === null || n === column.shape[k]);
     if (!same)
-      throw internals.mustBe(
+      throw mustBe(
         "SPEC_MISMATCH",
         `column ${i} of ${subject}`,
         `as ${path || "the only one"} of its signature, ${dtype} of shape [${shape.map((n) => n ?? "any").join(", ")}]`,

@@ -1,8 +1,9 @@
 /** A column of an item to be: some steps of one leaf of a writer's history. Reverb's `TrajectoryColumn`. */
 import type { Column } from "../../batch.ts";
-import { internals, type Leaf } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { ColumnOf } from "../../spec/columns.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
+import type { Leaf } from "../../spec/leaf.ts";
 
 export class TrajectoryColumn {
   /** Whether it is a single step, without a dimension of time. */
@@ -40,8 +41,8 @@ export class TrajectoryColumn {
 
   /** The steps, if the writer's history holds them all. @throws RangeError */
   held(subject: string, source: Source): readonly number[] {
-    if (source !== this.#source) throw internals.mustBe(RangeError, subject, "a column of this writer's history", this);
-    if (this.#steps.length === 0) throw internals.mustBe(RangeError, subject, "a column of at least one step", this.#steps);
+    if (source !== this.#source) throw mustBe(RangeError, subject, "a column of this writer's history", this);
+    if (this.#steps.length === 0) throw mustBe(RangeError, subject, "a column of at least one step", this.#steps);
     for (const step of this.#steps) source.hold(subject, this.#leaf, step);
     return this.#steps;
   }

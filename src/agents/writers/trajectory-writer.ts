@@ -1,8 +1,12 @@
 /** Items of any steps at hand, each column with steps of its own. Reverb's `TrajectoryWriter`. */
 
 import type { Engine } from "../../core/engine.ts";
-import { internals, type Replay, ReplayError, type Spec, type StepOf, type WaitOptions, type Writer } from "../../index.ts";
+import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { engineOf, type Replay } from "../../replay.ts";
 import type { ColumnOf } from "../../spec/columns.ts";
+import type { Spec, StepOf } from "../../spec/spec.ts";
+import type { WaitOptions } from "../../wait.ts";
+import type { Writer } from "../../writer.ts";
 import { Windows } from "../windows.ts";
 import { type Signature, tableNames } from "./client.ts";
 import { Fields, type PartOf, type Values } from "./fields.ts";
@@ -46,11 +50,11 @@ export class TrajectoryWriter<S extends Spec = Spec> {
 
   /** Made by `client.trajectoryWriter`. @throws RangeError, TypeError */
   constructor(replay: Replay<S, string>, options: TrajectoryWriterOptions, signatures: (table: string) => Signature | undefined) {
-    const { numKeepAliveRefs, validateItems = true } = internals.onlyKeys("options", options, "numKeepAliveRefs, validateItems");
-    internals.integer("numKeepAliveRefs", numKeepAliveRefs, 1, MOST_STEPS);
-    internals.flag("validateItems", validateItems);
+    const { numKeepAliveRefs, validateItems = true } = onlyKeys("options", options, "numKeepAliveRefs, validateItems");
+    integer("numKeepAliveRefs", numKeepAliveRefs, 1, MOST_STEPS);
+    flag("validateItems", validateItems);
     this.#replay = replay;
-    this.#engine = internals.of(replay).engine;
+    this.#engine = engineOf(replay);
     this.#signatures = validateItems ? signatures : () => undefined;
     this.#fields = new Fields<S>(this.#engine);
     this.#pending = new Pending(replay as unknown as Replay);
@@ -84,12 +88,12 @@ export class TrajectoryWriter<S extends Spec = Spec> {
    */
   configure(path: readonly (string | number)[], options: { readonly numKeepAliveRefs: number; readonly maxChunkLength?: number | null }): void {
     this.#check();
-    const { numKeepAliveRefs, maxChunkLength } = internals.onlyKeys("options", options, "numKeepAliveRefs, maxChunkLength");
-    internals.integer("numKeepAliveRefs", numKeepAliveRefs, 1, this.#writer === undefined ? MOST_STEPS : this.#writer.options.keep);
-    if (maxChunkLength !== undefined && maxChunkLength !== null) internals.integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
-    if (!Array.isArray(path)) throw internals.mustBe(TypeError, "path", "an array of keys", path);
+    const { numKeepAliveRefs, maxChunkLength } = onlyKeys("options", options, "numKeepAliveRefs, maxChunkLength");
+    integer("numKeepAliveRefs", numKeepAliveRefs, 1, this.#writer === undefined ? MOST_STEPS : this.#writer.options.keep);
+    if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
+    if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
     const leaf = this.#fields.leaves.findIndex((one) => one.path === path.join("."));
-    if (leaf < 0) throw internals.mustBe("NOT_FOUND", "path", "that of a field", path.join("."));
+    if (leaf < 0) throw mustBe("NOT_FOUND", "path", "that of a field", path.join("."));
     this.#history.keepLeaf(leaf, numKeepAliveRefs);
   }
 
@@ -100,8 +104,8 @@ export class TrajectoryWriter<S extends Spec = Spec> {
    */
   append(step: PartOf<StepOf<S>>, options: { readonly partialStep?: boolean } = {}): void {
     this.#check();
-    const { partialStep = false } = internals.onlyKeys("options", options, "partialStep");
-    internals.flag("partialStep", partialStep);
+    const { partialStep = false } = onlyKeys("options", options, "partialStep");
+    flag("partialStep", partialStep);
     const values = this.#fields.take(step);
     if (partialStep || this.#isOpen) this.#appendPart(values, partialStep);
     else {
@@ -122,14 +126,14 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
     this.#check();
     if (typeof table !== "string" || !Object.hasOwn(this.#replay.options.tables, table)) tableNames({ knows: () => false }, table);
-    internals.finite("priority", priority, 0);
+    finite("priority", priority, 0);
     const columns = leavesOf<TrajectoryColumn>(trajectory, (node) => node instanceof TrajectoryColumn);
-    if (columns.length === 0) throw internals.mustBe(RangeError, "trajectory", "nested columns, at least one", trajectory);
+    if (columns.length === 0) throw mustBe(RangeError, "trajectory", "nested columns, at least one", trajectory);
     let first = Number.POSITIVE_INFINITY;
     const steps: number[] = [];
     for (const [path, column] of columns) {
       const subject = `trajectory${path === "" ? "" : `.${path}`}`;
-      if (!(column instanceof TrajectoryColumn)) throw internals.mustBe(TypeError, subject, "a column of a writer's history", column);
+      if (!(column instanceof TrajectoryColumn)) throw mustBe(TypeError, subject, "a column of a writer's history", column);
       for (const step of column.held(subject, this.#history)) {
         if (step < first) first = step;
         steps.push(step);
@@ -148,7 +152,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     const shown: { [name: string]: ColumnOf } = {};
     for (const [path, column] of columns) {
       const name = path || "value";
-      if (Object.hasOwn(shown, name)) throw internals.mustBe(RangeError, "trajectory", "of columns with different dotted names", name);
+      if (Object.hasOwn(shown, name)) throw mustBe(RangeError, "trajectory", "of columns with different dotted names", name);
       shown[name] = column.inItem(first, length);
     }
     const waits = writer.createItem(table, { length, priority, columns: shown as never });
@@ -162,8 +166,8 @@ export class TrajectoryWriter<S extends Spec = Spec> {
    */
   endEpisode(options: { readonly clearBuffers?: boolean } = {}): void {
     this.#check();
-    const { clearBuffers = true } = internals.onlyKeys("options", options, "clearBuffers");
-    internals.flag("clearBuffers", clearBuffers);
+    const { clearBuffers = true } = onlyKeys("options", options, "clearBuffers");
+    flag("clearBuffers", clearBuffers);
     this.#settle([this.#rows]);
     this.#done();
     this.#episodeSteps = 0;

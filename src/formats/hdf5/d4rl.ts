@@ -1,5 +1,5 @@
 /** D4RL's datasets: one HDF5 file of flat columns. */
-import { internals } from "../../index.ts";
+import { integer, mustBe, onlyKeys } from "../../error.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { packed } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
@@ -39,9 +39,9 @@ export async function openD4rl<S = RldsStep>(from: Source, options: D4rlOptions 
 }
 
 function checked(options: D4rlOptions): FinalObservation {
-  const { finalObservation = "rlds", maxEpisodeSteps } = internals.onlyKeys("options", options, OPTIONS);
-  if (!FINAL.includes(finalObservation)) throw internals.mustBe(RangeError, "finalObservation", `one of ${FINAL.join(", ")}`, finalObservation);
-  if (maxEpisodeSteps !== undefined) internals.integer("maxEpisodeSteps", maxEpisodeSteps, 1, Number.MAX_SAFE_INTEGER);
+  const { finalObservation = "rlds", maxEpisodeSteps } = onlyKeys("options", options, OPTIONS);
+  if (!FINAL.includes(finalObservation)) throw mustBe(RangeError, "finalObservation", `one of ${FINAL.join(", ")}`, finalObservation);
+  if (maxEpisodeSteps !== undefined) integer("maxEpisodeSteps", maxEpisodeSteps, 1, Number.MAX_SAFE_INTEGER);
   return finalObservation;
 }
 

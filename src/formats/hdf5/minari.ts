@@ -1,5 +1,5 @@
 /** Minari's datasets: an HDF5 group an episode, and metadata.json beside the file. */
-import { internals } from "../../index.ts";
+import { onlyKeys } from "../../error.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { type FoundLeaf, leavesOf, sizeOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
@@ -44,7 +44,7 @@ export async function openMinari<S = RldsStep>(from: Source, options: MinariOpti
 }
 
 function checked(options: MinariOptions): void {
-  internals.onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
+  onlyKeys("options", options, "infos, h5wasm, fetch, signal, maxBytes");
 }
 
 /** Of a file that is open; it is closed where it is no dataset of Minari's, or an option is none. */

@@ -1,5 +1,5 @@
 /** From a source to the HDF5 file in it. */
-import { internals } from "../../index.ts";
+import { integer } from "../../error.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ReadOptions } from "../reader.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
@@ -26,7 +26,7 @@ export interface FoundHdf5 {
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openHdf5(from: Source, names: readonly string[], { signal, maxBytes = MAX_BYTES, fetch, h5wasm }: Hdf5Options): Promise<FoundHdf5> {
-  internals.integer("maxBytes", maxBytes, 1);
+  integer("maxBytes", maxBytes, 1);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
   if (file !== undefined) return { hdf5: await Hdf5File.open(file, { signal, maxBytes, h5wasm }) };
   const { found, path } = await fileIn(folder, names);

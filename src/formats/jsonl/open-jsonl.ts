@@ -1,5 +1,5 @@
 /** Lines of JSON as datasets: our own form, and what others write. */
-import { internals } from "../../index.ts";
+import { integer, mustBe, onlyKeys } from "../../error.ts";
 import { Collector } from "../../rlds/dataset/collector.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { leavesOf } from "../../rlds/dataset/leaves.ts";
@@ -35,9 +35,9 @@ const OPTIONS = "stepSpec, finalObservation, fetch, signal, maxBytes";
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT and SPEC_MISMATCH with file, byte and line
  */
 export async function openJsonl<S = RldsStep>(from: Source, options: JsonlOptions = {}): Promise<RldsReader<S>> {
-  const { maxBytes = MAX_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {} } = internals.onlyKeys("options", options, OPTIONS);
-  internals.integer("maxBytes", maxBytes, 1);
-  if (!["rlds", "next", "none"].includes(finalObservation)) throw internals.mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
+  const { maxBytes = MAX_BYTES, signal, fetch, finalObservation = "rlds", stepSpec = {} } = onlyKeys("options", options, OPTIONS);
+  integer("maxBytes", maxBytes, 1);
+  if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const source = await sourceOf(from, { signal, maxBytes, fetch });
   const file = source.file ?? (await onlyFile(source.folder));
   try {

@@ -1,5 +1,5 @@
 /** An RLDS dataset as lines of JSON. */
-import { internals } from "../../index.ts";
+import { flag, onlyKeys } from "../../error.ts";
 import { Collector } from "../../rlds/dataset/collector.ts";
 import type { RldsDataset, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { piecesOf } from "../../rlds/dataset/pieces.ts";
@@ -19,8 +19,8 @@ const PIECE = 1024;
  * @throws RldsError SPEC_MISMATCH for a step of another form, with episode, step and leaf · EMPTY where no step tells the form · IO where it cannot be written, or is there already
  */
 export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: WriteOptions = {}): Promise<WriteReport> {
-  const { overwrite = false, signal, onProgress } = internals.onlyKeys("options", options, "overwrite, signal, onProgress");
-  internals.flag("overwrite", overwrite);
+  const { overwrite = false, signal, onProgress } = onlyKeys("options", options, "overwrite, signal, onProgress");
+  flag("overwrite", overwrite);
   const { folder, file: name = "steps.jsonl" } = await sinkOf(to, ENDINGS);
   const staging = new Staging(folder, "", name);
   const there = (await staging.found()).filter((path) => path === name);

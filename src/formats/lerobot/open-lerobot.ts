@@ -1,5 +1,5 @@
 /** LeRobot's datasets: Parquet of frames, videos beside them, and tables of episodes and tasks. */
-import { internals } from "../../index.ts";
+import { integer, mustBe, onlyKeys } from "../../error.ts";
 import type { RldsStep } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
@@ -34,10 +34,10 @@ const METADATA = { episode_index: { dtype: "i64", shape: [] } } as const;
  * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT, also for a path that leads out of the folder · UNSUPPORTED for other versions, without hyparquet · IO
  */
 export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOptions = {}): Promise<RldsReader<S>> {
-  const { images: wanted = "decode", terminal = "success", fetch, signal, maxBytes = MAX_BYTES } = internals.onlyKeys("options", options, OPTIONS);
-  if (!["decode", "bytes"].includes(wanted)) throw internals.mustBe(RangeError, "images", '"decode" or "bytes"', wanted);
-  if (!["success", "done", "never"].includes(terminal)) throw internals.mustBe(RangeError, "terminal", '"success", "done" or "never"', terminal);
-  internals.integer("maxBytes", maxBytes, 1);
+  const { images: wanted = "decode", terminal = "success", fetch, signal, maxBytes = MAX_BYTES } = onlyKeys("options", options, OPTIONS);
+  if (!["decode", "bytes"].includes(wanted)) throw mustBe(RangeError, "images", '"decode" or "bytes"', wanted);
+  if (!["success", "done", "never"].includes(terminal)) throw mustBe(RangeError, "terminal", '"success", "done" or "never"', terminal);
+  integer("maxBytes", maxBytes, 1);
   const { folder, file } = await sourceOf(from, { signal, fetch, maxBytes });
   if (folder === undefined) {
     await file.close();

@@ -1,5 +1,5 @@
 /** NumPy's archives of arrays (.npz) as datasets. */
-import { internals } from "../../index.ts";
+import { integer, mustBe, onlyKeys } from "../../error.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { type AnyLeaf, isText, sizeOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
@@ -40,14 +40,9 @@ interface Plan {
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
-  const {
-    finalObservation = "rlds",
-    maxBytes = MAX_BYTES,
-    signal,
-    fetch,
-  } = internals.onlyKeys("options", options, "finalObservation, fetch, signal, maxBytes");
-  internals.integer("maxBytes", maxBytes, 1);
-  if (!["rlds", "next", "none"].includes(finalObservation)) throw internals.mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
+  const { finalObservation = "rlds", maxBytes = MAX_BYTES, signal, fetch } = onlyKeys("options", options, "finalObservation, fetch, signal, maxBytes");
+  integer("maxBytes", maxBytes, 1);
+  if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
   if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is no .npz: give the file", { file: folder.name });
   try {

@@ -1,5 +1,5 @@
 /** Which columns of somebody else's file are what of a step. */
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { FileColumn } from "./columns.ts";
 import type { ParquetFile } from "./parquet-file.ts";
@@ -50,10 +50,9 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
   const taken = new Set<FileColumn>();
   const given = new Map<string, FileColumn>();
   for (const [path, name] of Object.entries(names)) {
-    if (typeof name !== "string") throw internals.mustBe(TypeError, `columns.${path}`, "the name of a column", name);
+    if (typeof name !== "string") throw mustBe(TypeError, `columns.${path}`, "the name of a column", name);
     const column = columnNamed(file, name);
-    if (column === undefined)
-      throw internals.mustBe(RangeError, `columns.${path}`, `one of ${file.columns.map(({ keys }) => keys.join("/")).join(", ")}`, name);
+    if (column === undefined) throw mustBe(RangeError, `columns.${path}`, `one of ${file.columns.map(({ keys }) => keys.join("/")).join(", ")}`, name);
     given.set(path, column);
     taken.add(column);
   }

@@ -1,5 +1,5 @@
 /** Parquet as an RLDS dataset: our own files as they were, and those of others by the names of their columns. */
-import { internals } from "../../index.ts";
+import { integer, mustBe, onlyKeys } from "../../error.ts";
 import type { RldsStep } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ReadOptions, RldsReader } from "../reader.ts";
@@ -32,9 +32,9 @@ const OPTIONS = "columns, fetch, signal, maxBytes";
  * observation or the action · INVALID_DATA for values that are missing · EMPTY · IO
  */
 export async function openParquet<S = RldsStep>(from: Source, options: ParquetOptions = {}): Promise<RldsReader<S>> {
-  const { columns = {}, fetch, signal, maxBytes = MAX_BYTES } = internals.onlyKeys("options", options, OPTIONS);
-  internals.integer("maxBytes", maxBytes, 1);
-  if (typeof columns !== "object" || columns === null) throw internals.mustBe(TypeError, "columns", "an object of names", columns);
+  const { columns = {}, fetch, signal, maxBytes = MAX_BYTES } = onlyKeys("options", options, OPTIONS);
+  integer("maxBytes", maxBytes, 1);
+  if (typeof columns !== "object" || columns === null) throw mustBe(TypeError, "columns", "an object of names", columns);
   const source = await sourceOf(from, { signal, fetch, maxBytes });
   const paths = await pathsOf(source);
   const name = source.folder?.name ?? (source.file as SourceFile).name;

@@ -1,5 +1,5 @@
 /** An RLDS dataset as Parquet: a row a step. */
-import { internals } from "../../index.ts";
+import { flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { Collector } from "../../rlds/dataset/collector.ts";
 import type { RldsDataset, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { piecesOf } from "../../rlds/dataset/pieces.ts";
@@ -34,7 +34,6 @@ const PART = /^part-\d+\.parquet$/;
  * where no step tells the form · IO where it cannot be written, or something is there already
  */
 export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options: ParquetWriteOptions = {}): Promise<WriteReport> {
-  const { flag, integer, onlyKeys, mustBe } = internals;
   const { fileBytes = 2 ** 28, groupRows = 10_000, compression = "snappy", overwrite = false, signal, onProgress } = onlyKeys("options", options, OPTIONS);
   integer("fileBytes", fileBytes, 1);
   integer("groupRows", groupRows, 1);

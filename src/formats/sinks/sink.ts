@@ -1,5 +1,5 @@
 /** Where datasets are written to: a folder of the system, one that a page was given, or memory. */
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { type DirectoryHandle, handleSink } from "./handle-sink.ts";
 import { memoryFolder } from "./memory-folder.ts";
@@ -33,5 +33,5 @@ export async function sinkOf(to: Sink, endings: readonly string[] = []): Promise
   if (to instanceof Map) return { folder: memoryFolder(to) };
   if (typeof (to as DirectoryHandle)?.getDirectoryHandle === "function") return { folder: handleSink(to as DirectoryHandle) };
   if (typeof (to as SinkFolder)?.create === "function") return { folder: to as SinkFolder };
-  throw internals.mustBe(TypeError, "to", "a path, a FileSystemDirectoryHandle, a Map or a SinkFolder", to);
+  throw mustBe(TypeError, "to", "a path, a FileSystemDirectoryHandle, a Map or a SinkFolder", to);
 }

@@ -1,5 +1,5 @@
 /** What every writer of files takes and tells. */
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { Each, RldsDataset, RldsEpisode, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { eachOf } from "../../rlds/dataset/each.ts";
 import { ARRAYS, isLeaf, isText } from "../../rlds/dataset/leaves.ts";
@@ -80,7 +80,7 @@ export async function formed(rlds: RldsDataset<unknown>, signal?: AbortSignal): 
 /** What a dataset says of itself may be anything. @throws RldsError SPEC_MISMATCH · UNSUPPORTED for lengths that differ between episodes */
 function checkSpec(spec: StepSpec, what: string, path = ""): void {
   const subject = `${what}${path || "step"}`;
-  const wrong = (rule: string, value: unknown) => new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, subject, rule, value).message);
+  const wrong = (rule: string, value: unknown) => new RldsError("SPEC_MISMATCH", mustBe(TypeError, subject, rule, value).message);
   if (typeof spec !== "object" || spec === null) throw wrong("a spec", spec);
   if (!isLeaf(spec)) {
     for (const [name, part] of Object.entries(spec)) checkSpec(part, what, path === "" ? name : `${path}/${name}`);
@@ -128,7 +128,7 @@ async function* episodesOf(rlds: RldsDataset<unknown>, signal?: AbortSignal): As
   for await (const value of rlds as AsyncIterable<RldsEpisode<unknown>>) {
     signal?.throwIfAborted();
     if (typeof value !== "object" || value === null || !isEach(value.steps))
-      throw new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, "episode", "an object with steps", value).message, { episode });
+      throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, "episode", "an object with steps", value).message, { episode });
     yield value;
     episode++;
   }

@@ -1,5 +1,5 @@
 /** What a reader may be given, whatever it is. */
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import { blobFile, filesFolder, mapFolder } from "./blob-source.ts";
 import { type FileHandleLike, type FolderHandleLike, handleFile, handleFolder } from "./handle-source.ts";
 import { nodeSource } from "./node-source.ts";
@@ -40,7 +40,7 @@ export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_BYT
   const { kind } = (from ?? {}) as Partial<FileHandleLike | FolderHandleLike>;
   if (kind === "file") return { file: await handleFile(from as FileHandleLike) };
   if (kind === "directory") return { folder: handleFolder(from as FolderHandleLike) };
-  throw internals.mustBe(TypeError, "from", RULE, from);
+  throw mustBe(TypeError, "from", RULE, from);
 }
 
 /** `1.0.0` is a folder, `data.parquet` a file. */

@@ -1,5 +1,5 @@
 /** Datasets of tensorflow_datasets that are RLDS: TFRecord shards with dataset_info.json and features.json beside them. */
-import { internals } from "../../index.ts";
+import { integer, mustBe, onlyKeys } from "../../error.ts";
 import type { RldsStep } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
@@ -33,10 +33,10 @@ const OPTIONS = "split, text, images, fetch, signal, maxBytes";
  * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED, with the feature's path · IO
  */
 export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions = {}): Promise<RldsReader<S>> {
-  const { split, text = "string", images = "decode", fetch, signal, maxBytes = MAX_BYTES } = internals.onlyKeys("options", options, OPTIONS);
+  const { split, text = "string", images = "decode", fetch, signal, maxBytes = MAX_BYTES } = onlyKeys("options", options, OPTIONS);
   word("text", text, ["string", "bytes"]);
   word("images", images, ["decode", "bytes"]);
-  internals.integer("maxBytes", maxBytes, 1);
+  integer("maxBytes", maxBytes, 1);
   const { folder: given, file } = await sourceOf(from, { signal, fetch, maxBytes });
   if (given === undefined) {
     await file.close();
@@ -45,7 +45,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   const folder = await versionFolder(given);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
   const features = featuresOf(await readJson(folder, FEATURES, maxBytes));
-  if (split !== undefined && typeof split !== "string") throw internals.mustBe(TypeError, "split", "a text", split);
+  if (split !== undefined && typeof split !== "string") throw mustBe(TypeError, "split", "a text", split);
   const parts = split === undefined ? [defaultSplit(info.splits)] : partsOf(split, info.splits);
   const decodes = images === "decode" && hasImages(features);
   const form = new EpisodeForm(features, { text, images: decodes ? await imageDecoder() : undefined }, maxBytes);
@@ -144,5 +144,5 @@ function hasImages(feature: Feature): boolean {
 
 function word(subject: string, value: unknown, words: readonly string[]): void {
   if (!words.includes(value as string))
-    throw internals.mustBe(typeof value === "string" ? RangeError : TypeError, subject, `one of ${words.map((one) => JSON.stringify(one)).join(", ")}`, value);
+    throw mustBe(typeof value === "string" ? RangeError : TypeError, subject, `one of ${words.map((one) => JSON.stringify(one)).join(", ")}`, value);
 }

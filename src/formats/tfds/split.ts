@@ -1,5 +1,5 @@
 /** Splits and parts of them, as tensorflow_datasets writes them: `train`, `train[:10]`, `train[10%:-5%]`, `train[1shard:]`, `train+test`, `all`. */
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { INFO, type Split } from "./dataset-info.ts";
 
@@ -19,17 +19,17 @@ export function defaultSplit(splits: readonly Split[]): Part {
   if (splits.length === 0) throw new RldsError("EMPTY", "the dataset has no splits", { file: INFO });
   const split = splits.find(({ name }) => name === "train") ?? (splits.length === 1 ? splits[0] : undefined);
   if (split !== undefined) return whole(split);
-  throw internals.mustBe(RangeError, "split", `one of ${names(splits)}`, undefined);
+  throw mustBe(RangeError, "split", `one of ${names(splits)}`, undefined);
 }
 
 /** @throws RangeError for text that is none, a split that is not there, or a part that goes beyond it */
 export function partsOf(text: string, splits: readonly Split[]): Part[] {
   return text.split(/\s*\+\s*/).flatMap((one) => {
     const [, name, slice] = PART.exec(one) ?? [];
-    if (name === undefined) throw internals.mustBe(RangeError, "split", RULE, text);
+    if (name === undefined) throw mustBe(RangeError, "split", RULE, text);
     if (name === "all" && slice === undefined) return splits.map(whole);
     const split = splits.find((found) => found.name === name);
-    if (split === undefined) throw internals.mustBe(RangeError, "split", `one of ${names(splits)}`, name);
+    if (split === undefined) throw mustBe(RangeError, "split", `one of ${names(splits)}`, name);
     return [{ split, ...bounds(slice, split, text) }];
   });
 }
@@ -52,11 +52,11 @@ function bounds(slice: string | undefined, { shardLengths }: Split, text: string
   }
   const isWhole = (value: number | undefined) => value === undefined || (unit === "%" ? Math.abs(value) <= 100 : Number.isInteger(value));
   if (found.length !== 2 || found.includes(null) || !values.every(isWhole) || values.every((value) => value === undefined)) {
-    throw internals.mustBe(RangeError, "split", RULE, text);
+    throw mustBe(RangeError, "split", RULE, text);
   }
   const absolute = (value: number, i: number) => (unit === "%" ? percent(value) : unit === "shard" ? shards(value, i) : value);
   const [from, to] = values.map((value, i) => (value === undefined ? [0, most][i] : absolute(value, i))) as [number, number];
-  if (Math.abs(from) > most || Math.abs(to) > most) throw internals.mustBe(RangeError, "split", `within the ${most} records that there are`, text);
+  if (Math.abs(from) > most || Math.abs(to) > most) throw mustBe(RangeError, "split", `within the ${most} records that there are`, text);
   return { from: from < 0 ? most + from : from, to: to < 0 ? most + to : to };
 
   function percent(value: number): number {

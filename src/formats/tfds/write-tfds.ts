@@ -1,5 +1,5 @@
 /** An RLDS dataset as a folder that tensorflow_datasets opens. */
-import { internals } from "../../index.ts";
+import { flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { Collector } from "../../rlds/dataset/collector.ts";
 import type { RldsDataset, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { columnsOf } from "../../rlds/dataset/pieces.ts";
@@ -152,7 +152,6 @@ function infoOf(name: string, version: string, description: string | undefined, 
 
 /** The options, checked; and which shard an episode is in. */
 function settled(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
-  const { flag, integer, mustBe, onlyKeys } = internals;
   const {
     name,
     version = "1.0.0",

@@ -1,12 +1,10 @@
 /** What the episodic buffers are asked for. */
-import { internals } from "../../index.ts";
+import { mustBe, onlyKeys } from "../../error.ts";
 import { type Listed, listed } from "../rows/listed.ts";
 import type { AnyBatch } from "../rows/transition-batch.ts";
 import type { AskedEpisodes } from "../store/episodes.ts";
 import type { Transition } from "../transition.ts";
 import type { ListOptions } from "./replay-buffer.ts";
-
-const { mustBe, onlyKeys } = internals;
 
 /** For the batch form of episodes: new arrays each time, since their length differs. */
 export interface EpisodeOptions {

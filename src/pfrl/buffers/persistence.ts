@@ -1,13 +1,11 @@
 /** What both persistent buffers are given, and how they are opened. */
-import { internals } from "../../index.ts";
+import { mustBe, onlyKeys } from "../../error.ts";
 import type { Directory } from "../../store/index.ts";
 import { capacityOf, checkEngine, ENGINE_KEYS } from "../arguments.ts";
 import { directoryOf, type PersistenceOptions } from "../files/log.ts";
 import { isPlain, type StepSpec } from "../rows/step-spec.ts";
 import type { EngineOptions } from "../store/steps.ts";
 import type { BufferOptions } from "./replay-buffer.ts";
-
-const { mustBe, onlyKeys } = internals;
 
 export interface PersistentOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, PersistenceOptions {
   /** Of a package that was never public. */

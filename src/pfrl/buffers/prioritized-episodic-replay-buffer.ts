@@ -1,5 +1,5 @@
 /** Replay of whole episodes in proportion to their errors: PFRL's PrioritizedEpisodicReplayBuffer. */
-import { internals } from "../../index.ts";
+import { finite, flag, mustBe } from "../../error.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfEpisodes } from "../files/episodes-history.ts";
 import { Files } from "../files/files.ts";
@@ -17,8 +17,6 @@ import type { AppendedTransition, Transition } from "../transition.ts";
 import { behind } from "./behind.ts";
 import { type EpisodeOptions, episodeArguments, type MaxLength } from "./episode-samples.ts";
 import { type BufferOptions, type ListOptions, type SampleOptions, sampleOptions } from "./replay-buffer.ts";
-
-const { finite, flag, mustBe } = internals;
 
 export interface PrioritizedEpisodicReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, WeighingOptions {
   /** Transitions at most: whole episodes leave, the oldest first. None, or null: as many as memory holds. */

@@ -1,5 +1,5 @@
 /** Experience replay in proportion to errors (Schaul et al., 2016): PFRL's PrioritizedReplayBuffer. */
-import { internals } from "../../index.ts";
+import { flag, integer, mustBe } from "../../error.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { Files } from "../files/files.ts";
 import type { SaveTarget } from "../files/single-file.ts";
@@ -16,8 +16,6 @@ import type { NormalizeByMax, WeighingOptions } from "../store/weighing.ts";
 import type { AppendedTransition, Transition } from "../transition.ts";
 import { behind } from "./behind.ts";
 import { type BufferOptions, type ListOptions, type SampleOptions, sampleOptions } from "./replay-buffer.ts";
-
-const { flag, integer, mustBe } = internals;
 
 export interface PrioritizedReplayBufferOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, WeighingOptions {
   /** Transitions at most; none, or null: as many as memory holds. */

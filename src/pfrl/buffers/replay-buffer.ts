@@ -1,6 +1,6 @@
 /** Uniform experience replay: PFRL's ReplayBuffer. */
 
-import { internals } from "../../index.ts";
+import { integer, mustBe, onlyKeys } from "../../error.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { Files } from "../files/files.ts";
 import type { SaveTarget } from "../files/single-file.ts";
@@ -13,8 +13,6 @@ import type { EngineOptions } from "../store/steps.ts";
 import { type Asked, Transitions } from "../store/transitions.ts";
 import type { AppendedTransition, Transition } from "../transition.ts";
 import { behind } from "./behind.ts";
-
-const { integer, mustBe, onlyKeys } = internals;
 
 /** Options of the engine, which every buffer has. */
 export interface BufferOptions<S extends StepSpec = StepSpec> extends EngineOptions {

@@ -1,7 +1,7 @@
 /** Episodes as a history: written from the oldest on, and read again. */
 
 import { ABOUT_FIRST } from "../../core/abi.ts";
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import { EPISODE, EPISODE_END, FORM, STATE, STEP } from "../../store/format/kinds.ts";
 import { encodeTagged } from "../../store/index.ts";
 import type { Episodes, MadeEpisodes } from "../store/episodes.ts";
@@ -12,8 +12,6 @@ import { Streams } from "../store/streams.ts";
 import type { Content } from "./files.ts";
 import type { WholeSink } from "./saving.ts";
 import type { Progress } from "./work.ts";
-
-const { mustBe } = internals;
 
 /** All stored episodes, without the running ones; and the single transitions whose episode has left. */
 export function* writeEpisodes({ made }: Episodes, priorities: Priorities | undefined, write: Write): Generator<Progress, void> {

@@ -1,5 +1,5 @@
 /** A buffer's files: saved and loaded, at once or piece by piece. */
-import { ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
 import type { Write } from "../store/history.ts";
 import { loading, saving, type WholeSink } from "./saving.ts";
 import type { SaveTarget } from "./single-file.ts";

@@ -1,12 +1,10 @@
 /** The log of a buffer that lives in a directory: its items as they came, its random state, and what an opening needs of other directories. */
-import { internals, ReplayError } from "../../index.ts";
+import { flag, mustBe, ReplayError } from "../../error.ts";
 import { CLEAR, EPISODE, RANDOM, SINGLE } from "../../store/format/kinds.ts";
 import { type Directory, type Durability, Log, type Logger, node } from "../../store/index.ts";
 import { deliver, type Family, type Write } from "../store/history.ts";
 import { ABOUT, checkAbout, type WholeSink } from "./saving.ts";
 import type { Progress } from "./work.ts";
-
-const { flag, mustBe } = internals;
 
 export interface PersistenceOptions {
   /** A directory whose items come first; it is only read. */

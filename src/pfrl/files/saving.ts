@@ -1,11 +1,9 @@
 /** Saving to a file, and loading from one. */
-import { internals, ReplayError } from "../../index.ts";
+import { mustBe, ReplayError } from "../../error.ts";
 import { type Directory, Log } from "../../store/index.ts";
 import { deliver, type Sink, type Write } from "../store/history.ts";
 import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
 import type { Progress } from "./work.ts";
-
-const { mustBe } = internals;
 
 /** What a file of ours says that it is. */
 export const ABOUT = { reprise: "pfrl", version: 1 };

@@ -1,7 +1,7 @@
 /** N-step transitions as a history: written from the oldest on, and read again. */
 
 import { ABOUT_FIRST } from "../../core/abi.ts";
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import { EPISODE_END, FORM, ITEM, STATE, STEP } from "../../store/format/kinds.ts";
 import { encodeTagged } from "../../store/index.ts";
 import { formBytes, type HistoryForm, type HistoryState, itemBytes, NOTHING, type Write, writeNothing } from "../store/history.ts";
@@ -12,8 +12,6 @@ import type { Made, Transitions } from "../store/transitions.ts";
 import type { Content } from "./files.ts";
 import type { WholeSink } from "./saving.ts";
 import type { Progress } from "./work.ts";
-
-const { mustBe } = internals;
 
 /** Items between two reports. */
 const CHUNK = 1024;

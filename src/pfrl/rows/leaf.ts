@@ -1,7 +1,7 @@
 /** The leaves of a transition: which value is kept as what, and how it is given back. */
 
-import type { Leaf } from "../../index.ts";
 import type { Dtype } from "../../spec/dtype.ts";
+import type { Leaf } from "../../spec/leaf.ts";
 
 /** A leaf whose values no typed array can hold: they are kept in JavaScript, beside the row. */
 export interface ObjectLeaf {

@@ -1,10 +1,10 @@
 /** One part of a transition (its state, its action, an extra): taken apart for the row and the objects beside it, and put together again. */
-import { internals, type Leaf, type Spec } from "../../index.ts";
+import { mustBe } from "../../error.ts";
+import type { Leaf } from "../../spec/leaf.ts";
+import type { Spec } from "../../spec/spec.ts";
 import { ARRAYS, dimsOf, isLeaf, isObject, type Numbers, type PartLeaf, type PartSpec, sizeOf, valueReader, zeroOf } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 import { partOf } from "./step-spec.ts";
-
-const { mustBe } = internals;
 
 /** Objects of one step, by the number of their column. */
 export type Record = unknown[];

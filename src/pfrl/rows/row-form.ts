@@ -1,12 +1,12 @@
 /** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
-import { bool, internals, ReplayError, type Spec, u32 } from "../../index.ts";
+import { flag, mustBe, ReplayError } from "../../error.ts";
+import { bool, u32 } from "../../spec/leaf.ts";
+import type { Spec } from "../../spec/spec.ts";
 import { type AppendedTransition, checkExtra, checkTransition, isOwnKey, type Transition } from "../transition.ts";
 import { isObject } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 import { type Columns, type Part, partOfSpec, type Record } from "./part.ts";
 import type { WholeSpec } from "./step-spec.ts";
-
-const { flag, mustBe } = internals;
 
 /** An extra: its column, and its bit in `present`. */
 interface Extra {

@@ -1,11 +1,9 @@
 /** Values of one form, stacked into one array: as numpy and PyTorch do with those of a batch. */
 import type { Column } from "../../batch.ts";
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { Dtype } from "../../spec/dtype.ts";
 import { ARRAYS, dimsOf, dtypeOf, isLeaf, isObject, type Numbers, type PartLeaf, type PartSpec, sizeOf } from "./leaf.ts";
 import { alike, infer, isPlain, partOf } from "./step-spec.ts";
-
-const { mustBe } = internals;
 
 /** Which dtype plain numbers become, which have none of their own. */
 export interface PlainDtype {

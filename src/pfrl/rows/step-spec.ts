@@ -1,9 +1,8 @@
 /** The spec of a transition: as it is given, or as the first one looks. */
-import { f64, internals, type Leaf } from "../../index.ts";
+import { mustBe, onlyKeys } from "../../error.ts";
+import { f64, type Leaf } from "../../spec/leaf.ts";
 import { checkExtra, isOwnKey } from "../transition.ts";
 import { ARRAYS, dimsOf, dtypeOf, isLeaf, isObject, object, type PartLeaf, type PartSpec, sizeOf } from "./leaf.ts";
-
-const { mustBe, onlyKeys } = internals;
 
 export interface StepSpec {
   readonly state: PartSpec;

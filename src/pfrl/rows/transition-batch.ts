@@ -1,6 +1,6 @@
 /** The batch form of a sample. */
 import type { Column } from "../../batch.ts";
-import type { Leaf } from "../../index.ts";
+import type { Leaf } from "../../spec/leaf.ts";
 import type { ObjectLeaf, PartSpec } from "./leaf.ts";
 import type { StepSpec } from "./step-spec.ts";
 

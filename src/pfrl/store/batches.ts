@@ -2,7 +2,8 @@
 
 import type { Column } from "../../batch.ts";
 import { CROSS, FROM_START, OF_ITEMS, ROWS, SLOT, START } from "../../core/abi.ts";
-import { internals } from "../../index.ts";
+import { Filler } from "../../core/filler.ts";
+import { mustBe } from "../../error.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import { copyObject } from "../rows/object-value.ts";
@@ -11,9 +12,6 @@ import type { AnyBatch } from "../rows/transition-batch.ts";
 import type { Items } from "./items.ts";
 import { WEIGHTS } from "./picks.ts";
 import type { Steps } from "./steps.ts";
-
-const { Filler, mustBe } = internals;
-type Filler = InstanceType<typeof Filler>;
 
 /** How runs of steps are shown: each step as it is, or what a learner asks of them: how the first begins, where the last leads, all rewards. */
 export type Shown = "all" | "ends";

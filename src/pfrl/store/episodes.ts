@@ -1,5 +1,5 @@
 /** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
-import { internals, ReplayError } from "../../index.ts";
+import { finite, integer, mustBe, ReplayError } from "../../error.ts";
 import { type Listed, listed } from "../rows/listed.ts";
 import { type StepSpec, specOf, type WholeSpec } from "../rows/step-spec.ts";
 import type { AnyBatch } from "../rows/transition-batch.ts";
@@ -14,8 +14,6 @@ import { Records } from "./step-bytes.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
 import { type Asked, firstSpec, fits, nothingYet, tooFew } from "./transitions.ts";
 import { MOST_PRIORITY } from "./weighing.ts";
-
-const { finite, integer, mustBe } = internals;
 
 export interface EpisodesOptions {
   readonly capacity: number;

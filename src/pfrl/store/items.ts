@@ -1,7 +1,7 @@
 /** The items of a buffer: a table of the core, oldest first out. Where there is no limit its room doubles as it is needed. */
 import { ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY, COUNTERS, type Exports, FIFO, PRIORITIZED, UNIFORM, WITH_MIN } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import { MAX_ITEMS } from "../../limits.ts";
 import type { Env, Steps } from "./steps.ts";
 import { drawable } from "./weighing.ts";
@@ -25,8 +25,6 @@ const FIRST_ROOM = 1024;
 const SIZE = COUNTERS.indexOf("size");
 const STEPS = COUNTERS.indexOf("steps");
 const CHUNK = 1024;
-
-const { mustBe } = internals;
 
 export class Items {
   readonly prioritized: boolean;

@@ -1,7 +1,5 @@
 /** Whose errors are awaited: the items of the last sample. */
-import { internals, ReplayError } from "../../index.ts";
-
-const { mustBe } = internals;
+import { mustBe, ReplayError } from "../../error.ts";
 
 export class LastSample {
   /** Whether sample and update must alternate. */

@@ -2,15 +2,12 @@
 
 import type { Column } from "../../batch.ts";
 import { ABOUT_FIRST, OF_ROWS, ROWS } from "../../core/abi.ts";
-import { internals } from "../../index.ts";
+import { Filler } from "../../core/filler.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { Numbers } from "../rows/leaf.ts";
 import type { Transition } from "../transition.ts";
 import type { Items } from "./items.ts";
 import { chunkOf, type Env, type Steps } from "./steps.ts";
-
-const { Filler } = internals;
-type Filler = InstanceType<typeof Filler>;
 
 /** Names of rows that are read at a time. */
 const NAMES = 1024;

@@ -1,9 +1,7 @@
 /** A draw without columns: which items it picked, for who reads their steps one by one. */
 import { ROWS, SLOT, START } from "../../core/abi.ts";
-import { internals } from "../../index.ts";
+import { Filler } from "../../core/filler.ts";
 import type { Steps } from "./steps.ts";
-
-const { Filler } = internals;
 
 /** Of Filler (src/core/filler.ts): the batch has weights. */
 export const WEIGHTS = 1;

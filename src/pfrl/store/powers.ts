@@ -1,6 +1,6 @@
 /** A small core for powers alone, for a buffer that has no steps yet. */
 
-import { internals } from "../../index.ts";
+import { Core } from "../../core/core.ts";
 import type { EngineOptions } from "./steps.ts";
 import type { Powers } from "./weighing.ts";
 
@@ -8,6 +8,6 @@ import type { Powers } from "./weighing.ts";
 const BYTES = 2 ** 28;
 
 export function powersOf({ module }: EngineOptions): Powers {
-  const core = internals.core(BYTES, module);
+  const core = new Core(BYTES, module);
   return { core, x: core.x };
 }

@@ -1,5 +1,5 @@
 /** The prioritized part of a buffer: what new items weigh, how a sample is picked and weighed, and what errors make of it. */
-import { internals, ReplayError } from "../../index.ts";
+import { mustBe, ReplayError } from "../../error.ts";
 import type { HistoryState } from "./history.ts";
 import type { Items } from "./items.ts";
 import { LastSample } from "./last-sample.ts";
@@ -8,8 +8,6 @@ import { powersOf } from "./powers.ts";
 import type { EngineOptions, Steps } from "./steps.ts";
 import { tooFew } from "./transitions.ts";
 import { numbersOf, type Powers, ratioOf, Weighing, type WeighingOptions } from "./weighing.ts";
-
-const { mustBe } = internals;
 
 export interface PrioritiesOptions extends Required<WeighingOptions> {
   readonly waitPriorityAfterSampling: boolean;

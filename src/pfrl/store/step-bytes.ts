@@ -1,10 +1,8 @@
 /** Steps as bytes (assembly/record/step.ts), and what rows cannot hold behind them. */
-import { internals, type ReplayError } from "../../index.ts";
+import { mustBe, type ReplayError } from "../../error.ts";
 import { decodeTagged, encodeTagged } from "../../store/index.ts";
 import type { Record } from "../rows/part.ts";
 import type { Env, Steps } from "./steps.ts";
-
-const { mustBe } = internals;
 
 export class Records {
   readonly #steps: Steps;

@@ -1,14 +1,14 @@
 /** The steps of a buffer: one pool of rows, the running episodes of its environments, and what rows cannot hold. */
 import type { Exports } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
-import { internals, Replay, type ReplayError, type Writer } from "../../index.ts";
+import { mustBe, type ReplayError } from "../../error.ts";
+import { engineOf, Replay } from "../../replay.ts";
+import type { Writer } from "../../writer.ts";
 import { Objects } from "../rows/objects.ts";
 import type { Record } from "../rows/part.ts";
 import { Form } from "../rows/row-form.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
 import { type AppendedTransition, envIdOf } from "../transition.ts";
-
-const { mustBe } = internals;
 
 /** What the engine is told of a buffer. */
 export interface EngineOptions {
@@ -58,7 +58,7 @@ export class Steps {
   constructor(spec: WholeSpec, keep: number, { maxBytes, seed, module }: EngineOptions) {
     this.form = new Form(spec);
     const replay = new Replay({ spec: this.form.row, maxBytes, seed, module });
-    this.engine = internals.of(replay).engine;
+    this.engine = engineOf(replay);
     this.x = this.engine.core.x;
     // The core's own words name options that a buffer does not have.
     const { core } = this.engine;

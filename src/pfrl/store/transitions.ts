@@ -1,5 +1,6 @@
 /** N-step transitions: runs of 1 … numSteps steps of one episode, kept as PFRL's deque of last transitions gives them out. */
-import { internals, Replay, ReplayError } from "../../index.ts";
+import { integer, mustBe, ReplayError } from "../../error.ts";
+import { Replay } from "../../replay.ts";
 import { type Listed, listed } from "../rows/listed.ts";
 import { inferSpec, type StepSpec, specOf, type WholeSpec } from "../rows/step-spec.ts";
 import type { AnyBatch } from "../rows/transition-batch.ts";
@@ -11,8 +12,6 @@ import { type Picker, RandomPicker } from "./picker.ts";
 import { Picks } from "./picks.ts";
 import { Records } from "./step-bytes.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
-
-const { integer, mustBe } = internals;
 
 export interface TransitionsOptions {
   readonly capacity: number;

@@ -1,9 +1,7 @@
 /** Errors to priorities, and probabilities to importance weights: PFRL's PriorityWeightError. */
 import { type Exports, LOWER, UPPER } from "../../core/abi.ts";
 import type { Core } from "../../core/core.ts";
-import { internals } from "../../index.ts";
-
-const { finite, mustBe } = internals;
+import { finite, mustBe } from "../../error.ts";
 
 /** By what weights are divided: the largest of the batch (true, "batch"), the largest that the memory could give, or nothing (false). */
 export type NormalizeByMax = boolean | "batch" | "memory";

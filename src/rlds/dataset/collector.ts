@@ -1,6 +1,6 @@
 /** Steps into columns: every value is checked against the spec, and copied. */
 
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { AnyArray, Dtype } from "../../spec/dtype.ts";
 import type { StepSpec } from "./dataset.ts";
 import { BOUNDS, isColumn, isList, kindOf, typedAs } from "./fit.ts";
@@ -148,5 +148,5 @@ function ruleOf({ dtype, shape }: AnyLeaf): string {
 }
 
 function wrong(path: string, what: string, rule: string, value: unknown, place: Place): RldsError {
-  return new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, path === "" ? what : path, rule, value).message, place);
+  return new RldsError("SPEC_MISMATCH", mustBe(TypeError, path === "" ? what : path, rule, value).message, place);
 }

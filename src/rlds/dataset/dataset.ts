@@ -1,5 +1,5 @@
 /** What an RLDS dataset is: episodes, each of steps and metadata. Anything that yields this shape works. */
-import type { Leaf } from "../../index.ts";
+import type { Leaf } from "../../spec/leaf.ts";
 
 /** What can be gone through, at once or as it comes. */
 export type Each<T> = Iterable<T> | AsyncIterable<T>;

@@ -1,5 +1,5 @@
 /** One way through what is there at once and through what is waited for. What is there at once stays so: no promise and no await a value. */
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { Each } from "./dataset.ts";
 
 /** What is made of values on their way; a new one for each time through. */
@@ -19,7 +19,7 @@ export function isSync<T>(each: Each<T>): each is Iterable<T> {
 export function eachOf<T>(subject: string, value: Each<T>): Each<T> {
   const found = value as Partial<Iterable<T> & AsyncIterable<T>> | null | undefined;
   if (typeof value === "object" && (found?.[Symbol.iterator] ?? found?.[Symbol.asyncIterator]) !== undefined) return value;
-  throw internals.mustBe(TypeError, subject, "an iterable or an async iterable", value);
+  throw mustBe(TypeError, subject, "an iterable or an async iterable", value);
 }
 
 /** Calls `visit` with each value and its number until it says false. A promise only where values are waited for. */

@@ -1,7 +1,7 @@
 /** The leaves of a step spec: nested objects by sorted key, arrays by index, as everywhere in Reprise. */
 
-import type { Leaf } from "../../index.ts";
 import type { ArrayOf, Dtype } from "../../spec/dtype.ts";
+import type { Leaf } from "../../spec/leaf.ts";
 import type { StepSpec, TextLeaf } from "./dataset.ts";
 
 export type AnyLeaf = Leaf | TextLeaf;

@@ -1,5 +1,5 @@
 /** One pass over a dataset's episodes: it can be called off, lets others have the processor, and says how far it is. */
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { Each, RldsEpisode } from "./dataset.ts";
 import { eachOf, isSync } from "./each.ts";
 
@@ -40,7 +40,7 @@ export class Pace {
 
 /** @throws TypeError for what is no episode */
 export function checkedEpisode<S>(episode: RldsEpisode<S>, index: number): RldsEpisode<S> {
-  if (typeof episode !== "object" || episode === null) throw internals.mustBe(TypeError, `episode ${index}`, "an object with steps", episode);
+  if (typeof episode !== "object" || episode === null) throw mustBe(TypeError, `episode ${index}`, "an object with steps", episode);
   eachOf(`steps of episode ${index}`, episode.steps);
   return episode;
 }

@@ -1,5 +1,5 @@
 /** What is wrong with data, and where. */
-import { ReplayError, type ReplayErrorCode } from "../../index.ts";
+import { ReplayError, type ReplayErrorCode } from "../../error.ts";
 
 /** Where something was found; what is not known is left out. Episodes and steps count from 0. */
 export interface Place {

@@ -1,6 +1,6 @@
 /** The seven fields that every RLDS step has. */
 
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { RldsStep, StepSpec } from "./dataset.ts";
 import { flagOf as oneFlag } from "./elements.ts";
 import { isLeaf } from "./leaves.ts";
@@ -30,5 +30,5 @@ export function mustBeStepSpec(spec: StepSpec): { readonly [field: string]: Step
 export function flagOf(step: RldsStep, field: "is_first" | "is_last" | "is_terminal", place: Place): boolean {
   const flag = oneFlag(step[field]);
   if (flag !== undefined) return flag;
-  throw new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, field, "a flag: true, false, 1 or 0", step[field]).message, place);
+  throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "a flag: true, false, 1 or 0", step[field]).message, place);
 }

@@ -1,6 +1,6 @@
 /** The spec of a step from its values, and whether a step is what a spec says. */
 
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { Dtype } from "../../spec/dtype.ts";
 import type { StepSpec } from "./dataset.ts";
 import { fits, isColumn, isList, kindOf } from "./fit.ts";
@@ -69,7 +69,7 @@ function listed(value: ArrayLike<unknown>, keys: readonly string[], place: Place
 }
 
 function mismatch(keys: readonly string[], rule: string, value: unknown, place: Place): RldsError {
-  return new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, pathOf(keys), rule, value).message, place);
+  return new RldsError("SPEC_MISMATCH", mustBe(TypeError, pathOf(keys), rule, value).message, place);
 }
 
 /** What about a step is not as its spec says. */
@@ -113,5 +113,5 @@ export function checkStep(spec: StepSpec, step: unknown, place: Place = {}): voi
 }
 
 export function misfitError({ path, rule, value }: Misfit, place: Place = {}): RldsError {
-  return new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, path, rule, value).message, place);
+  return new RldsError("SPEC_MISMATCH", mustBe(TypeError, path, rule, value).message, place);
 }

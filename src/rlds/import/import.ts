@@ -1,5 +1,5 @@
 /** Datasets on their way in: judged, and mended or refused. */
-import { internals } from "../../index.ts";
+import { mustBe, onlyKeys } from "../../error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../dataset/dataset.ts";
 import { episodesOf, formedAs, formOf } from "../dataset/derived.ts";
 import { Pace, type PassOptions } from "../dataset/pass.ts";
@@ -27,7 +27,7 @@ const MODES: { readonly [mode in ImportMode]: ImportMode } = { strict: "strict",
  * @throws TypeError for what is no dataset · what the source raises · what the signal says
  */
 export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: PassOptions = {}): Promise<ImportReport> {
-  internals.onlyKeys("options", options, "signal, onProgress");
+  onlyKeys("options", options, "signal, onProgress");
   const source = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   const report = new RunningReport("inspect");
   const reading = new Reading(rlds.stepSpec, report, options.signal);
@@ -52,8 +52,8 @@ export async function inspectRlds<S = RldsStep>(rlds: RldsDataset<S>, options: P
  * @throws TypeError, RangeError for an argument. Passes throw RldsError INVALID_DATA and SPEC_MISMATCH in mode `strict`, and what `inspectRlds` throws
  */
 export function importRlds<S = RldsStep>(rlds: RldsDataset<S>, options: ImportOptions = {}): ImportedRlds<S> {
-  const { mode = "strict", ...passOptions } = internals.onlyKeys("options", options, "mode, signal, onProgress");
-  if (!Object.hasOwn(MODES, mode)) throw internals.mustBe(RangeError, "mode", `one of ${Object.keys(MODES).join(", ")}`, mode);
+  const { mode = "strict", ...passOptions } = onlyKeys("options", options, "mode, signal, onProgress");
+  if (!Object.hasOwn(MODES, mode)) throw mustBe(RangeError, "mode", `one of ${Object.keys(MODES).join(", ")}`, mode);
   const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   let report = new RunningReport(mode);
   const imported = {

@@ -1,5 +1,5 @@
 /** Episodes read one after the other into a report. */
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { RldsEpisode, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { isAllZero } from "../dataset/elements.ts";
 import { abortable, checkedEpisode } from "../dataset/pass.ts";
@@ -85,6 +85,6 @@ const CURES: { readonly [fault in Fault]: string } = {
 /** An episode's fault as an error: INVALID_DATA, or SPEC_MISMATCH for a step's form. */
 export function refusal({ fault, subject, rule, value, step }: Breach, episode: number): RldsError {
   const code = fault === "wrongForms" ? "SPEC_MISMATCH" : "INVALID_DATA";
-  const { message } = internals.mustBe(TypeError, subject, rule, value);
+  const { message } = mustBe(TypeError, subject, rule, value);
   return new RldsError(code, `${message}; importRlds in mode "repair" ${CURES[fault]}, in mode "drop" it leaves such episodes out`, { episode, step });
 }

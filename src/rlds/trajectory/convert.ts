@@ -1,6 +1,6 @@
 /** RLDS steps as trajectories: TF-Agents' `convert_rlds_to_trajectories`, and windows of them. */
 import type { Trajectory } from "../../agents/trajectory.ts";
-import { internals } from "../../index.ts";
+import { integer, mustBe, onlyKeys } from "../../error.ts";
 import { keeperOf } from "../dataset/copied.ts";
 import type { RldsDataset, RldsEpisode, StepSpec } from "../dataset/dataset.ts";
 import { episodesOf } from "../dataset/derived.ts";
@@ -30,9 +30,9 @@ export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn: Polic
 export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn, options?: WindowOptions): AsyncIterable<Trajectory | WindowOf> {
   mustBeFn(policyInfoFn);
   if (options === undefined) return trajectories(rlds, policyInfoFn);
-  const { sequenceLength, strideLength = 1 } = internals.onlyKeys("options", options, "sequenceLength, strideLength");
-  internals.integer("sequenceLength", sequenceLength, 1, MOST_STEPS);
-  internals.integer("strideLength", strideLength, 1, MOST_STEPS);
+  const { sequenceLength, strideLength = 1 } = onlyKeys("options", options, "sequenceLength, strideLength");
+  integer("sequenceLength", sequenceLength, 1, MOST_STEPS);
+  integer("strideLength", strideLength, 1, MOST_STEPS);
   return windows(rlds, policyInfoFn, sequenceLength, strideLength);
 }
 
@@ -41,7 +41,7 @@ const MOST_STEPS = 0xffffff;
 
 export function mustBeFn(policyInfoFn: unknown): void {
   if (policyInfoFn !== undefined && typeof policyInfoFn !== "function")
-    throw internals.mustBe(TypeError, "policyInfoFn", "a function (step, next), or left out", policyInfoFn);
+    throw mustBe(TypeError, "policyInfoFn", "a function (step, next), or left out", policyInfoFn);
 }
 
 async function* windows(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, length: number, stride: number): AsyncGenerator<WindowOf, void, undefined> {

@@ -1,6 +1,6 @@
 /** Pairs of adjacent steps, and the trajectories that they are: TF-Agents' `convert_rlds_to_trajectories`, a step at a time. */
 import type { Trajectory } from "../../agents/trajectory.ts";
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import type { RldsStep } from "../dataset/dataset.ts";
 import { numberOf } from "../dataset/elements.ts";
 import { isList } from "../dataset/fit.ts";
@@ -108,5 +108,5 @@ function discountOf({ discount }: RldsStep, place: Place): number {
   const one = numberOf(discount);
   // An array may have one number that is NaN.
   if (!Number.isNaN(one) || (isList(discount) && discount.length === 1 && typeof discount[0] === "number")) return one;
-  throw new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, "discount", "one number", discount).message, place);
+  throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, "discount", "one number", discount).message, place);
 }

@@ -1,5 +1,6 @@
 /** What a policy knew at each step: made of the step and the next one. */
-import type { Spec } from "../../index.ts";
+
+import type { Spec } from "../../spec/spec.ts";
 import type { RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { type AnyLeaf, isLeaf, isText, leavesOf, packed, sizeOf, valueAt, zeros } from "../dataset/leaves.ts";
 import { type Place, RldsError } from "../dataset/rlds-error.ts";

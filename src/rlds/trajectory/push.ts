@@ -2,7 +2,9 @@
 
 import type { Trajectory } from "../../agents/trajectory.ts";
 import type { Signature } from "../../agents/writers/client.ts";
-import { internals, type Leaf, ReplayError, type Spec } from "../../index.ts";
+import { mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import type { Leaf } from "../../spec/leaf.ts";
+import type { Spec } from "../../spec/spec.ts";
 import type { RldsDataset } from "../dataset/dataset.ts";
 import { type Place, RldsError, told } from "../dataset/rlds-error.ts";
 import { mustBeFn, trajectories } from "./convert.ts";
@@ -30,11 +32,10 @@ export interface PushOptions {
  * terminates or begins wrongly. Each tells episode, step and how many trajectories came before it
  */
 export async function pushRldsToReverb(rlds: RldsDataset, observer: TrajectoryTaker, policyInfoFn?: PolicyInfoFn, options: PushOptions = {}): Promise<number> {
-  if (typeof observer !== "function")
-    throw internals.mustBe(TypeError, "observer", "an observer of reprise/agents, or a function that takes trajectories", observer);
+  if (typeof observer !== "function") throw mustBe(TypeError, "observer", "an observer of reprise/agents, or a function that takes trajectories", observer);
   mustBeFn(policyInfoFn);
-  const { signal, onProgress } = internals.onlyKeys("options", options, "signal, onProgress");
-  if (signal !== undefined && typeof signal?.throwIfAborted !== "function") throw internals.mustBe(TypeError, "signal", "an AbortSignal", signal);
+  const { signal, onProgress } = onlyKeys("options", options, "signal, onProgress");
+  if (signal !== undefined && typeof signal?.throwIfAborted !== "function") throw mustBe(TypeError, "signal", "an AbortSignal", signal);
   signal?.throwIfAborted();
   const pairing = new Pairing(policyInfoFn);
   let pushed = 0;

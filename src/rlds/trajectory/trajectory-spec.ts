@@ -1,5 +1,7 @@
 /** The spec of the trajectories that a dataset becomes: TF-Agents' `create_trajectory_data_spec`. */
-import { f32, i32, type Leaf, type Spec } from "../../index.ts";
+
+import { f32, i32, type Leaf } from "../../spec/leaf.ts";
+import type { Spec } from "../../spec/spec.ts";
 import type { RldsDataset, RldsEpisode, StepSpec } from "../dataset/dataset.ts";
 import { eachOf } from "../dataset/each.ts";
 import { RldsError } from "../dataset/rlds-error.ts";

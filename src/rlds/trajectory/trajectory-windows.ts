@@ -1,6 +1,8 @@
 /** Windows of trajectories within an episode, as columns: what the trajectory observer would write as items. */
 import type { Trajectory } from "../../agents/trajectory.ts";
-import type { Column, Leaf, Spec, StepsOf } from "../../index.ts";
+import type { Column, StepsOf } from "../../batch.ts";
+import type { Leaf } from "../../spec/leaf.ts";
+import type { Spec } from "../../spec/spec.ts";
 import { Collector } from "../dataset/collector.ts";
 import { leavesOf, packed, sizeOf, zeros } from "../dataset/leaves.ts";
 import type { Place } from "../dataset/rlds-error.ts";

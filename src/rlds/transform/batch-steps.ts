@@ -1,5 +1,5 @@
 /** Windows of steps: `rlds.transformations.batch`. */
-import { internals } from "../../index.ts";
+import { flag, integer, onlyKeys } from "../../error.ts";
 import { keeperOf } from "../dataset/copied.ts";
 import type { Each, RldsDataset, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { withSteps } from "../dataset/derived.ts";
@@ -45,11 +45,11 @@ export function batchSteps<S = RldsStep>(steps: Each<S>, options: BatchOptions, 
 const MOST = 0xffffff;
 
 function checked(options: BatchOptions): Required<BatchOptions> {
-  const { size, shift = size, stride = 1, dropRemainder = false } = internals.onlyKeys("options", options, "size, shift, stride, dropRemainder");
-  internals.integer("size", size, 1, MOST);
-  internals.integer("shift", shift, 1, MOST);
-  internals.integer("stride", stride, 1, MOST);
-  internals.flag("dropRemainder", dropRemainder);
+  const { size, shift = size, stride = 1, dropRemainder = false } = onlyKeys("options", options, "size, shift, stride, dropRemainder");
+  integer("size", size, 1, MOST);
+  integer("shift", shift, 1, MOST);
+  integer("stride", stride, 1, MOST);
+  flag("dropRemainder", dropRemainder);
   return { size, shift, stride, dropRemainder };
 }
 

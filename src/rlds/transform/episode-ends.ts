@@ -1,5 +1,5 @@
 /** Episodes that end sooner, or later: `rlds.transformations.truncate_after_condition` and `concat_if_terminal`. */
-import { internals } from "../../index.ts";
+import { mustBe, onlyKeys } from "../../error.ts";
 import type { RldsDataset, RldsStep } from "../dataset/dataset.ts";
 import { sameForm, withSteps } from "../dataset/derived.ts";
 import { type Stage, through } from "../dataset/each.ts";
@@ -26,9 +26,9 @@ export function truncateAfter<S = RldsStep>(
   condition: (step: S, index: number) => boolean,
   options: TruncateOptions = {},
 ): RldsDataset<S> {
-  const { mark = "last" } = internals.onlyKeys("options", options, "mark");
-  if (typeof condition !== "function") throw internals.mustBe(TypeError, "condition", "a function (step, index)", condition);
-  if (!Object.hasOwn(MARKS, mark)) throw internals.mustBe(RangeError, "mark", `one of ${Object.keys(MARKS).join(", ")}`, mark);
+  const { mark = "last" } = onlyKeys("options", options, "mark");
+  if (typeof condition !== "function") throw mustBe(TypeError, "condition", "a function (step, index)", condition);
+  if (!Object.hasOwn(MARKS, mark)) throw mustBe(RangeError, "mark", `one of ${Object.keys(MARKS).join(", ")}`, mark);
   const stage = (): Stage<S, S> => {
     let index = 0;
     return {
@@ -57,7 +57,7 @@ function marked<S>(step: S, flags: readonly string[]): S {
  * @throws TypeError
  */
 export function concatIfTerminal<S = RldsStep>(rlds: RldsDataset<S>, makeExtraSteps: (last: S) => Iterable<S>): RldsDataset<S> {
-  if (typeof makeExtraSteps !== "function") throw internals.mustBe(TypeError, "makeExtraSteps", "a function (last)", makeExtraSteps);
+  if (typeof makeExtraSteps !== "function") throw mustBe(TypeError, "makeExtraSteps", "a function (last)", makeExtraSteps);
   const stage = (): Stage<S, S> => {
     let last: S | undefined;
     return {

@@ -1,5 +1,5 @@
 /** Episodes that are wanted. */
-import { internals } from "../../index.ts";
+import { mustBe } from "../../error.ts";
 import { keeperOf } from "../dataset/copied.ts";
 import type { RldsDataset, RldsEpisode, RldsStep } from "../dataset/dataset.ts";
 import { episodesOf, formedAs, formOf } from "../dataset/derived.ts";
@@ -16,7 +16,7 @@ export function filterEpisodes<S = RldsStep>(
   rlds: RldsDataset<S>,
   predicate: (episode: RldsEpisode<S>, index: number) => boolean | Promise<boolean>,
 ): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
-  if (typeof predicate !== "function") throw internals.mustBe(TypeError, "predicate", "a function (episode, index)", predicate);
+  if (typeof predicate !== "function") throw mustBe(TypeError, "predicate", "a function (episode, index)", predicate);
   const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   const wanted = {
     async *[Symbol.asyncIterator]() {

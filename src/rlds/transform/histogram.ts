@@ -1,5 +1,5 @@
 /** How values are spread. */
-import { internals } from "../../index.ts";
+import { integer } from "../../error.ts";
 
 export interface Histogram {
   /** Bounds of the bins: one more than there are bins. A bin has its lower bound, the last one its upper bound too. */
@@ -13,7 +13,7 @@ export interface Histogram {
  * @throws TypeError, RangeError
  */
 export function histogram(values: ArrayLike<number>, bins = 10): Histogram {
-  internals.integer("bins", bins, 1, 1 << 20);
+  integer("bins", bins, 1, 1 << 20);
   const finite = Array.from(values).filter(Number.isFinite);
   let least = finite.reduce((a, b) => Math.min(a, b), finite.length === 0 ? 0 : Number.POSITIVE_INFINITY);
   let most = finite.reduce((a, b) => Math.max(a, b), finite.length === 0 ? 1 : Number.NEGATIVE_INFINITY);

@@ -1,5 +1,5 @@
 /** Steps and episodes, changed one by one: `rlds.transformations.map_nested_steps` and `apply_nested_steps`. */
-import { internals } from "../../index.ts";
+import { mustBe, onlyKeys } from "../../error.ts";
 import type { DatasetForm, RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { episodesOf, formedAs } from "../dataset/derived.ts";
 import { mapped } from "../dataset/each.ts";
@@ -17,8 +17,8 @@ export interface MapOptions {
  * @throws TypeError
  */
 export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (step: S, index: number) => T, options: MapOptions = {}): RldsDataset<T> {
-  const { stepSpec } = internals.onlyKeys("options", options, "stepSpec");
-  if (typeof change !== "function") throw internals.mustBe(TypeError, "change", "a function (step, index)", change);
+  const { stepSpec } = onlyKeys("options", options, "stepSpec");
+  if (typeof change !== "function") throw mustBe(TypeError, "change", "a function (step, index)", change);
   const specOf = typeof stepSpec === "function" ? stepSpec : (spec: StepSpec | undefined) => stepSpec ?? (spec && mappedSpec(spec, (step) => change(step, 0)));
   const form = {
     get stepSpec() {
@@ -38,8 +38,8 @@ export function mapEpisodes<S = RldsStep, T = S>(
   change: (episode: RldsEpisode<S>, index: number) => RldsEpisode<T>,
   form: DatasetForm = {},
 ): RldsDataset<T> {
-  internals.onlyKeys("form", form, "stepSpec, metadataSpec");
-  if (typeof change !== "function") throw internals.mustBe(TypeError, "change", "a function (episode, index)", change);
+  onlyKeys("form", form, "stepSpec, metadataSpec");
+  if (typeof change !== "function") throw mustBe(TypeError, "change", "a function (episode, index)", change);
   const each = mapped(episodesOf(rlds), (episode, index) => checkedEpisode(change(checkedEpisode(episode, index), index), index));
   return formedAs<T>(each, form);
 }

@@ -1,5 +1,5 @@
 /** n-step transitions: what a step's action brought in the next n steps. */
-import { internals } from "../../index.ts";
+import { finite, integer, mustBe, onlyKeys } from "../../error.ts";
 import { keeperOf } from "../dataset/copied.ts";
 import type { RldsDataset, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { withSteps } from "../dataset/derived.ts";
@@ -33,9 +33,9 @@ export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
  * @throws TypeError, RangeError for an argument; passes raise SPEC_MISMATCH where reward or discount is not one number, or a flag is none
  */
 export function nStep<S = RldsStep>(rlds: RldsDataset<S>, options: NStepTransitionOptions): RldsDataset<NStepTransition<S>> {
-  const { n, gamma } = internals.onlyKeys("options", options, "n, gamma");
-  internals.integer("n", n, 1, 0xffffff);
-  internals.finite("gamma", gamma);
+  const { n, gamma } = onlyKeys("options", options, "n, gamma");
+  integer("n", n, 1, 0xffffff);
+  finite("gamma", gamma);
   return withSteps(rlds, (steps, episode) => through(steps, () => transitions(n, gamma, episode, keeperOf(steps))), specOf) as RldsDataset<NStepTransition<S>>;
 }
 
@@ -94,13 +94,12 @@ function known(step: RldsStep, place: { readonly episode: number; readonly step:
   const number = (field: string, value: unknown) => {
     const found = numberOf(value);
     // NaN may be a number that is there, or none.
-    if (Number.isNaN(found) && typeof value !== "number")
-      throw new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, field, "one number", value).message, place);
+    if (Number.isNaN(found) && typeof value !== "number") throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "one number", value).message, place);
     return found;
   };
   const flag = (field: string, value: unknown) => {
     const found = flagOf(value);
-    if (found === undefined) throw new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, field, "a flag: true, false, 1 or 0", value).message, place);
+    if (found === undefined) throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, field, "a flag: true, false, 1 or 0", value).message, place);
     return found;
   };
   return {

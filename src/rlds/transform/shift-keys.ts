@@ -1,5 +1,5 @@
 /** Fields of a step from its neighbours: `rlds.transformations.shift_keys`. */
-import { internals } from "../../index.ts";
+import { integer, mustBe } from "../../error.ts";
 import { keeperOf } from "../dataset/copied.ts";
 import type { RldsDataset, RldsStep } from "../dataset/dataset.ts";
 import { sameForm, withSteps } from "../dataset/derived.ts";
@@ -15,8 +15,8 @@ import { type Stage, through } from "../dataset/each.ts";
  * @throws TypeError, RangeError for an argument; passes raise a RangeError for a key that a step does not have
  */
 export function shiftKeys<S = RldsStep>(rlds: RldsDataset<S>, keys: readonly (keyof S & string)[], shift: number): RldsDataset<S> {
-  const distance = Math.abs(internals.integer("shift", shift, -MOST, MOST));
-  if (!Array.isArray(keys) || keys.some((key) => typeof key !== "string")) throw internals.mustBe(TypeError, "keys", "an array of fields' names", keys);
+  const distance = Math.abs(integer("shift", shift, -MOST, MOST));
+  if (!Array.isArray(keys) || keys.some((key) => typeof key !== "string")) throw mustBe(TypeError, "keys", "an array of fields' names", keys);
   const names: readonly (keyof S & string)[] = keys;
   const stage = (keep: (step: S) => S): Stage<S, S> => {
     // The oldest first.
@@ -42,5 +42,5 @@ const MOST = 0xffffff;
 function mustHave(step: unknown, keys: readonly string[]): void {
   for (const key of keys)
     if (typeof step !== "object" || step === null || !(key in step))
-      throw internals.mustBe(RangeError, "keys", `fields of a step: ${Object.keys(step ?? {}).join(", ")}`, key);
+      throw mustBe(RangeError, "keys", `fields of a step: ${Object.keys(step ?? {}).join(", ")}`, key);
 }

@@ -1,5 +1,5 @@
 /** What the values of a dataset are like: `rlds.transformations.mean_and_std`, and more. */
-import { internals } from "../../index.ts";
+import { mustBe, onlyKeys } from "../../error.ts";
 import type { RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { episodesOf } from "../dataset/derived.ts";
 import { forEach } from "../dataset/each.ts";
@@ -74,7 +74,7 @@ const OUTCOMES: readonly string[] = ["action", "reward", "discount"];
  * @throws TypeError, RangeError for an argument or a path that is no leaf of numbers · RldsError SPEC_MISMATCH · what the source raises · what the signal says
  */
 export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: StatisticsOptions = {}): Promise<DatasetStatistics> {
-  const { paths, signal } = internals.onlyKeys("options", options, "paths, signal, onProgress");
+  const { paths, signal } = onlyKeys("options", options, "paths, signal, onProgress");
   const lengths: number[] = [];
   const returns: number[] = [];
   const pace = new Pace(options);
@@ -140,7 +140,7 @@ class Columns {
     const isIn = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
     for (const path of paths ?? [])
       if (!numeric.some((leaf) => isIn(leaf.path, path)))
-        throw internals.mustBe(RangeError, "paths", `among ${numeric.map((leaf) => leaf.path).join(", ")}, or what they are in`, path);
+        throw mustBe(RangeError, "paths", `among ${numeric.map((leaf) => leaf.path).join(", ")}, or what they are in`, path);
     this.#leaves = numeric
       .filter(({ path }) => paths === undefined || paths.some((prefix) => isIn(path, prefix)))
       .map((leaf) => ({
@@ -192,7 +192,7 @@ function rowOf({ path, leaf, size, row, moments }: LeafMoments, value: unknown, 
     return row.length > 0 && row.length <= size && (!isBig || typeof row[row.length - 1] === "bigint");
   });
   if (isRow && row.length === size) return row;
-  throw new RldsError("SPEC_MISMATCH", internals.mustBe(TypeError, path, `${leaf.dtype} of shape [${leaf.shape.join(", ")}]`, value).message, place);
+  throw new RldsError("SPEC_MISMATCH", mustBe(TypeError, path, `${leaf.dtype} of shape [${leaf.shape.join(", ")}]`, value).message, place);
 }
 
 function toBig(value: number | bigint | boolean): bigint | number {

@@ -1,5 +1,5 @@
 /** Calls to a directory that may fail: the error says which file it was, and what was done to it. */
-import { ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
 import type { Directory } from "./directory.ts";
 
 /** What the commonest codes of systems mean. */

@@ -1,5 +1,5 @@
 /** Node's own modules, which Deno and Bun have too. Nothing imports them by name, so that a bundler for pages finds nothing that it would have to resolve. */
-import { ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
 
 /** What is used of `node:fs`. */
 export interface Fs {

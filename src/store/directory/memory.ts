@@ -1,5 +1,5 @@
 /** Files in memory, for tests: with faults, and with what a crash leaves of them. */
-import { internals, ReplayError } from "../../index.ts";
+import { onlyKeys, ReplayError } from "../../error.ts";
 import type { Directory, StorageFile } from "./directory.ts";
 import { type FileChange, MemoryFiles } from "./memory-files.ts";
 
@@ -38,7 +38,7 @@ export interface MemoryDirectory extends Directory {
 }
 
 export function memory(options: MemoryOptions = {}): MemoryDirectory {
-  return new Memory(internals.onlyKeys("memory", options, "name, files, fault"));
+  return new Memory(onlyKeys("memory", options, "name, files, fault"));
 }
 
 class Memory implements MemoryDirectory {

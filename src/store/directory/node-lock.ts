@@ -2,7 +2,7 @@
  * Who owns a folder: the file `lock.N` with the highest N says so, and stays when it lets go. The next owner makes `lock.N+1`, which only one can, and then
  * removes the ones before; there is always a highest one, so nobody can take a number again that was taken before.
  */
-import { ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
 import type { Builtins } from "./builtins.ts";
 import { type Holder, holderOf, isGone, selfOf } from "./node-holder.ts";
 

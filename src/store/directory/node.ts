@@ -1,5 +1,5 @@
 /** A folder of the file system: Node, Deno, Bun. */
-import { internals, ReplayError } from "../../index.ts";
+import { mustBe, ReplayError } from "../../error.ts";
 import { type Builtins, nodeModules } from "./builtins.ts";
 import type { Directory, StorageFile } from "./directory.ts";
 import { lockFolder } from "./node-lock.ts";
@@ -9,7 +9,7 @@ import { lockFolder } from "./node-lock.ts";
  * @throws ReplayError UNSUPPORTED where the runtime has no files
  */
 export function node(path: string): Directory {
-  if (typeof path !== "string" || path === "") throw internals.mustBe(TypeError, "path", "the path of a folder", path);
+  if (typeof path !== "string" || path === "") throw mustBe(TypeError, "path", "the path of a folder", path);
   return new NodeDirectory(path.replace(/(?<=.)\/+$/, ""), nodeModules());
 }
 

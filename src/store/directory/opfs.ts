@@ -1,5 +1,5 @@
 /** A folder of the origin private file system, in a worker of a page: its files are opened ahead, since opening is the one thing there that has to be waited for. */
-import { internals, ReplayError } from "../../index.ts";
+import { integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import type { Directory, StorageFile } from "./directory.ts";
 import { PoolFile, type SyncHandle } from "./pool-file.ts";
 
@@ -34,7 +34,6 @@ const opened = new Map<string, Promise<Opfs>>();
  * @throws ReplayError LOCKED where another worker has it · UNSUPPORTED where there is no such file system, or this is no worker
  */
 export async function opfs(path: string, options: OpfsOptions = {}): Promise<OpfsDirectory> {
-  const { integer, mustBe, onlyKeys } = internals;
   if (typeof path !== "string") throw mustBe(TypeError, "path", "the path of a folder", path);
   const spare = integer("spare", onlyKeys("opfs", options, "spare").spare ?? 4, 1, 1000);
   const steps = path.split("/").filter((step) => step !== "" && step !== ".");

@@ -1,5 +1,5 @@
 /** A file of a pool: its first page says under which name it is in use, so that one that is there already can be taken without waiting. */
-import { ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
 import type { StorageFile } from "./directory.ts";
 
 /** What a browser's worker has of an open file. */

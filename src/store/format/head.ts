@@ -6,8 +6,8 @@
  *            options: object { spec, tables: object by name, seed: text, maxBytes }
  *            layout:  object { rowBytes: number, leaves: array of object { path: text, dtype: text, shape: array, kind: number, offset: number } } }
  */
-import { internals, type Replay, ReplayError } from "../../index.ts";
-import type { ResolvedReplayOptions } from "../../replay.ts";
+import { ReplayError } from "../../error.ts";
+import { adopt, engineOf, type Replay, type ResolvedReplayOptions } from "../../replay.ts";
 import type { ResolvedWriterOptions } from "../../writer.ts";
 import { encodeTagged } from "../tagged.ts";
 import { decodeTagged } from "../untagged.ts";
@@ -29,7 +29,7 @@ interface Writers {
 }
 
 export function headOf(replay: Replay): StateHead {
-  const { rowBytes, leaves } = internals.of(replay).engine.layout;
+  const { rowBytes, leaves } = engineOf(replay).layout;
   return {
     version: VERSION,
     // Without what was left out: a spec that was read has the bytes of the one that was written.
@@ -47,14 +47,14 @@ export function checkHead(what: string, head: unknown): StateHead {
 }
 
 export function writersBytes(replay: Replay): Uint8Array {
-  const shapes = internals.of(replay).engine.shapes.map(({ columns }) => JSON.parse(columns) as object);
+  const shapes = engineOf(replay).shapes.map(({ columns }) => JSON.parse(columns) as object);
   return encodeTagged({ shapes, writers: replay.writers.map(({ options }) => options) } satisfies Writers, "writers");
 }
 
 /** Opens the writers in a Replay that is new. */
 export function adoptWriters(replay: Replay, bytes: Uint8Array): void {
   const { shapes, writers } = decodeTagged(bytes) as Writers;
-  const { engine, adopt } = internals.of(replay);
+  const engine = engineOf(replay);
   for (const columns of shapes) engine.shapeOf(columns);
-  for (const writer of writers) adopt(writer);
+  for (const writer of writers) adopt(replay, writer);
 }

@@ -2,7 +2,8 @@
 import type { Changes } from "../../core/changes.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Section } from "../../core/state.ts";
-import { internals, type Replay, ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
+import { engineOf, type Replay } from "../../replay.ts";
 import { writersBytes } from "../format/head.ts";
 import { KEPT, WRITERS } from "../format/kinds.ts";
 import type { Durability } from "../log/durability.ts";
@@ -64,7 +65,7 @@ export class Journal {
   ) {
     this.#kept = kept;
     this.#replay = replay;
-    this.#engine = internals.of(replay).engine;
+    this.#engine = engineOf(replay);
     this.#changes = changes;
     this.#log = log;
     this.#durability = options.durability;

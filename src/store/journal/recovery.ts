@@ -1,6 +1,7 @@
 /** A Replay from its journal: records in the order in which they were written, then what they come to. */
 import type { Changes } from "../../core/changes.ts";
-import { type Replay, ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
+import type { Replay } from "../../replay.ts";
 import { adoptWriters } from "../format/head.ts";
 import { KEPT, WRITERS } from "../format/kinds.ts";
 

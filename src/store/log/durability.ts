@@ -1,5 +1,5 @@
 /** When what was committed goes to the disk without being asked for. */
-import { internals } from "../../index.ts";
+import { integer, mustBe, onlyKeys } from "../../error.ts";
 
 /** `always`: before each commit returns · `manual`: when `flush` is called · `everyMs`: at most so long after a commit. */
 export type Durability = "always" | "manual" | { readonly everyMs: number };
@@ -10,7 +10,6 @@ const MOST_MS = 0x7fffffff;
 
 export function checkDurability(durability: Durability): Durability {
   if (durability === "always" || durability === "manual") return durability;
-  const { integer, mustBe, onlyKeys } = internals;
   if (typeof durability !== "object" || durability === null) throw mustBe(TypeError, "durability", `"always", "manual" or {everyMs}`, durability);
   integer("durability.everyMs", onlyKeys("durability", durability, "everyMs").everyMs, 1, MOST_MS);
   return durability;

@@ -4,7 +4,7 @@
  */
 
 import { SectionMemory } from "../../core/section-memory.ts";
-import { internals, ReplayError } from "../../index.ts";
+import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
 import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../format/kinds.ts";
@@ -88,7 +88,6 @@ export class Log {
   }
 
   private constructor(directory: Directory, options: LogOptions) {
-    const { flag, integer, mustBe, onlyKeys } = internals;
     const {
       about,
       segmentBytes = SEGMENT_BYTES,
@@ -167,7 +166,7 @@ export class Log {
   /** Adds a section to the open group. The payload is copied. */
   write(kind: number, id: number, payload: Uint8Array): void {
     const writer = this.#writable();
-    if (isOwn(kind)) throw internals.mustBe(RangeError, "kind", "none of the log's own", kind);
+    if (isOwn(kind)) throw mustBe(RangeError, "kind", "none of the log's own", kind);
     writer.add(kind, id, payload);
     // A group that is larger than the buffer is written in parts. If that fails, the commit says so.
     if (writer.waiting >= this.#tryAt) this.#try(() => writer.spill(), false);
@@ -224,7 +223,7 @@ export class Log {
   drop(id: number): void {
     this.#writable();
     const bytes = this.#older.get(id);
-    if (bytes === undefined) throw internals.mustBe(RangeError, "id", "an earlier segment", id);
+    if (bytes === undefined) throw mustBe(RangeError, "id", "an earlier segment", id);
     this.#older.delete(id);
     this.#dropping.push({ id, bytes });
   }

@@ -1,7 +1,7 @@
 /** What a directory holds: which segments, up to where, and what is wrong with it. */
 
 import type { SectionMemory } from "../../core/section-memory.ts";
-import { ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
 import { laterGroup } from "./later-group.ts";

@@ -1,5 +1,5 @@
 /** The first section of a segment: the manifest, one copy a segment, as a tagged value (tags.ts). */
-import { ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
 import { encodeTagged } from "../tagged.ts";
 import { decodeTagged } from "../untagged.ts";
 

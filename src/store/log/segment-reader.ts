@@ -1,7 +1,7 @@
 /** The sections of one file, in order, each checked before it is shown. Needs memory for a piece of the file, or for its longest section. */
 
 import type { SectionMemory } from "../../core/section-memory.ts";
-import { ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
 import { attempt, ioError } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";
 import { MAGIC, SECTION_BYTES, SectionParser } from "../format/section.ts";

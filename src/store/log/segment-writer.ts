@@ -1,7 +1,7 @@
 /** The end of the newest segment: bytes that wait in memory, and the file that they go to. A write that fails leaves both as they were. */
 
 import { MOST_BYTES, type SectionMemory } from "../../core/section-memory.ts";
-import { ReplayError } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
 import { attempt, ioError } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";
 import { MAGIC, SECTION_BYTES } from "../format/section.ts";

@@ -1,7 +1,9 @@
 /** Restoring a snapshot: sections as they come, each checked before it is believed. */
 import { SectionMemory } from "../../core/section-memory.ts";
 import { State } from "../../core/state.ts";
-import { internals, Replay, ReplayError, type Spec } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
+import { engineOf, Replay } from "../../replay.ts";
+import type { Spec } from "../../spec/spec.ts";
 import { adoptWriters, checkHead, headOf } from "../format/head.ts";
 import { END, HEAD, WRITERS } from "../format/kinds.ts";
 import { MAGIC, SectionParser } from "../format/section.ts";
@@ -116,7 +118,7 @@ class SnapshotReader {
     if (layout(headOf(replay).layout) !== layout(head.layout))
       throw new ReplayError("UNSUPPORTED", "snapshot was written by a version that lays steps out in another way");
     this.#replay = replay;
-    this.#state = new State(internals.of(replay).engine, replay);
+    this.#state = new State(engineOf(replay), replay);
   }
 
   #corrupt(what: string): ReplayError {

@@ -3,7 +3,9 @@
  * goes with them, so that a Replay that goes on from it does what the original does, to the byte.
  */
 import { State } from "../../core/state.ts";
-import { internals, type Replay, ReplayError, type Spec } from "../../index.ts";
+import { ReplayError } from "../../error.ts";
+import { engineOf, type Replay } from "../../replay.ts";
+import type { Spec } from "../../spec/spec.ts";
 import { headOf, writersBytes } from "../format/head.ts";
 import { END, HEAD, WRITERS } from "../format/kinds.ts";
 import { MAGIC, SECTION_BYTES } from "../format/section.ts";
@@ -14,12 +16,12 @@ import { encodeTagged } from "../tagged.ts";
  * @throws ReplayError OUT_OF_TURN where something did
  */
 export function snapshot<S extends Spec, N extends string>(replay: Replay<S, N>): Iterable<Uint8Array> {
-  internals.of(replay).engine.open();
+  engineOf(replay).open();
   return chunks(replay as unknown as Replay);
 }
 
 function* chunks(replay: Replay): Generator<Uint8Array, void> {
-  const { engine } = internals.of(replay);
+  const engine = engineOf(replay);
   const { core } = engine;
   const { changes } = engine;
   yield new TextEncoder().encode(MAGIC);
@@ -39,7 +41,7 @@ function* sections(replay: Replay) {
   let count = 2;
   yield [HEAD, 0, encodeTagged(headOf(replay), "options")] as const;
   yield [WRITERS, 0, writersBytes(replay)] as const;
-  for (const section of new State(internals.of(replay).engine, replay).all()) {
+  for (const section of new State(engineOf(replay), replay).all()) {
     yield section;
     count++;
   }

@@ -1,9 +1,11 @@
 /** The windows of a buffer's streams, asked for more than a draw has room for: a host's mistake must not reach what is behind it. */
+
 import { describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
 import { Windows } from "../../../src/agents/windows.ts";
 import { ALIKE, LENGTH, LEVEL, OF_STREAMS, SLOT, START } from "../../../src/core/abi.ts";
-import { f32, internals, Replay } from "../../../src/index.ts";
+import { f32, Replay } from "../../../src/index.ts";
+import { engineOf } from "../../../src/replay.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const ITEMS = 2;
@@ -13,7 +15,7 @@ function scene() {
   const replay = new Replay({ spec: { v: f32() }, tables: {}, seed: 1 });
   const writer = replay.writer({ lanes: 2, keep: 8 });
   for (let t = 0; t < 8; t++) writer.append({ v: [t, 10 + t] } as never);
-  const { engine } = internals.of(replay);
+  const engine = engineOf(replay);
   const windows = new Windows(engine, { seed: 1, streams: writer.streams });
   const { core } = engine;
   const bytes = core.x.draw_bytes(ITEMS) + 12 * ROWS;
@@ -64,7 +66,7 @@ test("a width below 0 is refused before anything is prepared", () => {
 });
 
 test("no stream grows to more than memory has", () => {
-  const { engine } = internals.of(new Replay({ spec: { v: f32() }, tables: {} }));
+  const engine = engineOf(new Replay({ spec: { v: f32() }, tables: {} }));
   const windows = new Windows(engine, { seed: 1, streams: 2 });
   for (const steps of [2 ** 29 + 1, 2 ** 31 + 1, 0xffffffff]) expect(windows.x.stream_reserve(windows.stream(0), steps)).toBe(-1);
 });

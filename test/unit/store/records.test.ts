@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Changes } from "../../../src/core/changes.ts";
-import { internals, type Replay } from "../../../src/index.ts";
+import type { Replay } from "../../../src/index.ts";
+import { engineOf, trackedReplay } from "../../../src/replay.ts";
 import { writersBytes } from "../../../src/store/format/head.ts";
 import { WRITERS } from "../../../src/store/format/kinds.ts";
 import { Recovery } from "../../../src/store/journal/recovery.ts";
@@ -17,7 +18,7 @@ interface Section {
 }
 
 function changesOf(replay: Replay): Changes {
-  return new Changes(internals.of(replay).engine, replay, 64);
+  return new Changes(engineOf(replay), replay, 64);
 }
 
 /** All that changed in a Replay, group by group, as a journal would write it. */
@@ -46,7 +47,7 @@ class Tape {
 
   recovered(): { replay: AnyReplay; changes: Changes } {
     const { options } = this.replay;
-    const replay = internals.tracked({ ...options, seed: BigInt(options.seed) }) as unknown as Replay;
+    const replay = trackedReplay({ ...options, seed: BigInt(options.seed) }) as unknown as Replay;
     const changes = changesOf(replay);
     const recovery = new Recovery(replay, changes, "a tape");
     for (const { kind, id, payload, segment } of this.sections) recovery.visit(kind, id, payload, segment);

@@ -1,5 +1,6 @@
 /** What can be seen of a Replay, as bytes: for tests that compare two of them. */
-import { internals, type Replay } from "../../../src/index.ts";
+import type { Replay } from "../../../src/index.ts";
+import { adopt, engineOf } from "../../../src/replay.ts";
 import { END, FREE } from "../../../src/store/format/kinds.ts";
 import type { OpenOptions } from "../../../src/store/open.ts";
 import { bytesOf } from "../../support/refused.ts";
@@ -38,9 +39,9 @@ export function optionsOf(replay: AnyReplay): Pick<OpenOptions, "spec" | "tables
 
 /** Makes the writers of a Replay in another one. */
 export function writersOf(from: AnyReplay, to: AnyReplay): void {
-  const { engine } = internals.of(from as unknown as Replay);
-  const { engine: other, adopt } = internals.of(to as unknown as Replay);
+  const engine = engineOf(from as unknown as Replay);
+  const other = engineOf(to as unknown as Replay);
   for (const shape of engine.shapes) other.shapeOf(JSON.parse(shape.columns));
-  for (const writer of from.writers) adopt(writer.options);
+  for (const writer of from.writers) adopt(to as unknown as Replay, writer.options);
   other.changed();
 }
