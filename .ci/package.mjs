@@ -14,12 +14,11 @@ mkdirSync(user);
 
 const PROGRAM = `import { f32, prioritized, Replay } from "reprise";
 import { ReverbAddTrajectoryObserver, trajectorySpec } from "reprise/agents";
-import { restore, snapshot } from "reprise/snapshot";
 import { Log, memory } from "reprise/storage";
 const replay = new Replay({ spec: { reward: f32() }, tables: { per: { maxSize: 8, sampler: prioritized(0.6) } }, seed: 1 });
 replay.writer({ items: [{ table: "per", length: 1 }] }).appendColumns({ reward: new Float32Array([1, 2, 3]) });
-const bytes = Uint8Array.from([...snapshot(replay)].flatMap((chunk) => [...chunk]));
-console.log(replay.table("per").sample(2).count, restore(bytes).table("per").size);
+const bytes = Uint8Array.from([...replay.snapshot()].flatMap((chunk) => [...chunk]));
+console.log(replay.table("per").sample(2).count, Replay.restore(bytes).table("per").size);
 const steps = new Replay({ spec: trajectorySpec({ observation: f32(), action: f32() }), tables: { t: { maxSize: 8 } } });
 const observer = new ReverbAddTrajectoryObserver(steps, { tableName: "t", sequenceLength: 1 });
 observer({ stepType: 0, observation: 1, action: 2, policyInfo: [], nextStepType: 1, reward: 3, discount: 1 });
@@ -79,7 +78,7 @@ try {
       cpSync(join(root, "test/data/tfds/cartpole"), join(user, "cartpole"), { recursive: true });
       const push = run(user, "npx", ["--offline", "reprise", "push", "cartpole", "--dir", "journal", "--table", "t", "--json"]);
       equal(JSON.parse(push).pushed, 3452);
-      const program = `import { Replay } from "reprise"; import "reprise/storage"; const replay = await Replay.open({ dir: "journal" });
+      const program = `import { Replay } from "reprise"; const replay = await Replay.open({ dir: "journal" });
         console.log(replay.table("t").size); replay.dispose();`;
       writeFileSync(join(user, "journal.mjs"), program);
       equal(run(user, process.execPath, ["journal.mjs"]), "3412\n");

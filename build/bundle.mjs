@@ -9,7 +9,6 @@ const ENTRIES = {
   agents: "src/agents/index.ts",
   pfrl: "src/pfrl/index.ts",
   rlds: "src/rlds/index.ts",
-  snapshot: "src/store/snapshot/index.ts",
   storage: "src/store/index.ts",
 };
 

@@ -57,7 +57,8 @@ function judge(file, to, modules, rank) {
   if (GENERATED[target] === file) return undefined;
   if (!target.startsWith(`${folder}/`)) return `imports ${target}: ${folder} knows nothing outside ${folder}; move what it needs into ${folder}`;
   if (!modules.has(target)) return `imports ${target}, which is not there: correct the path`;
-  if (isOuter(target) && !isOuter(file) && !ANYWHERE.includes(target)) return `imports ${target}, which may name a runtime: let that file import this one`;
+  if (isOuter(target) && !isOuter(file) && !ANYWHERE.some((name) => target.startsWith(name)))
+    return `imports ${target}, which may name a runtime: let that file import this one`;
   const here = rank.get(file);
   const there = rank.get(target);
   if (here === undefined || there === undefined || there.layer < here.layer || there === here) return undefined;

@@ -20,9 +20,16 @@ export const LAYERS = {
     ["rate-limiter", "selector", "wait"],
     // What a step is, and where its bytes are.
     ["spec/"],
-    ["batch", "n-step"],
+    ["batch", "n-step", "store/format/kinds"],
     // The only way to WebAssembly.
     ["core/"],
+    // What outlives a process: places for files, values and sections as bytes, groups of sections; then a Replay in them.
+    ["store/directory/", "store/saved", "store/tags"],
+    ["store/tagged", "store/untagged"],
+    ["store/format/"],
+    ["store/log/", "store/snapshot/"],
+    ["store/journal/"],
+    ["store/open"],
     // The public nouns.
     ["sample"],
     ["dataset"],
@@ -31,14 +38,6 @@ export const LAYERS = {
     ["replay"],
     // The main entry: exports only.
     ["index"],
-    ["store/format/kinds"],
-    ["core/section-memory", "core/state"],
-    ["core/changes"],
-    // Files: places for them, sections in them, groups of sections.
-    ["store/directory/", "store/tags"],
-    ["store/tagged", "store/untagged"],
-    ["store/format/"],
-    ["store/log/", "store/snapshot/"],
     ["store/index"],
     // TF-Agents' and Reverb's classes.
     ["agents/nest", "agents/time-step", "agents/windows"],
@@ -63,10 +62,10 @@ export const LAYERS = {
 };
 
 /** Folders of src that may name a runtime and import packages. */
-export const OUTER = ["src/adapters/", "src/cli/", "src/formats/", "src/reverb/", "src/runtime/", "src/store/"];
+export const OUTER = ["src/adapters/", "src/cli/", "src/formats/", "src/reverb/", "src/runtime/", "src/store/directory/"];
 
-/** Of these the pages that run anywhere, and ask for the runtime only when they are called: other subpaths may build on them. */
-export const ANYWHERE = ["src/formats/index.ts", "src/store/format/kinds.ts", "src/store/index.ts"];
+/** Of these what runs anywhere, and asks for the runtime only when it is called: others may build on it. */
+export const ANYWHERE = ["src/formats/index.ts", "src/store/directory/"];
 
 /** Modules made by the build, by the only ones that may import them. */
 export const GENERATED = { "dist/core-bytes.js": "src/core/module.ts" };

@@ -2,7 +2,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { Replay } from "reprise";
 import { LocalClient } from "reprise/agents";
-import "reprise/storage";
 
 const [TURN, KEEP] = [16, 1000]; // check for Ctrl-C, and write everything to disk, once in so many ticks
 

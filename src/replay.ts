@@ -10,6 +10,11 @@ import { fifo, isSelector, kindsOf, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { layoutOf } from "./spec/layout.ts";
 import { leavesOf, type Spec } from "./spec/spec.ts";
+import type { Journal } from "./store/journal/journal.ts";
+import type { JournalOptions } from "./store/open.ts";
+import type { Saved } from "./store/saved.ts";
+import { type RestoreOptions, restore, type SnapshotSource } from "./store/snapshot/read.ts";
+import { snapshot } from "./store/snapshot/write.ts";
 import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "./table.ts";
 import { type HasLanes, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, Writer, type WriterOptions } from "./writer.ts";
 
@@ -42,21 +47,17 @@ export interface ResolvedReplayOptions {
   readonly seed: string;
 }
 
-/** For the package's own modules: the engine of a Replay, and a writer that was saved, given back to it. */
+/** For the package's own modules: the engine of a Replay, and what the store knows of it. */
 export let engineOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => Engine;
-export let adopt: <S extends Spec, N extends string>(replay: Replay<S, N>, writer: ResolvedWriterOptions) => void;
+export let savedOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => Saved;
 
-/** A Replay whose changes a journal can ask for. */
-export function trackedReplay(options: ReplayOptions): Replay {
-  return new (Replay as new (options: ReplayOptions, tracking: boolean) => Replay)(options, true);
-}
+export interface OpenOptions<S extends Spec = Spec, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {}
+
+/** A Replay with a journal. */
+export type OpenReplay<S extends Spec = Spec, N extends string = string> = Replay<S, N> & { readonly journal: Journal };
 
 const DEFAULT_PENDING = 1023;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
-
-/** What other entries give the class when they are imported. Not a namespace of the class: merged with one, TypeScript may lose `[Symbol.dispose]`. */
-// biome-ignore lint/suspicious/noEmptyInterface: they declare it
-export interface Installed {}
 
 export class Replay<const S extends Spec = Spec, const TableName extends string = string> {
   readonly options: ResolvedReplayOptions;
@@ -64,12 +65,11 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   readonly #tables = new Map<string, Table<S>>();
   readonly #writers = new Set<Writer<S, TableName, boolean>>();
 
-  /** A Replay that survives: see `open` of reprise/storage. */
-  static open: Installed extends { readonly open: infer Open } ? Open : undefined;
+  #journal: Journal | undefined;
 
   static {
     engineOf = (replay) => replay.#engine;
-    adopt = (replay, writer) => replay.#adopt(writer);
+    savedOf = (replay) => replay.#saved();
   }
 
   /**
@@ -103,6 +103,49 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N>): Plan {
     const { spec, tables } = resolveOptions(options);
     return planOf(layoutOf(leavesOf(spec)), tables, options.module);
+  }
+
+  /**
+   * Opens a Replay in a directory: a new one, or the one that is there, as it was after some call, and at least after all that was flushed. The next draws are
+   * those that it would have given. Its writers are in `writers`. O(bytes of the files); memory for one section beside the Replay.
+   * @throws ReplayError LOCKED where another process has it open · CORRUPT where a file is damaged before its end (see `salvage`) · IO · NOT_FOUND where `spec`
+   * is left out and nothing is there · SPEC_MISMATCH where something else is there than the options say; or the signal's reason
+   */
+  static async open<const S extends Spec = Spec, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
+    // Loaded when asked for: a program that keeps nothing loads no files.
+    const store = await import("./store/open.ts");
+    const { replay, journal } = await store.open<Replay<S, N>>(options, Replay.#make);
+    replay.#journal = journal;
+    return replay as OpenReplay<S, N>;
+  }
+
+  /**
+   * A Replay as it was when the snapshot was taken: the same items and keys, and the same draws from now on. Its writers are in `writers`.
+   * @param source bytes, an iterable of chunks, or an asynchronous one: then the result is a promise
+   * @throws ReplayError CORRUPT where bytes are missing or altered · UNSUPPORTED for another version's snapshot
+   */
+  static restore<S extends Spec = Spec, N extends string = string>(source: SnapshotSource, options?: RestoreOptions): Replay<S, N>;
+  static restore<S extends Spec = Spec, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions): Promise<Replay<S, N>>;
+  static restore(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions = {}): unknown {
+    return restore(source, options, Replay.#make);
+  }
+
+  static #make<S extends Spec, N extends string>(options: object, tracking: boolean): Saved<Replay<S, N>> {
+    return new (Replay as unknown as new (options: object, tracking: boolean) => Replay<S, N>)(options, tracking).#saved();
+  }
+
+  #saved(): Saved<this> {
+    const replay = this;
+    return {
+      replay,
+      engine: replay.#engine,
+      options: replay.options,
+      tables: replay.tables,
+      get writers() {
+        return replay.writers;
+      },
+      adopt: (options) => replay.#adopt(options as ResolvedWriterOptions),
+    };
   }
 
   /** @throws ReplayError NOT_FOUND */
@@ -143,12 +186,43 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     };
   }
 
-  /** Gives everything up; calls that wait are rejected, later calls throw CLOSED. Its memory goes with the garbage. */
+  /**
+   * Everything, as chunks of at most about 64 KiB: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was read.
+   * @throws ReplayError OUT_OF_TURN where something did
+   */
+  snapshot(): Iterable<Uint8Array> {
+    return snapshot(this.#saved());
+  }
+
+  /** What keeps this Replay in a directory; undefined where `Replay.open` did not make it. */
+  get journal(): Journal | undefined {
+    return this.#journal;
+  }
+
+  /**
+   * Resolves when everything so far is on the disk: at once for a Replay that is in memory only.
+   * @throws ReplayError IO where it cannot be written; what is in memory stands, and a later flush tries again
+   */
+  async flush(): Promise<void> {
+    this.#engine.open();
+    await this.#journal?.flush();
+  }
+
+  /** Flushes and gives everything up; calls that wait are rejected, later calls throw CLOSED. Its memory goes with the garbage. */
   dispose(): void {
-    if (!this.#engine.closed) this.#engine.dispose();
+    try {
+      this.#journal?.close();
+    } finally {
+      if (!this.#engine.closed) this.#engine.dispose();
+    }
   }
 
   [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** As `dispose`, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
     this.dispose();
   }
 

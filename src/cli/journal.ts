@@ -1,7 +1,7 @@
 /** Journals on disk: finding them, and opening them without changing anything. */
 import { readdirSync, statSync } from "node:fs";
-import { Replay, ReplayError, type Table } from "../index.ts";
-import { type OpenReplay, ready } from "../store/index.ts";
+import { type OpenReplay, Replay, ReplayError, type Table } from "../index.ts";
+import { ready } from "../store/index.ts";
 import { ReadOnlyDirectory } from "./read-only-directory.ts";
 
 const SEGMENT = /^\d{8}\.rpr$/;

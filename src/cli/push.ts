@@ -1,9 +1,8 @@
 /** `reprise push`: pushes a dataset into the tables of a journal, which programs open with `Replay.open({ dir })`. */
 import type { Command } from "commander";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../agents/index.ts";
-import { Replay, ReplayError, type Selector, type Spec, type TableOptions } from "../index.ts";
+import { type OpenReplay, Replay, ReplayError, type Selector, type Spec, type TableOptions } from "../index.ts";
 import { createTrajectoryDataSpec, type ImportedRlds, pushRldsToReverb, type RldsDataset } from "../rlds/index.ts";
-import type { OpenReplay } from "../store/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { selector, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";

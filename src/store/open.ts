@@ -1,21 +1,19 @@
-/** A Replay that survives: `Replay.open` makes it in a directory, or brings back what is there. */
+/** `Replay.open`: a Replay in a directory, new, or brought back as it was. */
 
 import { Changes } from "../core/changes.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
-import { engineOf, Replay, type ReplayOptions, trackedReplay } from "../replay.ts";
-import type { Spec } from "../spec/spec.ts";
 import { ready } from "./directory/builtins.ts";
 import type { Directory } from "./directory/directory.ts";
 import { node } from "./directory/node.ts";
 import { checkHead, headOf, type StateHead } from "./format/head.ts";
-import { Journal } from "./journal/journal.ts";
+import { Journal, type Retain, retainOf } from "./journal/journal.ts";
 import { Recovery } from "./journal/recovery.ts";
 import { checkDurability, type Durability, EVERY_SECOND } from "./log/durability.ts";
 import { Log } from "./log/log.ts";
 import type { Logger } from "./log/scan.ts";
-import { type Retain, retainOf } from "./retain.ts";
+import type { Make, Saved } from "./saved.ts";
 
-export interface OpenOptions<S extends Spec = Spec, N extends string = string> extends Partial<ReplayOptions<S, N>> {
+export interface JournalOptions {
   /** A directory's path (Node, Deno, Bun), or what `opfs` or `memory` gave. */
   readonly dir: string | Directory;
   /** When what a call changed is on the disk; a second later at most where it is left out. */
@@ -32,12 +30,14 @@ export interface OpenOptions<S extends Spec = Spec, N extends string = string> e
   readonly onProgress?: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
 
-/** A Replay with a journal. */
-export type OpenReplay<S extends Spec = Spec, N extends string = string> = Replay<S, N> & {
-  readonly journal: Journal;
-  /** Resolves when everything so far is on the disk. */
-  flush(): Promise<void>;
-};
+/** Options of the Replay itself: those that are there already may be left out. */
+interface ReplayOptions {
+  readonly spec?: object;
+  readonly tables?: object;
+  readonly maxBytes?: number;
+  readonly seed?: number | bigint;
+  readonly module?: WebAssembly.Module;
+}
 
 const OPTIONS = "dir, spec, tables, maxBytes, seed, module, durability, retain, segmentBytes, salvage, logger, signal, onProgress";
 const SEGMENT = 16 << 20;
@@ -51,13 +51,7 @@ interface About extends Omit<StateHead, "options"> {
   readonly retain: Retain;
 }
 
-/**
- * Opens a Replay in a directory: a new one, or the one that is there, as it was after some call, and at least after all that was flushed. The next draws are
- * those that it would have given. Its writers are in `writers`. O(bytes of the files); memory for one section beside the Replay.
- * @throws ReplayError LOCKED where another process has it open · CORRUPT where a file is damaged before its end (see `salvage`) · IO · NOT_FOUND where `spec` is
- * left out and nothing is there · SPEC_MISMATCH where something else is there than the options say; or the signal's reason
- */
-export async function open<const S extends Spec = Spec, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
+export async function open<R>(options: JournalOptions & ReplayOptions, make: Make<R>): Promise<{ readonly replay: R; readonly journal: Journal }> {
   const {
     dir,
     durability = EVERY_SECOND,
@@ -78,9 +72,9 @@ export async function open<const S extends Spec = Spec, const N extends string =
   signal?.throwIfAborted();
   await ready;
   const directory = typeof dir === "string" ? node(dir) : dir;
-  const replay = make(options.spec === undefined ? known(directory, options) : (options as ReplayOptions));
+  const saved = make(given(options.spec === undefined ? known(directory, options) : options), true);
   const log = Log.open(directory, {
-    about: about(replay, retain ?? "capacity"),
+    about: about(saved, retain ?? "capacity"),
     durability: "manual",
     segmentBytes,
     salvage,
@@ -89,10 +83,10 @@ export async function open<const S extends Spec = Spec, const N extends string =
   });
   try {
     const there = aboutIn(directory, log);
-    same(about(replay, retain ?? there.retain), there, directory.name);
-    const places = placesFor(replay.options.maxBytes, segmentBytes);
-    const changes = new Changes(engineOf(replay), replay, places);
-    const recovery = new Recovery(replay, changes, directory.name);
+    same(about(saved, retain ?? there.retain), there, directory.name);
+    const places = placesFor(saved.options.maxBytes, segmentBytes);
+    const changes = new Changes(saved.engine, saved, places);
+    const recovery = new Recovery(saved, changes, directory.name);
     let next = BREATH;
     for (const progress of log.replay((kind, id, payload, segment) => recovery.visit(kind, id, payload, segment))) {
       onProgress?.(progress);
@@ -102,26 +96,25 @@ export async function open<const S extends Spec = Spec, const N extends string =
       signal?.throwIfAborted();
     }
     recovery.finish();
-    return attach(replay as unknown as Replay<S, N>, new Journal(replay, changes, log, { ...how, retain: there.retain }, recovery.kept));
+    return { replay: saved.replay, journal: new Journal(saved, changes, log, { ...how, retain: there.retain }, recovery.kept) };
   } catch (error) {
     log.close();
     throw error;
   }
 }
 
-function make(options: ReplayOptions): Replay {
-  const { spec, tables, seed, maxBytes, module } = options;
-  return trackedReplay({
+function given({ spec, tables, seed, maxBytes, module }: ReplayOptions): ReplayOptions {
+  return {
     spec,
     ...(tables && { tables }),
     ...(seed !== undefined && { seed }),
     ...(maxBytes !== undefined && { maxBytes }),
     ...(module && { module }),
-  });
+  };
 }
 
-function about(replay: Replay, retain: Retain): About {
-  const { version, options, layout } = headOf(replay);
+function about(saved: Saved, retain: Retain): About {
+  const { version, options, layout } = headOf(saved);
   const { maxBytes: _, ...kept } = options;
   return { content: "replay", version, options: kept, layout, retain };
 }
@@ -135,13 +128,13 @@ function aboutIn(directory: Directory, log: Log): About {
 }
 
 /** The options of the Replay that is there, but for those that are given. */
-function known(directory: Directory, { maxBytes, tables, seed, module }: Pick<OpenOptions, "maxBytes" | "tables" | "seed" | "module">): ReplayOptions {
+function known(directory: Directory, { maxBytes, tables, seed, module }: ReplayOptions): ReplayOptions {
   const log = Log.open(directory, { about: {}, readOnly: true, ...(module && { module }) });
   log.close();
   if (log.isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: give spec and tables to make one`);
   const { options } = aboutIn(directory, log);
   const { spec } = options;
-  return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), ...(maxBytes !== undefined && { maxBytes }), ...(module && { module }) };
+  return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), maxBytes, module };
 }
 
 /** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */
@@ -162,20 +155,4 @@ function placesFor(maxBytes: number, segmentBytes: number): number {
   let places = 1024;
   while (places < 65_536 && places < (4 * maxBytes) / segmentBytes) places *= 2;
   return places;
-}
-
-function attach<S extends Spec, N extends string>(replay: Replay<S, N>, journal: Journal): OpenReplay<S, N> {
-  return Object.defineProperties(replay, {
-    journal: { value: journal, enumerable: true },
-    flush: { value: () => journal.flush() },
-    dispose: {
-      value(): void {
-        try {
-          journal.close();
-        } finally {
-          Replay.prototype.dispose.call(replay);
-        }
-      },
-    },
-  }) as OpenReplay<S, N>;
 }

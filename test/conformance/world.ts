@@ -1,7 +1,6 @@
 /** What the ops of a case act on: a client of the case's tables, the writers made so far, and the keys that samples have told. */
 import { type ItemColumns, type LegacyWriter, LocalClient, type Signature, TrajectoryWriter } from "../../src/agents/index.ts";
-import type { Column, Leaf, Spec, Table } from "../../src/index.ts";
-import { restore, snapshot } from "../../src/store/snapshot/index.ts";
+import { type Column, type Leaf, Replay, type Spec, type Table } from "../../src/index.ts";
 import { Malformed, type TableArgs, type TableCase } from "./case.ts";
 import { nestedColumn } from "./nested.ts";
 import { ourSpec, specOf } from "./step-spec.ts";
@@ -113,10 +112,10 @@ export class World {
     const { replay } = this.client;
     for (const writer of replay.writers) writer.close();
     this.writers.clear();
-    const chunks = [...snapshot(replay)];
+    const chunks = [...replay.snapshot()];
     replay.dispose();
     const signatures = Object.fromEntries(this.test.tables.flatMap((table) => Object.values(signatureOf(table)).map((signature) => [table.name, signature])));
-    this.client = new LocalClient<Spec, string>(restore(chunks), { signatures });
+    this.client = new LocalClient<Spec, string>(Replay.restore(chunks), { signatures });
   }
 
   end(): void {

@@ -7,12 +7,11 @@ import * as main from "../../src/index.ts";
 import * as pfrl from "../../src/pfrl/index.ts";
 import type { Directory } from "../../src/store/index.ts";
 import * as storage from "../../src/store/index.ts";
-import * as snapshots from "../../src/store/snapshot/index.ts";
 import { moduleOf, root } from "../support/core.ts";
 
 const { Module } = WebAssembly;
 const MODULES = (["release", "scalar", "debug"] as const).map((target) => [target, moduleOf(target)] as const);
-const SOURCES = { main, snapshots, storage, agents, pfrl };
+const SOURCES = { main, storage, agents, pfrl };
 
 async function bundled<T>(entry: string): Promise<T> {
   return (await import(pathToFileURL(join(root, "dist", entry)).href)) as T;
@@ -20,7 +19,6 @@ async function bundled<T>(entry: string): Promise<T> {
 
 const BUNDLE: typeof SOURCES = {
   main: await bundled("index.js"),
-  snapshots: await bundled("snapshot.js"),
   storage: await bundled("storage.js"),
   agents: await bundled("agents.js"),
   pfrl: await bundled("pfrl.js"),
@@ -39,7 +37,7 @@ afterEach(() => {
 describe.each([
   ["the sources", SOURCES],
   ["the bundle", BUNDLE],
-])("a module that is given is all that %s need:", (_, { main: { i32, Replay }, snapshots: { restore, snapshot }, storage, agents, pfrl }) => {
+])("a module that is given is all that %s need:", (_, { main: { i32, Replay }, storage, agents, pfrl }) => {
   const spec = { x: i32() };
   const tables = { t: { maxSize: 4 } };
   const step = (k: number) => ({ state: k, action: k, reward: k, nextState: k + 1, isStateTerminal: k % 3 === 2 });
@@ -49,17 +47,17 @@ describe.each([
     expect(Replay.plan({ spec, tables, module }).steps).toBe(4);
     const replay = new Replay({ spec, tables, module });
     replay.writer({ items: [{ table: "t", length: 1 }] }).appendColumns({ x: [1, 2, 3, 4, 5] });
-    const again = restore<typeof spec, "t">(snapshot(replay), { module });
+    const again = Replay.restore<typeof spec, "t">(replay.snapshot(), { module });
     for (const one of [replay, again]) expect(plain(one.table("t").sample(4, { replacement: false }).steps.x).sort()).toEqual([2, 3, 4, 5]);
   });
 
   test.each(MODULES)("a Replay in a directory, opened again by what it says of itself (%s)", async (_, module) => {
     const dir = storage.memory();
-    const replay = await storage.open({ dir, spec, tables, module });
+    const replay = await Replay.open({ dir, spec, tables, module });
     replay.writer({ items: [{ table: "t", length: 1 }] }).appendColumns({ x: [1, 2, 3] });
     await replay.flush();
     replay.dispose();
-    const again = await storage.open<typeof spec, "t">({ dir, module });
+    const again = await Replay.open<typeof spec, "t">({ dir, module });
     expect(again.table("t").size).toBe(3);
     again.dispose();
   });

@@ -1,6 +1,5 @@
 /** What every runtime does with a Replay that survives: it is opened, interrupted and opened again; its draws are the same everywhere. */
 import { f32, i32, prioritized, Replay, shared, u8 } from "../../dist/index.js";
-import "../../dist/storage.js";
 
 const OPTIONS = {
   spec: { frame: shared("frames", u8(64), 2), action: i32(), reward: f32() },

@@ -1,6 +1,5 @@
 /** The digest's script: a scene's operations, chosen by a seeded generator, and everything that they give into the sinks. */
 import { type Batch, type Column, type ColumnSet, Replay, ReplayError, type SampleOptions, type Spec, type Table, type Writer } from "../../src/index.ts";
-import { restore, snapshot } from "../../src/store/snapshot/index.ts";
 import { TestRandom } from "../support/random.ts";
 import type { Scene } from "./scenes.ts";
 import type { Sink } from "./sink.ts";
@@ -184,7 +183,7 @@ class Player {
 
   /** A snapshot's bytes, also into their sink. */
   #snapshot(): Uint8Array[] {
-    const chunks = [...snapshot(this.#replay)];
+    const chunks = [...this.#replay.snapshot()];
     for (const chunk of chunks) this.#snapshots.array(chunk);
     return chunks;
   }
@@ -193,7 +192,7 @@ class Player {
     const chunks = this.#snapshot();
     this.#replay.dispose();
     this.#batches.clear();
-    this.#replay = restore<Spec, string>(chunks, { module: this.#module });
+    this.#replay = Replay.restore<Spec, string>(chunks, { module: this.#module });
   }
 }
 

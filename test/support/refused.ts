@@ -1,7 +1,6 @@
 /** Calls that must be refused: with the right kind of error, whose message says what is wrong, and without a trace. */
 import { expect } from "vitest";
 import { type Replay, ReplayError, type ReplayErrorCode, type Spec } from "../../src/index.ts";
-import { snapshot } from "../../src/store/snapshot/index.ts";
 
 type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
 
@@ -50,7 +49,7 @@ export function expectError(error: Error, kind: Kind, ...says: RegExp[]): void {
 
 /** Everything canonical of a Replay, as bytes. */
 export function bytesOf<S extends Spec, N extends string>(replay: Replay<S, N>): Buffer {
-  return Buffer.concat([...snapshot(replay)]);
+  return Buffer.concat([...replay.snapshot()]);
 }
 
 /** The call is refused so, and the Replay is what it was, byte for byte. */

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { f32, i32, minSize, prioritized, Replay, type ReplayErrorCode, u8, uniform } from "../../src/index.ts";
-import { snapshot } from "../../src/store/snapshot/index.ts";
 import { moduleOf } from "../support/core.ts";
 import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
@@ -152,7 +151,7 @@ test("after dispose every call is refused", async () => {
   writer.createItem("t", { length: 1 });
   const table = replay.table("t");
   const dataset = table.dataset({ batchSize: 1 });
-  const chunks = snapshot(replay)[Symbol.iterator]();
+  const chunks = replay.snapshot()[Symbol.iterator]();
   chunks.next();
   replay.dispose();
   replay.dispose();
@@ -184,7 +183,7 @@ test("after dispose every call is refused", async () => {
     length: () => writer.length,
     episodeSteps: () => writer.episodeSteps,
     staged: () => writer.staged,
-    snapshot: () => snapshot(replay),
+    snapshot: () => replay.snapshot(),
     chunks: () => chunks.next(),
   };
   for (const call of Object.values(calls)) expectError(errorOf(call), "CLOSED", /disposed of/);

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { Replay, ReplayError, u8 } from "../../src/index.ts";
-import { restore } from "../../src/store/snapshot/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { SCENES } from "../support/scenes.ts";
@@ -21,13 +20,13 @@ function borders(bytes: Buffer): number[] {
   return [...found, bytes.length];
 }
 
-const refusalOf = (bytes: Uint8Array) => errorOf(() => restore(bytes)) as ReplayError;
+const refusalOf = (bytes: Uint8Array) => errorOf(() => Replay.restore(bytes)) as ReplayError;
 
 test("nothing, too little, too much, or something else is CORRUPT", () => {
   const bytes = sceneBytes("fifo over fifo");
   for (const source of [new Uint8Array(0), [], bytes.subarray(0, 3), bytes.subarray(0, 8), Buffer.from("not a snapshot, but long enough")]) {
     expectError(
-      errorOf(() => restore(source)),
+      errorOf(() => Replay.restore(source)),
       "CORRUPT",
       /^snapshot /,
     );
@@ -83,7 +82,7 @@ test.each(["uniform over lifo", "maxHeap over uniform", "items that wait", "seve
       expect(error.code, `byte ${at}: ${error.message}`).toMatch(at === 7 ? /^UNSUPPORTED$/ : /^CORRUPT$/);
       bytes.writeUInt8(bytes.readUInt8(at) ^ bit, at);
     }
-    expect(bytesOf(restore(bytes)).equals(bytes)).toBe(true);
+    expect(bytesOf(Replay.restore(bytes)).equals(bytes)).toBe(true);
   },
 );
 

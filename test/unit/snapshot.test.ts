@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { f32, Replay, u8 } from "../../src/index.ts";
-import { restore, snapshot } from "../../src/store/snapshot/index.ts";
 import { moduleOf } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
@@ -26,7 +25,7 @@ test.each(Object.keys(SCENES))("a restored Replay goes on as the original: %s", 
   const past = new TestRandom(name.length);
   for (let i = 0; i < 250; i++) act(original, past);
   const bytes = bytesOf(original);
-  const restored = restore(bytes) as AnyReplay;
+  const restored = Replay.restore(bytes) as AnyReplay;
   expect(bytesOf(restored).equals(bytes)).toBe(true);
   expect(restored.stats().tables).toEqual(original.stats().tables);
   expect(restored.options).toEqual(original.options);
@@ -35,7 +34,7 @@ test.each(Object.keys(SCENES))("a restored Replay goes on as the original: %s", 
     for (const table of original.tables) expect(restored.writers[i]?.lastKey(table.name)).toBe(writer.lastKey(table));
   }
   // On another core, with the same calls.
-  const other = restore(bytes, { module: moduleOf("scalar") }) as AnyReplay;
+  const other = Replay.restore(bytes, { module: moduleOf("scalar") }) as AnyReplay;
   const futures = [original, restored, other].map((replay) => {
     const random = new TestRandom(5);
     for (let i = 0; i < 250; i++) act(replay, random);
@@ -70,7 +69,7 @@ function small() {
 test("bytes, chunks of any size, and chunks that come later are read alike", async () => {
   const { replay } = small();
   const bytes = bytesOf(replay);
-  const chunks = [...snapshot(replay)];
+  const chunks = [...replay.snapshot()];
   expect(chunks.length).toBeGreaterThan(5);
   for (const chunk of chunks) expect(chunk.length).toBeLessThan(70_000);
   const random = new TestRandom(4);
@@ -87,24 +86,24 @@ test("bytes, chunks of any size, and chunks that come later are read alike", asy
       yield piece;
     }
   }
-  expect(bytesOf(restore(bytes)).equals(bytes)).toBe(true);
-  expect(bytesOf(restore(chunks)).equals(bytes)).toBe(true);
-  expect(bytesOf(restore(pieces())).equals(bytes)).toBe(true);
-  expect(bytesOf(await restore(later())).equals(bytes)).toBe(true);
-  expect(bytesOf(restore(snapshot(replay))).equals(bytes)).toBe(true);
+  expect(bytesOf(Replay.restore(bytes)).equals(bytes)).toBe(true);
+  expect(bytesOf(Replay.restore(chunks)).equals(bytes)).toBe(true);
+  expect(bytesOf(Replay.restore(pieces())).equals(bytes)).toBe(true);
+  expect(bytesOf(await Replay.restore(later())).equals(bytes)).toBe(true);
+  expect(bytesOf(Replay.restore(replay.snapshot())).equals(bytes)).toBe(true);
 });
 
 test("what is no source is refused", async () => {
   for (const source of [undefined, null, 3, {}, new ArrayBuffer(8)]) {
     expectError(
-      errorOf(() => restore(source as never)),
+      errorOf(() => Replay.restore(source as never)),
       TypeError,
       /^source must be a Uint8Array/,
     );
   }
   for (const source of [[1], ["REPRISE1"], [[1, 2]]]) {
     expectError(
-      errorOf(() => restore(source as never)),
+      errorOf(() => Replay.restore(source as never)),
       TypeError,
       /^source must be made of Uint8Arrays/,
     );
@@ -112,7 +111,7 @@ test("what is no source is refused", async () => {
   async function* words() {
     yield "REPRISE1";
   }
-  await expect(restore(words() as never)).rejects.toThrow(/^source must be made of/);
+  await expect(Replay.restore(words() as never)).rejects.toThrow(/^source must be made of/);
 });
 
 test("a Replay that changes while its snapshot is read says so", () => {
@@ -129,7 +128,7 @@ test("a Replay that changes while its snapshot is read says so", () => {
   ];
   for (const change of changes) {
     const made = small();
-    const chunks = snapshot(made.replay)[Symbol.iterator]();
+    const chunks = made.replay.snapshot()[Symbol.iterator]();
     chunks.next();
     chunks.next();
     change(made);
@@ -140,11 +139,11 @@ test("a Replay that changes while its snapshot is read says so", () => {
       "OUT_OF_TURN",
       /changed while a snapshot/,
     );
-    expect(bytesOf(restore(bytesOf(made.replay))).equals(bytesOf(made.replay))).toBe(true);
+    expect(bytesOf(Replay.restore(bytesOf(made.replay))).equals(bytesOf(made.replay))).toBe(true);
   }
   // What only looks is no change.
   const { replay } = small();
-  const chunks = snapshot(replay)[Symbol.iterator]();
+  const chunks = replay.snapshot()[Symbol.iterator]();
   chunks.next();
   replay.stats();
   replay.table("t").explain(1);
@@ -156,8 +155,8 @@ test("a snapshot that is not read to its end keeps nothing", () => {
   bytesOf(replay);
   const { used } = replay.stats().bytes;
   for (let i = 0; i < 20; i++) {
-    for (const _ of snapshot(replay)) break;
-    const chunks = snapshot(replay)[Symbol.iterator]();
+    for (const _ of replay.snapshot()) break;
+    const chunks = replay.snapshot()[Symbol.iterator]();
     chunks.next();
     chunks.return?.();
   }
@@ -171,7 +170,7 @@ test("an empty Replay, seeds of 64 bits, options of all kinds survive", () => {
     seed: -(2n ** 63n),
     maxBytes: 1 << 20,
   });
-  const restored = restore(bytesOf(replay));
+  const restored = Replay.restore(bytesOf(replay));
   expect(restored.options).toEqual(replay.options);
   expect(restored.tables.map(({ name }) => name)).toEqual(["z", "a"]);
   expect(bytesOf(restored).equals(bytesOf(replay))).toBe(true);
@@ -184,5 +183,5 @@ test("a Replay that fills what plan told it can be stored and restored", () => {
   for (let i = 0; i < 4000; i++) writer.append(new Float32Array(200).fill(i));
   replay.table("t").sample(16);
   const bytes = bytesOf(replay);
-  expect(bytesOf(restore(bytes)).equals(bytes)).toBe(true);
+  expect(bytesOf(Replay.restore(bytes)).equals(bytes)).toBe(true);
 });

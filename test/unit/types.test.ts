@@ -1,6 +1,5 @@
 import { expectTypeOf, test } from "vitest";
 import { type Batch, bool, type Column, f32, f64, i32, i64, Replay, type Spec, shared, type Table, u8, u64, type Writer } from "../../src/index.ts";
-import { restore, snapshot } from "../../src/store/snapshot/index.ts";
 
 const spec = { obs: { image: u8(2, 2), pos: [f32(3), i64()] }, reward: f64(), done: bool() } as const;
 const replay = new Replay({ spec, tables: { a: { maxSize: 4 }, b: { maxSize: 4 } } });
@@ -143,10 +142,10 @@ test("a writer with lanes takes and stages arrays of them", () => {
   expectTypeOf(never).toBeFunction();
 });
 
-const chunks = () => snapshot(replay);
+const chunks = () => replay.snapshot();
 
 test("a spec of which nothing is known allows everything by name", () => {
-  const any = restore(chunks());
+  const any = Replay.restore(chunks());
   expectTypeOf(any.table("a")).toEqualTypeOf<Table<Spec>>();
   expectTypeOf(any.table("a").sample(1)).toEqualTypeOf<Batch<unknown>>();
   expectTypeOf(any.writer()).toEqualTypeOf<Writer<Spec, string>>();

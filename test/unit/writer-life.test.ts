@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { f32, prioritized, Replay } from "../../src/index.ts";
-import { restore } from "../../src/store/snapshot/index.ts";
 import { broken } from "../support/health.ts";
 import { bytesOf, errorOf, expectError, expectRefused } from "../support/refused.ts";
 
@@ -83,7 +82,7 @@ test("a rule's priority must be one that its table takes", () => {
   );
   const writer = replay.writer({ items: [{ table: "t", length: 1, priority: 1e148 }] });
   writer.append(step);
-  expect(restore(bytesOf(replay)).table("t").sample(1).info.priorities[0]).toBe(1e148);
+  expect(Replay.restore(bytesOf(replay)).table("t").sample(1).info.priorities[0]).toBe(1e148);
 });
 
 test("every public call of a closed writer is refused", () => {

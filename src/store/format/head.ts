@@ -7,8 +7,7 @@
  *            layout:  object { rowBytes: number, leaves: array of object { path: text, dtype: text, shape: array, kind: number, offset: number } } }
  */
 import { ReplayError } from "../../error.ts";
-import { adopt, engineOf, type Replay, type ResolvedReplayOptions } from "../../replay.ts";
-import type { ResolvedWriterOptions } from "../../writer.ts";
+import type { Saved, SavedOptions } from "../saved.ts";
 import { encodeTagged } from "../tagged.ts";
 import { decodeTagged } from "../untagged.ts";
 
@@ -17,7 +16,7 @@ const VERSION = 1;
 
 export interface StateHead {
   readonly version: number;
-  readonly options: ResolvedReplayOptions;
+  readonly options: SavedOptions;
   /** Where a row has what: another version may lay it out differently. */
   readonly layout: { readonly rowBytes: number; readonly leaves: readonly object[] };
 }
@@ -25,15 +24,15 @@ export interface StateHead {
 /** The writers that are open, and the columns of items. */
 interface Writers {
   readonly shapes: readonly object[];
-  readonly writers: readonly ResolvedWriterOptions[];
+  readonly writers: readonly object[];
 }
 
-export function headOf(replay: Replay): StateHead {
-  const { rowBytes, leaves } = engineOf(replay).layout;
+export function headOf({ engine, options }: Saved): StateHead {
+  const { rowBytes, leaves } = engine.layout;
   return {
     version: VERSION,
     // Without what was left out: a spec that was read has the bytes of the one that was written.
-    options: JSON.parse(JSON.stringify(replay.options)),
+    options: JSON.parse(JSON.stringify(options)),
     layout: { rowBytes, leaves: leaves.map(({ path, leaf, shape, kind, offset }) => ({ path, dtype: leaf.dtype, shape, kind, offset })) },
   };
 }
@@ -46,15 +45,14 @@ export function checkHead(what: string, head: unknown): StateHead {
   throw new ReplayError("UNSUPPORTED", `${what} has state of version ${version}: another version wrote it, this one reads ${VERSION}`);
 }
 
-export function writersBytes(replay: Replay): Uint8Array {
-  const shapes = engineOf(replay).shapes.map(({ columns }) => JSON.parse(columns) as object);
-  return encodeTagged({ shapes, writers: replay.writers.map(({ options }) => options) } satisfies Writers, "writers");
+export function writersBytes({ engine, writers }: Saved): Uint8Array {
+  const shapes = engine.shapes.map(({ columns }) => JSON.parse(columns) as object);
+  return encodeTagged({ shapes, writers: writers.map(({ options }) => options) } satisfies Writers, "writers");
 }
 
 /** Opens the writers in a Replay that is new. */
-export function adoptWriters(replay: Replay, bytes: Uint8Array): void {
+export function adoptWriters(saved: Saved, bytes: Uint8Array): void {
   const { shapes, writers } = decodeTagged(bytes) as Writers;
-  const engine = engineOf(replay);
-  for (const columns of shapes) engine.shapeOf(columns);
-  for (const writer of writers) adopt(replay, writer);
+  for (const columns of shapes) saved.engine.shapeOf(columns);
+  for (const writer of writers) saved.adopt(writer);
 }

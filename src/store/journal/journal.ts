@@ -2,13 +2,12 @@
 import type { Changes } from "../../core/changes.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Section } from "../../core/state.ts";
-import { ReplayError } from "../../error.ts";
-import { engineOf, type Replay } from "../../replay.ts";
+import { mustBe, ReplayError } from "../../error.ts";
 import { writersBytes } from "../format/head.ts";
 import { KEPT, WRITERS } from "../format/kinds.ts";
 import type { Durability } from "../log/durability.ts";
 import type { Log } from "../log/log.ts";
-import type { Retain } from "../retain.ts";
+import type { Saved } from "../saved.ts";
 import { encodeTagged } from "../tagged.ts";
 import { decodeTagged } from "../untagged.ts";
 
@@ -21,6 +20,14 @@ const SHARES = 1000;
 /** Bytes that may wait for a disk that is full. */
 const MOST_WAITING = 8 << 20;
 
+/** What becomes of evicted steps on the disk. "capacity": their space is given back · "all": everything is kept. */
+export type Retain = "capacity" | "all";
+
+export function retainOf(value: Retain): Retain {
+  if (value === "capacity" || value === "all") return value;
+  throw mustBe(typeof value === "string" ? RangeError : TypeError, "retain", '"capacity" or "all"', value);
+}
+
 export interface JournalStats {
   /** Of the files. */
   readonly bytes: number;
@@ -30,7 +37,7 @@ export interface JournalStats {
 }
 
 export class Journal {
-  readonly #replay: Replay;
+  readonly #saved: Saved;
   readonly #engine: Engine;
   readonly #changes: Changes;
   readonly #log: Log;
@@ -53,19 +60,19 @@ export class Journal {
   #kept: Uint8Array | undefined;
   /** WRITERS, and what it was made of. */
   #writers: Uint8Array | undefined;
-  #known: Replay["writers"] = [];
+  #known: Saved["writers"] = [];
   #shapes = 0;
 
   constructor(
-    replay: Replay,
+    saved: Saved,
     changes: Changes,
     log: Log,
     options: { readonly durability: Durability; readonly retain: Retain; readonly segmentBytes: number },
     kept?: Uint8Array,
   ) {
     this.#kept = kept;
-    this.#replay = replay;
-    this.#engine = engineOf(replay);
+    this.#saved = saved;
+    this.#engine = saved.engine;
     this.#changes = changes;
     this.#log = log;
     this.#durability = options.durability;
@@ -215,11 +222,11 @@ export class Journal {
 
   /** What WRITERS says: made anew where a writer came or went, or columns came. */
   #openWriters(): Uint8Array {
-    const { writers } = this.#replay;
+    const { writers } = this.#saved;
     const { shapes } = this.#engine;
     const same = shapes.length === this.#shapes && writers.length === this.#known.length && writers.every((writer, i) => writer === this.#known[i]);
     if (!same || this.#writers === undefined) {
-      this.#writers = writersBytes(this.#replay);
+      this.#writers = writersBytes(this.#saved);
       this.#known = writers;
       this.#shapes = shapes.length;
     }

@@ -1,20 +1,20 @@
 /** A Replay from its journal: records in the order in which they were written, then what they come to. */
 import type { Changes } from "../../core/changes.ts";
 import { ReplayError } from "../../error.ts";
-import type { Replay } from "../../replay.ts";
 import { adoptWriters } from "../format/head.ts";
 import { KEPT, WRITERS } from "../format/kinds.ts";
+import type { Saved } from "../saved.ts";
 
 export class Recovery {
-  readonly #replay: Replay;
+  readonly #saved: Saved;
   readonly #changes: Changes;
   readonly #name: string;
   #writers: Uint8Array | undefined;
   /** The program's own value, as bytes. */
   kept: Uint8Array | undefined;
 
-  constructor(replay: Replay, changes: Changes, name: string) {
-    this.#replay = replay;
+  constructor(saved: Saved, changes: Changes, name: string) {
+    this.#saved = saved;
     this.#changes = changes;
     this.#name = name;
   }
@@ -30,7 +30,7 @@ export class Recovery {
   finish(): void {
     if (!this.#changes.loaded) return;
     if (this.#writers === undefined) throw this.#corrupt();
-    adoptWriters(this.#replay, this.#writers);
+    adoptWriters(this.#saved, this.#writers);
     if (!this.#changes.finish()) throw this.#corrupt();
   }
 

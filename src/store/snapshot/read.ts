@@ -2,11 +2,10 @@
 import { SectionMemory } from "../../core/section-memory.ts";
 import { State } from "../../core/state.ts";
 import { ReplayError } from "../../error.ts";
-import { engineOf, Replay } from "../../replay.ts";
-import type { Spec } from "../../spec/spec.ts";
 import { adoptWriters, checkHead, headOf } from "../format/head.ts";
 import { END, HEAD, WRITERS } from "../format/kinds.ts";
 import { MAGIC, SectionParser } from "../format/section.ts";
+import type { Make, Saved } from "../saved.ts";
 import { decodeTagged } from "../untagged.ts";
 
 export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
@@ -19,15 +18,8 @@ export interface RestoreOptions {
 /** Bytes that are taken over at a time. */
 const PIECE = 1 << 20;
 
-/**
- * A Replay as it was when the snapshot was taken: the same items and keys, and the same draws from now on. Its writers are in `writers`.
- * @param source bytes, an iterable of chunks, or an asynchronous one: then the result is a promise
- * @throws ReplayError CORRUPT where bytes are missing or altered · UNSUPPORTED for another version's snapshot
- */
-export function restore<S extends Spec = Spec, N extends string = string>(source: SnapshotSource, options?: RestoreOptions): Replay<S, N>;
-export function restore<S extends Spec = Spec, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions): Promise<Replay<S, N>>;
-export function restore(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions = {}): unknown {
-  const reader = new SnapshotReader(options);
+export function restore<R>(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions, make: Make<R>): R | Promise<R> {
+  const reader = new SnapshotReader(options, make);
   if (source instanceof Uint8Array) {
     reader.feed(source);
     return reader.finish();
@@ -45,17 +37,19 @@ export function restore(source: SnapshotSource | AsyncIterable<Uint8Array>, opti
   throw new TypeError("source must be a Uint8Array, or an iterable of them");
 }
 
-class SnapshotReader {
+class SnapshotReader<R> {
+  readonly #make: Make<R>;
   readonly #module: WebAssembly.Module | undefined;
   readonly #parser: SectionParser;
   #started = false;
-  #replay: Replay | undefined;
+  #saved: Saved<R> | undefined;
   #state: State | undefined;
   #writers: Uint8Array | undefined;
   #sections = 0;
   #ended = false;
 
-  constructor({ module }: RestoreOptions) {
+  constructor({ module }: RestoreOptions, make: Make<R>) {
+    this.#make = make;
     this.#module = module;
     this.#parser = new SectionParser(new SectionMemory(module));
   }
@@ -75,15 +69,15 @@ class SnapshotReader {
     }
   }
 
-  finish(): Replay {
-    const replay = this.#replay;
-    if (!this.#ended || replay === undefined) throw this.#corrupt("the end is missing");
+  finish(): R {
+    const saved = this.#saved;
+    if (!this.#ended || saved === undefined) throw this.#corrupt("the end is missing");
     const state = this.#state as State;
     if (this.#writers === undefined) throw this.#corrupt("the writers are missing");
-    adoptWriters(replay, this.#writers);
+    adoptWriters(saved, this.#writers);
     if (!state.finish()) throw new ReplayError("CORRUPT", "snapshot contradicts itself: records are missing, or name what is not there");
     for (const [what, invariant] of state.broken()) throw new ReplayError("CORRUPT", `snapshot contradicts itself: ${what}, invariant ${invariant}`);
-    return replay;
+    return saved.replay;
   }
 
   #begins(): boolean {
@@ -113,12 +107,12 @@ class SnapshotReader {
   #head(payload: Uint8Array): void {
     const head = checkHead("snapshot", decodeTagged(payload));
     const { options } = head;
-    const replay = new Replay({ ...options, seed: BigInt(options.seed), ...(this.#module && { module: this.#module }) });
+    const saved = this.#make({ ...options, seed: BigInt(options.seed), ...(this.#module && { module: this.#module }) }, false);
     const layout = (of: object): string => JSON.stringify(of);
-    if (layout(headOf(replay).layout) !== layout(head.layout))
+    if (layout(headOf(saved).layout) !== layout(head.layout))
       throw new ReplayError("UNSUPPORTED", "snapshot was written by a version that lays steps out in another way");
-    this.#replay = replay;
-    this.#state = new State(engineOf(replay), replay);
+    this.#saved = saved;
+    this.#state = new State(saved.engine, saved);
   }
 
   #corrupt(what: string): ReplayError {

@@ -4,28 +4,22 @@
  */
 import { State } from "../../core/state.ts";
 import { ReplayError } from "../../error.ts";
-import { engineOf, type Replay } from "../../replay.ts";
-import type { Spec } from "../../spec/spec.ts";
 import { headOf, writersBytes } from "../format/head.ts";
 import { END, HEAD, WRITERS } from "../format/kinds.ts";
 import { MAGIC, SECTION_BYTES } from "../format/section.ts";
+import type { Saved } from "../saved.ts";
 import { encodeTagged } from "../tagged.ts";
 
-/**
- * Everything, as chunks of at most about 64 KiB: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was read.
- * @throws ReplayError OUT_OF_TURN where something did
- */
-export function snapshot<S extends Spec, N extends string>(replay: Replay<S, N>): Iterable<Uint8Array> {
-  engineOf(replay).open();
-  return chunks(replay as unknown as Replay);
+export function snapshot(saved: Saved): Iterable<Uint8Array> {
+  saved.engine.open();
+  return chunks(saved);
 }
 
-function* chunks(replay: Replay): Generator<Uint8Array, void> {
-  const engine = engineOf(replay);
-  const { core } = engine;
-  const { changes } = engine;
+function* chunks(saved: Saved): Generator<Uint8Array, void> {
+  const { engine } = saved;
+  const { changes, core } = engine;
   yield new TextEncoder().encode(MAGIC);
-  for (const [kind, id, payload] of sections(replay)) {
+  for (const [kind, id, payload] of sections(saved)) {
     engine.open();
     const bytes = payload.length;
     const at = core.scratch(SECTION_BYTES + bytes);
@@ -37,11 +31,11 @@ function* chunks(replay: Replay): Generator<Uint8Array, void> {
   }
 }
 
-function* sections(replay: Replay) {
+function* sections(saved: Saved) {
   let count = 2;
-  yield [HEAD, 0, encodeTagged(headOf(replay), "options")] as const;
-  yield [WRITERS, 0, writersBytes(replay)] as const;
-  for (const section of new State(engineOf(replay), replay).all()) {
+  yield [HEAD, 0, encodeTagged(headOf(saved), "options")] as const;
+  yield [WRITERS, 0, writersBytes(saved)] as const;
+  for (const section of new State(saved.engine, saved).all()) {
     yield section;
     count++;
   }

@@ -20,7 +20,6 @@ function itemsOf(
 ): { readonly size: number; readonly writers: number; readonly data: { readonly [leaf: string]: number[] }; readonly shape: number[] } {
   const program = `
     import { Replay } from "reprise";
-    import "reprise/storage";
     const replay = await Replay.open({ dir: process.argv[1] });
     const table = replay.table(process.argv[2]);
     const { steps, info } = table.sample(table.size, { replacement: false });

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { f32, i32, Replay, type Spec, shared, u8 } from "../../../src/index.ts";
-import { restore } from "../../../src/store/snapshot/index.ts";
 import { TestRandom } from "../../support/random.ts";
 import { bytesOf } from "../../support/refused.ts";
 
@@ -48,7 +47,7 @@ test.each([
     writer.createItem("t", { length: 1 });
     if (i % 7 === 6) writer.createItem("windows", { length: 3 });
   }
-  for (const one of [replay, restore(bytesOf(replay)) as unknown as typeof replay]) {
+  for (const one of [replay, Replay.restore(bytesOf(replay)) as unknown as typeof replay]) {
     const batch = one.table("t").sample(maxSize, { replacement: false });
     const seen = new Set<number>();
     for (let k = 0; k < maxSize; k++) {

@@ -1,8 +1,8 @@
 /** Replays with journals in memory, and the states that they went through: for tests of what is left of them. */
 import { expect } from "vitest";
+import { type OpenOptions, Replay } from "../../../src/index.ts";
 import type { Directory } from "../../../src/store/directory/directory.ts";
 import type { Journal } from "../../../src/store/journal/journal.ts";
-import { type OpenOptions, open } from "../../../src/store/open.ts";
 import type { AnyReplay, Scene } from "../../support/scenes.ts";
 import { optionsOf, seen, writersOf } from "./seen.ts";
 
@@ -18,7 +18,7 @@ export async function opened(scene: Scene, dir: Directory, options: Partial<Open
 
 /** What is in a directory. */
 export async function again(dir: Directory, options: Partial<OpenOptions> = {}): Promise<Opened> {
-  return (await open({ dir, ...options })) as unknown as Opened;
+  return (await Replay.open({ dir, ...options })) as unknown as Opened;
 }
 
 /** The states of a Replay after each of its calls, and which of them were acknowledged. */

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { Changes } from "../../../src/core/changes.ts";
-import type { Replay } from "../../../src/index.ts";
-import { engineOf, trackedReplay } from "../../../src/replay.ts";
+import { engineOf, Replay, savedOf } from "../../../src/replay.ts";
 import { writersBytes } from "../../../src/store/format/head.ts";
 import { WRITERS } from "../../../src/store/format/kinds.ts";
 import { Recovery } from "../../../src/store/journal/recovery.ts";
@@ -35,7 +34,7 @@ class Tape {
   group(segment: number): void {
     const write = (kind: number, id: number, payload: Uint8Array) => void this.sections.push({ kind, id, payload: payload.slice(), segment });
     this.changes.write(segment, write);
-    write(WRITERS, 0, writersBytes(this.replay));
+    write(WRITERS, 0, writersBytes(savedOf(this.replay)));
     for (const section of this.changes.numbers()) write(...section);
   }
 
@@ -45,11 +44,11 @@ class Tape {
     for (let k = 0; k < pools.length + tables.length; k++) for (let at = 1; at !== 0; ) at = this.changes.collect(segment, k, at, 1);
   }
 
-  recovered(): { replay: AnyReplay; changes: Changes } {
+  async recovered(): Promise<{ replay: AnyReplay; changes: Changes }> {
     const { options } = this.replay;
-    const replay = trackedReplay({ ...options, seed: BigInt(options.seed) }) as unknown as Replay;
+    const replay = await tracked(() => new Replay({ ...options, seed: BigInt(options.seed) }));
     const changes = changesOf(replay);
-    const recovery = new Recovery(replay, changes, "a tape");
+    const recovery = new Recovery(savedOf(replay), changes, "a tape");
     for (const { kind, id, payload, segment } of this.sections) recovery.visit(kind, id, payload, segment);
     recovery.finish();
     expect(changes.broken()).toEqual([]);
@@ -77,18 +76,18 @@ test.each(Object.keys(SCENES))("what changed, written group by group, comes to t
       const old = segment - 2;
       if (old > 0) tape.empty(old);
       tape.group(segment);
-      const { replay, changes } = tape.recovered();
+      const { replay, changes } = await tape.recovered();
       expect(seen(replay).equals(seen(original))).toBe(true);
       expect(counted(tape, 5)).toEqual(Array.from({ length: 5 }, (_, k) => changes.liveIn(k + 1)));
       if (old > 0) {
         expect(tape.changes.liveIn(old)).toBe(0);
         const kept = tape.sections.filter((section) => section.segment !== old);
         tape.sections.splice(0, tape.sections.length, ...kept);
-        expect(seen(tape.recovered().replay).equals(seen(original))).toBe(true);
+        expect(seen((await tape.recovered()).replay).equals(seen(original))).toBe(true);
       }
     }
   }
-  const again = tape.recovered().replay;
+  const again = (await tape.recovered()).replay;
   expect(draws(again).equals(draws(original))).toBe(true);
   const futures = [original, again].map((replay) => {
     const next = new TestRandom(5);

@@ -1,8 +1,7 @@
 /** What can be seen of a Replay, as bytes: for tests that compare two of them. */
-import type { Replay } from "../../../src/index.ts";
-import { adopt, engineOf } from "../../../src/replay.ts";
+import type { OpenOptions, Replay } from "../../../src/index.ts";
+import { engineOf, savedOf } from "../../../src/replay.ts";
 import { END, FREE } from "../../../src/store/format/kinds.ts";
-import type { OpenOptions } from "../../../src/store/open.ts";
 import { bytesOf } from "../../support/refused.ts";
 import type { AnyReplay } from "../../support/scenes.ts";
 
@@ -42,6 +41,6 @@ export function writersOf(from: AnyReplay, to: AnyReplay): void {
   const engine = engineOf(from as unknown as Replay);
   const other = engineOf(to as unknown as Replay);
   for (const shape of engine.shapes) other.shapeOf(JSON.parse(shape.columns));
-  for (const writer of from.writers) adopt(to as unknown as Replay, writer.options);
+  for (const writer of from.writers) savedOf(to as unknown as Replay).adopt(writer.options);
   other.changed();
 }

@@ -1,6 +1,5 @@
 // Writes to a journal until it is killed: steps that count up; after each flush it says how far it is. `node writer.mjs DIR DURABILITY`
 import { i32, Replay } from "reprise";
-import "reprise/storage";
 
 const [dir, durability] = process.argv.slice(2);
 const replay = await Replay.open({

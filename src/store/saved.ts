@@ -1,0 +1,25 @@
+/** What the store knows of a Replay: it stands below it, and makes one only by what it is given. */
+import type { Engine } from "../core/engine.ts";
+import type { Spec } from "../spec/spec.ts";
+
+/** Options that are written, and make the same Replay again. */
+export interface SavedOptions {
+  readonly spec: Spec;
+  readonly tables: { readonly [name: string]: object };
+  readonly maxBytes: number;
+  readonly seed: string;
+}
+
+export interface Saved<R = unknown> {
+  readonly replay: R;
+  readonly engine: Engine;
+  readonly options: SavedOptions;
+  readonly tables: readonly { readonly handle: number }[];
+  /** Those that are open, in the order in which they were made. */
+  readonly writers: readonly { readonly options: object; readonly streams: readonly number[] }[];
+  /** Opens a writer that was saved. */
+  adopt(options: object): void;
+}
+
+/** Makes a new Replay of options that were saved; `tracking` where a journal will ask for its changes. */
+export type Make<R> = (options: object, tracking: boolean) => Saved<R>;
