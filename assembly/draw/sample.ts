@@ -98,7 +98,6 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
   const sizes = d.column(TABLE_SIZE);
   const keys = d.column(KEY);
   const priorities = d.column(PRIORITY);
-  const tracks = tracking();
   let longest = <u32>d.longest;
   let unique: u32 = 0;
   for (let i = from; i < to; i++) {
@@ -109,7 +108,6 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
     // 2^32 draws of one item: the count stays at the top.
     const after = before + u32(before != u32.MAX_VALUE);
     item.timesSampled = after;
-    if (tracks) slots.track(slot);
     unique += u32(before == 0);
     longest = max(longest, item.length());
     store<u32>(times + at, after);
@@ -117,6 +115,8 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
     store<f64>(keys + (at << 1), slots.key(slot));
     store<f64>(priorities + (at << 1), slots.priority(slot));
   }
+  // Apart: a test in that loop is felt.
+  if (tracking()) for (let i = from; i < to; i++) slots.track(d.slot(i));
   d.longest = longest;
   if (from == 0) d.shape = slots.item(d.slot(0)).shape();
   d.count = to;

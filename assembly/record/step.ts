@@ -6,6 +6,7 @@
  */
 import { copyBytes } from "../memory/bytes";
 import { E_OUT_OF_MEMORY } from "../memory/error";
+import { BYTES, tracking } from "../rows/changes";
 import { Leaf, SHARED, WIDE } from "../rows/leaf";
 import { Pool, reserveRows } from "../rows/pool";
 import { makeRoom } from "../rows/recent";
@@ -104,6 +105,7 @@ function measure(p: Pool, before: u32, from: usize, bytes: u32): u32 {
 function takeFrame(leaf: Leaf, from: usize): u32 {
   const frames = changetype<Pool>(<usize>leaf.pool);
   const name = frames.take();
+  if (tracking()) frames.touch(name, BYTES);
   // Of a freed row it is the queue's.
   Head.of(name).episode = 0;
   copyBytes(frames.value(name, frames.leaf(0)), from, leaf.bytes);

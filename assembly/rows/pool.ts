@@ -117,10 +117,9 @@ export class Pool {
     return changetype<Mark>(Head.block(row) + <usize>this.marks() + 8 + <usize>((row & PLACE) * MARK_BYTES));
   }
 
-  /** Notes for a journal that a row has changed; where changes are tracked. */
-  @inline
-  touch(row: u32, how: u32): void {
-    chain(changetype<usize>(this) + MARKED_AT, this.mark(row), row, how);
+  /** Notes for a journal that a row has changed, or several that follow each other; where changes are tracked. Its loop keeps it from being inlined, which is felt. */
+  touch(row: u32, how: u32, count: u32 = 1): void {
+    for (const end = row + count; row < end; row++) chain(changetype<usize>(this) + MARKED_AT, this.mark(row), row, how);
   }
 
   /** Lets a row go once. */
@@ -131,22 +130,27 @@ export class Pool {
   /** Lets a row go `times` times; where nothing holds it any more, its frames go with it, and it queues for reuse. */
   @inline
   releaseTimes(row: u32, head: Head, times: u32): void {
+    if (this.letGo(row, head, times) && tracking()) this.touch(row, LINK);
+  }
+
+  /** `releaseTimes` without the note for a journal; whether the row is free now. */
+  @inline
+  letGo(row: u32, head: Head, times: u32): bool {
     if (!ASC_NO_ASSERT) assert(head.refs >= times, "a row is let go of as often as it was held");
     const refs = head.refs - times;
     head.refs = refs;
-    if (refs != 0) return;
+    if (refs != 0) return false;
     if (this.shares != 0) releaseShared(this, row);
-    if (tracking()) this.touch(row, LINK);
     this.free().push(row);
+    return true;
   }
 
-  /** A row with count 1 and no link; there must be room. Its bytes are the caller's to write. */
+  /** A row with count 1 and no link; there must be room. Its bytes are the caller's to write, and that it changed is his to note, or `push`'s. */
   @inline
   take(): u32 {
     const row = this.reuses(1) ? this.free().take() : takeFresh(this, 1);
     // refs 1, next 0
     store<u64>(changetype<usize>(Head.of(row)), 1);
-    if (tracking()) this.touch(row, BYTES);
     return row;
   }
 
@@ -169,7 +173,7 @@ export class Pool {
       row = this.free().first;
       this.free().takeMany(most);
     }
-    for (let i: u32 = this.live() - live; i > 0; i--) this.touch(row + i - 1, BYTES);
+    this.touch(row, BYTES, this.live() - live);
     return row;
   }
 

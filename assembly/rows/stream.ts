@@ -52,10 +52,11 @@ export class Stream {
     Head.of(row).episode = this.episode;
     const last = this.last;
     this.last = row;
-    if (last != 0) {
-      const head = Head.of(last);
-      head.next |= row;
-      if (tracking()) p.touch(last, LINK);
+    if (last != 0) Head.of(last).next |= row;
+    // One test for both: each is felt here.
+    if (tracking()) {
+      p.touch(row, BYTES);
+      if (last != 0) p.touch(last, LINK);
     }
     this.keep(p, row);
   }

@@ -44,7 +44,10 @@ export class Turn {
     item.generation += 1;
     t.mark(slot, priority);
     t.remover().order().renew();
-    if (tracking() && t.apart()) t.slots().track(t.sampler().moves(slot, 0));
+    if (tracking()) {
+      t.slots().track(slot);
+      if (t.apart()) t.slots().track(t.sampler().moves(slot, 0));
+    }
     if (t.apart()) t.sampler().replace(slot, priority);
     Run.release(t.rows(), oldFirst, oldLength);
   }
@@ -93,7 +96,7 @@ export class Turn {
       item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
     }
     // Apart: a test in that loop is felt.
-    if (tracking()) for (let i: u32 = 0; i < n; i++) slots.track(slot + i);
+    if (tracking()) slots.track(slot, n);
     const marks = slots.priorityAt(slot);
     for (let at = marks; at < marks + ((<usize>n) << 3); at += 8) {
       if (priorities != 0) priority = load<f64>(priorities + (at - marks));

@@ -25,9 +25,9 @@ export function table_update(table: usize, keys: usize, priorities: usize, n: u3
     const slot = t.slots().find(load<f64>(keys + ((<usize>i) << 3)));
     if (slot == 0) continue;
     found += 1;
+    if (tracking()) t.slots().track(slot);
     const priority = load<f64>(priorities + ((<usize>i) << 3));
     if (t.slots().isPending(slot)) {
-      if (tracking()) t.slots().track(slot);
       store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
       continue;
     }

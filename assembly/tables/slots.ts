@@ -133,9 +133,10 @@ export class Slots {
     return changetype<Mark>(<usize>(last + ((this.capacity + 1) << 3)) + ((<usize>slot) << 3));
   }
 
-  /** Notes for a journal that a slot has changed, or its place in an order; 0 is none. Where changes are tracked. */
-  track(slot: u32): void {
-    if (slot != 0) chain(changetype<usize>(this.markOf(0)), this.markOf(slot), slot, BYTES);
+  /** Notes for a journal that a slot has changed, or its place in an order, or several that follow each other; 0 is none. Where changes are tracked. */
+  track(slot: u32, count: u32 = 1): void {
+    if (slot == 0) return;
+    for (const end = slot + count; slot < end; slot++) chain(changetype<usize>(this.markOf(0)), this.markOf(slot), slot, BYTES);
   }
 
   /** A slot of a new generation, oldest freed first; 0 where there is none. */

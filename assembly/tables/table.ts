@@ -144,10 +144,9 @@ export class Table {
     }
   }
 
-  /** Writes priority and touch of a slot that joins or is updated. The sign of -0 would mark it as pending. */
+  /** Writes priority and touch of a slot that joins or is updated, which the caller notes for a journal. The sign of -0 would mark it as pending. */
   @inline
   mark(slot: u32, priority: f64): void {
-    if (tracking()) this.slots().track(slot);
     store<f64>(this.slots().priorityAt(slot), Math.abs(priority));
     if (this.slots().touches != 0) {
       this.touch += 1;
@@ -340,7 +339,10 @@ function admit(t: Table, slot: u32, priority: f64): void {
   t.steps += <f64>item.length();
   t.sees(item.shape(), item.length());
   t.mark(slot, priority);
-  if (tracking()) t.trackJoin();
+  if (tracking()) {
+    t.slots().track(slot);
+    t.trackJoin();
+  }
   t.sampler().insert(slot, priority);
   if (t.apart()) t.remover().insert(slot, priority);
   while (t.count > t.maxSize || t.steps > t.maxSteps) removeItem(t, t.remover().pick(t.random(), t.count));
