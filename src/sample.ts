@@ -1,7 +1,7 @@
 /** Reading: draws items of a table and gathers their steps into arrays. */
 
 import type { Batch, Blocked } from "./batch.ts";
-import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, ERROR_ARGUMENT, HAVE, LONGEST, NEED, OF_ITEMS, SHAPE, STRATIFIED } from "./core/abi.ts";
+import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, ERROR_ARGUMENT, HAVE, LONGEST, NEED, SHAPE, STRATIFIED } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, reach, WEIGHTS } from "./core/filler.ts";
 import { finite, flag, integer, oneOf, onlyKeys, ReplayError } from "./error.ts";
@@ -76,27 +76,24 @@ export class Reader {
     const longest = length ?? (into === undefined ? x.table_counter(table, LONGEST) : this.#widthOf(into, selections));
     let filler = this.#filler(n, longest, options, selections, into);
     const draw = filler.prepare();
-    const count = x.table_sample(table, draw, n, flags, among);
+    const count = draw.sample(table, n, flags, among);
     if (count < 0) throw new ReplayError("UNSUPPORTED", engine.core.i32[ERROR_ARGUMENT] === 3 ? NO_STRATA : NO_AMONG);
     try {
       if (into === undefined) {
-        const width = length ?? x.draw_result(draw, DRAW_LONGEST);
-        const shown = count === 0 ? selections : (this.#selected(columns, x.draw_result(draw, DRAW_SHAPE)) as readonly Selection[]);
+        const width = length ?? draw.result(DRAW_LONGEST);
+        const shown = count === 0 ? selections : (this.#selected(columns, draw.result(DRAW_SHAPE)) as readonly Selection[]);
         // There may be less to show than the most that it was prepared for.
-        if (count < n || width < longest || shown !== selections) filler = this.#filler(count, width, options, shown).after(filler, draw);
+        if (count < n || width < longest || shown !== selections) filler = this.#filler(count, width, options, shown).after(filler);
       }
-      if (beta !== undefined) x.draw_weights(draw, table, beta, divisor);
-      x.draw_rows(draw, OF_ITEMS, table, count, filler.width, from + over);
-      if (nStep !== undefined) x.draw_n_step(draw, engine.pool, nStep.leaves, nStep.n, nStep.gamma, nStep.flags);
-      filler.fill(draw, count);
+      if (beta !== undefined) draw.weigh(table, beta, divisor);
+      draw.runs(table, count, filler.width, from + over);
+      if (nStep !== undefined) draw.nStep(nStep.leaves, nStep.n, nStep.gamma, nStep.flags);
+      filler.fill(count);
       const { batch } = filler;
-      batch.blocked =
-        count === n
-          ? undefined
-          : { by: BLOCKED_BY[x.draw_result(draw, BLOCKED)] as Blocked["by"], have: x.draw_result(draw, HAVE), need: x.draw_result(draw, NEED) };
+      batch.blocked = count === n ? undefined : { by: BLOCKED_BY[draw.result(BLOCKED)] as Blocked["by"], have: draw.result(HAVE), need: draw.result(NEED) };
       return batch;
     } finally {
-      x.table_settle(table);
+      draw.settle(table);
       engine.changed();
     }
   }

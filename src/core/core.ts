@@ -55,6 +55,13 @@ export class Core {
     return at;
   }
 
+  /** Ends a call that may have taken memory: what it gave. @throws ReplayError OUT_OF_MEMORY, KEYS_EXHAUSTED for a code */
+  took(code: number): number {
+    if (this.u8.length === 0) this.refresh();
+    if (code < 0) throw this.failure(code);
+    return code;
+  }
+
   /** One region for everything that lives no longer than a call; it moves when it grows. */
   scratch(size: number): number {
     const old = this.#scratchBytes;

@@ -66,6 +66,16 @@ export class Engine {
     this.waiters.rejectAll(disposed());
   }
 
+  /** Makes sure that so many rows can be taken. @throws ReplayError OUT_OF_MEMORY */
+  reserve(rows: number): void {
+    this.core.took(this.core.x.pool_reserve(this.pool, rows));
+  }
+
+  /** Makes room for a block of so many steps as columns, each of which begins with a multiple of 16. @throws ReplayError OUT_OF_MEMORY */
+  reserveBlock(steps: number): void {
+    this.core.scratch(this.layout.leaves.reduce((bytes, leaf) => bytes + leaf.bytes * steps + 32, steps + 32));
+  }
+
   /** A zeroed staging record. */
   stage(bytes: number): number {
     const at = this.#spare.get(bytes)?.pop();

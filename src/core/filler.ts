@@ -7,6 +7,7 @@ import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { type PlacedLeaf, up, WIDE } from "../spec/layout.ts";
 import { pack } from "../spec/nest.ts";
 import { LENGTH, WEIGHT } from "./abi.ts";
+import { Draw } from "./draw.ts";
 import type { Engine } from "./engine.ts";
 
 /** One array that is filled from linear memory. */
@@ -40,6 +41,8 @@ export const MASK = 4;
 
 export class Filler {
   readonly batch: Writable<Batch<unknown>>;
+  /** What it is filled from, since the last `prepare`. */
+  readonly draw: Draw;
   readonly n: number;
   readonly width: number;
   readonly selections: readonly Selection[];
@@ -63,6 +66,7 @@ export class Filler {
    */
   constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Batch<unknown>) {
     this.#engine = engine;
+    this.draw = new Draw(engine);
     this.n = n;
     this.width = width;
     this.selections = selections;
@@ -114,37 +118,35 @@ export class Filler {
   }
 
   /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. */
-  prepare(): number {
+  prepare(): Draw {
     const { core } = this.#engine;
-    const { x } = core;
-    const base = core.scratch(this.#bytes + (x.draw_bytes(this.n) >>> 0) + 12 * this.#rows);
-    const draw = base + this.#bytes;
-    x.draw_init(draw, this.n, this.#rows);
-    this.#base = base;
-    if (this.#generation !== core.generation) this.#look(draw);
+    this.#base = this.draw.prepare(this.#bytes, this.n, this.#rows);
+    if (this.#generation !== core.generation) this.#look();
     this.#generation = core.generation;
-    return draw;
+    return this.draw;
   }
 
   /** Takes over the draw of a filler for more items. */
-  after(other: Filler, draw: number): this {
+  after(other: Filler): this {
     this.#base = other.#base;
-    this.#look(draw);
+    this.draw.handle = other.draw.handle;
+    this.#look();
     return this;
   }
 
-  #look(draw: number): void {
+  #look(): void {
     const { core } = this.#engine;
     for (const copy of this.#copies) {
-      const at = copy.from < 0 ? core.x.draw_column(draw, -1 - copy.from) >>> 0 : this.#base + copy.from;
+      const at = copy.from < 0 ? this.draw.address(-1 - copy.from) : this.#base + copy.from;
       copy.view = new copy.array(core.u8.buffer, at, this.n * copy.each);
     }
   }
 
   /** Gathers what was drawn and copies it out. O(bytes) */
-  fill(draw: number, count: number): void {
+  fill(count: number): void {
     const { core, pool } = this.#engine;
     const { x } = core;
+    const draw = this.draw.handle;
     const outputs = this.#outputs;
     const copies = this.#copies;
     // By index: before V8 has optimized it, `of` leaves an object a turn.

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../src/agents/index.ts";
 import { Windows } from "../../src/agents/windows.ts";
 import { f32, i32, Replay, type Spec, shared, u8 } from "../../src/index.ts";
+import { engineOf } from "../../src/replay.ts";
 import { broken } from "../support/health.ts";
 import { TestRandom } from "../support/random.ts";
 import { errorOf, expectError } from "../support/refused.ts";
@@ -244,13 +245,14 @@ describe("windows that grow", () => {
       const ids: number[] = [buffer.addSequence(items([1]), -1)];
       buffer.getNext();
       Windows.prototype.drawStream = made;
-      const own = windows as Windows;
+      const { streams } = windows as Windows;
+      const { x } = engineOf(replays.at(-1) as Replay<Spec, string>).core;
       for (let frame = 2; frame < 400; frame++) {
         const id = random.below(8) === 0 ? -1 : (random.pick(ids) as number);
         if (id >= 0 && buffer.getValidIdsMask([id])[0] === 0) continue;
         ids.push(buffer.addSequence(items(Array.from({ length: 1 + random.below(3) }, (_, i) => 3 * frame + i)), id));
         if (random.below(60) === 0) buffer.clear();
-        for (let i = 0; i < capacity; i++) expect(own.x.stream_check(own.stream(i))).toBe(0);
+        for (let i = 0; i < capacity; i++) expect(x.stream_check(streams.at(i))).toBe(0);
       }
       healthy();
     }

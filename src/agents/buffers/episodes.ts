@@ -1,9 +1,10 @@
 /**
- * Episodes that grow: id e lives at location e mod capacity, until a later id takes it over. Each location is a window in the core; ids and flags are here.
- * Writers check and stage the steps; they are lent the windows that they go on with.
+ * Episodes that grow: id e lives at location e mod capacity, until a later id takes it over. Each location is a stream of a set; ids and flags are here.
+ * Writers check and stage the steps; they are lent the streams that they go on with.
  */
 
 import type { Engine } from "../../core/engine.ts";
+import type { StreamSet } from "../../core/streams.ts";
 import { ReplayError } from "../../error.ts";
 import { engineOf, type Replay } from "../../replay.ts";
 import type { Spec } from "../../spec/spec.ts";
@@ -62,26 +63,26 @@ export class Episodes {
   frames = 0;
   readonly #engine: Engine;
   readonly #replay: Replay<Spec, never>;
-  readonly #windows: Windows;
+  readonly #streams: StreamSet;
   readonly #completedOnly: boolean;
   readonly #completed: Uint8Array;
   /** How often each location was emptied. */
   readonly #clears: Float64Array;
-  /** Takes sequences: its window is as long as the longest so far. */
+  /** Takes sequences: its stream is as long as the longest so far. */
   #sequences: AnyWriter | undefined;
   /** Take batches, by their lanes: of as many as the first batches have rows, and of powers of two. */
   readonly #batches = new Map<number, AnyWriter>();
 
   /** @param completedOnly whether only completed ones can be drawn */
-  constructor(replay: Replay<Spec, never>, windows: Windows, capacity: number, completedOnly: boolean) {
+  constructor(replay: Replay<Spec, never>, { streams }: Windows, capacity: number, completedOnly: boolean) {
     this.capacity = capacity;
     this.#engine = engineOf(replay);
     this.#replay = replay;
-    this.#windows = windows;
+    this.#streams = streams;
     this.#completedOnly = completedOnly;
     this.#completed = new Uint8Array(capacity);
     this.#clears = new Float64Array(capacity);
-    if (completedOnly) for (let location = 0; location < capacity; location++) windows.x.streams_show(windows.handle, location, 0);
+    if (completedOnly) for (let location = 0; location < capacity; location++) streams.show(location, false);
   }
 
   /** Whether an id's episode is at its location still. */
@@ -100,7 +101,7 @@ export class Episodes {
   }
 
   steps(location: number): number {
-    return this.#windows.x.stream_length(this.#windows.stream(location));
+    return this.#streams.length(location);
   }
 
   completed(location: number): boolean {
@@ -110,7 +111,7 @@ export class Episodes {
   complete(location: number, completed: boolean): void {
     this.#completed[location] = Number(completed);
     if (!this.#completedOnly) return;
-    this.#windows.x.streams_show(this.#windows.handle, location, Number(completed));
+    this.#streams.show(location, completed);
     // Who waits for an episode may draw this one now.
     if (completed) this.#engine.changed();
   }
@@ -131,10 +132,8 @@ export class Episodes {
 
   /** Lets the steps at a location go; its id stays valid. O(steps) */
   clear(location: number): void {
-    const { x, handle } = this.#windows;
     this.frames -= this.steps(location);
-    x.stream_end(this.#windows.stream(location), 0);
-    x.streams_changed(handle);
+    this.#streams.end(location);
     (this.#clears[location] as number)++;
     this.complete(location, false);
     this.#engine.changed();
@@ -238,29 +237,22 @@ export class Episodes {
 
   /** Makes room for what is to come; what can fail for want of memory does so here, or leaves everything as it is. */
   #reserve(additions: readonly { readonly id: number; readonly opens: boolean; readonly rows: number }[]): void {
-    const { x } = this.#windows;
     let rows = 0;
     for (const addition of additions) {
       const location = this.location(addition.id);
       // A new episode takes the place of what is there.
       const more = addition.opens ? Math.max(0, addition.rows - this.steps(location)) : addition.rows;
-      this.#took(x.stream_reserve(this.#windows.stream(location), more));
+      this.#streams.reserve(location, more);
       rows += addition.rows;
     }
-    this.#took(x.pool_reserve(this.#engine.pool, rows));
+    this.#engine.reserve(rows);
   }
 
-  /** Makes room for what a sequence's writer takes besides: its window, and a block of the columns, each of which begins with a multiple of 16. */
+  /** Makes room for what a sequence's writer takes besides: its stream, and a block of the columns. */
   #reserveSequence(steps: number): void {
     if (steps === 0) return;
     this.#sequenceWriter(steps);
-    const { core, layout } = this.#engine;
-    core.scratch(layout.leaves.reduce((bytes, leaf) => bytes + leaf.bytes * steps + 32, steps + 32));
-  }
-
-  #took(code: number): void {
-    this.#engine.changed();
-    if (code < 0) throw this.#engine.core.failure(code);
+    this.#engine.reserveBlock(steps);
   }
 
   /** Appends a sequence to an episode, or to a new one. */
@@ -269,12 +261,10 @@ export class Episodes {
     this.#write(writer, [{ id, opens, row: 0 }], () => writer.appendColumns(values as never));
   }
 
-  /** Appends by a writer that is lent the windows of its lanes; a new episode begins in its lane, and then takes its location over. */
+  /** Appends by a writer whose lanes are lent the streams; a new episode begins in its lane, and then takes its location over. */
   #write(writer: AnyWriter, targets: readonly Target[], append: () => unknown): void {
-    const windows = this.#windows;
-    const { x, handle } = windows;
-    const streams = writer.streams as readonly number[];
-    for (const [lane, { id, opens }] of targets.entries()) if (!opens) x.stream_lend(windows.stream(this.location(id)), streams[lane] as number);
+    const lanes = writer.streams;
+    for (const [lane, { id, opens }] of targets.entries()) if (!opens) this.#streams.lend(this.location(id), lanes[lane] as number);
     let appended = false;
     try {
       append();
@@ -285,8 +275,7 @@ export class Episodes {
         if (opens) this.#begin(id);
         const before = this.steps(this.location(id));
         // Where nothing was appended it takes back what it lent.
-        x.stream_take(windows.stream(this.location(id)), streams[lane] as number);
-        x.streams_changed(handle);
+        this.#streams.take(this.location(id), lanes[lane] as number);
         this.frames += this.steps(this.location(id)) - before;
       }
       this.#engine.changed();

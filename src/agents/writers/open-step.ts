@@ -1,6 +1,5 @@
 /** A step that is made by several appends. */
-
-import type { Engine } from "../../core/engine.ts";
+import { CoreStream } from "../../core/stream.ts";
 import { mustBe } from "../../error.ts";
 import { engineOf, type Replay } from "../../replay.ts";
 import type { Spec } from "../../spec/spec.ts";
@@ -9,15 +8,15 @@ import type { Fields, Values } from "./fields.ts";
 
 export class OpenStep<S extends Spec> {
   readonly #fields: Fields<S>;
-  readonly #engine: Engine;
   /** Checks what is given, and holds it as a step of its own. */
   readonly #draft: Writer<S, string>;
+  readonly #stream: CoreStream;
   #values: unknown[] = [];
 
   constructor(replay: Replay<S, string>, fields: Fields<S>) {
     this.#fields = fields;
-    this.#engine = engineOf(replay);
     this.#draft = replay.writer({ keep: 1 }) as Writer<S, string>;
+    this.#stream = new CoreStream(engineOf(replay), this.#draft.streams[0] as number);
   }
 
   /** All that was given for it. */
@@ -38,10 +37,9 @@ export class OpenStep<S extends Spec> {
   }
 
   /** Gives the newest step of a stream the fields that were just given. */
-  patch(stream: number, values: Values): void {
-    const from = this.#draft.streams[0] as number;
+  patch(stream: CoreStream, values: Values): void {
     values.forEach((value, leaf) => {
-      if (value !== undefined) this.#engine.core.x.stream_patch(stream, from, leaf);
+      if (value !== undefined) stream.patch(leaf, this.#stream);
     });
   }
 

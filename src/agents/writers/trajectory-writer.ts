@@ -1,6 +1,7 @@
 /** Items of any steps at hand, each column with steps of its own. Reverb's `TrajectoryWriter`. */
 
 import type { Engine } from "../../core/engine.ts";
+import { CoreStream } from "../../core/stream.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { engineOf, type Replay } from "../../replay.ts";
 import type { ColumnOf } from "../../spec/columns.ts";
@@ -38,6 +39,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   readonly #pending: Pending;
   /** Made with the first step: `configure` may lengthen its window until then. */
   #writer: Writer<S, string> | undefined;
+  #stream: CoreStream | undefined;
   /** Reads steps before they are in any item. */
   #windows: Windows | undefined;
   /** The step to come, while only a part of it was given. */
@@ -175,7 +177,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     writer?.endEpisode();
     if (!clearBuffers) return;
     this.#history.clear();
-    if (writer !== undefined) this.#engine.core.x.stream_clear(writer.streams[0] as number);
+    this.#stream?.clear();
     this.#engine.changed();
   }
 
@@ -209,7 +211,10 @@ export class TrajectoryWriter<S extends Spec = Spec> {
 
   #live(): Writer<S, string> {
     this.#check();
-    this.#writer ??= this.#replay.writer({ keep: this.#history.keep, across: true }) as Writer<S, string>;
+    if (this.#writer === undefined) {
+      this.#writer = this.#replay.writer({ keep: this.#history.keep, across: true }) as Writer<S, string>;
+      this.#stream = new CoreStream(this.#engine, this.#writer.streams[0] as number);
+    }
     return this.#writer;
   }
 
@@ -219,7 +224,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     const open = this.#open;
     open.add(values);
     const isNew = !this.#isOpen;
-    if (!isNew && this.#rows === this.#history.total) open.patch(writer.streams[0] as number, values);
+    if (!isNew && this.#rows === this.#history.total) open.patch(this.#stream as CoreStream, values);
     else if (!partial) {
       writer.append(this.#fields.whole(open.values));
       this.#rows++;

@@ -1,7 +1,7 @@
 /** The batch form of what was drawn: one typed array a leaf. Worked out once for a batch, so that the next sample into it allocates nothing. */
 
 import type { Column } from "../../batch.ts";
-import { CROSS, FROM_START, OF_ITEMS, ROWS, SLOT, START } from "../../core/abi.ts";
+import { CROSS, FROM_START } from "../../core/abi.ts";
 import { Filler } from "../../core/filler.ts";
 import { mustBe } from "../../error.ts";
 import type { Selection } from "../../spec/columns.ts";
@@ -95,29 +95,26 @@ export class Filling {
 
   /** Makes the draw. What could find no room does so here. */
   prepare(): this {
-    this.draw = this.#filler.prepare();
+    this.draw = this.#filler.prepare().handle;
     return this;
   }
 
   /** Reads the steps of the items that were picked, from their first one on. O(bytes) */
   fill(items: Items): AnyBatch {
-    this.#steps.x.draw_rows(this.draw, OF_ITEMS, items.handle, this.n, this.#width, CROSS);
+    this.#filler.draw.runs(items.handle, this.n, this.#width, CROSS);
     return this.gather();
   }
 
   /** Names the items of the draw, and where in each its run begins. */
   name(items: Items, slots: Uint32Array, starts: Uint32Array): void {
-    const { engine, x } = this.#steps;
-    const { core } = engine;
-    core.u32.set(slots, (core.x.draw_column(this.draw, SLOT) >>> 0) / 4);
-    core.u32.set(starts, (core.x.draw_column(this.draw, START) >>> 0) / 4);
-    x.draw_given(this.draw, items.handle, this.n, 0);
-    x.draw_rows(this.draw, OF_ITEMS, items.handle, this.n, this.#width, FROM_START + CROSS);
+    const { draw } = this.#filler;
+    draw.nameItems(items.handle, slots, starts);
+    draw.runs(items.handle, this.n, this.#width, FROM_START + CROSS);
   }
 
   /** Reads the rows that the draw names. */
   gather(): AnyBatch {
-    this.#filler.fill(this.draw, this.n);
+    this.#filler.fill(this.n);
     if (this.#lists.length > 0) this.#fillLists();
     if (this.#present !== undefined) this.#fillPresent(this.#present.data as Uint32Array);
     this.#steps.engine.changed();
@@ -132,10 +129,9 @@ export class Filling {
   }
 
   #fillLists(): void {
-    const { engine, objects, x } = this.#steps;
+    const { objects } = this.#steps;
     const width = this.#width;
-    const at = (x.draw_column(this.draw, ROWS) >>> 0) / 4;
-    const rows = engine.core.u32.subarray(at, at + this.n * width);
+    const rows = this.#filler.draw.rows(this.n * width);
     const { lengths } = this.batch;
     for (const { slot, from, values } of this.#lists) {
       const value = (i: number, t: number) => copyObject(objects.get(rows[i * width + t] as number)?.[slot] ?? null);

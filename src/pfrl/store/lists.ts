@@ -1,7 +1,7 @@
 /** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
 
 import type { Column } from "../../batch.ts";
-import { ABOUT_FIRST, OF_ROWS, ROWS } from "../../core/abi.ts";
+import { ABOUT_FIRST } from "../../core/abi.ts";
 import { Filler } from "../../core/filler.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { Numbers } from "../rows/leaf.ts";
@@ -70,13 +70,11 @@ export class Lists {
   }
 
   #read(rows: Uint32Array, into: Transition[]): void {
-    const { engine, form, objects, x } = this.#steps;
+    const { engine, form, objects } = this.#steps;
     this.#filler ??= new Filler(engine, this.#chunk, 1, this.#selections, false, 0);
     const filler = this.#filler;
-    const draw = filler.prepare();
-    engine.core.u32.set(rows, (x.draw_column(draw, ROWS) >>> 0) / 4);
-    x.draw_rows(draw, OF_ROWS, 0, rows.length, 1, 0);
-    filler.fill(draw, rows.length);
+    filler.prepare().nameRows(rows);
+    filler.fill(rows.length);
     const columns = new Map<string, Numbers>();
     const made = filler.batch.steps as { readonly [index: string]: Column };
     for (const { index, path } of engine.layout.leaves) columns.set(path, made[index]?.data as unknown as Numbers);

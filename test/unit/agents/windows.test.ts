@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, TFUniformReplayBuffer } from "../../../src/agents/index.ts";
 import { Windows } from "../../../src/agents/windows.ts";
 import { ALIKE, LENGTH, LEVEL, OF_STREAMS, SLOT, START } from "../../../src/core/abi.ts";
+import { StreamSet } from "../../../src/core/streams.ts";
 import { f32, Replay } from "../../../src/index.ts";
 import { engineOf } from "../../../src/replay.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
@@ -36,22 +37,22 @@ test.each([
 ])("%i windows of %i steps are more than the draw was made for: nothing is written", (count, width) => {
   const { windows, core, draw } = scene();
   const before = core.u8.slice();
-  expect(windows.x.draw_rows(draw, OF_STREAMS, windows.handle, count, width, 0)).toBe(0);
+  expect(core.x.draw_rows(draw, OF_STREAMS, windows.streams.handle, count, width, 0)).toBe(0);
   expect(Buffer.compare(core.u8, before)).toBe(0);
-  expect(windows.x.streams_draw(windows.handle, draw, count, width, LEVEL)).toBe(0);
+  expect(core.x.streams_draw(windows.streams.handle, draw, count, width, LEVEL)).toBe(0);
   expect(Buffer.compare(core.u8, before)).toBe(0);
-  expect(windows.x.streams_draw(windows.handle, draw, count, width, ALIKE)).toBe(0);
+  expect(core.x.streams_draw(windows.streams.handle, draw, count, width, ALIKE)).toBe(0);
 });
 
 test("as many as there is room for are read; a stream or a start that is not there is empty", () => {
   const { windows, core, draw, column } = scene();
   core.u32.set([1, 2], column(SLOT, 0));
   core.u32.set([0, 0], column(START, 0));
-  expect(windows.x.draw_rows(draw, OF_STREAMS, windows.handle, 2, 3, 0)).toBe(2);
+  expect(core.x.draw_rows(draw, OF_STREAMS, windows.streams.handle, 2, 3, 0)).toBe(2);
   expect([...core.u32.subarray(column(LENGTH, 0), column(LENGTH, 2))]).toEqual([3, 0]);
   core.u32.set([1, 0xffffffff], column(SLOT, 0));
   core.u32.set([0xffffffff, 0], column(START, 0));
-  expect(windows.x.draw_rows(draw, OF_STREAMS, windows.handle, 2, 3, 0)).toBe(2);
+  expect(core.x.draw_rows(draw, OF_STREAMS, windows.streams.handle, 2, 3, 0)).toBe(2);
   expect([...core.u32.subarray(column(LENGTH, 0), column(LENGTH, 2))]).toEqual([0, 0]);
 });
 
@@ -67,8 +68,12 @@ test("a width below 0 is refused before anything is prepared", () => {
 
 test("no stream grows to more than memory has", () => {
   const engine = engineOf(new Replay({ spec: { v: f32() }, tables: {} }));
-  const windows = new Windows(engine, { seed: 1, streams: 2 });
-  for (const steps of [2 ** 29 + 1, 2 ** 31 + 1, 0xffffffff]) expect(windows.x.stream_reserve(windows.stream(0), steps)).toBe(-1);
+  const streams = new StreamSet(engine, { seed: 1, streams: 2 });
+  for (const steps of [2 ** 29 + 1, 2 ** 31 + 1, 0xffffffff])
+    expectError(
+      errorOf(() => streams.reserve(0, steps)),
+      "OUT_OF_MEMORY",
+    );
 });
 
 describe("more than there is", () => {
