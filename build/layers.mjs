@@ -16,6 +16,7 @@ export const LAYERS = {
     ["index", "kernels"],
   ],
   src: [
+    ["caller"],
     ["core/abi", "error", "limits"],
     ["rate-limiter", "selector", "wait"],
     // What a step is, and where its bytes are.

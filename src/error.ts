@@ -1,4 +1,5 @@
 /** What went wrong, so that a program can tell: `TypeError` wrong kind, `RangeError` wrong value, `ReplayError` a state, by its code. */
+import { atCaller } from "./caller.ts";
 
 export type ReplayErrorCode =
   | "CLOSED"
@@ -26,6 +27,7 @@ export class ReplayError extends Error {
     super(message);
     this.name = "ReplayError";
     this.code = code;
+    atCaller(this);
   }
 }
 
@@ -47,7 +49,7 @@ export function kindOf(value: unknown): string | undefined {
 /** An error of a class, or a ReplayError of a code: `subject must be rule, got value`. */
 export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule: string, value: unknown): Error {
   const message = `${subject} must be ${rule}, got ${show(value)}`;
-  return typeof kind === "string" ? new ReplayError(kind, message) : new kind(message);
+  return typeof kind === "string" ? new ReplayError(kind, message) : atCaller(new kind(message));
 }
 
 type ErrorKind = typeof TypeError | typeof RangeError;
@@ -97,6 +99,6 @@ export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null) throw mustBe(TypeError, subject, `an object of ${keys}`, value);
   const known = KNOWN.get(keys) ?? new Set(keys.split(", "));
   KNOWN.set(keys, known);
-  for (const key in value) if (!known.has(key)) throw new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`);
+  for (const key in value) if (!known.has(key)) throw atCaller(new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`));
   return value;
 }

@@ -1,5 +1,6 @@
 /** A Replay: one pool of steps, the tables that refer to them, the writers that append them. */
 
+import { pointAtCallersOf } from "./caller.ts";
 import { MOST_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";
 import { integer, mustBe, onlyKeys } from "./error.ts";
@@ -78,6 +79,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
    */
   constructor(options: ReplayOptions<S, TableName>);
   constructor(options: ReplayOptions<S, TableName>, tracking = false) {
+    pointAtCallersOf(new.target);
     this.options = resolveOptions(options);
     const { spec, tables, maxBytes, seed } = this.options;
     const layout = layoutOf(leavesOf(spec));

@@ -1,4 +1,5 @@
 /** Selectors: how a table picks an item. The same six serve as sampler and as remover. */
+import { pointAtCallersOf } from "./caller.ts";
 import { FIFO, LIFO, MAX_HEAP, MIN_HEAP, PRIORITIZED, TOGETHER, UNIFORM, WITH_MIN } from "./core/abi.ts";
 import { finite } from "./error.ts";
 
@@ -39,6 +40,7 @@ export const maxHeap = (): Selector => ({ kind: "maxHeap" });
  * @param options.withMin for `normalize: "table"`; 3 bytes an item
  */
 export function prioritized(exponent = 1, options: { withMin?: boolean } = {}): Selector {
+  pointAtCallersOf(prioritized);
   finite("exponent", exponent);
   return { kind: "prioritized", exponent, withMin: options.withMin ?? false };
 }

@@ -1,6 +1,7 @@
 /** A table as its users see it: draws, priorities, deletions, counters. */
 
 import type { Batch, Column, NStepColumns, StepsOf } from "./batch.ts";
+import { pointAtCallersOf } from "./caller.ts";
 import { COUNTERS, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import { type Dataset, type DatasetOptions, datasetOf, type Source } from "./dataset.ts";
@@ -79,6 +80,7 @@ export class Table<S = Spec> implements AnyTable {
 
   /** Tables are made by `new Replay`. */
   constructor(engine: Engine, name: string, options: ResolvedTableOptions, handle: number) {
+    pointAtCallersOf(new.target);
     this.#engine = engine;
     this.name = name;
     this.options = options;

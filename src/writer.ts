@@ -1,4 +1,5 @@
 /** A writer: takes the steps of one environment (or of several in lock-step, its lanes) and makes items of them. */
+import { pointAtCallersOf } from "./caller.ts";
 import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./core/abi.ts";
 import { blockOffsets, stepCount } from "./core/block.ts";
 import type { Engine } from "./core/engine.ts";
@@ -100,6 +101,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
 
   /** Writers are made by `replay.writer`. */
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void) {
+    pointAtCallersOf(new.target);
     this.options = options;
     this.#lanes = options.lanes;
     this.#engine = engine;

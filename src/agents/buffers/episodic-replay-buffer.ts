@@ -1,6 +1,7 @@
 /** A buffer of whole episodes, the open ones too; windows never cross from one to the other. After TF-Agents' `EpisodicReplayBuffer`. */
 
 import type { StepsOf } from "../../batch.ts";
+import { pointAtCallersOf } from "../../caller.ts";
 import { ALIKE, BY_STEPS } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Dataset } from "../../dataset.ts";
@@ -82,6 +83,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /** @throws TypeError, RangeError */
   constructor(dataSpec: S, options: EpisodicOptions<S> = {}) {
+    pointAtCallersOf(new.target);
     const { capacity = 1000, completedOnly = false, bufferSize = 8, beginEpisodeFn, endEpisodeFn } = onlyKeys("options", options, OPTIONS);
     const { onWarning = console.warn, datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module } = options;
     checkStore(options);

@@ -1,6 +1,7 @@
 /** A replay buffer over a table that observers fill. After TF-Agents' `ReverbReplayBuffer`. */
 
 import type { Batch, BatchInfo, StepsOf } from "../../batch.ts";
+import { pointAtCallersOf } from "../../caller.ts";
 import type { Dataset } from "../../dataset.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import type { Leaf } from "../../spec/leaf.ts";
@@ -54,6 +55,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
 
   /** @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for the table, SPEC_MISMATCH where the client's steps are others */
   constructor(dataSpec: S, options: ReverbBufferOptions<S>) {
+    pointAtCallersOf(new.target);
     const { client, tableName, sequenceLength, rateLimiterTimeoutMs = -1, ...checked } = onlyKeys("options", options, OPTIONS);
     if (client === undefined) throw mustBe(RangeError, "client", "a Replay, or a client of its tables", client);
     for (const [name, value] of Object.entries(checked)) optionalCount(name, value);

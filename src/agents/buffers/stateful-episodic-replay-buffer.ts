@@ -1,6 +1,7 @@
 /** An episodic buffer that remembers which episodes are being added to. After TF-Agents' `StatefulEpisodicReplayBuffer`. */
 
 import type { StepsOf } from "../../batch.ts";
+import { pointAtCallersOf } from "../../caller.ts";
 import type { Dataset } from "../../dataset.ts";
 import { mustBe } from "../../error.ts";
 import type { Spec } from "../../spec/spec.ts";
@@ -18,6 +19,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
    * @throws TypeError, RangeError (more than the buffer's capacity)
    */
   constructor(buffer: EpisodicReplayBuffer<S>, numEpisodes?: number) {
+    pointAtCallersOf(new.target);
     if (!(buffer instanceof EpisodicReplayBuffer)) throw mustBe(TypeError, "buffer", "an EpisodicReplayBuffer", buffer);
     this.#buffer = buffer;
     this.#ids = buffer.createEpisodeIds(numEpisodes as number);

@@ -1,6 +1,7 @@
 /** A buffer of frames: the last ones of some environments in lock-step, drawn uniformly. After TF-Agents' `TFUniformReplayBuffer`. */
 
 import type { Column, StepsOf } from "../../batch.ts";
+import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Dataset } from "../../dataset.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
@@ -63,6 +64,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    * @throws TypeError, RangeError
    */
   constructor(dataSpec: S, options: UniformOptions) {
+    pointAtCallersOf(new.target);
     const { batchSize, maxLength = 1000, statefulDataset = false } = onlyKeys("options", options, `batchSize, maxLength, statefulDataset, ${STORE}`);
     const { datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module } = options;
     checkStore(options);

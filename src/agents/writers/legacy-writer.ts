@@ -1,5 +1,6 @@
 /** Items of the last steps, all fields of them. Reverb's older `Writer`. */
 
+import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { engineOf, type Replay } from "../../replay.ts";
@@ -37,6 +38,7 @@ export class LegacyWriter<S extends Spec = Spec> {
 
   /** Made by `client.legacyWriter`. @throws RangeError, TypeError */
   constructor(replay: Replay<S, string>, options: LegacyWriterOptions, signatures: (table: string) => Signature | undefined) {
+    pointAtCallersOf(new.target);
     const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = onlyKeys(
       "options",
       options,

@@ -1,5 +1,6 @@
 /** A client of the tables in this process. */
 
+import { pointAtCallersOf } from "../../caller.ts";
 import { mustBe, onlyKeys } from "../../error.ts";
 import { Replay, type ReplayOptions } from "../../replay.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
@@ -31,6 +32,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
 
   /** @throws TypeError · ReplayError NOT_FOUND for a signature of a table that the Replay has not */
   constructor(replay: Replay<S, N>, options: LocalClientOptions<N> = {}) {
+    pointAtCallersOf(new.target);
     if (!(replay instanceof Replay)) throw mustBe(TypeError, "client", "a Replay, or a client of one", replay);
     const { signatures = {} } = onlyKeys("options", options, "signatures");
     this.replay = replay;

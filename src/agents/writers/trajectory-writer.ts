@@ -1,5 +1,6 @@
 /** Items of any steps at hand, each column with steps of its own. Reverb's `TrajectoryWriter`. */
 
+import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
 import { CoreStream } from "../../core/stream.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
@@ -52,6 +53,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
 
   /** Made by `client.trajectoryWriter`. @throws RangeError, TypeError */
   constructor(replay: Replay<S, string>, options: TrajectoryWriterOptions, signatures: (table: string) => Signature | undefined) {
+    pointAtCallersOf(new.target);
     const { numKeepAliveRefs, validateItems = true } = onlyKeys("options", options, "numKeepAliveRefs, validateItems");
     integer("numKeepAliveRefs", numKeepAliveRefs, 1, MOST_STEPS);
     flag("validateItems", validateItems);

@@ -1,4 +1,5 @@
 /** Replay of whole episodes, and of their transitions: PFRL's EpisodicReplayBuffer. */
+import { pointAtCallersOf } from "../../caller.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfEpisodes } from "../files/episodes-history.ts";
 import { Files } from "../files/files.ts";
@@ -30,6 +31,7 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
   constructor(options?: EpisodicReplayBufferOptions<S>);
   constructor(capacity?: number | null, options?: BufferOptions<S>);
   constructor(...args: unknown[]) {
+    pointAtCallersOf(new.target);
     const { capacity, spec, ...engine } = argumentsOf("EpisodicReplayBuffer", ["capacity"], args) as EpisodicReplayBufferOptions<S>;
     this.#store = new Episodes({ capacity: capacityOf(capacity), prioritized: false, together: true, spec, engine });
     this.capacity = capacity ?? null;

@@ -1,5 +1,6 @@
 /** Replay of whole episodes that outlives the process: PFRL's PersistentEpisodicReplayBuffer. An episode goes to a log when it ends. */
 
+import { pointAtCallersOf } from "../../caller.ts";
 import { ABOUT_FIRST } from "../../core/abi.ts";
 import { CLEAR, FORM, RANDOM } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";
@@ -41,6 +42,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
   constructor(dirname: string | Directory, options: PersistentOptions<S> & { readonly capacity?: number | null });
   constructor(options: PersistentOptions<S> & { readonly dirname: string | Directory; readonly capacity?: number | null });
   constructor(...args: unknown[]) {
+    pointAtCallersOf(new.target);
     const { directory, capacity, persistence, spec, engine, later } = persistentArguments<S>("PersistentEpisodicReplayBuffer", args);
     this.capacity = capacity === Number.POSITIVE_INFINITY ? null : capacity;
     this.#store = new Episodes({ capacity, prioritized: false, together: true, spec, engine });

@@ -1,5 +1,6 @@
 /** Uniform replay that outlives the process: PFRL's PersistentReplayBuffer. Its items are single steps; each goes to a log as it comes. */
 
+import { pointAtCallersOf } from "../../caller.ts";
 import { ABOUT_FIRST } from "../../core/abi.ts";
 import { CLEAR, EPISODE_END, FORM, RANDOM, SINGLE } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";
@@ -39,6 +40,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
   constructor(dirname: string | Directory, options: PersistentOptions<S> & { readonly capacity?: number | null });
   constructor(options: PersistentOptions<S> & { readonly dirname: string | Directory; readonly capacity?: number | null });
   constructor(...args: unknown[]) {
+    pointAtCallersOf(new.target);
     const { directory, capacity, persistence, spec, engine, later } = persistentArguments<S>("PersistentReplayBuffer", args);
     this.capacity = capacity === Number.POSITIVE_INFINITY ? null : capacity;
     this.#store = new Transitions({ capacity, numSteps: 1, prioritized: false, spec, engine });

@@ -1,4 +1,5 @@
 /** Replay of whole episodes in proportion to their errors: PFRL's PrioritizedEpisodicReplayBuffer. */
+import { pointAtCallersOf } from "../../caller.ts";
 import { finite, flag, mustBe } from "../../error.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfEpisodes } from "../files/episodes-history.ts";
@@ -63,6 +64,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     options?: BufferOptions<S>,
   );
   constructor(...args: unknown[]) {
+    pointAtCallersOf(new.target);
     const {
       capacity,
       alpha = 0.6,

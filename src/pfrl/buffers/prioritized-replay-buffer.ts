@@ -1,4 +1,5 @@
 /** Experience replay in proportion to errors (Schaul et al., 2016): PFRL's PrioritizedReplayBuffer. */
+import { pointAtCallersOf } from "../../caller.ts";
 import { flag, integer, mustBe } from "../../error.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { Files } from "../files/files.ts";
@@ -51,6 +52,7 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
     options?: BufferOptions<S> & Pick<PrioritizedReplayBufferOptions, "waitPriorityAfterSampling">,
   );
   constructor(...args: unknown[]) {
+    pointAtCallersOf(new.target);
     const {
       capacity,
       numSteps = 1,

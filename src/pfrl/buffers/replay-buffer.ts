@@ -1,5 +1,6 @@
 /** Uniform experience replay: PFRL's ReplayBuffer. */
 
+import { pointAtCallersOf } from "../../caller.ts";
 import { integer, mustBe, onlyKeys } from "../../error.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { Files } from "../files/files.ts";
@@ -56,6 +57,7 @@ export class ReplayBuffer<const S extends StepSpec = StepSpec> {
   constructor(capacity?: number | null, options?: Omit<ReplayBufferOptions<S>, "capacity">);
   constructor(capacity?: number | null, numSteps?: number, options?: BufferOptions<S>);
   constructor(...args: unknown[]) {
+    pointAtCallersOf(new.target);
     const { capacity, numSteps = 1, spec, ...engine } = argumentsOf("ReplayBuffer", ["capacity", "numSteps"], args) as ReplayBufferOptions<S>;
     this.numSteps = integer("numSteps", numSteps, 1, 0xffffff);
     this.#store = new Transitions({ capacity: capacityOf(capacity), numSteps, prioritized: false, spec, engine });
