@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { report } from "../build/sizes.mjs";
 import { checks } from "./checks.mjs";
 
 const root = join(import.meta.dirname, "..");
@@ -46,8 +47,9 @@ let packed = [];
 
 try {
   await checks({
-    "npm pack lists the entries, their types and the documents, nothing else"() {
-      const [{ files, filename }] = JSON.parse(run(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
+    async "npm pack lists the entries, their types and the documents, nothing else"() {
+      const [{ files, filename, size, unpackedSize }] = JSON.parse(run(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
+      console.log(`${await report()}\nnpm pack: ${size} bytes, ${unpackedSize} unpacked, ${files.length} files`);
       packed = files.map(({ path }) => path);
       writeFileSync(join(folder, "name"), filename);
       const wanted = new Set([...targets(manifest.exports), ...Object.values(manifest.bin), "dist/third-party.txt"]);

@@ -1,6 +1,7 @@
 // The package's JavaScript: readable modules with source maps, and what the entries share in chunks beside them.
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { report } from "./sizes.mjs";
 import { files, root, step } from "./step.mjs";
 
 /** What a program imports (exports of package.json), by the page that it is made of. */
@@ -27,7 +28,7 @@ const require = createRequire(import.meta.url);`;
 
 /** Bundles the entries of the package. */
 export async function bundle() {
-  const sources = [...files("src"), "dist/core-bytes.js", "build/bundle.mjs", "package.json"];
+  const sources = [...files("src"), "dist/core-bytes.js", "build/bundle.mjs", "build/sizes.mjs", "package.json"];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
     removeOld();
@@ -38,6 +39,7 @@ export async function bundle() {
     const ofNode = { platform: "node", target: "node20", banner: { js: PROGRAM } };
     const program = await build({ ...PACKAGED, ...ofNode, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
     chmodSync("dist/cli.js", 0o755);
+    console.error(await report());
     writeFileSync("dist/third-party.txt", noticesOf([entries, program].flatMap(({ metafile }) => Object.keys(metafile.inputs))));
   });
 }

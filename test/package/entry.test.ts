@@ -1,14 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
+import { BUDGET, loadedWith, sizes } from "../../build/sizes.mjs";
 import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-const code = (file: string) => readFileSync(join(root, "dist", file), "utf8");
+const dist = join(root, "dist");
+const code = (file: string) => readFileSync(join(dist, file), "utf8");
 const files = (folder: string) => readdirSync(join(root, folder)).map((file) => join(root, folder, file));
 
 /** Every path that a subpath of the package leads to. */
@@ -30,17 +32,6 @@ test("types come first in each entry, as TypeScript asks for", () => {
   for (const entry of Object.values(manifest.exports)) if (typeof entry === "object") expect(Object.keys(entry as object)[0]).toBe("types");
 });
 
-/** The files that a file loads when it is loaded itself, its own name first; what they import from elsewhere is named as it stands. */
-function loadedWith(file: string, found = new Set([file])): string[] {
-  for (const [, name] of code(file).matchAll(/^(?:import|export)\b[^;"]*"([^"]+)";$/gm)) {
-    const path = (name as string).startsWith(".") ? join(dirname(file), name as string) : (name as string);
-    if (found.has(path)) continue;
-    found.add(path);
-    if (path !== name) loadedWith(path, found);
-  }
-  return [...found];
-}
-
 /** What a program imports. */
 const ENTRIES = ["index.js", "agents.js", "pfrl.js", "rlds.js", "storage.js"];
 
@@ -49,18 +40,23 @@ test("there is no runtime dependency", () => {
 });
 
 test.each(ENTRIES)("%s loads nothing but chunks beside it: no package, no module of a runtime", (entry) => {
-  const [, ...chunks] = loadedWith(entry);
+  const [, ...chunks] = loadedWith(dist, entry);
   expect(chunks.filter((file) => !/^chunks\/chunk-\w+\.js$/.test(file))).toEqual([]);
   for (const file of [entry, ...chunks]) expect(code(file).match(/\brequire\(/)?.[0]).toBe(undefined);
 });
 
+test("the main entry keeps to its budget: what is readable can be loaded", async () => {
+  const { readable } = await sizes(dist);
+  expect(readable).toBeLessThan(BUDGET);
+});
+
 test("the main entry loads files only when Replay.open asks for them", () => {
-  const later = loadedWith("index.js").flatMap((file) => [...code(file).matchAll(/\bimport\("([^"]+)"\)/g)].map(([, name]) => name as string));
+  const later = loadedWith(dist, "index.js").flatMap((file) => [...code(file).matchAll(/\bimport\("([^"]+)"\)/g)].map(([, name]) => name as string));
   expect(later).toEqual([expect.stringMatching(/^\.\/(chunks\/)?open-\w+\.js$/)]);
 });
 
 test.each(ENTRIES)("%s makes no code out of text: pages forbid it", (entry) => {
-  for (const file of loadedWith(entry)) expect([file, code(file).match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]]).toEqual([file, undefined]);
+  for (const file of loadedWith(dist, entry)) expect([file, code(file).match(/new Function|\beval\s*\(|\bFunction\s*\(/)?.[0]]).toEqual([file, undefined]);
 });
 
 test("a class that entries share is there once", () => {

@@ -1,0 +1,39 @@
+// What a page has to load for the main entry: the files as they are, and what a program's own bundler makes of them.
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+
+/** The readable main entry with its chunks, gzipped: measured and reported, so that it does not grow unseen. */
+export const BUDGET = 64 * 1024;
+
+/** A file of a build, and those that are loaded with it, each once. */
+export function loadedWith(dist, file, found = new Set([file])) {
+  for (const [, name] of readFileSync(join(dist, file), "utf8").matchAll(/^(?:import|export)\b[^;"]*"(\.[^"]+)";$/gm)) {
+    const other = join(dirname(file), name);
+    if (!found.has(other)) loadedWith(dist, other, found.add(other));
+  }
+  return [...found];
+}
+
+/** Bytes of the main entry of a build. */
+export async function sizes(dist = "dist") {
+  const { build } = await import("esbuild");
+  const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length;
+  const options = { bundle: true, minify: true, format: "esm", target: "es2022", legalComments: "none", write: false, entryPoints: [join(dist, "index.js")] };
+  const { outputFiles } = await build(options);
+  const core = readFileSync(join(dist, "core.wasm"));
+  return {
+    // Each file by itself, as a server sends it.
+    readable: loadedWith(dist, "index.js").reduce((sum, file) => sum + gzip(readFileSync(join(dist, file))), 0),
+    minified: gzip(outputFiles[0].contents),
+    wasm: core.length,
+    wasmGzip: gzip(core),
+  };
+}
+
+/** The same as a line to read. */
+export async function report() {
+  const { readable, minified, wasm, wasmGzip } = await sizes();
+  const kb = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
+  return `main entry: ${kb(readable)} gzipped as it is (budget ${kb(BUDGET)}), ${kb(minified)} minified; of this core.wasm ${kb(wasm)}, ${kb(wasmGzip)} gzipped`;
+}
