@@ -10,6 +10,11 @@ export interface Column<D extends Dtype = Dtype> {
   readonly shape: readonly number[];
 }
 
+/** A nest may have these names, too; its `data` is no typed array. */
+export function isColumn(value: unknown): value is Column {
+  return typeof value === "object" && value !== null && ArrayBuffer.isView((value as Column).data) && Array.isArray((value as Column).shape);
+}
+
 /** The columns of a whole item, nested as the spec. */
 export type StepsOf<S> = IsAny<S> extends true ? unknown : S extends Leaf<infer D> ? Column<D> : { readonly [K in keyof S]: StepsOf<S[K]> };
 

@@ -1,33 +1,26 @@
 /** Items as arrays that carry their shape: nests of columns, taken apart and put together along their first dimension. */
-import type { Column } from "../batch.ts";
+import { type Column, isColumn } from "../batch.ts";
 import { mustBe } from "../error.ts";
 import type { AnyArray } from "../spec/dtype.ts";
-
-/** A column: an array and its shape. An object of a spec may have these names, too; its `data` is no array. */
-export function isColumn(value: unknown): value is Column {
-  return typeof value === "object" && value !== null && ArrayBuffer.isView((value as Column).data) && Array.isArray((value as Column).shape);
-}
+import { zip } from "../spec/nest.ts";
 
 /** What `each` makes of the columns at the same place of some nests, nested as the first. */
-export function zip(nests: readonly unknown[], each: (columns: readonly Column[], path: string) => unknown, path = "items"): unknown {
-  const [first] = nests;
-  if (isColumn(first)) {
-    const other = nests.find((nest) => !isColumn(nest));
-    if (other !== undefined) throw mustBe("SPEC_MISMATCH", path, "a column in every item, as in the first", other);
-    return each(nests as Column[], path);
-  }
-  if (typeof first !== "object" || first === null || ArrayBuffer.isView(first))
-    throw mustBe("SPEC_MISMATCH", path, "a column {data, shape}, or a nest of them", first);
-  const parts = Object.keys(first).map((key) => {
-    const below = nests.map((nest) => (nest as { readonly [key: string]: unknown } | null | undefined)?.[key]);
-    return [key, zip(below, each, `${path}.${key}`)] as const;
+function zipColumns(nests: readonly unknown[], each: (columns: readonly Column[], path: string) => unknown): unknown {
+  const pathOf = (keys: readonly string[]) => ["items", ...keys].join(".");
+  const isEnd = (node: unknown, keys: readonly string[]) => {
+    if (typeof node === "object" && node !== null && !ArrayBuffer.isView(node)) return isColumn(node);
+    throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column {data, shape}, or a nest of them", node);
+  };
+  return zip(nests, isEnd, (columns, keys) => {
+    const other = columns.find((column) => !isColumn(column));
+    if (other !== undefined || columns.includes(undefined)) throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column in every item, as in the first", other);
+    return each(columns as readonly Column[], pathOf(keys));
   });
-  return Array.isArray(first) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
 }
 
 /** What `each` makes of every column of a nest. */
 export function mapColumns(nest: unknown, each: (column: Column, path: string) => unknown): unknown {
-  return zip([nest], ([column], path) => each(column as Column, path));
+  return zipColumns([nest], ([column], path) => each(column as Column, path));
 }
 
 /** Item i of a batch, or step i of a sequence. */
@@ -60,7 +53,7 @@ export function stack(nests: readonly unknown[]): unknown {
 
 /** Some batches, or sequences, one after the other. */
 export function concat(nests: readonly unknown[]): unknown {
-  return zip(nests, (columns, path) => {
+  return zipColumns(nests, (columns, path) => {
     const [{ data, shape }] = columns as readonly [Column];
     const rest = shape.slice(1);
     let [rows, length] = [0, 0];

@@ -57,7 +57,7 @@ export function inspect(path: string, { stats, ...options }: InspectOptions, hos
     };
     return {
       value,
-      text: [headOf(reader, report), specOf(reader), spreadText(lengths, returns), wrongOf(report), leaves && statisticsText(leaves)]
+      text: [headOf(reader, report), specsText(reader), spreadText(lengths, returns), wrongOf(report), leaves && statisticsText(leaves)]
         .filter(Boolean)
         .join("\n"),
     };
@@ -98,7 +98,7 @@ function headOf({ name, format, split, splits }: RldsReader, { episodes, steps }
   return `${name} (${format}${which}): ${counted(episodes, "episode")}, ${counted(steps, "step")}\n`;
 }
 
-function specOf({ stepSpec, metadataSpec }: RldsReader): string {
+function specsText({ stepSpec, metadataSpec }: RldsReader): string {
   const metadata = leavesIn(metadataSpec).length === 0 ? "" : `\nEach episode:\n${specText(metadataSpec)}`;
   return `Each step:\n${specText(stepSpec)}${metadata}`;
 }

@@ -1,6 +1,9 @@
 /** `reprise sample`: prints the items that a table would give next. */
 import type { Command } from "commander";
-import { type Column, flatten, type Leaf, ReplayError, type Spec, type Table } from "../index.ts";
+import { isColumn } from "../batch.ts";
+import { type Column, flatten, ReplayError, type Spec, type Table } from "../index.ts";
+import { sizeOf } from "../spec/leaf.ts";
+import { zip } from "../spec/nest.ts";
 import type { Answer, Host } from "./answer.ts";
 import { whole } from "./arguments.ts";
 import { lookInto, tableOf } from "./journal.ts";
@@ -78,21 +81,16 @@ function nothing(table: Table): ReplayError {
 
 /** The columns of one item as nested arrays; the first dimension is time. */
 function nestedSteps(steps: unknown): unknown {
-  if (isColumn(steps)) return nested(steps.data as ArrayLike<unknown>, steps.shape.slice(1));
-  if (Array.isArray(steps)) return steps.map(nestedSteps);
-  return Object.fromEntries(Object.entries(steps as object).map(([name, node]) => [name, nestedSteps(node)]));
-}
-
-function isColumn(value: unknown): value is Column {
-  const { data, shape } = (value ?? {}) as Partial<Column>;
-  return ArrayBuffer.isView(data) && Array.isArray(shape);
+  return zip([steps], isColumn, ([column]) => {
+    const { data, shape } = column as Column;
+    return nested(data, shape.slice(1));
+  });
 }
 
 function nested(data: ArrayLike<unknown>, shape: readonly number[], from = 0): unknown {
   const [length, ...rest] = shape;
   if (length === undefined) return data[from];
-  const size = rest.reduce((product, n) => product * n, 1);
-  return Array.from({ length }, (_, i) => nested(data, rest, from + i * size));
+  return Array.from({ length }, (_, i) => nested(data, rest, from + i * sizeOf(rest)));
 }
 
 /** One line per leaf, cut to the width of the terminal. */
@@ -106,23 +104,13 @@ function itemText({ key, priority, probability, timesSampled, length, steps }: I
 
 /** Items with columns of their own are shown under the names of these columns. */
 function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; column: Column }[] {
-  const leaves = leavesIn(spec).sort((a, b) => (a.path < b.path ? -1 : 1));
   try {
     const columns = flatten(spec, steps) as Column[];
-    const names = flatten(spec, paths(spec)) as string[];
-    return names.map((path, i) => ({ path, dtype: leaves.find((leaf) => leaf.path === path)?.dtype ?? "", column: columns[i] as Column }));
+    return leavesIn(spec).map(({ path, dtype }, i) => ({ path, dtype, column: columns[i] as Column }));
   } catch (error) {
     if (!(error instanceof ReplayError)) throw error;
     return Object.entries(steps as { readonly [name: string]: Column }).map(([path, column]) => ({ path, dtype: "", column }));
   }
-}
-
-/** The spec with the path of each leaf in the leaf's place. */
-function paths(spec: Spec, path = ""): unknown {
-  const below = (name: string) => (path === "" ? name : `${path}/${name}`);
-  if (typeof (spec as Leaf).dtype === "string") return path;
-  if (Array.isArray(spec)) return spec.map((node, i) => paths(node, below(String(i))));
-  return Object.fromEntries(Object.entries(spec).map(([name, node]) => [name, paths(node as Spec, below(name))]));
 }
 
 const MAX_VALUES = 64;

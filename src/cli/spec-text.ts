@@ -1,5 +1,6 @@
 /** A spec as a table of its leaves. */
 import type { StepSpec } from "../rlds/index.ts";
+import { leaves } from "../spec/nest.ts";
 import { shapeText, table } from "./text.ts";
 
 export interface NamedLeaf {
@@ -9,10 +10,8 @@ export interface NamedLeaf {
   readonly shape: readonly number[];
 }
 
-export function leavesIn(spec: StepSpec, path = ""): NamedLeaf[] {
-  const { dtype, shape } = spec as { readonly dtype?: unknown; readonly shape?: readonly number[] };
-  if (typeof dtype === "string" && Array.isArray(shape)) return [{ path, dtype, shape }];
-  return Object.entries(spec).flatMap(([name, node]) => leavesIn(node as StepSpec, path === "" ? name : `${path}/${name}`));
+export function leavesIn(spec: StepSpec): NamedLeaf[] {
+  return leaves(spec).map(({ keys, leaf: { dtype, shape } }) => ({ path: keys.join("/"), dtype, shape }));
 }
 
 export function specText(spec: StepSpec): string {

@@ -1,6 +1,7 @@
 /** `reprise stats`: the tables and files of a journal, or the leaves of a dataset, whichever the path is. */
 import type { Command } from "commander";
 import type { Spec, Table } from "../index.ts";
+import { MAX_LENGTH } from "../limits.ts";
 import { statistics } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { addOpen, type OpenOptions, withDataset } from "./dataset.ts";
@@ -71,14 +72,11 @@ async function ofJournal(dir: string, { signal }: Host): Promise<Answer> {
   }
 }
 
-/** Priorities are shown for tables up to this size. */
-const MAX_ITEMS = 0xffffff;
-
 /** Over all items; undefined if there are none, or if the rate limiter allows no draw. Draws from a copy. */
 function prioritiesOf(table: Table, spec: Spec): { readonly min: number; readonly max: number; readonly mean: number } | undefined {
   const { size } = table;
   const [smallest] = leavesIn(spec).sort((a, b) => sizeOf(a) - sizeOf(b));
-  if (size === 0 || size > MAX_ITEMS || smallest === undefined || !table.ready(size, { replacement: false })) return undefined;
+  if (size === 0 || size > MAX_LENGTH || smallest === undefined || !table.ready(size, { replacement: false })) return undefined;
   const columns = { one: { leaf: smallest.path.replaceAll("/", "."), at: 0 } };
   const { priorities } = table.sample(size, { replacement: false, columns, length: 1 }).info;
   const [min, max, sum] = priorities.reduce(([low, high, total], p) => [Math.min(low, p), Math.max(high, p), total + p], [Infinity, -Infinity, 0]);

@@ -2,7 +2,7 @@
 
 import { ReplayError } from "../error.ts";
 import { type ArrayOf, DTYPES, type Dtype, type Numbered } from "../spec/dtype.ts";
-import { type Place, putter, targetOf } from "../spec/fit.ts";
+import { putter, targetOf, type ViewTarget } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import type { Leaf } from "../spec/leaf.ts";
 import { fold, named, type Visit } from "../spec/nest.ts";
@@ -124,7 +124,7 @@ function refuse(): never {
 }
 
 /** A place whose array may be lent. */
-interface Slot extends Place {
+interface Slot extends ViewTarget {
   readonly address: number;
   /** How often memory had moved when it was lent last. */
   lent: number | undefined;

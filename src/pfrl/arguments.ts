@@ -2,7 +2,7 @@
 
 import { integer, mustBe, onlyKeys } from "../error.ts";
 import { MAX_ITEMS } from "../limits.ts";
-import { isPlain } from "./rows/step-spec.ts";
+import { isPlain } from "../spec/infer.ts";
 
 /** Options of the engine, of every buffer. */
 export const ENGINE_KEYS = "spec, maxBytes, seed, module";

@@ -1,8 +1,7 @@
 /** PFRL's batch_experiences: n-step returns, discounts and ends of what was sampled, and its states and actions, as typed arrays. */
 import type { Column } from "../batch.ts";
 import { finite, mustBe, onlyKeys } from "../error.ts";
-import type { Dtype } from "../spec/dtype.ts";
-import { ARRAYS } from "./rows/leaf.ts";
+import { type Dtype, isDtype } from "../spec/dtype.ts";
 import { columnsOf, elementOf, type PlainDtype, stackOf } from "./rows/stack.ts";
 import type { StepSpec, WholeSpec } from "./rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch } from "./rows/transition-batch.ts";
@@ -83,7 +82,7 @@ export function batchExperiences<S extends StepSpec>(
 /** @throws RangeError for no dtype of numbers */
 function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; readonly action?: Dtype }): Dtype | undefined {
   const dtype = onlyKeys("dtypes", dtypes, "state, action")[name];
-  if (dtype === undefined || (dtype !== "bool" && Object.hasOwn(ARRAYS, dtype))) return dtype;
+  if (dtype === undefined || (dtype !== "bool" && isDtype(dtype))) return dtype;
   throw mustBe(RangeError, `dtypes.${name}`, 'a dtype of numbers, like "f32"', dtype);
 }
 

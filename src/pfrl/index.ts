@@ -1,4 +1,6 @@
 /** reprise/pfrl: PFRL's replay buffers, as views on the one engine. Exports only. */
+
+export { type ObjectLeaf, object } from "../spec/leaf.ts";
 export { type BatchExperiencesOptions, batchExperiences, type Experiences, type Stacked } from "./batch-experiences.ts";
 export type { EpisodeOptions } from "./buffers/episode-samples.ts";
 export { EpisodicReplayBuffer, type EpisodicReplayBufferOptions } from "./buffers/episodic-replay-buffer.ts";
@@ -11,7 +13,7 @@ export { type BufferOptions, type ListOptions, ReplayBuffer, type ReplayBufferOp
 export type { PersistenceOptions } from "./files/log.ts";
 export type { SaveTarget } from "./files/single-file.ts";
 export type { Progress, WorkOptions } from "./files/work.ts";
-export { type ObjectLeaf, object, type PartSpec } from "./rows/leaf.ts";
+export type { PartSpec } from "./rows/leaf.ts";
 export type { Listed } from "./rows/listed.ts";
 export type { StepSpec } from "./rows/step-spec.ts";
 export type { TransitionBatch, WeightedBatch } from "./rows/transition-batch.ts";

@@ -1,6 +1,7 @@
 /** reprise/rlds: RLDS datasets in, trajectories out. Exports only. */
 
 export * from "../formats/index.ts";
+export type { TextLeaf } from "../spec/leaf.ts";
 export {
   type DatasetForm,
   type Each,
@@ -9,7 +10,6 @@ export {
   type RldsStep,
   rldsDataset,
   type StepSpec,
-  type TextLeaf,
 } from "./dataset/dataset.ts";
 export type { PassOptions } from "./dataset/pass.ts";
 export { type Place, RldsError } from "./dataset/rlds-error.ts";

@@ -2,7 +2,7 @@
 import { kindOf, type ReplayErrorCode } from "../error.ts";
 import { DTYPES, type Dtype, isArrayOf, type Numbered } from "./dtype.ts";
 import { type AnyLeaf, leafText, sizeOf } from "./leaf.ts";
-import { named, refused, type Visit } from "./nest.ts";
+import { refused, type Visit } from "./nest.ts";
 import { isList } from "./numbers.ts";
 
 /** What is given for a leaf at a time: one value, or as many as the first dimensions of `shape` say. */
@@ -14,7 +14,7 @@ export interface LeafTarget {
 }
 
 /** Where it goes to, time after time. */
-export interface Place extends LeafTarget {
+export interface ViewTarget extends LeafTarget {
   readonly dtype: Dtype;
   readonly keys: readonly string[];
   /** Its elements; another array once memory has moved. */
@@ -25,7 +25,7 @@ export interface Place extends LeafTarget {
 export interface Taking {
   /** Typed arrays of any dtype, booleans and bigints, as the numbers that they are. */
   readonly anyNumbers?: boolean;
-  /** `{data, shape}`, and for a single value a typed array of one. */
+  /** `{data, shape}`. */
   readonly columns?: boolean;
   /** Bytes for bool as they are, also those that are neither 0 nor 1. */
   readonly anyBytes?: boolean;
@@ -59,20 +59,18 @@ export function isShaped(value: unknown): value is { readonly data: ArrayLike<un
  */
 export function put(target: LeafTarget, to: Numbered | undefined, at: number, given: unknown, taking: Taking = STRICT): Misfit | undefined {
   const { dtype, shape, size } = target;
-  let value = given;
-  // One number may come in an array of the dtype, as elements of any shape do.
-  if (shape.length === 0 && taking.anyBytes === true && isTyped(dtype, value) && value.length === 1) {
-    to?.set(value, at);
-    return undefined;
-  }
-  if (taking.columns === true) {
-    if (isShaped(value) && value.shape.join() === shape.join()) value = value.data;
-    if (shape.length === 0 && dtype !== "bytes" && isTyped(dtype, value) && value.length === 1) value = value[0];
-  }
+  const value = typeof given === "object" && given !== null ? bare(target, given, taking) : given;
   const isOther = ArrayBuffer.isView(value) && !(dtype === "bytes" && shape.length === 0) && !isTyped(dtype, value);
   const end = isOther && taking.anyNumbers !== true ? -1 : spread(target, to, at, value, 0, size, taking);
   if (typeof end !== "number") return end;
-  return end < 0 ? { code: "SPEC_MISMATCH", rule: ruleOf(target), value: given } : undefined;
+  return end < 0 ? { code: "SPEC_MISMATCH", rule: leafText(dtype, shape), value: given } : undefined;
+}
+
+/** What stands in a column of the target's shape; for a single value, what stands in a typed array of one. */
+function bare({ dtype, shape }: LeafTarget, given: object, { columns }: Taking): unknown {
+  const isColumn = columns === true && !ArrayBuffer.isView(given) && isShaped(given) && given.shape.join() === shape.join();
+  const value = isColumn ? given.data : given;
+  return shape.length === 0 && dtype !== "bytes" && isTyped(dtype, value) && value.length === 1 ? value[0] : value;
 }
 
 /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
@@ -139,38 +137,46 @@ function putElement(dtype: AnyLeaf["dtype"], to: Numbered | undefined, at: numbe
 
 function putText(dtype: "string" | "bytes" | "object", to: unknown, at: number, value: unknown): Misfit | undefined {
   const isTaken = dtype === "string" ? typeof value === "string" && !/\p{Surrogate}/u.test(value) : kindOf(value) === "Uint8Array";
-  if (!isTaken) return { code: "SPEC_MISMATCH", rule: dtype === "string" ? "well-formed text" : "a Uint8Array", value };
+  if (!isTaken) return { code: "SPEC_MISMATCH", rule: dtype === "string" ? "string, well-formed text" : "bytes, a Uint8Array", value };
   // Of bytes a copy: the caller may fill his array anew.
   if (to !== undefined) (to as unknown[])[at] = dtype === "string" ? value : new Uint8Array(value as Uint8Array);
   return undefined;
 }
 
-function ruleOf({ dtype, shape }: LeafTarget): string {
-  const kind = dtype === "string" ? "well-formed text" : dtype === "bytes" ? "Uint8Arrays" : dtype;
-  return leafText(kind, shape);
+/** Copies plain numbers; whether they all were. */
+function copied(to: Numbered, values: readonly unknown[]): boolean {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    if (typeof value !== "number") return false;
+    to[i] = value;
+  }
+  return true;
 }
 
-/** `mustPut` for a place: the commonest values have a way of their own. */
-export function putter(place: Place): Visit {
-  const { dtype, shape, size, keys } = place;
+/** `mustPut` for a view: the commonest values have a way of their own. */
+export function putter(to: ViewTarget): Visit {
+  const { dtype, shape, size, keys } = to;
   const { array, big, float, max } = DTYPES[dtype];
-  const slow: Visit = (value) => mustPut(place, place.view, 0, value, keys);
+  const isLine = float && shape.length === 1;
+  const slow: Visit = (value) => {
+    if (!(isLine && Array.isArray(value) && value.length === size && copied(to.view, value))) mustPut(to, to.view, 0, value, keys);
+  };
   if (shape.length === 0 && float) {
     return (value) => {
-      if (typeof value === "number") place.view[0] = value;
+      if (typeof value === "number") to.view[0] = value;
       else slow(value);
     };
   }
   if (shape.length === 0 && dtype === "i32") {
     return (value) => {
-      if (typeof value === "number" && (value | 0) === value) place.view[0] = value;
+      if (typeof value === "number" && (value | 0) === value) to.view[0] = value;
       else slow(value);
     };
   }
   if (shape.length === 0 && !big) {
     const most = max as number;
     return (value) => {
-      const { view } = place;
+      const { view } = to;
       const number = typeof value === "boolean" && dtype === "bool" ? +value : (value as number);
       if (typeof number === "number") view[0] = number;
       if (view[0] !== number || number > most) slow(value);
@@ -178,7 +184,7 @@ export function putter(place: Place): Visit {
   }
   return (value) => {
     const from = value as Numbered;
-    const { view } = place;
+    const { view } = to;
     if (!(value instanceof array) || from.length !== size) slow(value);
     else if (size > SHORT) view.set(from);
     else for (let i = 0; i < size; i++) view[i] = from[i] as number;

@@ -62,12 +62,17 @@ export function shared(name: string, leaf: Leaf, stack?: number): Leaf {
   return { ...leaf, shared: name, stack };
 }
 
+/** A leaf for values of any form: strings, objects, arrays of several lengths. They cost an object each, and batches have them as a plain array. */
+export function object(): ObjectLeaf {
+  return { dtype: "object", shape: [] };
+}
+
 /** Whether a node of a spec is a leaf: its `dtype` is a word. */
 export function isLeaf(node: unknown): node is AnyLeaf {
   return typeof (node as Leaf | null | undefined)?.dtype === "string";
 }
 
-export function isText(leaf: AnyLeaf): leaf is TextLeaf {
+export function isText(leaf: Leaf | TextLeaf | ObjectLeaf): leaf is TextLeaf {
   return leaf.dtype === "string" || leaf.dtype === "bytes";
 }
 
@@ -76,7 +81,7 @@ export function isObject(node: unknown): node is ObjectLeaf {
 }
 
 /** The shape of a leaf's value: the stack first, where there is one. */
-export function shapeOf({ shape, stack }: Pick<Leaf, "shape" | "stack">): readonly number[] {
+export function shapeOf({ shape, stack }: { readonly shape: readonly number[]; readonly stack?: number }): readonly number[] {
   return stack === undefined ? shape : [stack, ...shape];
 }
 
@@ -90,9 +95,13 @@ export function leafText(dtype: string, shape: readonly (number | string)[]): st
   return `${dtype} of shape [${shape.join(", ")}]`;
 }
 
-/** A value of zeros: a number, or a typed array. */
-export function zeroOf(leaf: Leaf): unknown {
-  const { array, big } = DTYPES[leaf.dtype];
+/** A value of zeros: a number, or a typed array; of text nothing, or a list of that. */
+export function zeroOf(leaf: Leaf | TextLeaf): unknown {
   const shape = shapeOf(leaf);
+  if (isText(leaf)) {
+    const none = leaf.dtype === "string" ? "" : new Uint8Array(0);
+    return shape.length === 0 ? none : new Array(sizeOf(shape)).fill(none);
+  }
+  const { array, big } = DTYPES[leaf.dtype];
   return shape.length > 0 ? new array(sizeOf(shape)) : leaf.dtype === "bool" ? false : big ? 0n : 0;
 }

@@ -98,12 +98,16 @@ export const refused: Refuse = (code, keys, rule, value) => mustBe(code, named(k
 
 /** Takes nested values apart, one function a leaf, made once from the spec. No code is generated: pages forbid it. */
 export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly string[], leaf: L) => Visit, refuse: Refuse = refused): Visit {
-  return fold(spec, leaf, (names, parts, keys) => visitNode(names, parts, (value) => refuse("SPEC_MISMATCH", keys, nodeRule(names), value)));
+  return fold(spec, leaf, (names, parts, keys) => visitNode(names, parts, (value) => refuse("SPEC_MISMATCH", keys, nodeRule(names, value), value)));
 }
 
-/** What an object or array of a nest must be. */
-export function nodeRule(names: readonly string[]): string {
-  return `nested with keys ${names.join(", ")}`;
+/** What an object or array of a nest must be, and which key a value lacks, or has too many. */
+export function nodeRule(names: readonly string[], value: unknown): string {
+  const isNode = typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
+  const missing = isNode ? names.find((name) => !Object.hasOwn(value, name)) : undefined;
+  const unknown = isNode ? Object.keys(value).find((name) => !names.includes(name)) : undefined;
+  const odd = missing !== undefined ? ` (${missing} is missing)` : unknown !== undefined ? ` (${unknown} is none of them)` : "";
+  return `nested with keys ${names.join(", ")}${odd}`;
 }
 
 /** Visits an object or array. The first six stand in a row, so that each place in the code sees one key only, which is what engines are fast at. */
@@ -127,12 +131,16 @@ function visitNode(names: readonly string[], parts: readonly Visit[], refused: (
 }
 
 /** `flatten` for many values of one spec. */
-export function flattener(spec: Nest<AnyLeaf>): (value: unknown) => unknown[] {
+export function flattener(spec: Nest<AnyLeaf>, refuse: Refuse = refused): (value: unknown) => unknown[] {
   let values: unknown[] = [];
-  const visit = visitor(spec, (index, keys) => (value) => {
-    if (value === undefined) throw refused("SPEC_MISMATCH", keys, "given", value);
-    values[index] = value;
-  });
+  const visit = visitor(
+    spec,
+    (index, keys) => (value) => {
+      if (value === undefined) throw refuse("SPEC_MISMATCH", keys, "given", value);
+      values[index] = value;
+    },
+    refuse,
+  );
   return (value) => {
     values = [];
     visit(value);

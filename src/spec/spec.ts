@@ -1,6 +1,6 @@
 /** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
 import { integer, mustBe, oneOf } from "../error.ts";
-import { type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
+import { type ArrayOf, DTYPES } from "./dtype.ts";
 import { type Leaf, type LeafInput, type Nested, type ScalarOf, shapeOf, sizeOf } from "./leaf.ts";
 import { fold, type Nest, named } from "./nest.ts";
 

@@ -1,7 +1,8 @@
 /** What a reader finds in a dataset, in the terms of test/data/tfds/expected.json. */
 
-import { isText, leavesOf } from "../../src/rlds/dataset/leaves.ts";
+import { leavesOf } from "../../src/rlds/dataset/leaves.ts";
 import type { RldsReader } from "../../src/rlds/index.ts";
+import { isText } from "../../src/spec/leaf.ts";
 import { crc32 } from "./crc32.ts";
 
 const NAMES: { readonly [dtype: string]: string } = {

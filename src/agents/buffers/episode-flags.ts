@@ -1,9 +1,8 @@
 /** Where episodes begin and end: what a program's functions say of items, or what trajectories say of themselves. */
 
-import type { StepsOf } from "../../batch.ts";
+import { isColumn, type StepsOf } from "../../batch.ts";
 import { mustBe } from "../../error.ts";
 import type { Spec } from "../../spec/spec.ts";
-import { isColumn } from "../nest.ts";
 import { StepType } from "../time-step.ts";
 import { type Batch, columnsOf } from "./frames.ts";
 import { optionalFunction } from "./replay-buffer.ts";

@@ -6,6 +6,7 @@
 import type { Engine } from "../../core/engine.ts";
 import type { StreamSet } from "../../core/streams.ts";
 import { ReplayError } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, type Replay } from "../../replay.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { Writer } from "../../writer.ts";
@@ -53,7 +54,6 @@ interface Part {
 const USUAL = 2;
 /** A sequence's writer keeps at least so many steps. */
 const LEAST_KEEP = 256;
-const MOST_KEEP = 0xffffff;
 
 export class Episodes {
   readonly capacity: number;
@@ -284,7 +284,7 @@ export class Episodes {
 
   #sequenceWriter(steps: number): AnyWriter {
     if (this.#sequences === undefined || this.#sequences.options.keep < steps) {
-      const keep = Math.max(LEAST_KEEP, steps, Math.min(2 ** Math.ceil(Math.log2(steps)), MOST_KEEP));
+      const keep = Math.max(LEAST_KEEP, steps, Math.min(2 ** Math.ceil(Math.log2(steps)), MAX_LENGTH));
       const made = this.#replay.writer({ keep }) as unknown as AnyWriter;
       this.#sequences?.close();
       this.#sequences = made;

@@ -6,6 +6,7 @@ import { ALIKE, BY_STEPS } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Dataset } from "../../dataset.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, Replay } from "../../replay.ts";
 import type { Spec } from "../../spec/spec.ts";
 import { batchOfOne, concat, numbers, slice, stack, unbatch } from "../nest.ts";
@@ -87,7 +88,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const { capacity = 1000, completedOnly = false, bufferSize = 8, beginEpisodeFn, endEpisodeFn } = onlyKeys("options", options, OPTIONS);
     const { onWarning = console.warn, datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module } = options;
     checkStore(options);
-    this.capacity = integer("capacity", capacity, 1, 0xffffff);
+    this.capacity = integer("capacity", capacity, 1, MAX_LENGTH);
     integer("bufferSize", bufferSize, 1);
     const only = flag("completedOnly", completedOnly) !== 0;
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);

@@ -2,6 +2,7 @@
 import type { Column, StepsOf } from "../../batch.ts";
 import type { Dataset } from "../../dataset.ts";
 import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import type { Spec } from "../../spec/spec.ts";
 
 /** What is known of an element beside its items, each as an array that carries its shape. */
@@ -86,11 +87,10 @@ export function refuseLists(spec: Spec): void {
 }
 
 const DATASET = "sampleBatchSize, numSteps, numParallelCalls, sequencePreprocessFn, singleDeterministicPass, prefetch, signal, timeoutMs";
-const MOST = 0xffffff;
 
 /** An integer >= 1, or nothing. */
 export function optionalCount(subject: string, value: unknown): void {
-  if (value !== undefined) integer(subject, value, 1, MOST);
+  if (value !== undefined) integer(subject, value, 1, MAX_LENGTH);
 }
 
 /** Checks the options of a dataset, and its spec. @throws TypeError, RangeError */

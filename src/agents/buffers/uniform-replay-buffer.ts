@@ -5,6 +5,7 @@ import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Dataset } from "../../dataset.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, Replay } from "../../replay.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { Writer } from "../../writer.ts";
@@ -69,7 +70,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     const { datasetDropRemainder = false, datasetWindowShift, seed = 0, maxBytes, module } = options;
     checkStore(options);
     this.batchSize = integer("batchSize", batchSize, 1, 65536);
-    this.maxLength = integer("maxLength", maxLength, 1, 0xffffff);
+    this.maxLength = integer("maxLength", maxLength, 1, MAX_LENGTH);
     this.statefulDataset = flag("statefulDataset", statefulDataset) !== 0;
     this.dataSpec = dataSpec;
     this.#dropRemainder = datasetDropRemainder;

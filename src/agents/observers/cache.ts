@@ -6,10 +6,9 @@ import type { WaitOptions } from "../../wait.ts";
 import { isPromise, settle, type Waiting, within } from "../settle.ts";
 import type { Trajectory } from "../trajectory.ts";
 import { type Awaitable, type Client, type Signature, type StepWriter, type StepWriterOptions, tableNames } from "../writers/client.ts";
-import { Form } from "./step-form.ts";
+import { StepForm } from "./step-form.ts";
 
 /** Of an item. */
-export const MOST_STEPS = 0xffffff;
 
 /** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */
 export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
@@ -19,7 +18,7 @@ export type Work = Waiting<void>;
 
 export class Cache<S extends Spec> {
   readonly tables: readonly string[];
-  readonly form: Form<S>;
+  readonly form: StepForm<S>;
   /** Since the last reset, boundary or close. */
   steps = 0;
   readonly #client: Client<S>;
@@ -33,7 +32,7 @@ export class Cache<S extends Spec> {
   /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
   constructor(client: Client<S>, tableName: unknown, options: (tables: readonly string[]) => StepWriterOptions) {
     this.tables = tableNames(client, tableName);
-    this.form = new Form(client.spec);
+    this.form = new StepForm(client.spec);
     this.#client = client;
     this.#options = options;
     this.open();

@@ -1,12 +1,13 @@
 /** Writes whole episodes: TF-Agents' `ReverbAddEpisodeObserver`. */
 
 import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { StepType } from "../time-step.ts";
 import type { Awaitable, ClientLike, Signature } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
-import { Cache, MOST_STEPS, type ObserverCall, type Work } from "./cache.ts";
+import { Cache, type ObserverCall, type Work } from "./cache.ts";
 import { Callable } from "./callable.ts";
 import { stepTypeOf } from "./step-form.ts";
 
@@ -39,7 +40,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
   constructor(client: ClientLike<S>, options: EpisodeObserverOptions) {
     super((step) => this.#call(step));
     const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn } = onlyKeys("options", options, OPTIONS);
-    this.#most = integer("maxSequenceLength", maxSequenceLength, 1, MOST_STEPS);
+    this.#most = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
     this.#priority = finite("priority", priority, 0);
     this.#bypasses = flag("bypassPartialEpisodes", bypassPartialEpisodes) === 1;
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);

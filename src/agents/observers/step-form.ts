@@ -1,8 +1,8 @@
 /** The forms in which observers take a step: nested, as a flat list of leaves, or with columns that carry their shape. */
 
-import type { Column } from "../../batch.ts";
 import { mustBe } from "../../error.ts";
-import type { Leaf } from "../../spec/leaf.ts";
+import { isShaped } from "../../spec/fit.ts";
+import { type Leaf, shapeOf, zeroOf } from "../../spec/leaf.ts";
 import { flatten, pack } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import { StepType } from "../time-step.ts";
@@ -10,7 +10,7 @@ import { StepType } from "../time-step.ts";
 /** A trajectory's fields, in TF-Agents' order. */
 const FIELDS = ["stepType", "observation", "action", "policyInfo", "nextStepType", "reward", "discount"];
 
-export class Form<S extends Spec> {
+export class StepForm<S extends Spec> {
   /** A boundary step with 0 everywhere: what episodes are padded with. */
   readonly padding: StepOf<S>;
   readonly #spec: S;
@@ -30,7 +30,7 @@ export class Form<S extends Spec> {
     const names = Object.keys(fields).sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
     this.#order = names.flatMap((name) => flatten(fields[name] as Spec, numbers[name])) as number[];
     this.#leaves = flatten(spec, spec) as Leaf[];
-    const zeros = this.#leaves.map(({ shape, stack = 1 }) => (shape.length === 0 && stack === 1 ? 0 : zerosOf([stack, ...shape])));
+    const zeros = this.#leaves.map(zeroOf);
     this.padding = { ...(pack(spec, zeros) as object), stepType: StepType.LAST } as StepOf<S>;
   }
 
@@ -39,7 +39,7 @@ export class Form<S extends Spec> {
     const given = Array.isArray(step) ? this.#fromFlat(step) : step;
     const stepType = (given as { readonly stepType?: unknown } | null)?.stepType;
     if (typeof stepType === "number" || typeof stepType === "bigint") return given as StepOf<S>;
-    if (!isColumn(stepType)) throw mustBe("SPEC_MISMATCH", "stepType", "one number: a step has no batch dimension", stepType);
+    if (!isShaped(stepType)) throw mustBe("SPEC_MISMATCH", "stepType", "one number: a step has no batch dimension", stepType);
     return this.#fromColumns(given);
   }
 
@@ -55,9 +55,8 @@ export class Form<S extends Spec> {
 
   #fromColumns(step: unknown): StepOf<S> {
     const values = flatten(this.#spec, step).map((column, i) => {
-      const { shape, stack } = this.#leaves[i] as Leaf;
-      const own = stack === undefined ? shape : [stack, ...shape];
-      if (!isColumn(column) || column.shape.join() !== own.join())
+      const own = shapeOf(this.#leaves[i] as Leaf);
+      if (!isShaped(column) || column.shape.join() !== own.join())
         throw mustBe("SPEC_MISMATCH", "every leaf of the step", `a column {data, shape} of the spec's shape, here [${own}]`, column);
       // Not the bare number: the array's class tells the dtype.
       return column.data;
@@ -74,11 +73,3 @@ export function stepTypeOf(step: unknown): number {
 
 /** More than a spec may have. */
 const MOST_LEAVES = 4097;
-
-function zerosOf(shape: readonly number[]): number[] {
-  return new Array(shape.reduce((product, n) => product * n, 1)).fill(0);
-}
-
-function isColumn(value: unknown): value is Column {
-  return typeof value === "object" && value !== null && "data" in value && Array.isArray((value as { shape?: unknown }).shape);
-}

@@ -1,12 +1,13 @@
 /** Writes windows of fixed length: TF-Agents' `ReverbAddTrajectoryObserver` and `ReverbTrajectorySequenceObserver`. */
 
 import { finite, flag, integer, onlyKeys, ReplayError } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { StepType } from "../time-step.ts";
 import type { Awaitable, ClientLike, Signature } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
-import { Cache, isLimited, MOST_STEPS, type ObserverCall, type Work } from "./cache.ts";
+import { Cache, isLimited, type ObserverCall, type Work } from "./cache.ts";
 import { Callable } from "./callable.ts";
 import { stepTypeOf } from "./step-form.ts";
 
@@ -53,8 +54,8 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
       padEndOfEpisodes = false,
       tileEndOfEpisodes = false,
     } = onlyKeys("options", options, OPTIONS);
-    this.#length = integer("sequenceLength", sequenceLength, 1, MOST_STEPS);
-    this.#stride = integer("strideLength", strideLength, 1, MOST_STEPS);
+    this.#length = integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
+    this.#stride = integer("strideLength", strideLength, 1, MAX_LENGTH);
     this.#priority = finite("priority", priority, 0);
     this.#pads = flag("padEndOfEpisodes", padEndOfEpisodes) === 1;
     this.#tiles = flag("tileEndOfEpisodes", tileEndOfEpisodes) === 1;

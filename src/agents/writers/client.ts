@@ -2,6 +2,7 @@
 import { mustBe } from "../../error.ts";
 import type { Replay } from "../../replay.ts";
 import type { Leaf } from "../../spec/leaf.ts";
+import type { Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
@@ -10,7 +11,7 @@ import type { ItemOptions, ItemRule } from "../../writer.ts";
 export type Awaitable<T> = T | Promise<T>;
 
 /** What the items of a table look like: the steps' leaves, each with a first dimension of any length (null). */
-export type Signature = LeafSignature | readonly Signature[] | { readonly [name: string]: Signature };
+export type Signature = Nest<LeafSignature>;
 export interface LeafSignature {
   readonly dtype: Leaf["dtype"];
   readonly shape: readonly (number | null)[];

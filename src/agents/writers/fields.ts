@@ -1,8 +1,10 @@
 /** Steps that may leave fields out: taken apart leaf by leaf, and put together again. */
 import type { Engine } from "../../core/engine.ts";
 import { mustBe } from "../../error.ts";
+import { zeros } from "../../spec/dtype.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
-import { pack } from "../../spec/nest.ts";
+import type { Leaf } from "../../spec/leaf.ts";
+import { fold, pack } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 
 /** A step, or a part of it: fields left out, null and undefined are the same. */
@@ -12,16 +14,34 @@ export type PartOf<T> = T extends readonly unknown[] | ArrayBufferView
     ? { readonly [K in keyof T]?: PartOf<T[K]> } | null | undefined
     : T | null | undefined;
 
+/** Puts the parts of a step where their leaves stand. */
+type Visit = (value: unknown, values: unknown[]) => void;
+
 /** A value a leaf; undefined where it was left out. */
 export type Values = readonly unknown[];
 
 export class Fields<S extends Spec> {
   readonly leaves: readonly PlacedLeaf[];
-  readonly #engine: Engine;
+  readonly #spec: Spec;
+  readonly #visit: Visit;
   readonly #zeros: unknown[] = [];
 
   constructor(engine: Engine) {
-    this.#engine = engine;
+    this.#spec = engine.spec;
+    this.#visit = fold<Leaf, Visit>(
+      engine.spec,
+      (index) => (value, values) => {
+        values[index] = value ?? undefined;
+      },
+      (names, parts, keys) => (value, values) => {
+        const given = (value ?? {}) as { readonly [name: string]: unknown };
+        if (typeof given !== "object" || Object.keys(given).some((name) => !names.includes(name)))
+          throw mustBe("SPEC_MISMATCH", ["step", ...keys].join("."), `nested with no keys but ${names.join(", ")}`, value);
+        names.forEach((name, i) => {
+          (parts[i] as Visit)(Object.hasOwn(given, name) ? given[name] : undefined, values);
+        });
+      },
+    );
     this.leaves = engine.layout.leaves;
   }
 
@@ -29,41 +49,23 @@ export class Fields<S extends Spec> {
   take(step: unknown): Values {
     if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "nested as the spec", step);
     const values: unknown[] = [];
-    visit(this.#engine.spec, step, "step", values);
+    this.#visit(step, values);
     return values;
   }
 
   /** A whole step, with zeros where there is no value. */
   whole(values: Values): StepOf<S> {
     return pack(
-      this.#engine.spec,
+      this.#spec,
       values.map((value, leaf) => value ?? this.zeros(leaf)),
     ) as StepOf<S>;
   }
 
   /** Zeros of a leaf, or of so many steps of it. */
   zeros(leaf: number, steps?: number): unknown {
-    const {
-      size,
-      leaf: { dtype },
-    } = this.leaves[leaf] as PlacedLeaf;
-    const array = this.#engine.core[dtype].constructor as new (length: number) => unknown;
-    if (steps !== undefined) return new array(steps * size);
-    this.#zeros[leaf] ??= new array(size);
+    const { size, leaf: own } = this.leaves[leaf] as PlacedLeaf;
+    if (steps !== undefined) return zeros(own.dtype, steps * size);
+    this.#zeros[leaf] ??= zeros(own.dtype, size);
     return this.#zeros[leaf];
   }
-}
-
-function visit(spec: Spec, value: unknown, path: string, values: unknown[]): void {
-  const { dtype } = spec as { readonly dtype?: unknown };
-  if (typeof dtype === "string") {
-    values.push(value ?? undefined);
-    return;
-  }
-  const nodes = spec as { readonly [name: string]: Spec };
-  const names = Array.isArray(spec) ? Object.keys(spec) : Object.keys(spec).sort();
-  const given = (value ?? {}) as { readonly [name: string]: unknown };
-  if (typeof given !== "object" || Object.keys(given).some((name) => !Object.hasOwn(nodes, name)))
-    throw mustBe("SPEC_MISMATCH", path, `nested with no keys but ${names.join(", ")}`, value);
-  for (const name of names) visit(nodes[name] as Spec, Object.hasOwn(given, name) ? given[name] : undefined, `${path}.${name}`, values);
 }

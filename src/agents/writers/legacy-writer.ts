@@ -3,6 +3,7 @@
 import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, type Replay } from "../../replay.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
@@ -23,8 +24,6 @@ export interface LegacyWriterOptions {
   readonly maxInFlightItems?: number | null;
 }
 
-const MOST_STEPS = 0xffffff;
-
 export class LegacyWriter<S extends Spec = Spec> {
   readonly #engine: Engine;
   readonly #signatures: (table: string) => Signature | undefined;
@@ -44,7 +43,7 @@ export class LegacyWriter<S extends Spec = Spec> {
       options,
       "maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems",
     );
-    const keep = integer("maxSequenceLength", maxSequenceLength, 1, MOST_STEPS);
+    const keep = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
     integer("chunkLength", chunkLength ?? keep, 1, keep);
     flag("deltaEncoded", deltaEncoded ?? false);
     integer("maxInFlightItems", maxInFlightItems ?? 1, 1);

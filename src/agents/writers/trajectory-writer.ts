@@ -4,8 +4,10 @@ import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
 import { CoreStream } from "../../core/stream.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, type Replay } from "../../replay.ts";
 import type { ColumnOf } from "../../spec/columns.ts";
+import { leaves, type Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
@@ -15,7 +17,7 @@ import { Fields, type PartOf, type Values } from "./fields.ts";
 import { History, type HistoryOf } from "./history.ts";
 import { OpenStep } from "./open-step.ts";
 import { Pending } from "./pending.ts";
-import { leavesOf, mustFit } from "./signature.ts";
+import { mustFit } from "./signature.ts";
 import { TrajectoryColumn } from "./trajectory-column.ts";
 
 export interface TrajectoryWriterOptions {
@@ -28,7 +30,8 @@ export interface TrajectoryWriterOptions {
 /** Columns, nested as the item is to be. */
 export type ItemColumns = TrajectoryColumn | readonly ItemColumns[] | { readonly [name: string]: ItemColumns };
 
-const MOST_STEPS = 0xffffff;
+/** Anything else than a nest is told by its place. */
+const isEnd = (node: unknown) => typeof node !== "object" || node === null || node instanceof TrajectoryColumn;
 
 export class TrajectoryWriter<S extends Spec = Spec> {
   readonly #replay: Replay<S, string>;
@@ -55,7 +58,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   constructor(replay: Replay<S, string>, options: TrajectoryWriterOptions, signatures: (table: string) => Signature | undefined) {
     pointAtCallersOf(new.target);
     const { numKeepAliveRefs, validateItems = true } = onlyKeys("options", options, "numKeepAliveRefs, validateItems");
-    integer("numKeepAliveRefs", numKeepAliveRefs, 1, MOST_STEPS);
+    integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
     flag("validateItems", validateItems);
     this.#replay = replay;
     this.#engine = engineOf(replay);
@@ -93,7 +96,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   configure(path: readonly (string | number)[], options: { readonly numKeepAliveRefs: number; readonly maxChunkLength?: number | null }): void {
     this.#check();
     const { numKeepAliveRefs, maxChunkLength } = onlyKeys("options", options, "numKeepAliveRefs, maxChunkLength");
-    integer("numKeepAliveRefs", numKeepAliveRefs, 1, this.#writer === undefined ? MOST_STEPS : this.#writer.options.keep);
+    integer("numKeepAliveRefs", numKeepAliveRefs, 1, this.#writer === undefined ? MAX_LENGTH : this.#writer.options.keep);
     if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
     if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
     const leaf = this.#fields.leaves.findIndex((one) => one.path === path.join("."));
@@ -131,12 +134,12 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     this.#check();
     if (typeof table !== "string" || !Object.hasOwn(this.#replay.options.tables, table)) tableNames({ knows: () => false }, table);
     finite("priority", priority, 0);
-    const columns = leavesOf<TrajectoryColumn>(trajectory, (node) => node instanceof TrajectoryColumn);
+    const columns = leaves(trajectory as Nest<TrajectoryColumn>, isEnd);
     if (columns.length === 0) throw mustBe(RangeError, "trajectory", "nested columns, at least one", trajectory);
     let first = Number.POSITIVE_INFINITY;
     const steps: number[] = [];
-    for (const [path, column] of columns) {
-      const subject = `trajectory${path === "" ? "" : `.${path}`}`;
+    for (const { keys, leaf: column } of columns) {
+      const subject = ["trajectory", ...keys].join(".");
       if (!(column instanceof TrajectoryColumn)) throw mustBe(TypeError, subject, "a column of a writer's history", column);
       for (const step of column.held(subject, this.#history)) {
         if (step < first) first = step;
@@ -148,14 +151,14 @@ export class TrajectoryWriter<S extends Spec = Spec> {
       mustFit(
         table,
         signature,
-        columns.map(([, column]) => column),
+        columns.map(({ leaf }) => leaf),
       );
     const writer = this.#live();
     this.#settle(steps);
     const length = this.#rows - first;
     const shown: { [name: string]: ColumnOf } = {};
-    for (const [path, column] of columns) {
-      const name = path || "value";
+    for (const { keys, leaf: column } of columns) {
+      const name = keys.join(".") || "value";
       if (Object.hasOwn(shown, name)) throw mustBe(RangeError, "trajectory", "of columns with different dotted names", name);
       shown[name] = column.inItem(first, length);
     }

@@ -1,14 +1,16 @@
 /** Columns of a file before they are episodes: rows that are read when they are asked for. */
-import type { StepSpec } from "../../rlds/dataset/dataset.ts";
-import { type AnyLeaf, isText, sizeOf, zeros } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import { zeros } from "../../spec/dtype.ts";
+import { isText, sizeOf } from "../../spec/leaf.ts";
+import { leaves, type Nest, zip } from "../../spec/nest.ts";
 
 /** One leaf, over rows. */
 export class Column {
   /** As messages call it. */
   readonly path: string;
   /** What a row is. */
-  readonly leaf: AnyLeaf;
+  readonly leaf: StepLeaf;
   /** Undefined for a single value that is over no rows. */
   readonly rows: number | undefined;
   /** Bytes of a row; of text that has no fixed width a guess. */
@@ -29,33 +31,34 @@ export class Column {
 }
 
 /** Columns nested as a spec is. */
-export type ColumnTree = Column | readonly ColumnTree[] | { readonly [name: string]: ColumnTree };
+export type ColumnTree = Nest<Column>;
 
-export function specOf(tree: ColumnTree): StepSpec {
-  if (tree instanceof Column) return tree.leaf;
-  if (Array.isArray(tree)) return tree.map(specOf);
-  return Object.fromEntries(Object.entries(tree).map(([name, node]) => [name, specOf(node)]));
+const isColumn = (node: unknown) => node instanceof Column;
+
+/** A spec of what `each` makes of each column. */
+export function mapColumns(tree: ColumnTree, each: (column: Column) => StepLeaf): StepSpec {
+  return zip([tree], isColumn, ([column]) => each(column as Column));
+}
+
+/** What a row of the columns is. */
+export function rowSpec(tree: ColumnTree): StepSpec {
+  return mapColumns(tree, ({ leaf }) => leaf);
 }
 
 /** The columns in the order of the spec's leaves. */
 export function columnsOf(tree: ColumnTree): Column[] {
-  if (tree instanceof Column) return [tree];
-  if (Array.isArray(tree)) return tree.flatMap(columnsOf);
-  const nodes = tree as { readonly [name: string]: ColumnTree };
-  return Object.keys(nodes)
-    .sort()
-    .flatMap((name) => columnsOf(nodes[name] as ColumnTree));
+  return leaves(tree, isColumn).map(({ leaf }) => leaf);
 }
 
 /** A column of so many zeros, empty texts or no bytes. */
-export function blank(leaf: AnyLeaf, rows: number): ColumnData {
+export function blank(leaf: StepLeaf, rows: number): ColumnData {
   const length = rows * sizeOf(leaf.shape);
   if (!isText(leaf)) return zeros(leaf.dtype, length);
   return new Array<string | Uint8Array>(length).fill(leaf.dtype === "string" ? "" : new Uint8Array(0));
 }
 
 /** Pieces of a column one behind the other, and blank rows up to `rows`. */
-export function joined(leaf: AnyLeaf, pieces: readonly ColumnData[], rows: number): ColumnData {
+export function joined(leaf: StepLeaf, pieces: readonly ColumnData[], rows: number): ColumnData {
   const [first] = pieces;
   if (pieces.length === 1 && first?.length === rows * sizeOf(leaf.shape)) return first;
   const all = blank(leaf, rows);

@@ -3,8 +3,8 @@ import type { RldsStep } from "../../rlds/dataset/dataset.ts";
 import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
-import { Column, type ColumnTree, columnsOf, joined, specOf } from "./column.ts";
-import { type Ending, stepsOf, type TransitionSpec } from "./transitions.ts";
+import { Column, type ColumnTree, columnsOf, joined, rowSpec } from "./column.ts";
+import { type Ending, episodeSteps, type TransitionSpec } from "./transitions.ts";
 
 /** What a flat table consists of. */
 export interface FlatTable {
@@ -52,7 +52,7 @@ export async function* flatEpisodes(
   options: FlatOptions,
 ): AsyncGenerator<StepColumns<RldsStep>, void, undefined> {
   const { finalObservation, maxEpisodeSteps = Number.POSITIVE_INFINITY, maxBytes, signal } = options;
-  const transition = specOf(tree) as unknown as TransitionSpec;
+  const transition = rowSpec(tree) as unknown as TransitionSpec;
   const leaves = leavesOf(transition);
   const columns = columnsOf(tree);
   const next = finalObservation === "none" || nextObservation === undefined ? [] : columnsOf(nextObservation);
@@ -71,7 +71,7 @@ export async function* flatEpisodes(
       const last = leaves[k]?.keys[0] === "observation" ? final?.[observed] : undefined;
       return joined(leaf, last === undefined ? own : [...own, last], length + (last === undefined ? 0 : 1));
     });
-    const steps = stepsOf(transition, { data, length, finalStep, ending });
+    const steps = episodeSteps(transition, { data, length, finalStep, ending });
     pieces = [];
     length = 0;
     return steps;

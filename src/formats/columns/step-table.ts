@@ -3,7 +3,7 @@ import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
-import { type Column, type ColumnTree, columnsOf, specOf } from "./column.ts";
+import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
 import { squeezed } from "./flat.ts";
 
 export interface Range {
@@ -44,7 +44,7 @@ export interface StepTable {
 }
 
 export function stepTableSpec({ tree }: StepTable): StepSpec {
-  return { discount: DISCOUNT, ...(specOf(tree) as { readonly [name: string]: StepSpec }), is_first: FLAG, is_last: FLAG, is_terminal: FLAG };
+  return { discount: DISCOUNT, ...(rowSpec(tree) as { readonly [name: string]: StepSpec }), is_first: FLAG, is_last: FLAG, is_terminal: FLAG };
 }
 
 /** The steps of some rows, copied. */
@@ -54,7 +54,7 @@ export async function stepsOfRange(table: StepTable, spec: StepSpec, { from, to 
   const edge = (flags: Uint8Array | undefined, at: number) => flags?.slice(from, to) ?? Uint8Array.from({ length }, (_, i) => (i === at ? 1 : 0));
   const data = new Map<string, ColumnData>();
   const columns = columnsOf(tree);
-  for (const [i, { keys }] of leavesOf(specOf(tree)).entries()) data.set(JSON.stringify(keys), await (columns[i] as Column).read(from, to));
+  for (const [i, { keys }] of leavesOf(rowSpec(tree)).entries()) data.set(JSON.stringify(keys), await (columns[i] as Column).read(from, to));
   const flags = { is_first: edge(table.isFirst, 0), is_last: edge(table.isLast, length - 1), is_terminal: isTerminal.slice(from, to) };
   for (const [name, column] of Object.entries(flags)) data.set(JSON.stringify([name]), column);
   const discount = JSON.stringify(["discount"]);

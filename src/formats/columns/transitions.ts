@@ -1,7 +1,8 @@
 /** From transitions, as environments give them, to RLDS's steps: flags and discounts, and a final step where there is one. */
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
-import { leavesOf, packed, valueAt } from "../../rlds/dataset/leaves.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
+import { pack, valueAt } from "../../spec/nest.ts";
 import { joined } from "./column.ts";
 
 /** How an episode stops: the environment ended it, a time limit or the like did, or the data just ends. */
@@ -38,9 +39,9 @@ export function stepSpecOf(transition: TransitionSpec): StepSpec {
  * The steps of an episode. The reward that led to the end stands beside the last observation but one, with a discount of 0 where the environment ended it;
  * the final step has zeros. Discounts that the data has stay as they are. Without a final step the last transition is the last step, and keeps its action and reward.
  */
-export function stepsOf(transition: TransitionSpec, { data, length, finalStep, ending, terminated }: Transitions): StepColumns<RldsStep> {
+export function episodeSteps(transition: TransitionSpec, { data, length, finalStep, ending, terminated }: Transitions): StepColumns<RldsStep> {
   const steps = length + (finalStep ? 1 : 0);
-  const given = packed(
+  const given = pack(
     transition,
     leavesOf(transition).map(({ leaf }, i) => joined(leaf, [data[i] as ColumnData], steps)),
   ) as { readonly [name: string]: unknown };

@@ -1,10 +1,10 @@
 /** D4RL's datasets: one HDF5 file of flat columns. */
 import { integer, mustBe, onlyKeys } from "../../error.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
-import { packed } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
-import { Column, type ColumnTree, columnsOf, specOf } from "../columns/column.ts";
+import { pack } from "../../spec/nest.ts";
+import { type ColumnTree, columnsOf, mapColumns, rowSpec } from "../columns/column.ts";
 import { type FinalObservation, type FlatOptions, type FlatTable, flatEpisodes, rowsOf, squeezed } from "../columns/flat.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
@@ -76,8 +76,8 @@ class D4rlReader implements RldsReader {
     this.#metadata = values as { readonly [name: string]: unknown };
     this.#options = options;
     this.name = hdf5.name.replace(/\.(hdf5|h5)$/, "");
-    this.stepSpec = stepSpecOf(specOf(table.transition) as unknown as TransitionSpec);
-    this.metadataSpec = specOfValues(metadata) as { readonly [name: string]: StepSpec };
+    this.stepSpec = stepSpecOf(rowSpec(table.transition) as unknown as TransitionSpec);
+    this.metadataSpec = valueSpec(metadata) as { readonly [name: string]: StepSpec };
     this.about = about;
   }
 
@@ -106,7 +106,7 @@ async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeStep
     });
   if (next === undefined && finalObservation === "next")
     throw new RldsError("UNSUPPORTED", "the file has no next_observations, which finalObservation asks for", { file });
-  const different = next === undefined ? undefined : specDifference(specOf(observation), specOf(next));
+  const different = next === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(next));
   if (different !== undefined) throw new RldsError("CORRUPT", `next_observations are no observations: ${different}`, { file });
   const wrong = [terminals, timeouts].find(
     (column) => column !== undefined && (column.leaf.shape.length > 0 || ["string", "bytes"].includes(column.leaf.dtype)),
@@ -124,10 +124,8 @@ async function tableOf(hdf5: Hdf5File, { infos, finalObservation, maxEpisodeStep
 }
 
 /** A value's leaf: all its rows. */
-function specOfValues(tree: ColumnTree): StepSpec {
-  if (tree instanceof Column) return { ...tree.leaf, shape: [...(tree.rows === undefined ? [] : [tree.rows]), ...tree.leaf.shape] };
-  if (Array.isArray(tree)) return tree.map(specOfValues);
-  return Object.fromEntries(Object.entries(tree).map(([name, node]) => [name, specOfValues(node)]));
+function valueSpec(tree: ColumnTree): StepSpec {
+  return mapColumns(tree, ({ leaf, rows }) => ({ ...leaf, shape: [...(rows === undefined ? [] : [rows]), ...leaf.shape] }));
 }
 
 async function valuesOf(tree: ColumnTree): Promise<unknown> {
@@ -136,5 +134,5 @@ async function valuesOf(tree: ColumnTree): Promise<unknown> {
     const data: ColumnData = await read(0, rows ?? 0);
     values.push(rows !== undefined || leaf.shape.length > 0 ? data : leaf.dtype === "bool" ? data[0] === 1 : data[0]);
   }
-  return packed(specOf(tree), values);
+  return pack(rowSpec(tree), values);
 }

@@ -1,9 +1,9 @@
 /** Elements of an HDF5 dataset: which leaf they are, and from bytes to values. */
 import type { Metadata } from "h5wasm";
-import { type AnyLeaf, ARRAYS } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
-import type { Dtype } from "../../spec/dtype.ts";
+import { DTYPES, isDtype } from "../../spec/dtype.ts";
 import { fromHalves } from "../half.ts";
 import { utf8 } from "../utf8.ts";
 import type { Library } from "./h5wasm.ts";
@@ -13,7 +13,7 @@ const CLASSES = ["integer", "float", "time", "string", "bitfield", "opaque", "co
 
 /** What an element is. */
 export interface Element {
-  readonly dtype: AnyLeaf["dtype"];
+  readonly dtype: StepLeaf["dtype"];
   /** Of an array type: what an element has beyond the dataset's own shape. */
   readonly shape: readonly number[];
   /** Bytes of an element as HDF5 gives it. */
@@ -36,10 +36,9 @@ export function elementOf(type: Metadata, file: string, path: string): Element {
   if (kind === "enum" && isBool(type)) return { ...base, dtype: "bool", decode: (bytes) => bools(bytes, file, path) };
   if (kind === "float" && type.size === 2) return { ...base, dtype: "f32", decode: (bytes) => fromHalves(new Uint16Array(bytes.buffer)) };
   if (kind === "integer" || kind === "float" || (kind === "enum" && type.enum_type?.type === 0)) {
-    const dtype = `${kind === "float" ? "f" : type.signed ? "i" : "u"}${8 * type.size}` as Dtype;
-    const Numbers = ARRAYS[dtype];
-    if (Numbers === undefined) throw refused(`${kind}s of ${type.size} bytes`);
-    return { ...base, dtype, decode: (bytes) => new Numbers(bytes.buffer, bytes.byteOffset, bytes.length / type.size) as ColumnData };
+    const dtype = `${kind === "float" ? "f" : type.signed ? "i" : "u"}${8 * type.size}`;
+    if (!isDtype(dtype)) throw refused(`${kind}s of ${type.size} bytes`);
+    return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / type.size) };
   }
   if (kind === "array" && type.array_type !== undefined && type.array_type.type !== 10) {
     const inner = elementOf(type.array_type, file, path);

@@ -1,7 +1,8 @@
 /** An HDF5 file: groups, datasets that are read by rows, attributes. */
-import { type AnyLeaf, sizeOf } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import { sizeOf } from "../../spec/leaf.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { ReadOptions } from "../reader.ts";
 import type { SourceFile } from "../sources/source.ts";
@@ -29,7 +30,7 @@ interface Opened {
 
 /** One value and what it is. */
 export interface Attribute {
-  readonly leaf: AnyLeaf;
+  readonly leaf: StepLeaf;
   readonly data: ColumnData;
 }
 
@@ -113,7 +114,7 @@ export class Hdf5File {
     this.#fits(path, Math.max(sizeOf(type.chunks ?? []), sizeOf(row)) * Math.max(element.bytes, 1) * sizeOf(element.shape));
     return new Column({
       path: path.replace(/^\//, ""),
-      leaf: { dtype: element.dtype, shape: [...row, ...element.shape] } as AnyLeaf,
+      leaf: { dtype: element.dtype, shape: [...row, ...element.shape] } as StepLeaf,
       rows: shape.length === 0 ? undefined : (shape[0] as number),
       rowBytes,
       chunkRows: type.chunks?.[0] ?? 1,
@@ -135,7 +136,7 @@ export class Hdf5File {
           read: (at) => this.#done(library.get_attribute_data(id, path, name, BigInt(at)), what, instance, mount),
           reclaim: (at) => library.reclaim_vlen_memory(id, path, name, BigInt(at)),
         });
-        return { leaf: { dtype: element.dtype, shape: [...type.shape, ...element.shape] } as AnyLeaf, data };
+        return { leaf: { dtype: element.dtype, shape: [...type.shape, ...element.shape] } as StepLeaf, data };
       });
       if (attribute !== undefined) found.set(name, attribute);
     }

@@ -1,12 +1,13 @@
 /** Minari's datasets: an HDF5 group an episode, and metadata.json beside the file. */
 import { onlyKeys } from "../../error.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
-import { type FoundLeaf, leavesOf, sizeOf } from "../../rlds/dataset/leaves.ts";
+import { type FoundLeaf, leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
-import { type Column, columnsOf, specOf } from "../columns/column.ts";
+import { sizeOf } from "../../spec/leaf.ts";
+import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
-import { stepSpecOf, stepsOf, type TransitionSpec } from "../columns/transitions.ts";
+import { episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { Attribute, Hdf5File } from "./hdf5-file.ts";
@@ -124,7 +125,7 @@ class MinariReader implements RldsReader {
     const data: ColumnData[] = [];
     for (const column of columns) data.push(await column.read(0, column.rows as number));
     const terminated = await terminations.read(0, length);
-    return stepsOf(transition, { data, length, finalStep: true, ending: terminated[length - 1] === 1 ? "terminated" : "truncated", terminated });
+    return episodeSteps(transition, { data, length, finalStep: true, ending: terminated[length - 1] === 1 ? "terminated" : "truncated", terminated });
   }
 }
 
@@ -144,7 +145,7 @@ async function found(hdf5: Hdf5File, group: string, episode: number, { infos, sp
   const terminations = await hdf5.column(`/${group}/terminations`);
   const columns = columnsOf(tree);
   const length = reward.rows ?? 0;
-  const transition = specOf(tree) as unknown as TransitionSpec;
+  const transition = rowSpec(tree) as unknown as TransitionSpec;
   leavesOf(transition).forEach(({ path, keys }: FoundLeaf, i) => {
     const { rows } = columns[i] as Column;
     const most = keys[0] === "observation" || keys[0] === "infos" ? length + 1 : length;

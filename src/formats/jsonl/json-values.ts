@@ -1,17 +1,19 @@
 /** Values of leaves as JSON, without loss: NaN and infinities are words, integers beyond 2^53 decimal strings, bytes base64. */
-import type { StepSpec } from "../../rlds/dataset/dataset.ts";
-import { type AnyLeaf, isLeaf, leavesOf, packed, sizeOf } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import { isLeaf, sizeOf } from "../../spec/leaf.ts";
+import { pack } from "../../spec/nest.ts";
 
 /** Row i of columns, nested as the spec; arrays nested as the shape. */
 export function jsonRow(spec: StepSpec, data: readonly ColumnData[], i: number): unknown {
-  return packed(
+  return pack(
     spec,
     leavesOf(spec).map(({ leaf, size }, k) => jsonLeaf(leaf, size, data[k] as ColumnData, i * size)),
   );
 }
 
-function jsonLeaf(leaf: AnyLeaf, size: number, data: ColumnData, at: number): unknown {
+function jsonLeaf(leaf: StepLeaf, size: number, data: ColumnData, at: number): unknown {
   if (leaf.shape.length === 0) return jsonElement(leaf, data[at]);
   const nest = (depth: number, from: number, elements: number): unknown => {
     if (depth === leaf.shape.length) return jsonElement(leaf, data[from]);
@@ -22,7 +24,7 @@ function jsonLeaf(leaf: AnyLeaf, size: number, data: ColumnData, at: number): un
   return nest(0, at, size);
 }
 
-function jsonElement({ dtype }: AnyLeaf, value: unknown): unknown {
+function jsonElement({ dtype }: StepLeaf, value: unknown): unknown {
   if (dtype === "bool") return value === 1;
   if (dtype === "bytes") return base64(value as Uint8Array);
   if (typeof value === "bigint") return value > -(2n ** 53n) && value < 2n ** 53n ? Number(value) : String(value);
@@ -59,7 +61,7 @@ export function valuesOfJson(spec: StepSpec, value: unknown): unknown {
   return visit(spec, value);
 }
 
-function elementsOfJson(leaf: AnyLeaf, value: unknown): unknown {
+function elementsOfJson(leaf: StepLeaf, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((part) => elementsOfJson(leaf, part));
   if (typeof value !== "string") return value;
   if (leaf.dtype === "bytes") return bytesOfBase64(value) ?? value;

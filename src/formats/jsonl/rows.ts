@@ -1,14 +1,16 @@
 /** Steps as objects of JSON, under whatever names, collected to episodes. */
 import { Collector } from "../../rlds/dataset/collector.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
-import { leavesOf, packed, sizeOf } from "../../rlds/dataset/leaves.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import { type Place, RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
+import { sizeOf } from "../../spec/leaf.ts";
+import { pack } from "../../spec/nest.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { FinalObservation } from "../columns/flat.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 import { stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
-import { type Ending, stepSpecOf, stepsOf, type TransitionSpec } from "../columns/transitions.ts";
+import { type Ending, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { inferred } from "./infer.ts";
 import { valuesOfJson } from "./json-values.ts";
 
@@ -130,7 +132,7 @@ export class Rows {
     const stopped = this.#ending;
     this.#length = 0;
     this.#ending = "open";
-    const columns = packed(given, data) as { readonly [name: string]: unknown };
+    const columns = pack(given, data) as { readonly [name: string]: unknown };
     if (steps) {
       const { is_first, is_last, is_terminal, ...rest } = columns as { [name: string]: Uint8Array };
       const { is_first: _, is_last: __, is_terminal: ___, ...restSpec } = given;
@@ -142,7 +144,7 @@ export class Rows {
     const own = length > 0 && finalObservation !== "none" && ending !== "open" && has.includes("next_observation");
     const finalStep = own || (finalObservation === "rlds" && ending === "terminated");
     const transition = given as unknown as TransitionSpec;
-    if (!own) return stepsOf(transition, { data, length, finalStep, ending });
+    if (!own) return episodeSteps(transition, { data, length, finalStep, ending });
     const last = new Collector(transition.observation, 1);
     last.add(valuesOfJson(transition.observation, this.#next), place, "next_observation");
     const final = last.take().data;
@@ -150,7 +152,7 @@ export class Rows {
     const longer = leavesOf(transition).map(({ keys }, k) =>
       keys[0] === "observation" ? followed(data[k] as ColumnData, final[observed++] as ColumnData) : (data[k] as ColumnData),
     );
-    return stepsOf(transition, { data: longer, length, finalStep, ending });
+    return episodeSteps(transition, { data: longer, length, finalStep, ending });
   }
 }
 
@@ -177,7 +179,7 @@ function treeOf(spec: StepSpec, data: unknown, rows: number): ColumnTree {
     const size = sizeOf(leaf.shape);
     return new Column({ path, leaf, rows, rowBytes: size, read: async (from, to) => (all as Float32Array).slice(from * size, to * size) as ColumnData });
   });
-  return packed(spec, columns) as ColumnTree;
+  return pack(spec, columns) as ColumnTree;
 }
 
 const blankTree = (spec: StepSpec) => treeOf(spec, undefined, 0);

@@ -1,7 +1,8 @@
 /** A spec that a file says, looked at before anything is made of it. */
 import type { StepSpec } from "../../rlds/dataset/dataset.ts";
-import { ARRAYS, sizeOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { isDtype } from "../../spec/dtype.ts";
+import { sizeOf } from "../../spec/leaf.ts";
 
 const DEEPEST = 32;
 const MOST_ELEMENTS = 2 ** 31;
@@ -14,7 +15,7 @@ export function specFromJson(value: unknown, file: string, depth = 0): StepSpec 
   if (Array.isArray(value)) return value.map((part) => specFromJson(part, file, depth + 1));
   const { dtype, shape } = value as { dtype?: unknown; shape?: unknown };
   if (typeof dtype !== "string") return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, specFromJson(part, file, depth + 1)]));
-  if (!Object.hasOwn(ARRAYS, dtype) && dtype !== "string" && dtype !== "bytes") throw wrong(`has no dtype ${JSON.stringify(dtype)}`);
+  if (!isDtype(dtype) && dtype !== "string" && dtype !== "bytes") throw wrong(`has no dtype ${JSON.stringify(dtype)}`);
   if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= 0) || sizeOf(shape) > MOST_ELEMENTS)
     throw wrong(`has no shape ${JSON.stringify(shape)}`);
   return { dtype: dtype as "f32", shape };

@@ -1,7 +1,7 @@
 /** What a frame of LeRobot is as a step. */
 import type { StepSpec } from "../../rlds/dataset/dataset.ts";
-import { sizeOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { sizeOf } from "../../spec/leaf.ts";
 import { checkNesting, type MappedColumn, type Mapping } from "../parquet/mapping.ts";
 import type { ParquetFile } from "../parquet/parquet-file.ts";
 import type { PlainForm } from "../parquet/plain-form.ts";

@@ -1,14 +1,15 @@
 /** NumPy's arrays as files (.npy): a header, and the elements. Its objects are pickles, which nobody here runs. */
 
-import { type AnyLeaf, ARRAYS, sizeOf } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
-import type { Dtype } from "../../spec/dtype.ts";
+import { DTYPES, isDtype } from "../../spec/dtype.ts";
+import { sizeOf } from "../../spec/leaf.ts";
 import { fromHalves } from "../half.ts";
 import { utf8 } from "../utf8.ts";
 
 export interface NpyArray {
-  readonly dtype: AnyLeaf["dtype"];
+  readonly dtype: StepLeaf["dtype"];
   readonly shape: readonly number[];
   /** In C's order, little-endian. */
   readonly data: ColumnData;
@@ -49,7 +50,7 @@ export function npyArray(bytes: Uint8Array<ArrayBuffer>, file: string, name: str
 }
 
 interface ElementType {
-  readonly dtype: AnyLeaf["dtype"];
+  readonly dtype: StepLeaf["dtype"];
   /** Of an element, and of what in it has an order of bytes. */
   readonly bytes: number;
   readonly unit: number;
@@ -66,9 +67,9 @@ function typeOf(descr: string, file: string, name: string): ElementType {
   if ((kind === "S" || kind === "a") && n > 0)
     return { ...base, unit: 1, dtype: "string", decode: (bytes) => texts(bytes, n, (part) => utf8(part, name, file)) };
   if (kind === "U" && n > 0) return { bytes: 4 * n, unit: 4, big: order === ">", dtype: "string", decode: (bytes) => texts(bytes, 4 * n, utf32) };
-  const dtype = `${kind}${8 * n}` as Dtype;
-  if (kind !== undefined && "iuf".includes(kind) && ARRAYS[dtype] !== undefined)
-    return { ...base, dtype, decode: (bytes) => new ARRAYS[dtype](bytes.buffer, bytes.byteOffset, bytes.length / n) as ColumnData };
+  const dtype = `${kind}${8 * n}`;
+  if (kind !== undefined && "iuf".includes(kind) && isDtype(dtype))
+    return { ...base, dtype, decode: (bytes) => new DTYPES[dtype].array(bytes.buffer, bytes.byteOffset, bytes.length / n) };
   const what = kind === "O" ? "Python objects, which are not loaded" : `elements of the type ${JSON.stringify(descr)}`;
   throw new RldsError("UNSUPPORTED", `${name} holds ${what}`, { file });
 }

@@ -1,10 +1,10 @@
 /** NumPy's archives of arrays (.npz) as datasets. */
 import { integer, mustBe, onlyKeys } from "../../error.ts";
-import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
-import { type AnyLeaf, isText, sizeOf } from "../../rlds/dataset/leaves.ts";
+import type { RldsStep, StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
-import { Column, type ColumnTree, columnsOf, specOf } from "../columns/column.ts";
+import { isText, sizeOf } from "../../spec/leaf.ts";
+import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
 import { type FinalObservation, flatEpisodes, rowsOf } from "../columns/flat.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
@@ -75,7 +75,7 @@ async function arraysOf(file: SourceFile, maxBytes: number, signal?: AbortSignal
     const path = entry.name.slice(0, -".npy".length);
     if (found.has(path)) throw new RldsError("CORRUPT", `the archive has ${entry.name} twice`, { file: file.name });
     const { dtype, shape, data } = npyArray(await zipBytes(file, entry), file.name, entry.name);
-    const leaf = { dtype, shape: shape.slice(1) } as AnyLeaf;
+    const leaf = { dtype, shape: shape.slice(1) } as StepLeaf;
     const size = sizeOf(leaf.shape);
     const rows = shape[0];
     if (!(size <= maxBytes)) throw new RldsError("CORRUPT", `a row of ${entry.name} has ${size} elements, more than maxBytes allows`, { file: file.name });
@@ -135,7 +135,7 @@ async function planOf(
   const main = { observation, action, reward, ...(fields.discount === undefined ? {} : { discount: fields.discount }), ...metadata };
   if (lengths === undefined && first === undefined && last === undefined && ended !== undefined) {
     const transition = main;
-    const different = fields.next_observation === undefined ? undefined : specDifference(specOf(observation), specOf(fields.next_observation));
+    const different = fields.next_observation === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(fields.next_observation));
     if (different !== undefined) throw new RldsError("CORRUPT", `next observations are no observations: ${different}`, { file });
     if (options.finalObservation === "next" && fields.next_observation === undefined)
       throw new RldsError("UNSUPPORTED", "the archive has no next_observations, which finalObservation asks for", { file });
@@ -147,7 +147,7 @@ async function planOf(
     const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
     rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
     if (terminals.rows !== rows) throw new RldsError("CORRUPT", `${terminals.path} has not a flag a row`, { file });
-    return { stepSpec: stepSpecOf(specOf(transition) as unknown as TransitionSpec), run: () => flatEpisodes(table, options) };
+    return { stepSpec: stepSpecOf(rowSpec(transition) as unknown as TransitionSpec), run: () => flatEpisodes(table, options) };
   }
   const isTerminal = terminal ?? ended;
   if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))

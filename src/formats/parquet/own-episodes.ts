@@ -1,9 +1,10 @@
 /** Episodes of files that writeParquet wrote. */
 import { Collector } from "../../rlds/dataset/collector.ts";
 import type { StepSpec } from "../../rlds/dataset/dataset.ts";
-import { leavesOf, packed } from "../../rlds/dataset/leaves.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
+import { pack } from "../../spec/nest.ts";
 import { valuesOfJson } from "../jsonl/json-values.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
@@ -45,14 +46,14 @@ export async function* ownEpisodes<S>(
         if (index !== episode) throw corrupt(`the file has no episode ${episode}, and goes on with ${index}`);
         const data = collected(metadataSpec, values, file.name);
         yield {
-          ...(packed(metadataSpec as StepSpec, rowOf(metadataSpec, data)) as object),
+          ...(pack(metadataSpec as StepSpec, rowOf(metadataSpec, data)) as object),
           steps: new StepColumns<S>(stepSpec, new Collector(stepSpec, 1).take().data, 0),
         };
       }
     };
     const ended = (): ReadEpisode<S> => {
       episode++;
-      return { ...(packed(metadataSpec as StepSpec, rowOf(metadataSpec, metadata)) as object), steps: buffer.take() };
+      return { ...(pack(metadataSpec as StepSpec, rowOf(metadataSpec, metadata)) as object), steps: buffer.take() };
     };
     for (const [group, rows] of file.groups.entries()) {
       signal?.throwIfAborted();

@@ -1,7 +1,7 @@
 /** One column of one row group: its pages, checked before they are decoded. */
 
-import { zeros } from "../../rlds/dataset/leaves.ts";
 import type { AnyArray, Dtype } from "../../spec/dtype.ts";
+import { zeros } from "../../spec/dtype.ts";
 import { fromHalf } from "../half.ts";
 import type { FileColumn } from "./columns.ts";
 import type { Decompress } from "./decompress.ts";

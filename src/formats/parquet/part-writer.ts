@@ -1,6 +1,7 @@
 /** One file of Parquet on its way: rows until they are a row group. */
-import { type AnyLeaf, isText, sizeOf } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf } from "../../rlds/dataset/dataset.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import { isText, sizeOf } from "../../spec/leaf.ts";
 import type { StagedFile } from "../sinks/staging.ts";
 import type { hyparquetWriter } from "./packages.ts";
 import { ABOUT, EPISODE_INDEX, type FileForm, type SchemaElement, STEP_INDEX, type WrittenColumn } from "./schema.ts";
@@ -104,7 +105,7 @@ function lengthOf(value: unknown): number {
 }
 
 /** A single value, or lists. */
-function rowOf(leaf: AnyLeaf, data: ColumnData, at: number): unknown {
+function rowOf(leaf: StepLeaf, data: ColumnData, at: number): unknown {
   const { dtype, shape } = leaf;
   const element = (i: number) => (dtype === "bool" ? data[i] === 1 : data[i]);
   if (shape.length === 0) return element(at);

@@ -1,8 +1,9 @@
 /** Episodes of files of somebody else: rows, cut where an episode's number changes, or where a flag says so. */
-import type { StepSpec } from "../../rlds/dataset/dataset.ts";
-import { type AnyLeaf, leavesOf, zeros } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
+import { zeros } from "../../spec/dtype.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { FileColumn } from "./columns.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
@@ -15,7 +16,7 @@ export interface PlainOptions {
   readonly signal?: AbortSignal;
 }
 
-const BOOL: AnyLeaf = { dtype: "bool", shape: [] };
+const BOOL: StepLeaf = { dtype: "bool", shape: [] };
 const ROLES = ["episode", "first", "last", "terminal", "truncated", "done"] as const;
 
 type Roles = { readonly [role in (typeof ROLES)[number]]?: ColumnData };
@@ -31,7 +32,7 @@ export async function* plainEpisodes<S>(
   const buffer = new EpisodeBuffer<unknown>([...leaves.map(({ leaf }) => leaf), BOOL, BOOL, BOOL] as StepSpec, maxBytes);
   const flagged = ROLES.some((role) => role !== "episode" && role !== "first" && mapping[role] !== undefined);
   let before: unknown;
-  const ended = (isEnd: boolean): ReadEpisode<S> => ({ steps: stepsOf<S>(form, buffer.take().data, isEnd) });
+  const ended = (isEnd: boolean): ReadEpisode<S> => ({ steps: plainSteps<S>(form, buffer.take().data, isEnd) });
   for await (const file of files) {
     const wanted = [
       ...leaves.map(({ place, leaf }) => sameColumn(file, place, leaf)),
@@ -41,7 +42,7 @@ export async function* plainEpisodes<S>(
       signal?.throwIfAborted();
       const read = await file.read(group, wanted);
       const all = wanted.map((column, k) =>
-        columnOf(read[k] as never, leaves[k]?.leaf ?? ({ dtype: column.dtype, shape: [] } as AnyLeaf), rows, { file: file.name, column }),
+        columnOf(read[k] as never, leaves[k]?.leaf ?? ({ dtype: column.dtype, shape: [] } as StepLeaf), rows, { file: file.name, column }),
       );
       if (bytesOf(all) > maxBytes) throw new RldsError("CORRUPT", `a row group has more than the ${maxBytes} bytes that maxBytes allows`, { file: file.name });
       const roles = Object.fromEntries(ROLES.filter((role) => mapping[role] !== undefined).map((role, k) => [role, all[leaves.length + k]])) as Roles;
@@ -84,7 +85,7 @@ function on(flags: ColumnData | undefined, i: number): boolean {
   return flags !== undefined && Number(flags[i]) !== 0;
 }
 
-function sameColumn(file: ParquetFile, place: string, leaf?: AnyLeaf): FileColumn {
+function sameColumn(file: ParquetFile, place: string, leaf?: StepLeaf): FileColumn {
   const column = file.columns.find((one) => one.place === place);
   if (column === undefined || (leaf !== undefined && (column.dtype !== leaf.dtype || column.lists !== leaf.shape.length)))
     throw new RldsError(
@@ -107,7 +108,7 @@ function flagsOf({ first, last, terminal, truncated, done }: Roles, rows: number
  * The steps of an episode. Files of transitions have no final observation: the last transition is the last step, and keeps its action and reward. A reward that is not there is 0, a
  * discount 1, and 0 in the step that is terminal.
  */
-function stepsOf<S>({ leaves, stepSpec, mapping }: PlainForm, data: readonly ColumnData[], isEnd: boolean): StepColumns<S> {
+function plainSteps<S>({ leaves, stepSpec, mapping }: PlainForm, data: readonly ColumnData[], isEnd: boolean): StepColumns<S> {
   const [first, last, terminal] = data.slice(leaves.length) as [Uint8Array, Uint8Array, Uint8Array];
   const { length } = first;
   if (mapping.first === undefined) first[0] = 1;

@@ -1,6 +1,5 @@
 /** What a step is in files of somebody else. */
-import type { StepSpec } from "../../rlds/dataset/dataset.ts";
-import type { AnyLeaf } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { FileColumn } from "./columns.ts";
 import type { Mapping } from "./mapping.ts";
@@ -10,7 +9,7 @@ import { leafOfColumn } from "./table.ts";
 export interface PlainLeaf {
   readonly keys: readonly string[];
   readonly place: string;
-  readonly leaf: AnyLeaf;
+  readonly leaf: StepLeaf;
 }
 
 export interface PlainForm {
@@ -29,7 +28,9 @@ export async function plainForm(file: ParquetFile, mapping: Mapping): Promise<Pl
   if (group < 0 && lists.length > 0) throw new RldsError("EMPTY", "the file has no rows, so that nobody knows the shapes of its lists", { file: file.name });
   const first = new Map<FileColumn, Awaited<ReturnType<ParquetFile["read"]>>[number]>();
   for (const column of lists) first.set(column, (await file.read(group, [column]))[0] as never);
-  const leaves = mapping.leaves.map(({ column, keys }): PlainLeaf => ({ keys, place: column.place, leaf: leafOfColumn(column, first.get(column)) as AnyLeaf }));
+  const leaves = mapping.leaves.map(
+    ({ column, keys }): PlainLeaf => ({ keys, place: column.place, leaf: leafOfColumn(column, first.get(column)) as StepLeaf }),
+  );
   const spec: { [name: string]: unknown } = {};
   for (const { keys, leaf } of leaves) {
     const node = keys.slice(0, -1).reduce<{ [name: string]: unknown }>((at, key) => {

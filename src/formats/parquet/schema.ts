@@ -1,9 +1,10 @@
 /** What columns a step has in Parquet. */
 
-import type { StepSpec } from "../../rlds/dataset/dataset.ts";
-import { type AnyLeaf, type FoundLeaf, isText, leavesOf } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { type FoundLeaf, leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { Dtype } from "../../spec/dtype.ts";
+import { isText } from "../../spec/leaf.ts";
 
 /** The key of what our files say of themselves: JSON of a FileForm. */
 export const ABOUT = "reprise.rlds";
@@ -86,7 +87,7 @@ export function schemaOf(columns: readonly WrittenColumn[]): SchemaElement[] {
   ];
 }
 
-function typeOf(leaf: AnyLeaf): Pick<SchemaElement, "type" | "converted_type"> {
+function typeOf(leaf: StepLeaf): Pick<SchemaElement, "type" | "converted_type"> {
   if (isText(leaf)) return leaf.dtype === "string" ? { type: "BYTE_ARRAY", converted_type: "UTF8" } : { type: "BYTE_ARRAY" };
   return TYPES[leaf.dtype];
 }

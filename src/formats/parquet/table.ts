@@ -1,9 +1,11 @@
 /** A column's values as the column of a step's leaf. */
 
-import { type AnyLeaf, isText, sizeOf, zeros } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import type { AnyArray, Dtype } from "../../spec/dtype.ts";
+import { zeros } from "../../spec/dtype.ts";
+import { isText, sizeOf } from "../../spec/leaf.ts";
 import type { FileColumn } from "./columns.ts";
 import type { ChunkValues } from "./pages.ts";
 import type { ParquetFile } from "./parquet-file.ts";
@@ -15,9 +17,9 @@ export interface TablePlace {
 }
 
 /** What the values of a column are; a list has the shape that it has in the first row. Undefined for a type that is not read. */
-export function leafOfColumn({ dtype, lists }: FileColumn, first: ChunkValues | undefined): AnyLeaf | undefined {
+export function leafOfColumn({ dtype, lists }: FileColumn, first: ChunkValues | undefined): StepLeaf | undefined {
   if (dtype === undefined) return undefined;
-  return { dtype, shape: lists === 0 ? [] : shapeOf(lists, first) } as AnyLeaf;
+  return { dtype, shape: lists === 0 ? [] : shapeOf(lists, first) } as StepLeaf;
 }
 
 /** The lists of the first row: how many elements there are from one beginning to the next. */
@@ -32,7 +34,7 @@ function shapeOf(lists: number, first: ChunkValues | undefined): number[] {
 }
 
 /** All rows of a row group, checked. @throws RldsError INVALID_DATA for values that are missing · UNSUPPORTED for lists of several lengths */
-export function columnOf(found: ChunkValues, leaf: AnyLeaf, rows: number, { file, column }: TablePlace): ColumnData {
+export function columnOf(found: ChunkValues, leaf: StepLeaf, rows: number, { file, column }: TablePlace): ColumnData {
   const { values, counts, levels, missing } = found;
   const subject = `column ${column.keys.join("/")}`;
   if (missing >= 0) throw new RldsError("INVALID_DATA", `${subject} must have a value in every row, got none in row ${missing} of a row group`, { file });
@@ -52,7 +54,7 @@ function checkLevels(levels: Uint8Array, shape: readonly number[], error: () => 
   for (let i = 0, k = 0; i < levels.length; i++, k = k + 1 === size ? 0 : k + 1) if (levels[i] !== pattern[k]) throw error();
 }
 
-function ragged(subject: string, { shape }: AnyLeaf, got: string, file: string): RldsError {
+function ragged(subject: string, { shape }: StepLeaf, got: string, file: string): RldsError {
   return new RldsError("UNSUPPORTED", `${subject} must be of shape [${shape.join(", ")}] in every row, as in the first, got ${got}`, { file });
 }
 
@@ -62,7 +64,7 @@ export function slice(data: ColumnData, size: number, from: number, to: number):
 }
 
 /** Pieces one behind the other, in an array of their own. */
-export function joined(leaf: AnyLeaf, pieces: readonly ColumnData[]): ColumnData {
+export function joined(leaf: StepLeaf, pieces: readonly ColumnData[]): ColumnData {
   if (isText(leaf)) return pieces.flat() as ColumnData;
   const all = zeros(
     leaf.dtype as Dtype,

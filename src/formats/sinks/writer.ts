@@ -2,10 +2,11 @@
 import { mustBe } from "../../error.ts";
 import type { Each, RldsDataset, RldsEpisode, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { eachOf } from "../../rlds/dataset/each.ts";
-import { ARRAYS, isLeaf, isText } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { stepSpecOf } from "../../rlds/dataset/step-spec.ts";
+import { isDtype } from "../../spec/dtype.ts";
+import { isLeaf, isText } from "../../spec/leaf.ts";
 
 /** So much is written so far. */
 export interface WriteProgress {
@@ -87,7 +88,7 @@ function checkSpec(spec: StepSpec, what: string, path = ""): void {
     return;
   }
   const { dtype, shape } = spec as { readonly dtype: string; readonly shape: unknown };
-  if (!Object.hasOwn(ARRAYS, dtype) && !isText(spec)) throw wrong("of a dtype that there is", dtype);
+  if (!isDtype(dtype) && !isText(spec)) throw wrong("of a dtype that there is", dtype);
   if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= -1)) throw wrong("of a shape", shape);
   if (shape.includes(-1))
     throw new RldsError("UNSUPPORTED", `${subject} must have a shape of known lengths, got [${shape.join(", ")}]: mapEpisodes can leave it out`);

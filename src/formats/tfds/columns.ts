@@ -1,6 +1,7 @@
 /** A feature of the steps as one column of an episode. */
-import { sizeOf } from "../../rlds/dataset/leaves.ts";
+
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import { sizeOf } from "../../spec/leaf.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import { type Decoding, itemsOf } from "./items.ts";

@@ -1,6 +1,8 @@
 /** Tensors that are stored as bytes, each value by itself: plain or zlib. */
-import { ARRAYS, sizeOf } from "../../rlds/dataset/leaves.ts";
+
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import { DTYPES } from "../../spec/dtype.ts";
+import { sizeOf } from "../../spec/leaf.ts";
 import { fromBfloats, fromHalves } from "../half.ts";
 import { inflate, inflated } from "../images/inflate.ts";
 import type { Example } from "./example.ts";
@@ -15,7 +17,7 @@ type NumbersFeature = Extract<LeafFeature, { kind: "numbers" }>;
 export function encodedOf(example: Example, leaf: StoredLeaf, key: string, known: Dimensions, feature: NumbersFeature): Items {
   const parts = bytesOf(example, key);
   const { type, encoding } = feature;
-  const width = type === "f16" || type === "bf16" ? 2 : ARRAYS[type].BYTES_PER_ELEMENT;
+  const width = type === "f16" || type === "bf16" ? 2 : DTYPES[type].bytes;
   const shapes = shapesOf(example, leaf, parts.length);
   let shape = known;
   let whole = new Uint8Array(0);
@@ -68,5 +70,5 @@ function numbersOf(example: Example, { key }: StoredLeaf, bytes: Uint8Array<Arra
     return (type === "f16" ? fromHalves : fromBfloats)(new Uint16Array(bytes.buffer));
   }
   if (type === "bool" && bytes.some((byte) => byte > 1)) throw example.wrong(`feature ${key} must hold booleans, bytes of 0 and 1`);
-  return new ARRAYS[type](bytes.buffer);
+  return new DTYPES[type].array(bytes.buffer);
 }

@@ -1,15 +1,16 @@
 /** Records become episodes. */
 import type { StepSpec } from "../../rlds/dataset/dataset.ts";
-import { packed, sizeOf } from "../../rlds/dataset/leaves.ts";
 import { type Place, RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { StepColumns } from "../../rlds/dataset/step-columns.ts";
+import { sizeOf } from "../../spec/leaf.ts";
+import { pack } from "../../spec/nest.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { columnOf, type LeafColumn } from "./columns.ts";
 import { Example, type Keys, keysOf } from "./example.ts";
 import { type Dimensions, FEATURES, type Feature } from "./features.ts";
 import { type Decoding, dtypeOf, shapeIn } from "./items.ts";
 import { metadataOf } from "./metadata.ts";
-import { keysOfLeaf, type StoredLeaf, specOf, storedLeaves } from "./stored-leaf.ts";
+import { featureSpec, keysOfLeaf, type StoredLeaf, storedLeaves } from "./stored-leaf.ts";
 
 const STEPS = "steps";
 
@@ -47,7 +48,7 @@ export class EpisodeForm {
 
   /** @throws RldsError UNSUPPORTED where the shapes are not known yet */
   get stepSpec(): StepSpec {
-    return specOf(this.#steps, STEPS, ({ key, feature }) => {
+    return featureSpec(this.#steps, STEPS, ({ key, feature }) => {
       const shape = this.#shapes.get(key) as Dimensions;
       return { dtype: dtypeOf(feature, this.#decoding), shape: shape.map((length) => length ?? 0) } as StepSpec;
     });
@@ -59,7 +60,7 @@ export class EpisodeForm {
       const shape = [...lengths, ...shapeIn(feature, this.#decoding)];
       return { dtype: dtypeOf(feature, this.#decoding), shape: shape.map((length) => length ?? -1) } as StepSpec;
     };
-    return Object.fromEntries(this.#metadata.map(({ name, feature }) => [name, specOf(feature, name, leafOf)]));
+    return Object.fromEntries(this.#metadata.map(({ name, feature }) => [name, featureSpec(feature, name, leafOf)]));
   }
 
   /** Learns from a record what the features leave open. */
@@ -85,8 +86,8 @@ export class EpisodeForm {
       // One value a leaf, in the order of the leaves.
       return [
         name,
-        packed(
-          specOf(feature, name, () => ({ dtype: "u8", shape: [] })),
+        pack(
+          featureSpec(feature, name, () => ({ dtype: "u8", shape: [] })),
           values,
         ),
       ];

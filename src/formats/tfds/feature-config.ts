@@ -1,9 +1,10 @@
 /** features.json: what tensorflow_datasets 4.9 makes its features of. */
 
-import type { StepSpec } from "../../rlds/dataset/dataset.ts";
-import { type AnyLeaf, type FoundLeaf, isLeaf, isText, leavesOf, sizeOf } from "../../rlds/dataset/leaves.ts";
+import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
+import { type FoundLeaf, leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { Dtype } from "../../spec/dtype.ts";
+import { isLeaf, isText, sizeOf } from "../../spec/leaf.ts";
 
 /** How a leaf stands in a record: numbers one by one (as tf.Example has them), the raw bytes of a value, text, or a PNG. */
 export type Encoding = "none" | "bytes" | "text" | "png";
@@ -81,7 +82,7 @@ function featureOf(spec: StepSpec, path: string, encodings: ReadonlyMap<string, 
   return leafOf(spec, encodings.get(path) as Encoding);
 }
 
-function leafOf(leaf: AnyLeaf, encoding: Encoding): object {
+function leafOf(leaf: StepLeaf, encoding: Encoding): object {
   const { shape } = leaf;
   if (leaf.dtype === "string" && shape.length === 0) return { pythonClassName: CLASSES.text, text: {} };
   const dimensions = shape.length === 0 ? {} : { dimensions: shape.map(String) };

@@ -1,8 +1,8 @@
 /** features.json: what an example is made of. Both of its forms, the one of protobuf's JSON and the older one with `type` and `content`. */
 
-import { sizeOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { Dtype } from "../../spec/dtype.ts";
+import { sizeOf } from "../../spec/leaf.ts";
 import { type Json, list, object, text, whole } from "./json.ts";
 
 export const FEATURES = "features.json";

@@ -1,8 +1,8 @@
 /** The values of one feature in one record: a flat column of all of them, with the shape that each has. */
 
-import { sizeOf } from "../../rlds/dataset/leaves.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import type { Dtype } from "../../spec/dtype.ts";
+import { sizeOf } from "../../spec/leaf.ts";
 import type { ImageDecoder } from "../images/images.ts";
 import { encodedOf } from "./encoded.ts";
 import type { Example } from "./example.ts";

@@ -1,11 +1,8 @@
 /** The lists of an Example as columns: floats in one copy, integers without a bigint each, bytes as views. */
 
-import { ARRAYS, zeros } from "../../rlds/dataset/leaves.ts";
 import type { AnyArray, ArrayOf, Dtype } from "../../spec/dtype.ts";
+import { DTYPES, zeros } from "../../spec/dtype.ts";
 import { BYTES, type Example, FLOATS, INTS, payload } from "./example.ts";
-
-const LEAST: { readonly [D in Dtype]?: number } = { bool: 0, i8: -128, u8: 0, i16: -32768, u16: 0, i32: -2147483648, u32: 0 };
-const MOST: { readonly [D in Dtype]?: number } = { bool: 1, i8: 127, u8: 255, i16: 32767, u16: 65535, i32: 2147483647, u32: 4294967295 };
 
 /** @throws RldsError CORRUPT */
 export function floatsOf(example: Example, key: string): Float32Array<ArrayBuffer> {
@@ -34,7 +31,7 @@ export function integersOf<D extends Dtype>(example: Example, key: string, dtype
   // Every value ends with a byte below 128.
   for (let i = 0; i < parts.length; i += 2)
     for (let at = parts[i] as number; at < (parts[i + 1] as number); at++) count += ((example.bytes[at] as number) >> 7) ^ 1;
-  example.room(count * ARRAYS[dtype].BYTES_PER_ELEMENT);
+  example.room(count * DTYPES[dtype].bytes);
   const found = zeros(dtype, count);
   for (let i = 0, at = 0; i < parts.length; i += 2) at = fill(found, at, example, key, dtype, parts[i] as number, parts[i + 1] as number);
   return found;
@@ -43,10 +40,8 @@ export function integersOf<D extends Dtype>(example: Example, key: string, dtype
 /** Fills in the values at `from` … `to`; gives the index behind the last one. */
 function fill(found: AnyArray, start: number, example: Example, key: string, dtype: Dtype, from: number, to: number): number {
   const { bytes } = example;
-  const wide = dtype === "i64" || dtype === "u64";
-  const words = wide ? new Int32Array(found.buffer) : undefined;
-  const least = LEAST[dtype] ?? 0;
-  const most = MOST[dtype] ?? 0;
+  const { big, min, max } = DTYPES[dtype];
+  const words = big ? new Int32Array(found.buffer) : undefined;
   let index = start;
   for (let at = from; at < to; index++) {
     const begin = at;
@@ -70,7 +65,7 @@ function fill(found: AnyArray, start: number, example: Example, key: string, dty
     }
     // One that a number holds: its upper half is only its sign.
     const value = high === low >> 31 ? low : high === 0 ? low >>> 0 : Number.NaN;
-    if (!(value >= least && value <= most)) throw example.wrong(`feature ${key} must hold integers in ${least} … ${most}, and one does not fit`, begin);
+    if (!(value >= min && value <= max)) throw example.wrong(`feature ${key} must hold integers in ${min} … ${max}, and one does not fit`, begin);
     (found as Int32Array)[index] = value;
   }
   return index;

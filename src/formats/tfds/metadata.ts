@@ -1,6 +1,7 @@
 /** A feature of the episode as one value beside the steps. */
-import { sizeOf } from "../../rlds/dataset/leaves.ts";
+
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import { sizeOf } from "../../spec/leaf.ts";
 import { valuesKey } from "./columns.ts";
 import type { Example } from "./example.ts";
 import { type Decoding, itemsOf, shapeIn } from "./items.ts";

@@ -1,5 +1,6 @@
 /** Images, each stored by itself, as one column of pixels. */
-import { ARRAYS, sizeOf, zeros } from "../../rlds/dataset/leaves.ts";
+import { DTYPES, zeros } from "../../spec/dtype.ts";
+import { sizeOf } from "../../spec/leaf.ts";
 import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
 import type { Example } from "./example.ts";
@@ -25,7 +26,7 @@ export function pixelsOf(example: Example, leaf: StoredLeaf, key: string, known:
     if (!fits(shape, own)) throw misfit(example, leaf, shape, own, at, step);
     if (i === 0) {
       shape = own;
-      example.room(parts.length * sizeOf(own) * ARRAYS[type].BYTES_PER_ELEMENT);
+      example.room(parts.length * sizeOf(own) * DTYPES[type].bytes);
       data = zeros(type, parts.length * sizeOf(own));
     }
     // An f32 is stored as four channels of bytes.

@@ -62,13 +62,13 @@ export function isDynamic({ feature }: StoredLeaf): boolean {
 }
 
 /** Nested as the features, each leaf as `leafOf` says. */
-export function specOf(
+export function featureSpec(
   feature: Feature,
   key: string,
   leafOf: (leaf: Pick<StoredLeaf, "key" | "feature" | "lengths">) => StepSpec,
   lengths: Dimensions = [],
 ): StepSpec {
-  if (feature.kind === "sequence") return specOf(feature.feature, key, leafOf, [...lengths, feature.length]);
+  if (feature.kind === "sequence") return featureSpec(feature.feature, key, leafOf, [...lengths, feature.length]);
   if (feature.kind !== "dict") return leafOf({ key, feature, lengths });
-  return Object.fromEntries(Object.entries(feature.features).map(([name, one]) => [name, specOf(one, `${key}/${name}`, leafOf, lengths)]));
+  return Object.fromEntries(Object.entries(feature.features).map(([name, one]) => [name, featureSpec(one, `${key}/${name}`, leafOf, lengths)]));
 }

@@ -1,9 +1,10 @@
 /** What both persistent buffers are given, and how they are opened. */
 import { mustBe, onlyKeys } from "../../error.ts";
+import { isPlain } from "../../spec/infer.ts";
 import type { Directory } from "../../store/index.ts";
 import { capacityOf, checkEngine, ENGINE_KEYS } from "../arguments.ts";
 import { directoryOf, type PersistenceOptions } from "../files/log.ts";
-import { isPlain, type StepSpec } from "../rows/step-spec.ts";
+import type { StepSpec } from "../rows/step-spec.ts";
 import type { EngineOptions } from "../store/steps.ts";
 import type { BufferOptions } from "./replay-buffer.ts";
 

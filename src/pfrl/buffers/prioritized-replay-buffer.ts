@@ -1,6 +1,7 @@
 /** Experience replay in proportion to errors (Schaul et al., 2016): PFRL's PrioritizedReplayBuffer. */
 import { pointAtCallersOf } from "../../caller.ts";
 import { flag, integer, mustBe } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { Files } from "../files/files.ts";
 import type { SaveTarget } from "../files/single-file.ts";
@@ -67,7 +68,7 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
       spec,
       ...engine
     } = argumentsOf("PrioritizedReplayBuffer", NAMES, args, ["waitPriorityAfterSampling"]) as PrioritizedReplayBufferOptions<S>;
-    this.numSteps = integer("numSteps", numSteps, 1, 0xffffff);
+    this.numSteps = integer("numSteps", numSteps, 1, MAX_LENGTH);
     flag("waitPriorityAfterSampling", waitPriorityAfterSampling);
     const weighing = { alpha, beta0, betaSteps, eps, normalizeByMax, errorMin, errorMax };
     this.#priorities = new Priorities({ ...weighing, waitPriorityAfterSampling, uniformRatio: 0, weighted: true, engine });

@@ -2,6 +2,7 @@
 
 import { pointAtCallersOf } from "../../caller.ts";
 import { integer, mustBe, onlyKeys } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { Files } from "../files/files.ts";
 import type { SaveTarget } from "../files/single-file.ts";
@@ -59,7 +60,7 @@ export class ReplayBuffer<const S extends StepSpec = StepSpec> {
   constructor(...args: unknown[]) {
     pointAtCallersOf(new.target);
     const { capacity, numSteps = 1, spec, ...engine } = argumentsOf("ReplayBuffer", ["capacity", "numSteps"], args) as ReplayBufferOptions<S>;
-    this.numSteps = integer("numSteps", numSteps, 1, 0xffffff);
+    this.numSteps = integer("numSteps", numSteps, 1, MAX_LENGTH);
     this.#store = new Transitions({ capacity: capacityOf(capacity), numSteps, prioritized: false, spec, engine });
     this.capacity = capacity ?? null;
     this.#files = new Files(contentOfTransitions(this.#store, undefined), engine.module);

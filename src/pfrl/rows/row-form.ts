@@ -1,9 +1,8 @@
 /** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
 import { flag, mustBe, ReplayError } from "../../error.ts";
-import { bool, u32 } from "../../spec/leaf.ts";
+import { bool, isObject, u32 } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
 import { type AppendedTransition, checkExtra, checkTransition, isOwnKey, type Transition } from "../transition.ts";
-import { isObject } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 import { type Columns, type Part, partOfSpec, type Record } from "./part.ts";
 import type { WholeSpec } from "./step-spec.ts";
@@ -26,7 +25,7 @@ const NO_RECORD: Record = Object.freeze([]) as unknown as Record;
 /** Where the row has extras. */
 const EXTRAS = "extras.";
 
-export class Form {
+export class RowForm {
   readonly spec: WholeSpec;
   /** The spec of a row. */
   readonly row: Spec;

@@ -1,9 +1,13 @@
 /** Values of one form, stacked into one array: as numpy and PyTorch do with those of a batch. */
 import type { Column } from "../../batch.ts";
 import { mustBe } from "../../error.ts";
-import type { Dtype } from "../../spec/dtype.ts";
-import { ARRAYS, dimsOf, dtypeOf, isLeaf, isObject, type Numbers, type PartLeaf, type PartSpec, sizeOf } from "./leaf.ts";
-import { alike, infer, isPlain, partOf } from "./step-spec.ts";
+import { type AnyArray, type Dtype, type Numbered, zeros } from "../../spec/dtype.ts";
+import { put, targetOf } from "../../spec/fit.ts";
+import { isPlain } from "../../spec/infer.ts";
+import { isLeaf, isObject, leafText, shapeOf } from "../../spec/leaf.ts";
+import { nested, nodeRule, zip } from "../../spec/nest.ts";
+import type { PartLeaf, PartSpec } from "./leaf.ts";
+import { alike, infer } from "./step-spec.ts";
 
 /** Which dtype plain numbers become, which have none of their own. */
 export interface PlainDtype {
@@ -25,7 +29,7 @@ export function stackOf(name: string, values: readonly unknown[], plain: PlainDt
   if (!isLeaf(spec)) return nodeOf(name, spec, values, plain, beside);
   values.forEach((value, i) => {
     if (!alike(spec, infer(value, name)))
-      throw mustBe(TypeError, `${name} of item ${i}`, `of the form of the first, ${spec.dtype} [${spec.shape.join(", ")}]`, value);
+      throw mustBe(TypeError, `${name} of item ${i}`, `of the form of the first, ${leafText(spec.dtype, spec.shape)}`, value);
   });
   const column = leafOf(spec as PartLeaf, values);
   if ((spec as PartLeaf).plain !== true) return column;
@@ -37,7 +41,7 @@ function nodeOf(name: string, spec: PartSpec, values: readonly unknown[], plain:
   const names = Object.keys(spec);
   values.forEach((value, i) => {
     const same = (Array.isArray(value) || isPlain(value)) && Object.keys(value).length === names.length && names.every((key) => Object.hasOwn(value, key));
-    if (!same) throw mustBe(TypeError, `${name} of item ${i}`, `nested with keys ${names.join(", ")}`, value);
+    if (!same) throw mustBe(TypeError, `${name} of item ${i}`, nodeRule(names, value), value);
   });
   const parts = names.map((key) =>
     stackOf(
@@ -47,66 +51,41 @@ function nodeOf(name: string, spec: PartSpec, values: readonly unknown[], plain:
       beside.map((value) => (value as { readonly [key: string]: unknown } | null)?.[key]),
     ),
   );
-  return Array.isArray(spec) ? parts : Object.fromEntries(names.map((key, i) => [key, parts[i]]));
+  return nested(names, parts, Array.isArray(spec));
 }
 
 function leafOf(leaf: PartLeaf, values: readonly unknown[]): Column {
-  const dims = dimsOf(leaf);
-  const shape = [values.length, ...dims];
-  const each = sizeOf(dims);
-  const data = new ARRAYS[leaf.dtype](values.length * each);
+  const target = targetOf(leaf.dtype, shapeOf(leaf));
+  const data = zeros(leaf.dtype, values.length * target.size);
   values.forEach((value, i) => {
-    write(data, i * each, value);
+    put(target, data as Numbered, i * target.size, value);
   });
-  return { data: data as unknown as Column["data"], shape };
+  return { data, shape: [values.length, ...target.shape] };
 }
 
 /** A column of plain numbers in another dtype. @throws RangeError for a number that it cannot hold */
 function castTo(name: string, dtype: Dtype, { data, shape }: Column): Column {
   if (dtype === "f64") return { data, shape };
-  const made = new ARRAYS[dtype](data.length);
-  const wide = dtype === "i64" || dtype === "u64";
-  for (let i = 0; i < data.length; i++) {
-    const number = data[i] as number;
-    if (!wide || Number.isSafeInteger(number)) made[i] = (wide ? BigInt(number) : number) as number;
-    if (dtype !== "f32" && Number(made[i]) !== number) throw mustBe(RangeError, name, `of numbers that ${dtype} holds`, number);
-  }
-  return { data: made as unknown as Column["data"], shape };
-}
-
-/** Writes a value's elements from a place on; how many. */
-function write(data: Numbers, at: number, value: unknown): number {
-  if (dtypeOf(value) !== undefined) {
-    data.set(value as Numbers, at);
-    return (value as Numbers).length;
-  }
-  if (!Array.isArray(value)) {
-    data[at] = value as number;
-    return 1;
-  }
-  let written = 0;
-  for (const part of value) written += write(data, at + written, part);
-  return written;
+  const made = zeros(dtype, data.length);
+  const misfit = put(targetOf(dtype, [data.length]), made as AnyArray as Numbered, 0, data, { anyNumbers: true });
+  if (misfit !== undefined) throw mustBe(RangeError, name, `of numbers that ${dtype} holds`, misfit.value);
+  return { data: made, shape };
 }
 
 /** Columns of a batch as they are; those of plain numbers in the dtype that the caller decided. */
 export function columnsOf(name: string, spec: PartSpec, columns: unknown, dtype: Dtype | undefined): unknown {
-  if (dtype === undefined || isObject(spec)) return columns;
-  if (isLeaf(spec)) return (spec as PartLeaf).plain === true ? castTo(name, dtype, columns as Column) : columns;
-  const names = Object.keys(spec);
-  const parts = names.map((key) => columnsOf(`${name}.${key}`, partOf(spec, key), (columns as { readonly [key: string]: unknown })[key], dtype));
-  return Array.isArray(spec) ? parts : Object.fromEntries(names.map((key, i) => [key, parts[i]]));
+  if (dtype === undefined) return columns;
+  return zip([spec, columns], isLeaf, ([leaf, column], keys) =>
+    (leaf as PartLeaf).plain === true ? castTo([name, ...keys].join("."), dtype, column as Column) : column,
+  );
 }
 
 /** The i-th value of columns: a number, or a view of its elements. */
 export function elementOf(spec: PartSpec, columns: unknown, i: number): unknown {
-  if (isObject(spec)) return (columns as unknown[])[i];
-  if (isLeaf(spec)) {
-    const { data, shape } = columns as Column;
+  return zip([spec, columns], isLeaf, ([leaf, column]) => {
+    if (isObject(leaf)) return (column as unknown[])[i];
+    const { data, shape } = column as Column;
     const each = data.length / (shape[0] as number);
-    return shape.length === 1 ? data[i] : data.subarray(i * each, (i + 1) * each);
-  }
-  const names = Object.keys(spec);
-  const parts = names.map((name) => elementOf(partOf(spec, name), (columns as { readonly [name: string]: unknown })[name], i));
-  return Array.isArray(spec) ? parts : Object.fromEntries(names.map((name, k) => [name, parts[k]]));
+    return shape.length === 1 ? data[i] : (data as AnyArray).subarray(i * each, (i + 1) * each);
+  });
 }

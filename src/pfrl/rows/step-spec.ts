@@ -1,8 +1,11 @@
 /** The spec of a transition: as it is given, or as the first one looks. */
 import { mustBe, onlyKeys } from "../../error.ts";
-import { f64, type Leaf } from "../../spec/leaf.ts";
+import { DTYPES, dtypeOf, isDtype } from "../../spec/dtype.ts";
+import { type InferRules, inferNest, isPlain, placeText } from "../../spec/infer.ts";
+import { bool, f64, i64, isLeaf, isObject, type Leaf, type ObjectLeaf, object, shapeOf, sizeOf } from "../../spec/leaf.ts";
+import { nested, same, zip } from "../../spec/nest.ts";
 import { checkExtra, isOwnKey } from "../transition.ts";
-import { ARRAYS, dimsOf, dtypeOf, isLeaf, isObject, object, type PartLeaf, type PartSpec, sizeOf } from "./leaf.ts";
+import type { PartLeaf, PartSpec } from "./leaf.ts";
 
 export interface StepSpec {
   readonly state: PartSpec;
@@ -21,12 +24,12 @@ export interface WholeSpec extends Required<StepSpec> {
 /** States and actions of at least so many bytes are kept once where the next transition, or another frame of a stack, has the same. */
 const SHARED_BYTES = 64;
 /** Frames of a stack. */
-const MOST_FRAMES = 1024;
+const MAX_FRAMES = 1024;
 /** Extras whose absence is noted in the row. */
-export const MOST_EXTRAS = 32;
+export const MAX_EXTRAS = 32;
 
 /** Checks a spec that is given. The engine checks its leaves. */
-export function specOf(given: StepSpec): WholeSpec {
+export function wholeSpec(given: StepSpec): WholeSpec {
   const { state, action, reward = f64(), extras = {} } = onlyKeys("spec", given, "state, action, reward, extras");
   if (state === undefined || action === undefined) throw mustBe(TypeError, "spec", "of state and action", given);
   if (!isLeaf(reward) || reward.shape.length !== 0) throw mustBe(RangeError, "spec.reward", "a leaf that is one number", reward);
@@ -36,13 +39,13 @@ export function specOf(given: StepSpec): WholeSpec {
       throw mustBe(RangeError, "spec.extras", "named otherwise than state, action, reward, nextState, nextAction, isStateTerminal, envId", name);
     checkExtra(name, extras[name]);
   }
-  if (names.length > MOST_EXTRAS) throw mustBe(RangeError, "spec.extras", `at most ${MOST_EXTRAS} (nest them in one)`, extras);
+  if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", `at most ${MAX_EXTRAS} (nest them in one)`, extras);
   return { state: sharedIn("state", state), action: sharedIn("action", action), reward, extras, inferred: false };
 }
 
 /** The spec of what a transition has. */
 export function inferSpec(state: unknown, action: unknown, extras: { readonly [name: string]: unknown }): WholeSpec {
-  const names = Object.keys(extras).slice(0, MOST_EXTRAS);
+  const names = Object.keys(extras).slice(0, MAX_EXTRAS);
   return {
     state: sharedIn("state", infer(state, "state")),
     action: sharedIn("action", infer(action, "action")),
@@ -54,102 +57,57 @@ export function inferSpec(state: unknown, action: unknown, extras: { readonly [n
 
 const NUMBER: PartLeaf = { ...f64(), plain: true };
 
-/** Where in a value one looks; the step goes on with the look. */
-interface Place {
-  step: string | number;
-  readonly holds: unknown;
-  readonly above: Place | undefined;
-  readonly depth: number;
-}
+/** Plain numbers are f64, so that 1.5 fits where 1 came first; what no typed array can hold is an object. */
+const RULES: InferRules<Leaf | ObjectLeaf> = {
+  // What is nested deeper cannot be saved (src/store/tags.ts).
+  maxDepth: 128,
+  refused: (rule, at) => new TypeError(`${placeText(at)} is ${rule}`),
+  leaf(value) {
+    if (typeof value === "number") return NUMBER;
+    if (typeof value === "boolean") return bool();
+    if (typeof value === "bigint") return BigInt.asIntN(64, value) === value ? i64() : object();
+    const dtype = dtypeOf(value);
+    if (dtype === undefined) return Array.isArray(value) || isPlain(value) ? undefined : object();
+    const { length } = value as Uint8Array;
+    return length === 0 ? object() : { dtype, shape: [length] };
+  },
+  // Values that are alike are one leaf with a dimension more, others a tuple.
+  list(values, parts) {
+    const [first] = parts;
+    if (first === undefined || parts.every(isObject)) return object();
+    if (!isLeaf(first) || isObject(first) || !parts.every((part) => alike(part, first))) return parts;
+    const { dtype, shape, nest = 0, plain } = first as PartLeaf;
+    return { dtype, shape: [values.length, ...shape], nest: nest + 1, plain } as PartLeaf;
+  },
+  node: (names, parts) => (parts.every(isObject) || names.some((name) => name.includes(".")) ? object() : (nested(names, parts, false) as PartSpec)),
+};
 
-/** What is nested deeper cannot be saved (src/store/tags.ts). */
-const MOST_DEPTH = 128;
-
-/** What a value looks like: plain numbers are f64, so that 1.5 fits where 1 came first. @throws TypeError for circles, by their path */
+/** What a value looks like. @throws TypeError for circles, by their path */
 export function infer(value: unknown, name: string): PartSpec {
-  return inferAt(value, { step: name, holds: undefined, above: undefined, depth: 0 });
-}
-
-function inferAt(value: unknown, place: Place): PartSpec {
-  if (typeof value === "number") return NUMBER;
-  if (typeof value === "boolean") return { dtype: "bool", shape: [] };
-  if (typeof value === "bigint") return BigInt.asIntN(64, value) === value ? { dtype: "i64", shape: [] } : object();
-  const dtype = dtypeOf(value);
-  if (dtype !== undefined) return (value as Uint8Array).length === 0 ? object() : { dtype, shape: [(value as Uint8Array).length] };
-  if (Array.isArray(value)) return inferList(value, inside(value, place));
-  if (!isPlain(value)) return object();
-  const names = Object.keys(value);
-  const here = inside(value, place);
-  const parts = names.map((name) => {
-    here.step = name;
-    return inferAt(value[name], here);
-  });
-  if (parts.every(isObject) || names.some((name) => name.includes("."))) return object();
-  return Object.fromEntries(names.map((name, i) => [name, parts[i] as PartSpec]));
-}
-
-function inside(value: object, above: Place): Place {
-  const depth = above.depth + 1;
-  for (let at: Place | undefined = above; at !== undefined; at = at.above)
-    if (at.holds === value) throw new TypeError(`${pathOf(above)} is a circle: it is part of itself`);
-  if (depth > MOST_DEPTH) throw new TypeError(`${pathOf(above)} is nested more than ${MOST_DEPTH} deep`);
-  return { step: "", holds: value, above, depth };
-}
-
-function pathOf({ step, above }: Place): string {
-  if (above === undefined) return String(step);
-  return pathOf(above) + (typeof step === "number" ? `[${step}]` : `.${step}`);
-}
-
-/** Values that are alike are one leaf with a dimension more, others a tuple. */
-function inferList(values: readonly unknown[], here: Place): PartSpec {
-  const parts = values.map((value, i) => {
-    here.step = i;
-    return inferAt(value, here);
-  });
-  const first = parts[0];
-  if (first === undefined || parts.every(isObject)) return object();
-  if (!isLeaf(first) || isObject(first) || !parts.every((part) => alike(part, first))) return parts;
-  const { dtype, shape, nest = 0, plain } = first as PartLeaf;
-  return { dtype, shape: [values.length, ...shape], nest: nest + 1, plain } as PartLeaf;
+  return inferNest(value, name, RULES);
 }
 
 /** Whether two specs describe values of one form. */
 export function alike(a: PartSpec, b: PartSpec): boolean {
-  if (isLeaf(a) || isLeaf(b)) {
-    if (!isLeaf(a) || !isLeaf(b)) return false;
-    return a.dtype === b.dtype && (isObject(a) || String(dimsOf(a as Leaf)) === String(dimsOf(b as Leaf)));
-  }
-  const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && alike(partOf(a, name), partOf(b, name)));
-}
-
-export function partOf(spec: PartSpec, name: string): PartSpec {
-  return (spec as { readonly [name: string]: PartSpec })[name] as PartSpec;
-}
-
-/** An object of the language itself, no instance of a class. */
-export function isPlain(value: unknown): value is { readonly [name: string]: unknown } {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+  return same(a, b, (one, other) => one.dtype === other.dtype && String(shapeOf(one)) === String(shapeOf(other)));
 }
 
 /** The same spec, its larger leaves shared: with the transition before, and a stack's frames with each other. */
-function sharedIn(path: string, spec: PartSpec): PartSpec {
-  if (isObject(spec)) return spec;
-  if (isLeaf(spec)) return sharedLeaf(path, spec as PartLeaf);
-  if (typeof spec !== "object" || spec === null) throw mustBe(TypeError, `spec.${path}`, "a leaf, an object or an array", spec);
-  const entries = Object.keys(spec).map((name) => [name, sharedIn(`${path}.${name}`, partOf(spec, name))] as const);
-  return Array.isArray(spec) ? entries.map(([, part]) => part) : Object.fromEntries(entries);
+function sharedIn(part: string, spec: PartSpec): PartSpec {
+  const isEnd = (node: unknown) => typeof node !== "object" || node === null || isLeaf(node);
+  return zip([spec], isEnd, ([leaf], keys) => {
+    const path = [part, ...keys].join(".");
+    if (!isLeaf(leaf)) throw mustBe(TypeError, `spec.${path}`, "a leaf, an object or an array", leaf);
+    return isObject(leaf) ? leaf : sharedLeaf(path, leaf as PartLeaf);
+  });
 }
 
-function sharedLeaf(path: string, leaf: PartLeaf): PartSpec {
+function sharedLeaf(path: string, leaf: PartLeaf): Leaf {
   const { dtype, shape, nest = 0, shared } = leaf;
-  const bytes = shared === undefined && Object.hasOwn(ARRAYS, dtype) ? sizeOf(shape) * ARRAYS[dtype].BYTES_PER_ELEMENT : 0;
+  const bytes = shared === undefined && isDtype(dtype) ? sizeOf(shape) * DTYPES[dtype].bytes : 0;
   if (!(bytes >= SHARED_BYTES)) return leaf;
   const [frames = 0, ...frame] = shape;
   // An array of frames; plain numbers in arrays are one value.
-  const stacked = nest > 0 && nest < shape.length && frames <= MOST_FRAMES && bytes / frames >= SHARED_BYTES;
+  const stacked = nest > 0 && nest < shape.length && frames <= MAX_FRAMES && bytes / frames >= SHARED_BYTES;
   return stacked ? { ...leaf, shape: frame, shared: path, stack: frames } : { ...leaf, shared: path };
 }

@@ -1,7 +1,7 @@
 /** The batch form of a sample. */
 import type { Column } from "../../batch.ts";
-import type { Leaf } from "../../spec/leaf.ts";
-import type { ObjectLeaf, PartSpec } from "./leaf.ts";
+import type { Leaf, ObjectLeaf } from "../../spec/leaf.ts";
+import type { PartSpec } from "./leaf.ts";
 import type { StepSpec } from "./step-spec.ts";
 
 /** Whether nothing is known of a spec: then neither is of its columns. */

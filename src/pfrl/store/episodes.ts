@@ -1,7 +1,8 @@
 /** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
 import { finite, integer, mustBe, ReplayError } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { type Listed, listed } from "../rows/listed.ts";
-import { type StepSpec, specOf, type WholeSpec } from "../rows/step-spec.ts";
+import { type StepSpec, type WholeSpec, wholeSpec } from "../rows/step-spec.ts";
 import type { AnyBatch } from "../rows/transition-batch.ts";
 import { type AppendedTransition, asStored, checkTransition, type Transition } from "../transition.ts";
 import { Batches, Filling } from "./batches.ts";
@@ -64,7 +65,7 @@ export class Episodes {
   constructor(options: EpisodesOptions) {
     this.options = options;
     if (options.spec === undefined) return;
-    this.#made = this.#make(specOf(options.spec));
+    this.#made = this.#make(wholeSpec(options.spec));
     this.picker = new RandomPicker(this.#made.steps.engine, this.#made.steps.x);
   }
 
@@ -147,7 +148,7 @@ export class Episodes {
   /** Checks how many single transitions are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
   enough(n: number): MadeEpisodes | undefined {
     this.check();
-    integer("n", n, 0, 0xffffff);
+    integer("n", n, 0, MAX_LENGTH);
     if (n > this.size) throw this.size === 0 ? nothingYet() : tooFew(n, this.size, "stored");
     return this.#made;
   }
@@ -178,7 +179,7 @@ export class Episodes {
   /** The same, of episodes. */
   enoughEpisodes(n: number, maxLength: number | undefined): MadeEpisodes | undefined {
     this.check();
-    integer("n", n, 0, 0xffffff);
+    integer("n", n, 0, MAX_LENGTH);
     if (maxLength !== undefined) integer("maxLength", maxLength, 0);
     if (n > this.episodes) throw this.episodes === 0 ? nothingYet() : tooFew(n, this.episodes, "stored, in episodes");
     return this.#made;

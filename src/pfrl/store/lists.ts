@@ -4,7 +4,7 @@ import type { Column } from "../../batch.ts";
 import { ABOUT_FIRST } from "../../core/abi.ts";
 import { Filler } from "../../core/filler.ts";
 import type { Selection } from "../../spec/columns.ts";
-import type { Numbers } from "../rows/leaf.ts";
+import type { Numbered } from "../../spec/dtype.ts";
 import type { Transition } from "../transition.ts";
 import type { Items } from "./items.ts";
 import { chunkOf, type Env, type Steps } from "./steps.ts";
@@ -75,9 +75,9 @@ export class Lists {
     const filler = this.#filler;
     filler.prepare().nameRows(rows);
     filler.fill(rows.length);
-    const columns = new Map<string, Numbers>();
+    const columns = new Map<string, Numbered>();
     const made = filler.batch.steps as { readonly [index: string]: Column };
-    for (const { index, path } of engine.layout.leaves) columns.set(path, made[index]?.data as unknown as Numbers);
+    for (const { index, path } of engine.layout.leaves) columns.set(path, made[index]?.data as unknown as Numbered);
     for (let i = 0; i < rows.length; i++) into.push(form.read(columns, i, objects.copy(rows[i] as number)));
   }
 }

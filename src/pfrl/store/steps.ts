@@ -6,7 +6,7 @@ import { engineOf, Replay } from "../../replay.ts";
 import type { Writer } from "../../writer.ts";
 import { Objects } from "../rows/objects.ts";
 import type { Record } from "../rows/part.ts";
-import { Form } from "../rows/row-form.ts";
+import { RowForm } from "../rows/row-form.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
 import { type AppendedTransition, envIdOf } from "../transition.ts";
 
@@ -41,7 +41,7 @@ export const GRANULE = 4096;
 export const ROOM: number = (GRANULE - 40) / 4;
 
 export class Steps {
-  readonly form: Form;
+  readonly form: RowForm;
   readonly engine: Engine;
   readonly x: Exports;
   readonly objects = new Objects();
@@ -56,7 +56,7 @@ export class Steps {
 
   /** @param keep steps of a window; 0 for all of the episode */
   constructor(spec: WholeSpec, keep: number, { maxBytes, seed, module }: EngineOptions) {
-    this.form = new Form(spec);
+    this.form = new RowForm(spec);
     const replay = new Replay({ spec: this.form.row, maxBytes, seed, module });
     this.engine = engineOf(replay);
     this.x = this.engine.core.x;

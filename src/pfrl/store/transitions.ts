@@ -1,8 +1,9 @@
 /** N-step transitions: runs of 1 … numSteps steps of one episode, kept as PFRL's deque of last transitions gives them out. */
 import { integer, mustBe, ReplayError } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { Replay } from "../../replay.ts";
 import { type Listed, listed } from "../rows/listed.ts";
-import { inferSpec, type StepSpec, specOf, type WholeSpec } from "../rows/step-spec.ts";
+import { inferSpec, type StepSpec, type WholeSpec, wholeSpec } from "../rows/step-spec.ts";
 import type { AnyBatch } from "../rows/transition-batch.ts";
 import { type AppendedTransition, checkTransition, extrasOf, type Transition } from "../transition.ts";
 import { Batches } from "./batches.ts";
@@ -50,7 +51,7 @@ export class Transitions {
   constructor(options: TransitionsOptions) {
     this.options = options;
     if (options.spec === undefined) return;
-    this.#made = this.#make(specOf(options.spec));
+    this.#made = this.#make(wholeSpec(options.spec));
     this.picker = new RandomPicker(this.#made.steps.engine, this.#made.steps.x);
   }
 
@@ -114,7 +115,7 @@ export class Transitions {
 
   /** Checks how many items are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
   enough(n: number): Made | undefined {
-    integer("n", n, 0, 0xffffff);
+    integer("n", n, 0, MAX_LENGTH);
     const { size } = this;
     if (n > size) throw size === 0 ? nothingYet() : tooFew(n, size, "stored");
     return this.#made;

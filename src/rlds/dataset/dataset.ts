@@ -1,5 +1,6 @@
 /** What an RLDS dataset is: episodes, each of steps and metadata. Anything that yields this shape works. */
-import type { Leaf } from "../../spec/leaf.ts";
+import type { Leaf, TextLeaf } from "../../spec/leaf.ts";
+import type { Nest } from "../../spec/nest.ts";
 
 /** What can be gone through, at once or as it comes. */
 export type Each<T> = Iterable<T> | AsyncIterable<T>;
@@ -22,14 +23,10 @@ export interface RldsEpisode<S = RldsStep> {
   readonly [metadata: string]: unknown;
 }
 
-/** Text (strings) or bytes (Uint8Array): what a file may hold, and a Replay cannot. */
-export interface TextLeaf {
-  readonly dtype: "string" | "bytes";
-  readonly shape: readonly number[];
-}
+export type StepLeaf = Leaf | TextLeaf;
 
 /** What one step is: as a Spec, and text. */
-export type StepSpec = Leaf | TextLeaf | readonly StepSpec[] | { readonly [name: string]: StepSpec };
+export type StepSpec = Nest<StepLeaf>;
 
 /** A dataset; going through it again begins anew, but for those that are a generator. */
 export type RldsDataset<S = RldsStep> = Each<RldsEpisode<S>> & {

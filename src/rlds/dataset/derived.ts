@@ -7,10 +7,10 @@ import { checkedEpisode } from "./pass.ts";
 export function withSteps<S, T>(
   rlds: RldsDataset<S>,
   change: (steps: Each<S>, index: number) => Each<T>,
-  specOf: (spec: StepSpec) => StepSpec | undefined,
+  changeSpec: (spec: StepSpec) => StepSpec | undefined,
 ): RldsDataset<T> {
   const each = mapped(episodesOf(rlds), (episode, index) => ({ ...checkedEpisode(episode, index), steps: change(episode.steps, index) }));
-  return formedAs<T>(each, formOf(rlds, specOf));
+  return formedAs<T>(each, formOf(rlds, changeSpec));
 }
 
 export const sameForm = (spec: StepSpec): StepSpec => spec;
@@ -21,11 +21,11 @@ export function episodesOf<S>(rlds: RldsDataset<S>): Each<RldsEpisode<S>> {
 }
 
 /** A form that is found out when somebody asks: a spec may be a matter of calling functions of the user. */
-export function formOf(rlds: DatasetForm, specOf: (spec: StepSpec) => StepSpec | undefined = sameForm): DatasetForm {
+export function formOf(rlds: DatasetForm, changeSpec: (spec: StepSpec) => StepSpec | undefined = sameForm): DatasetForm {
   return {
     get stepSpec() {
       const { stepSpec } = rlds;
-      return stepSpec && specOf(stepSpec);
+      return stepSpec && changeSpec(stepSpec);
     },
     get metadataSpec() {
       return rlds.metadataSpec;

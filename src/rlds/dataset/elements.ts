@@ -1,5 +1,6 @@
 /** The numbers in a leaf's value, in whatever form it is. */
-import { isColumn, isList } from "./fit.ts";
+import { isShaped } from "../../spec/fit.ts";
+import { isList } from "../../spec/numbers.ts";
 
 /** Calls `visit` with each single value until it says false. Arrays may nest, and so may objects. @returns whether it never did */
 export function everyElement(value: unknown, visit: (element: unknown) => boolean): boolean {
@@ -8,7 +9,7 @@ export function everyElement(value: unknown, visit: (element: unknown) => boolea
     return true;
   }
   if (typeof value !== "object" || value === null) return visit(value);
-  const parts = isColumn(value) ? [value.data] : Object.values(value);
+  const parts = isShaped(value) ? [value.data] : Object.values(value);
   return parts.every((part) => everyElement(part, visit));
 }
 
@@ -45,7 +46,7 @@ export function flagOf(value: unknown): boolean | undefined {
   if (typeof value === "boolean") return value;
   if (value === 0 || value === 0n) return false;
   if (value === 1 || value === 1n) return true;
-  if (isColumn(value)) return flagOf(value.data);
+  if (isShaped(value)) return flagOf(value.data);
   return isList(value) && value.length === 1 ? flagOf(value[0]) : undefined;
 }
 
@@ -53,7 +54,7 @@ export function flagOf(value: unknown): boolean | undefined {
 export function numberOf(value: unknown): number {
   if (typeof value === "number") return value;
   if (typeof value === "boolean" || typeof value === "bigint") return Number(value);
-  if (isColumn(value)) return numberOf(value.data);
+  if (isShaped(value)) return numberOf(value.data);
   return isList(value) && value.length === 1 ? numberOf(value[0]) : Number.NaN;
 }
 
@@ -65,6 +66,6 @@ export function filled(value: unknown, one: boolean): unknown {
   if (typeof value === "string") return "";
   if (Array.isArray(value)) return value.map((part) => filled(part, one));
   if (isList(value)) return (value as Float32Array).slice().fill((typeof value[0] === "bigint" ? BigInt(one) : Number(one)) as number);
-  if (isColumn(value)) return { ...value, data: filled(value.data, one) };
+  if (isShaped(value)) return { ...value, data: filled(value.data, one) };
   return Object.fromEntries(Object.entries(value ?? {}).map(([key, part]) => [key, filled(part, one)]));
 }

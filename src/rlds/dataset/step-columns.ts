@@ -1,7 +1,9 @@
 /** The steps of one episode as whole columns: what a reader fills, and what is quick to go through. */
 import type { AnyArray } from "../../spec/dtype.ts";
-import type { RldsStep, StepSpec } from "./dataset.ts";
-import { type AnyLeaf, type FoundLeaf, isLeaf, isText, leavesOf, packed, sizeOf } from "./leaves.ts";
+import { isLeaf, isText, sizeOf } from "../../spec/leaf.ts";
+import { pack } from "../../spec/nest.ts";
+import type { RldsStep, StepLeaf, StepSpec } from "./dataset.ts";
+import { type FoundLeaf, leavesOf } from "./leaves.ts";
 
 /** Of a leaf: all its elements in order of time; of text a list. */
 export type ColumnData = AnyArray | readonly (string | Uint8Array)[];
@@ -43,7 +45,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
 
   /** The columns, nested as the spec. */
   get columns(): unknown {
-    return packed(
+    return pack(
       this.spec,
       this.#leaves.map(({ leaf }, i): StepColumn => ({ data: this.#data[i] as ColumnData, shape: [this.length, ...leaf.shape] })),
     );
@@ -83,7 +85,7 @@ function maker(spec: StepSpec, data: Iterator<ColumnData>): Make {
   };
 }
 
-function leafMaker(leaf: AnyLeaf, data: ColumnData): Make {
+function leafMaker(leaf: StepLeaf, data: ColumnData): Make {
   const { dtype, shape } = leaf;
   if (shape.length === 0) return dtype === "bool" ? (i) => data[i] === 1 : (i) => data[i];
   const size = sizeOf(shape);

@@ -1,9 +1,9 @@
 /** The seven fields that every RLDS step has. */
 
 import { mustBe } from "../../error.ts";
+import { isLeaf } from "../../spec/leaf.ts";
 import type { RldsStep, StepSpec } from "./dataset.ts";
 import { flagOf as oneFlag } from "./elements.ts";
-import { isLeaf } from "./leaves.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 
 export const STEP_FIELDS = ["observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal"] as const;

@@ -1,25 +1,17 @@
 /** The spec of a step from its values, and whether a step is what a spec says. */
-
 import { mustBe } from "../../error.ts";
-import type { Dtype } from "../../spec/dtype.ts";
-import type { StepSpec } from "./dataset.ts";
-import { fits, isColumn, isList, kindOf } from "./fit.ts";
-import { type AnyLeaf, ARRAYS, isLeaf } from "./leaves.ts";
+import { dtypeOf } from "../../spec/dtype.ts";
+import { isShaped, put, type Taking } from "../../spec/fit.ts";
+import { inferNest, stepsTo, type ValuePlace } from "../../spec/infer.ts";
+import { isLeaf, leafText, sizeOf } from "../../spec/leaf.ts";
+import { fold, nested, nodeRule } from "../../spec/nest.ts";
+import type { StepLeaf, StepSpec } from "./dataset.ts";
 import { type Place, RldsError } from "./rlds-error.ts";
 
-/** Deeper nesting is a circle. */
-const DEEPEST = 64;
+/** What a dataset's values may be: those of a Replay's writer, and columns. */
+export const DATA: Taking = { columns: true };
 
-/** Of each class of typed arrays; bytes are u8. */
-const DTYPES: { readonly [kind: string]: Dtype } = {
-  ...Object.fromEntries(Object.entries(ARRAYS).map(([dtype, { name }]) => [name, dtype as Dtype])),
-  Uint8Array: "u8",
-  Uint8ClampedArray: "u8",
-};
-/** Of each kind of single value. */
-const KINDS: { readonly [kind: string]: AnyLeaf["dtype"] } = { number: "f32", boolean: "bool", bigint: "i64", string: "string" };
-
-const pathOf = (keys: readonly string[]) => keys.join("/") || "step";
+const pathOf = (keys: readonly (string | number)[]) => keys.join("/") || "step";
 
 /**
  * What a step is, by its values. A typed array tells its dtype, and is flat; a number is f32, a boolean bool, a bigint i64, a string text; arrays of these have
@@ -29,47 +21,44 @@ const pathOf = (keys: readonly string[]) => keys.join("/") || "step";
  * @throws RldsError SPEC_MISMATCH for ragged, empty and mixed arrays, null and undefined; it names the path
  */
 export function stepSpecOf(step: unknown, place: Place = {}, numbers: "f32" | "f64" = "f32"): StepSpec {
-  return specOf(step, [], place, { ...KINDS, number: numbers });
-}
-
-function specOf(value: unknown, keys: readonly string[], place: Place, kinds: typeof KINDS): StepSpec {
-  if (keys.length > DEEPEST) throw new RldsError("SPEC_MISMATCH", `${pathOf(keys.slice(0, 8))}/… must be nested less deeply, got a circle`, place);
-  if (kinds[typeof value] !== undefined) return { dtype: kinds[typeof value] as "f32", shape: [] };
-  if (Array.isArray(value) && isNode(value[0])) return value.map((part, i) => specOf(part, [...keys, String(i)], place, kinds));
-  if (isList(value)) return listed(value, keys, place, kinds);
-  if (!isNode(value)) throw mismatch(keys, "a number, boolean, bigint, string, array or object", value, place);
-  if (isColumn(value)) {
-    const { dtype } = value.data.length === 0 ? { dtype: "f32" as const } : listed(value.data, keys, place, kinds);
-    return { dtype, shape: value.shape } as AnyLeaf;
-  }
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, specOf(part, [...keys, key], place, kinds)]));
-}
-
-/** An object that nests. */
-function isNode(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !isList(value) && !ArrayBuffer.isView(value);
-}
-
-/** The leaf of an array, and of arrays in it. */
-function listed(value: ArrayLike<unknown>, keys: readonly string[], place: Place, kinds: typeof KINDS): AnyLeaf {
-  if (value.length === 0) throw mismatch(keys, "an array of at least one element", value, place);
-  const typed = DTYPES[kindOf(value) ?? ""];
-  if (typed !== undefined) return { dtype: typed, shape: [value.length] };
-  if (!Array.isArray(value)) throw mismatch(keys, "an array of a dtype that a Replay has", value, place);
-  const parts = value.map((part): AnyLeaf => {
-    if (isList(part)) return listed(part, keys, place, kinds);
-    const dtype = kinds[typeof part];
-    if (dtype === undefined) throw mismatch(keys, "an array of numbers, booleans, bigints or strings", part, place);
-    return { dtype: dtype as "f32", shape: [] };
+  const single = (value: unknown) => ({ number: numbers, boolean: "bool", bigint: "i64", string: "string" })[typeof value as string];
+  const mismatch = (rule: string, value: unknown, at: ValuePlace, ...more: number[]) =>
+    misfitError({ path: pathOf([...stepsTo(at).slice(1), ...more]), rule, value }, place);
+  return inferNest<StepLeaf>(step, "step", {
+    maxDepth: 64,
+    refused: (rule, at) => new RldsError("SPEC_MISMATCH", `${pathOf(stepsTo(at).slice(1, 9))} is ${rule}`, place),
+    leaf(value, at) {
+      let dtype = single(value);
+      if (dtype !== undefined) return { dtype, shape: [] } as StepLeaf;
+      if (typeof value !== "object" || value === null) throw mismatch("a number, boolean, bigint, string, array or object", value, at);
+      if (ArrayBuffer.isView(value)) {
+        dtype = dtypeOf(value);
+        const { length } = value as Uint8Array;
+        if (dtype === undefined) throw mismatch("an array of a dtype that a Replay has", value, at);
+        if (length === 0) throw mismatch("an array of at least one element", value, at);
+        return { dtype, shape: [length] } as StepLeaf;
+      }
+      if (!isShaped(value)) return undefined;
+      dtype = dtypeOf(value.data) ?? single(value.data.length === 0 ? 0 : value.data[0]);
+      if (dtype === undefined) throw mismatch("a column of numbers, booleans, bigints or strings", value.data[0], at);
+      return { dtype, shape: value.shape } as StepLeaf;
+    },
+    list(values, parts, at) {
+      const [first] = parts;
+      if (first === undefined) throw mismatch("an array of at least one element", values, at);
+      if (!isLeaf(first) || isNode(values[0])) return parts;
+      const { dtype, shape } = first;
+      const other = parts.findIndex((part) => !isLeaf(part) || part.dtype !== dtype || part.shape.join() !== shape.join());
+      if (other >= 0) throw mismatch(`${leafText(dtype, shape)} as the one before it`, values[other], at, other);
+      return { dtype, shape: [values.length, ...shape] } as StepLeaf;
+    },
+    node: (names, parts) => nested(names, parts, false),
   });
-  const [{ dtype, shape }] = parts as [AnyLeaf];
-  const other = parts.findIndex((part) => part.dtype !== dtype || String(part.shape) !== String(shape));
-  if (other > 0) throw mismatch([...keys, String(other)], `${dtype} of shape [${shape.join(", ")}] as the one before it`, value[other], place);
-  return { dtype, shape: [value.length, ...shape] } as AnyLeaf;
 }
 
-function mismatch(keys: readonly string[], rule: string, value: unknown, place: Place): RldsError {
-  return new RldsError("SPEC_MISMATCH", mustBe(TypeError, pathOf(keys), rule, value).message, place);
+/** An object that nests, or has its shape beside it: an array of these is a tuple. */
+function isNode(value: unknown): boolean {
+  return typeof value === "object" && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
 
 /** What about a step is not as its spec says. */
@@ -79,31 +68,30 @@ export interface Misfit {
   readonly value: unknown;
 }
 
-/** A check of many steps against one spec: the first misfit, or undefined. O(leaves) a step where values are typed arrays. */
-export function stepChecker(spec: StepSpec): (step: unknown) => Misfit | undefined {
-  return checkerOf(spec, []);
-}
+type Check = (value: unknown) => Misfit | undefined;
 
-function checkerOf(spec: StepSpec, keys: readonly string[]): (value: unknown) => Misfit | undefined {
-  const path = pathOf(keys);
-  if (isLeaf(spec)) {
-    const isFitting = fits(spec);
-    const rule = `${spec.dtype} of shape [${spec.shape.join(", ")}]`;
-    return (value) => (isFitting(value) ? undefined : { path, rule, value });
-  }
-  const names = Object.keys(spec);
-  const checks = names.map((name) => checkerOf((spec as { readonly [name: string]: StepSpec })[name] as StepSpec, [...keys, name]));
-  const rule = `nested with keys ${names.join(", ")}`;
-  return (value) => {
-    let seen = 0;
-    if (typeof value === "object" && value !== null) for (const _ in value) seen++;
-    if (seen !== names.length) return { path, rule, value };
-    for (let i = 0; i < names.length; i++) {
-      const misfit = (checks[i] as (value: unknown) => Misfit | undefined)((value as { [name: string]: unknown })[names[i] as string]);
-      if (misfit !== undefined) return misfit;
-    }
-    return undefined;
-  };
+/** A check of many steps against one spec: the first misfit, or undefined. O(leaves) a step where values are typed arrays. */
+export function stepChecker(spec: StepSpec): Check {
+  return fold<StepLeaf, Check>(
+    spec,
+    (_, keys, { dtype, shape }) => {
+      const target = { dtype, shape, size: sizeOf(shape) };
+      return (value) => {
+        const misfit = put(target, undefined, 0, value, DATA);
+        return misfit && { path: pathOf(keys), rule: misfit.rule, value: misfit.value };
+      };
+    },
+    (names, checks, keys) => (value) => {
+      let seen = 0;
+      if (typeof value === "object" && value !== null) for (const _ in value) seen++;
+      if (seen !== names.length) return { path: pathOf(keys), rule: nodeRule(names, value), value };
+      for (let i = 0; i < names.length; i++) {
+        const misfit = (checks[i] as Check)((value as { [name: string]: unknown })[names[i] as string]);
+        if (misfit !== undefined) return misfit;
+      }
+      return undefined;
+    },
+  );
 }
 
 /** @throws RldsError SPEC_MISMATCH that names the path. Each call makes the check anew: `stepChecker` is for many steps */

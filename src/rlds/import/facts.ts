@@ -1,8 +1,11 @@
 /** What is to be known of each step to judge its episode: its flags, its reward, whether it has its form, and what in it is not finite. */
+
+import { isText } from "../../spec/leaf.ts";
+import { valueAt } from "../../spec/nest.ts";
 import type { Each, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { forEach } from "../dataset/each.ts";
 import { flagOf, nonFiniteIn, numberOf } from "../dataset/elements.ts";
-import { type FoundLeaf, isText, leavesOf, sameSpec, valueAt } from "../dataset/leaves.ts";
+import { type FoundLeaf, leavesOf, sameSpec } from "../dataset/leaves.ts";
 import { RldsError } from "../dataset/rlds-error.ts";
 import { StepColumns } from "../dataset/step-columns.ts";
 import { STEP_FIELDS } from "../dataset/step-fields.ts";

@@ -1,6 +1,7 @@
 /** RLDS steps as trajectories: TF-Agents' `convert_rlds_to_trajectories`, and windows of them. */
 import type { Trajectory } from "../../agents/trajectory.ts";
 import { integer, mustBe, onlyKeys } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { keeperOf } from "../dataset/copied.ts";
 import type { RldsDataset, RldsEpisode, StepSpec } from "../dataset/dataset.ts";
 import { episodesOf } from "../dataset/derived.ts";
@@ -8,7 +9,7 @@ import { mustBeStep } from "../dataset/step-fields.ts";
 import { stepSpecOf } from "../dataset/step-spec.ts";
 import { Pairing } from "./pairing.ts";
 import { type PolicyInfoFn, zeroStep } from "./policy-info.ts";
-import { dataSpecOf, stepsOf, type TrajectoryDataSpec } from "./trajectory-spec.ts";
+import { dataSpecOf, mustHaveSteps, type TrajectoryDataSpec } from "./trajectory-spec.ts";
 import { TrajectoryWindows, type WindowOf } from "./trajectory-windows.ts";
 
 export interface WindowOptions {
@@ -31,13 +32,10 @@ export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn?: Poli
   mustBeFn(policyInfoFn);
   if (options === undefined) return trajectories(rlds, policyInfoFn);
   const { sequenceLength, strideLength = 1 } = onlyKeys("options", options, "sequenceLength, strideLength");
-  integer("sequenceLength", sequenceLength, 1, MOST_STEPS);
-  integer("strideLength", strideLength, 1, MOST_STEPS);
+  integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
+  integer("strideLength", strideLength, 1, MAX_LENGTH);
   return windows(rlds, policyInfoFn, sequenceLength, strideLength);
 }
-
-/** Of an item. */
-const MOST_STEPS = 0xffffff;
 
 export function mustBeFn(policyInfoFn: unknown): void {
   if (policyInfoFn !== undefined && typeof policyInfoFn !== "function")
@@ -75,7 +73,7 @@ export async function* trajectories(
   let episode = -1;
   for await (const given of episodes) {
     episode++;
-    const steps = stepsOf(given, episode);
+    const steps = mustHaveSteps(given, episode);
     const keep = keeperOf(steps);
     let index = 0;
     const taken = (step: unknown) => pairing.take(keep(step), episode, index++);

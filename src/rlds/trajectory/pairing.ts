@@ -1,9 +1,9 @@
 /** Pairs of adjacent steps, and the trajectories that they are: TF-Agents' `convert_rlds_to_trajectories`, a step at a time. */
 import type { Trajectory } from "../../agents/trajectory.ts";
 import { mustBe } from "../../error.ts";
+import { isList } from "../../spec/numbers.ts";
 import type { RldsStep } from "../dataset/dataset.ts";
 import { numberOf } from "../dataset/elements.ts";
-import { isList } from "../dataset/fit.ts";
 import { type Place, RldsError } from "../dataset/rlds-error.ts";
 import { flagOf, mustBeStep } from "../dataset/step-fields.ts";
 import { mustBeInfo, type PolicyInfoFn } from "./policy-info.ts";

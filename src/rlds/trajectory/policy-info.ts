@@ -1,8 +1,10 @@
 /** What a policy knew at each step: made of the step and the next one. */
 
+import { isText, zeroOf } from "../../spec/leaf.ts";
+import { map, valueAt } from "../../spec/nest.ts";
 import type { Spec } from "../../spec/spec.ts";
-import type { RldsStep, StepSpec } from "../dataset/dataset.ts";
-import { type AnyLeaf, isLeaf, isText, leavesOf, packed, sizeOf, valueAt, zeros } from "../dataset/leaves.ts";
+import type { RldsStep, StepLeaf, StepSpec } from "../dataset/dataset.ts";
+import { leavesOf } from "../dataset/leaves.ts";
 import { type Place, RldsError } from "../dataset/rlds-error.ts";
 import { stepSpecOf } from "../dataset/step-spec.ts";
 
@@ -11,19 +13,7 @@ export type PolicyInfoFn<S = RldsStep> = (step: S, next: S) => unknown;
 
 /** A step of zeros that begins an episode: what follows the last step of all. */
 export function zeroStep(spec: StepSpec): RldsStep {
-  const values = leavesOf(spec).map(({ leaf }) => zeroOf(leaf));
-  return { ...(packed(spec, values) as RldsStep), is_first: true };
-}
-
-function zeroOf(leaf: AnyLeaf): unknown {
-  const { dtype, shape } = leaf;
-  const size = sizeOf(shape);
-  if (dtype === "string" || dtype === "bytes") {
-    const none = dtype === "string" ? "" : new Uint8Array(0);
-    return shape.length === 0 ? none : new Array(size).fill(none);
-  }
-  if (shape.length > 0) return zeros(dtype, size);
-  return dtype === "bool" ? false : dtype === "i64" || dtype === "u64" ? 0n : 0;
+  return { ...(map(spec, zeroOf) as unknown as RldsStep), is_first: true };
 }
 
 /**
@@ -36,13 +26,12 @@ export function policyInfoSpec(policyInfoFn: PolicyInfoFn | undefined, stepSpec:
   const value = mustBeInfo(policyInfoFn(zero, zero));
   if (Array.isArray(value) && value.length === 0) return [];
   const taken = traced(policyInfoFn, stepSpec);
-  const visit = (spec: StepSpec, keys: readonly string[]): StepSpec => {
-    const from = valueAt(taken, keys) as StepSpec | undefined;
-    if (isLeaf(spec)) return from !== undefined && known(stepSpec).has(from) ? from : spec;
-    if (Array.isArray(spec)) return spec.map((node, i) => visit(node, [...keys, String(i)]));
-    return Object.fromEntries(Object.entries(spec).map(([name, node]) => [name, visit(node as StepSpec, [...keys, name])]));
-  };
-  return replayable(visit(stepSpecOf(value), []), "policyInfo");
+  const leaves = new Set<unknown>(leavesOf(stepSpec).map(({ leaf }) => leaf));
+  const told = map(stepSpecOf(value), (leaf, keys) => {
+    const from = valueAt(taken, keys);
+    return leaves.has(from) ? (from as StepLeaf) : leaf;
+  });
+  return replayable(told, "policyInfo");
 }
 
 /** What the function gives for the spec itself instead of a step: leaves, where it only picks fields. */
@@ -52,10 +41,6 @@ function traced(policyInfoFn: PolicyInfoFn, stepSpec: StepSpec): unknown {
   } catch {
     return undefined;
   }
-}
-
-function known(spec: StepSpec): Set<unknown> {
-  return new Set(leavesOf(spec).map(({ leaf }) => leaf));
 }
 
 /** @throws RldsError SPEC_MISMATCH */

@@ -56,7 +56,7 @@ export function dataSpecOf(stepSpec: StepSpec, policyInfoFn: PolicyInfoFn | unde
 async function firstStep(rlds: RldsDataset): Promise<unknown> {
   let number = 0;
   for await (const episode of eachOf("rlds", rlds) as AsyncIterable<RldsEpisode>) {
-    for await (const step of stepsOf(episode, number++)) return step;
+    for await (const step of mustHaveSteps(episode, number++)) return step;
   }
   throw noSteps();
 }
@@ -66,7 +66,7 @@ export function noSteps(): RldsError {
 }
 
 /** @throws RldsError SPEC_MISMATCH for an episode without steps to go through */
-export function stepsOf<S>(episode: { readonly steps: Iterable<S> | AsyncIterable<S> }, number: number): Iterable<S> | AsyncIterable<S> {
+export function mustHaveSteps<S>(episode: { readonly steps: Iterable<S> | AsyncIterable<S> }, number: number): Iterable<S> | AsyncIterable<S> {
   const steps = (episode as { readonly steps?: unknown } | null)?.steps as (Iterable<S> & AsyncIterable<S>) | undefined;
   if (typeof steps === "object" && steps !== null && (Symbol.iterator in steps || Symbol.asyncIterator in steps)) return steps;
   throw new RldsError("SPEC_MISMATCH", "an RLDS episode must be an object with steps, an iterable or an async iterable", { episode: number });

@@ -1,10 +1,13 @@
 /** Windows of trajectories within an episode, as columns: what the trajectory observer would write as items. */
 import type { Trajectory } from "../../agents/trajectory.ts";
 import type { Column, StepsOf } from "../../batch.ts";
+import { zeros } from "../../spec/dtype.ts";
 import type { Leaf } from "../../spec/leaf.ts";
+import { sizeOf } from "../../spec/leaf.ts";
+import { pack } from "../../spec/nest.ts";
 import type { Spec } from "../../spec/spec.ts";
 import { Collector } from "../dataset/collector.ts";
-import { leavesOf, packed, sizeOf, zeros } from "../dataset/leaves.ts";
+import { leavesOf } from "../dataset/leaves.ts";
 import type { Place } from "../dataset/rlds-error.ts";
 import type { ColumnData } from "../dataset/step-columns.ts";
 import type { TrajectoryDataSpec } from "./trajectory-spec.ts";
@@ -47,7 +50,7 @@ export class TrajectoryWindows {
   }
 
   #window(): WindowOf {
-    return packed(
+    return pack(
       this.#spec,
       this.#leaves.map((leaf, i) => this.#column(leaf, i)),
     ) as WindowOf;

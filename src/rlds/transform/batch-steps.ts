@@ -1,13 +1,16 @@
 /** Windows of steps: `rlds.transformations.batch`. */
 import { flag, integer, onlyKeys } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
+import { isLeaf } from "../../spec/leaf.ts";
+import { map, packer } from "../../spec/nest.ts";
 import { keeperOf } from "../dataset/copied.ts";
 import type { Each, RldsDataset, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { withSteps } from "../dataset/derived.ts";
 import { eachOf, type Stage, through } from "../dataset/each.ts";
-import { isLeaf, leavesOf, packed } from "../dataset/leaves.ts";
+import { leavesOf } from "../dataset/leaves.ts";
 import { type ColumnData, type StepColumn, StepColumns, slicedColumn } from "../dataset/step-columns.ts";
 import { misfitError, stepChecker, stepSpecOf } from "../dataset/step-spec.ts";
-import { nester, stacker } from "./stacked.ts";
+import { stacker } from "./stacked.ts";
 
 export interface BatchOptions {
   /** Steps of a window. */
@@ -42,22 +45,17 @@ export function batchSteps<S = RldsStep>(steps: Each<S>, options: BatchOptions, 
   return batches<S>(eachOf("steps", steps), checked(options), stepSpec);
 }
 
-const MOST = 0xffffff;
-
 function checked(options: BatchOptions): Required<BatchOptions> {
   const { size, shift = size, stride = 1, dropRemainder = false } = onlyKeys("options", options, "size, shift, stride, dropRemainder");
-  integer("size", size, 1, MOST);
-  integer("shift", shift, 1, MOST);
-  integer("stride", stride, 1, MOST);
+  integer("size", size, 1, MAX_LENGTH);
+  integer("shift", shift, 1, MAX_LENGTH);
+  integer("stride", stride, 1, MAX_LENGTH);
   flag("dropRemainder", dropRemainder);
   return { size, shift, stride, dropRemainder };
 }
 
 function withLead(spec: StepSpec, size: number): StepSpec {
-  return packed(
-    spec,
-    leavesOf(spec).map(({ leaf }) => ({ ...leaf, shape: [size, ...leaf.shape] })),
-  ) as StepSpec;
+  return map(spec, (leaf) => ({ ...leaf, shape: [size, ...leaf.shape] }));
 }
 
 function batches<S>(steps: Each<S>, options: Required<BatchOptions>, spec: StepSpec | undefined, episode?: number): Each<StepBatch<S>> {
@@ -70,7 +68,7 @@ function views<S>(steps: StepColumns<S>, { size, shift, dropRemainder }: Require
     *[Symbol.iterator]() {
       const { length, spec, data } = steps;
       const leaves = leavesOf(spec);
-      const nest = nester(spec);
+      const nest = packer(spec);
       for (let from = 0; from < length && !(dropRemainder && from + size > length); from += shift) {
         const to = Math.min(from + size, length);
         const columns = leaves.map(({ leaf, size: n }, k): StepColumn => {

@@ -19,10 +19,11 @@ export interface MapOptions {
 export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (step: S, index: number) => T, options: MapOptions = {}): RldsDataset<T> {
   const { stepSpec } = onlyKeys("options", options, "stepSpec");
   if (typeof change !== "function") throw mustBe(TypeError, "change", "a function (step, index)", change);
-  const specOf = typeof stepSpec === "function" ? stepSpec : (spec: StepSpec | undefined) => stepSpec ?? (spec && mappedSpec(spec, (step) => change(step, 0)));
+  const changeSpec =
+    typeof stepSpec === "function" ? stepSpec : (spec: StepSpec | undefined) => stepSpec ?? (spec && mappedSpec(spec, (step) => change(step, 0)));
   const form = {
     get stepSpec() {
-      return specOf(rlds.stepSpec);
+      return changeSpec(rlds.stepSpec);
     },
     get metadataSpec() {
       return rlds.metadataSpec;

@@ -1,6 +1,7 @@
 /** The spec of what a function makes of steps, without a step. */
-import type { StepSpec } from "../dataset/dataset.ts";
-import { type AnyLeaf, type FoundLeaf, isLeaf, leavesOf, valueAt } from "../dataset/leaves.ts";
+import { map, valueAt } from "../../spec/nest.ts";
+import type { StepLeaf, StepSpec } from "../dataset/dataset.ts";
+import { type FoundLeaf, leavesOf } from "../dataset/leaves.ts";
 import { stepSpecOf } from "../dataset/step-spec.ts";
 import { zeroStep } from "../trajectory/policy-info.ts";
 
@@ -14,11 +15,8 @@ export function mappedSpec(spec: StepSpec, change: (step: never) => unknown): St
   const leaves = leavesOf(spec);
   try {
     const made = change(zero as never);
-    return specOf(
-      stepSpecOf(made),
-      { made, taken: traced(change, spec), leaves, byArray: byArray(zero, leaves), known: new Set(leaves.map(({ leaf }) => leaf)) },
-      [],
-    );
+    const known = { made, taken: traced(change, spec), leaves, byArray: byArray(zero, leaves), known: new Set(leaves.map(({ leaf }) => leaf)) };
+    return map(stepSpecOf(made), (leaf, keys) => told(leaf, known, keys));
   } catch {
     return undefined;
   }
@@ -29,11 +27,11 @@ interface Known {
   readonly taken: unknown;
   readonly leaves: readonly FoundLeaf[];
   /** Leaves by the array of zeros that stands for them. */
-  readonly byArray: ReadonlyMap<unknown, AnyLeaf>;
+  readonly byArray: ReadonlyMap<unknown, StepLeaf>;
   readonly known: ReadonlySet<unknown>;
 }
 
-function byArray(zero: unknown, leaves: readonly FoundLeaf[]): Map<unknown, AnyLeaf> {
+function byArray(zero: unknown, leaves: readonly FoundLeaf[]): Map<unknown, StepLeaf> {
   return new Map(leaves.filter(({ leaf }) => leaf.shape.length > 0).map(({ keys, leaf }) => [valueAt(zero, keys), leaf]));
 }
 
@@ -47,16 +45,11 @@ function traced(change: (step: never) => unknown, spec: StepSpec): unknown {
 }
 
 /** @throws where it cannot be told */
-function specOf(spec: StepSpec, known: Known, keys: readonly string[]): StepSpec {
-  const value = valueAt(known.made, keys);
-  const same = known.byArray.get(value);
+function told(spec: StepLeaf, known: Known, keys: readonly string[]): StepLeaf {
+  const same = known.byArray.get(valueAt(known.made, keys));
   if (same !== undefined) return same;
   const taken = valueAt(known.taken, keys);
-  if (known.known.has(taken)) return taken as AnyLeaf;
-  if (!isLeaf(spec)) {
-    if (Array.isArray(spec)) return spec.map((node, i) => specOf(node, known, [...keys, String(i)]));
-    return Object.fromEntries(Object.entries(spec).map(([name, node]) => [name, specOf(node as StepSpec, known, [...keys, name])]));
-  }
+  if (known.known.has(taken)) return taken as StepLeaf;
   if (spec.shape.length > 0 || spec.dtype === "string") return spec;
   const path = keys.join("/");
   const was = known.leaves.find((leaf) => leaf.path === path && leaf.leaf.shape.length === 0)?.leaf;

@@ -1,11 +1,12 @@
 /** n-step transitions: what a step's action brought in the next n steps. */
 import { finite, integer, mustBe, onlyKeys } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
+import { isLeaf } from "../../spec/leaf.ts";
 import { keeperOf } from "../dataset/copied.ts";
 import type { RldsDataset, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { withSteps } from "../dataset/derived.ts";
 import { type Stage, through } from "../dataset/each.ts";
 import { flagOf, numberOf } from "../dataset/elements.ts";
-import { isLeaf } from "../dataset/leaves.ts";
 import { RldsError } from "../dataset/rlds-error.ts";
 
 export interface NStepTransitionOptions {
@@ -34,9 +35,11 @@ export type NStepTransition<S = RldsStep> = Omit<S, "reward" | "discount"> & {
  */
 export function nStep<S = RldsStep>(rlds: RldsDataset<S>, options: NStepTransitionOptions): RldsDataset<NStepTransition<S>> {
   const { n, gamma } = onlyKeys("options", options, "n, gamma");
-  integer("n", n, 1, 0xffffff);
+  integer("n", n, 1, MAX_LENGTH);
   finite("gamma", gamma);
-  return withSteps(rlds, (steps, episode) => through(steps, () => transitions(n, gamma, episode, keeperOf(steps))), specOf) as RldsDataset<NStepTransition<S>>;
+  return withSteps(rlds, (steps, episode) => through(steps, () => transitions(n, gamma, episode, keeperOf(steps))), transitionSpec) as RldsDataset<
+    NStepTransition<S>
+  >;
 }
 
 /** A step with its numbers read. */
@@ -111,7 +114,7 @@ function known(step: RldsStep, place: { readonly episode: number; readonly step:
   };
 }
 
-function specOf(spec: StepSpec): StepSpec | undefined {
+function transitionSpec(spec: StepSpec): StepSpec | undefined {
   if (isLeaf(spec) || !("observation" in spec)) return undefined;
   const number = { dtype: "f64", shape: [] } as const;
   const flag = { dtype: "bool", shape: [] } as const;

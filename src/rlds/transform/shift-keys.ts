@@ -1,5 +1,6 @@
 /** Fields of a step from its neighbours: `rlds.transformations.shift_keys`. */
 import { integer, mustBe } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
 import { keeperOf } from "../dataset/copied.ts";
 import type { RldsDataset, RldsStep } from "../dataset/dataset.ts";
 import { sameForm, withSteps } from "../dataset/derived.ts";
@@ -15,7 +16,7 @@ import { type Stage, through } from "../dataset/each.ts";
  * @throws TypeError, RangeError for an argument; passes raise a RangeError for a key that a step does not have
  */
 export function shiftKeys<S = RldsStep>(rlds: RldsDataset<S>, keys: readonly (keyof S & string)[], shift: number): RldsDataset<S> {
-  const distance = Math.abs(integer("shift", shift, -MOST, MOST));
+  const distance = Math.abs(integer("shift", shift, -MAX_LENGTH, MAX_LENGTH));
   if (!Array.isArray(keys) || keys.some((key) => typeof key !== "string")) throw mustBe(TypeError, "keys", "an array of fields' names", keys);
   const names: readonly (keyof S & string)[] = keys;
   const stage = (keep: (step: S) => S): Stage<S, S> => {
@@ -36,8 +37,6 @@ export function shiftKeys<S = RldsStep>(rlds: RldsDataset<S>, keys: readonly (ke
   };
   return withSteps(rlds, (steps) => through(steps, () => stage(keeperOf(steps))), sameForm);
 }
-
-const MOST = 0xffffff;
 
 function mustHave(step: unknown, keys: readonly string[]): void {
   for (const key of keys)

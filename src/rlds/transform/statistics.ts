@@ -1,10 +1,12 @@
 /** What the values of a dataset are like: `rlds.transformations.mean_and_std`, and more. */
 import { mustBe, onlyKeys } from "../../error.ts";
+import { isText } from "../../spec/leaf.ts";
+import { valueAt } from "../../spec/nest.ts";
 import type { RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { episodesOf } from "../dataset/derived.ts";
 import { forEach } from "../dataset/each.ts";
 import { everyElement, flagOf, numberOf } from "../dataset/elements.ts";
-import { type FoundLeaf, isText, leavesOf, sameSpec, valueAt } from "../dataset/leaves.ts";
+import { type FoundLeaf, leavesOf, sameSpec } from "../dataset/leaves.ts";
 import { abortable, checkedEpisode, Pace, type PassOptions } from "../dataset/pass.ts";
 import { type Place, RldsError } from "../dataset/rlds-error.ts";
 import { StepColumns } from "../dataset/step-columns.ts";

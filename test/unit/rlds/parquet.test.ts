@@ -121,7 +121,7 @@ describe("what writeParquet wrote", () => {
     (data[2]?.steps as unknown[])[3] = { ...everythingStep(3, 5), u32: -1 };
     const files = memorySink();
     const error = await errorFrom(writeParquet(data, files, { groupRows: 1 }));
-    expectError(error, "SPEC_MISMATCH", /^u32 must be u32, got -1 \(episode 2, step 3\)$/);
+    expectError(error, "SPEC_MISMATCH", /^u32 must be u32, an integer in 0 … 4294967295, got -1 \(episode 2, step 3\)$/);
     expect(files.size).toBe(0);
     expectError(await errorFrom(writeParquet(data, files, { compression: "zip" as never })), RangeError, /^compression/);
     const named = Object.assign([{ steps: [{ observation: 1, action: 1, step_index: 1 }] }], { metadataSpec: {} });

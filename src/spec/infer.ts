@@ -1,0 +1,66 @@
+/** The spec of values, by rules of their taker: what is a leaf, and what lists and objects of leaves are. */
+import type { Nest } from "./nest.ts";
+
+/** Where in a value one looks; the step goes on with the look. */
+export interface ValuePlace {
+  step: string | number;
+  readonly holds: unknown;
+  readonly above: ValuePlace | undefined;
+  readonly depth: number;
+}
+
+export interface InferRules<L> {
+  /** The leaf of a value that nests nothing; undefined for arrays and objects to look into. */
+  leaf(value: unknown, at: ValuePlace): L | undefined;
+  /** What an array is. */
+  list(values: readonly unknown[], parts: readonly Nest<L>[], at: ValuePlace): Nest<L>;
+  /** What an object is. */
+  node(names: readonly string[], parts: readonly Nest<L>[]): Nest<L>;
+  /** Deeper nesting is refused, and so are circles. */
+  readonly maxDepth: number;
+  refused(rule: string, at: ValuePlace): Error;
+}
+
+/** @param name how messages call the value @throws what the rules throw */
+export function inferNest<L>(value: unknown, name: string, rules: InferRules<L>): Nest<L> {
+  return inferAt(value, { step: name, holds: undefined, above: undefined, depth: 0 }, rules);
+}
+
+function inferAt<L>(value: unknown, at: ValuePlace, rules: InferRules<L>): Nest<L> {
+  const leaf = rules.leaf(value, at);
+  if (leaf !== undefined) return leaf;
+  const here: ValuePlace = { step: "", holds: value, above: at, depth: at.depth + 1 };
+  for (let up: ValuePlace | undefined = at; up !== undefined; up = up.above) if (up.holds === value) throw rules.refused("a circle: it is part of itself", at);
+  if (here.depth > rules.maxDepth) throw rules.refused(`nested more than ${rules.maxDepth} deep`, at);
+  if (Array.isArray(value)) {
+    const parts = value.map((part, i) => {
+      here.step = i;
+      return inferAt(part, here, rules);
+    });
+    return rules.list(value, parts, at);
+  }
+  const names = Object.keys(value as object);
+  const parts = names.map((name) => {
+    here.step = name;
+    return inferAt((value as { readonly [name: string]: unknown })[name], here, rules);
+  });
+  return rules.node(names, parts);
+}
+
+/** The steps from the value down to a place, its own name first. */
+export function stepsTo({ step, above }: ValuePlace): (string | number)[] {
+  return above === undefined ? [step] : [...stepsTo(above), step];
+}
+
+/** `state.left[3]` */
+export function placeText(at: ValuePlace): string {
+  const [name, ...steps] = stepsTo(at);
+  return name + steps.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("");
+}
+
+/** An object of the language itself, no instance of a class. */
+export function isPlain(value: unknown): value is { readonly [name: string]: unknown } {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
