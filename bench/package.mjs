@@ -46,7 +46,8 @@ export function withBytes(make) {
   WebAssembly.Instance = new Proxy(Instance, {
     construct(target, args) {
       const instance = new target(...args);
-      bytes = () => instance.exports.arena_used();
+      const { arena_used } = instance.exports;
+      bytes = arena_used ?? bytes;
       return instance;
     },
   });
