@@ -38,6 +38,14 @@ export function columnsTold(episodes: readonly ReadEpisode[], rows = (episode: R
   return Object.fromEntries(told);
 }
 
+/** All of a reader, which is closed then. */
+export async function allOf<T>(opening: Promise<AsyncIterable<T> & { close(): Promise<void> }>): Promise<T[]> {
+  const reader = await opening;
+  const list = await all(reader);
+  await reader.close();
+  return list;
+}
+
 export async function all<T>(each: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];
   for await (const one of each) list.push(one);

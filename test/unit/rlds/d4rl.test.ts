@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { openD4rl } from "../../../src/formats/hdf5/d4rl.ts";
 import type { ReadEpisode } from "../../../src/formats/reader.ts";
-import { all, columnsTold } from "../../support/columns.ts";
+import { all, allOf, columnsTold } from "../../support/columns.ts";
 import { dataFolder, json } from "./data.ts";
 
 const extra = (name: string) => dataFolder(`extra/d4rl/${name}.hdf5`);
@@ -64,7 +64,7 @@ describe("RLDS's importer", () => {
 
 describe("final observations", () => {
   it("are zeros where the environment ended it, and none where it was cut", async () => {
-    const episodes = await all(await openD4rl(extra("whole")));
+    const episodes = await allOf(openD4rl(extra("whole")));
     expect(ends(episodes)).toEqual([
       [8, true, true, 0],
       [13, true, false, 1],
@@ -76,7 +76,7 @@ describe("final observations", () => {
   });
 
   it("are none on request: the last transition is the last step", async () => {
-    const episodes = await all(await openD4rl(extra("whole"), { finalObservation: "none" }));
+    const episodes = await allOf(openD4rl(extra("whole"), { finalObservation: "none" }));
     expect(ends(episodes)).toEqual([
       [7, true, true, 0],
       [13, true, false, 1],
@@ -87,7 +87,7 @@ describe("final observations", () => {
   });
 
   it("are the episode's own next observations where there are any; a tail ends nowhere", async () => {
-    const episodes = await all(await openD4rl(extra("tail"), { finalObservation: "next" }));
+    const episodes = await allOf(openD4rl(extra("tail"), { finalObservation: "next" }));
     expect(ends(episodes)).toEqual([
       [21, true, true, 0],
       [22, true, false, 0],

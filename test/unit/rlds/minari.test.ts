@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { openMinari } from "../../../src/formats/hdf5/minari.ts";
 import { crc32 } from "../../../src/formats/npz/zip.ts";
 import type { ReadEpisode } from "../../../src/formats/reader.ts";
-import { all, bytesOf, columnsTold } from "../../support/columns.ts";
+import { all, allOf, bytesOf, columnsTold } from "../../support/columns.ts";
 import { dataFolder, fileBytes, json } from "./data.ts";
 
 const cartpole = dataFolder("minari/cartpole/scripted-v0");
@@ -56,7 +56,7 @@ describe("a dataset of CartPole", () => {
   });
 
   it("is the same from the folder above, the file alone, a Map, a Blob, a URL of the file", async () => {
-    const wanted = columnsTold(await all(await openMinari(cartpole)));
+    const wanted = columnsTold(await allOf(openMinari(cartpole)));
     const bytes = fileBytes(main);
     const sources = [
       join(cartpole, ".."),
@@ -96,6 +96,7 @@ describe("a dataset of CartPole", () => {
   it("takes no more memory than maxBytes says", async () => {
     const reader = await openMinari(main, { maxBytes: 1900 });
     await expect(all(reader)).rejects.toMatchObject({ code: "CORRUPT", file: "main_data.hdf5", episode: 2 });
+    await reader.close();
     await expect(openMinari(new Blob([fileBytes(main)]), { maxBytes: 200_000 })).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 });

@@ -28,6 +28,7 @@ it("Parquet is found by its beginning, and in a folder", async () => {
   const files = memorySink();
   const reader = await openRlds(dataFolder("extra/steps.jsonl"));
   await writeParquet(reader, files);
+  await reader.close();
   const [bytes] = [...files.values()] as [Uint8Array<ArrayBuffer>];
   for (const source of [files, new Blob([bytes])]) {
     const parquet = await openRlds(source);

@@ -66,7 +66,9 @@ describe("what writeParquet wrote", () => {
   it("is a file, or a folder of parts; nothing is replaced by itself", async () => {
     const path = join(FOLDER, "one.parquet");
     expect((await writeParquet(everything(), path)).files).toEqual(["one.parquet"]);
-    expect(await all(await openParquet(path))).toHaveLength(4);
+    const one = await openParquet(path);
+    expect(await all(one)).toHaveLength(4);
+    await one.close();
     expectError(await errorFrom(writeParquet(everything(), path)), "IO", /there already/);
     expect((await writeParquet(everything([1]), path, { overwrite: true })).episodes).toBe(1);
     const folder = join(FOLDER, "parts");
@@ -150,6 +152,7 @@ describe("files of others", () => {
       },
     });
     const episodes = await all(found);
+    await found.close();
     const { lengths, state } = JSON.parse(readFileSync(`${DATA}extra/expected_parquet.json`, "utf8"));
     expect(episodes.map(({ steps }) => steps.length)).toEqual(lengths);
     const steps = episodes.flatMap((episode) => episode.steps) as { [name: string]: unknown }[];
@@ -168,6 +171,7 @@ describe("files of others", () => {
     });
     expect(found.stepSpec).toMatchObject({ observation: { x: { dtype: "f64" }, all: { shape: [2] } }, action: { dtype: "i8" }, language: { dtype: "string" } });
     expect(await all(found)).toHaveLength(3);
+    await found.close();
     expectError(await errorFrom(openParquet(PLAIN, { columns: { action: "nowhere" } })), RangeError, /columns\.action must be one of obs, pose\/x/);
     expectError(await errorFrom(openParquet(PLAIN, { columns: { action: 1 as never } })), TypeError, /columns\.action/);
     expectError(
