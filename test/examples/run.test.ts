@@ -8,7 +8,12 @@ import { seeded } from "../../examples/random.js";
 import { Run } from "../../examples/run.js";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const listeners = process.listeners("SIGINT");
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+  // A run listens for as long as its program lives.
+  for (const listener of process.listeners("SIGINT")) if (!listeners.includes(listener)) process.off("SIGINT", listener);
+});
 
 const OPTIONS = { spec: { number: i32() }, tables: { threes: { maxSize: 500, sampler: prioritized(1) } }, seed: 3 };
 
