@@ -65,6 +65,7 @@ export interface ResolvedWriterOptions {
 }
 
 const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
+const onlyItemOptions = <T>(options: T): T => onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
 const DEFAULT_KEEP = 32;
 
 /** A promise that is resolved with it resolves to nothing. */
@@ -225,8 +226,8 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     this.#open();
     const to = this.#table(table);
-    const { length, priority = 1, lane = 0, columns } = options;
-    for (const key in options) if (!(key in ITEM_OPTIONS)) onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
+    const { length, priority = 1, lane = 0, columns } = options ?? onlyItemOptions(options);
+    for (const key in options) if (!(key in ITEM_OPTIONS)) onlyItemOptions(options);
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
