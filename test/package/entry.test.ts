@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
-import { BUDGET, loadedWith, sizes } from "../../build/sizes.mjs";
+import { loadedWith } from "../../build/sizes.mjs";
 import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
 
@@ -43,11 +43,6 @@ test.each(ENTRIES)("%s loads nothing but chunks beside it: no package, no module
   const [, ...chunks] = loadedWith(dist, entry);
   expect(chunks.filter((file) => !/^chunks\/chunk-\w+\.js$/.test(file))).toEqual([]);
   for (const file of [entry, ...chunks]) expect(code(file).match(/\brequire\(/)?.[0]).toBe(undefined);
-});
-
-test("the main entry keeps to its budget: what is readable can be loaded", async () => {
-  const { readable } = await sizes(dist);
-  expect(readable).toBeLessThan(BUDGET);
 });
 
 test("the main entry loads files only when Replay.open asks for them", () => {

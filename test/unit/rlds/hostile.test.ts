@@ -1,6 +1,6 @@
 /** Damaged files: a reader refuses them by an RldsError that names the file, or reads what is still there; it neither hangs nor takes memory without bounds. */
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -95,6 +95,7 @@ describe("HDF5's library", () => {
   it("is said to be missing where it is not installed", () => {
     const folder = mkdtempSync(join(tmpdir(), "reprise-no-h5wasm-"));
     for (const name of readdirSync(join(root, "dist"))) if (name.endsWith(".js")) copyFileSync(join(root, "dist", name), join(folder, name));
+    cpSync(join(root, "dist/chunks"), join(folder, "chunks"), { recursive: true });
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
     const program = `import { openRlds } from "./rlds.js"; await openRlds(${JSON.stringify(dataFolder("d4rl"))}).catch(({ code, message }) => console.log(code, message));`;
     writeFileSync(join(folder, "program.js"), program);

@@ -68,7 +68,7 @@ test.each(Object.keys(SCENES).filter((_, i) => i % 4 === 0))("the files stay wit
   const segmentBytes = 32_768;
   const replay = await opened(scene, dir, { segmentBytes, durability: "manual" });
   let most = 0;
-  for (let k = 0; k < scaled(20_000, 4000); k++) {
+  for (let k = 0; k < scaled(20_000, 6000); k++) {
     scene.act(replay, random);
     if (k % 50 === 0) replay.journal.keep(k);
     if (k % 1000 === 0) {
