@@ -15,6 +15,11 @@ const TABLES: usize = CHECKSUM_AT;
 if (8 * 256 * 4 != CHECKSUM_BYTES) ERROR("the memory map has room for eight tables");
 
 const DEGREE: usize = 266;
+/** Where the terms stand, from the degree's place on. */
+const A: usize = DEGREE - 123;
+const B: usize = DEGREE - 145;
+const C: usize = DEGREE - 178;
+const D: usize = DEGREE - 195;
 /** What is left of a message: the degree, rounded up to vectors. */
 const REST: u32 = 272;
 /** So much is folded at a time, in the fastest cache. */
@@ -43,10 +48,23 @@ function byFolding(crc: u32, at: usize, length: u32): u32 {
   for (;;) {
     const end = at + stretch;
     for (let to = folded - DEGREE; at < end; at += 64, to += 64) {
-      v128.store(to, term(at, to, 0), DEGREE);
-      v128.store(to, term(at, to, 16), DEGREE + 16);
-      v128.store(to, term(at, to, 32), DEGREE + 32);
-      v128.store(to, term(at, to, 48), DEGREE + 48);
+      // Offsets in the instructions cost nothing; sums of addresses are felt.
+      v128.store(to, sum(v128.load(at), v128.load(to, A), v128.load(to, B), v128.load(to, C), v128.load(to, D), v128.load(to)), DEGREE);
+      v128.store(
+        to,
+        sum(v128.load(at, 16), v128.load(to, A + 16), v128.load(to, B + 16), v128.load(to, C + 16), v128.load(to, D + 16), v128.load(to, 16)),
+        DEGREE + 16,
+      );
+      v128.store(
+        to,
+        sum(v128.load(at, 32), v128.load(to, A + 32), v128.load(to, B + 32), v128.load(to, C + 32), v128.load(to, D + 32), v128.load(to, 32)),
+        DEGREE + 32,
+      );
+      v128.store(
+        to,
+        sum(v128.load(at, 48), v128.load(to, A + 48), v128.load(to, B + 48), v128.load(to, C + 48), v128.load(to, D + 48), v128.load(to, 48)),
+        DEGREE + 48,
+      );
     }
     at = end;
     left -= stretch;
@@ -57,15 +75,16 @@ function byFolding(crc: u32, at: usize, length: u32): u32 {
   store<u32>(start, word);
   // Whatever stands behind the last stretch was folded too far.
   memory.fill(folded + stretch, 0, REST);
-  for (let i: u32 = 0; i < REST; i += 16) v128.store(REST_AT + i, term(at + i, folded + stretch + i - DEGREE, 0));
+  for (let i: u32 = 0; i < REST; i += 16) {
+    const to = folded + stretch + i - DEGREE;
+    v128.store(REST_AT + i, sum(v128.load(at + i), v128.load(to, A), v128.load(to, B), v128.load(to, C), v128.load(to, D), v128.load(to)));
+  }
   return byTables(~0, REST_AT, REST);
 }
 
-/** A vector of the message with all that counts there; `to` is as far before its place as anything counts. The terms are offsets that cost nothing. */
-function term(at: usize, to: usize, i: usize): v128 {
-  const near = v128.xor(v128.load(to + i, DEGREE - 123), v128.load(to + i, DEGREE - 145));
-  const far = v128.xor(v128.load(to + i, DEGREE - 178), v128.xor(v128.load(to + i, DEGREE - 195), v128.load(to + i)));
-  return v128.xor(v128.load(at + i), v128.xor(near, far));
+/** A vector of the message with all that counts there, from as far before its place as anything counts. */
+function sum(own: v128, a: v128, b: v128, c: v128, d: v128, e: v128): v128 {
+  return v128.xor(own, v128.xor(v128.xor(a, b), v128.xor(c, v128.xor(d, e))));
 }
 
 function byTables(crc: u32, at: usize, length: u32): u32 {

@@ -56,14 +56,14 @@ export class Log {
   readonly #segmentBytes: number;
   readonly #durability: Durability;
   readonly #logger: Logger;
-  readonly #module: WebAssembly.Module | undefined;
+  /** What is read stands in it until it was replayed, then what is to be written. */
+  readonly #memory: SectionMemory;
   readonly #release: () => void;
   readonly #due = new Due(() => this.#onTime());
   /** Segments before the newest, oldest first: their bytes. */
   readonly #older = new Map<number, number>();
-  /** What opening found, and the memory to read it in, until it was replayed. */
+  /** What opening found, until it was replayed. */
   #recovered: Recovered | undefined;
-  #reading: SectionMemory | undefined;
   #writer: SegmentWriter | undefined;
   /** Number of the open group, and where it begins in its segment. */
   #group: number;
@@ -101,15 +101,12 @@ export class Log {
     this.#segmentBytes = integer("segmentBytes", segmentBytes, 1, 2 ** 31);
     this.#durability = checkDurability(durability);
     this.#logger = logger;
-    this.#module = module;
     flag("salvage", salvage);
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
     this.#release = flag("readOnly", readOnly) ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver()));
     try {
-      const memory = new SectionMemory(module);
-      const recovered = recover(directory, memory, { salvage, logger });
-      // To be replayed with.
-      if (recovered !== undefined) this.#reading = memory;
+      this.#memory = new SectionMemory(module);
+      const recovered = recover(directory, this.#memory, { salvage, logger });
       this.#recovered = recovered;
       this.isNew = recovered === undefined;
       this.about = recovered?.about ?? JSON.parse(JSON.stringify(about));
@@ -130,14 +127,13 @@ export class Log {
   *replay(visit: Visit): Generator<{ bytes: number; of: number }, void> {
     this.#open();
     const recovered = this.#recovered;
-    const memory = this.#reading;
-    if (recovered === undefined || memory === undefined) return;
+    if (recovered === undefined) return;
     const of = recovered.segments.reduce((sum, { bytes }) => sum + bytes, 0);
     const last = recovered.segments.at(-1) as Segment;
     let done = 0;
     let before: Walk | undefined;
     for (const { id, bytes } of recovered.segments) {
-      const reader = new SegmentReader(this.#directory, fileOf(id), memory, bytes);
+      const reader = new SegmentReader(this.#directory, fileOf(id), this.#memory, bytes);
       try {
         const walk = new Walk(id, reader);
         for (let pieces = 1; walk.next(); ) {
@@ -159,7 +155,6 @@ export class Log {
       this.#open();
     }
     this.#recovered = undefined;
-    this.#reading = undefined;
     if (this.#writer !== undefined && recovered.sealed) this.#begin(this.#writer);
   }
 
@@ -245,7 +240,7 @@ export class Log {
   }
 
   #first(): SegmentWriter {
-    const writer = new SegmentWriter(this.#directory, 1, 0, new SectionMemory(this.#module));
+    const writer = new SegmentWriter(this.#directory, 1, 0, this.#memory);
     this.#head(writer);
     // So that a directory that cannot be written to is known at once.
     writer.drain();
@@ -255,7 +250,7 @@ export class Log {
   #last({ segments, drop, remove }: Recovered): SegmentWriter {
     const { id, bytes } = segments.at(-1) as Segment;
     this.#older.delete(id);
-    const writer = new SegmentWriter(this.#directory, id, bytes, new SectionMemory(this.#module));
+    const writer = new SegmentWriter(this.#directory, id, bytes, this.#memory);
     this.#groupAt = bytes;
     this.#writer = writer;
     if (drop.length > 0) {

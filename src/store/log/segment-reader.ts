@@ -68,7 +68,8 @@ export class SegmentReader {
     const missing = need - sections.waiting;
     if (missing <= 0) return;
     this.pieces++;
-    const into = sections.room(Math.min(Math.max(missing, PIECE), this.size - this.#read));
+    // With what waits no more than a piece: more would not stay in the cache.
+    const into = sections.room(Math.min(Math.max(missing, PIECE - sections.waiting), this.size - this.#read));
     for (let came = 0; came < missing; ) {
       const got = attempt("reading", this.#directory, this.#name, () => this.#file.read(into.subarray(came), this.#read));
       if (!(got > 0)) throw ioError(`reading ${this.#directory.name}/${this.#name} failed: it ended at ${this.#read} of ${this.size} bytes`, undefined);
