@@ -1,6 +1,6 @@
 /** What a Replay will need, before anything is taken. */
 import { Core } from "./core/core.ts";
-import { kindsOf } from "./selector.ts";
+import { tableBytes } from "./core/table.ts";
 import { HEAD_BYTES, type Layout, up, WIDE } from "./spec/layout.ts";
 import type { ResolvedTableOptions } from "./table.ts";
 
@@ -21,7 +21,7 @@ const OVERHEAD = 192 * 1024;
 const WINDOW = 32;
 
 export function planOf(layout: Layout, tables: { readonly [name: string]: ResolvedTableOptions }, module?: WebAssembly.Module, tracking = false): Plan {
-  const { x } = new Core(1 << 20, module, tracking);
+  const core = new Core(1 << 20, module, tracking);
   const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
   const frames = layout.pools.map(({ frameBytes }) => HEAD_BYTES + up(frameBytes, 8));
   const rowBytes = HEAD_BYTES + layout.rowBytes + wide;
@@ -29,11 +29,10 @@ export function planOf(layout: Layout, tables: { readonly [name: string]: Resolv
   let steps = 0;
   let bytes = OVERHEAD;
   for (const [name, options] of Object.entries(tables)) {
-    const { maxSize, maxPending, sampler, remover, maxSteps } = options;
-    const kinds = kindsOf(sampler, remover);
-    const own = x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
+    const { maxSize, maxSteps } = options;
+    const own = tableBytes(core, options);
     // An item's share, without what a table of any size has.
-    const twice = x.table_bytes(2 * maxSize, maxPending, kinds.sampler, kinds.remover);
+    const twice = tableBytes(core, { ...options, maxSize: 2 * maxSize });
     planned[name] = { bytes: own, bytesPerItem: (twice - own) / maxSize };
     bytes += own;
     steps = Math.max(steps, Math.min(maxSize, maxSteps));

@@ -3,11 +3,12 @@
 import { pointAtCallersOf } from "./caller.ts";
 import { MOST_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";
+import { CoreTable } from "./core/table.ts";
 import { integer, mustBe, onlyKeys } from "./error.ts";
 import { MAX_ITEMS } from "./limits.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
-import { fifo, isSelector, kindsOf, uniform } from "./selector.ts";
+import { fifo, isSelector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { layoutOf } from "./spec/layout.ts";
 import { leavesOf, type Spec } from "./spec/spec.ts";
@@ -93,11 +94,8 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
       );
     const engine = new Engine(spec, layout, maxBytes, options.module, tracking);
     this.#engine = engine;
-    const bits = BigInt.asUintN(64, BigInt(seed));
     Object.entries(tables).forEach(([name, table], number) => {
-      const handle = makeTable(engine, table);
-      engine.core.x.table_seed(handle, Number(bits & 0xffffffffn), Number(bits >> 32n), number);
-      this.#tables.set(name, new Table<S>(engine, name, table, handle));
+      this.#tables.set(name, new Table<S>(engine, name, table, new CoreTable(engine, table, seed, number)));
     });
   }
 
@@ -179,10 +177,10 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
 
   stats(): ReplayStats {
     this.#engine.open();
-    const { x } = this.#engine.core;
+    const { steps, bytes } = this.#engine;
     return {
-      steps: x.pool_live(this.#engine.pool),
-      bytes: { used: x.arena_used(), max: this.options.maxBytes },
+      steps,
+      bytes: { used: bytes, max: this.options.maxBytes },
       tables: Object.fromEntries(this.tables.map((table) => [table.name, table.stats()])),
       writers: this.#writers.size,
     };
@@ -266,17 +264,4 @@ function resolveTable(name: string, options: TableOptions): ResolvedTableOptions
     if (!isSelector(value)) throw mustBe(TypeError, `${subject}.${role}`, "a selector, such as uniform()", value);
   if (!isRateLimiter(rateLimiter)) throw mustBe(TypeError, `${subject}.rateLimiter`, "a rate limiter, such as minSize()", rateLimiter);
   return { maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending };
-}
-
-function makeTable(engine: Engine, options: ResolvedTableOptions): number {
-  const { x } = engine.core;
-  const { maxSize, maxPending, sampler, remover, maxSteps, maxTimesSampled } = options;
-  const { samplesPerInsert, minSize, minDiff, maxDiff } = options.rateLimiter;
-  const kinds = kindsOf(sampler, remover);
-  const table = engine.core.alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
-  x.table_init(table, engine.pool, maxSize, maxPending, kinds.sampler, kinds.remover);
-  x.table_exponents(table, sampler.exponent ?? 1, remover.exponent ?? 1);
-  const stepLimit = maxSteps === NO_LIMIT ? Number.POSITIVE_INFINITY : maxSteps;
-  x.table_limits(table, stepLimit, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled, samplesPerInsert, minSize, minDiff, maxDiff);
-  return table;
 }

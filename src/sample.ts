@@ -1,9 +1,10 @@
 /** Reading: draws items of a table and gathers their steps into arrays. */
 
 import type { Batch, Blocked } from "./batch.ts";
-import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, ERROR_ARGUMENT, HAVE, LONGEST, NEED, SHAPE, STRATIFIED } from "./core/abi.ts";
+import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, HAVE, LONGEST, NEED, SHAPE, STRATIFIED } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, reach, WEIGHTS } from "./core/filler.ts";
+import type { CoreTable } from "./core/table.ts";
 import { finite, flag, integer, oneOf, onlyKeys, ReplayError } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { type NStepOptions, nStepOf } from "./n-step.ts";
@@ -42,12 +43,12 @@ const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items"] as const;
 
 export class Reader {
   readonly #engine: Engine;
-  readonly #table: number;
+  readonly #table: CoreTable;
   readonly #fillers = new WeakMap<object, Filler>();
   readonly #selections = new WeakMap<object, readonly Selection[]>();
   readonly #whole: readonly Selection[];
 
-  constructor(engine: Engine, table: number) {
+  constructor(engine: Engine, table: CoreTable) {
     this.#engine = engine;
     this.#table = table;
     this.#whole = wholeOf(engine.layout.leaves);
@@ -56,8 +57,7 @@ export class Reader {
   /** Up to n items, drawn and gathered. */
   sample(n: number, options: SampleOptions = {}): Batch<unknown> {
     const engine = this.#engine;
-    const { x } = engine.core;
-    const table = this.#table;
+    const { handle } = this.#table;
     const { into, beta, among = 0, replacement = true, stratified = false, cross = false } = onlyKeys("options", options, OPTIONS);
     const { length, columns, offset = "start", normalize = "batch" } = options;
     integer("n", n, 1, MAX_LENGTH);
@@ -69,15 +69,15 @@ export class Reader {
     const from = oneOf("offset", OFFSETS, offset);
     const divisor = oneOf("normalize", NORMALIZE, normalize);
     const nStep = options.nStep === undefined ? undefined : nStepOf(options.nStep, engine.layout.leaves);
-    const chosen = this.#selected(columns, x.table_counter(table, SHAPE));
+    const chosen = this.#selected(columns, this.#table.counter(SHAPE));
     const selections = chosen ?? this.#any(n === 1 && into === undefined);
     if (nStep === undefined && chosen?.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" must have nStep, got none');
     const over = CROSS * flag("cross", cross);
-    const longest = length ?? (into === undefined ? x.table_counter(table, LONGEST) : this.#widthOf(into, selections));
+    const longest = length ?? (into === undefined ? this.#table.counter(LONGEST) : this.#widthOf(into, selections));
     let filler = this.#filler(n, longest, options, selections, into);
     const draw = filler.prepare();
-    const count = draw.sample(table, n, flags, among);
-    if (count < 0) throw new ReplayError("UNSUPPORTED", engine.core.i32[ERROR_ARGUMENT] === 3 ? NO_STRATA : NO_AMONG);
+    const count = draw.sample(handle, n, flags, among);
+    if (count < 0) throw new ReplayError("UNSUPPORTED", engine.core.refusedArgument === 3 ? NO_STRATA : NO_AMONG);
     try {
       if (into === undefined) {
         const width = length ?? draw.result(DRAW_LONGEST);
@@ -85,15 +85,15 @@ export class Reader {
         // There may be less to show than the most that it was prepared for.
         if (count < n || width < longest || shown !== selections) filler = this.#filler(count, width, options, shown).after(filler);
       }
-      if (beta !== undefined) draw.weigh(table, beta, divisor);
-      draw.runs(table, count, filler.width, from + over);
+      if (beta !== undefined) draw.weigh(handle, beta, divisor);
+      draw.runs(handle, count, filler.width, from + over);
       if (nStep !== undefined) draw.nStep(nStep.leaves, nStep.n, nStep.gamma, nStep.flags);
       filler.fill(count);
       const { batch } = filler;
       batch.blocked = count === n ? undefined : { by: BLOCKED_BY[draw.result(BLOCKED)] as Blocked["by"], have: draw.result(HAVE), need: draw.result(NEED) };
       return batch;
     } finally {
-      draw.settle(table);
+      draw.settle(handle);
       engine.changed();
     }
   }
@@ -101,7 +101,7 @@ export class Reader {
   /** New arrays for n items, as `into`. */
   batch(n: number, options: SampleOptions): Batch<unknown> {
     const { length, columns } = onlyKeys("options", options, OPTIONS);
-    const selections = this.#selected(columns, this.#engine.core.x.table_counter(this.#table, SHAPE)) ?? this.#any(false);
+    const selections = this.#selected(columns, this.#table.counter(SHAPE)) ?? this.#any(false);
     return this.#filler(integer("n", n, 1, MAX_LENGTH), integer("length", length, 1, MAX_LENGTH), options, selections).batch;
   }
 

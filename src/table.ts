@@ -2,8 +2,9 @@
 
 import type { Batch, Column, NStepColumns, StepsOf } from "./batch.ts";
 import { pointAtCallersOf } from "./caller.ts";
-import { COUNTERS, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./core/abi.ts";
+import { COUNTERS } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
+import type { CoreTable } from "./core/table.ts";
 import { type Dataset, type DatasetOptions, datasetOf, type Source } from "./dataset.ts";
 import { integer, mustBe, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
@@ -11,7 +12,7 @@ import type { RateLimiter } from "./rate-limiter.ts";
 import { Reader, type SampleOptions } from "./sample.ts";
 import type { Selector } from "./selector.ts";
 import type { ColumnSet, DtypesOf } from "./spec/columns.ts";
-import { copyIn, lengthOf, type Numbers, priorityError } from "./spec/numbers.ts";
+import type { Numbers } from "./spec/numbers.ts";
 import type { PathOf, Spec } from "./spec/spec.ts";
 import type { WaitOptions } from "./wait.ts";
 
@@ -76,21 +77,23 @@ export class Table<S = Spec> implements AnyTable {
   /** The table's handle in the core. */
   readonly handle: number;
   readonly #engine: Engine;
+  readonly #table: CoreTable;
   readonly #reader: Reader;
 
   /** Tables are made by `new Replay`. */
-  constructor(engine: Engine, name: string, options: ResolvedTableOptions, handle: number) {
+  constructor(engine: Engine, name: string, options: ResolvedTableOptions, table: CoreTable) {
     pointAtCallersOf(new.target);
     this.#engine = engine;
     this.name = name;
     this.options = options;
-    this.handle = handle;
-    this.#reader = new Reader(engine, handle);
+    this.handle = table.handle;
+    this.#table = table;
+    this.#reader = new Reader(engine, table);
   }
 
   /** Items in the table. */
   get size(): number {
-    return this.#x().table_counter(this.handle, 0);
+    return this.#open().counter(0);
   }
 
   /**
@@ -139,34 +142,17 @@ export class Table<S = Spec> implements AnyTable {
    * @returns how many were there
    */
   updatePriorities(keys: Numbers, priorities: Numbers): number {
-    const x = this.#x();
-    const { core } = this.#engine;
-    const n = lengthOf("keys", keys);
-    const at = core.scratch(24 * n);
-    copyIn(core.f64, at >>> 3, "keys", keys, n);
-    copyIn(core.f64, (at >>> 3) + n, "priorities", priorities, n);
-    const found = x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
-    if (found < 0) throw priorityError(`priorities[${core.i32[ERROR_ARGUMENT]}]`, core.f64[ERROR_VALUE] as number);
-    this.#engine.changed();
-    return found;
+    return this.#open().update(keys, priorities);
   }
 
   /** Deletes items by key; a key whose item is gone is skipped. O(n log size) @returns how many were there */
   delete(keys: Numbers): number {
-    const x = this.#x();
-    const { core } = this.#engine;
-    const n = lengthOf("keys", keys);
-    const at = core.scratch(8 * n);
-    copyIn(core.f64, at >>> 3, "keys", keys, n);
-    const found = x.table_delete(this.handle, at, n);
-    this.#engine.changed();
-    return found;
+    return this.#open().delete(keys);
   }
 
   /** Drops every item and sets all counters to 0; then those come in that waited. Keys are not used again. O(size log size) */
   clear(): void {
-    this.#x().table_clear(this.handle);
-    this.#engine.changed();
+    this.#open().clear();
   }
 
   /** Whether a batch of n can be had now: the rate limiter lets it pass, and there are items enough where they must differ or are used up. */
@@ -177,34 +163,31 @@ export class Table<S = Spec> implements AnyTable {
 
   /** Whether the rate limiter would let n samples pass now. */
   canSample(n = 1): boolean {
-    return this.#x().table_can_sample(this.handle, integer("n", n, 1)) !== 0;
+    return this.#open().canSample(integer("n", n, 1));
   }
 
   /** Whether the rate limiter would let n inserts pass now. */
   canInsert(n = 1): boolean {
-    return this.#x().table_can_insert(this.handle, integer("n", n, 1)) !== 0;
+    return this.#open().canInsert(integer("n", n, 1));
   }
 
   stats(): TableStats {
-    const counters = Object.fromEntries(COUNTERS.map((name, i) => [name, this.#x().table_counter(this.handle, i)]));
+    const counters = Object.fromEntries(COUNTERS.map((name, i) => [name, this.#open().counter(i)]));
     return { name: this.name, maxSize: this.options.maxSize, ...counters } as unknown as TableStats;
   }
 
   /** What became of an item. O(1) */
   explain(key: number): Explanation {
-    const x = this.#x();
-    const { core } = this.#engine;
-    if (typeof key !== "number") throw mustBe(TypeError, "key", "a number", key);
-    const at = core.scratch(48);
-    if (x.table_item(this.handle, key, at) === 0) return { key, state: "gone" };
-    const [, length, timesSampled, waits, priority, probability] = core.f64.subarray(at / 8);
-    return { key, state: waits === 1 ? "waiting" : "live", length, timesSampled, priority, probability };
+    const item = this.#open().item(key);
+    if (item === undefined) return { key, state: "gone" };
+    const { waits, length, timesSampled, priority, probability } = item;
+    return { key, state: waits ? "waiting" : "live", length, timesSampled, priority, probability };
   }
 
-  /** The core's functions, as long as the Replay is open. */
-  #x(): Exports {
+  /** The core's table, as long as the Replay is open. */
+  #open(): CoreTable {
     this.#engine.open();
-    return this.#engine.core.x;
+    return this.#table;
   }
 
   /** Refuses to wait for what cannot come. */

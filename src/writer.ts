@@ -1,17 +1,15 @@
 /** A writer: takes the steps of one environment (or of several in lock-step, its lanes) and makes items of them. */
 import { pointAtCallersOf } from "./caller.ts";
-import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./core/abi.ts";
-import { blockOffsets, stepCount } from "./core/block.ts";
+import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "./core/abi.ts";
+import { blockOffsets, placeBlock } from "./core/block.ts";
 import type { Engine } from "./core/engine.ts";
 import { type StagedOf, Staging, writerClosed } from "./core/staged.ts";
+import { CoreWriter } from "./core/writer.ts";
 import { finite, flag, integer, mustBe, oneFrom, onlyKeys, ReplayError } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import type { ColumnSet } from "./spec/columns.ts";
-import { DTYPES, type Numbered } from "./spec/dtype.ts";
-import { mustPut, targetOf } from "./spec/fit.ts";
-import type { PlacedLeaf } from "./spec/layout.ts";
 import { flattener, type Visit, visitor } from "./spec/nest.ts";
-import { copyIn, lengthOf, priorityError } from "./spec/numbers.ts";
+import { priorityError } from "./spec/numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
@@ -81,21 +79,15 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   /** The streams in the core, lane by lane: for snapshots. */
   readonly streams: readonly number[];
   readonly #engine: Engine;
-  readonly #x: Exports;
   readonly #tables: ReadonlyMap<string, AnyTable>;
   readonly #onClose: () => void;
-  /** WRITER in the core: so many bytes. */
-  readonly #bytes: number;
-  readonly #writer: number;
+  readonly #writer: CoreWriter;
   /** The staging record: of several lanes a block of columns. */
   readonly #recordBytes: number;
   #record = 0;
-  /** The first dimension of values: none where there is one lane. */
-  readonly #lead: readonly number[];
   readonly #staging: Staging;
   readonly #fill: Visit;
   readonly #flatten: (columns: unknown) => unknown[];
-  readonly #lanes: number;
   #closed = false;
   /** The table that was named last: comparing its name is cheaper than the map's hash. */
   #last: AnyTable | undefined;
@@ -104,27 +96,20 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void) {
     pointAtCallersOf(new.target);
     this.options = options;
-    this.#lanes = options.lanes;
     this.#engine = engine;
     this.#tables = tables;
     this.#onClose = onClose;
-    const { core, spec, layout, pool } = engine;
-    const { x } = core;
-    this.#x = x;
-    const { lanes, keep, items, shapes, across } = options;
+    const { core, spec, layout } = engine;
+    const { lanes, items, shapes } = options;
     const { leaves } = layout;
-    this.#lead = lanes === 1 ? [] : [lanes];
     const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
-    this.#bytes = x.writer_bytes(lanes, items.length, keep);
     this.#recordBytes = offsets.pop() as number;
-    const writer = core.alloc(this.#bytes);
+    const writer = new CoreWriter(engine, options, items.length);
     this.#writer = writer;
-    x.writer_init(writer, pool, lanes, items.length, keep, across ? 1 : 0);
-    this.streams = Array.from({ length: lanes }, (_, lane) => x.writer_stream(writer, lane) >>> 0);
+    this.streams = writer.streams;
     try {
       items.forEach(({ table, length, stride, priority }, k) => {
-        const refused = x.writer_rule(writer, k, this.#table(table).handle, length, stride, shapes[k] as number, priority);
-        if (refused !== 0) throw priorityError(`items[${k}].priority`, priority);
+        if (!writer.rule(k, this.#table(table).handle, length, stride, shapes[k] as number, priority)) throw priorityError(`items[${k}].priority`, priority);
       });
       this.#record = engine.stage(this.#recordBytes);
     } catch (error) {
@@ -132,8 +117,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
       throw error;
     }
     const addresses = offsets.map((offset) => this.#record + offset);
-    if (lanes > 1) core.u32.set(addresses, this.#record / 4);
-    const staging = new Staging(core, lanes === 1 ? engine.makeStep : engine.makeLanes, this.#record, leaves, addresses, this.#lead);
+    const staging = new Staging(core, lanes === 1 ? engine.makeStep : engine.makeLanes, this.#record, leaves, addresses, lanes === 1 ? [] : [lanes]);
     this.#staging = staging;
     this.#fill = visitor(spec, (i) => staging.puts[i] as Visit);
     this.#flatten = flattener(spec);
@@ -148,13 +132,13 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   /** Steps at hand, of which an item can be made (of lane 0). */
   get length(): number {
     this.#open();
-    return this.#x.stream_length(this.streams[0] as number);
+    return this.#writer.length(0);
   }
 
   /** Steps of the open episode (of lane 0). */
   get episodeSteps(): number {
     this.#open();
-    return this.#x.stream_episode_steps(this.streams[0] as number);
+    return this.#writer.episodeSteps(0);
   }
 
   /**
@@ -166,10 +150,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     this.#open();
     if (step === undefined) this.#staging.check();
     else this.#fill(step);
-    const x = this.#x;
-    const lanes = this.#lanes;
-    const waiting = lanes === 1 ? x.writer_append(this.#writer, this.#record) : x.writer_append_block(this.#writer, this.#record, lanes, 0);
-    this.#done(waiting);
+    this.#done(this.#writer.append(this.#record));
   }
 
   /**
@@ -185,37 +166,12 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     this.#open();
     const { ends, priorities } = onlyKeys("options", options, "ends, priorities");
     const { items, lanes } = this.options;
-    const { core, layout } = this.#engine;
-    const x = this.#x;
-    const { leaves } = layout;
     const tables = items.map((rule) => rule.table);
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
-    const values = this.#flatten(columns);
-    const steps = stepCount(leaves[0] as PlacedLeaf, values[0], lanes);
-    const rows = steps * lanes;
-    const offsets = blockOffsets(leaves, items.length, rows);
-    const prioritiesAt = offsets.pop() as number;
-    const endsAt = prioritiesAt + 8 * rows * items.length;
-    const block = core.scratch(endsAt + rows);
-    leaves.forEach((leaf, i) => {
-      const address = block + (offsets[i] as number);
-      const { dtype } = leaf.leaf;
-      core.u32[block / 4 + i] = address;
-      mustPut(targetOf(dtype, [steps, ...this.#lead, ...leaf.shape]), core[dtype] as Numbered, address / DTYPES[dtype].bytes, values[i], leaf.keys);
-    });
-    if (ends !== undefined) {
-      lengthOf("ends", ends, rows);
-      for (let r = 0; r < rows; r++) core.u8[block + endsAt + r] = ends[r] ? 1 : 0;
-    }
-    tables.forEach((table, k) => {
-      const own = priorities?.[table as TableName];
-      const at = own === undefined ? 0 : block + prioritiesAt + 8 * rows * k;
-      core.u32[block / 4 + leaves.length + k] = at;
-      if (own !== undefined) copyIn(core.f64, at / 8, "priorities", own, rows);
-    });
-    const code = x.writer_append_block(this.#writer, block, rows, ends === undefined ? 0 : block + endsAt);
-    this.#done(code, "priorities");
-    return rows;
+    const own = tables.map((table) => priorities?.[table as TableName]);
+    const block = placeBlock(this.#engine, this.#flatten(columns), lanes, ends, own);
+    this.#done(this.#writer.appendBlock(block.at, block.rows, block.ends), "priorities");
+    return block.rows;
   }
 
   /**
@@ -232,22 +188,22 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
     const shape = columns === undefined ? 0 : this.#engine.shapeOf(columns);
-    const state = this.#x.table_insert(to.handle, this.streams[lane] as number, length, shape, priority);
+    const state = this.#writer.insert(to.handle, lane, length, shape, priority);
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
 
   /** The key of the item that was created last in a table; 0 before the first. */
   lastKey(table: TableName | Table<S>): number {
     this.#open();
-    return this.#x.table_newest(this.#table(table).handle);
+    return this.#writer.newest(this.#table(table).handle);
   }
 
   /** Ends the episode with the newest step. The steps at hand are let go, so that no item spans two episodes, unless the writer is `across`. */
   endEpisode(options: { readonly lane?: number } = {}): void {
     this.#open();
     const { lane } = onlyKeys("options", options, "lane");
-    const lanes = lane === undefined ? this.streams.keys() : [integer("lane", lane, 0, this.#lanes - 1)];
-    for (const i of lanes) this.#x.stream_end(this.streams[i] as number, this.options.across ? 1 : 0);
+    const lanes = lane === undefined ? this.streams.keys() : [integer("lane", lane, 0, this.options.lanes - 1)];
+    for (const i of lanes) this.#writer.end(i);
     this.#engine.changed();
   }
 
@@ -265,7 +221,6 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     this.#closed = true;
     this.#onClose();
     this.#staging.close();
-    for (const stream of this.streams) this.#x.stream_clear(stream);
     this.#free();
     this.#engine.changed();
   }
@@ -281,7 +236,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
 
   #free(): void {
     this.#engine.unstage(this.#record, this.#recordBytes);
-    this.#x.arena_free(this.#writer, this.#bytes);
+    this.#writer.close();
   }
 
   /** A table by its name, or itself if it is one of this Replay. */
@@ -296,7 +251,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
 
   /** Resolves when the item that was just created is let in. */
   #admitted(table: AnyTable): Promise<void> | undefined {
-    const key = this.#x.table_newest(table.handle);
+    const key = this.#writer.newest(table.handle);
     return this.#untilNone(() => Number(table.explain(key).state === "waiting"));
   }
 
@@ -319,14 +274,12 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
 
   #refused(code: number, subject = "priority", lane = 0): Error {
     const { core } = this.#engine;
-    const { x } = core;
-    if (core.u8.length === 0) core.refresh();
+    core.look();
     if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "maxPending items wait: sample, or await flush()");
-    if (code === E_PRIORITY)
-      return priorityError(subject === "priority" ? subject : `${subject}[${core.i32[ERROR_ARGUMENT]}]`, core.f64[ERROR_VALUE] as number);
+    if (code === E_PRIORITY) return priorityError(subject === "priority" ? subject : `${subject}[${core.refusedArgument}]`, core.refusedValue);
     if (code !== E_LENGTH) return core.failure(code);
-    const have = x.stream_length(this.streams[lane] as number);
-    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (or raise keep)`, core.f64[ERROR_VALUE] as number);
+    const have = this.#writer.length(lane);
+    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (or raise keep)`, core.refusedValue);
   }
 }
 

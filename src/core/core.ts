@@ -1,7 +1,7 @@
 /** One instance of the core, and the only file that holds views on its linear memory. */
 import { mustBe, ReplayError } from "../error.ts";
 import { DTYPES } from "../spec/dtype.ts";
-import { E_KEYS_EXHAUSTED, type Exports } from "./abi.ts";
+import { E_KEYS_EXHAUSTED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./abi.ts";
 import { instance } from "./module.ts";
 
 const GRANULE = 4096;
@@ -40,7 +40,12 @@ export class Core {
     this.refresh();
   }
 
-  /** Memory has grown: makes the views anew. To be called where `u8.length` is 0. */
+  /** After a call that may have taken memory: where that has grown, makes the views anew. */
+  look(): void {
+    if (this.u8.length === 0) this.refresh();
+  }
+
+  /** Makes the views anew. */
   refresh(): void {
     for (const dtype in DTYPES) this[dtype as "u8"] = new DTYPES[dtype as "u8"].array(this.x.memory.buffer) as Uint8Array<ArrayBuffer>;
     this.generation++;
@@ -50,16 +55,25 @@ export class Core {
   /** Takes zeroed memory. */
   alloc(size: number): number {
     const at = size > MOST_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
-    if (this.u8.length === 0) this.refresh();
+    this.look();
     if (at === 0) throw this.failure();
     return at;
   }
 
   /** Ends a call that may have taken memory: what it gave. @throws ReplayError OUT_OF_MEMORY, KEYS_EXHAUSTED for a code */
   took(code: number): number {
-    if (this.u8.length === 0) this.refresh();
+    this.look();
     if (code < 0) throw this.failure(code);
     return code;
+  }
+
+  /** Of the call that was refused last: which argument, or which element of a batch; and its value. */
+  get refusedArgument(): number {
+    return this.i32[ERROR_ARGUMENT] as number;
+  }
+
+  get refusedValue(): number {
+    return this.f64[ERROR_VALUE] as number;
   }
 
   /** One region for everything that lives no longer than a call; it moves when it grows. */
@@ -69,7 +83,7 @@ export class Core {
       this.x.arena_free(this.#scratch, old);
       // Near the limit there may be room for what is needed, and for no more; or not for that: then what was there is taken again.
       if (!this.#region(Math.max(size, 2 * old, 4 * GRANULE)) && !this.#region(size)) this.#region(old);
-      if (this.u8.length === 0) this.refresh();
+      this.look();
       this.generation++;
       if (this.#scratchBytes < size) throw this.failure();
     }

@@ -66,6 +66,16 @@ export class Engine {
     this.waiters.rejectAll(disposed());
   }
 
+  /** Steps that something holds. */
+  get steps(): number {
+    return this.core.x.pool_live(this.pool);
+  }
+
+  /** Bytes that are taken. */
+  get bytes(): number {
+    return this.core.x.arena_used();
+  }
+
   /** Makes sure that so many rows can be taken. @throws ReplayError OUT_OF_MEMORY */
   reserve(rows: number): void {
     this.core.took(this.core.x.pool_reserve(this.pool, rows));
@@ -102,7 +112,7 @@ export class Engine {
   /** After calls that may have taken memory, or let items in. */
   changed(): void {
     this.changes++;
-    if (this.core.u8.length === 0) this.core.refresh();
+    this.core.look();
     this.waiters.wake();
     this.journal?.();
   }

@@ -158,6 +158,8 @@ export class Staging {
       const target = targetOf(dtype, [...lead, ...shape]);
       return { ...target, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined };
     });
+    // Of several lanes the record is a block of columns.
+    if (lead.length > 0) core.u32.set(addresses, at / 4);
     this.puts = this.#slots.map(putter);
     this.moved();
     this.step = maker(this);

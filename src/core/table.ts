@@ -1,0 +1,109 @@
+/** A table of the core: its limits, what comes in and goes, and what there is to tell of its items. */
+import { mustBe } from "../error.ts";
+import type { RateLimiter } from "../rate-limiter.ts";
+import { kindsOf, type Selector } from "../selector.ts";
+import { copyIn, lengthOf, type Numbers, priorityError } from "../spec/numbers.ts";
+import type { Core } from "./core.ts";
+import type { Engine } from "./engine.ts";
+
+export interface CoreTableOptions {
+  readonly maxSize: number;
+  readonly maxPending: number;
+  readonly sampler: Selector;
+  readonly remover: Selector;
+  readonly rateLimiter: RateLimiter;
+  /** Number.MAX_SAFE_INTEGER where there is no limit, of both. */
+  readonly maxSteps: number;
+  readonly maxTimesSampled: number;
+}
+
+/** What there is to tell of an item that is in a table, or waits. */
+export interface ItemState {
+  readonly waits: boolean;
+  readonly length: number;
+  readonly priority: number;
+  readonly timesSampled: number;
+  readonly probability: number;
+}
+
+/** Bytes of a table. */
+export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover }: CoreTableOptions): number {
+  const kinds = kindsOf(sampler, remover);
+  return x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
+}
+
+export class CoreTable {
+  /** TABLE in linear memory. */
+  readonly handle: number;
+  readonly #engine: Engine;
+
+  /** @param number its place among the tables of a Replay: each has a random state of its own. @throws ReplayError OUT_OF_MEMORY */
+  constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number) {
+    const { core, pool } = engine;
+    const { x } = core;
+    const { maxSize, maxPending, sampler, remover, maxSteps, maxTimesSampled } = options;
+    const { samplesPerInsert, minSize, minDiff, maxDiff } = options.rateLimiter;
+    const kinds = kindsOf(sampler, remover);
+    this.#engine = engine;
+    this.handle = core.alloc(tableBytes(core, options));
+    x.table_init(this.handle, pool, maxSize, maxPending, kinds.sampler, kinds.remover);
+    x.table_exponents(this.handle, sampler.exponent ?? 1, remover.exponent ?? 1);
+    const stepLimit = maxSteps === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : maxSteps;
+    x.table_limits(this.handle, stepLimit, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled, samplesPerInsert, minSize, minDiff, maxDiff);
+    const bits = BigInt.asUintN(64, BigInt(seed));
+    x.table_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), number);
+  }
+
+  /** A counter, by its place in COUNTERS; SHAPE, LONGEST. */
+  counter(which: number): number {
+    return this.#engine.core.x.table_counter(this.handle, which);
+  }
+
+  /** Whether the rate limiter would let n samples, or inserts, pass. */
+  canSample(n: number): boolean {
+    return this.#engine.core.x.table_can_sample(this.handle, n) !== 0;
+  }
+
+  canInsert(n: number): boolean {
+    return this.#engine.core.x.table_can_insert(this.handle, n) !== 0;
+  }
+
+  /** Sets priorities by key; how many were there. @throws RangeError for a priority that it does not take; then nothing changed */
+  update(keys: Numbers, priorities: Numbers): number {
+    const { core } = this.#engine;
+    const n = lengthOf("keys", keys);
+    const at = core.scratch(24 * n);
+    copyIn(core.f64, at >>> 3, "keys", keys, n);
+    copyIn(core.f64, (at >>> 3) + n, "priorities", priorities, n);
+    const found = core.x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
+    if (found < 0) throw priorityError(`priorities[${core.refusedArgument}]`, core.refusedValue);
+    this.#engine.changed();
+    return found;
+  }
+
+  /** Deletes by key; how many were there. */
+  delete(keys: Numbers): number {
+    const { core } = this.#engine;
+    const n = lengthOf("keys", keys);
+    const at = core.scratch(8 * n);
+    copyIn(core.f64, at >>> 3, "keys", keys, n);
+    const found = core.x.table_delete(this.handle, at, n);
+    this.#engine.changed();
+    return found;
+  }
+
+  clear(): void {
+    this.#engine.core.x.table_clear(this.handle);
+    this.#engine.changed();
+  }
+
+  /** Of an item by its key; undefined where it has left. */
+  item(key: number): ItemState | undefined {
+    const { core } = this.#engine;
+    if (typeof key !== "number") throw mustBe(TypeError, "key", "a number", key);
+    const at = core.scratch(48);
+    if (core.x.table_item(this.handle, key, at) === 0) return undefined;
+    const [, length = 0, timesSampled = 0, waits, priority = 0, probability = 0] = core.f64.subarray(at / 8);
+    return { waits: waits === 1, length, timesSampled, priority, probability };
+  }
+}
