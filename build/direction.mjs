@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, posix, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { read } from "./imports.mjs";
-import { ANYWHERE, GENERATED, LAYERS, OUTER } from "./layers.mjs";
+import { ANYWHERE, GENERATED, LAYERS, OUTER, RAW } from "./layers.mjs";
 
 /** The faults of a tree, one line each, and how many files were read. */
 export function direction(root, layers = LAYERS) {
@@ -25,12 +25,18 @@ export function direction(root, layers = LAYERS) {
       if (entry !== undefined) rank.set(file, entry);
     }
   }
-  for (const [file, { imports, names, outside }] of modules) {
+  const exported = exportsOf(root);
+  for (const [file, { imports, names, members, outside }] of modules) {
     const fault = (line, text) => faults.push(`${file}:${line}: ${text}`);
     if (!rank.has(file) && !isOuter(file)) fault(1, "has no layer: give it one in build/layers.mjs, above all that it imports");
     for (const { to, line } of imports) {
       const wrong = judge(file, to, modules, rank);
       if (wrong !== undefined) fault(line, wrong);
+    }
+    for (const { of, name, line } of file.startsWith("src/") && !RAW.some((raw) => file.startsWith(raw)) ? members : []) {
+      if (exported.has(name)) fault(line, `calls the core's ${name}: only src/core/ does; call a facade there, or give it one`);
+      if (of === "core" && VIEWS.test(name))
+        fault(line, `looks at the core's memory, or its exports, by ${name}: only src/core/ does; call a facade there, or give it one`);
     }
     if (file.startsWith("assembly/")) {
       for (const { name, line } of outside) fault(line, `${name} asks the host for something: the core has no imports; pass it in as an argument`);
@@ -43,6 +49,16 @@ export function direction(root, layers = LAYERS) {
   const circle = cycle(modules);
   if (circle !== undefined) faults.push(`${circle[0]}: imports itself, by ${circle.join(" → ")}: move what they share to a module below them`);
   return { files: modules.size, faults };
+}
+
+/** What a core has that is src/core's alone: its exports, and its views. */
+const VIEWS = /^(x|bool|[uif](8|16|32|64))$/;
+
+/** Names of the core's exports. */
+function exportsOf(root) {
+  const page = join(root, "src/core/abi.ts");
+  const text = existsSync(page) ? readFileSync(page, "utf8") : "";
+  return new Set([...text.matchAll(/^ {2}(\w+_\w+): Fn</gm)].map(([, name]) => name));
 }
 
 /** What is wrong with an import; undefined where nothing is. */

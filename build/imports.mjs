@@ -3,15 +3,20 @@ import ts from "typescript";
 
 const RUNTIME = new Set(["Buffer", "Bun", "Deno", "document", "process", "require", "window"]);
 
-/** @returns imports as {to, line}; runtime names as {name, line}; outside declarations (`declare`, `@external`) as {name, line} */
+/** @returns imports as {to, line}; runtime names as {name, line}; members that are used as {of, name, line}, `of` the name of what has them; outside declarations (`declare`, `@external`) as {name, line} */
 export function read(text) {
   const source = ts.createSourceFile("file.ts", text, ts.ScriptTarget.Latest, true);
-  const found = { imports: [], names: [], outside: [] };
+  const found = { imports: [], names: [], members: [], outside: [] };
   const lineOf = (node) => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
   const own = new Set();
   const visit = (node) => {
     const specifier = specifierOf(node);
     if (specifier !== undefined) found.imports.push({ to: specifier.text, line: lineOf(specifier) });
+    if (ts.isPropertyAccessExpression(node)) found.members.push({ of: lastName(node.expression), name: node.name.text, line: lineOf(node.name) });
+    if (ts.isVariableDeclaration(node) && ts.isObjectBindingPattern(node.name) && node.initializer !== undefined) {
+      for (const part of node.name.elements)
+        found.members.push({ of: lastName(node.initializer), name: (part.propertyName ?? part.name).getText(source), line: lineOf(part) });
+    }
     if (node.kind === ts.SyntaxKind.DeclareKeyword) found.outside.push({ name: "declare", line: lineOf(node) });
     if (ts.isDecorator(node) && /^@external\b/.test(node.getText(source))) found.outside.push({ name: "@external", line: lineOf(node) });
     if (ts.isIdentifier(node) && RUNTIME.has(node.text)) {
@@ -31,6 +36,11 @@ function specifierOf(node) {
   if (ts.isImportTypeNode(node)) return node.argument.literal;
   const imports = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
   return imports && node.arguments[0] && ts.isStringLiteralLike(node.arguments[0]) ? node.arguments[0] : undefined;
+}
+
+/** `core` of `core`, `engine.core`, `this.#core`. */
+function lastName(node) {
+  return (ts.isPropertyAccessExpression(node) ? node.name : node).getText().replace("#", "");
 }
 
 /** Whether an identifier is being declared in this file: its uses are not the runtime's. */

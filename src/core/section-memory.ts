@@ -2,6 +2,7 @@
 
 import { ReplayError } from "../error.ts";
 import type { Exports } from "./abi.ts";
+import type { Core } from "./core.ts";
 import { instance } from "./module.ts";
 
 const PAGE = 65536;
@@ -35,6 +36,11 @@ export class SectionMemory {
     this.#look();
   }
 
+  /** Writes the head of a section whose payload stands behind it. */
+  seal(at: number, kind: number, id: number, bytes: number): void {
+    this.x.section_seal(at, kind, id, bytes);
+  }
+
   /** What the checksum of the section at an address must be. */
   sum(at: number): number {
     return this.x.section_sum(at) >>> 0;
@@ -44,4 +50,13 @@ export class SectionMemory {
     this.u8 = new Uint8Array(this.x.memory.buffer as ArrayBuffer);
     this.view = new DataView(this.x.memory.buffer as ArrayBuffer);
   }
+}
+
+/** A section made in a core's scratch: a copy of its bytes. @param head bytes before the payload, which may stand in its place already */
+export function sealed(core: Core, head: number, kind: number, id: number, payload: Uint8Array): Uint8Array {
+  const bytes = payload.length;
+  const at = core.scratch(head + bytes);
+  if (payload.byteOffset !== at + head) core.u8.set(payload, at + head);
+  core.x.section_seal(at, kind, id, bytes);
+  return core.u8.slice(at, at + head + bytes);
 }

@@ -51,6 +51,10 @@ describe("the dependency direction", () => {
     const same = add("src/rate-limiter.ts", `export type { Selector } from "./selector.ts";`);
     const round = add("src/error.ts", `export const limiters = () => import("./rate-limiter.ts");`);
     const gone = add("src/spec/columns.ts", `import type { Gone } from "./gone.ts";`);
+    const raw = add(
+      "src/plan.ts",
+      "export const raw = (engine: any) => [engine.core.u8, engine.core.x, engine.calls.stream_length(0)];\nexport const { f64 } = ({} as any).core;",
+    );
     writeFileSync(join(tree, "src", "placeless.ts"), "export const one = 1;\n");
     rmSync(join(tree, "assembly", "selectors", "heap.ts"));
     rmSync(join(tree, "assembly", "kernels.ts"));
@@ -65,6 +69,10 @@ describe("the dependency direction", () => {
       `src/wait.ts:${node}: imports node:fs: the engine depends on nothing`,
       `src/rate-limiter.ts:${same}: imports src/selector.ts, which is not below it`,
       `src/error.ts:${round}: imports src/rate-limiter.ts, which is not below it`,
+      `src/plan.ts:${raw}: looks at the core's memory, or its exports, by u8: only src/core/ does`,
+      `src/plan.ts:${raw}: looks at the core's memory, or its exports, by x: only src/core/ does`,
+      `src/plan.ts:${raw}: calls the core's stream_length: only src/core/ does; call a facade there`,
+      `src/plan.ts:${raw + 1}: looks at the core's memory, or its exports, by f64: only src/core/ does`,
       `src/spec/columns.ts:${gone}: imports src/spec/gone.ts, which is not there: correct the path`,
       "src/placeless.ts:1: has no layer: give it one in build/layers.mjs",
       "build/layers.mjs: names assembly/kernels.ts, which is not there: take it out",

@@ -82,7 +82,7 @@ export class SegmentWriter {
     const to = at + SECTION_BYTES;
     if (length > SHORT) u8.set(payload, to);
     else for (let i = 0; i < length; i++) u8[to + i] = payload[i] as number;
-    memory.x.section_seal(at, kind, id, length);
+    memory.seal(at, kind, id, length);
     this.#waiting = size;
   }
 

@@ -2,6 +2,7 @@
  * The snapshot: HEAD, WRITERS, all records of the state by number, END (format/kinds.ts), in chunks of a section each. The order in which freed rows are used again
  * goes with them, so that a Replay that goes on from it does what the original does, to the byte.
  */
+import { sealed } from "../../core/section-memory.ts";
 import { State } from "../../core/state.ts";
 import { ReplayError } from "../../error.ts";
 import { headOf, writersBytes } from "../format/head.ts";
@@ -21,12 +22,7 @@ function* chunks(saved: Saved): Generator<Uint8Array, void> {
   yield new TextEncoder().encode(MAGIC);
   for (const [kind, id, payload] of sections(saved)) {
     engine.open();
-    const bytes = payload.length;
-    const at = core.scratch(SECTION_BYTES + bytes);
-    // Most are there already.
-    if (payload.byteOffset !== at + SECTION_BYTES) core.u8.set(payload, at + SECTION_BYTES);
-    core.x.section_seal(at, kind, id, bytes);
-    yield core.u8.slice(at, at + SECTION_BYTES + bytes);
+    yield sealed(core, SECTION_BYTES, kind, id, payload);
     if (engine.changes !== changes) throw new ReplayError("OUT_OF_TURN", "this Replay changed while a snapshot of it was read: read it to its end first");
   }
 }
