@@ -1,6 +1,6 @@
 // What a page has to load for the main entry: the files as they are, and what a program's own bundler makes of them.
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 /** The readable main entry with its chunks, gzipped: measured and reported, so that it does not grow unseen. */
@@ -15,17 +15,24 @@ export function loadedWith(dist, file, found = new Set([file])) {
   return [...found];
 }
 
+/** The same of minified files, by name. */
+function loadedBy(app, file, found = new Set([file])) {
+  for (const [, name] of app[file].toString().matchAll(/(?:from|import)"\.\/([^"]+)"/g)) if (!found.has(name)) loadedBy(app, name, found.add(name));
+  return [...found];
+}
+
 /** Bytes of the main entry of a build. */
 export async function sizes(dist = "dist") {
   const { build } = await import("esbuild");
   const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length;
-  const options = { bundle: true, minify: true, format: "esm", target: "es2022", legalComments: "none", write: false, entryPoints: [join(dist, "index.js")] };
-  const { outputFiles } = await build(options);
+  const bundled = { bundle: true, splitting: true, format: "esm", target: "es2022", outdir: "app", write: false };
+  const { outputFiles } = await build({ ...bundled, minify: true, legalComments: "none", entryPoints: [join(dist, "index.js")], chunkNames: "[hash]" });
+  const app = Object.fromEntries(outputFiles.map(({ path, contents }) => [basename(path), Buffer.from(contents)]));
   const core = readFileSync(join(dist, "core.wasm"));
   return {
     // Each file by itself, as a server sends it.
     readable: loadedWith(dist, "index.js").reduce((sum, file) => sum + gzip(readFileSync(join(dist, file))), 0),
-    minified: gzip(outputFiles[0].contents),
+    minified: loadedBy(app, "index.js").reduce((sum, file) => sum + gzip(app[file]), 0),
     wasm: core.length,
     wasmGzip: gzip(core),
   };
