@@ -85,7 +85,7 @@ export class Reader {
         // There may be less to show than the most that it was prepared for.
         if (count < n || width < longest || shown !== selections) filler = this.#filler(count, width, options, shown).after(filler);
       }
-      if (beta !== undefined) draw.weigh(handle, beta, divisor);
+      if (beta !== undefined) draw.weigh(handle, options, divisor);
       draw.runs(handle, count, filler.width, from + over);
       if (nStep !== undefined) draw.nStep(nStep.leaves, nStep.n, nStep.gamma, nStep.flags);
       filler.fill(count);

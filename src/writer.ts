@@ -188,7 +188,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
     const shape = columns === undefined ? 0 : this.#engine.shapeOf(columns);
-    const state = this.#writer.insert(to.handle, lane, length, shape, priority);
+    const state = this.#writer.insert(to.handle, lane, length, shape, options);
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
 

@@ -111,8 +111,9 @@ export class Draw {
   }
 
   /** Importance weights, divided by the largest of the draw, or of the table, or by nothing. */
-  weigh(table: number, beta: number, normalize: number): void {
-    this.#engine.core.x.draw_weights(this.handle, table, beta, normalize);
+  weigh(table: number, options: { readonly beta?: number | undefined }, normalize: number): void {
+    // Read here: handed on as an argument, a fraction would be allocated.
+    this.#engine.core.x.draw_weights(this.handle, table, options.beta as number, normalize);
   }
 
   /** (probability / divisor)^-beta. */

@@ -59,7 +59,7 @@ export class CoreWriter {
   }
 
   /** An item of a lane's last `length` steps: 1 it is in, 0 it waits, or a code. */
-  insert(table: number, lane: number, length: number, shape: number, priority: number): number {
+  insert(table: number, lane: number, length: number, shape: number, { priority = 1 }: { readonly priority?: number | undefined }): number {
     return this.#engine.core.x.table_insert(table, this.streams[lane] as number, length, shape, priority);
   }
 
