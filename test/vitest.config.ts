@@ -7,6 +7,7 @@ export default defineConfig({
     include: ["**/*.test.ts"],
     exclude: ["kernel/**", "**/node_modules/**"],
     testTimeout: 60_000,
+    hookTimeout: 60_000,
     // The sources are loaded once a worker, not once a file.
     isolate: false,
     // Of two processors the default leaves one idle.

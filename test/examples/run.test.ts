@@ -3,15 +3,15 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { i32, prioritized, type Table } from "reprise";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, afterEach, expect, test } from "vitest";
 import { seeded } from "../../examples/random.js";
 import { Run } from "../../examples/run.js";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-"));
 const listeners = process.listeners("SIGINT");
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-  // A run listens for as long as its program lives.
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+// A run listens for as long as its program lives.
+afterEach(() => {
   for (const listener of process.listeners("SIGINT")) if (!listeners.includes(listener)) process.off("SIGINT", listener);
 });
 
