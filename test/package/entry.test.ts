@@ -42,7 +42,7 @@ test("there is no runtime dependency", () => {
 test.each(ENTRIES)("%s loads nothing but chunks beside it: no package, no module of a runtime", (entry) => {
   const [, ...chunks] = loadedWith(dist, entry);
   expect(chunks.filter((file) => !/^chunks\/chunk-\w+\.js$/.test(file))).toEqual([]);
-  for (const file of [entry, ...chunks]) expect(code(file).match(/\brequire\(/)?.[0]).toBe(undefined);
+  for (const file of [entry, ...chunks]) expect(code(file).match(/\brequire\(|^(import|export)\b[^;"]*"[^."][^"]*";$/m)?.[0]).toBe(undefined);
 });
 
 test("the main entry loads files only when Replay.open asks for them", () => {
