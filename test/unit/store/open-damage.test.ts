@@ -90,7 +90,9 @@ function finder(past: Past, whole: MemoryDirectory) {
   };
 }
 
-test("after a kill at any byte of a journal it opens as it was after some call, and after all that were acknowledged", { timeout: 300_000 }, async () => {
+test("after a kill at any byte of a journal it opens as it was after some call, and after all that were acknowledged", {
+  timeout: slow ? 1_800_000 : 300_000,
+}, async () => {
   const dir = memory();
   const { past, acknowledged } = await written(dir, 65_536, { segmentBytes: 20_000 });
   const files = dir.files();
@@ -103,7 +105,9 @@ test("after a kill at any byte of a journal it opens as it was after some call, 
   }
 });
 
-test("after any bit was flipped a journal is refused, or opens as it was after some call; never as it was not", { timeout: 300_000 }, async () => {
+test("after any bit was flipped a journal is refused, or opens as it was after some call; never as it was not", {
+  timeout: slow ? 1_800_000 : 300_000,
+}, async () => {
   const dir = memory();
   const { past } = await written(dir, 4096);
   const [[name, bytes] = ["", new Uint8Array(0)]] = dir.files();
