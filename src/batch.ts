@@ -1,10 +1,10 @@
-/** A batch: what a sample gives, in arrays that belong to the caller. */
+/** A batch: the result of a sample, in arrays that belong to the caller. */
 import { DISCOUNT, KEY, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "./core/abi.ts";
 import type { ArrayOf, Dtype } from "./spec/dtype.ts";
 import type { Leaf } from "./spec/leaf.ts";
 import type { IsAny } from "./spec/spec.ts";
 
-/** One contiguous array, and its shape: batch, time (unless squeezed), then the leaf's own. */
+/** One flat array and its shape: items, steps (unless the column is a single step), then the shape of the leaf. */
 export interface Column<D extends Dtype = Dtype> {
   readonly data: ArrayOf<D>;
   readonly shape: readonly number[];
@@ -15,60 +15,60 @@ export function isColumn(value: unknown): value is Column {
   return typeof value === "object" && value !== null && ArrayBuffer.isView((value as Column).data) && Array.isArray((value as Column).shape);
 }
 
-/** The columns of a whole item, nested as the spec. */
+/** The columns of whole items, nested like the spec. */
 export type StepsOf<S> = IsAny<S> extends true ? unknown : S extends Leaf<infer D> ? Column<D> : { readonly [K in keyof S]: StepsOf<S[K]> };
 
-/** One number an item. */
+/** One number per item. */
 export interface BatchInfo {
-  /** Identity of the item, for `updatePriorities` and `delete`. Never reused. */
+  /** The key of the item, for `updatePriorities` and `delete`. Keys are never reused. */
   readonly keys: Float64Array;
-  /** The probability with which this draw gave the item. */
+  /** The probability of the item in this draw. */
   readonly probabilities: Float64Array;
   readonly priorities: Float64Array;
-  /** How often it has been drawn, this time included. */
+  /** How often the item has been drawn, including this time. */
   readonly timesSampled: Uint32Array;
-  /** Items in the table at the draw. */
+  /** Number of items in the table at the draw. */
   readonly tableSizes: Uint32Array;
-  /** Importance weights, where `beta` was given. */
+  /** Importance weights, if `beta` was given. */
   readonly weights?: Float64Array;
 }
 
-/** n-step returns, where `nStep` was given (Sutton and Barto, 2018, section 7.1). */
+/** n-step returns, if `nStep` was given (Sutton and Barto, 2018, section 7.1). */
 export interface NStepColumns {
   /** r_0 + γ d_0 r_1 + … */
   readonly returns: Float64Array;
-  /** γ^k times the discounts on the way: what the value after step k is worth; 0 after a terminal step. */
+  /** γ^k times the discounts on the way: the factor of the value after step k; 0 after a terminal step. */
   readonly discounts: Float64Array;
-  /** The real number of steps k: n, or less at the end of the item or episode. */
+  /** The actual number of steps k: n, or fewer at the end of the item or episode. */
   readonly steps: Uint32Array;
-  /** 1 where a terminal step ended the return. */
+  /** 1 if a terminal step ended the return. */
   readonly terminated: Uint8Array;
-  /** 1 where the episode ended without one. */
+  /** 1 if the episode ended without a terminal step. */
   readonly truncated: Uint8Array;
 }
 
-/** Why a batch is shorter than asked. */
+/** Why a batch is shorter than requested. */
 export interface Blocked {
-  /** minSize: too few items · samplesPerInsert: the rate limiter wants inserts first · items: no more distinct ones. */
+  /** minSize: the table has too few items · samplesPerInsert: the rate limiter needs inserts first · items: there are no more distinct items */
   readonly by: "minSize" | "samplesPerInsert" | "items";
   readonly have: number;
   readonly need: number;
 }
 
 export interface Batch<Steps = unknown> {
-  /** Items in the batch; what the arrays hold beyond them has no meaning. */
+  /** Number of items in the batch. The rest of the arrays has no meaning. */
   readonly count: number;
   readonly steps: Steps;
-  /** Steps of each item's window that are there; the rest is zeros. */
+  /** Number of steps of each item; the rest is zeros. */
   readonly lengths: Uint32Array;
-  /** 1 for a step, 0 for padding, batch × time, where `mask` was asked for. */
+  /** 1 for a step, 0 for padding, of shape [items, steps], if `mask` was set. */
   readonly mask?: Uint8Array;
   readonly info: BatchInfo;
   readonly nStep?: NStepColumns;
   readonly blocked: Blocked | undefined;
 }
 
-/** The draw's columns behind `info` (without weights) and `nStep`. */
+/** The columns of a draw behind `info` (without weights) and `nStep`. */
 export const INFO = {
   keys: KEY,
   probabilities: PROBABILITY,
@@ -78,7 +78,7 @@ export const INFO = {
 };
 export const N_STEP = { returns: RETURN, discounts: DISCOUNT, steps: STEPS, terminated: TERMINATED, truncated: TRUNCATED };
 
-/** The class of a draw's column: f64, then u32, then u8 in the order of their numbers. */
+/** The array class of a draw's column: f64, then u32, then u8, in the order of their numbers. */
 export function arrayOf(column: number): Float64ArrayConstructor | Uint32ArrayConstructor | Uint8ArrayConstructor {
   return column < 8 ? Float64Array : column < TERMINATED ? Uint32Array : Uint8Array;
 }

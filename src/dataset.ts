@@ -1,4 +1,4 @@
-/** Batches of a table one after the other. */
+/** Batches of a table as an iterable. */
 import { integer } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import type { SampleOptions } from "./sample.ts";
@@ -6,15 +6,15 @@ import type { WaitOptions } from "./wait.ts";
 
 export interface DatasetOptions<Path extends string = string, C = object> extends SampleOptions<Path, C> {
   readonly batchSize: number;
-  /** Ends the iteration with its reason. */
+  /** Ends the iteration by throwing its reason. */
   readonly signal?: AbortSignal;
-  /** An async iteration ends, without an error, when the next batch has not come within so many milliseconds. */
+  /** Ends an async iteration, without an error, if the next batch is not ready within this many milliseconds. */
   readonly timeoutMs?: number;
-  /** Batches that are drawn ahead of the one that is asked for; 0 where it is left out. With `into` there are none. A time-out counts from when its batch is asked for ahead. */
+  /** Number of batches to draw ahead. Ignored with `into`. The timeout of a batch starts when it is requested ahead. Default: 0. */
   readonly prefetch?: number;
 }
 
-/** What batches come from: a table. */
+/** The source of batches: a table. */
 export interface Source<B> {
   ready(n: number, options: SampleOptions): boolean;
   sample(n: number, options: SampleOptions): B & { readonly count: number };
@@ -22,8 +22,8 @@ export interface Source<B> {
 }
 
 /**
- * `for (const batch of dataset)` goes on while whole batches can be had at once, and then ends.
- * `for await (const batch of dataset)` waits for the rate limiter, until the signal, the time-out, or `break`.
+ * `for (const batch of dataset)` continues while the table can give whole batches at once, and then ends.
+ * `for await (const batch of dataset)` waits for the rate limiter, until the signal, the timeout or `break` ends it.
  */
 export interface Dataset<B> extends Iterable<B>, AsyncIterable<B> {}
 
@@ -32,7 +32,7 @@ export function datasetOf<B>(table: Source<B>, options: DatasetOptions): Dataset
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
   const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
 
-  /** The next batch; undefined where none came in time. */
+  /** The next batch; undefined if none came in time. */
   const next = async (stop: AbortSignal): Promise<B | undefined> => {
     try {
       return await table.sampleWhenReady(n, { ...sample, timeoutMs, signal: stop });
@@ -47,7 +47,7 @@ export function datasetOf<B>(table: Source<B>, options: DatasetOptions): Dataset
       while (table.ready(n, sample)) {
         signal?.throwIfAborted();
         const batch = table.sample(n, sample);
-        // Draws may use items up: what they gave is not lost, and it is the end.
+        // Draws may use items up, so the last batch may be shorter. Give it before the end.
         if (batch.count !== 0) yield batch;
         if (batch.count < n) return;
       }
@@ -63,7 +63,7 @@ export function datasetOf<B>(table: Source<B>, options: DatasetOptions): Dataset
         for (;;) {
           while (under.length <= ahead) {
             const promise = next(stop.signal);
-            // It may fail long before its turn, or without one.
+            // It may fail long before it is awaited, or never be awaited.
             promise.catch(() => {});
             under.push(promise);
           }
@@ -72,7 +72,7 @@ export function datasetOf<B>(table: Source<B>, options: DatasetOptions): Dataset
           yield batch;
         }
       } finally {
-        // What still waits would draw, and nobody would see it.
+        // A batch that still waits would draw items that nobody sees.
         signal?.removeEventListener("abort", forward);
         stop.abort();
       }

@@ -1,4 +1,4 @@
-/** What went wrong, so that a program can tell: `TypeError` wrong kind, `RangeError` wrong value, `ReplayError` a state, by its code. */
+/** Errors: `TypeError` for the wrong kind of argument, `RangeError` for a wrong value, `ReplayError` with a code for everything else. */
 import { atCaller } from "./caller.ts";
 
 export type ReplayErrorCode =
@@ -19,7 +19,7 @@ export type ReplayErrorCode =
   | "LOCKED"
   | "IO";
 
-/** A state that refuses a call. `code` is stable, the text is not. */
+/** A call that was refused for another reason than the kind or value of an argument. `code` is stable, the message is not. */
 export class ReplayError extends Error {
   readonly code: ReplayErrorCode;
 
@@ -31,7 +31,7 @@ export class ReplayError extends Error {
   }
 }
 
-/** A value as a message shows it: short, and telling 1 from "1". */
+/** A value as messages show it: short, with strings in quotes. */
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "function") return "a function";
@@ -41,7 +41,7 @@ export function show(value: unknown): string {
   return String(value);
 }
 
-/** The name of a typed array's class, also of subclasses and other realms. A bigint has such a tag too, and is none. */
+/** The class name of a typed array, also of subclasses and from other realms. Bigints have such a tag too and are excluded. */
 export function kindOf(value: unknown): string | undefined {
   return typeof value === "object" ? (value as { [Symbol.toStringTag]?: string } | null)?.[Symbol.toStringTag] : undefined;
 }
@@ -54,7 +54,7 @@ export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule:
 
 type ErrorKind = typeof TypeError | typeof RangeError;
 
-/** What is wrong with a number that is not in least … most, or not whole though it must be. Apart from the tests, which are short so that they are compiled into their callers. */
+/** The error for a number that is out of range or not whole. Separate from the checks, so that these stay short enough to be inlined. */
 function outOfRange(subject: string, value: unknown, least: number, most: number, fraction: boolean): Error {
   const bounds = least < -MOST ? "" : most < MOST ? ` in ${least} … ${most}` : ` >= ${least}`;
   // The remainder of an infinite number is NaN.
@@ -74,31 +74,31 @@ export function finite(subject: string, value: unknown, least = -Number.MAX_VALU
   throw outOfRange(subject, value, least, most, true);
 }
 
-/** A boolean as the core takes it. */
+/** A boolean as the number 0 or 1, for the core. */
 export function flag(subject: string, value: unknown): number {
   if (typeof value === "boolean") return Number(value);
   throw mustBe(TypeError, subject, "a boolean", value);
 }
 
-/** The rule that a word is one of some. */
+/** The rule that a value is one of the given words. */
 export function oneFrom(words: readonly string[]): string {
   return `one of ${words.map(show).join(", ")}`;
 }
 
-/** What a word stands for, or an error that lists the words. */
+/** The meaning of a word, or an error that lists the known words. */
 export function oneOf<T>(subject: string, words: { readonly [word: string]: T }, word: string): T {
   if (Object.hasOwn(words, word)) return words[word] as T;
   throw mustBe(RangeError, subject, oneFrom(Object.keys(words)), word);
 }
 
-/** Sets of keys by the strings that list them: hot paths check their options too. */
+/** Sets of keys, cached by the string that lists them, because hot paths check their options too. */
 const KNOWN = new Map<string, Set<string>>();
 
-/** An options object with no key but these: another one is mostly a misspelt name. */
+/** Checks that an options object has only known keys: an unknown one is usually misspelt. */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null) throw mustBe(TypeError, subject, `an object of ${keys}`, value);
   const known = KNOWN.get(keys) ?? new Set(keys.split(", "));
   KNOWN.set(keys, known);
-  for (const key in value) if (!known.has(key)) throw atCaller(new TypeError(`${subject} has no option ${show(key)}; it has ${keys}`));
+  for (const key in value) if (!known.has(key)) throw atCaller(new TypeError(`${subject} has no option ${show(key)}; its options are ${keys}`));
   return value;
 }

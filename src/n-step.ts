@@ -1,4 +1,4 @@
-/** The options of an n-step return (Sutton and Barto, 2018, section 7.1), and what the core takes for them. */
+/** The options of an n-step return (Sutton and Barto, 2018, section 7.1), and their encoding for the core. */
 
 import { NONE, OWN, TERMINAL } from "./core/abi.ts";
 import { finite, integer, mustBe, oneOf, onlyKeys } from "./error.ts";
@@ -7,19 +7,19 @@ import { leafAt } from "./spec/columns.ts";
 import type { PlacedLeaf } from "./spec/layout.ts";
 
 export interface NStepOptions<Path extends string = string> {
-  /** Rewards of a full return. */
+  /** Number of rewards in a full return. */
   readonly n: number;
   readonly gamma: number;
-  /** The leaf of rewards. */
+  /** The path of the reward leaf. */
   readonly reward: Path;
-  /** The leaf of discounts (0 = terminal), or of terminal flags; at most one of the two. */
+  /** The path of the leaf of discounts (0 = terminal), or of terminal flags. Set at most one of the two. */
   readonly discount?: Path;
   readonly terminal?: Path;
-  /** Where the observation after a step is: in the step that follows (the default), or in the step's own leaf. */
+  /** Where the observation after a step is: in the following step (default), or in a leaf of the step itself. */
   readonly nextState?: "following" | "own";
 }
 
-/** Arguments of draw_n_step. */
+/** The arguments of draw_n_step. */
 export interface NStep {
   /** Reward, and discount or terminal flag, 16 bits each. */
   readonly leaves: number;
@@ -30,11 +30,11 @@ export interface NStep {
 
 export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
   const { n, gamma, reward, discount, terminal, nextState = "following" } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
-  if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "of either discount or terminal", options);
+  if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "an object with discount or terminal, but not both", options);
   const leaf = (role: string, path: string | undefined) => {
     const found = leafAt(`nStep.${role}`, leaves, path);
     if (found.size === 1 && found.leaf.shared === undefined) return found.index;
-    throw mustBe("SPEC_MISMATCH", `nStep.${role}`, "a leaf of one number a step", path);
+    throw mustBe("SPEC_MISMATCH", `nStep.${role}`, "a leaf with one number per step, and not shared", path);
   };
   const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : NONE;
   return {

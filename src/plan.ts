@@ -1,23 +1,23 @@
-/** What a Replay will need, before anything is taken. */
+/** The memory that a Replay will need. */
 import { Core } from "./core/core.ts";
 import { tableBytes } from "./core/table.ts";
 import { HEAD_BYTES, type Layout, up, WIDE } from "./spec/layout.ts";
 import type { ResolvedTableOptions } from "./table.ts";
 
 export interface Plan {
-  /** Bytes of a step, its count, link and episode included; of shared leaves one new value a step. */
+  /** Bytes per step, including count, link and episode, with one new value per step for shared leaves. */
   readonly bytesPerStep: number;
-  /** Bytes of a table's arrays, in all and an item. An episode costs 16 more while items refer to it. */
+  /** Bytes of each table, in total and per item. An episode takes 16 more while items refer to it. */
   readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number } };
-  /** Steps that the limits make one expect: as many as the largest table has items, one new step an item, or its maxSteps if that is less. */
+  /** The expected number of steps: one per item of the largest table, or its maxSteps if that is lower. */
   readonly steps: number;
-  /** Everything together. */
+  /** The total. */
   readonly bytes: number;
 }
 
-/** Header, static data, one draw and its scratch, a snapshot's. */
+/** Header, static data, scratch of one draw and of a snapshot. */
 const OVERHEAD = 192 * 1024;
-/** Steps that a writer keeps at hand, where it is not told. */
+/** The default window of a writer, in steps. */
 const WINDOW = 32;
 
 export function planOf(layout: Layout, tables: { readonly [name: string]: ResolvedTableOptions }, module?: WebAssembly.Module, tracking = false): Plan {
@@ -31,7 +31,7 @@ export function planOf(layout: Layout, tables: { readonly [name: string]: Resolv
   for (const [name, options] of Object.entries(tables)) {
     const { maxSize, maxSteps } = options;
     const own = tableBytes(core, options);
-    // An item's share, without what a table of any size has.
+    // The share of an item, without the constant part of a table.
     const twice = tableBytes(core, { ...options, maxSize: 2 * maxSize });
     planned[name] = { bytes: own, bytesPerItem: (twice - own) / maxSize };
     bytes += own;
@@ -45,7 +45,7 @@ export function planOf(layout: Layout, tables: { readonly [name: string]: Resolv
   return { bytesPerStep, tables: planned, steps, bytes };
 }
 
-/** Bytes of a pool with so many rows: it takes whole blocks (assembly/rows/pool.ts). */
+/** Bytes of a pool with this many rows. It takes whole blocks (assembly/rows/pool.ts). */
 function blocksOf(rows: number, each: number): number {
   const block = Math.min(Math.max(Math.floor(65516 / each), 1), 1024);
   return Math.ceil(rows / block) * up(block * each + 20, 4096);

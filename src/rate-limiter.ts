@@ -1,6 +1,6 @@
 /**
- * Rate limiters: when a table lets items in and out. One state machine with four numbers (Reverb's); these are choices of the numbers.
- * The cursor is inserts × samplesPerInsert - samples; it must stay in minDiff … maxDiff. Below minSize inserts always pass, samples never.
+ * Rate limiters decide when inserts and draws must wait. All are Reverb's state machine with four numbers, chosen differently.
+ * The cursor is inserts × samplesPerInsert - samples and must stay in minDiff … maxDiff. Below minSize items, inserts always pass and draws never.
  */
 import { finite, integer, mustBe } from "./error.ts";
 
@@ -11,15 +11,15 @@ export interface RateLimiter {
   readonly maxDiff: number;
 }
 
-/** Samples wait until the table holds `minSize` items; inserts never wait. */
+/** Draws wait until the table holds `minSize` items. Inserts never wait. */
 export function minSize(minSize = 1): RateLimiter {
   integer("minSize", minSize, 1);
   return { samplesPerInsert: 1, minSize, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
 }
 
 /**
- * Keeps the ratio of samples to inserts near `samplesPerInsert`.
- * @param errorBuffer how far the cursor may stray from `samplesPerInsert * minSize` to both sides, or the range [minDiff, maxDiff] itself
+ * Keeps the ratio of draws to inserts near `samplesPerInsert`.
+ * @param errorBuffer how far the cursor may stray from `samplesPerInsert * minSize` in both directions, or the range [minDiff, maxDiff] itself
  */
 export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, errorBuffer: number | readonly [number, number]): RateLimiter {
   if (finite("samplesPerInsert", samplesPerInsert) <= 0) throw mustBe(RangeError, "samplesPerInsert", "> 0", samplesPerInsert);
@@ -29,17 +29,17 @@ export function sampleToInsertRatio(samplesPerInsert: number, minSize: number, e
   finite("errorBuffer[0]", minDiff);
   finite("errorBuffer[1]", maxDiff);
   const room = 2 * Math.max(1, samplesPerInsert);
-  // In less, inserts and samples block each other; above it, the first sample waits for ever.
+  // In a smaller range, inserts and draws block each other. In a higher one, the first draw waits forever.
   if (minDiff <= middle && maxDiff - minDiff >= room) return { samplesPerInsert, minSize, minDiff, maxDiff };
-  throw mustBe(RangeError, "errorBuffer", `a range of at least ${room} that begins at or below ${middle}`, `${minDiff} … ${maxDiff}`);
+  throw mustBe(RangeError, "errorBuffer", `a range of at least ${room} that starts at or below ${middle}`, `${minDiff} … ${maxDiff}`);
 }
 
-/** A queue of `size` items: inserts wait while it is full, samples while it is empty. With `maxTimesSampled: 1`. */
+/** Makes the table a queue of `size` items: inserts wait while it is full, draws while it is empty. Use it with `maxTimesSampled: 1`. */
 export function queueLimiter(size: number): RateLimiter {
   return { samplesPerInsert: 1, minSize: 1, minDiff: 0, maxDiff: integer("size", size, 1) };
 }
 
-/** Whether a value has the four numbers. */
+/** Whether a value is a rate limiter: it has the four numbers. */
 export function isRateLimiter(value: unknown): value is RateLimiter {
   const { samplesPerInsert, minSize, minDiff, maxDiff } = (value ?? {}) as RateLimiter;
   return minSize >= 1 && [samplesPerInsert, minSize, minDiff, maxDiff].every(Number.isFinite);

@@ -1,4 +1,4 @@
-/** A Replay: one pool of steps, the tables that refer to them, the writers that append them. */
+/** A Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
 
 import { pointAtCallersOf } from "./caller.ts";
 import { MOST_BYTES } from "./core/core.ts";
@@ -21,27 +21,27 @@ import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } 
 import { type HasLanes, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, Writer, type WriterOptions } from "./writer.ts";
 
 export interface ReplayOptions<S extends Spec = Spec, TableName extends string = string> {
-  /** What one step is: a leaf, or leaves nested in objects and arrays. */
+  /** The form of a step: a leaf, or leaves nested in objects and arrays. */
   readonly spec: S;
-  /** None where it is left out: then steps live in the windows of writers only. */
+  /** The tables by name. Default: none; steps then live only in the windows of writers. */
   readonly tables?: { readonly [K in TableName]: TableOptions };
-  /** Memory at most; 4 GiB, the most that there can be, where it is left out. */
+  /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
-  /** Of every random draw: same seed and same calls, same bytes. 0 where it is left out; a bigint for more than 53 bits. */
+  /** Seed of every random draw: the same seed and calls give the same bytes. Use a bigint for more than 53 bits. Default: 0. */
   readonly seed?: number | bigint;
   /** Another build of the core than the one that comes with the package, such as `reprise/core.wasm` where the host forbids compiling: all of the package runs with it. */
   readonly module?: WebAssembly.Module;
 }
 
 export interface ReplayStats {
-  /** Steps that items or writers hold. */
+  /** Number of steps that items or writers hold. */
   readonly steps: number;
   readonly bytes: { readonly used: number; readonly max: number };
   readonly tables: { readonly [name: string]: TableStats };
   readonly writers: number;
 }
 
-/** What a snapshot stores of the options. */
+/** The options with all defaults filled in, as a snapshot stores them. */
 export interface ResolvedReplayOptions {
   readonly spec: Spec;
   readonly tables: { readonly [name: string]: ResolvedTableOptions };
@@ -75,8 +75,8 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   }
 
   /**
-   * Takes the tables' memory at once, the steps' as they come.
-   * @throws RangeError where the limits cannot fit `maxBytes`; `Replay.plan` tells what they need
+   * Takes the memory of the tables at once, and that of steps as they are appended.
+   * @throws RangeError if the limits do not fit into `maxBytes`; `Replay.plan` computes what they need
    */
   constructor(options: ReplayOptions<S, TableName>);
   constructor(options: ReplayOptions<S, TableName>, tracking = false) {
@@ -89,7 +89,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
       throw mustBe(
         RangeError,
         "maxBytes",
-        `at least ${plan.bytes} for ${plan.steps} steps of ${plan.bytesPerStep} bytes (or lower maxSize or maxSteps)`,
+        `at least ${plan.bytes} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes (or lower maxSize or maxSteps)`,
         maxBytes,
       );
     const engine = new Engine(spec, layout, maxBytes, options.module, tracking);
@@ -99,7 +99,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     });
   }
 
-  /** What a Replay of these options would need, without taking it. */
+  /** The memory that a Replay with these options would need. Allocates none of it. */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N>): Plan {
     const { spec, tables } = resolveOptions(options);
     return planOf(layoutOf(leavesOf(spec)), tables, options.module);
@@ -148,7 +148,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     };
   }
 
-  /** @throws ReplayError NOT_FOUND */
+  /** The table of this name. @throws ReplayError NOT_FOUND */
   table(name: TableName): Table<S> {
     this.#engine.open();
     const table = this.#tables.get(name);
@@ -156,12 +156,12 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     return table;
   }
 
-  /** All tables, in the order in which they were given. */
+  /** All tables, in the order of the options. */
   get tables(): readonly Table<S>[] {
     return [...this.#tables.values()];
   }
 
-  /** A new writer: one for each environment, or one with as many lanes for those that go in lock-step. */
+  /** Makes a writer. Use one per environment, or one with several lanes for environments that run in lock-step. */
   writer<const L extends number = 1>(options: WriterOptions<TableName, ColumnSet<S>> & { readonly lanes?: L } = {}): Writer<S, TableName, HasLanes<L>> {
     this.#engine.open();
     const resolved = resolveWriterOptions(this.#engine, this.#tables, options);
@@ -170,11 +170,12 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     return writer as Writer<S, TableName, HasLanes<L>>;
   }
 
-  /** The writers that are open, in the order in which they were made. */
+  /** The open writers, in the order of their creation. */
   get writers(): readonly Writer<S, TableName, boolean>[] {
     return [...this.#writers];
   }
 
+  /** Counters of the Replay and its tables. O(tables) */
   stats(): ReplayStats {
     this.#engine.open();
     const { steps, bytes } = this.#engine;
@@ -245,7 +246,7 @@ function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
 }
 
 function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
-  if (name === "") throw mustBe(RangeError, "the name of a table", "a word", name);
+  if (name === "") throw mustBe(RangeError, "the name of a table", "a non-empty string", name);
   const subject = `tables.${name}`;
   const {
     maxSize,

@@ -1,4 +1,4 @@
-/** Reading: draws items of a table and gathers their steps into arrays. */
+/** Draws items of a table and copies their steps into arrays. */
 
 import type { Batch, Blocked } from "./batch.ts";
 import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, HAVE, LONGEST, NEED, SHAPE, STRATIFIED } from "./core/abi.ts";
@@ -11,28 +11,28 @@ import { type NStepOptions, nStepOf } from "./n-step.ts";
 import { type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
-  /** A batch to fill: one that `sample` or `batch` gave with the same options, or the same form of your own arrays. Its shapes are left as they are. Without it new arrays are made. */
+  /** A batch to refill: a result of `sample` or `batch` with the same options, or arrays of your own in the same form. Its shapes stay. Default: new arrays. */
   readonly into?: Batch<unknown>;
-  /** Whether an item may come more than once; true where it is left out. */
+  /** Whether an item can occur more than once. Default: true. */
   readonly replacement?: boolean;
-  /** Only the k oldest items. */
+  /** Draws only among the k oldest items. */
   readonly among?: number;
-  /** One item out of each n-th of the distribution. */
+  /** Draws one item from each n-th of the distribution. */
   readonly stratified?: boolean;
-  /** Steps of a window; where it is left out, those of the longest item drawn, or of `into`. */
+  /** Number of steps per item. Default: that of the longest drawn item, or of `into`. */
   readonly length?: number;
-  /** Where in a longer item the window begins; "start" where it is left out. */
+  /** Which part of a longer item to take. Default: "start". */
   readonly offset?: "start" | "end" | "uniform";
-  /** Whether a window goes on over the end of an episode; false where it is left out. */
+  /** Whether a window continues beyond the end of an episode. Default: false. */
   readonly cross?: boolean;
-  /** What to show of a window; where it is left out, the columns that the items were created with, or every leaf of every step. */
+  /** The columns of the batch. Default: those that the items were created with, or else every leaf of every step. */
   readonly columns?: C;
   readonly nStep?: NStepOptions<Path>;
-  /** Also give the mask of steps and padding. */
+  /** Adds a mask that tells steps from padding. */
   readonly mask?: boolean;
-  /** Also give importance weights (size × probability)^-beta. */
+  /** Adds importance weights, (size × probability)^-beta. */
   readonly beta?: number;
-  /** By what they are divided: the largest of the batch (the default), the largest that the table could give, or nothing. */
+  /** Divides the weights by the largest in the batch (default), by the largest that the table could give, or by nothing. */
   readonly normalize?: "batch" | "table" | "none";
 }
 
@@ -54,15 +54,15 @@ export class Reader {
     this.#whole = wholeOf(engine.layout.leaves);
   }
 
-  /** Up to n items, drawn and gathered. */
+  /** Draws up to n items and gathers their steps. */
   sample(n: number, options: SampleOptions = {}): Batch<unknown> {
     const engine = this.#engine;
     const { handle } = this.#table;
-    const { into, beta, among = 0, replacement = true, stratified = false, cross = false } = onlyKeys("options", options, OPTIONS);
+    const { into, beta, among = 0, replacement = true, stratified = false, cross = false } = onlyKeys("sample", options, OPTIONS);
     const { length, columns, offset = "start", normalize = "batch" } = options;
     integer("n", n, 1, MAX_LENGTH);
     integer("among", among, 0, 0xffffffff);
-    // Tested here: handed on as an argument, a fraction would be allocated.
+    // Tested here because passing a fraction as an argument would allocate it.
     if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
     if (length !== undefined) integer("length", length, 1, MAX_LENGTH);
     const flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
@@ -71,7 +71,7 @@ export class Reader {
     const nStep = options.nStep === undefined ? undefined : nStepOf(options.nStep, engine.layout.leaves);
     const chosen = this.#selected(columns, this.#table.counter(SHAPE));
     const selections = chosen ?? this.#any(n === 1 && into === undefined);
-    if (nStep === undefined && chosen?.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" must have nStep, got none');
+    if (nStep === undefined && chosen?.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
     const over = CROSS * flag("cross", cross);
     const longest = length ?? (into === undefined ? this.#table.counter(LONGEST) : this.#widthOf(into, selections));
     let filler = this.#filler(n, longest, options, selections, into);
@@ -82,7 +82,7 @@ export class Reader {
       if (into === undefined) {
         const width = length ?? draw.result(DRAW_LONGEST);
         const shown = count === 0 ? selections : (this.#selected(columns, draw.result(DRAW_SHAPE)) as readonly Selection[]);
-        // There may be less to show than the most that it was prepared for.
+        // The batch may be smaller than the maximum that the filler was prepared for.
         if (count < n || width < longest || shown !== selections) filler = this.#filler(count, width, options, shown).after(filler);
       }
       if (beta !== undefined) draw.weigh(handle, options, divisor);
@@ -98,14 +98,14 @@ export class Reader {
     }
   }
 
-  /** New arrays for n items, as `into`. */
+  /** New arrays for n items, for use as `into`. */
   batch(n: number, options: SampleOptions): Batch<unknown> {
-    const { length, columns } = onlyKeys("options", options, OPTIONS);
+    const { length, columns } = onlyKeys("batch", options, OPTIONS);
     const selections = this.#selected(columns, this.#table.counter(SHAPE)) ?? this.#any(false);
     return this.#filler(integer("n", n, 1, MAX_LENGTH), integer("length", length, 1, MAX_LENGTH), options, selections).batch;
   }
 
-  /** How a batch is filled: the one that was given, or a new one. */
+  /** The filler of the given batch, or of a new one. */
   #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Batch<unknown>): Filler {
     const { beta, nStep, mask } = options;
     const asked = (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask ?? false);
@@ -117,16 +117,16 @@ export class Reader {
     return made;
   }
 
-  /** Steps of a window in a batch that was given. */
+  /** Number of steps per item in the given batch. */
   #widthOf(into: Batch<unknown>, selections: readonly Selection[]): number {
     const { keys } = selections[0] as Selection;
     return (
       this.#fillers.get(into)?.width ??
-      integer("length, given or of into,", selections === this.#whole ? reach(into?.steps, keys)?.shape?.[1] : 0, 1, MAX_LENGTH)
+      integer("length (or the second dimension of into)", selections === this.#whole ? reach(into?.steps, keys)?.shape?.[1] : 0, 1, MAX_LENGTH)
     );
   }
 
-  /** The columns that were asked for, or else those that items of a shape were created with; undefined where there are several shapes. */
+  /** The requested columns, or else those that items of this shape were created with; undefined if there are several shapes. */
   #selected(columns: object | undefined, shape: number): readonly Selection[] | undefined {
     const { layout, shapes } = this.#engine;
     if (columns === undefined) return shape === 0 ? this.#whole : shapes[shape - 1]?.selections;
@@ -141,14 +141,14 @@ export class Reader {
   #any(one: boolean): readonly Selection[] {
     const every = [this.#whole, ...this.#engine.shapes.map((shape) => shape.selections)].flat();
     if (one) return every.map((selection, i) => ({ ...selection, keys: [`${i}`] }));
-    throw new ReplayError("SPEC_MISMATCH", "these items have different columns: give options.columns, or draw one at a time");
+    throw new ReplayError("SPEC_MISMATCH", "the items of this table have different columns: pass the option columns, or sample one item at a time");
   }
 }
 
-const NO_STRATA = "stratified must have a uniform or prioritized sampler, replacement and no maxTimesSampled";
-const NO_AMONG = "among must be more: this sampler does not know so few of the oldest";
+const NO_STRATA = "stratified needs a uniform or prioritized sampler, replacement and no maxTimesSampled";
+const NO_AMONG = "among needs a fifo sampler, a prioritized sampler with a fifo or lifo remover, or a uniform sampler (after deletions, raise among)";
 
-/** Where the n-step return ends is only known where there is one. */
+/** Only an n-step return has a bootstrap step. */
 function isBootstrap(selection: Selection): boolean {
   return selection.steps?.[0] === BOOTSTRAP;
 }

@@ -1,4 +1,4 @@
-/** Selectors: how a table picks an item. The same six serve as sampler and as remover. */
+/** Selectors: how a table chooses items. Each of the six can be a sampler or a remover. */
 import { pointAtCallersOf } from "./caller.ts";
 import { FIFO, LIFO, MAX_HEAP, MIN_HEAP, PRIORITIZED, TOGETHER, UNIFORM, WITH_MIN } from "./core/abi.ts";
 import { finite } from "./error.ts";
@@ -9,7 +9,7 @@ export interface Selector {
   readonly kind: SelectorName;
   /** `prioritized` only: weight = priority^exponent. */
   readonly exponent?: number;
-  /** `prioritized` only: keep the least weight, for importance weights that are normalised by the whole table. */
+  /** `prioritized` only: keep the minimum weight, for importance weights with `normalize: "table"`. */
   readonly withMin?: boolean;
 }
 
@@ -28,16 +28,16 @@ export const fifo = (): Selector => ({ kind: "fifo" });
 export const lifo = (): Selector => ({ kind: "lifo" });
 /** Every item with probability 1 / size. O(1) */
 export const uniform = (): Selector => ({ kind: "uniform" });
-/** The item of least priority; among equals the least recently inserted or updated. O(log n) */
+/** The item of lowest priority; among equals the one inserted or updated longest ago. O(log n) */
 export const minHeap = (): Selector => ({ kind: "minHeap" });
-/** The item of greatest priority; among equals the least recently inserted or updated. O(log n) */
+/** The item of highest priority; among equals the one inserted or updated longest ago. O(log n) */
 export const maxHeap = (): Selector => ({ kind: "maxHeap" });
 
 /**
  * Each item with probability priority^exponent / total (Schaul et al., 2016, proportional variant). O(log n)
- * Items of priority 0 are never drawn, except where all are 0: then all alike.
- * @param exponent any finite number; 0 draws all items with a priority above 0 alike
- * @param options.withMin for `normalize: "table"`; 3 bytes an item
+ * Items of priority 0 are never drawn, unless all priorities are 0: then all items are equally likely.
+ * @param exponent any finite number; with 0, all items with a priority above 0 are equally likely
+ * @param options.withMin for `normalize: "table"`; costs 3 bytes per item
  */
 export function prioritized(exponent = 1, options: { withMin?: boolean } = {}): Selector {
   pointAtCallersOf(prioritized);
@@ -45,14 +45,14 @@ export function prioritized(exponent = 1, options: { withMin?: boolean } = {}): 
   return { kind: "prioritized", exponent, withMin: options.withMin ?? false };
 }
 
-/** The kinds of a table's two roles as the core takes them. One structure serves both where they keep the same order. */
+/** The numbers of a table's sampler and remover for the core. One structure serves both if they keep the same order. */
 export function kindsOf(sampler: Selector, remover: Selector): { sampler: number; remover: number } {
   const [drawn, left] = [KINDS[sampler.kind], KINDS[remover.kind]];
   const together = Math.max(drawn, left) <= KINDS.lifo || (drawn === left && sampler.exponent === remover.exponent);
   return { sampler: drawn + (sampler.withMin ? WITH_MIN : 0), remover: left + (together ? TOGETHER : remover.withMin ? WITH_MIN : 0) };
 }
 
-/** Whether a value is a selector, made by one of the functions above or read from a snapshot. */
+/** Whether a value is a selector, from one of the functions above or from a snapshot. */
 export function isSelector(value: unknown): value is Selector {
   const { kind, exponent = 1 } = (value ?? {}) as Selector;
   return Object.hasOwn(KINDS, kind) && Number.isFinite(exponent);

@@ -1,4 +1,4 @@
-/** A table as its users see it: draws, priorities, deletions, counters. */
+/** A table: draws, priorities, deletions, counters. */
 
 import type { Batch, Column, NStepColumns, StepsOf } from "./batch.ts";
 import { pointAtCallersOf } from "./caller.ts";
@@ -6,7 +6,7 @@ import { COUNTERS } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import type { CoreTable } from "./core/table.ts";
 import { type Dataset, type DatasetOptions, datasetOf, type Source } from "./dataset.ts";
-import { integer, mustBe, show } from "./error.ts";
+import { integer, mustBe, ReplayError, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { Reader, type SampleOptions } from "./sample.ts";
@@ -17,29 +17,29 @@ import type { PathOf, Spec } from "./spec/spec.ts";
 import type { WaitOptions } from "./wait.ts";
 
 export interface TableOptions {
-  /** Items at most; inserting more evicts what the remover picks. */
+  /** Maximum number of items. When it is exceeded, the remover chooses the item to evict. */
   readonly maxSize: number;
-  /** How `sample` picks; uniform() where it is left out. */
+  /** Chooses the items to draw. Default: uniform(). */
   readonly sampler?: Selector;
-  /** What leaves when a limit is passed; fifo() where it is left out. */
+  /** Chooses the items to evict. Default: fifo(). */
   readonly remover?: Selector;
-  /** When items may come in and out; minSize(1) where it is left out. */
+  /** Decides when inserts and draws must wait. Default: minSize(1). */
   readonly rateLimiter?: RateLimiter;
-  /** After so many draws an item leaves; no limit where it is left out. */
+  /** An item leaves after this many draws. Default: no limit. */
   readonly maxTimesSampled?: number;
-  /** Steps at most, summed over the items. */
+  /** Maximum number of steps, summed over the items. Default: no limit. */
   readonly maxSteps?: number;
-  /** Items that may wait for the rate limiter; 1,023 where it is left out. */
+  /** Maximum number of items that wait for the rate limiter. Default: 1,023. */
   readonly maxPending?: number;
 }
 
 export type ResolvedTableOptions = Required<TableOptions>;
 
 type Options<S> = SampleOptions<PathOf<S>, ColumnSet<S>>;
-/** A name that is no option is an error of types, too. */
+/** Makes an unknown option a type error. */
 type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 
-/** What a batch holds by its options: the columns that were asked for, or every leaf; n-step returns, weights, a mask. */
+/** The type of a batch, by its options: the requested columns or every leaf; n-step returns, weights, a mask. */
 export type BatchOf<S, O> = Batch<
   O extends { readonly columns: infer C extends ColumnSet<S> } ? { readonly [K in keyof C]: Column<DtypesOf<S, C>[K]> } : StepsOf<S>
 > &
@@ -47,22 +47,22 @@ export type BatchOf<S, O> = Batch<
   (O extends { readonly beta: number } ? { readonly info: { readonly weights: Float64Array } } : unknown) &
   (O extends { readonly mask: true } ? { readonly mask: Uint8Array } : unknown);
 
-/** A table's counters. `inserts`, `samples` and `deletes` are those of the rate limiter since the last `clear`. */
+/** The counters of a table. `inserts`, `samples` and `deletes` are those of the rate limiter since the last `clear`. */
 export type TableStats = { readonly [K in (typeof COUNTERS)[number]]: number } & { readonly name: string; readonly maxSize: number };
 
-/** Everything there is to say of one item. */
+/** The state of one item. */
 export interface Explanation {
   readonly key: number;
-  /** live: it can be drawn · waiting: the rate limiter has not let it in yet · gone: evicted, deleted or used up */
+  /** live: can be drawn · waiting: the rate limiter has not let it in yet · gone: evicted, deleted or drawn maxTimesSampled times */
   readonly state: "live" | "waiting" | "gone";
   readonly length?: number;
   readonly priority?: number;
   readonly timesSampled?: number;
-  /** With which a draw of one item would give it now. */
+  /** The probability that a draw of one item would give it now. */
   readonly probability?: number;
 }
 
-/** A table whatever its spec: what the engine's other parts need of it. */
+/** A table of any spec, as other parts of the engine use it. */
 export interface AnyTable {
   readonly name: string;
   readonly options: ResolvedTableOptions;
@@ -80,7 +80,7 @@ export class Table<S = Spec> implements AnyTable {
   readonly #table: CoreTable;
   readonly #reader: Reader;
 
-  /** Tables are made by `new Replay`. */
+  /** `new Replay` makes tables. */
   constructor(engine: Engine, name: string, options: ResolvedTableOptions, table: CoreTable) {
     pointAtCallersOf(new.target);
     this.#engine = engine;
@@ -91,27 +91,28 @@ export class Table<S = Spec> implements AnyTable {
     this.#reader = new Reader(engine, table);
   }
 
-  /** Items in the table. */
+  /** Number of items in the table. */
   get size(): number {
     return this.#open().counter(0);
   }
 
   /**
-   * Draws up to n items and gathers their steps. Never waits: the batch is shorter, and `blocked` says why, where the rate limiter or the number of items allows fewer.
-   * With `into`, and the same `columns` object each time, nothing is allocated. O(n log size + bytes)
+   * Draws up to n items and copies their steps into arrays. Never waits: if the rate limiter or the number of items allows fewer draws, the batch
+   * is shorter and `blocked` says why. Allocates nothing with `into`, if `columns` is the same object each time. O(n log size + bytes)
+   * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
    */
   sample<const O extends Options<S> = object>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
     const { sampler } = this.options;
     if (options?.normalize === "table" && sampler.kind === "prioritized" && sampler.withMin !== true) {
-      throw mustBe("UNSUPPORTED", "the sampler", "prioritized(exponent, { withMin: true }) for this normalize", "table");
+      throw new ReplayError("UNSUPPORTED", `normalize: "table" needs the sampler prioritized(exponent, { withMin: true }) in table ${show(this.name)}`);
     }
     return this.#reader.sample(n, options as SampleOptions) as BatchOf<S, O>;
   }
 
   /**
-   * `sample`, once the rate limiter lets n draws pass.
-   * @throws RangeError where it never will · ReplayError TIMEOUT, or the signal's reason
+   * Waits until the rate limiter allows n draws, then calls `sample`.
+   * @throws RangeError if it never can · ReplayError TIMEOUT, or the reason of the signal
    */
   async sampleWhenReady<const O extends Options<S> & WaitOptions = object>(
     n: number,
@@ -122,61 +123,63 @@ export class Table<S = Spec> implements AnyTable {
     const { signal, timeoutMs, ...rest } = (options ?? {}) as Options<S> & WaitOptions;
     this.#couldSample(n, rest.replacement);
     const attempt = () => (this.ready(n, rest) ? (this.sample(n, rest as never) as BatchOf<S, O>) : undefined);
-    return this.#engine.waiters.until(attempt, () => `sampling ${n} items of ${show(this.name)}`, { signal, timeoutMs });
+    return this.#engine.waiters.until(attempt, () => `sample of ${n} from table ${show(this.name)}`, { signal, timeoutMs });
   }
 
-  /** Batches one after the other, for `for` and `for await`. */
+  /** Batches for a `for` or `for await` loop. */
   dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): Dataset<BatchOf<S, O>> {
     this.#engine.open();
     return datasetOf(this as unknown as Source<BatchOf<S, O>>, options as DatasetOptions);
   }
 
-  /** New arrays for batches of n items with `length` steps each, to be given as `into`. */
+  /** New arrays for n items of `length` steps each, to pass as `into`. */
   batch<const O extends Options<S> & { readonly length: number }>(n: number, options: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
     return this.#reader.batch(n, options as SampleOptions) as BatchOf<S, O>;
   }
 
   /**
-   * Sets the priorities of items by key; a key whose item is gone is skipped. Of a key that comes twice the last one counts. O(n log size)
-   * @returns how many were there
+   * Sets the priorities of items by key. Skips keys whose items are gone. If a key occurs twice, the last priority counts. O(n log size)
+   * @returns the number of keys whose items exist
+   * @throws RangeError for a priority that is negative or not finite; then nothing has changed
    */
   updatePriorities(keys: Numbers, priorities: Numbers): number {
     return this.#open().update(keys, priorities);
   }
 
-  /** Deletes items by key; a key whose item is gone is skipped. O(n log size) @returns how many were there */
+  /** Deletes items by key. Skips keys whose items are gone. O(n log size) @returns the number of deleted items */
   delete(keys: Numbers): number {
     return this.#open().delete(keys);
   }
 
-  /** Drops every item and sets all counters to 0; then those come in that waited. Keys are not used again. O(size log size) */
+  /** Removes every item and sets all counters to 0. Waiting items then come in. Keys are not reused. O(size log size) */
   clear(): void {
     this.#open().clear();
   }
 
-  /** Whether a batch of n can be had now: the rate limiter lets it pass, and there are items enough where they must differ or are used up. */
+  /** Whether a batch of n can be drawn now: the rate limiter allows it, and there are enough items if they must differ or get used up. */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: number } = {}): boolean {
     const items = options.replacement === false ? Math.min(this.size, options.among || this.size) : this.size * this.options.maxTimesSampled;
     return this.canSample(n) && items >= n;
   }
 
-  /** Whether the rate limiter would let n samples pass now. */
+  /** Whether the rate limiter allows n draws now. */
   canSample(n = 1): boolean {
     return this.#open().canSample(integer("n", n, 1));
   }
 
-  /** Whether the rate limiter would let n inserts pass now. */
+  /** Whether the rate limiter allows n inserts now. */
   canInsert(n = 1): boolean {
     return this.#open().canInsert(integer("n", n, 1));
   }
 
+  /** The counters of the table. O(1) */
   stats(): TableStats {
     const counters = Object.fromEntries(COUNTERS.map((name, i) => [name, this.#open().counter(i)]));
     return { name: this.name, maxSize: this.options.maxSize, ...counters } as unknown as TableStats;
   }
 
-  /** What became of an item. O(1) */
+  /** The state of an item, by its key. O(1) */
   explain(key: number): Explanation {
     const item = this.#open().item(key);
     if (item === undefined) return { key, state: "gone" };
@@ -190,12 +193,12 @@ export class Table<S = Spec> implements AnyTable {
     return this.#table;
   }
 
-  /** Refuses to wait for what cannot come. */
+  /** Refuses to wait for draws that can never happen. */
   #couldSample(n: number, replacement?: boolean): void {
     const { maxSize, maxTimesSampled, rateLimiter } = this.options;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
     const most = replacement === false ? maxSize : maxSize * maxTimesSampled;
     const range = minSize > maxSize ? 0 : Math.min(most, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
-    if (n > range) throw mustBe(RangeError, "n", `<= ${range}, all that rate limiter and maxSize of ${this.name} ever allow`, n);
+    if (n > range) throw mustBe(RangeError, "n", `<= ${range}, because the rate limiter and maxSize of table ${show(this.name)} never allow more`, n);
   }
 }

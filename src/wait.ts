@@ -1,18 +1,18 @@
-/** Calls that wait until something is possible: woken by the calls that could make it so, ended by a signal or a time-out. */
+/** Calls that wait until something is possible. Other calls wake them; a signal or a timeout ends them. */
 import { finite, ReplayError } from "./error.ts";
 
 export interface WaitOptions {
-  /** Ends the wait with its reason. */
+  /** Ends the wait by rejecting with its reason. */
   readonly signal?: AbortSignal;
-  /** Ends the wait with a TIMEOUT error after so many milliseconds. */
+  /** Ends the wait with a TIMEOUT error after this many milliseconds. */
   readonly timeoutMs?: number;
 }
 
-/** Longer ones go off at once: setTimeout counts in 31 bits. */
+/** setTimeout counts in 31 bits; longer timeouts would fire at once. */
 const MOST_MS = 0x7fffffff;
 
 interface Waiter {
-  /** Tries, and ends the wait where that gives a result, or throws. */
+  /** Tries again. A result or an error ends the wait. */
   attempt(): void;
   reject(reason: unknown): void;
 }
@@ -22,11 +22,11 @@ export class Waiters {
   #waking = false;
   #again = false;
 
-  /** Tries all that wait, in the order in which they came; again, where what one did may help another. */
+  /** Retries all waiting calls in their order, and again if one of them may have helped another. */
   wake(): void {
     if (this.#waiting.size === 0) return;
     this.#again = true;
-    // An attempt's own call comes here as well.
+    // The call of an attempt comes here as well.
     if (this.#waking) return;
     this.#waking = true;
     while (this.#again) {
@@ -41,8 +41,8 @@ export class Waiters {
   }
 
   /**
-   * What `attempt` gives, at once where it is not `undefined`, else as a promise.
-   * @param what for the time-out's message
+   * The result of `attempt`: at once if it is not `undefined`, else as a promise.
+   * @param what for the message of a timeout
    */
   until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}): T | Promise<T> {
     const { signal, timeoutMs } = options;
@@ -72,12 +72,12 @@ export class Waiters {
         reject: ends(reject),
       };
       const aborted = () => waiter.reject(signal?.reason);
-      const late = () => waiter.reject(new ReplayError("TIMEOUT", `${what()} was not possible within ${timeoutMs} ms`));
+      const late = () => waiter.reject(new ReplayError("TIMEOUT", `timed out after ${timeoutMs} ms: ${what()}`));
       const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
       signal?.addEventListener("abort", aborted);
       this.#waiting.add(waiter);
     });
-    // Nobody has to await it: a rejection that nobody sees must not end the program.
+    // The caller need not await it, and an unhandled rejection must not end the program.
     promise.catch(() => {});
     return promise;
   }

@@ -1,4 +1,4 @@
-/** A writer: takes the steps of one environment (or of several in lock-step, its lanes) and makes items of them. */
+/** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
 import { pointAtCallersOf } from "./caller.ts";
 import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "./core/abi.ts";
 import { blockOffsets, placeBlock } from "./core/block.ts";
@@ -14,46 +14,46 @@ import type { ColumnsOf, Spec, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
 
-/** A standing rule: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them. */
+/** A rule: makes an item of the last `length` steps whenever an episode has reached `length`, `length + stride`, … steps. */
 export interface ItemRule<TableName extends string = string, Columns = object> {
   readonly table: TableName;
   readonly length: number;
-  /** 1 where it is left out: an item a step. */
+  /** Steps between the starts of two items. Default: 1. */
   readonly stride?: number;
-  /** 1 where it is left out. */
+  /** Default: 1. */
   readonly priority?: number;
-  /** What a batch shows of these items, unless it is asked for other columns; every leaf of every step where it is left out. */
+  /** What a batch contains of these items unless `sample` asks for other columns. Default: every leaf of every step. */
   readonly columns?: Columns;
 }
 
 export interface WriterOptions<TableName extends string = string, Columns = object> {
-  /** Steps that the writer keeps at hand: the longest item that can be made. The longest rule, and at least 32, where it is left out. */
+  /** Number of steps in the writer's window, which is the maximum length of an item. Default: the longest rule, but at least 32. */
   readonly keep?: number;
-  /** Environments in lock-step: every value then has a leading dimension of that length. */
+  /** Number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
   readonly lanes?: number;
-  /** Items that are made of the steps as they come. */
+  /** Rules that make items of the appended steps. */
   readonly items?: readonly ItemRule<TableName, Columns>[];
-  /** Whether items may span episodes: the steps at hand then live on over `endEpisode`. */
+  /** Whether items may span episodes. If so, `endEpisode` keeps the writer's window. Default: false. */
   readonly across?: boolean;
 }
 
 export interface ItemOptions<Columns = object> {
-  /** Of the last so many steps. */
+  /** The item consists of the last `length` steps. */
   readonly length: number;
-  /** 1 where it is left out. */
+  /** Default: 1. */
   readonly priority?: number;
-  /** The lane whose steps these are; 0 where it is left out. */
+  /** The lane of the steps. Default: 0. */
   readonly lane?: number;
   readonly columns?: Columns;
 }
 
-/** A writer whatever its spec: what snapshots need of it. */
+/** A writer of any spec, as snapshots use it. */
 export interface AnyWriter {
   readonly options: ResolvedWriterOptions;
   readonly streams: readonly number[];
 }
 
-/** What a snapshot stores of a writer's options. */
+/** A writer's options with all defaults filled in, as a snapshot stores them. */
 export interface ResolvedWriterOptions {
   readonly keep: number;
   readonly lanes: number;
@@ -66,33 +66,33 @@ const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
 const onlyItemOptions = <T>(options: T): T => onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
 const DEFAULT_KEEP = 32;
 
-/** A promise that is resolved with it resolves to nothing. */
+/** Marks that no item waits. */
 const DONE: Promise<void> = Promise.resolve();
 
-/** Whether a writer's values have a leading dimension of lanes; boolean where that is not known before it runs. */
+/** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. */
 export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : true;
 
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
 export class Writer<S = Spec, TableName extends string = string, Lanes extends boolean = false> implements AnyWriter {
   readonly options: ResolvedWriterOptions;
-  /** The streams in the core, lane by lane: for snapshots. */
+  /** The streams in the core, one per lane, for snapshots. */
   readonly streams: readonly number[];
   readonly #engine: Engine;
   readonly #tables: ReadonlyMap<string, AnyTable>;
   readonly #onClose: () => void;
   readonly #writer: CoreWriter;
-  /** The staging record: of several lanes a block of columns. */
+  /** The staging record; with several lanes, a block of columns. */
   readonly #recordBytes: number;
   #record = 0;
   readonly #staging: Staging;
   readonly #fill: Visit;
   readonly #flatten: (columns: unknown) => unknown[];
   #closed = false;
-  /** The table that was named last: comparing its name is cheaper than the map's hash. */
+  /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
 
-  /** Writers are made by `replay.writer`. */
+  /** `replay.writer` makes writers. */
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void) {
     pointAtCallersOf(new.target);
     this.options = options;
@@ -123,28 +123,29 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     this.#flatten = flattener(spec);
   }
 
-  /** The step to come, to be filled in place: numbers are assigned, arrays filled. Then `append()`. What is not written keeps its value. */
+  /** The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
   get staged(): StagedOf<S, Lanes> {
     this.#open();
     return this.#staging.step as StagedOf<S, Lanes>;
   }
 
-  /** Steps at hand, of which an item can be made (of lane 0). */
+  /** Number of steps in the window (of lane 0), the maximum length of an item now. */
   get length(): number {
     this.#open();
     return this.#writer.length(0);
   }
 
-  /** Steps of the open episode (of lane 0). */
+  /** Number of steps in the open episode (of lane 0). */
   get episodeSteps(): number {
     this.#open();
     return this.#writer.episodeSteps(0);
   }
 
   /**
-   * Appends a step, or what was filled in `staged`; then makes the items that the writer's rules say. Copies; allocates nothing. O(bytes + items)
-   * With several lanes every value has a leading dimension, one step a lane.
-   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait); then no step was appended, though `staged` may be filled in part
+   * Appends a step, or the step in `staged`, and makes items by the writer's rules. Copies the values and allocates nothing. O(bytes + items)
+   * With several lanes, every value has a leading dimension with one step per lane.
+   * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait). Then no step is appended, but `staged` may be
+   * filled in part.
    */
   append(step?: Appended<S, Lanes>): void {
     this.#open();
@@ -154,17 +155,18 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   }
 
   /**
-   * Appends many steps at once, each leaf as one column with a leading dimension of time (with several lanes: time, lane).
-   * @param options.ends not 0 where the episode ends with the step
-   * @param options.priorities by table, one for the item that ends with the step, for this writer's rules
-   * @returns how many steps, all lanes together
+   * Appends many steps at once. Each leaf is one column with a leading dimension of time; with several lanes, of time and lane. O(bytes + items)
+   * @param options.ends one number per step; the episode ends with the step if it is not 0
+   * @param options.priorities by table, one number per step: the priority of the item that ends with the step, for the writer's rules
+   * @returns the number of steps, summed over the lanes
+   * @throws RangeError for columns of different lengths · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, OUT_OF_MEMORY, RATE_LIMITED
    */
   appendColumns(
     columns: ColumnsOf<S>,
     options: { readonly ends?: ArrayLike<number>; readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> } } = {},
   ): number {
     this.#open();
-    const { ends, priorities } = onlyKeys("options", options, "ends, priorities");
+    const { ends, priorities } = onlyKeys("appendColumns", options, "ends, priorities");
     const { items, lanes } = this.options;
     const tables = items.map((rule) => rule.table);
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
@@ -176,8 +178,8 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
 
   /**
    * Makes an item of the last steps. O(length + log size)
-   * @returns `undefined` when it is in the table; a promise where the rate limiter makes it wait, which resolves when it is let in
-   * @throws RangeError for a length that is not at hand, a priority that is none · ReplayError RATE_LIMITED, OUT_OF_MEMORY
+   * @returns `undefined` if the item is in the table, or a promise if the rate limiter makes it wait, which resolves when it is let in
+   * @throws RangeError for a length beyond the window or a wrong priority · ReplayError NOT_FOUND, RATE_LIMITED, OUT_OF_MEMORY
    */
   createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     this.#open();
@@ -192,22 +194,22 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
 
-  /** The key of the item that was created last in a table; 0 before the first. */
+  /** The key of the newest item of a table; 0 if there was none yet. */
   lastKey(table: TableName | Table<S>): number {
     this.#open();
     return this.#writer.newest(this.#table(table).handle);
   }
 
-  /** Ends the episode with the newest step. The steps at hand are let go, so that no item spans two episodes, unless the writer is `across`. */
+  /** Ends the episode with the newest step, in all lanes or in one. Empties the window, so that no item spans two episodes, unless the writer is `across`. */
   endEpisode(options: { readonly lane?: number } = {}): void {
     this.#open();
-    const { lane } = onlyKeys("options", options, "lane");
+    const { lane } = onlyKeys("endEpisode", options, "lane");
     const lanes = lane === undefined ? this.streams.keys() : [integer("lane", lane, 0, this.options.lanes - 1)];
     for (const i of lanes) this.#writer.end(i);
     this.#engine.changed();
   }
 
-  /** Waits until no item waits for the rate limiter in the tables of this writer's rules, or in all where it has none. `undefined` where none does. */
+  /** Waits until no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none waits. */
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     this.#open();
     const names = this.options.items.map((rule) => rule.table);
@@ -215,7 +217,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     return this.#untilNone(() => tables.reduce((sum, table) => sum + table.stats().pending, 0), options);
   }
 
-  /** Lets the steps at hand go, and the writer's memory. Items stay. */
+  /** Releases the window and the memory of the writer. Items stay. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -239,7 +241,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     this.#writer.close();
   }
 
-  /** A table by its name, or itself if it is one of this Replay. */
+  /** A table by its name, or the table itself if it belongs to this Replay. */
   #table(table: string | AnyTable): AnyTable {
     const last = this.#last;
     if (last !== undefined && (last.name === table || last === table)) return last;
@@ -249,23 +251,23 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     return found;
   }
 
-  /** Resolves when the item that was just created is let in. */
+  /** Resolves when the newest item is let in. */
   #admitted(table: AnyTable): Promise<void> | undefined {
     const key = this.#writer.newest(table.handle);
     return this.#untilNone(() => Number(table.explain(key).state === "waiting"));
   }
 
-  /** Resolves when no item waits; `undefined` where none does. */
+  /** Resolves when no item waits; `undefined` if none does. */
   #untilNone(waiting: () => number, options?: WaitOptions): Promise<void> | undefined {
     const result = this.#engine.waiters.until(
       () => (waiting() === 0 ? DONE : undefined),
-      () => `letting ${waiting()} waiting items in`,
+      () => `items still waiting for the rate limiter: ${waiting()}`,
       options,
     ) as Promise<void>;
     return result === DONE ? undefined : result;
   }
 
-  /** Ends a call to the core: what it gave, or the error for what it refused. */
+  /** Ends a call to the core. Returns its result, or throws the error for its code. */
   #done(code: number, subject?: string, lane?: number): number {
     if (code < 0) throw this.#refused(code, subject, lane);
     this.#engine.changed();
@@ -275,19 +277,20 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   #refused(code: number, subject = "priority", lane = 0): Error {
     const { core } = this.#engine;
     core.look();
-    if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "maxPending items wait: sample, or await flush()");
+    if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "maxPending items already wait for the rate limiter: sample from the table, or await flush()");
     if (code === E_PRIORITY) return priorityError(subject === "priority" ? subject : `${subject}[${core.refusedArgument}]`, core.refusedValue);
     if (code !== E_LENGTH) return core.failure(code);
     const have = this.#writer.length(lane);
-    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the steps at hand (or raise keep)`, core.refusedValue);
+    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the number of steps in the window (raise keep for longer items)`, core.refusedValue);
   }
 }
 
 export function unknownTable(name: unknown, known: Iterable<string>): Error {
-  return mustBe("NOT_FOUND", "table", oneFrom([...known]), name);
+  const names = [...known];
+  return mustBe("NOT_FOUND", "table", names.length === 0 ? "the name of a table, but there are none" : oneFrom(names), name);
 }
 
-/** Checks a writer's options, and fills in what was left out. */
+/** Checks the options of a writer and fills in the defaults. */
 export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: WriterOptions): ResolvedWriterOptions {
   const { items = [], keep, lanes = 1, across = false } = onlyKeys("writer", options, "keep, lanes, items, across");
   if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);

@@ -61,7 +61,7 @@ export function drive<O, A>(
   from?: DriveState<O>,
 ): Awaitable<DriveState<O>> {
   const { steps, episodes, signal } = onlyKeys("limit", limit, "steps, episodes, signal");
-  if (steps === undefined && episodes === undefined) throw new RangeError("limit must have steps or episodes, got neither: it would never end");
+  if (steps === undefined && episodes === undefined) throw new RangeError("limit must have steps or episodes, or drive would never end");
   if (steps !== undefined) integer("limit.steps", steps, 0);
   if (episodes !== undefined) integer("limit.episodes", episodes, 0);
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw mustBe(TypeError, "limit.signal", "an AbortSignal", signal);

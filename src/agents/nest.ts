@@ -13,7 +13,7 @@ function zipColumns(nests: readonly unknown[], each: (columns: readonly Column[]
   };
   return zip(nests, isEnd, (columns, keys) => {
     const other = columns.find((column) => !isColumn(column));
-    if (other !== undefined || columns.includes(undefined)) throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column in every item, as in the first", other);
+    if (other !== undefined || columns.includes(undefined)) throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column in every item, like in the first one", other);
     return each(columns as readonly Column[], pathOf(keys));
   });
 }
@@ -59,7 +59,7 @@ export function concat(nests: readonly unknown[]): unknown {
     let [rows, length] = [0, 0];
     for (const column of columns) {
       if (column.shape.slice(1).join() !== rest.join() || column.data.constructor !== data.constructor)
-        throw mustBe("SPEC_MISMATCH", path, `of shape [${rest.join(", ")}] and of one dtype in every item`, `[${column.shape.slice(1).join(", ")}]`);
+        throw mustBe("SPEC_MISMATCH", path, `of shape [${rest.join(", ")}] and of the same dtype in every item`, `[${column.shape.slice(1).join(", ")}]`);
       rows += column.shape[0] as number;
       length += column.data.length;
     }
@@ -80,7 +80,7 @@ export function lengthOf(nest: unknown): number {
     const [own] = shape;
     length ??= own;
     if (own === undefined || own !== length)
-      throw mustBe("SPEC_MISMATCH", path, `a column of ${length ?? "some"} steps, as the first one`, `[${shape.join(", ")}]`);
+      throw mustBe("SPEC_MISMATCH", path, `a column of ${length ?? "some"} steps, like the first one`, `[${shape.join(", ")}]`);
     return undefined;
   });
   return length ?? 0;

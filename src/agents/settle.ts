@@ -34,7 +34,7 @@ export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
 /** A promise that is given up by a signal or a time-out; what it waits for goes on. @param what for the time-out's message */
 export function within<T>(promise: Promise<T>, what: string, { signal, timeoutMs }: WaitOptions): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const late = () => reject(new ReplayError("TIMEOUT", `${what} did not become possible within ${timeoutMs} ms`));
+    const late = () => reject(new ReplayError("TIMEOUT", `timed out after ${timeoutMs} ms: ${what}`));
     const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
     const aborted = () => reject(signal?.reason);
     if (signal?.aborted) aborted();

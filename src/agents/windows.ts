@@ -88,7 +88,7 @@ export class Windows {
       return new Filler(this.#engine, n, width, steps, false, 0);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      throw mustBe("OUT_OF_MEMORY", "a batch", "small enough for this host's arrays (ask for fewer windows, or shorter ones)", `${n} × ${width} steps`);
+      throw mustBe("OUT_OF_MEMORY", "a batch", "small enough for this runtime's arrays (ask for fewer or shorter windows)", `${n} × ${width} steps`);
     }
   }
 

@@ -64,5 +64,5 @@ function stepCount(leaf: PlacedLeaf, column: unknown, lanes: number): number {
   const length = values?.length ?? 0;
   const steps = isList(values?.[0]) ? length : length / leaf.size / lanes;
   if (steps > 0 && Number.isInteger(steps)) return steps;
-  throw mustBe(RangeError, named(leaf.keys), `one or more steps of ${leaf.size * lanes} elements`, column);
+  throw mustBe(RangeError, named(leaf.keys), `a column of one or more steps with ${leaf.size * lanes} elements each`, column);
 }

@@ -1,5 +1,5 @@
 /** One instance of the core, and the only file that holds views on its linear memory. */
-import { mustBe, ReplayError } from "../error.ts";
+import { ReplayError } from "../error.ts";
 import { DTYPES } from "../spec/dtype.ts";
 import { E_KEYS_EXHAUSTED, ERROR_ARGUMENT, ERROR_VALUE, type Exports } from "./abi.ts";
 import { instance } from "./module.ts";
@@ -100,7 +100,10 @@ export class Core {
   /** The error of a call that found no room, or no key. */
   failure(code?: number): Error {
     return code === E_KEYS_EXHAUSTED
-      ? new ReplayError("KEYS_EXHAUSTED", "no key is left: make a new Replay")
-      : mustBe("OUT_OF_MEMORY", "maxBytes", "enough for this call (or lower maxSize or maxSteps)", this.#maxBytes);
+      ? new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up: make a new Replay")
+      : new ReplayError(
+          "OUT_OF_MEMORY",
+          `out of memory: maxBytes (${Number((this.#maxBytes / 2 ** 20).toPrecision(4))} MiB) is reached; raise it, or lower maxSize or maxSteps`,
+        );
   }
 }

@@ -74,7 +74,7 @@ export class Filler {
     const take = (path: string, given: unknown, array: ArrayClass, each: number, from?: number): AnyArray => {
       const target = into === undefined ? new array(n * each) : given;
       if (!(target instanceof array && target.length >= n * each))
-        throw mustBe("SPEC_MISMATCH", `into.${path}`, `a ${array.name} of at least ${n * each}`, target);
+        throw mustBe("SPEC_MISMATCH", `into.${path}`, `a ${array.name} of at least ${n * each} elements`, target);
       if (from !== undefined) this.#copies.push({ target, array, each, from, view: target });
       return target;
     };

@@ -171,7 +171,8 @@ export class Staging {
     if (this.#checked === this.#moves) return;
     // No function here: one that holds another allocates at each call.
     for (const { lent = this.#moves, keys } of this.#slots) {
-      if (lent < this.#moves) throw new ReplayError("OUT_OF_TURN", `staged.${named(keys)} is void since memory grew: read it again`);
+      if (lent < this.#moves)
+        throw new ReplayError("OUT_OF_TURN", `staged.${named(keys)} is out of date because memory has grown: read it from writer.staged again`);
     }
     this.#checked = this.#moves;
   }

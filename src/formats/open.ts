@@ -102,5 +102,5 @@ async function ofFile(file: SourceFile): Promise<Found> {
 }
 
 function unknown({ name }: { readonly name: string }, looked: string): never {
-  throw new RldsError("UNSUPPORTED", `this is no dataset that is known here: looked for ${looked}`, { file: name });
+  throw new RldsError("UNSUPPORTED", `this is not a dataset of a known format: looked for ${looked}`, { file: name });
 }

@@ -21,7 +21,7 @@ export function argumentsOf(
   const last = given.at(-1);
   const options = isPlain(last) ? last : undefined;
   const listed = options === undefined ? given : given.slice(0, -1);
-  if (listed.length > names.length) throw mustBe(TypeError, subject, `given at most ${names.join(", ")} and an object of options`, listed);
+  if (listed.length > names.length) throw mustBe(TypeError, subject, `called with at most ${names.join(", ")} and an object of options`, listed);
   const all: { [name: string]: unknown } = {};
   listed.forEach((value, i) => {
     if (value !== undefined) all[names[i] as string] = value;
@@ -29,7 +29,7 @@ export function argumentsOf(
   const named = onlyKeys(`${subject} options`, options ?? {}, [...names, ...more, ENGINE_KEYS].join(", "));
   for (const [name, value] of Object.entries(named)) {
     if (value === undefined) continue;
-    if (name in all) throw new TypeError(`${name} is given twice: in its place, and by name`);
+    if (name in all) throw new TypeError(`${name} is given twice: by position and by name`);
     all[name] = value;
   }
   checkEngine(all);

@@ -55,7 +55,7 @@ export function batchExperiences<S extends StepSpec>(
   const actions: PlainDtype = { dtype: dtypeFor("action", dtypes), fractions: "f32" };
   const spec = specOfBatch(experiences);
   if (spec !== undefined) return ofBatch(experiences as AnyBatch, spec, gamma, phi, states, actions);
-  if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", "a list of lists of transitions, or a batch that sample gave", experiences);
+  if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", "a list of lists of transitions, or a batch from sample", experiences);
   const lists = experiences as readonly (readonly Transition[])[];
   if (lists.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
   lists.forEach((list, i) => {
@@ -83,7 +83,7 @@ export function batchExperiences<S extends StepSpec>(
 function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; readonly action?: Dtype }): Dtype | undefined {
   const dtype = onlyKeys("dtypes", dtypes, "state, action")[name];
   if (dtype === undefined || (dtype !== "bool" && isDtype(dtype))) return dtype;
-  throw mustBe(RangeError, `dtypes.${name}`, 'a dtype of numbers, like "f32"', dtype);
+  throw mustBe(RangeError, `dtypes.${name}`, 'a dtype of numbers, such as "f32"', dtype);
 }
 
 /** The same, of columns. */

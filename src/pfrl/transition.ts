@@ -59,13 +59,13 @@ export const RENAMED: { readonly [name: string]: string } = {
 
 /** @throws TypeError for what is no object */
 export function checkTransition(transition: AppendedTransition): void {
-  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", "an object of state, action, reward", transition);
+  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", "an object with state, action and reward", transition);
 }
 
 /** @throws TypeError for an extra whose name is another one here, or that no object can have as others */
 export function checkExtra(name: string, value: unknown): void {
   if (Object.hasOwn(RENAMED, name)) throw mustBe(TypeError, name, `written ${RENAMED[name]}`, value);
-  if (name === "__proto__") throw mustBe(TypeError, "__proto__", "an extra of another name", value);
+  if (name === "__proto__") throw mustBe(TypeError, "__proto__", "renamed, because it cannot be an extra", value);
 }
 
 /** The extras of an appended transition: its own properties. */

@@ -1,4 +1,4 @@
-/** Columns: which steps of an item a batch shows, under which names. Transitions, n-step pairs and histories are read so, without a copy by hand. */
+/** Columns say which steps of an item a batch contains, under which names: transitions, n-step pairs, histories. */
 import { BOOTSTRAP } from "../core/abi.ts";
 import { integer, mustBe, oneFrom, onlyKeys } from "../error.ts";
 import { MAX_LENGTH } from "../limits.ts";
@@ -7,19 +7,19 @@ import type { PlacedLeaf } from "./layout.ts";
 import type { Leaf } from "./leaf.ts";
 import type { LeafAt, PathOf } from "./spec.ts";
 
-/** One output column: one step (`at`), a run of steps (`from`, `to`, `step`) or a list of them (`steps`), of one leaf. Negative numbers count from the item's end. */
+/** A column of a batch: one step (`at`), a run (`from`, `to`, `step`) or a list of steps (`steps`) of one leaf. Negative numbers count from the item's end. */
 export interface ColumnOf<Path extends string = string> {
-  /** The leaf, by its dotted path. */
+  /** The dotted path of the leaf. */
   readonly leaf: Path;
-  /** A single step, without a dimension of time: 0 the first, -1 the last, "bootstrap" the one where the n-step return ends. */
+  /** A single step, without a dimension of time: 0 is the first, -1 the last, "bootstrap" the one at which the n-step return ends. */
   readonly at?: number | "bootstrap";
-  /** The first step of a run; 0 where it is left out. */
+  /** The first step of a run. Default: 0. */
   readonly from?: number;
-  /** The step behind a run; the item's end where it is left out. */
+  /** The step after the end of a run. Default: the end of the item. */
   readonly to?: number;
-  /** From step to step of a run; 1 where it is left out. */
+  /** The distance between two steps of a run. Default: 1. */
   readonly step?: number;
-  /** The steps one by one, in any order; one may come more than once. */
+  /** A list of steps in any order. A step may occur more than once. */
   readonly steps?: readonly number[];
 }
 
@@ -32,12 +32,12 @@ export type DtypesOf<S, C> = {
   readonly [K in keyof C]: C[K] extends { readonly leaf: infer P extends string } ? (LeafAt<S, P> extends Leaf<infer D> ? D : Dtype) : Dtype;
 };
 
-/** A column as a batch is filled by it. */
+/** A checked column. */
 export interface Selection {
-  /** Where a batch has it. */
+  /** Its path in a batch. */
   readonly keys: readonly string[];
   readonly leaf: PlacedLeaf;
-  /** Its steps one by one; else from `start` on every `step`-th before `to`. */
+  /** Its list of steps. Without it, every `step`-th step from `start` to before `to`. */
   readonly steps?: readonly number[] | undefined;
   readonly start: number;
   readonly step: number;
@@ -62,7 +62,7 @@ export function leafAt(subject: string, leaves: readonly PlacedLeaf[], path: unk
 export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Selection[] {
   const selections = Object.entries(columns ?? {}).map(([name, column]: [string, ColumnOf]) => {
     const subject = `columns.${name}`;
-    // What excludes other keys lists none of them.
+    // The error for an excluded key must not list it.
     const keys = column?.at !== undefined ? "leaf, at" : column?.steps !== undefined ? "leaf, steps" : "leaf, at, steps, from, to, step";
     const { leaf, at, from, to, step, steps } = onlyKeys(subject, column, keys);
     const place = (key: string, value: number) => integer(`${subject}.${key}`, value, -MAX_LENGTH, MAX_LENGTH);
@@ -77,11 +77,11 @@ export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Se
       squeezed: at !== undefined,
     };
   });
-  if (selections.length === 0) throw mustBe(RangeError, "columns", "an object with at least one", columns);
+  if (selections.length === 0) throw mustBe(RangeError, "columns", "an object with at least one column", columns);
   return selections;
 }
 
-/** The steps of a column in windows of `width`, both ends counted as in a window that is full. */
+/** The steps of a column in full windows of `width` steps. */
 export function stepIndices(selection: Selection, width: number): readonly number[] {
   const { steps, start, step, to = width } = selection;
   const first = start < 0 ? width + start : start;

@@ -1,4 +1,4 @@
-/** Element types: their numbers in the core (assembly/rows/leaf.ts), their typed arrays, their bounds. */
+/** Element types, with their numbers in the core (assembly/rows/leaf.ts), their typed arrays, their bounds. */
 import { kindOf } from "../error.ts";
 
 export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64";
@@ -20,7 +20,7 @@ export interface ArrayOfDtype {
 export type ArrayOf<D extends Dtype> = ArrayOfDtype[D];
 export type AnyArray = ArrayOfDtype[Dtype];
 
-/** Typed arrays of any dtype, as if they were one: what may be written to them is checked before. */
+/** Stands for typed arrays of any dtype: values are checked before they are written. */
 export type Numbered = Float64Array;
 
 export type ArrayClass = {
@@ -31,7 +31,7 @@ export type ArrayClass = {
 };
 
 export interface DtypeInfo {
-  /** The number by which the core knows it. */
+  /** The number of the dtype in the core. */
   readonly code: number;
   /** Bytes of an element. */
   readonly bytes: number;

@@ -1,37 +1,37 @@
-/** Values on their way into typed arrays: checked, and copied. */
+/** Checks values and copies them into typed arrays. */
 import { kindOf, type ReplayErrorCode } from "../error.ts";
 import { DTYPES, type Dtype, isArrayOf, type Numbered } from "./dtype.ts";
 import { type AnyLeaf, leafText, sizeOf } from "./leaf.ts";
 import { refused, type Visit } from "./nest.ts";
 import { isList } from "./numbers.ts";
 
-/** What is given for a leaf at a time: one value, or as many as the first dimensions of `shape` say. */
+/** The form of the values for a leaf: one value, or as many as the leading dimensions of `shape` say. */
 export interface LeafTarget {
   readonly dtype: AnyLeaf["dtype"];
   readonly shape: readonly number[];
-  /** Elements of them all. */
+  /** The total number of elements. */
   readonly size: number;
 }
 
-/** Where it goes to, time after time. */
+/** A form with a fixed place in memory. */
 export interface ViewTarget extends LeafTarget {
   readonly dtype: Dtype;
   readonly keys: readonly string[];
-  /** Its elements; another array once memory has moved. */
+  /** Its elements; another array after memory has moved. */
   view: Numbered;
 }
 
-/** What is taken beside typed arrays of the dtype, and numbers nested as the shape says, or flat. */
+/** What is accepted besides typed arrays of the dtype, and numbers that are flat or nested like the shape. */
 export interface Taking {
-  /** Typed arrays of any dtype, booleans and bigints, as the numbers that they are. */
+  /** Typed arrays of any dtype, booleans and bigints, as numbers. */
   readonly anyNumbers?: boolean;
   /** `{data, shape}`. */
   readonly columns?: boolean;
-  /** Bytes for bool as they are, also those that are neither 0 nor 1. */
+  /** Any bytes for bool, even those that are neither 0 nor 1. */
   readonly anyBytes?: boolean;
 }
 
-/** Why a value was not taken. */
+/** Why a value was refused. */
 export interface Misfit {
   readonly code: ReplayErrorCode;
   readonly rule: string;
@@ -40,22 +40,22 @@ export interface Misfit {
 
 const STRICT: Taking = { anyBytes: true };
 
-/** Values up to this many elements are copied by a loop; a call to `set` costs more than they do. */
+/** Up to this many elements are copied by a loop, which is faster than a call of `set`. */
 const SHORT = 16;
 
 export function targetOf(dtype: Dtype, shape: readonly number[]): LeafTarget & { readonly dtype: Dtype } {
   return { dtype, shape, size: sizeOf(shape) };
 }
 
-/** A value with its shape beside it. */
+/** Whether a value is `{data, shape}`, and both fit each other. */
 export function isShaped(value: unknown): value is { readonly data: ArrayLike<unknown>; readonly shape: readonly number[] } {
   const { data, shape } = (value ?? {}) as { data?: ArrayLike<unknown>; shape?: unknown };
   return Array.isArray(shape) && shape.every((n) => Number.isInteger(n) && n >= 0) && isList(data) && data.length === sizeOf(shape);
 }
 
 /**
- * Writes a value to an array, from an element on; without one it is only checked. O(1) in calls for typed arrays of the dtype, else O(elements).
- * @returns why it was not taken, after it was perhaps written in part: SPEC_MISMATCH, or INVALID_DATA for a number that the dtype cannot hold
+ * Writes a value to an array, from element `at` on. Without an array it only checks. One copy for typed arrays of the dtype, else O(elements).
+ * @returns why the value was refused, possibly after a part was written: SPEC_MISMATCH, or INVALID_DATA for a number that the dtype cannot hold
  */
 export function put(target: LeafTarget, to: Numbered | undefined, at: number, given: unknown, taking: Taking = STRICT): Misfit | undefined {
   const { dtype, shape, size } = target;
@@ -79,7 +79,7 @@ export function mustPut(target: LeafTarget, to: Numbered, at: number, value: unk
   if (misfit !== undefined) throw refused(misfit.code, keys, misfit.rule, misfit.value);
 }
 
-/** Writes what is nested: the element behind it; -1 where it is not nested as the shape says, or what is wrong with a number. */
+/** Writes a nested part. @returns the index after it, -1 if it is not nested like the shape, or what is wrong with a number */
 function spread(target: LeafTarget, to: Numbered | undefined, at: number, part: unknown, depth: number, size: number, taking: Taking): number | Misfit {
   const { dtype, shape } = target;
   if (depth === shape.length) return putElement(dtype, to, at, part, taking) ?? at + 1;
@@ -113,12 +113,12 @@ function spread(target: LeafTarget, to: Numbered | undefined, at: number, part: 
   return next;
 }
 
-/** A typed array of the dtype; of text and bytes there is none. */
+/** Whether a value is a typed array of the dtype. Text and bytes have none. */
 function isTyped(dtype: AnyLeaf["dtype"], value: unknown): value is Numbered {
   return Object.hasOwn(DTYPES, dtype) && isArrayOf(dtype as Dtype, value);
 }
 
-/** Writes one element, if its dtype can hold it. */
+/** Writes one element if the dtype can hold it. */
 function putElement(dtype: AnyLeaf["dtype"], to: Numbered | undefined, at: number, value: unknown, { anyNumbers }: Taking): Misfit | undefined {
   if (dtype === "string" || dtype === "bytes" || dtype === "object") return putText(dtype, to, at, value);
   const { big, float, min, max } = DTYPES[dtype];
@@ -138,7 +138,7 @@ function putElement(dtype: AnyLeaf["dtype"], to: Numbered | undefined, at: numbe
 function putText(dtype: "string" | "bytes" | "object", to: unknown, at: number, value: unknown): Misfit | undefined {
   const isTaken = dtype === "string" ? typeof value === "string" && !/\p{Surrogate}/u.test(value) : kindOf(value) === "Uint8Array";
   if (!isTaken) return { code: "SPEC_MISMATCH", rule: dtype === "string" ? "string, well-formed text" : "bytes, a Uint8Array", value };
-  // Of bytes a copy: the caller may fill his array anew.
+  // A copy of bytes, because the caller may reuse the array.
   if (to !== undefined) (to as unknown[])[at] = dtype === "string" ? value : new Uint8Array(value as Uint8Array);
   return undefined;
 }

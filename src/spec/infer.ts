@@ -30,7 +30,7 @@ function inferAt<L>(value: unknown, at: ValuePlace, rules: InferRules<L>): Nest<
   const leaf = rules.leaf(value, at);
   if (leaf !== undefined) return leaf;
   const here: ValuePlace = { step: "", holds: value, above: at, depth: at.depth + 1 };
-  for (let up: ValuePlace | undefined = at; up !== undefined; up = up.above) if (up.holds === value) throw rules.refused("a circle: it is part of itself", at);
+  for (let up: ValuePlace | undefined = at; up !== undefined; up = up.above) if (up.holds === value) throw rules.refused("cyclic: it contains itself", at);
   if (here.depth > rules.maxDepth) throw rules.refused(`nested more than ${rules.maxDepth} deep`, at);
   if (Array.isArray(value)) {
     const parts = value.map((part, i) => {

@@ -1,29 +1,29 @@
-/** Where the leaves of a step are: in the row, widest first; in a column of their own from 1 KiB on; in another pool where they are shared. */
+/** Where the leaves of a step are: in the row, widest first; from 1 KiB on in a column of their own; if shared, in another pool. */
 
 import { mustBe, show } from "../error.ts";
 import { DTYPES } from "./dtype.ts";
 import type { FoundLeaf } from "./spec.ts";
 
-/** Where a leaf's bytes are (assembly/rows/leaf.ts). */
+/** Where the bytes of a leaf are (assembly/rows/leaf.ts). */
 export const NARROW = 0;
 export const WIDE = 1;
 export const SHARED = 2;
 
-/** From here on a leaf is a column of its own. */
+/** From this size on, a leaf is a column of its own. */
 const WIDE_BYTES = 1024;
-/** What a row costs beside its bytes: count, link, episode. */
+/** The size of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
 
 export interface PlacedLeaf extends FoundLeaf {
   readonly index: number;
   readonly kind: number;
-  /** Bytes of one value, all frames of a stack included. */
+  /** Bytes of one value, including all frames of a stack. */
   readonly bytes: number;
-  /** Bytes of one frame; of what is no stack, the value's. */
+  /** Bytes of one frame, or of the value if it is not a stack. */
   readonly frameBytes: number;
-  /** In the row. */
+  /** Offset in the row. */
   readonly offset: number;
-  /** In a staging record. */
+  /** Offset in a staging record. */
   readonly staged: number;
 }
 
@@ -31,7 +31,7 @@ export interface Layout {
   readonly leaves: readonly PlacedLeaf[];
   readonly rowBytes: number;
   readonly stagedBytes: number;
-  /** Names of the shared pools, and the bytes of their frames. */
+  /** Names of the shared pools, and the size of their frames. */
   readonly pools: readonly { readonly name: string; readonly frameBytes: number }[];
 }
 
@@ -50,7 +50,7 @@ export function layoutOf(found: readonly FoundLeaf[]): Layout {
     const alignment = Math.min(part & -part, 16);
     return { ...leaf, index, kind, bytes, frameBytes, offset: 0, staged: 0, part, alignment };
   });
-  // Widest first: each leaf then stands at a multiple of its own alignment, without gaps.
+  // Widest first, so that each leaf is aligned without gaps.
   const inRow = leaves.filter((leaf) => leaf.kind !== WIDE).sort((a, b) => b.alignment - a.alignment);
   let at = 0;
   for (const leaf of inRow) {
@@ -72,10 +72,10 @@ export function up(n: number, multiple: number): number {
   return Math.ceil(n / multiple) * multiple;
 }
 
-/** Leaves that share frames have a pool for them, and frames of one size. */
+/** Leaves that share frames use the same pool and must have frames of the same size. */
 function share(pools: { name: string; frameBytes: number }[], name: string, frameBytes: number, path: string): void {
   const pool = pools.find((known) => known.name === name);
   if (pool === undefined) pools.push({ name, frameBytes });
   else if (pool.frameBytes !== frameBytes)
-    throw mustBe("SPEC_MISMATCH", `a frame of ${path}`, `${pool.frameBytes} bytes, as others shared as ${show(name)}`, frameBytes);
+    throw mustBe("SPEC_MISMATCH", `a frame of ${path}`, `of ${pool.frameBytes} bytes, like the other leaves shared as ${show(name)}`, frameBytes);
 }

@@ -1,17 +1,17 @@
-/** The leaves of a spec: numbers of a dtype, in a shape; text and bytes; objects of any form. */
+/** The leaves of a spec: numbers with a dtype and a shape; text and bytes; objects of any form. */
 import { type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
 
 /** Numbers. */
 export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = readonly number[]> {
   readonly dtype: D;
   readonly shape: S;
-  /** Leaves with the same name here keep equal values once (`shared`). */
+  /** Leaves with the same name here store equal values once (`shared`). */
   readonly shared?: string;
-  /** A value is a stack of this many frames, each shared on its own; it has a leading dimension for it. */
+  /** A value is a stack of this many frames, each shared separately. It has a leading dimension of this length. */
   readonly stack?: number;
 }
 
-/** Text (strings) or bytes (Uint8Array): what a file may hold. */
+/** Text (strings) or bytes (Uint8Array), from files. */
 export interface TextLeaf {
   readonly dtype: "string" | "bytes";
   readonly shape: readonly number[];
@@ -25,11 +25,11 @@ export interface ObjectLeaf {
 
 export type AnyLeaf = Leaf | TextLeaf | ObjectLeaf;
 
-/** A leaf's own value: a number where the shape is [], else a typed array. */
+/** The type of a single number of a leaf. */
 export type ScalarOf<D extends Dtype> = D extends "i64" | "u64" ? bigint : D extends "bool" ? boolean | number : number;
 export type Nested<T> = readonly (T | Nested<T>)[];
 
-/** What may be given for a leaf: typed arrays of its dtype, plain (nested) arrays, a number where the shape is []. */
+/** The values that a leaf accepts: a typed array of its dtype, plain (nested) arrays, or a number if the shape is []. */
 export type LeafInput<D extends Dtype, S extends readonly number[]> =
   | ArrayOf<D>
   | (S extends readonly [] ? ScalarOf<D> | (D extends "i64" | "u64" ? number : never) : Nested<ScalarOf<D> | number>);
@@ -52,9 +52,9 @@ export const f32 = of("f32");
 export const f64 = of("f64");
 
 /**
- * Keeps equal values of the leaves with this name once: `state` and `nextState` of a transition, or the frames of a stack.
- * A step shares with the step before it in its stream, by comparing bytes; a value of zeros takes no place.
- * @param stack frames a value; the value then has a leading dimension of that length, and each frame is shared on its own
+ * Stores equal values of all leaves with this name once, such as `state` and `nextState` of a transition, or the frames of a stack.
+ * A step shares values with the previous step of its stream, by comparing bytes. A value of zeros takes no space.
+ * @param stack the number of frames in a value, which then has a leading dimension of that length; each frame is shared separately
  */
 export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack?: undefined): Leaf<D, S>;
 export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack: number): Leaf<D, readonly number[]>;
@@ -67,7 +67,7 @@ export function object(): ObjectLeaf {
   return { dtype: "object", shape: [] };
 }
 
-/** Whether a node of a spec is a leaf: its `dtype` is a word. */
+/** Whether a node of a spec is a leaf: its `dtype` is a string. */
 export function isLeaf(node: unknown): node is AnyLeaf {
   return typeof (node as Leaf | null | undefined)?.dtype === "string";
 }
@@ -80,17 +80,17 @@ export function isObject(node: unknown): node is ObjectLeaf {
   return (node as ObjectLeaf).dtype === "object";
 }
 
-/** The shape of a leaf's value: the stack first, where there is one. */
+/** The shape of a leaf's value; a stack comes first. */
 export function shapeOf({ shape, stack }: { readonly shape: readonly number[]; readonly stack?: number }): readonly number[] {
   return stack === undefined ? shape : [stack, ...shape];
 }
 
-/** Elements of an array of a shape. */
+/** The number of elements in an array of this shape. */
 export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, n) => product * n, 1);
 }
 
-/** As messages tell it: `f32 of shape [4]`. */
+/** A leaf in messages: `f32 of shape [4]`. */
 export function leafText(dtype: string, shape: readonly (number | string)[]): string {
   return `${dtype} of shape [${shape.join(", ")}]`;
 }

@@ -1,4 +1,4 @@
-/** Nests: objects, arrays and tuples with leaves at their ends. Leaves have one order everywhere: objects by sorted key, arrays by index. */
+/** Nests: objects and arrays with leaves at their ends. Leaves have the same order everywhere: objects by sorted key, arrays by index. */
 import { mustBe, type ReplayErrorCode } from "../error.ts";
 import { type AnyLeaf, isLeaf } from "./leaf.ts";
 
@@ -6,12 +6,12 @@ export type Nest<L> = L | readonly Nest<L>[] | { readonly [name: string]: Nest<L
 
 type Node<T> = { readonly [name: string]: T };
 
-/** `observation.image`, or `step` where the nest is a leaf. */
+/** `observation.image`, or `step` if the nest is a leaf. */
 export function named(keys: readonly string[]): string {
   return keys.join(".") || "step";
 }
 
-/** What `leaf` makes of each leaf, in order, put together by `node` on the way back to the root. `keys`: the way there. */
+/** Calls `leaf` for each leaf, in order, and combines the results with `node` up to the root. `keys` is the path. */
 export function fold<L, T>(
   nest: Nest<L>,
   leaf: (index: number, keys: readonly string[], leaf: L) => T,
@@ -35,7 +35,7 @@ export function nested<T>(names: readonly string[], parts: readonly T[], list: b
   return list ? parts : Object.fromEntries(names.map((name, i) => [name, parts[i] as T]));
 }
 
-/** Every leaf in order, and the way to it. */
+/** Every leaf in order, with its path. */
 export function leaves<L>(nest: Nest<L>, isEnd?: (node: unknown) => boolean): { readonly keys: readonly string[]; readonly leaf: L }[] {
   const found: { readonly keys: readonly string[]; readonly leaf: L }[] = [];
   fold<L, void>(
@@ -49,7 +49,7 @@ export function leaves<L>(nest: Nest<L>, isEnd?: (node: unknown) => boolean): { 
   return found;
 }
 
-/** Some nests side by side: what `each` makes of what is in them where the first has its ends, nested as the first, in the order of its own keys. */
+/** Walks nests side by side. The result has the form of the first nest, with the result of `each` at its ends, in the order of its own keys. */
 export function zip<T>(
   nests: readonly unknown[],
   isEnd: (node: unknown, keys: readonly string[]) => boolean,
@@ -66,12 +66,12 @@ export function zip<T>(
   return nested(names, parts, Array.isArray(first));
 }
 
-/** What `each` makes of each leaf of a spec, nested as it is. */
+/** The results of `each` for the leaves of a spec, nested like the spec. */
 export function map<L, T>(spec: Nest<L>, each: (leaf: L, keys: readonly string[]) => T): Nest<T> {
   return zip([spec], isLeaf, ([leaf], keys) => each(leaf as L, keys));
 }
 
-/** Whether two specs have leaves in the same places, which are alike. */
+/** Whether two specs have leaves in the same places that are `alike`. */
 export function same<L>(a: Nest<L>, b: Nest<L>, alike: (a: L, b: L) => boolean): boolean {
   if (a === b) return true;
   if (isLeaf(a) || isLeaf(b)) return isLeaf(a) && isLeaf(b) && alike(a as L, b as L);
@@ -82,7 +82,7 @@ export function same<L>(a: Nest<L>, b: Nest<L>, alike: (a: L, b: L) => boolean):
   );
 }
 
-/** What is at the end of a path; undefined where it breaks off. */
+/** The value at the end of a path; undefined if the path breaks off. */
 export function valueAt(value: unknown, keys: readonly string[]): unknown {
   let at = value;
   for (const key of keys) at = (at as Node<unknown> | null | undefined)?.[key];
@@ -91,26 +91,27 @@ export function valueAt(value: unknown, keys: readonly string[]): unknown {
 
 export type Visit = (value: unknown) => void;
 
-/** What an error of a nest's values is, by its code, the way to the place, the rule and the value. */
+/** Makes the error for a value in a nest, from a code, the path, the rule and the value. */
 export type Refuse = (code: ReplayErrorCode, keys: readonly string[], rule: string, value: unknown) => Error;
 
 export const refused: Refuse = (code, keys, rule, value) => mustBe(code, named(keys), rule, value);
 
-/** Takes nested values apart, one function a leaf, made once from the spec. No code is generated: pages forbid it. */
+/** Visits the leaves of nested values, with one function per leaf, made once from the spec. Generates no code, because web pages may forbid that. */
 export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly string[], leaf: L) => Visit, refuse: Refuse = refused): Visit {
   return fold(spec, leaf, (names, parts, keys) => visitNode(names, parts, (value) => refuse("SPEC_MISMATCH", keys, nodeRule(names, value), value)));
 }
 
-/** What an object or array of a nest must be, and which key a value lacks, or has too many. */
+/** The rule for an object or array of a nest, with the key that a value lacks or has too many. */
 export function nodeRule(names: readonly string[], value: unknown): string {
   const isNode = typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
   const missing = isNode ? names.find((name) => !Object.hasOwn(value, name)) : undefined;
   const unknown = isNode ? Object.keys(value).find((name) => !names.includes(name)) : undefined;
-  const odd = missing !== undefined ? ` (${missing} is missing)` : unknown !== undefined ? ` (${unknown} is none of them)` : "";
-  return `nested with keys ${names.join(", ")}${odd}`;
+  const odd = missing !== undefined ? ` (${missing} is missing)` : unknown !== undefined ? ` (${unknown} is not one of them)` : "";
+  const isList = names.length > 0 && names.every((name, i) => name === String(i));
+  return isList ? `an array of ${names.length}` : `an object with keys ${names.join(", ")}${odd}`;
 }
 
-/** Visits an object or array. The first six stand in a row, so that each place in the code sees one key only, which is what engines are fast at. */
+/** Visits an object or array. The first six keys are unrolled, so that each place in the code sees a single key, which engines run fast. */
 function visitNode(names: readonly string[], parts: readonly Visit[], refused: (value: unknown) => Error): Visit {
   const n = names.length;
   const [k0, k1, k2, k3, k4, k5] = names as string[] & { length: 6 };
@@ -130,7 +131,7 @@ function visitNode(names: readonly string[], parts: readonly Visit[], refused: (
   };
 }
 
-/** `flatten` for many values of one spec. */
+/** `flatten` for many values of the same spec. */
 export function flattener(spec: Nest<AnyLeaf>, refuse: Refuse = refused): (value: unknown) => unknown[] {
   let values: unknown[] = [];
   const visit = visitor(
@@ -149,8 +150,8 @@ export function flattener(spec: Nest<AnyLeaf>, refuse: Refuse = refused): (value
 }
 
 /**
- * The leaves' values of a nested value, in the order of the spec's leaves.
- * @throws ReplayError SPEC_MISMATCH where the structure is another one
+ * The values of the leaves of a nested value, in the order of the spec's leaves.
+ * @throws ReplayError SPEC_MISMATCH if the structure is not that of the spec
  */
 export function flatten(spec: Nest<AnyLeaf>, value: unknown): unknown[] {
   return flattener(spec)(value);
@@ -171,7 +172,7 @@ export function packer(spec: Nest<AnyLeaf>): Pack {
   );
 }
 
-/** The reverse of `flatten`: nests one value a leaf as the spec does. */
+/** The reverse of `flatten`: nests one value per leaf like the spec. */
 export function pack(spec: Nest<AnyLeaf>, values: readonly unknown[]): unknown {
   return fold<AnyLeaf, unknown>(
     spec,

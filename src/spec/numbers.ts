@@ -1,27 +1,27 @@
-/** Keys and priorities on their way into the core. */
+/** Checks keys and priorities and copies them into the core. */
 import { kindOf, mustBe } from "../error.ts";
 
-/** Numbers as a caller gives them. */
+/** Numbers from a caller. */
 export type Numbers = ArrayLike<number>;
 
-/** What is wrong with a priority that the core refused. */
+/** The error for a priority that the core refused. */
 export function priorityError(subject: string, value: number): RangeError {
-  return mustBe(RangeError, subject, "a finite number >= 0 (and its weight at most 2^990)", value);
+  return mustBe(RangeError, subject, "a finite number >= 0, with a weight (priority^exponent) of at most 2^990", value);
 }
 
-/** Whether a value is an array, plain or typed. */
+/** Whether a value is a plain or typed array. */
 export function isList(value: unknown): value is ArrayLike<unknown> {
   return Array.isArray(value) || ArrayBuffer.isView(value);
 }
 
-/** How many numbers were given; `n` of them are asked for, where it is given. */
+/** Checks an array of numbers, and its length if `n` is given. @returns the length */
 export function lengthOf(subject: string, numbers: Numbers, n = numbers?.length): number {
   if (!isList(numbers) || kindOf(numbers)?.startsWith("Big")) throw mustBe(TypeError, subject, "an array of numbers", numbers);
-  if (numbers.length !== n) throw mustBe(RangeError, subject, `${n} numbers, one for each`, numbers);
+  if (numbers.length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers`, numbers);
   return n;
 }
 
-/** Copies so many numbers into the core. */
+/** Copies n numbers into the core. */
 export function copyIn(to: Float64Array, at: number, subject: string, from: Numbers, n: number): void {
   lengthOf(subject, from, n);
   const wrong = Array.isArray(from) ? from.findIndex((value) => typeof value !== "number") : -1;

@@ -6,18 +6,18 @@ import { fold, type Nest, named } from "./nest.ts";
 
 export type Spec = Nest<Leaf>;
 
-/** Whether a type is the general Spec, of which nothing more is known: its recursion would have no end. */
+/** Whether a type is the general Spec, whose recursion would never end. */
 export type IsAny<S> = [Spec] extends [S] ? true : false;
 
-/** A step as it may be given to `append`. */
+/** The steps that `append` accepts. */
 export type StepOf<S> =
   IsAny<S> extends true ? unknown : S extends Leaf<infer D, infer Shape> ? LeafInput<D, Shape> : { readonly [K in keyof S]: StepOf<S[K]> };
 
-/** Whole columns of steps: each leaf with a leading dimension of time. */
+/** Columns of many steps: each leaf has a leading dimension of time. */
 export type ColumnsOf<S> =
   IsAny<S> extends true ? unknown : S extends Leaf<infer D> ? ArrayOf<D> | Nested<ScalarOf<D> | number> : { readonly [K in keyof S]: ColumnsOf<S[K]> };
 
-/** The dotted paths of a spec's leaves, "" where the spec is a leaf. */
+/** The dotted paths of a spec's leaves; "" if the spec is a leaf. */
 export type PathOf<S> =
   IsAny<S> extends true ? string : S extends Leaf ? "" : { [K in keyof S & string]: S[K] extends Leaf ? K : `${K}.${PathOf<S[K]>}` }[keyof S & string];
 
@@ -46,7 +46,7 @@ export interface FoundLeaf {
   readonly shape: readonly number[];
 }
 
-/** The leaves of a spec, in order; every mistake names its path. */
+/** The leaves of a spec, in order. Errors name the path. */
 export function leavesOf(spec: Spec): FoundLeaf[] {
   const found: FoundLeaf[] = [];
   fold<Leaf, void>(
@@ -55,10 +55,10 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
       found.push(checked(keys, leaf));
     },
     (names, _, keys) => {
-      for (const name of names) if (name.includes(".")) throw mustBe(RangeError, `keys of ${named(keys)}`, "free of dots", name);
+      for (const name of names) if (name.includes(".")) throw mustBe(RangeError, `keys of ${named(keys)}`, "without dots", name);
     },
   );
-  integer("leaves in spec", found.length, 1, 4096);
+  integer("the number of leaves in spec", found.length, 1, 4096);
   return found;
 }
 
@@ -70,7 +70,7 @@ function checked(keys: readonly string[], leaf: Leaf): FoundLeaf {
   for (const n of own) integer(`shape of ${path}`, n, 1, 0x7fffffff);
   if (stack !== undefined) {
     integer(`stack of ${path}`, stack, 1, 1024);
-    if (shared === undefined) throw new RangeError(`${path} has a stack and must be shared(name, leaf, stack)`);
+    if (shared === undefined) throw new RangeError(`${path} has a stack of frames, which only shared(name, leaf, stack) can declare`);
   }
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);

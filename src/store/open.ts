@@ -131,7 +131,7 @@ function aboutIn(directory: Directory, log: Log): About {
 function known(directory: Directory, { maxBytes, tables, seed, module }: ReplayOptions): ReplayOptions {
   const log = Log.open(directory, { about: {}, readOnly: true, ...(module && { module }) });
   log.close();
-  if (log.isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: give spec and tables to make one`);
+  if (log.isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: pass spec and tables to create one`);
   const { options } = aboutIn(directory, log);
   const { spec } = options;
   return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), maxBytes, module };
@@ -147,7 +147,7 @@ function same(asked: object, there: object, name: string, path = ""): void {
 }
 
 function otherwise(name: string, key: string, asked: unknown, there: unknown): Error {
-  return mustBe("SPEC_MISMATCH", key, `${JSON.stringify(there)} as in ${name} (or leave spec and tables out, or take another directory)`, asked);
+  return mustBe("SPEC_MISMATCH", key, `${JSON.stringify(there)} as in ${name} (or leave spec and tables out, or use another directory)`, asked);
 }
 
 /** Segments that can be told apart: more than the files may ever be. */

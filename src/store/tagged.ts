@@ -56,9 +56,9 @@ class TagWriter {
   }
 
   #object(value: object, place: Place): void {
-    if (place.depth >= MOST_DEPTH) throw new TypeError(`${pathOf(place)} is nested more than ${MOST_DEPTH} deep`);
+    if (place.depth >= MOST_DEPTH) throw new TypeError(`${pathOf(place)} is nested more than ${MOST_DEPTH} levels deep`);
     for (let at: Place | undefined = place; at !== undefined; at = at.parent) {
-      if (at.holds === value) throw new TypeError(`${pathOf(place)} is a circle: it is part of itself`);
+      if (at.holds === value) throw new TypeError(`${pathOf(place)} is cyclic: it contains itself`);
     }
     if (Array.isArray(value)) {
       this.#head(TAG.array, value.length);

@@ -75,6 +75,6 @@ test("the length of a batch of columns of one's own has to be said", () => {
   const { table } = uneven();
   const columns = { last: { leaf: "x", at: -1 } } as const;
   const own = { ...table.batch(1, { length: 2, columns }) };
-  expect(() => table.sample(1, { into: own, columns })).toThrow(/^length, given or of into,/);
+  expect(() => table.sample(1, { into: own, columns })).toThrow(/^length \(or the second dimension of into\) must be/);
   expect([...table.sample(1, { into: own, columns, length: 2 }).steps.last.data]).toHaveLength(1);
 });

@@ -52,7 +52,7 @@ test.each<[string, Spec, (i: number) => unknown]>([
   const { replay, writer, keys, steps, error } = full(spec, step);
   const table = replay.table("t");
   expect(steps).toBeGreaterThan(2000);
-  expectError(error, "OUT_OF_MEMORY", /maxBytes must be enough for/, /lower maxSize or maxSteps/);
+  expectError(error, "OUT_OF_MEMORY", /^out of memory: maxBytes \(.* MiB\) is reached/, /lower maxSize or maxSteps/);
   const before = state(replay);
   const { used, max } = replay.stats().bytes;
   expect(used).toBeLessThanOrEqual(max);
@@ -174,7 +174,7 @@ test("windows that no memory could hold are refused, whatever their bytes come t
     expectError(
       errorOf(() => replay.writer({ lanes: 65_536, keep })),
       "OUT_OF_MEMORY",
-      /maxBytes must be enough/,
+      /^out of memory: maxBytes/,
     );
     expect(replay.stats()).toMatchObject({ writers: 0, bytes: { used } });
   }

@@ -10,7 +10,7 @@ test("a Replay's options are checked", () => {
   const table = (options: unknown) => ({ ...good, tables: { t: options } });
   const bad: [unknown, Kind, ...RegExp[]][] = [
     [null, TypeError, /^Replay must be an object of spec, tables/, /null/],
-    [{ ...good, maxbytes: 1 }, TypeError, /^Replay has no option "maxbytes"; it has spec/],
+    [{ ...good, maxbytes: 1 }, TypeError, /^Replay has no option "maxbytes"; its options are spec/],
     [{ ...good, tables: { "": { maxSize: 1 } } }, RangeError, /^the name of a table must be/],
     [{ ...good, seed: -1 }, RangeError, /^seed must/, /got -1/],
     [{ ...good, seed: 1.5 }, TypeError, /^seed must/, /1\.5/],
@@ -19,7 +19,13 @@ test("a Replay's options are checked", () => {
     [{ ...good, maxBytes: 0 }, RangeError, /^maxBytes must/, /got 0/],
     [{ ...good, maxBytes: 2 ** 33 }, RangeError, /^maxBytes must/, /8589934592/],
     [{ ...good, maxBytes: 1000.5 }, TypeError, /^maxBytes must/, /1000\.5/],
-    [{ ...good, maxBytes: 1000 }, RangeError, /^maxBytes must be at least \d+ .*, got 1000/, / for \d+ steps of \d+ bytes/, /lower maxSize or maxSteps/],
+    [
+      { ...good, maxBytes: 1000 },
+      RangeError,
+      /^maxBytes must be at least \d+ .*, got 1000/,
+      / for the tables and \d+ steps of \d+ bytes/,
+      /lower maxSize or maxSteps/,
+    ],
     [table(null), TypeError, /^tables\.t must be an object/, /null/],
     [table(3), TypeError, /^tables\.t must be an object/, /got 3/],
     [table({}), TypeError, /^tables\.t\.maxSize must/, /undefined/],
@@ -199,6 +205,6 @@ test("without tables steps live in the windows of writers", () => {
     const writer = replay.writer({ keep: 3 });
     for (let x = 0; x < 5; x++) writer.append({ x });
     expect([replay.stats().steps, writer.length, replay.tables]).toEqual([3, 3, []]);
-    expectRefused(replay, () => replay.table("t" as never), "NOT_FOUND", /^table must be one of , got "t"/);
+    expectRefused(replay, () => replay.table("t" as never), "NOT_FOUND", /^table must be the name of a table, but there are none, got "t"/);
   }
 });

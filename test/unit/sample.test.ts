@@ -67,8 +67,8 @@ test("into of another form is refused before anything is drawn", () => {
   const { replay, table } = filled();
   const b = table.batch(3, { length: 3, mask: true });
   const bad: [unknown, typeof TypeError | typeof RangeError | "SPEC_MISMATCH", RegExp][] = [
-    [null, TypeError, /of into, must be an integer/],
-    ["x", TypeError, /of into, must be an integer/],
+    [null, TypeError, /of into\) must be an integer/],
+    ["x", TypeError, /of into\) must be an integer/],
     [{}, TypeError, /length/],
     [[], TypeError, /length/],
     [{ ...b, lengths: undefined }, "SPEC_MISMATCH", /^into\.lengths must be a Uint32Array of at least 3/],
@@ -116,16 +116,16 @@ test("options that mean nothing are refused before anything is drawn", () => {
     [4, { columns: { a: { leaf: "y" } } }, "NOT_FOUND", /^columns\.a\.leaf must be one of "d", "o"/, /got "y"/],
     [4, { columns: { a: { leaf: "x", From: 1 } } }, TypeError, /^columns\.a has no option "From"/],
     [4, { columns: { a: 3 } }, TypeError, /^columns\.a must be an object/, /got 3/],
-    [4, { columns: { a: { leaf: "x", at: 0, to: 2 } } }, TypeError, /^columns\.a has no option "to"; it has leaf, at$/],
-    [4, { columns: { a: { leaf: "x", at: 0, steps: [1] } } }, TypeError, /^columns\.a has no option "steps"; it has leaf, at$/],
-    [4, { columns: { a: { leaf: "x", from: 0, steps: [1] } } }, TypeError, /^columns\.a has no option "from"; it has leaf, steps$/],
+    [4, { columns: { a: { leaf: "x", at: 0, to: 2 } } }, TypeError, /^columns\.a has no option "to"; its options are leaf, at$/],
+    [4, { columns: { a: { leaf: "x", at: 0, steps: [1] } } }, TypeError, /^columns\.a has no option "steps"; its options are leaf, at$/],
+    [4, { columns: { a: { leaf: "x", from: 0, steps: [1] } } }, TypeError, /^columns\.a has no option "from"; its options are leaf, steps$/],
     [4, { columns: { a: { leaf: "x", steps: 2 } } }, TypeError, /^columns\.a\.steps must be an array/, /got 2/],
     [4, { columns: { a: { leaf: "x", steps: [0, 1.5] } } }, TypeError, /^columns\.a\.steps must be an integer/, /1\.5/],
     [4, { columns: { a: { leaf: "x", steps: [2 ** 24] } } }, RangeError, /^columns\.a\.steps must be an integer/, /16777216/],
     [4, { columns: { a: { leaf: "x", at: 0.5 } } }, TypeError, /^columns\.a\.at must/, /0\.5/],
     [4, { columns: { a: { leaf: "x", from: "1" } } }, TypeError, /^columns\.a\.from must/, /"1"/],
     [4, { columns: { a: { leaf: "x", step: 0 } } }, RangeError, /^columns\.a\.step must/, /got 0/],
-    [4, { columns: { a: { leaf: "x", at: "bootstrap" } } }, RangeError, /"bootstrap" must have nStep/],
+    [4, { columns: { a: { leaf: "x", at: "bootstrap" } } }, RangeError, /"bootstrap" need the option nStep/],
   ];
   for (const [n, options, kind, ...says] of bad) expectRefused(replay, () => table.sample(n, options as never), kind, ...says);
 });
@@ -146,7 +146,7 @@ test("draws that a table's selector cannot give are refused", () => {
     expectRefused(replay, () => replay.table(name).sample(2, { stratified: true }), "UNSUPPORTED", /stratified/, /uniform or prioritized/);
   }
   expectRefused(replay, () => replay.table("any").sample(2, { stratified: true, replacement: false }), "UNSUPPORTED", /stratified/, /replacement/);
-  for (const name of ["lifo", "heap", "per"] as const) expectRefused(replay, () => replay.table(name).sample(2, { among: 3 }), "UNSUPPORTED", /^among must/);
+  for (const name of ["lifo", "heap", "per"] as const) expectRefused(replay, () => replay.table(name).sample(2, { among: 3 }), "UNSUPPORTED", /^among needs/);
   expect(replay.table("fifo").sample(2, { among: 3 }).count).toBe(2);
 });
 

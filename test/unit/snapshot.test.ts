@@ -105,13 +105,13 @@ test("what is no source is refused", async () => {
     expectError(
       errorOf(() => Replay.restore(source as never)),
       TypeError,
-      /^source must be made of Uint8Arrays/,
+      /^every chunk of source must be a Uint8Array/,
     );
   }
   async function* words() {
     yield "REPRISE1";
   }
-  await expect(Replay.restore(words() as never)).rejects.toThrow(/^source must be made of/);
+  await expect(Replay.restore(words() as never)).rejects.toThrow(/^every chunk of source must be/);
 });
 
 test("a Replay that changes while its snapshot is read says so", () => {
@@ -137,7 +137,7 @@ test("a Replay that changes while its snapshot is read says so", () => {
         while (!chunks.next().done);
       }),
       "OUT_OF_TURN",
-      /changed while a snapshot/,
+      /changed while its snapshot/,
     );
     expect(bytesOf(Replay.restore(bytesOf(made.replay))).equals(bytesOf(made.replay))).toBe(true);
   }

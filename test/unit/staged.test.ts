@@ -56,7 +56,7 @@ test("memory growth: numbers and fresh arrays go on, arrays that were kept are t
   writer.append();
   grow(replay as unknown as Replay);
   expect(kept.length).toBe(0);
-  expectRefused(replay, () => writer.append(), "OUT_OF_TURN", /staged\.o is void since memory grew: read it again/);
+  expectRefused(replay, () => writer.append(), "OUT_OF_TURN", /staged\.o is out of date because memory has grown: read it from writer\.staged again/);
   // What was filled in is still there, and can be read and written anew.
   expect([...staged.o]).toEqual([1, 2, 3]);
   staged.o[0] = 4;
@@ -106,5 +106,5 @@ test("lanes are staged as arrays, a lane after the other", () => {
     [3, 3, 3, 0, 0, 0, 9],
   ]);
   grow(replay as unknown as Replay);
-  expectRefused(replay, () => writer.append(), "OUT_OF_TURN", /staged\.[fox] is void/);
+  expectRefused(replay, () => writer.append(), "OUT_OF_TURN", /staged\.[fox] is out of date/);
 });

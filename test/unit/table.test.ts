@@ -51,7 +51,7 @@ test("keys and priorities of another form are refused", () => {
   for (const sampler of [uniform(), prioritized(2), maxHeap()]) {
     const { replay, table, keys } = make({ sampler });
     const bad: [unknown, unknown, typeof TypeError | typeof RangeError, ...RegExp[]][] = [
-      [keys, [1, 2], RangeError, /^priorities must be 5 numbers, one for each/, /an array of 2/],
+      [keys, [1, 2], RangeError, /^priorities must be an array of 5 numbers/, /an array of 2/],
       [keys, [1, 2, -3, 4, 5], RangeError, /^priorities\[2\] must be a finite number >= 0/, /got -3/],
       [keys, [1, 2, 3, 4, Number.NaN], RangeError, /^priorities\[4\] must/, /NaN/],
       [keys, [Number.POSITIVE_INFINITY, 2, 3, 4, 5], RangeError, /^priorities\[0\] must/, /Infinity/],

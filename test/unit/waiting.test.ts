@@ -43,7 +43,7 @@ test("limiters that mean nothing are refused", () => {
     [() => sampleToInsertRatio(1, 1, [0] as never), TypeError, /^errorBuffer\[1\] must/, /undefined/],
     [() => sampleToInsertRatio(1, 1, [0, Number.NaN]), RangeError, /^errorBuffer\[1\] must/, /NaN/],
     [() => sampleToInsertRatio(4, 10, 3), RangeError, /^errorBuffer must be a range of at least 8 that/, /37 … 43/],
-    [() => sampleToInsertRatio(1, 10, [20, 40]), RangeError, /^errorBuffer must be a range .* begins at or below 10, got/, /20 … 40/],
+    [() => sampleToInsertRatio(1, 10, [20, 40]), RangeError, /^errorBuffer must be a range .* starts at or below 10, got/, /20 … 40/],
   ];
   for (const [call, kind, ...says] of bad) expectError(errorOf(call), kind, ...says);
   for (const rateLimiter of [
@@ -152,7 +152,7 @@ test("sampleWhenReady without replacement waits for so many items", async () => 
 
 test("a wait ends with its time, its signal, or its Replay", async () => {
   const { replay, table, insert, writer } = make(queueLimiter(1), { maxTimesSampled: 1 });
-  await expectRejected(replay, () => table.sampleWhenReady(1, { timeoutMs: 1 }), "TIMEOUT", /sampling 1 items of "t"/, /1 ms/);
+  await expectRejected(replay, () => table.sampleWhenReady(1, { timeoutMs: 1 }), "TIMEOUT", /sample of 1 from table "t"/, /1 ms/);
   const gone = new AbortController();
   gone.abort(new Error("gone"));
   await expect(table.sampleWhenReady(1, { signal: gone.signal })).rejects.toThrow("gone");
@@ -162,7 +162,7 @@ test("a wait ends with its time, its signal, or its Replay", async () => {
   await expect(waiting).rejects.toThrow("later");
   insert(1);
   insert(2);
-  await expectRejected(replay, () => writer.flush({ timeoutMs: 0 }), "TIMEOUT", /1 waiting items/);
+  await expectRejected(replay, () => writer.flush({ timeoutMs: 0 }), "TIMEOUT", /items still waiting for the rate limiter: 1/);
   expect(() => writer.flush({ signal: gone.signal })).toThrow("gone");
   const flushed = writer.flush() as Promise<void>;
   table.sample(1);

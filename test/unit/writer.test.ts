@@ -68,7 +68,7 @@ test("createItem's arguments are checked", () => {
     ["t", { length: 1.5 }, TypeError, /^length must/, /1\.5/],
     ["t", { length: "1" }, TypeError, /^length must/, /"1"/],
     ["t", { length: true }, TypeError, /^length must/, /true/],
-    ["t", { length: 4 }, RangeError, /^length must be an integer in 1 … 3/, /or raise keep\), got 4/],
+    ["t", { length: 4 }, RangeError, /^length must be an integer in 1 … 3/, /raise keep for longer items\), got 4/],
     ["t", { length: 1e12 }, RangeError, /^length must/],
     ["t", { length: 1, priority: -1 }, RangeError, /^priority must/, /got -1/],
     ["t", { length: 1, priority: Number.NaN }, RangeError, /^priority must/, /NaN/],
@@ -82,7 +82,7 @@ test("createItem's arguments are checked", () => {
   ];
   for (const [table, options, kind, ...says] of bad) expectRefused(replay, () => writer.createItem(table as "t", options as never), kind, ...says);
   for (let i = 3; i < 9; i++) writer.append(step(i));
-  expectRefused(replay, () => writer.createItem("t", { length: 5 }), RangeError, /^length must/, /raise keep\), got 5/);
+  expectRefused(replay, () => writer.createItem("t", { length: 5 }), RangeError, /^length must/, /raise keep for longer items\), got 5/);
   for (const table of ["x", undefined, other.table("t")]) expectRefused(replay, () => writer.lastKey(table as "t"), "NOT_FOUND", /^table must be/);
   for (const lane of [1, -1, 0.5, "0"]) {
     expectRefused(replay, () => writer.endEpisode({ lane: lane as number }), typeof lane === "number" && lane % 1 === 0 ? RangeError : TypeError, /^lane must/);
@@ -103,9 +103,9 @@ test("a block's ends and priorities are checked before a step of it is taken", (
     ],
   };
   const bad: [unknown, Kind, ...RegExp[]][] = [
-    [{ end: [1] }, TypeError, /^options has no option "end"/],
-    [{ ends: [0, 1] }, RangeError, /^ends must be 3 numbers, one for each/, /an array of 2/],
-    [{ priorities: { t: [1, 2] } }, RangeError, /^priorities must be 3 numbers, one for each/, /an array of 2/],
+    [{ end: [1] }, TypeError, /^appendColumns has no option "end"/],
+    [{ ends: [0, 1] }, RangeError, /^ends must be an array of 3 numbers/, /an array of 2/],
+    [{ priorities: { t: [1, 2] } }, RangeError, /^priorities must be an array of 3 numbers/, /an array of 2/],
     [{ priorities: { u: [1, 2, 3] } }, "NOT_FOUND", /^table must be one of "t"/, /"u"/],
     [{ priorities: { t: [1, -1, 3] } }, RangeError, /^priorities\[1\] must be a finite number >= 0/, /got -1/],
     [{ priorities: { t: [1, 2, Number.NaN] } }, RangeError, /^priorities\[2\] must/, /NaN/],
@@ -300,6 +300,6 @@ test("a misspelt lane does not end the episodes of all", () => {
   const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 4 } } });
   const writer = replay.writer({ lanes: 2 });
   writer.append({ x: [1, 2] });
-  expect(() => writer.endEpisode({ lan: 1 } as never)).toThrow(/^options has no option "lan"; it has lane/);
+  expect(() => writer.endEpisode({ lan: 1 } as never)).toThrow(/^endEpisode has no option "lan"; its options are lane/);
   expect(writer.episodeSteps).toBe(1);
 });

@@ -38,7 +38,7 @@ export function elementsOf<E extends object>(begin: () => Source<E>, { prefetch 
           signal?.throwIfAborted();
           while (under.length <= prefetch) {
             const promise = source.later?.({ signal: stop.signal }) ?? once(source);
-            // It may fail long before its turn, or without one.
+            // It may fail long before it is awaited, or never be awaited.
             promise.catch(() => {});
             under.push(promise);
           }
@@ -47,7 +47,7 @@ export function elementsOf<E extends object>(begin: () => Source<E>, { prefetch 
           yield element;
         }
       } finally {
-        // What still waits would draw, and nobody would see it.
+        // A batch that still waits would draw items that nobody sees.
         signal?.removeEventListener("abort", forward);
         stop.abort();
       }
@@ -84,7 +84,7 @@ export function endless<E>(draw: () => E, waiters: Waiters, timeoutMs: number | 
     next: draw,
     async later({ signal }) {
       try {
-        return await waiters.until(attempt, () => "drawing from the buffer", { signal, timeoutMs });
+        return await waiters.until(attempt, () => "a draw from the buffer", { signal, timeoutMs });
       } catch (error) {
         if (codeOf(error) === "TIMEOUT") return undefined;
         throw error;

@@ -46,7 +46,8 @@ export class EpisodeFlag {
 
   /** @throws TypeError where there is neither a function nor a Trajectory */
   check(): void {
-    if (this.#given === undefined && this.#own === undefined) throw mustBe(TypeError, this.#name, "a function where the data spec is no Trajectory", undefined);
+    if (this.#given === undefined && this.#own === undefined)
+      throw mustBe(TypeError, this.#name, "a function, because the data spec is not a trajectory", undefined);
   }
 
   /** Whether the first step of a sequence has it. */
@@ -79,6 +80,6 @@ export class EpisodeFlag {
     if (typeof value === "boolean" || typeof value === "number" || typeof value === "bigint") return new Array(rows ?? 1).fill(Boolean(value));
     const list = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>, Boolean) : undefined;
     if (list !== undefined && list.length === rows) return list;
-    throw mustBe("SPEC_MISMATCH", `what ${this.#name} gives`, rows === undefined ? "one boolean" : `a boolean, or ${rows}, one a row`, said);
+    throw mustBe("SPEC_MISMATCH", `the result of ${this.#name}`, rows === undefined ? "a boolean" : `a boolean, or ${rows} booleans, one per row`, said);
   }
 }

@@ -172,7 +172,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const places = Array.from(indices, (place, j) => integer(`indices[${j}]`, place, 0, made.length - 1));
     const { length, completed, items } = onlyKeys("episodes", episodes, "length, completed, items");
     for (const [name, list] of Object.entries({ length, completed, items }))
-      if (list?.length !== places.length) throw mustBe("SPEC_MISMATCH", `episodes.${name}`, `a list of ${places.length}, as indices`, list);
+      if (list?.length !== places.length) throw mustBe("SPEC_MISMATCH", `episodes.${name}`, `a list of ${places.length} elements, like indices`, list);
     this.#begin.check();
     const batches = items.map((one, j) => (length[j] === 0 ? undefined : this.#form(one, length[j])));
     const begins = batches.map((batch) => batch !== undefined && this.#begin.ofFirst(batch));
@@ -204,7 +204,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   getEpisode(id: number): StepsOf<S> {
     this.#engine.open();
     integer("id", id, Number.MIN_SAFE_INTEGER);
-    if (id < 0 || id > this.#episodes.last) throw mustBe("NOT_FOUND", "id", "of an episode, 0 or more and at most the last one that was given", id);
+    if (id < 0 || id > this.#episodes.last) throw mustBe("NOT_FOUND", "id", "the id of an episode, from 0 to the last one that was created", id);
     if (!this.#episodes.valid(id)) throw this.#episodes.stale(id);
     return this.#read(this.#episodes.location(id)) as StepsOf<S>;
   }
@@ -233,7 +233,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     this.#engine.open();
     const { sampleBatchSize, numSteps } = checkGetNext(options);
     if (sampleBatchSize !== undefined && numSteps === undefined)
-      throw mustBe("UNSUPPORTED", "sampleBatchSize", "left out for whole episodes (or given with numSteps)", sampleBatchSize);
+      throw mustBe("UNSUPPORTED", "sampleBatchSize", "left out for whole episodes (or combined with numSteps)", sampleBatchSize);
     return this.#draw(options);
   }
 
@@ -246,7 +246,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     this.#engine.open();
     const { sampleBatchSize, numSteps, singleDeterministicPass, sequencePreprocessFn, timeoutMs } = checkDataset(this.dataSpec, options);
     if (sampleBatchSize !== undefined && numSteps === undefined)
-      throw mustBe(RangeError, "sampleBatchSize", "left out for whole episodes (or given with numSteps)", sampleBatchSize);
+      throw mustBe(RangeError, "sampleBatchSize", "left out for whole episodes (or combined with numSteps)", sampleBatchSize);
     if (singleDeterministicPass) {
       const how = { ...options, shift: this.#shift, dropRemainder: this.#dropRemainder } as EpisodePassOptions;
       return elementsOf(() => passing(episodePass(this.#episodes, this.#windows, how) as Generator<Element<S>, void>), options);
@@ -312,12 +312,12 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
   /** Why nothing can be drawn. */
   #nothing(why: string): ReplayError {
-    return this.#episodes.frames === 0 ? new ReplayError("EMPTY", "the buffer holds no steps: add some first") : new ReplayError("TOO_FEW", why);
+    return this.#episodes.frames === 0 ? new ReplayError("EMPTY", "the buffer is empty: add steps first") : new ReplayError("TOO_FEW", why);
   }
 }
 
 /** Ids of episodes, as many as rows. */
 function idList(ids: unknown): number[] {
-  if (!Array.isArray(ids) && !ArrayBuffer.isView(ids)) throw mustBe("SPEC_MISMATCH", "ids", "a list, one a row", ids);
+  if (!Array.isArray(ids) && !ArrayBuffer.isView(ids)) throw mustBe("SPEC_MISMATCH", "ids", "a list with one id per row", ids);
   return Array.from(ids as ArrayLike<number>, (id, row) => integer(`ids[${row}]`, id, Number.MIN_SAFE_INTEGER));
 }

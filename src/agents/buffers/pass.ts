@@ -31,6 +31,6 @@ export function preprocessed(fn: (items: never) => unknown, items: unknown, step
   const made = fn(items as never);
   const length = lengthOf(made);
   if (length > steps || (exactly && length < steps))
-    throw mustBe("SPEC_MISMATCH", "what sequencePreprocessFn gives", `of ${exactly ? "" : "at most "}${steps} steps, like what it was given`, length);
+    throw mustBe("SPEC_MISMATCH", "the result of sequencePreprocessFn", `of ${exactly ? "" : "at most "}${steps} steps, like its argument`, length);
   return made;
 }

@@ -37,7 +37,7 @@ export interface AsDatasetOptions<S = Spec> {
   readonly singleDeterministicPass?: boolean;
   /** Elements that an async iteration draws ahead; 0 where it is left out. They are as old as they were drawn. */
   readonly prefetch?: number;
-  /** Ends the iteration with its reason. */
+  /** Ends the iteration by throwing its reason. */
   readonly signal?: AbortSignal;
   /** So long an async iteration of random draws waits for an element that cannot be had yet, and then ends without an error. Without it, it does not wait: EMPTY, TOO_FEW. */
   readonly timeoutMs?: number;
@@ -82,7 +82,7 @@ export function list<const T extends readonly Spec[]>(...specs: T): T {
 /** @throws RangeError where a spec has lists */
 export function refuseLists(spec: Spec): void {
   if (typeof spec !== "object" || spec === null) return;
-  if (LISTS.has(spec)) throw mustBe(RangeError, "dataSpec", "made of tuples (plain arrays) for a dataset", "a list of specs");
+  if (LISTS.has(spec)) throw mustBe(RangeError, "dataSpec", "without list(…) for a dataset (use plain arrays)", "a list of specs");
   if (typeof (spec as { dtype?: unknown }).dtype !== "string") for (const part of Object.values(spec)) refuseLists(part);
 }
 

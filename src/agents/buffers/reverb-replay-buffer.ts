@@ -60,7 +60,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     if (client === undefined) throw mustBe(RangeError, "client", "a Replay, or a client of its tables", client);
     for (const [name, value] of Object.entries(checked)) optionalCount(name, value);
     const local = clientOf(client) as TableClient<S>;
-    if (typeof local.table !== "function") throw mustBe(TypeError, "client", "one whose tables are in this process", client);
+    if (typeof local.table !== "function") throw mustBe(TypeError, "client", "a client with tables in this process", client);
     tableNames(local, tableName);
     if (canonical(dataSpec) !== canonical(local.spec)) throw mustBe("SPEC_MISMATCH", "dataSpec", "the client's spec", dataSpec);
     this.dataSpec = dataSpec;
@@ -100,29 +100,29 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<readonly [StepsOf<S>, ReverbInfo]> {
     const { sampleBatchSize, numSteps, numParallelCalls = 1, singleDeterministicPass = false } = checkDataset(this.dataSpec, options);
     if (numSteps !== undefined && this.#length !== undefined && this.#length % numSteps !== 0)
-      throw mustBe(RangeError, "numSteps", `a divisor of sequenceLength, ${this.#length}`, numSteps);
+      throw mustBe(RangeError, "numSteps", `a divisor of sequenceLength (${this.#length})`, numSteps);
     if (sampleBatchSize !== undefined && numParallelCalls > sampleBatchSize)
-      throw mustBe(RangeError, "numParallelCalls", `at most sampleBatchSize, ${sampleBatchSize}`, numParallelCalls);
+      throw mustBe(RangeError, "numParallelCalls", `at most sampleBatchSize (${sampleBatchSize})`, numParallelCalls);
     const { sampler, remover } = this.#table.options;
     const certain = [sampler, remover].every(({ kind }) => IN_ORDER.includes(kind));
     if (singleDeterministicPass && !certain)
-      throw mustBe(RangeError, "singleDeterministicPass", "left out for this table, whose sampler or remover picks by chance", true);
+      throw mustBe(RangeError, "singleDeterministicPass", "left out, because the sampler or remover of this table chooses at random", true);
     return elementsOf(() => this.#source(options, singleDeterministicPass, !certain), options) as Dataset<readonly [StepsOf<S>, ReverbInfo]>;
   }
 
   /** @throws ReplayError UNSUPPORTED, as TF-Agents' does */
   addBatch(): never {
-    throw new ReplayError("UNSUPPORTED", "steps come into this buffer through an observer, such as ReverbAddTrajectoryObserver");
+    throw new ReplayError("UNSUPPORTED", "addBatch does not exist for this buffer: write through an observer, such as ReverbAddTrajectoryObserver");
   }
 
   /** @throws ReplayError UNSUPPORTED, as TF-Agents' does */
   getNext(): never {
-    throw new ReplayError("UNSUPPORTED", "getNext is not for this buffer: take elements of asDataset()");
+    throw new ReplayError("UNSUPPORTED", "getNext does not exist for this buffer: iterate asDataset()");
   }
 
   /** @throws ReplayError UNSUPPORTED, as TF-Agents' does */
   gatherAll(): never {
-    throw new ReplayError("UNSUPPORTED", "gatherAll is not for this buffer: take elements of asDataset({ singleDeterministicPass: true })");
+    throw new ReplayError("UNSUPPORTED", "gatherAll does not exist for this buffer: iterate asDataset({ singleDeterministicPass: true })");
   }
 
   #source(options: AsDatasetOptions<S>, pass: boolean, apart: boolean): Source<Element<S>> {
@@ -192,7 +192,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
 
   #checked(length: number): number {
     if (this.#length === undefined || length === this.#length) return length;
-    throw mustBe("SPEC_MISMATCH", `an item of table ${this.#table.name}`, `of sequenceLength, ${this.#length} steps`, length);
+    throw mustBe("SPEC_MISMATCH", `an item of table ${this.#table.name}`, `of sequenceLength (${this.#length}) steps`, length);
   }
 }
 

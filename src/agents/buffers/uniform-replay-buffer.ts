@@ -134,9 +134,9 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     }
     if (this.#dropRemainder) {
       if ((sampleBatchSize ?? 0) > this.batchSize)
-        throw mustBe(RangeError, "sampleBatchSize", `at most ${this.batchSize}, the segments, where datasetDropRemainder is set`, sampleBatchSize);
+        throw mustBe(RangeError, "sampleBatchSize", `at most ${this.batchSize} (the number of segments) if datasetDropRemainder is set`, sampleBatchSize);
       if ((numSteps ?? 0) > this.maxLength)
-        throw mustBe(RangeError, "numSteps", `at most maxLength, ${this.maxLength}, where datasetDropRemainder is set`, numSteps);
+        throw mustBe(RangeError, "numSteps", `at most maxLength (${this.maxLength}) if datasetDropRemainder is set`, numSteps);
     }
     return elementsOf(() => passing(this.#pass(options)), options);
   }
@@ -177,7 +177,8 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     if (steps === 0) throw empty();
     const form = numSteps === undefined ? "single" : timeStacked ? "stacked" : "apart";
     const drawn = this.#windows.draw(sampleBatchSize ?? 1, width, form);
-    if (drawn === undefined) throw new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the frames of a segment (add more), got ${width}`);
+    if (drawn === undefined)
+      throw new ReplayError("TOO_FEW", `numSteps must be at most ${steps}, the number of frames in a segment (add more frames), got ${width}`);
     const { starts, probabilities } = drawn;
     let { items } = drawn;
     if (preprocess !== undefined) items = stack(Array.from(starts, (_, i) => preprocess(at(items, i) as StepsOf<S>)));
@@ -247,7 +248,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
 }
 
 function empty(): ReplayError {
-  return new ReplayError("EMPTY", "the buffer holds no frames: add some with addBatch first");
+  return new ReplayError("EMPTY", "the buffer is empty: add frames with addBatch first");
 }
 
 /** The times of so many frames from each start on. By loops: a draw is as much as these and its bytes. */

@@ -95,7 +95,7 @@ export class Cache<S extends Spec> {
         if (this.#line === place) this.#line = undefined;
       });
     this.#line = place;
-    // Nobody has to await it: a rejection that nobody sees must not end the program.
+    // The caller need not await it, and an unhandled rejection must not end the program.
     result.catch(() => {});
     return result;
   }
@@ -137,14 +137,15 @@ export class Cache<S extends Spec> {
       const all: Signature[] = [];
       for (const one of given) all.push(isPromise(one) ? ((yield one) as Signature) : one);
       const different = new Set(all.map((one) => JSON.stringify(one))).size;
-      if (different !== 1) throw new RangeError(`the tables of an observer must be one or more with one signature, got ${all.length} with ${different}`);
+      if (different !== 1)
+        throw new RangeError(`an observer needs one or more tables with the same signature, got ${all.length} tables with ${different} signatures`);
       return all[0] as Signature;
     }
   }
 }
 
 function closed(): ReplayError {
-  return new ReplayError("CLOSED", "this observer was closed: open() or reset() it");
+  return new ReplayError("CLOSED", "this observer was closed: call open() or reset()");
 }
 
 export function isLimited(error: unknown): boolean {

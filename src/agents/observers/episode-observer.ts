@@ -116,7 +116,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
     if (this.#over) cache.steps = steps;
     if (known) return false;
     const message = `an episode has more than maxSequenceLength = ${this.#most} steps, and is not written: raise maxSequenceLength`;
-    if (!this.#bypasses) throw new RangeError(`${message}, or say bypassPartialEpisodes`);
+    if (!this.#bypasses) throw new RangeError(`${message}, or set bypassPartialEpisodes`);
     this.#warn(message);
     return false;
   }

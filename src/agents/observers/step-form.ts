@@ -23,7 +23,7 @@ export class StepForm<S extends Spec> {
     const fields = spec as { readonly [name: string]: Spec };
     const { stepType } = fields as { readonly stepType?: Leaf };
     if (typeof stepType?.dtype !== "string" || stepType.shape.length > 0)
-      throw mustBe("SPEC_MISMATCH", "the client's spec", "an object with stepType, one number (see trajectorySpec)", spec);
+      throw mustBe("SPEC_MISMATCH", "the client's spec", "an object with a stepType of one number (see trajectorySpec)", spec);
     this.#spec = spec;
     const numbers = pack(spec, [...Array(MOST_LEAVES).keys()]) as { readonly [name: string]: unknown };
     const place = (name: string) => (FIELDS.indexOf(name) + FIELDS.length + 1) % (FIELDS.length + 1);
@@ -39,7 +39,7 @@ export class StepForm<S extends Spec> {
     const given = Array.isArray(step) ? this.#fromFlat(step) : step;
     const stepType = (given as { readonly stepType?: unknown } | null)?.stepType;
     if (typeof stepType === "number" || typeof stepType === "bigint") return given as StepOf<S>;
-    if (!isShaped(stepType)) throw mustBe("SPEC_MISMATCH", "stepType", "one number: a step has no batch dimension", stepType);
+    if (!isShaped(stepType)) throw mustBe("SPEC_MISMATCH", "stepType", "a single number, because a step has no batch dimension", stepType);
     return this.#fromColumns(given);
   }
 
@@ -57,7 +57,7 @@ export class StepForm<S extends Spec> {
     const values = flatten(this.#spec, step).map((column, i) => {
       const own = shapeOf(this.#leaves[i] as Leaf);
       if (!isShaped(column) || column.shape.join() !== own.join())
-        throw mustBe("SPEC_MISMATCH", "every leaf of the step", `a column {data, shape} of the spec's shape, here [${own}]`, column);
+        throw mustBe("SPEC_MISMATCH", "every leaf of the step", `a column {data, shape} with the shape of the spec, [${own}]`, column);
       // Not the bare number: the array's class tells the dtype.
       return column.data;
     });

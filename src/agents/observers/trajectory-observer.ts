@@ -60,7 +60,7 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
     this.#pads = flag("padEndOfEpisodes", padEndOfEpisodes) === 1;
     this.#tiles = flag("tileEndOfEpisodes", tileEndOfEpisodes) === 1;
     this.#cuts = (new.target as typeof ReverbAddTrajectoryObserver).cutsAtBoundaries;
-    if (this.#tiles && !this.#pads) throw new RangeError("tileEndOfEpisodes must have padEndOfEpisodes with it, got none");
+    if (this.#tiles && !this.#pads) throw new RangeError("tileEndOfEpisodes needs padEndOfEpisodes: true");
     this.#cache = new Cache(clientOf(client), tableName, (tables) => ({
       keep: sequenceLength,
       items: tables.map((table) => ({ table, length: sequenceLength, stride: strideLength, priority })),

@@ -36,7 +36,7 @@ export class Fields<S extends Spec> {
       (names, parts, keys) => (value, values) => {
         const given = (value ?? {}) as { readonly [name: string]: unknown };
         if (typeof given !== "object" || Object.keys(given).some((name) => !names.includes(name)))
-          throw mustBe("SPEC_MISMATCH", ["step", ...keys].join("."), `nested with no keys but ${names.join(", ")}`, value);
+          throw mustBe("SPEC_MISMATCH", ["step", ...keys].join("."), `an object with no other keys than ${names.join(", ")}`, value);
         names.forEach((name, i) => {
           (parts[i] as Visit)(Object.hasOwn(given, name) ? given[name] : undefined, values);
         });
@@ -47,7 +47,7 @@ export class Fields<S extends Spec> {
 
   /** @throws ReplayError SPEC_MISMATCH where a part is not nested as the spec, or has a name that the spec has not */
   take(step: unknown): Values {
-    if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "nested as the spec", step);
+    if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "nested like the spec", step);
     const values: unknown[] = [];
     this.#visit(step, values);
     return values;

@@ -59,7 +59,7 @@ export class History implements Source {
 
   /** The columns of the fields seen so far, nested. @throws ReplayError EMPTY before the first step */
   get columns(): unknown {
-    if (this.#columns.length === 0) throw new ReplayError("EMPTY", "history must have a step: call append first");
+    if (this.#columns.length === 0) throw new ReplayError("EMPTY", "the history is empty: call append first");
     this.#nested ??= without(
       pack(
         this.#spec,

@@ -36,7 +36,7 @@ export class Inserter<S extends Spec = Spec> {
     for (const table of tables) finite(`priorities.${table}`, priorities[table], 0);
     const values = this.#fields.take(step);
     const given = this.#fields.leaves.filter((_, i) => values[i] !== undefined);
-    if (given.length === 0) throw mustBe("SPEC_MISMATCH", "step", "of at least one field", step);
+    if (given.length === 0) throw mustBe("SPEC_MISMATCH", "step", "an object with at least one field", step);
     for (const table of tables) {
       const signature = this.#signatures(table);
       if (signature !== undefined)

@@ -120,7 +120,7 @@ export class LegacyWriter<S extends Spec = Spec> {
   }
 
   #check(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make another one with client.legacyWriter()");
+    if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make a new one with client.legacyWriter()");
     this.#engine.open();
   }
 
@@ -129,7 +129,7 @@ export class LegacyWriter<S extends Spec = Spec> {
     const given = values.map((value) => value !== undefined);
     const wrong = this.#fields.leaves.find((_, i) => given[i] !== (this.#given ?? given)[i]);
     if (wrong !== undefined) throw mustBe("SPEC_MISMATCH", wrong.path || "step", "given in every step or in none", values[wrong.index]);
-    if (!given.includes(true)) throw mustBe("SPEC_MISMATCH", "step", "of at least one field", "none");
+    if (!given.includes(true)) throw new ReplayError("SPEC_MISMATCH", "step has no fields: give at least one");
     return given;
   }
 }

@@ -51,8 +51,8 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     const tables: { [name: string]: TableOptions } = {};
     const signatures: { [name: string]: Signature } = {};
     (list as readonly NamedTable[]).forEach(({ name, signature, ...table }, i) => {
-      if (typeof name !== "string") throw mustBe(TypeError, `tables[${i}].name`, "a word", name);
-      if (Object.hasOwn(tables, name)) throw mustBe(RangeError, `tables[${i}].name`, "the name of no other table", name);
+      if (typeof name !== "string") throw mustBe(TypeError, `tables[${i}].name`, "a string", name);
+      if (Object.hasOwn(tables, name)) throw mustBe(RangeError, `tables[${i}].name`, "different from the names of the other tables", name);
       tables[name] = table;
       if (signature !== undefined) signatures[name] = signature;
     });

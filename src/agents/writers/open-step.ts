@@ -28,7 +28,7 @@ export class OpenStep<S extends Spec> {
   add(values: Values): void {
     const both = this.#fields.leaves.map(({ path }, i) => {
       if (values[i] !== undefined && this.#values[i] !== undefined)
-        throw mustBe("SPEC_MISMATCH", path || "step", "left out: an earlier append of this step has set it", values[i]);
+        throw mustBe("SPEC_MISMATCH", path || "step", "left out, because an earlier append of this step has set it", values[i]);
       return values[i] ?? this.#values[i];
     });
     this.#draft.append(this.#fields.whole(both));

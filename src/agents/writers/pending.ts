@@ -22,7 +22,7 @@ export class Pending {
     integer("blockUntilNumItems", most, 0);
     const engine = engineOf(this.#replay);
     const attempt = () => (this.#count() <= most ? NONE : undefined);
-    const result = engine.waiters.until(attempt, () => `letting ${this.#items.length} waiting items in`, options) as Promise<void>;
+    const result = engine.waiters.until(attempt, () => `items still waiting for the rate limiter: ${this.#items.length}`, options) as Promise<void>;
     return result === NONE ? undefined : result;
   }
 

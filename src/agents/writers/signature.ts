@@ -21,7 +21,7 @@ export function signatureOf(spec: Spec): Signature {
 export function mustFit(table: string, signature: Signature, columns: readonly Shaped[]): void {
   const wanted = leaves(signature);
   const subject = `an item of table ${table}`;
-  if (columns.length !== wanted.length) throw mustBe("SPEC_MISMATCH", subject, `of ${wanted.length} columns, as the table's signature`, columns);
+  if (columns.length !== wanted.length) throw mustBe("SPEC_MISMATCH", subject, `an object with ${wanted.length} columns, like the table's signature`, columns);
   wanted.forEach(({ keys, leaf: { dtype, shape } }, i) => {
     const column = columns[i] as Shaped;
     const same = column.dtype === dtype && column.shape.length === shape.length && shape.every((n, k) => n === null || n === column.shape[k]);

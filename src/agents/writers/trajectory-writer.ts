@@ -100,7 +100,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
     if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
     const leaf = this.#fields.leaves.findIndex((one) => one.path === path.join("."));
-    if (leaf < 0) throw mustBe("NOT_FOUND", "path", "that of a field", path.join("."));
+    if (leaf < 0) throw mustBe("NOT_FOUND", "path", "the path of a field", path.join("."));
     this.#history.keepLeaf(leaf, numKeepAliveRefs);
   }
 
@@ -135,7 +135,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     if (typeof table !== "string" || !Object.hasOwn(this.#replay.options.tables, table)) tableNames({ knows: () => false }, table);
     finite("priority", priority, 0);
     const columns = leaves(trajectory as Nest<TrajectoryColumn>, isEnd);
-    if (columns.length === 0) throw mustBe(RangeError, "trajectory", "nested columns, at least one", trajectory);
+    if (columns.length === 0) throw mustBe(RangeError, "trajectory", "an object with at least one column", trajectory);
     let first = Number.POSITIVE_INFINITY;
     const steps: number[] = [];
     for (const { keys, leaf: column } of columns) {
@@ -159,7 +159,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     const shown: { [name: string]: ColumnOf } = {};
     for (const { keys, leaf: column } of columns) {
       const name = keys.join(".") || "value";
-      if (Object.hasOwn(shown, name)) throw mustBe(RangeError, "trajectory", "of columns with different dotted names", name);
+      if (Object.hasOwn(shown, name)) throw mustBe(RangeError, "trajectory", "without two columns of the same dotted name", name);
       shown[name] = column.inItem(first, length);
     }
     const waits = writer.createItem(table, { length, priority, columns: shown as never });
@@ -210,7 +210,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   }
 
   #check(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make another one with client.trajectoryWriter()");
+    if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make a new one with client.trajectoryWriter()");
     this.#engine.open();
   }
 

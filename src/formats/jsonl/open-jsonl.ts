@@ -61,7 +61,7 @@ async function onlyFile(folder: SourceFolder): Promise<SourceFile> {
   const paths = (await folder.list())?.filter((path) => /\.(jsonl|ndjson)$/.test(path)) ?? [];
   const [path] = paths;
   if (path !== undefined && paths.length === 1) return folder.open(path);
-  throw new RldsError("UNSUPPORTED", `a folder must have one file of JSON lines (.jsonl), got ${paths.length}: give the file`, { file: folder.name });
+  throw new RldsError("UNSUPPORTED", `a folder must contain one file of JSON lines (.jsonl), got ${paths.length}: name the file`, { file: folder.name });
 }
 
 async function firstLine(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<Line> {
@@ -92,9 +92,9 @@ class Plain {
   constructor(file: SourceFile, first: Line, spec: { readonly [name: string]: StepSpec }, options: PlainOptions) {
     const whole = episodeOf(first.value);
     const place = { file: file.name, offset: first.at };
-    if (whole !== undefined && whole.steps.length === 0) throw new RldsError("EMPTY", "the first episode has no steps that say what a step is", place);
+    if (whole !== undefined && whole.steps.length === 0) throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
     const metadata = whole === undefined ? {} : inferred(whole.metadata, "f64");
-    if (metadata === undefined) throw new RldsError("UNSUPPORTED", "the first episode's metadata has null in it, or is too deep", place);
+    if (metadata === undefined) throw new RldsError("UNSUPPORTED", "the metadata of the first episode contains null or is nested too deeply", place);
     this.#file = file;
     this.#whole = whole !== undefined;
     this.#options = options;
@@ -149,7 +149,7 @@ class Plain {
     const { steps } = episodeOf(line.value) as { steps: readonly unknown[] };
     for (const [i, step] of steps.entries()) {
       if (rows.add(step, place, line.bytes) && i < steps.length - 1)
-        throw new RldsError("INVALID_DATA", "a step in the middle of the episode says that it is the last one", { ...place, step: i });
+        throw new RldsError("INVALID_DATA", "a step in the middle of the episode is marked as the last one", { ...place, step: i });
     }
     return rows.take(true, place);
   }

@@ -44,7 +44,7 @@ function rowOf(value: unknown, place: Place): Row {
   for (const [name, part] of Object.entries(value)) {
     const field = fieldOf(name);
     if (field === undefined || field === "lengths") metadata.push([name, part]);
-    else if (field in fields) throw new RldsError("CORRUPT", `a step has ${field} twice: once it is called ${name}`, place);
+    else if (field in fields) throw new RldsError("CORRUPT", `a step has ${field} twice: one of them is called ${name}`, place);
     else fields[field] = part;
   }
   return { fields, metadata: Object.fromEntries(metadata) };
@@ -58,15 +58,15 @@ export function formOf(value: unknown, spec: { readonly [name: string]: StepSpec
   if (steps && !has.includes("is_terminal") && !has.includes("terminated"))
     throw new RldsError("UNSUPPORTED", "the steps have is_first or is_last, but no is_terminal", place);
   if (finalObservation === "next" && !has.includes("next_observation"))
-    throw new RldsError("UNSUPPORTED", "the steps have no next_observation, which finalObservation asks for", place);
+    throw new RldsError("UNSUPPORTED", "the steps have no next_observation, which finalObservation needs", place);
   const part = (name: string, found: unknown): [string, StepSpec] => {
     const known = Object.hasOwn(spec, name) ? spec[name] : inferred(found, "f32");
-    if (known === undefined) throw new RldsError("UNSUPPORTED", `${name} of the first step is null or too deep: what it is must be said by stepSpec`, place);
+    if (known === undefined) throw new RldsError("UNSUPPORTED", `${name} of the first step is null or nested too deeply: describe it in stepSpec`, place);
     return [name, known];
   };
   const kept = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));
   const missing = kept.find((name) => !has.includes(name));
-  if (missing !== undefined) throw new RldsError("UNSUPPORTED", `the first step has no ${missing}, under no name that is known here`, place);
+  if (missing !== undefined) throw new RldsError("UNSUPPORTED", `the first step has no ${missing} under any known name`, place);
   const entries = [...kept.map((name) => part(name, fields[name])), ...Object.entries(metadata).map(([name, found]) => part(name, found))];
   const transition = Object.fromEntries(entries) as unknown as TransitionSpec;
   if (!steps) return { given: transition, stepSpec: stepSpecOf(transition), steps, has, finalObservation };

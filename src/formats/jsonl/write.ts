@@ -24,7 +24,7 @@ export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: 
   const { folder, file: name = "steps.jsonl" } = await sinkOf(to, ENDINGS);
   const staging = new Staging(folder, "", name);
   const there = (await staging.found()).filter((path) => path === name);
-  if (there.length > 0 && !overwrite) throw new RldsError("IO", "the file is there already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
+  if (there.length > 0 && !overwrite) throw new RldsError("IO", "the file exists already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
   const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
   try {
     const file = await staging.create();

@@ -28,7 +28,7 @@ export function npyArray(bytes: Uint8Array<ArrayBuffer>, file: string, name: str
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (bytes.length < 12 || latin1(bytes.subarray(0, 6)) !== MAGIC) throw corrupt("is no array of NumPy's: it begins otherwise");
   const version = bytes[6] as number;
-  if (version < 1 || version > 3) throw new RldsError("UNSUPPORTED", `${name} is of .npy's version ${version}: 1 … 3 are read`, { file });
+  if (version < 1 || version > 3) throw new RldsError("UNSUPPORTED", `${name} has .npy version ${version}; only 1 … 3 can be read`, { file });
   const begin = version === 1 ? 10 : 12;
   const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);
   if (length > MOST_HEADER || begin + length > bytes.length) throw corrupt(`has a header of ${length} bytes, which cannot be`);
@@ -38,7 +38,7 @@ export function npyArray(bytes: Uint8Array<ArrayBuffer>, file: string, name: str
   const dimensions = SHAPE.exec(header)?.[1];
   if (described === null || fortran === undefined || dimensions === undefined)
     throw corrupt(`has a header that is none: ${JSON.stringify(header.slice(0, 80))}`);
-  if (described[3] !== undefined) throw new RldsError("UNSUPPORTED", `${name} has elements of several fields, which are no leaf of a step`, { file });
+  if (described[3] !== undefined) throw new RldsError("UNSUPPORTED", `${name} has elements with several fields, which cannot be a leaf of a step`, { file });
   const shape = [...dimensions.matchAll(/\d+/g)].map(Number);
   const type = typeOf(described[1] ?? described[2] ?? "", file, name);
   const wanted = sizeOf(shape) * type.bytes;

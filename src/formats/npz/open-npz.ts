@@ -44,7 +44,7 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   integer("maxBytes", maxBytes, 1);
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
-  if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is no .npz: give the file", { file: folder.name });
+  if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is not a .npz file: name the file", { file: folder.name });
   try {
     const { fields, metadata } = fieldsOf(await arraysOf(file, maxBytes, signal), file.name);
     const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal });
@@ -136,9 +136,9 @@ async function planOf(
   if (lengths === undefined && first === undefined && last === undefined && ended !== undefined) {
     const transition = main;
     const different = fields.next_observation === undefined ? undefined : specDifference(rowSpec(observation), rowSpec(fields.next_observation));
-    if (different !== undefined) throw new RldsError("CORRUPT", `next observations are no observations: ${different}`, { file });
+    if (different !== undefined) throw new RldsError("CORRUPT", `the next observations do not have the form of observations: ${different}`, { file });
     if (options.finalObservation === "next" && fields.next_observation === undefined)
-      throw new RldsError("UNSUPPORTED", "the archive has no next_observations, which finalObservation asks for", { file });
+      throw new RldsError("UNSUPPORTED", "the archive has no next_observations, which finalObservation needs", { file });
     const rows = rowsOf([...columnsOf(transition), ended], file);
     const memory = (flags: Uint8Array, path: string) =>
       new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: flags.length, rowBytes: 1, read: async (a, b) => flags.slice(a, b) });
@@ -146,7 +146,7 @@ async function planOf(
     const timeouts = cut && memory(await flagsOf(cut, file), cut.path);
     const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
     rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
-    if (terminals.rows !== rows) throw new RldsError("CORRUPT", `${terminals.path} has not a flag a row`, { file });
+    if (terminals.rows !== rows) throw new RldsError("CORRUPT", `${terminals.path} does not have one flag per row`, { file });
     return { stepSpec: stepSpecOf(rowSpec(transition) as unknown as TransitionSpec), run: () => flatEpisodes(table, options) };
   }
   const isTerminal = terminal ?? ended;
@@ -184,6 +184,6 @@ async function rangesByLengths({ leaf, rows = 0, read }: Column, steps: number, 
     return { from: to - length, to };
   });
   if (to !== steps || lengths.some((length) => !Number.isInteger(length) || length < 0))
-    throw new RldsError("CORRUPT", `the lengths of the episodes must come to the ${steps} rows that are there, and come to ${to}`, { file });
+    throw new RldsError("CORRUPT", `the lengths of the episodes must add up to the ${steps} rows of the file, but add up to ${to}`, { file });
   return ranges;
 }

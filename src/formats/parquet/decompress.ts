@@ -32,5 +32,5 @@ export async function decompressOf(codec: string, { snappyUncompress }: Hyparque
     const { decompressBrotli } = await compressors();
     return (bytes, size) => decompressBrotli(bytes, size);
   }
-  throw new RldsError("UNSUPPORTED", `columns are compressed by ${codec}: write the file anew with snappy, gzip or zstd`, { file });
+  throw new RldsError("UNSUPPORTED", `columns are compressed with ${codec}: rewrite the file with snappy, gzip or zstd`, { file });
 }

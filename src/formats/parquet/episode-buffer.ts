@@ -25,8 +25,7 @@ export class EpisodeBuffer<S> {
     this.#pieces.push(piece);
     this.length += to - from;
     this.#bytes += bytesOf(piece);
-    if (this.#bytes > this.#maxBytes)
-      throw new RldsError("CORRUPT", `an episode goes on for more than the ${this.#maxBytes} bytes that maxBytes allows`, { file });
+    if (this.#bytes > this.#maxBytes) throw new RldsError("CORRUPT", `an episode has more than the ${this.#maxBytes} bytes that maxBytes allows`, { file });
   }
 
   /** The steps; it begins anew. */

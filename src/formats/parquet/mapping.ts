@@ -116,6 +116,6 @@ export function checkNesting(leaves: readonly MappedColumn[], file: string): voi
   for (const path of paths) {
     const other = paths.find((one) => one.startsWith(`${path}/`)) ?? (paths.filter((one) => one === path).length > 1 ? path : undefined);
     if (other !== undefined)
-      throw new RldsError("UNSUPPORTED", `two columns would be ${path} and ${other} of a step: columns: { … } gives one of them another path`, { file });
+      throw new RldsError("UNSUPPORTED", `two columns would be ${path} and ${other} of a step: give one of them another path with columns: { … }`, { file });
   }
 }

@@ -84,7 +84,7 @@ export async function* ownEpisodes<S>(
     yield* empty(found.episodes);
     if (episode !== found.episodes || waiting.length > 0) throw corrupt(`the file says that ${found.episodes} episodes end with it, and ${episode} do`);
   }
-  if (!last) throw new RldsError("CORRUPT", `the last part of the dataset is missing: there are ${part}`, {});
+  if (!last) throw new RldsError("CORRUPT", `the last part of the dataset is missing: found ${part}`, {});
 }
 
 /** Metadata of one episode, a value a leaf. */

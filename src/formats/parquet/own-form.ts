@@ -19,7 +19,7 @@ export function ownForm({ about, name: file }: ParquetFile): FileForm | undefine
     throw corrupt("is no JSON", cause);
   }
   const { version, stepSpec, metadataSpec, part, last, episodes, steps, empty } = found;
-  if (version !== 1) throw new RldsError("UNSUPPORTED", `the file has version ${version} of its form: only 1 is known here`, { file });
+  if (version !== 1) throw new RldsError("UNSUPPORTED", `the file has form version ${version}; only 1 can be read`, { file });
   const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
   const areEmpty = Array.isArray(empty) && empty.every((one) => Array.isArray(one) && one.length === 2 && isCount(one[0]));
   if (![part, episodes, steps].every(isCount) || typeof last !== "boolean" || !areEmpty) throw corrupt("lacks a part");

@@ -25,7 +25,7 @@ const BOOL = { dtype: "bool", shape: [] } as const;
 export async function plainForm(file: ParquetFile, mapping: Mapping): Promise<PlainForm> {
   const lists = mapping.leaves.filter(({ column }) => column.lists > 0).map(({ column }) => column);
   const group = file.groups.findIndex((rows) => rows > 0);
-  if (group < 0 && lists.length > 0) throw new RldsError("EMPTY", "the file has no rows, so that nobody knows the shapes of its lists", { file: file.name });
+  if (group < 0 && lists.length > 0) throw new RldsError("EMPTY", "the file has no rows, so the shapes of its lists are unknown", { file: file.name });
   const first = new Map<FileColumn, Awaited<ReturnType<ParquetFile["read"]>>[number]>();
   for (const column of lists) first.set(column, (await file.read(group, [column]))[0] as never);
   const leaves = mapping.leaves.map(

@@ -45,12 +45,12 @@ export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options
   const there = (await staging.found()).filter((path) => single === undefined || path === single);
   const foreign = single === undefined ? there.find((path) => path.endsWith(".parquet") && !PART.test(path)) : undefined;
   if (foreign !== undefined)
-    throw new RldsError("IO", "the folder has another .parquet file, which would be read as a part of the dataset: give a folder of its own", {
+    throw new RldsError("IO", "the folder contains another .parquet file, which would be read as a part of the dataset: use another folder", {
       file: `${folder.name}/${foreign}`,
     });
   if (there.length > 0 && !overwrite) {
     const what =
-      single === undefined ? "the folder is not empty: overwrite: true replaces the parts in it" : "the file is there already: overwrite: true replaces it";
+      single === undefined ? "the folder is not empty: overwrite: true replaces the parts in it" : "the file exists already: overwrite: true replaces it";
     throw new RldsError("IO", what, { file: single === undefined ? folder.name : `${folder.name}/${single}` });
   }
   const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);

@@ -29,7 +29,7 @@ interface Modules {
 /** No import by a literal name: a bundler for pages would have to resolve it. */
 async function modules(): Promise<Modules> {
   if ((globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === undefined)
-    throw new RldsError("UNSUPPORTED", "a path needs files of the system: give a FileSystemDirectoryHandle or a Map here");
+    throw new RldsError("UNSUPPORTED", "this runtime has no system files: use a FileSystemDirectoryHandle or a Map instead of a path");
   const [fs, paths] = await Promise.all(["node:fs/promises", "node:path"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
   return { fs, paths } as Modules;
 }

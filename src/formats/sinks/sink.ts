@@ -25,8 +25,7 @@ export interface FoundSink {
 /** @param endings of paths that name a file, not a folder @throws TypeError · RldsError UNSUPPORTED for a path where there is no file system */
 export async function sinkOf(to: Sink, endings: readonly string[] = []): Promise<FoundSink> {
   if (typeof to === "string") {
-    if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to))
-      throw new RldsError("UNSUPPORTED", "nothing can be written to a URL: give a path, a directory handle or a Map", { file: to });
+    if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) throw new RldsError("UNSUPPORTED", "cannot write to a URL: use a path, a directory handle or a Map", { file: to });
     const { path, folder } = await nodeSink(to, endings);
     return path === undefined ? { folder } : { folder, file: path };
   }

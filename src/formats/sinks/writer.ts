@@ -61,7 +61,7 @@ export async function formed(rlds: RldsDataset<unknown>, signal?: AbortSignal): 
     if (metadataSpec !== undefined) checkSpec(metadataSpec as StepSpec, "the episode's metadata ");
     while (stepSpec === undefined || metadataSpec === undefined) {
       const next = await source.next();
-      if (next.done) throw new RldsError("EMPTY", "there is no step that could tell what a step is: give the dataset a stepSpec");
+      if (next.done) throw new RldsError("EMPTY", "the dataset has no steps from which to infer the spec: set its stepSpec");
       const { steps, ...metadata } = next.value;
       // An id may be larger than what f32 holds exactly.
       metadataSpec ??= stepSpecOf(metadata, { episode: held.length }, "f64") as { readonly [name: string]: StepSpec };

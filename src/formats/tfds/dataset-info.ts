@@ -64,7 +64,7 @@ function splitOf(json: Json, dataset: string, format: string): Split {
       };
       return template.replaceAll(/\{([^{}]*)\}/g, (_, variable: string) => {
         if (Object.hasOwn(values, variable)) return values[variable] as string;
-        throw new RldsError("CORRUPT", `filepathTemplate names {${variable}}, which nobody knows`, { file: INFO });
+        throw new RldsError("CORRUPT", `filepathTemplate contains the unknown variable {${variable}}`, { file: INFO });
       });
     },
   };

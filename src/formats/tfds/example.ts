@@ -148,7 +148,7 @@ export class Example {
 function end(reader: BinaryReader): number {
   const length = reader.uint32();
   const to = reader.pos + length;
-  if (to > reader.len) throw new RangeError(`${length} bytes are said to follow, and ${reader.len - reader.pos} do`);
+  if (to > reader.len) throw new RangeError(`${length} bytes should follow, but ${reader.len - reader.pos} do`);
   return to;
 }
 

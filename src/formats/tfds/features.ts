@@ -131,5 +131,5 @@ function dimension(value: unknown, at: string): number | null {
 }
 
 function unsupported(at: string, what: string): RldsError {
-  return new RldsError("UNSUPPORTED", `feature ${at} is ${what}, which is not read here`, { file: FEATURES });
+  return new RldsError("UNSUPPORTED", `feature ${at} is ${what}, which Reprise cannot read`, { file: FEATURES });
 }

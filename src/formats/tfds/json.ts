@@ -8,12 +8,12 @@ export type Json = { readonly [key: string]: unknown };
 export async function readJson(folder: SourceFolder, path: string, maxBytes: number): Promise<Json> {
   const file = await folder.open(path);
   try {
-    if (file.size > maxBytes) throw new RldsError("CORRUPT", `${file.size} bytes are more than maxBytes, ${maxBytes}`, { file: path });
+    if (file.size > maxBytes) throw new RldsError("CORRUPT", `the file has ${file.size} bytes, more than maxBytes, ${maxBytes}`, { file: path });
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.read(0, file.size));
     return object(JSON.parse(text), "the file", path);
   } catch (cause) {
     if (cause instanceof RldsError) throw cause;
-    throw new RldsError("CORRUPT", `the file is no JSON: ${(cause as Error).message}`, { file: path }, { cause });
+    throw new RldsError("CORRUPT", `the file is not JSON: ${(cause as Error).message}`, { file: path }, { cause });
   } finally {
     await file.close();
   }

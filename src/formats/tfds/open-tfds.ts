@@ -40,12 +40,14 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   const { folder: given, file } = await sourceOf(from, { signal, fetch, maxBytes });
   if (given === undefined) {
     await file.close();
-    throw new RldsError("UNSUPPORTED", "a file alone is no dataset of tensorflow_datasets: give the folder that has dataset_info.json", { file: file.name });
+    throw new RldsError("UNSUPPORTED", "a single file is not a dataset of tensorflow_datasets: name the folder that has dataset_info.json", {
+      file: file.name,
+    });
   }
   const folder = await versionFolder(given);
   const info = datasetInfo(await readJson(folder, INFO, maxBytes));
   const features = featuresOf(await readJson(folder, FEATURES, maxBytes));
-  if (split !== undefined && typeof split !== "string") throw mustBe(TypeError, "split", "a text", split);
+  if (split !== undefined && typeof split !== "string") throw mustBe(TypeError, "split", "a string", split);
   const parts = split === undefined ? [defaultSplit(info.splits)] : partsOf(split, info.splits);
   const decodes = images === "decode" && hasImages(features);
   const form = new EpisodeForm(features, { text, images: decodes ? await imageDecoder() : undefined }, maxBytes);
@@ -127,7 +129,7 @@ async function* shardOf(
       else yield { bytes: await records.next(), offset: records.offset, file: file.name };
     }
     if (end === length && !records.atEnd) {
-      throw new RldsError("CORRUPT", `the file must have ${length} records, as ${INFO} says, and goes on behind them`, {
+      throw new RldsError("CORRUPT", `the file must have ${length} records, as ${INFO} says, but has more`, {
         file: file.name,
         offset: records.position,
       });

@@ -56,7 +56,7 @@ function bounds(slice: string | undefined, { shardLengths }: Split, text: string
   }
   const absolute = (value: number, i: number) => (unit === "%" ? percent(value) : unit === "shard" ? shards(value, i) : value);
   const [from, to] = values.map((value, i) => (value === undefined ? [0, most][i] : absolute(value, i))) as [number, number];
-  if (Math.abs(from) > most || Math.abs(to) > most) throw mustBe(RangeError, "split", `within the ${most} records that there are`, text);
+  if (Math.abs(from) > most || Math.abs(to) > most) throw mustBe(RangeError, "split", `within the ${most} existing records`, text);
   return { from: from < 0 ? most + from : from, to: to < 0 ? most + to : to };
 
   function percent(value: number): number {

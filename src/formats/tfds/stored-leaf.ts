@@ -36,10 +36,10 @@ export function storedLeaves(feature: Feature, key: string, inSteps: boolean, le
   const unknown = feature.kind === "image" ? 0 : unknowns(feature.shape);
   const plain = feature.kind === "text" || (feature.kind === "numbers" && feature.encoding === "none");
   if (plain && unknown > (inSteps || lengths.length > 0 ? 0 : 1)) {
-    throw new RldsError("UNSUPPORTED", `feature ${key} has a length that no file tells: such a Tensor needs encoding="bytes" or "zlib"`, { file: FEATURES });
+    throw new RldsError("UNSUPPORTED", `feature ${key} has an unknown length: such a Tensor needs encoding="bytes" or "zlib"`, { file: FEATURES });
   }
   if (unknown > 1 && lengths.length > 0)
-    throw new RldsError("UNSUPPORTED", `feature ${key} is a Sequence of Tensors of unknown shape, which is not read here`, { file: FEATURES });
+    throw new RldsError("UNSUPPORTED", `feature ${key} is a Sequence of Tensors of unknown shape, which Reprise cannot read`, { file: FEATURES });
   return [{ key, lengths, feature, inSteps }];
 }
 

@@ -17,10 +17,11 @@ export async function versionFolder(folder: SourceFolder): Promise<SourceFolder>
     return version.length === 0 ? [] : [{ path: below, name: name ?? "", version: version.map(Number) }];
   });
   const names = [...new Set(found.map(({ name }) => name))];
-  if (names.length > 1) throw new RldsError("UNSUPPORTED", `there are several datasets, ${names.join(", ")}: give the folder of one`, { file: folder.name });
+  if (names.length > 1)
+    throw new RldsError("UNSUPPORTED", `the folder contains several datasets, ${names.join(", ")}: name the folder of one`, { file: folder.name });
   const [newest] = found.sort((a, b) => compared(b.version, a.version));
   if (newest === undefined)
-    throw new RldsError("NOT_FOUND", `there is no ${INFO}, neither here nor in a folder that is named as a version, such as 1.0.0`, { file: folder.name });
+    throw new RldsError("NOT_FOUND", `there is no ${INFO}, neither here nor in a folder named like a version, such as 1.0.0`, { file: folder.name });
   return below(folder, newest.path);
 }
 

@@ -72,7 +72,7 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
     if (clash !== undefined) throw new RldsError("UNSUPPORTED", `${clash.path} must not begin with steps/ as metadata of an episode: rename it`);
     const features = featuresJson(stepSpec, metadataSpec, stepLeaves, metadataLeaves);
     if (others.length > 0 && !sameJson(JSON.parse(features), dataset?.features))
-      throw new RldsError("SPEC_MISMATCH", `a split beside ${others.join(", ")} must have their features: give another name or version`, {
+      throw new RldsError("SPEC_MISMATCH", `a split next to ${others.join(", ")} must have the same features: use another name or version`, {
         file: `${folder.name}/${path}/features.json`,
       });
     const encodePng: EncodePng = images.size === 0 ? unused : (await import("../images/encode-png.ts")).encodePng;
@@ -104,7 +104,7 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
       bytes += record.length;
       onProgress?.({ episodes: count, steps, bytes });
     }
-    if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes: tensorflow_datasets opens none without any");
+    if (count === 0) throw new RldsError("EMPTY", "the dataset has no episodes, and tensorflow_datasets cannot open such a dataset");
     const entry = splitOf(
       split,
       bytes - count * OVERHEAD,
@@ -170,18 +170,17 @@ function settled(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   word("name", name, "letters, digits and underscores, a letter first", /^[a-zA-Z]\w*$/);
   word("version", version, "three numbers, as 1.0.0", /^\d+\.\d+\.\d+$/);
   word("split", split, "letters, digits and underscores, a letter first", /^[a-zA-Z]\w*$/);
-  if (description !== undefined && typeof description !== "string") throw mustBe(TypeError, "description", "text", description);
+  if (description !== undefined && typeof description !== "string") throw mustBe(TypeError, "description", "a string", description);
   if (!Array.isArray(images) || images.some((path) => typeof path !== "string")) throw mustBe(TypeError, "images", "an array of paths", images);
   flag("overwrite", overwrite);
-  if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards must be without shardBytes, got both");
+  if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards and shardBytes exclude each other");
   const most = integer("shardBytes", shardBytes ?? 2 ** 28, 1);
   let shard = 0;
   let shardOf = (_episode: number, bytes: number, more: number) => (bytes > 0 && bytes + more > most ? ++shard : shard);
   if (shards !== undefined) {
     integer("shards", shards, 1, MOST_SHARDS);
     const episodes = (rlds as { readonly episodes?: unknown }).episodes ?? (Array.isArray(rlds) ? rlds.length : undefined);
-    if (typeof episodes !== "number")
-      throw new RangeError("shards must be of a dataset that knows its number of episodes, got one that does not: give shardBytes");
+    if (typeof episodes !== "number") throw new RangeError("shards needs a dataset that knows its number of episodes: set shardBytes instead");
     shardOf = (episode) => Math.min(Math.floor((episode * shards) / Math.max(episodes, 1)), shards - 1);
   }
   return { ...rest, name, version, split, description, images: new Set(images as readonly string[]), overwrite, shardOf };

@@ -35,7 +35,7 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
   const given = later ? args.slice(0, -1) : [...args];
   const last = given.at(-1);
   const options = (isPlain(last) && typeof last.open !== "function" ? given.pop() : {}) as { readonly [name: string]: unknown };
-  if (given.length > 2) throw mustBe(TypeError, subject, "given a directory, a capacity and an object of options", args);
+  if (given.length > 2) throw mustBe(TypeError, subject, "called with a directory, a capacity and an object of options", args);
   const [dirname = options.dirname, capacity = options.capacity] = given;
   const {
     distributed = false,

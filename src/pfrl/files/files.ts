@@ -51,7 +51,8 @@ export class Files {
     const { changes } = this.#content;
     for (const progress of work) {
       yield progress;
-      if (this.#content.changes !== changes) throw new ReplayError("OUT_OF_TURN", "the buffer changed while it was saved or loaded: wait for that first");
+      if (this.#content.changes !== changes)
+        throw new ReplayError("OUT_OF_TURN", "the buffer changed while it was being saved or loaded: wait for the end first");
     }
   }
 }

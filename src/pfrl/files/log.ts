@@ -114,7 +114,7 @@ export class Journal {
 
   /** @throws ReplayError CLOSED */
   check(): void {
-    if (this.#log.closed) throw new ReplayError("CLOSED", `${this.#name} was closed, or opened again by another buffer`);
+    if (this.#log.closed) throw new ReplayError("CLOSED", `${this.#name} was closed, or another buffer has opened it`);
   }
 
   readonly write: Write = (kind, id, payload) => {
@@ -204,7 +204,7 @@ export class Journal {
       // Without a directory there is nothing to list.
       if ((error as { cause?: { code?: string } }).cause?.code !== "ENOENT") throw error;
     }
-    if (log === undefined || log.isNew) throw mustBe("NOT_FOUND", "ancestor", "a directory that a persistent buffer wrote", directory.name);
+    if (log === undefined || log.isNew) throw mustBe("NOT_FOUND", "ancestor", "the directory of a persistent buffer", directory.name);
     try {
       return checkOwner(directory, log.about, this.#family);
     } finally {

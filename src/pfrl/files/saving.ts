@@ -49,7 +49,7 @@ export function* loading(target: SaveTarget, sink: WholeSink, module: Module): G
   // One that is whole, and has not got its name yet, is what was saved last.
   const part = new SingleFile(directory, `${file}.part`);
   const from = isWhole(part, module) ? part : new SingleFile(directory, file);
-  if (!there(from)) throw mustBe("NOT_FOUND", "file", "one that was saved", from.name);
+  if (!there(from)) throw mustBe("NOT_FOUND", "file", "a file that save wrote", from.name);
   yield* reading(from, sink, module);
 }
 
@@ -71,9 +71,9 @@ function* reading(from: Directory, sink: WholeSink, module: Module): Generator<P
 /** @throws ReplayError INVALID_DATA for a log of another owner */
 export function checkAbout(from: Directory, about: object): void {
   const { reprise, version } = about as Partial<typeof ABOUT>;
-  if (reprise !== ABOUT.reprise) throw new ReplayError("INVALID_DATA", `${from.name} is no file of reprise/pfrl`);
+  if (reprise !== ABOUT.reprise) throw new ReplayError("INVALID_DATA", `${from.name} is not a file of reprise/pfrl`);
   if (version !== ABOUT.version)
-    throw new ReplayError("UNSUPPORTED", `${from.name} has version ${version}: another version wrote it, this one reads ${ABOUT.version}`);
+    throw new ReplayError("UNSUPPORTED", `${from.name} has format version ${version}, but this version of Reprise reads ${ABOUT.version}`);
 }
 
 function there(file: SingleFile): boolean {

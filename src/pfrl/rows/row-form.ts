@@ -179,7 +179,7 @@ export class RowForm {
       const value = transition[name];
       if (value === undefined) continue;
       checkExtra(name, value);
-      if (!this.spec.inferred) throw mustBe("SPEC_MISMATCH", "extras", `of the spec: ${[...this.#bits.keys()].join(", ") || "none"}`, { [name]: value });
+      if (!this.spec.inferred) throw mustBe("SPEC_MISMATCH", "extras", `those of the spec: ${[...this.#bits.keys()].join(", ") || "none"}`, { [name]: value });
       others ??= {};
       others[name] = copyObject(value, name);
     }

@@ -23,13 +23,12 @@ export interface PlainDtype {
  * @throws TypeError for null, and where values differ in form · RangeError for what the dtype cannot hold
  */
 export function stackOf(name: string, values: readonly unknown[], plain: PlainDtype, beside: readonly unknown[] = []): unknown {
-  for (const value of values) if (value === null || value === undefined) throw mustBe(TypeError, name, "there (or phi makes something of null)", value);
+  for (const value of values) if (value === null || value === undefined) throw mustBe(TypeError, name, "given in every item (or replaced by phi)", value);
   const spec = infer(values[0], name);
   if (isObject(spec)) return [...values];
   if (!isLeaf(spec)) return nodeOf(name, spec, values, plain, beside);
   values.forEach((value, i) => {
-    if (!alike(spec, infer(value, name)))
-      throw mustBe(TypeError, `${name} of item ${i}`, `of the form of the first, ${leafText(spec.dtype, spec.shape)}`, value);
+    if (!alike(spec, infer(value, name))) throw mustBe(TypeError, `${name} of item ${i}`, `${leafText(spec.dtype, spec.shape)}, like in the first item`, value);
   });
   const column = leafOf(spec as PartLeaf, values);
   if ((spec as PartLeaf).plain !== true) return column;
@@ -68,7 +67,7 @@ function castTo(name: string, dtype: Dtype, { data, shape }: Column): Column {
   if (dtype === "f64") return { data, shape };
   const made = zeros(dtype, data.length);
   const misfit = put(targetOf(dtype, [data.length]), made as AnyArray as Numbered, 0, data, { anyNumbers: true });
-  if (misfit !== undefined) throw mustBe(RangeError, name, `of numbers that ${dtype} holds`, misfit.value);
+  if (misfit !== undefined) throw mustBe(RangeError, name, `a number that ${dtype} can hold`, misfit.value);
   return { data: made, shape };
 }
 

@@ -31,15 +31,15 @@ export const MAX_EXTRAS = 32;
 /** Checks a spec that is given. The engine checks its leaves. */
 export function wholeSpec(given: StepSpec): WholeSpec {
   const { state, action, reward = f64(), extras = {} } = onlyKeys("spec", given, "state, action, reward, extras");
-  if (state === undefined || action === undefined) throw mustBe(TypeError, "spec", "of state and action", given);
-  if (!isLeaf(reward) || reward.shape.length !== 0) throw mustBe(RangeError, "spec.reward", "a leaf that is one number", reward);
+  if (state === undefined || action === undefined) throw mustBe(TypeError, "spec", "an object with state and action", given);
+  if (!isLeaf(reward) || reward.shape.length !== 0) throw mustBe(RangeError, "spec.reward", "a leaf of a single number", reward);
   const names = Object.keys(onlyKeys("spec.extras", extras, Object.keys(extras).join(", ")));
   for (const name of names) {
     if (isOwnKey(name))
-      throw mustBe(RangeError, "spec.extras", "named otherwise than state, action, reward, nextState, nextAction, isStateTerminal, envId", name);
+      throw mustBe(RangeError, "spec.extras", "without the names state, action, reward, nextState, nextAction, isStateTerminal and envId", name);
     checkExtra(name, extras[name]);
   }
-  if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", `at most ${MAX_EXTRAS} (nest them in one)`, extras);
+  if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", `at most ${MAX_EXTRAS} extras (nest them in one)`, extras);
   return { state: sharedIn("state", state), action: sharedIn("action", action), reward, extras, inferred: false };
 }
 

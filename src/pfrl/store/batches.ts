@@ -165,8 +165,8 @@ export class Batches {
       return made;
     }
     const known = this.#known.get(into);
-    if (known === undefined) throw mustBe(TypeError, "into", "a batch that this buffer gave", into);
-    if (known.n !== n) throw mustBe(RangeError, "into", `a batch of ${n}`, `one of ${known.n}`);
+    if (known === undefined) throw mustBe(TypeError, "into", "a batch from this buffer", into);
+    if (known.n !== n) throw mustBe(RangeError, "into", `a batch of ${n} items`, `one of ${known.n}`);
     return known;
   }
 }

@@ -84,7 +84,7 @@ export class Episodes {
 
   /** @throws ReplayError OUT_OF_TURN from inside defaultPriorityFunc */
   check(): void {
-    if (this.#weighing) throw new ReplayError("OUT_OF_TURN", "defaultPriorityFunc must not call the buffer: return first");
+    if (this.#weighing) throw new ReplayError("OUT_OF_TURN", "defaultPriorityFunc must not call the buffer");
   }
 
   /** One more step; with the last one of an episode the episode is stored. */
@@ -149,7 +149,7 @@ export class Episodes {
   enough(n: number): MadeEpisodes | undefined {
     this.check();
     integer("n", n, 0, MAX_LENGTH);
-    if (n > this.size) throw this.size === 0 ? nothingYet() : tooFew(n, this.size, "stored");
+    if (n > this.size) throw this.size === 0 ? nothingYet() : tooFew(n, this.size, "transitions");
     return this.#made;
   }
 
@@ -181,7 +181,7 @@ export class Episodes {
     this.check();
     integer("n", n, 0, MAX_LENGTH);
     if (maxLength !== undefined) integer("maxLength", maxLength, 0);
-    if (n > this.episodes) throw this.episodes === 0 ? nothingYet() : tooFew(n, this.episodes, "stored, in episodes");
+    if (n > this.episodes) throw this.episodes === 0 ? nothingYet() : tooFew(n, this.episodes, "episodes");
     return this.#made;
   }
 

@@ -242,6 +242,6 @@ export class Items {
   }
 
   #full(): Error {
-    return mustBe("OUT_OF_MEMORY", "items", `at most ${MAX_ITEMS} (give a capacity)`, this.size + 1);
+    return mustBe("OUT_OF_MEMORY", "items", `at most ${MAX_ITEMS} (set a capacity)`, this.size + 1);
   }
 }

@@ -21,7 +21,7 @@ export class LastSample {
   /** @throws ReplayError OUT_OF_TURN */
   maySample(): void {
     if (this.waiting && this.alternate)
-      throw new ReplayError("OUT_OF_TURN", "updateErrors must come first: the last sample waits for its errors (or set waitPriorityAfterSampling: false)");
+      throw new ReplayError("OUT_OF_TURN", "the last sample waits for its errors: call updateErrors first, or set waitPriorityAfterSampling: false");
   }
 
   /** n items were drawn. */
@@ -34,8 +34,8 @@ export class LastSample {
 
   /** The keys that so many errors are for. @throws ReplayError OUT_OF_TURN · RangeError for another number of them */
   mayUpdate(n: number): Float64Array {
-    if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "a sample must come first: updateErrors without keys is for the last one, once");
-    if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one for each item of the last sample`, `${n} of them`);
+    if (!this.waiting) throw new ReplayError("OUT_OF_TURN", "no sample waits for errors: updateErrors without keys updates the last sample, once");
+    if (n !== this.#count) throw mustBe(RangeError, "errors", `${this.#count} numbers, one per item of the last sample`, `${n} of them`);
     return this.#keys;
   }
 

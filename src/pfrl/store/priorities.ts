@@ -45,9 +45,9 @@ export class Priorities {
     if (!items?.weigh) throw new ReplayError("EMPTY", "no item has a priority above 0: append first");
     const { ofBatch, ofMemory } = this.weighing;
     if (!this.#options.weighted) return;
-    if (n === 0 && ofBatch) throw mustBe(RangeError, "n", "at least 1: there is no largest weight of none", n);
+    if (n === 0 && ofBatch) throw mustBe(RangeError, "n", "at least 1, because an empty sample has no largest weight", n);
     if (ofMemory && this.#options.uniformRatio === 0 && this.#least(items) === 0)
-      throw new RangeError('normalizeByMax must not be "memory" while an item has priority 0: its weight has no bound');
+      throw new RangeError('normalizeByMax must not be "memory" while an item has priority 0, because its weight would be infinite');
   }
 
   /**
@@ -62,7 +62,7 @@ export class Priorities {
     const drawn = picker.weighed(items, draw, n, uniformRatio);
     if (drawn < n) {
       if (before !== undefined) items.random.set(before);
-      throw tooFew(n, drawn, "of a priority above 0");
+      throw tooFew(n, drawn, "items with a priority above 0");
     }
     if (weighted) x.draw_weights_by(draw, this.weighing.divisor(length, least), this.weighing.beta, this.weighing.bounded);
   }
@@ -97,7 +97,7 @@ export class Priorities {
     const list = numbersOf("errors", errors);
     const n = list.length;
     const given = keys === undefined ? undefined : numbersOf("keys", keys);
-    if (given !== undefined && given.length !== n) throw mustBe(RangeError, "keys", `${n} numbers, one for each error`, given);
+    if (given !== undefined && given.length !== n) throw mustBe(RangeError, "keys", `${n} numbers, one per error`, given);
     const own = given ?? this.last.mayUpdate(n);
     let found = 0;
     if (items !== undefined && steps !== undefined && n > 0) found = this.#set(items, steps, list, own, n);
@@ -121,9 +121,9 @@ export class Priorities {
     const list = numbersOf("probabilities", probabilities);
     const n = list.length;
     const { ofBatch, beta } = this.weighing;
-    if (n === 0 && ofBatch) throw mustBe(RangeError, "probabilities", "at least one: there is no largest weight of none", list);
+    if (n === 0 && ofBatch) throw mustBe(RangeError, "probabilities", "at least one number, because an empty list has no largest weight", list);
     const divisor = ofBatch ? Array.from(list).reduce((lowest, p) => Math.min(lowest, p)) : this.weighing.divisor(length, least);
-    if (!(divisor > 0 && divisor < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, "the least probability", "a number above 0", divisor);
+    if (!(divisor > 0 && divisor < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, "the minimum probability", "a number above 0", divisor);
     for (let i = 0; i < n; i++) if (!((list[i] as number) > 0)) throw mustBe(RangeError, `probabilities[${i}]`, "above 0", list[i]);
     const { core, x } = this.#own();
     const at = core.scratch(8 * n + 8);

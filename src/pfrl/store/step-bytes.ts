@@ -1,5 +1,5 @@
 /** Steps as bytes (assembly/record/step.ts), and what rows cannot hold behind them. */
-import { mustBe, type ReplayError } from "../../error.ts";
+import { ReplayError } from "../../error.ts";
 import { decodeTagged, encodeTagged } from "../../store/index.ts";
 import type { Record } from "../rows/part.ts";
 import type { Env, Steps } from "./steps.ts";
@@ -54,5 +54,5 @@ function recordOf(bytes: Uint8Array): Record {
 
 /** What was written by another program, or altered so that its checksum is right. */
 export function damaged(what: string): ReplayError {
-  return mustBe("CORRUPT", "the file", "one that this package wrote", what) as ReplayError;
+  return new ReplayError("CORRUPT", `the file was not written by this package: ${what}`);
 }

@@ -1,7 +1,7 @@
 /** The steps of a buffer: one pool of rows, the running episodes of its environments, and what rows cannot hold. */
 import type { Exports } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
-import { mustBe, type ReplayError } from "../../error.ts";
+import { ReplayError } from "../../error.ts";
 import { engineOf, Replay } from "../../replay.ts";
 import type { Writer } from "../../writer.ts";
 import { Objects } from "../rows/objects.ts";
@@ -12,7 +12,7 @@ import { type AppendedTransition, envIdOf } from "../transition.ts";
 
 /** What the engine is told of a buffer. */
 export interface EngineOptions {
-  /** Memory at most; 4 GiB, the most that there can be, where it is left out. */
+  /** Maximum memory in bytes. Default and upper limit: 4 GiB. */
   readonly maxBytes?: number;
   /** Of every random draw: same seed and same calls, same transitions. 0 where it is left out; a bigint for more than 53 bits. */
   readonly seed?: number | bigint;
@@ -66,7 +66,7 @@ export class Steps {
     core.failure = (code) => {
       const error = failure(code) as ReplayError;
       return error.code === "OUT_OF_MEMORY"
-        ? mustBe("OUT_OF_MEMORY", "maxBytes", "enough for this call (or give a smaller capacity)", maxBytes ?? 2 ** 32)
+        ? new ReplayError("OUT_OF_MEMORY", error.message.replace("lower maxSize or maxSteps", "give a smaller capacity"))
         : error;
     };
     // So that what is stored can be read when memory is full.
@@ -140,8 +140,7 @@ export class Steps {
 
   /** @throws ReplayError OUT_OF_MEMORY where an episode of which all steps are kept has as many as an item can */
   mayGrow(env: Env): void {
-    if (env.keep === 0 && env.length === MAX_STEPS)
-      throw mustBe("OUT_OF_MEMORY", "an episode", "ended by its 16,777,215th step (stopCurrentEpisode)", "one more");
+    if (env.keep === 0 && env.length === MAX_STEPS) throw new ReplayError("OUT_OF_MEMORY", "an episode has at most 16,777,215 steps: call stopCurrentEpisode");
   }
 
   /** Notes a step that an episode got. */
@@ -191,7 +190,7 @@ function scratchOf(engine: Engine): number {
   return chunkOf(engine) * (stagedBytes + 32 * leaves.length + 256) + 4096;
 }
 
-/** The longest run that an item can name. */
+/** The maximum length of an item. */
 const MAX_STEPS = 0xffffff;
 
 /** Steps that a stream has room for beside it. */

@@ -117,7 +117,7 @@ export class Transitions {
   enough(n: number): Made | undefined {
     integer("n", n, 0, MAX_LENGTH);
     const { size } = this;
-    if (n > size) throw size === 0 ? nothingYet() : tooFew(n, size, "stored");
+    if (n > size) throw size === 0 ? nothingYet() : tooFew(n, size, "items");
     return this.#made;
   }
 
@@ -201,13 +201,13 @@ export function fits({ form }: Steps, capacity: number, { maxBytes, module }: En
   const plan = Replay.plan({ spec: form.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
   const most = maxBytes ?? 2 ** 32;
   if (plan.bytes <= most) return;
-  throw mustBe(RangeError, "capacity", `one that fits: ${plan.bytesPerStep} bytes a step and ${plan.bytes} in all are more than maxBytes, ${most}`, capacity);
+  throw mustBe(RangeError, "capacity", `small enough for maxBytes (${most}): ${plan.bytesPerStep} bytes per step make ${plan.bytes}`, capacity);
 }
 
 export function nothingYet(): ReplayError {
-  return new ReplayError("EMPTY", "the buffer has nothing to sample: append transitions first");
+  return new ReplayError("EMPTY", "the buffer is empty: append transitions first");
 }
 
 export function tooFew(n: number, have: number, what: string): ReplayError {
-  return mustBe("TOO_FEW", "n", `at most ${have}, what is ${what}`, n) as ReplayError;
+  return mustBe("TOO_FEW", "n", `at most ${have}, because there are only ${have} ${what}`, n) as ReplayError;
 }

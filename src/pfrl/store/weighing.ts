@@ -88,7 +88,7 @@ export class Weighing {
    */
   weigh(core: Core, x: Exports, at: number, n: number): void {
     const done = x.priority_of_errors(at, n, this.#alpha, this.#eps, this.#least, this.#most, this.#bounds);
-    if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} for alpha ${this.#alpha} (or give errorMin)`, core.f64[at / 8 + done]);
+    if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} with alpha ${this.#alpha} (or set errorMin)`, core.f64[at / 8 + done]);
   }
 
   /** n priorities become such as can be drawn; whether one of them is above `known`. @throws RangeError where one is none that an item can have */
@@ -98,7 +98,7 @@ export class Weighing {
     for (let i = 0; i < n; i++) {
       const priority = f64[first + i] as number;
       if (!(priority > 0 && priority <= MOST_PRIORITY))
-        throw mustBe(RangeError, `errors[${i}]`, "one whose priority is finite and above 0", `priority ${priority}`);
+        throw mustBe(RangeError, `errors[${i}]`, "an error whose priority is finite and above 0", `priority ${priority}`);
       if (priority > known) above = true;
       if (priority < MIN_PRIORITY) f64[first + i] = MIN_PRIORITY;
     }

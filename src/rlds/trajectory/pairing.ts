@@ -78,7 +78,7 @@ export class Pairing {
   }
 
   #wrong(rule: string, { episode, index }: Known): RldsError {
-    return new RldsError("INVALID_DATA", `${rule}: mend the data, or import it with mode "repair" or "drop"`, { episode, step: index, pushed: this.made });
+    return new RldsError("INVALID_DATA", `${rule}: repair the data, or import it with mode "repair" or "drop"`, { episode, step: index, pushed: this.made });
   }
 
   #trajectory({ step, first, last, terminal, episode, index }: Known, next: RldsStep, nextType: number): Trajectory {

@@ -46,9 +46,9 @@ function traced(policyInfoFn: PolicyInfoFn, stepSpec: StepSpec): unknown {
 /** @throws RldsError SPEC_MISMATCH */
 export function mustBeInfo(value: unknown, place?: Place): unknown {
   if (value === undefined || value === null || missing(value))
-    throw new RldsError("SPEC_MISMATCH", "policyInfoFn must give a value, or nested values, none of them undefined: is a field's name misspelt?", place);
+    throw new RldsError("SPEC_MISMATCH", "policyInfoFn must return a value or nested values without undefined: is the name of a field misspelt?", place);
   if (typeof (value as Partial<PromiseLike<unknown>>).then === "function")
-    throw new RldsError("SPEC_MISMATCH", "policyInfoFn must give its value at once, got a promise: it must not be async", place);
+    throw new RldsError("SPEC_MISMATCH", "policyInfoFn must not be async, got a promise", place);
   return value;
 }
 

@@ -62,12 +62,12 @@ async function firstStep(rlds: RldsDataset): Promise<unknown> {
 }
 
 export function noSteps(): RldsError {
-  return new RldsError("EMPTY", "an RLDS dataset must have at least one step, got none");
+  return new RldsError("EMPTY", "the dataset has no steps");
 }
 
 /** @throws RldsError SPEC_MISMATCH for an episode without steps to go through */
 export function mustHaveSteps<S>(episode: { readonly steps: Iterable<S> | AsyncIterable<S> }, number: number): Iterable<S> | AsyncIterable<S> {
   const steps = (episode as { readonly steps?: unknown } | null)?.steps as (Iterable<S> & AsyncIterable<S>) | undefined;
   if (typeof steps === "object" && steps !== null && (Symbol.iterator in steps || Symbol.asyncIterator in steps)) return steps;
-  throw new RldsError("SPEC_MISMATCH", "an RLDS episode must be an object with steps, an iterable or an async iterable", { episode: number });
+  throw new RldsError("SPEC_MISMATCH", "an episode must be an object whose steps are an iterable or an async iterable", { episode: number });
 }

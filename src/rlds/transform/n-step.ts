@@ -10,7 +10,7 @@ import { flagOf, numberOf } from "../dataset/elements.ts";
 import { RldsError } from "../dataset/rlds-error.ts";
 
 export interface NStepTransitionOptions {
-  /** Rewards of a full return. */
+  /** Number of rewards in a full return. */
   readonly n: number;
   readonly gamma: number;
 }

@@ -142,7 +142,7 @@ class Columns {
     const isIn = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`);
     for (const path of paths ?? [])
       if (!numeric.some((leaf) => isIn(leaf.path, path)))
-        throw mustBe(RangeError, "paths", `among ${numeric.map((leaf) => leaf.path).join(", ")}, or what they are in`, path);
+        throw mustBe(RangeError, "paths", `one of ${numeric.map((leaf) => leaf.path).join(", ")}, or an object that contains them`, path);
     this.#leaves = numeric
       .filter(({ path }) => paths === undefined || paths.some((prefix) => isIn(path, prefix)))
       .map((leaf) => ({

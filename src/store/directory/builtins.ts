@@ -65,5 +65,5 @@ export function nodeModules(): Builtins {
     host?.versions?.node === undefined
       ? "give a directory that this runtime has: await opfs(path) in a worker of a page"
       : "await `ready` of reprise/storage first, or take Node 20.16";
-  throw new ReplayError("UNSUPPORTED", `files of the system are not to be had here: ${remedy}`);
+  throw new ReplayError("UNSUPPORTED", `this runtime has no system files: ${remedy}`);
 }

@@ -53,7 +53,7 @@ function take({ fs, os, process }: Builtins, folder: string): number {
     for (const number of numbers()) if (number <= last) remove(number);
     return last + 1;
   }
-  throw new ReplayError("LOCKED", `${folder} is being opened by other processes: try again`);
+  throw new ReplayError("LOCKED", `other processes are opening ${folder}: try again`);
 
   function numbers(): number[] {
     return fs.readdirSync(folder).map((name) => Number(LOCK.exec(name)?.[1] ?? 0));

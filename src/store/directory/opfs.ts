@@ -49,7 +49,7 @@ export async function opfs(path: string, options: OpfsOptions = {}): Promise<Opf
 async function make(name: string, steps: readonly string[], spare: number): Promise<Opfs> {
   const { storage } = (globalThis.navigator ?? {}) as { storage?: { getDirectory?(): Promise<unknown> } };
   if (storage?.getDirectory === undefined) {
-    throw new ReplayError("UNSUPPORTED", "this runtime has no origin private file system: node(path) is for files of the system");
+    throw new ReplayError("UNSUPPORTED", "this runtime has no origin private file system: use node(path) for system files");
   }
   let folder = (await storage.getDirectory()) as Folder;
   for (const step of steps) folder = await folder.getDirectoryHandle(step, { create: true });
@@ -155,7 +155,7 @@ class Opfs implements OpfsDirectory {
 
 async function handleOf(folder: Folder, name: string): Promise<SyncHandle> {
   const file = await folder.getFileHandle(name, { create: true });
-  if (file.createSyncAccessHandle === undefined) throw new ReplayError("UNSUPPORTED", "files can be opened in a dedicated worker only: call opfs() there");
+  if (file.createSyncAccessHandle === undefined) throw new ReplayError("UNSUPPORTED", "only a dedicated worker can open files: call opfs() there");
   return file.createSyncAccessHandle();
 }
 
@@ -166,7 +166,7 @@ async function patient(open: () => Promise<SyncHandle>, name: string): Promise<S
       return await open();
     } catch (error) {
       if ((error as { name?: string }).name !== "NoModificationAllowedError") throw error;
-      if (tries === TRIES) throw new ReplayError("LOCKED", `${name} is open in another worker or page: close it there`);
+      if (tries === TRIES) throw new ReplayError("LOCKED", `${name} is open in another worker or page: close it there first`);
     }
     await new Promise((resolve) => setTimeout(resolve, TRY_MS));
   }

@@ -31,7 +31,7 @@ export class PoolFile {
   }
 
   take(name: string): void {
-    if (!NAME.test(name)) throw new RangeError(`${name} is no name for a file`);
+    if (!NAME.test(name)) throw new RangeError(`${name} is not a valid file name`);
     const page = new Uint8Array(PAGE);
     page.set(new TextEncoder().encode(`${MARK}${name}\n`));
     // On the disk with the first sync of what it holds, and before that of no use.

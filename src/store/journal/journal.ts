@@ -144,7 +144,7 @@ export class Journal {
   }
 
   #open(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", "this journal was closed, or its directory opened again: a Replay that survives has one owner");
+    if (this.#closed) throw new ReplayError("CLOSED", "this journal was closed, or its directory was opened again: a directory has one owner");
   }
 
   #flush(): void {

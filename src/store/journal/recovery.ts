@@ -35,6 +35,6 @@ export class Recovery {
   }
 
   #corrupt(where = ""): ReplayError {
-    return new ReplayError("CORRUPT", `the journal in ${this.#name} contradicts itself${where}: it was written by another version, or by a fault of Reprise`);
+    return new ReplayError("CORRUPT", `the journal in ${this.#name} contradicts itself${where}: another version of Reprise wrote it, or Reprise has a bug`);
   }
 }

@@ -161,7 +161,7 @@ export class Log {
   /** Adds a section to the open group. The payload is copied. */
   write(kind: number, id: number, payload: Uint8Array): void {
     const writer = this.#writable();
-    if (isOwn(kind)) throw mustBe(RangeError, "kind", "none of the log's own", kind);
+    if (isOwn(kind)) throw mustBe(RangeError, "kind", "a number that the log does not use itself", kind);
     writer.add(kind, id, payload);
     // A group that is larger than the buffer is written in parts. If that fails, the commit says so.
     if (writer.waiting >= this.#tryAt) this.#try(() => writer.spill(), false);
@@ -218,7 +218,7 @@ export class Log {
   drop(id: number): void {
     this.#writable();
     const bytes = this.#older.get(id);
-    if (bytes === undefined) throw mustBe(RangeError, "id", "an earlier segment", id);
+    if (bytes === undefined) throw mustBe(RangeError, "id", "the id of an earlier segment", id);
     this.#older.delete(id);
     this.#dropping.push({ id, bytes });
   }
@@ -369,15 +369,15 @@ export class Log {
   }
 
   #open(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", `the log of ${this.#directory.name} was closed, or opened again by this process`);
+    if (this.#closed) throw new ReplayError("CLOSED", `the log in ${this.#directory.name} was closed, or this process has opened it again`);
   }
 
   #writable(): SegmentWriter {
     this.#open();
     const writer = this.#writer;
-    if (writer === undefined) throw new ReplayError("UNSUPPORTED", `the log of ${this.#directory.name} was opened to be read only`);
+    if (writer === undefined) throw new ReplayError("UNSUPPORTED", `the log in ${this.#directory.name} was opened with readOnly`);
     if (this.#recovered !== undefined)
-      throw new ReplayError("OUT_OF_TURN", `the log of ${this.#directory.name} must be replayed to its end before it is written to`);
+      throw new ReplayError("OUT_OF_TURN", `the log in ${this.#directory.name} must be read to its end before it is written to`);
     writer.check();
     return writer;
   }

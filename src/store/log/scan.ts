@@ -133,7 +133,7 @@ class Recovery {
       }
       const last = walk?.head === undefined || order !== undefined ? before : walk;
       const error = corrupt(this.#directory, segment, walk?.faultAt ?? 0, fault as string);
-      if (last === undefined) throw new ReplayError("CORRUPT", `${error.message}; nothing stands before it`);
+      if (last === undefined) throw new ReplayError("CORRUPT", `${error.message}; there is nothing before it to salvage`);
       this.#options.logger.warn(`${error.message}; what follows is given up`);
       for (const later of kept.filter((one) => one > last.segment && this.#present.includes(one)).reverse()) this.#gone(later, "it stands behind the damage");
       return last;

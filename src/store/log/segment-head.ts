@@ -40,7 +40,7 @@ export function headOf(bytes: Uint8Array, segment: number): SegmentHead | undefi
     return undefined;
   }
   if (head?.format !== FORMAT)
-    throw new ReplayError("UNSUPPORTED", `${fileOf(segment)} has format ${head?.format}: another version wrote it, this one reads ${FORMAT}`);
+    throw new ReplayError("UNSUPPORTED", `${fileOf(segment)} has format ${head?.format}, but this version of Reprise reads ${FORMAT}`);
   const { group, kept, about } = head;
   const ranges = Array.isArray(kept) && kept.every((range) => range?.length === 2 && range.every((one: unknown) => Number.isSafeInteger(one)));
   const earlier = ranges && kept.every(([first, last]) => first > 0 && first <= last && last < segment);

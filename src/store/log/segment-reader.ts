@@ -36,7 +36,7 @@ export class SegmentReader {
     this.#fill(MAGIC.length);
     const magic = this.sections.begin() as string;
     if (/^REPRISE[2-9]$/.test(magic)) {
-      throw new ReplayError("UNSUPPORTED", `${this.#directory.name}/${this.#name} begins with ${magic}: another version wrote it, this one reads ${MAGIC}`);
+      throw new ReplayError("UNSUPPORTED", `${this.#directory.name}/${this.#name} begins with ${magic}, but this version of Reprise reads ${MAGIC}`);
     }
     return magic === MAGIC || this.#fails(`it begins with ${JSON.stringify(magic)}, not with ${MAGIC}`);
   }

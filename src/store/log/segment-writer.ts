@@ -75,7 +75,7 @@ export class SegmentWriter {
     const size = this.#waiting + SECTION_BYTES + length;
     const at = this.#start + this.#waiting;
     if (this.#start + size > memory.u8.length) {
-      if (size > MOST_BYTES) throw new ReplayError("OUT_OF_MEMORY", `${size} bytes wait to be written to ${this.#directory.name}, more than ${MOST_BYTES}`);
+      if (size > MOST_BYTES) throw new ReplayError("OUT_OF_MEMORY", `${size} bytes wait to be written to ${this.#directory.name}; the limit is ${MOST_BYTES}`);
       memory.reserve(PAGE + size);
     }
     const { u8 } = memory;

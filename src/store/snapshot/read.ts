@@ -34,7 +34,7 @@ export function restore<R>(source: SnapshotSource | AsyncIterable<Uint8Array>, o
       return reader.finish();
     })();
   }
-  throw new TypeError("source must be a Uint8Array, or an iterable of them");
+  throw new TypeError("source must be a Uint8Array or an iterable of Uint8Arrays");
 }
 
 class SnapshotReader<R> {
@@ -55,7 +55,7 @@ class SnapshotReader<R> {
   }
 
   feed(chunk: Uint8Array): void {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError("source must be made of Uint8Arrays");
+    if (!(chunk instanceof Uint8Array)) throw new TypeError("every chunk of source must be a Uint8Array");
     const parser = this.#parser;
     for (let at = 0; at < chunk.length; ) {
       const piece = chunk.subarray(at, at + Math.max(PIECE, parser.need - parser.waiting));
@@ -110,7 +110,7 @@ class SnapshotReader<R> {
     const saved = this.#make({ ...options, seed: BigInt(options.seed), ...(this.#module && { module: this.#module }) }, false);
     const layout = (of: object): string => JSON.stringify(of);
     if (layout(headOf(saved).layout) !== layout(head.layout))
-      throw new ReplayError("UNSUPPORTED", "snapshot was written by a version that lays steps out in another way");
+      throw new ReplayError("UNSUPPORTED", "this snapshot was written by a version with another layout of steps");
     this.#saved = saved;
     this.#state = new State(saved.engine, saved);
   }

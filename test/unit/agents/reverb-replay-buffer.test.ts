@@ -220,9 +220,9 @@ test.each([
 });
 
 test.each([
-  [{ numSteps: 3 }, RangeError, /^numSteps must be a divisor of sequenceLength, 4, got 3/],
+  [{ numSteps: 3 }, RangeError, /^numSteps must be a divisor of sequenceLength \(4\), got 3/],
   [{ numSteps: 8 }, RangeError, /^numSteps/],
-  [{ sampleBatchSize: 2, numParallelCalls: 3 }, RangeError, /^numParallelCalls must be at most sampleBatchSize, 2, got 3/],
+  [{ sampleBatchSize: 2, numParallelCalls: 3 }, RangeError, /^numParallelCalls must be at most sampleBatchSize \(2\), got 3/],
   [{ numParallelCalls: 0 }, RangeError, /^numParallelCalls/],
   [{ sampleBatchSize: "2" }, TypeError, /^sampleBatchSize/],
   [{ batchSize: 2 }, TypeError, /has no option "batchSize"/],
@@ -252,7 +252,7 @@ test("an item of another length is refused where it comes", () => {
   expectError(
     errorOf(() => pass(buffer)),
     "SPEC_MISMATCH",
-    /^an item of table t must be of sequenceLength, 2 steps, got 3/,
+    /^an item of table t must be of sequenceLength \(2\) steps, got 3/,
   );
 });
 

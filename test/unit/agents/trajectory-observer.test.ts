@@ -84,12 +84,16 @@ describe("forms of a step", () => {
 
   test.each([
     ["a leaf less", flat(1).slice(1), /^a flattened step must be a list of 6 leaves, got an array of 5/],
-    ["a batch of one", { ...columns(1), stepType: Int32Array.of(1) }, /^stepType must be one number: a step has no batch dimension, got Int32Array\(1\)/],
-    ["a batch of one, as columns", { ...columns(1), stepType: int(1, [1]) }, /^every leaf of the step must be a column .* here \[\]/],
+    [
+      "a batch of one",
+      { ...columns(1), stepType: Int32Array.of(1) },
+      /^stepType must be a single number, because a step has no batch dimension, got Int32Array\(1\)/,
+    ],
+    ["a batch of one, as columns", { ...columns(1), stepType: int(1, [1]) }, /^every leaf of the step must be a column .* with the shape of the spec, \[\]/],
     ["a number among columns", { ...columns(1), reward: 1 }, /^every leaf of the step must be a column/],
-    ["no step type", { observation: [1, 2] }, /^stepType must be one number/],
-    ["nothing", undefined, /^stepType must be one number/],
-    ["another structure", { ...step(1), extra: 1 }, /nested with keys action, discount, .*got an object with keys/],
+    ["no step type", { observation: [1, 2] }, /^stepType must be a single number/],
+    ["nothing", undefined, /^stepType must be a single number/],
+    ["another structure", { ...step(1), extra: 1 }, /an object with keys action, discount, .*got an object with keys/],
     ["another shape", { ...step(1), observation: [1] }, /^observation must be f32 of shape \[2\]/],
     ["another dtype", { ...step(1), observation: Float64Array.of(1, 2) }, /^observation must be f32/],
     ["another dtype of a single number", { ...columns(1), action: column([1]) }, /^action must be i32/],
@@ -216,7 +220,7 @@ describe("arguments", () => {
     [{ priority: true }, TypeError, /^priority/],
     [{ priority: null }, TypeError, /^priority/],
     [{ padEndOfEpisodes: 1 }, TypeError, /^padEndOfEpisodes must be a boolean/],
-    [{ tileEndOfEpisodes: true }, RangeError, /^tileEndOfEpisodes must have padEndOfEpisodes/],
+    [{ tileEndOfEpisodes: true }, RangeError, /^tileEndOfEpisodes needs padEndOfEpisodes/],
     [{ tableName: "u" }, "NOT_FOUND", /^tableName must be a table that the client has, got "u"/],
     [{ tableName: ["t", "u"] }, "NOT_FOUND", /"u"/],
     [{ tableName: 1 }, TypeError, /^tableName/],
@@ -230,7 +234,7 @@ describe("arguments", () => {
   test.each([
     [{}, TypeError, /^client must be a Replay, or a client/],
     [undefined, TypeError, /^client/],
-    [new Replay({ spec: { x: f32() }, tables: { t: ONCE } }), "SPEC_MISMATCH", /^the client's spec must be an object with stepType/],
+    [new Replay({ spec: { x: f32() }, tables: { t: ONCE } }), "SPEC_MISMATCH", /^the client's spec must be an object with a stepType/],
     [new Replay({ spec: f32(), tables: { t: ONCE } }), "SPEC_MISMATCH", /stepType/],
   ] as const)("a client that is none is refused", (client, kind, says) => {
     expectError(
@@ -247,7 +251,7 @@ describe("arguments", () => {
     expectError(
       errorOf(() => observer.getTableSignature()),
       RangeError,
-      /one or more with one signature, got 0/,
+      /one or more tables with the same signature, got 0/,
     );
   });
 });

@@ -64,16 +64,16 @@ describe("a list", () => {
   });
 
   test.each<[string, () => unknown, typeof TypeError | typeof RangeError, RegExp]>([
-    ["a next state of null", () => batchExperiences([[one({ nextState: null })]], { gamma: 1 }), TypeError, /nextState must be there/],
+    ["a next state of null", () => batchExperiences([[one({ nextState: null })]], { gamma: 1 }), TypeError, /nextState must be given/],
     [
       "states that differ in form",
       () => batchExperiences([[one()], [one({ state: [1] })]], { gamma: 1 }),
       TypeError,
-      /state of item 1 must be of the form of the first/,
+      /state of item 1 must be .*, like in the first item/,
     ],
     ["nothing", () => batchExperiences([], { gamma: 1 }), RangeError, /at least one/],
     ["no list", () => batchExperiences([one()] as never, { gamma: 1 }), TypeError, /experiences\[0\] must be a list/],
-    ["what is no sample", () => batchExperiences({} as never, { gamma: 1 }), TypeError, /a batch that sample gave/],
+    ["what is no sample", () => batchExperiences({} as never, { gamma: 1 }), TypeError, /a batch from sample/],
     ["no gamma", () => batchExperiences([[one()]], {} as never), TypeError, /gamma/],
     ["a phi that is none", () => batchExperiences([[one()]], { gamma: 1, phi: 3 as never }), TypeError, /phi must be a function/],
   ])("refuses %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));

@@ -54,7 +54,7 @@ describe("arguments", () => {
       "what cannot fit, by the spec",
       () => new ReplayBuffer({ capacity: 1000, spec: { state: f32(100), action: i32() }, maxBytes: 1 << 19 }),
       RangeError,
-      /capacity must be one that fits: \d+ bytes a step/,
+      /capacity must be small enough for maxBytes \(\d+\): \d+ bytes per step/,
     ],
   ])("refuse %s", (_, call, kind, says) => expectError(errorOf(call), kind, says));
 
@@ -73,7 +73,7 @@ describe("arguments", () => {
     expectError(
       errorOf(() => bounded.append(step(0))),
       RangeError,
-      /capacity must be one that fits/,
+      /capacity must be small enough for maxBytes/,
     );
     const buffer = new ReplayBuffer({ maxBytes: 3 << 20, numSteps: 2 });
     let n = 0;
@@ -156,7 +156,7 @@ describe("samples", () => {
     expectError(
       errorOf(() => fill(new ReplayBuffer(), 9).sample(8, { into })),
       TypeError,
-      /a batch that this buffer gave/,
+      /a batch from this buffer/,
     );
     expectError(
       errorOf(() => buffer.sample(8, { form: "rows" } as never)),
@@ -257,7 +257,7 @@ describe("sample and update", () => {
     expectError(
       errorOf(() => buffer.updateErrors([1])),
       "OUT_OF_TURN",
-      /a sample must come first/,
+      /no sample waits for errors/,
     );
     const before = buffer.sample(2).keys.slice();
     expect([buffer.waiting, [...buffer.waitingKeys]]).toEqual([true, [...before]]);
@@ -265,7 +265,7 @@ describe("sample and update", () => {
     expectError(
       errorOf(() => buffer.sample(1)),
       "OUT_OF_TURN",
-      /updateErrors must come first/,
+      /call updateErrors first/,
     );
     expectError(
       errorOf(() => buffer.updateErrors([1])),
@@ -366,7 +366,7 @@ describe("sample and update", () => {
     expectError(
       errorOf(() => one.sampleEpisodes(4)),
       "TOO_FEW",
-      /at most 3, what is of a priority above 0/,
+      /at most 3, because there are only 3 items with a priority above 0/,
     );
     expect(one.waiting).toBe(false);
     expect(one.sampleEpisodes(2, LIST)).toEqual(two.sampleEpisodes(2, LIST));

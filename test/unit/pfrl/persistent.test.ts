@@ -305,7 +305,7 @@ test("closed, or taken over, it can still be sampled", () => {
     () => episodes.append(step(2, { terminal: true })),
     () => episodes.stopCurrentEpisode(),
   ])
-    expectError(errorOf(call), "CLOSED", /closed, or opened again/);
+    expectError(errorOf(call), "CLOSED", /closed, or another buffer has opened it/);
   expect([buffer.sample(2).count, buffer.length]).toEqual([2, 2]);
   buffer.close();
   other.close();

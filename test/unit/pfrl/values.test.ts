@@ -124,8 +124,8 @@ describe("by a spec that is given", () => {
   });
 
   test.each<[string, object, RegExp]>([
-    ["no action", { state: f32() }, /spec must be of state and action/],
-    ["a reward of several numbers", { state: f32(), action: f32(), reward: f32(2) }, /spec.reward must be a leaf that is one number/],
+    ["no action", { state: f32() }, /spec must be an object with state and action/],
+    ["a reward of several numbers", { state: f32(), action: f32(), reward: f32(2) }, /spec.reward must be a leaf of a single number/],
     ["an unknown part", { state: f32(), action: f32(), observation: f32() }, /no option "observation"/],
     ["no leaf", { state: 3, action: f32() }, /spec.state must be a leaf/],
   ])("refuses %s", (_, spec, says) => {
@@ -137,7 +137,7 @@ describe("by a spec that is given", () => {
     expectError(
       errorOf(() => buffer.append(step(1, { logp: 1 }))),
       "SPEC_MISMATCH",
-      /extras must be of the spec/,
+      /extras must be those of the spec/,
     );
     expectError(
       errorOf(() => buffer.append(step(256))),
@@ -157,7 +157,7 @@ describe("object columns", () => {
     ["a function", { f: () => 1 }, /state\.f must be .*, got a function/],
     ["a symbol", [Symbol("x"), "y"], /state\[0\] must be/],
     ["an instance of a class", { deep: [new Board(), ""] }, /state\.deep\[0\] must be .*Board/],
-    ["a circle", circle, /circle|nested/],
+    ["a circle", circle, /cyclic|nested/],
     ["an instance", new Board(), /state must be .*Board/],
   ])("refuse %s, by its path", (_, state, says) => {
     const buffer = new ReplayBuffer({ spec: { state: object(), action: f32() } });

@@ -94,7 +94,7 @@ test("the newest version is taken, by numbers", async () => {
   const two = new Map([...FILES, ...[...FILES].map(([path, bytes]) => [`other/${path}`, bytes] as const)]);
   await expect(openTfds(two)).rejects.toMatchObject({
     code: "UNSUPPORTED",
-    message: expect.stringMatching(/several datasets, half_cheetah, other\/half_cheetah: give the folder of one/),
+    message: expect.stringMatching(/several datasets, half_cheetah, other\/half_cheetah: name the folder of one/),
   });
   await expect(openTfds(new Map([["a/features.json", new Uint8Array(2)]]))).rejects.toMatchObject({ code: "NOT_FOUND", file: "the Map" });
 });
@@ -105,7 +105,7 @@ describe("what is not there", () => {
     const { folder } = await sourceOf(DATA);
     await expect(folder?.open("half_cheetah/none")).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(folder?.open("half_cheetah")).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await expect(openTfds(DATA + SHARD)).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringMatching(/give the folder/) });
+    await expect(openTfds(DATA + SHARD)).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringMatching(/name the folder/) });
     await expect(openTfds(new Blob([]))).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 

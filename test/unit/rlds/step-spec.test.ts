@@ -81,7 +81,7 @@ test("a circle is told, not followed to the stack's end", () => {
   expectError(
     errorOf(() => stepSpecOf(circle)),
     "SPEC_MISMATCH",
-    /^self is a circle: it is part of itself$/,
+    /^self is cyclic: it contains itself$/,
   );
 });
 
@@ -143,8 +143,12 @@ test("a misfit names the leaf, the rule, the value and the place", () => {
   expectError(refused({ goal: 1 }), "SPEC_MISMATCH", /^goal must be string, well-formed text, got 1/);
   expectError(refused({ words: ["a"] }), "SPEC_MISMATCH", /^words/);
   expectError(refused({ raw: "a" }), "SPEC_MISMATCH", /^raw/);
-  expectError(refused({ extra: 1 }), "SPEC_MISMATCH", /^step must be nested with keys goal, observation, raw, words \(extra is none of them\), got an object/);
-  expectError(refused({ observation: {} }), "SPEC_MISMATCH", /^observation must be nested/);
+  expectError(
+    refused({ extra: 1 }),
+    "SPEC_MISMATCH",
+    /^step must be an object with keys goal, observation, raw, words \(extra is not one of them\), got an object/,
+  );
+  expectError(refused({ observation: {} }), "SPEC_MISMATCH", /^observation must be an object/);
   const { goal: _, ...without } = step;
   expectError(
     errorOf(() => checkStep(spec, { ...without, other: 1 })),

@@ -372,7 +372,7 @@ describe("bombs", () => {
     ["a JPEG of 10,000 scans", dataset({ a: imageOf([64, 64, 3]) }, example([["steps/a", 1, field(1, jpegOf(64, 64, 10_000))]])), /more than 100 scans/],
     ["groups nested 100,000 deep", dataset({ a: tensor("float32") }, new Uint8Array(100_000).fill(0x0b)), /no tf.train.Example: maximum recursion depth/],
     ["a varint without an end", dataset({ a: tensor("int64") }, example([["steps/a", 3, field(1, new Uint8Array(50).fill(255))]])), /one does not end/],
-    ["a length of 4 GB", dataset({ a: tensor("int64") }, Uint8Array.of(10, 255, 255, 255, 255, 15)), /4294967295 bytes are said to follow/],
+    ["a length of 4 GB", dataset({ a: tensor("int64") }, Uint8Array.of(10, 255, 255, 255, 255, 15)), /4294967295 bytes should follow/],
     ["a text for numbers", dataset({ a: tensor("float32") }, example([["steps/a", 1, field(1, text("x"))]])), /must hold floats, and holds bytes/],
     [
       "a number that its dtype cannot hold",
@@ -470,7 +470,7 @@ describe("names that lead outside", () => {
 describe("shards that hold another number of records", () => {
   test.each([
     ["fewer", ["4"], /must have 4 records, as dataset_info.json says, got 3/],
-    ["more", ["2"], /must have 2 records, as dataset_info.json says, and goes on behind them/],
+    ["more", ["2"], /must have 2 records, as dataset_info.json says, but has more/],
   ])("%s", async (_, shardLengths, message) => {
     const info = infoWith((split) => {
       split.shardLengths = shardLengths;

@@ -149,7 +149,7 @@ describe("another split", () => {
       expectError(
         await errorFrom(writeTfds(other, files, { name: "parts", split: "test", overwrite })),
         "SPEC_MISMATCH",
-        /a split beside train must have their features/,
+        /a split next to train must have the same features/,
       );
     expect(files).toEqual(before);
     await writeTfds(other, files, { name: "parts", overwrite: true });
@@ -182,9 +182,9 @@ describe("what is wrong", () => {
       (step) => ({ ...step, observation: { ...(step.observation as object), state: new Float64Array(2) } }),
       /^observation\/state must be f32/,
     ],
-    ["a key too few", ({ reward: _, ...step }) => step, /^step must be nested with keys .*reward.* \(reward is missing\), got an object/],
-    ["a key too many", (step) => ({ ...step, more: 1 }), /^step must be nested with keys .* \(more is none of them\), got an object/],
-    ["no step", () => null, /^step must be nested with keys .*, got null/],
+    ["a key too few", ({ reward: _, ...step }) => step, /^step must be an object with keys .*reward.* \(reward is missing\), got an object/],
+    ["a key too many", (step) => ({ ...step, more: 1 }), /^step must be an object with keys .* \(more is not one of them\), got an object/],
+    ["no step", () => null, /^step must be an object with keys .*, got null/],
   ])("%s: the error names episode, step and leaf, and no file is left", async (_, change, says) => {
     const files = memorySink();
     const error = await errorFrom(writeTfds(broken(change), files, { name: "broken" }));
@@ -225,7 +225,7 @@ describe("what is wrong", () => {
     expectError(await write({ name: "x", version: "1.0" }), RangeError, /^version/);
     expectError(await write({ name: "x", split: "a-b" }), RangeError, /^split/);
     expectError(await write({ name: "x", shards: 0 }), RangeError, /^shards/);
-    expectError(await write({ name: "x", shards: 2, shardBytes: 2 }), RangeError, /without shardBytes/);
+    expectError(await write({ name: "x", shards: 2, shardBytes: 2 }), RangeError, /shards and shardBytes exclude/);
     expectError(await write({ name: "x", images: ["action"] }), RangeError, /images must be leaves of u8/);
     expectError(await write({ name: "x", images: ["nothing"] }), RangeError, /images must be paths of leaves of a step/);
     expectError(await write({ name: "x", other: 1 }), TypeError, /other/);

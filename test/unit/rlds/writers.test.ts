@@ -40,7 +40,7 @@ it("takes what a canvas gives, and typed arrays in arrays", async () => {
 
 it("refuses a part of a step that is called as a method of every object", async () => {
   const error = await errorFrom(writeJsonl(of([{ a: 1 }, { a: 1, toString: 5 }]), memorySink()));
-  expectError(error, "SPEC_MISMATCH", /nested with keys a \(toString is none of them\), got an object with keys a, toString \(episode 0, step 1\)/);
+  expectError(error, "SPEC_MISMATCH", /an object with keys a \(toString is not one of them\), got an object with keys a, toString \(episode 0, step 1\)/);
 });
 
 it("keeps an id that f32 does not hold", async () => {
@@ -172,7 +172,7 @@ it("writes no parts beside Parquet of somebody else, and leaves it alone", async
   await writeParquet(of([{ a: 1 }]), join(folder, "mine.parquet"));
   for (const overwrite of [false, true]) {
     const error = await errorFrom(writeParquet(of([{ a: 2 }]), folder, { overwrite }));
-    expectError(error, "IO", /the folder has another \.parquet file, .*mine\.parquet/);
+    expectError(error, "IO", /the folder contains another \.parquet file, .*mine\.parquet/);
   }
   expect(readdirSync(folder)).toEqual(["mine.parquet"]);
 });

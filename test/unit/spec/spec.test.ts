@@ -104,14 +104,14 @@ test("a value of another form is refused, names its path, and leaves no trace", 
   const good = { o: { p: [1, 2, 3] }, a: 1, b: [1, 2, 3, 4] };
   writer.append(good);
   const bad: [unknown, RegExp, RegExp][] = [
-    [null, /^step must be nested with keys a, b, o/, /got null/],
-    [7, /^step must be nested/, /got 7/],
-    ["abc", /^step must be nested/, /got "abc"/],
-    [{ o: good.o, a: 1 }, /^step must be nested with keys a, b, o/, /keys o, a$/],
-    [{ ...good, c: 1 }, /^step must be nested/, /keys o, a, b, c/],
+    [null, /^step must be an object with keys a, b, o/, /got null/],
+    [7, /^step must be an object/, /got 7/],
+    ["abc", /^step must be an object/, /got "abc"/],
+    [{ o: good.o, a: 1 }, /^step must be an object with keys a, b, o/, /keys o, a$/],
+    [{ ...good, c: 1 }, /^step must be an object/, /keys o, a, b, c/],
     [{ o: good.o, a: 1, c: [1, 2, 3, 4] }, /^b must be u8 of shape \[2, 2\]/, /got undefined/],
-    [{ ...good, o: {} }, /^o must be nested with keys p/, /got an object/],
-    [{ ...good, o: undefined }, /^o must be nested/, /got undefined/],
+    [{ ...good, o: {} }, /^o must be an object with keys p/, /got an object/],
+    [{ ...good, o: undefined }, /^o must be an object/, /got undefined/],
     [{ ...good, o: { p: [1, 2] } }, /^o\.p must be f32 of shape \[3\]/, /got an array of 2/],
     [{ ...good, o: { p: [1, 2, 3, 4] } }, /^o\.p must be/, /an array of 4/],
     [{ ...good, o: { p: new Float64Array(3) } }, /^o\.p must be f32/, /got Float64Array\(3\)/],
@@ -198,10 +198,10 @@ test("columns and lanes of another form are refused", () => {
   const writer = replay.writer();
   const lanes = replay.writer({ lanes: 3 });
   const columns = (value: unknown) => () => writer.appendColumns(value);
-  expectRefused(replay, columns(null), "SPEC_MISMATCH", /^step must be nested with keys a, b/, /null/);
-  expectRefused(replay, columns({ a: [1] }), "SPEC_MISMATCH", /^step must be nested/, /keys a$/);
-  expectRefused(replay, columns({ a: [1], b: [1, 2], c: [1] }), "SPEC_MISMATCH", /^step must be nested/, /keys a, b, c/);
-  expectRefused(replay, columns({ a: [], b: [] }), RangeError, /^a must be one or more steps of 1 elements/, /an array of 0/);
+  expectRefused(replay, columns(null), "SPEC_MISMATCH", /^step must be an object with keys a, b/, /null/);
+  expectRefused(replay, columns({ a: [1] }), "SPEC_MISMATCH", /^step must be an object/, /keys a$/);
+  expectRefused(replay, columns({ a: [1], b: [1, 2], c: [1] }), "SPEC_MISMATCH", /^step must be an object/, /keys a, b, c/);
+  expectRefused(replay, columns({ a: [], b: [] }), RangeError, /^a must be a column of one or more steps with 1 elements/, /an array of 0/);
   expectRefused(replay, columns({ a: [1, 2], b: [1, 2] }), "SPEC_MISMATCH", /^b must be f32 of shape \[2, 2\]/, /an array of 2/);
   expectRefused(replay, columns({ a: new Float64Array(1), b: [1, 2] }), "SPEC_MISMATCH", /^a must be/, /Float64Array\(1\)/);
   expectRefused(replay, columns({ a: [1], b: new Float32Array(3) }), "SPEC_MISMATCH", /^b must be/, /Float32Array\(3\)/);
@@ -209,9 +209,9 @@ test("columns and lanes of another form are refused", () => {
   const step = (value: unknown) => () => lanes.append(value);
   expectRefused(replay, step({ a: [1, 2], b: [1, 2, 3, 4, 5, 6] }), "SPEC_MISMATCH", /^a must be f32 of shape \[3\]/, /an array of 2/);
   expectRefused(replay, step({ a: 1, b: [1, 2, 3, 4, 5, 6] }), "SPEC_MISMATCH", /^a must be/, /got 1/);
-  expectRefused(replay, step({ a: [1, 2, 3] }), "SPEC_MISMATCH", /^step must be nested/);
-  expectRefused(replay, step({ a: [1, 2, 3], b: [1, 2, 3, 4, 5, 6], c: 0 }), "SPEC_MISMATCH", /^step must be nested/);
-  expectRefused(replay, () => lanes.appendColumns({ a: new Float32Array(4), b: new Float32Array(8) }), RangeError, /^a must be one or more steps of/);
+  expectRefused(replay, step({ a: [1, 2, 3] }), "SPEC_MISMATCH", /^step must be an object/);
+  expectRefused(replay, step({ a: [1, 2, 3], b: [1, 2, 3, 4, 5, 6], c: 0 }), "SPEC_MISMATCH", /^step must be an object/);
+  expectRefused(replay, () => lanes.appendColumns({ a: new Float32Array(4), b: new Float32Array(8) }), RangeError, /^a must be a column of one or more steps/);
   expect(replay.stats().steps).toBe(0);
 });
 
@@ -222,10 +222,10 @@ test("flatten and pack are each other's reverse, and flatten tells another struc
   expect(pack(spec, flatten(spec, value))).toEqual(value);
   expect(flatten(f32(), 5)).toEqual([5]);
   const wrong: [unknown, RegExp][] = [
-    [{ z: 1, b: 2 }, /^a must be nested/],
+    [{ z: 1, b: 2 }, /^a must be an array of 2/],
     [{ x: 1, a: [2, { m: 3 }] }, /^z must be given/],
-    [{ z: 1 }, /^step must be nested with keys a, z/],
-    [{ z: 1, a: [2, {}] }, /^a\.1 must be nested with keys m/],
+    [{ z: 1 }, /^step must be an object with keys a, z/],
+    [{ z: 1, a: [2, {}] }, /^a\.1 must be an object with keys m/],
     [{ z: 1, a: [2, { m: 1 }], x: 0 }, /^step/],
     [undefined, /got undefined/],
   ];
@@ -243,9 +243,9 @@ test("a spec that is none is refused, and the message names the path", () => {
     [null, TypeError, /^spec of step must be a leaf/, /null/],
     ["f32", TypeError, /^spec of step must be/, /"f32"/],
     [{ a: { b: 3 } }, TypeError, /^spec of a\.b must be/, /got 3/],
-    [{}, RangeError, /^leaves in spec must be an integer in 1 … 4096/, /got 0/],
-    [{ a: [] }, RangeError, /^leaves in spec must be/, /got 0/],
-    [{ "a.b": f32() }, RangeError, /^keys of step must be free of dots/, /"a\.b"/],
+    [{}, RangeError, /^the number of leaves in spec must be an integer in 1 … 4096/, /got 0/],
+    [{ a: [] }, RangeError, /^the number of leaves in spec must be/, /got 0/],
+    [{ "a.b": f32() }, RangeError, /^keys of step must be without dots/, /"a\.b"/],
     [{ a: { dtype: "f16", shape: [] } }, RangeError, /^dtype of a must be one of/, /"f16"/],
     [{ a: { dtype: "toString", shape: [] } }, RangeError, /^dtype of a/, /"toString"/],
     [{ a: { dtype: "f32" } }, TypeError, /^shape of a must be an array/, /undefined/],
@@ -254,10 +254,10 @@ test("a spec that is none is refused, and the message names the path", () => {
     [{ a: f32(1.5) }, TypeError, /^shape of a/, /got 1\.5/],
     [{ a: f32("3" as never) }, TypeError, /^shape of a/, /got "3"/],
     [{ a: u8(1 << 15, 1 << 15) }, RangeError, /^bytes of a must be an integer in 1 … 1073741823/, /got 1073741824/],
-    [Array.from({ length: 4097 }, () => f32()), RangeError, /^leaves in spec must be/, /4097/],
-    [{ a: { ...f32(), stack: 2 } }, RangeError, /^a has a stack and must be shared/, /shared\(name/],
+    [Array.from({ length: 4097 }, () => f32()), RangeError, /^the number of leaves in spec must be/, /4097/],
+    [{ a: { ...f32(), stack: 2 } }, RangeError, /^a has a stack of frames/, /shared\(name/],
     [{ a: shared("x", f32(), 0) }, RangeError, /^stack of a must be an integer/, /got 0/],
-    [{ a: shared("x", f32(2)), b: shared("x", f32(3)) }, "SPEC_MISMATCH", /^a frame of b must be 8 bytes, as others shared as "x"/, /got 12/],
+    [{ a: shared("x", f32(2)), b: shared("x", f32(3)) }, "SPEC_MISMATCH", /^a frame of b must be of 8 bytes, like the other leaves shared as "x"/, /got 12/],
   ];
   for (const [spec, kind, ...says] of bad) {
     expectError(

@@ -82,8 +82,8 @@ describe("tagged values", () => {
       [new Map([[Promise.resolve(), 1]]), /^state\["key 0"\] must be/],
       [{ a: new DataView(new ArrayBuffer(8)) }, /^state\.a must be/],
       [{ [Symbol("s")]: 1 }, /^state must be/],
-      [circle, /^state\.a\.b is a circle/],
-      [deep, /nested more than 128 deep/],
+      [circle, /^state\.a\.b is cyclic/],
+      [deep, /nested more than 128 levels deep/],
     ];
     for (const [one, says] of wrong)
       expectError(
