@@ -216,7 +216,8 @@ export class Episodes {
 
   /** The error for an id whose episode was overwritten, or never given. */
   stale(id: number): ReplayError {
-    return new ReplayError("STALE_KEY", `episode ${id} was overwritten: the capacity is ${this.capacity} episodes, and the newest is ${this.last}`);
+    const why = id > this.last ? "has not begun" : "was overwritten";
+    return new ReplayError("STALE_KEY", `episode ${id} ${why}: the capacity is ${this.capacity} episodes, and the newest is ${this.last}`);
   }
 
   /** An id that comes before it is given would be valid once the new ones are. @throws ReplayError STALE_KEY */

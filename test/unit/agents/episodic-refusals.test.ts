@@ -30,7 +30,7 @@ function expectNothing(buffer: unknown, call: () => unknown, code: Parameters<ty
 }
 
 describe("an id that was never given", () => {
-  const early = /episode 1 is not there/;
+  const early = /episode 1 has not begun/;
 
   test("is refused also where a new episode of the same batch would be given it", () => {
     const buffer = bufferOf({ capacity: 2 });

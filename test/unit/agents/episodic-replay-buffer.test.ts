@@ -406,12 +406,12 @@ describe("a dataset", () => {
     expectError(
       errorOf(() => buffer.asDataset()),
       RangeError,
-      /tuples/,
+      /plain arrays/,
     );
     expectError(
       errorOf(() => buffer.gatherAll()),
       RangeError,
-      /tuples/,
+      /plain arrays/,
     );
   });
 });

@@ -451,7 +451,7 @@ describe("a dataset", () => {
     expectError(
       errorOf(() => lists.asDataset()),
       RangeError,
-      /tuples/,
+      /plain arrays/,
     );
   });
 });

@@ -198,7 +198,7 @@ test("arguments, and steps of another form", async () => {
   expectError(
     await refused(statistics(rlds, { paths: ["observation/stat"] })),
     RangeError,
-    /^paths must be among action, .*observation\/state.*, got "observation\/stat"/,
+    /^paths must be one of action, .*observation\/state.*, got "observation\/stat"/,
   );
   expectError(await refused(statistics(rlds, { paths: ["tag"] })), RangeError, /^paths/);
   expectError(await refused(statistics(rlds, { path: [] } as never)), TypeError, /path/);

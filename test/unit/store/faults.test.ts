@@ -208,7 +208,7 @@ describe("segments", () => {
         new RegExp(`${name} is missing`),
       );
       const salvage = () => groupsOf(reopened(memory({ files: rest }), { salvage: true }), groups);
-      if (name === names[0]) expectError(errorOf(salvage), "CORRUPT", /nothing stands before/);
+      if (name === names[0]) expectError(errorOf(salvage), "CORRUPT", /there is nothing before it to salvage/);
       else expect(salvage()).toBeGreaterThan(0);
     }
   });

@@ -82,7 +82,7 @@ describe("a log", () => {
     expectError(
       errorOf(() => again.write(32, 0, section)),
       "OUT_OF_TURN",
-      /replayed/,
+      /must be read to its end/,
     );
     const steps = [...again.replay(() => {})];
     expect(steps.length).toBeGreaterThan(3);
@@ -175,7 +175,7 @@ describe("a log", () => {
     const newer = Log.open(directory, MANUAL);
     expect(shown(newer).length).toBe(1);
     for (const call of [() => add(older, 1), () => older.commit(), () => older.flush(), () => older.drop(1), () => shown(older)]) {
-      expectError(errorOf(call), "CLOSED", /opened again/);
+      expectError(errorOf(call), "CLOSED", /this process has opened it again/);
     }
     older.close();
     expect([older.closed, newer.closed]).toEqual([true, false]);
@@ -192,7 +192,7 @@ describe("a log", () => {
     expectError(
       errorOf(() => reader.write(32, 0, section)),
       "UNSUPPORTED",
-      /read only/,
+      /opened with readOnly/,
     );
     reader.close();
     expect(owner.closed).toBe(false);
