@@ -156,7 +156,7 @@ function copied(to: Numbered, values: readonly unknown[]): boolean {
 /** `mustPut` for a view: the commonest values have a way of their own. */
 export function putter(to: ViewTarget): Visit {
   const { dtype, shape, size, keys } = to;
-  const { array, big, float, max } = DTYPES[dtype];
+  const { array, big, float } = DTYPES[dtype];
   const isLine = float && shape.length === 1;
   const slow: Visit = (value) => {
     if (!(isLine && Array.isArray(value) && value.length === size && copied(to.view, value))) mustPut(to, to.view, 0, value, keys);
@@ -174,12 +174,12 @@ export function putter(to: ViewTarget): Visit {
     };
   }
   if (shape.length === 0 && !big) {
-    const most = max as number;
+    const max = DTYPES[dtype].max as number;
     return (value) => {
       const { view } = to;
       const number = typeof value === "boolean" && dtype === "bool" ? +value : (value as number);
       if (typeof number === "number") view[0] = number;
-      if (view[0] !== number || number > most) slow(value);
+      if (view[0] !== number || number > max) slow(value);
     };
   }
   return (value) => {

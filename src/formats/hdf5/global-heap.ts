@@ -4,12 +4,12 @@ const SIGNATURE = [0x47, 0x43, 0x4f, 0x4c]; // GCOL
 const HEAD = 16;
 
 /** Reads larger than this are of rows, not of the library's own structures. */
-const MOST = 65536;
+const MAX = 65536;
 
 /** Where, in bytes that were read, heaps begin. */
 export function heapsIn(bytes: Uint8Array): number[] {
   const found: number[] = [];
-  if (bytes.length > MOST) return found;
+  if (bytes.length > MAX) return found;
   for (let at = bytes.indexOf(SIGNATURE[0] as number); at >= 0; at = bytes.indexOf(SIGNATURE[0] as number, at + 1))
     if (SIGNATURE.every((byte, i) => bytes[at + i] === byte)) found.push(at);
   return found;

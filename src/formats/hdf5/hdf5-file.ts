@@ -15,10 +15,10 @@ import type { H5wasm } from "./package.ts";
 const FILTERS = [1, 2, 3, 5, 6];
 
 /** Groups within groups: what is deeper leads in a circle. */
-const MOST_DEPTH = 16;
+const MAX_DEPTH = 16;
 
 /** Of its own errors; its stack has room for many more. */
-const MOST_THROWN = 100;
+const MAX_THROWN = 100;
 
 export type Entry = "group" | "dataset";
 
@@ -89,7 +89,7 @@ export class Hdf5File {
     const entry = await this.entry(path);
     if (entry === undefined) throw new RldsError("CORRUPT", `the file has no ${path}`, { file: this.name });
     if (entry === "dataset") return this.column(path);
-    if (depth === MOST_DEPTH) throw new RldsError("UNSUPPORTED", `groups are nested deeper than ${MOST_DEPTH} at ${path}`, { file: this.name });
+    if (depth === MAX_DEPTH) throw new RldsError("UNSUPPORTED", `groups are nested deeper than ${MAX_DEPTH} at ${path}`, { file: this.name });
     const nodes = new Map<string, ColumnTree>();
     for (const name of await this.names(path)) nodes.set(name, await this.tree(`${path}/${name}`, depth + 1));
     const tuple = Array.from(nodes, (_, i) => nodes.get(`_index_${i}`));
@@ -183,7 +183,7 @@ export class Hdf5File {
     } catch (cause) {
       if (cause instanceof RldsError) throw cause;
       const own = cause instanceof Error && cause.message.startsWith("error - ");
-      if (!own || ++instance.thrown > MOST_THROWN) instance.broken = cause ?? "it threw nothing";
+      if (!own || ++instance.thrown > MAX_THROWN) instance.broken = cause ?? "it threw nothing";
       const why = cause instanceof Error && !own ? cause.message : instance.said();
       throw new RldsError("CORRUPT", `HDF5 cannot read ${what}: ${why}`, { file: this.name }, { cause });
     }

@@ -4,7 +4,7 @@ import { parsedJson } from "../jsonl/python-json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 
 /** More is no description. */
-const MOST_BYTES = 2 ** 26;
+const MAX_BYTES = 2 ** 26;
 
 /** @param path of the HDF5 file @throws RldsError CORRUPT, UNSUPPORTED for a dataset that is not HDF5; an absent file is none */
 export async function metadataJson(folder: SourceFolder, path: string): Promise<{ readonly [key: string]: unknown }> {
@@ -15,7 +15,7 @@ export async function metadataJson(folder: SourceFolder, path: string): Promise<
   });
   if (file === undefined) return {};
   try {
-    if (file.size > MOST_BYTES) throw new RldsError("CORRUPT", `metadata takes at most ${MOST_BYTES} bytes, this file ${file.size}`, { file: name });
+    if (file.size > MAX_BYTES) throw new RldsError("CORRUPT", `metadata takes at most ${MAX_BYTES} bytes, this file ${file.size}`, { file: name });
     return parsed(new TextDecoder().decode(await file.read(0, file.size)), name);
   } finally {
     await file.close();

@@ -148,9 +148,9 @@ async function found(hdf5: Hdf5File, group: string, episode: number, { infos, sp
   const transition = rowSpec(tree) as unknown as TransitionSpec;
   leavesOf(transition).forEach(({ path, keys }: FoundLeaf, i) => {
     const { rows } = columns[i] as Column;
-    const most = keys[0] === "observation" || keys[0] === "infos" ? length + 1 : length;
-    if (rows !== most && !(keys[0] === "infos" && rows === length))
-      throw new RldsError("CORRUPT", `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${most} would fit`, { file, episode });
+    const max = keys[0] === "observation" || keys[0] === "infos" ? length + 1 : length;
+    if (rows !== max && !(keys[0] === "infos" && rows === length))
+      throw new RldsError("CORRUPT", `${group} has ${rows ?? "no"} rows of ${path}, and ${length} rewards: ${max} would fit`, { file, episode });
   });
   if (columnsOf(observation).length === 0 || columnsOf(action).length === 0)
     throw new RldsError("CORRUPT", `${group} has no columns of observations or of actions`, { file, episode });

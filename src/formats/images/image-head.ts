@@ -28,7 +28,7 @@ function pngHead(bytes: Uint8Array): ImageHead {
 }
 
 /** Scans of a progressive image; each goes through all of it, however short it is. */
-const MOST_SCANS = 100;
+const MAX_SCANS = 100;
 
 function jpegHead(bytes: Uint8Array): ImageHead {
   let head: ImageHead | undefined;
@@ -49,7 +49,7 @@ function jpegHead(bytes: Uint8Array): ImageHead {
       const u16 = (i: number) => ((bytes[at + i] as number) << 8) | (bytes[at + i + 1] as number);
       head = { format: "jpeg", height: u16(5), width: u16(7), channels: bytes[at + 9] as number, depth: bytes[at + 4] as number };
     }
-    if (marker === 0xda && ++scans > MOST_SCANS) throw new Error(`the JPEG has more than ${MOST_SCANS} scans`);
+    if (marker === 0xda && ++scans > MAX_SCANS) throw new Error(`the JPEG has more than ${MAX_SCANS} scans`);
     at += 2 + length;
   }
   if (head === undefined) throw new Error("the JPEG has no frame");

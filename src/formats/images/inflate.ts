@@ -48,10 +48,10 @@ function wrong(size: number, found: number): Error {
 }
 
 /** Goes through a stream of at most `most` bytes, and tells how many they are. @throws Error as `inflated` */
-export function inflate(bytes: Uint8Array, most: number, take: (chunk: Uint8Array, at: number) => void = () => undefined): number {
+export function inflate(bytes: Uint8Array, max: number, take: (chunk: Uint8Array, at: number) => void = () => undefined): number {
   let done = 0;
   const stream = new Unzlib((chunk) => {
-    if (done + chunk.length > most) throw new Error(`the compressed bytes come to more than ${most}`);
+    if (done + chunk.length > max) throw new Error(`the compressed bytes come to more than ${max}`);
     take(chunk, done);
     done += chunk.length;
   });

@@ -7,14 +7,14 @@ const IDAT = 0x49444154;
 /** IHDR, PLTE, IDAT, IEND, tRNS: all others say nothing of the pixels, and may be large when inflated. */
 const KEPT = new Set([0x49484452, 0x504c5445, IDAT, 0x49454e44, 0x74524e53]);
 /** Deflate makes no more of a byte. */
-const MOST_RATIO = 1032;
+const MAX_RATIO = 1032;
 
 /** The pixels with as many channels as `channels`, of 8 or 16 bits. @throws Error */
 export function decodePng(bytes: Uint8Array, head: ImageHead, channels: number, room: number): Uint8Array | Uint16Array {
   const { pixels, compressed } = chunksOf(bytes);
   // Twice: interlaced lines are shorter, and more. What may be too much is gone through before it is held.
-  const most = 2 * head.height * (2 + Math.ceil((head.width * head.channels * head.depth) / 8));
-  if (2 * compressed * MOST_RATIO > room) inflateAll(bytes, most);
+  const max = 2 * head.height * (2 + Math.ceil((head.width * head.channels * head.depth) / 8));
+  if (2 * compressed * MAX_RATIO > room) inflateAll(bytes, max);
   const image = decode(pixels, { checkCrc: true });
   let { data } = image;
   let stored = image.channels;
@@ -57,7 +57,7 @@ function* chunks(bytes: Uint8Array): Generator<{ type: number; from: number; to:
   }
 }
 
-function inflateAll(bytes: Uint8Array, most: number): void {
+function inflateAll(bytes: Uint8Array, max: number): void {
   const parts = [...chunks(bytes)].filter(({ type }) => type === IDAT).map(({ from, to }) => bytes.subarray(from + 8, to - 4));
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -65,7 +65,7 @@ function inflateAll(bytes: Uint8Array, most: number): void {
     whole.set(part, at);
     at += part.length;
   }
-  inflate(whole, most);
+  inflate(whole, max);
 }
 
 /** Grey becomes colour, and alpha comes or goes, as TensorFlow does it. */

@@ -5,7 +5,7 @@ import { isDtype } from "../../spec/dtype.ts";
 import { sizeOf } from "../../spec/leaf.ts";
 
 const DEEPEST = 32;
-const MOST_ELEMENTS = 2 ** 31;
+const MAX_ELEMENTS = 2 ** 31;
 
 /** @throws RldsError CORRUPT */
 export function specFromJson(value: unknown, file: string, depth = 0): StepSpec {
@@ -16,7 +16,7 @@ export function specFromJson(value: unknown, file: string, depth = 0): StepSpec 
   const { dtype, shape } = value as { dtype?: unknown; shape?: unknown };
   if (typeof dtype !== "string") return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, specFromJson(part, file, depth + 1)]));
   if (!isDtype(dtype) && dtype !== "string" && dtype !== "bytes") throw wrong(`has no dtype ${JSON.stringify(dtype)}`);
-  if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= 0) || sizeOf(shape) > MOST_ELEMENTS)
+  if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= 0) || sizeOf(shape) > MAX_ELEMENTS)
     throw wrong(`has no shape ${JSON.stringify(shape)}`);
   return { dtype: dtype as "f32", shape };
 }

@@ -36,7 +36,7 @@ export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: 
       const collector = new Collector(metadataSpec as StepSpec, 1);
       collector.add(metadata, { episode: count }, "the episode's metadata");
       await write({ episode: jsonRow(metadataSpec as StepSpec, collector.take().data, 0) });
-      for await (const { data, length } of piecesOf(given, stepSpec, { episode: count, most: PIECE, signal })) {
+      for await (const { data, length } of piecesOf(given, stepSpec, { episode: count, max: PIECE, signal })) {
         for (let i = 0; i < length; i++) await write({ step: jsonRow(stepSpec, data, i) });
         steps += length;
       }

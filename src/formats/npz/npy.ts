@@ -16,7 +16,7 @@ export interface NpyArray {
 }
 
 const MAGIC = "\x93NUMPY";
-const MOST_HEADER = 65536;
+const MAX_HEADER = 65536;
 /** `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, in any order. */
 const DESCR = /['"]descr['"]\s*:\s*(?:'([^'"\\]*)'|"([^'"\\]*)"|(\[))/;
 const FORTRAN = /['"]fortran_order['"]\s*:\s*(True|False)/;
@@ -31,7 +31,7 @@ export function npyArray(bytes: Uint8Array<ArrayBuffer>, file: string, name: str
   if (version < 1 || version > 3) throw new RldsError("UNSUPPORTED", `${name} has .npy version ${version}; only 1 … 3 can be read`, { file });
   const begin = version === 1 ? 10 : 12;
   const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);
-  if (length > MOST_HEADER || begin + length > bytes.length) throw corrupt(`has a header of ${length} bytes, which cannot be`);
+  if (length > MAX_HEADER || begin + length > bytes.length) throw corrupt(`has a header of ${length} bytes, which cannot be`);
   const header = latin1(bytes.subarray(begin, begin + length));
   const described = DESCR.exec(header);
   const fortran = FORTRAN.exec(header)?.[1];

@@ -20,7 +20,7 @@ const ENTRY = 0x02014b50;
 const LOCAL = 0x04034b50;
 const STORED = 0;
 const DEFLATED = 8;
-const MOST_COMMENT = 65535;
+const MAX_COMMENT = 65535;
 
 /** The archive's directory. @throws RldsError CORRUPT */
 export async function zipEntries(file: SourceFile, maxBytes: number): Promise<ZipEntry[]> {
@@ -87,7 +87,7 @@ async function inflated(packed: Uint8Array, size: number, wrong: () => RldsError
 }
 
 async function directory(file: SourceFile): Promise<{ entries: number; size: number; at: number }> {
-  const length = Math.min(file.size, MOST_COMMENT + 22 + 20);
+  const length = Math.min(file.size, MAX_COMMENT + 22 + 20);
   const from = file.size - length;
   const tail = viewOf(await file.read(from, length));
   let p = length - 22;

@@ -98,12 +98,12 @@ function pageOf(body: Uint8Array, about: ThriftStruct, { lists, maxDefinition }:
   const entries = numberAt(about, 1);
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
   let at = 0;
-  const levels = (most: number, encoding: number): Uint8Array | undefined => {
-    if (most === 0) return undefined;
+  const levels = (max: number, encoding: number): Uint8Array | undefined => {
+    if (max === 0) return undefined;
     if (encoding !== RLE) throw new Unreadable("its levels have the encoding of Parquet 1 before 2014");
     const length = view.getUint32(at, true);
     at += 4;
-    const found = levelsOf(body, at, at + length, most, entries, packages);
+    const found = levelsOf(body, at, at + length, max, entries, packages);
     at += length;
     return found;
   };
@@ -128,11 +128,11 @@ function pageV2Of(head: ThriftStruct, body: Uint8Array, { column, decompress }: 
   return { entries, encoding: numberAt(about, 4), definitions, repetitions, bytes };
 }
 
-function levelsOf(body: Uint8Array, start: number, end: number, most: number, entries: number, packages: Hyparquet): Uint8Array {
+function levelsOf(body: Uint8Array, start: number, end: number, max: number, entries: number, packages: Hyparquet): Uint8Array {
   if (end > body.length) throw new RangeError("its levels are longer than their page");
-  const width = widthOf(most);
+  const width = widthOf(max);
   const bytes = body.subarray(start, end);
-  return runs(bytes, width, entries, new Uint8Array(entries), most, packages);
+  return runs(bytes, width, entries, new Uint8Array(entries), max, packages);
 }
 
 /** Runs of so many values, none of which may be above `most`. */
@@ -141,7 +141,7 @@ function runs<A extends Uint8Array | Uint32Array>(
   width: number,
   count: number,
   into: A,
-  most: number,
+  max: number,
   { readRleBitPackedHybrid }: Hyparquet,
 ): A {
   if (width === 0) return into;
@@ -150,7 +150,7 @@ function runs<A extends Uint8Array | Uint32Array>(
   const padded = new Uint8Array(bytes.length + 4);
   padded.set(bytes);
   readRleBitPackedHybrid({ view: new DataView(padded.buffer), offset: 0 }, width, into, bytes.length);
-  for (let i = 0; i < count; i++) if ((into[i] as number) > most) throw new RangeError(`a value is ${into[i]}, beyond ${most}`);
+  for (let i = 0; i < count; i++) if ((into[i] as number) > max) throw new RangeError(`a value is ${into[i]}, beyond ${max}`);
   return into;
 }
 

@@ -25,6 +25,6 @@ export function checkRuns(bytes: Uint8Array, start: number, end: number, width: 
 }
 
 /** Bits that a number up to `most` needs. */
-export function widthOf(most: number): number {
-  return 32 - Math.clz32(most);
+export function widthOf(max: number): number {
+  return 32 - Math.clz32(max);
 }

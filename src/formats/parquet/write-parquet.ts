@@ -84,7 +84,7 @@ export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options
       collector.add(metadata, { episode: count }, "the episode's metadata");
       const { data } = collector.take();
       let length = 0;
-      for await (const piece of piecesOf(given, stepSpec, { episode: count, most: PIECE, signal })) {
+      for await (const piece of piecesOf(given, stepSpec, { episode: count, max: PIECE, signal })) {
         await part.add({ episode: count, from: piece.from, length: piece.length, steps: piece.data, metadata: data });
         length += piece.length;
       }

@@ -116,7 +116,7 @@ async function whole(response: Response, name: string, { maxBytes, signal }: Url
 }
 
 /** A body; undefined where it is of more than `most` bytes, which are not waited for. */
-async function gathered(response: Response, name: string, most: number, signal?: AbortSignal): Promise<Uint8Array | undefined> {
+async function gathered(response: Response, name: string, max: number, signal?: AbortSignal): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
@@ -124,7 +124,7 @@ async function gathered(response: Response, name: string, most: number, signal?:
       const { done, value } = await reader.read();
       if (done) break;
       size += value.length;
-      if (size > most) {
+      if (size > max) {
         await reader.cancel();
         return undefined;
       }

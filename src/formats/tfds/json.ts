@@ -35,10 +35,10 @@ export function text(value: unknown, subject: string, file: string): string {
 }
 
 /** A whole number, which protobuf's JSON writes as text. */
-export function whole(value: unknown, subject: string, file: string, least = 0): number {
+export function whole(value: unknown, subject: string, file: string, min = 0): number {
   const number = typeof value === "string" && /^-?\d+$/.test(value) ? Number(value) : value;
-  if (typeof number === "number" && Number.isSafeInteger(number) && number >= least) return number;
-  throw wrong(subject, `an integer >= ${least}`, value, file);
+  if (typeof number === "number" && Number.isSafeInteger(number) && number >= min) return number;
+  throw wrong(subject, `an integer >= ${min}`, value, file);
 }
 
 function wrong(subject: string, rule: string, value: unknown, file: string): RldsError {

@@ -39,8 +39,8 @@ function whole(split: Split): Part {
 }
 
 function bounds(slice: string | undefined, { shardLengths }: Split, text: string): { from: number; to: number } {
-  const most = sum(shardLengths);
-  if (slice === undefined) return { from: 0, to: most };
+  const max = sum(shardLengths);
+  if (slice === undefined) return { from: 0, to: max };
   const found = slice.split(":").map((bound) => BOUND.exec(bound));
   const units = found.map((bound) => bound?.[2]);
   const unit = units.find((one) => one !== undefined);
@@ -55,12 +55,12 @@ function bounds(slice: string | undefined, { shardLengths }: Split, text: string
     throw mustBe(RangeError, "split", RULE, text);
   }
   const absolute = (value: number, i: number) => (unit === "%" ? percent(value) : unit === "shard" ? shards(value, i) : value);
-  const [from, to] = values.map((value, i) => (value === undefined ? [0, most][i] : absolute(value, i))) as [number, number];
-  if (Math.abs(from) > most || Math.abs(to) > most) throw mustBe(RangeError, "split", `within the ${most} existing records`, text);
-  return { from: from < 0 ? most + from : from, to: to < 0 ? most + to : to };
+  const [from, to] = values.map((value, i) => (value === undefined ? [0, max][i] : absolute(value, i))) as [number, number];
+  if (Math.abs(from) > max || Math.abs(to) > max) throw mustBe(RangeError, "split", `within the ${max} existing records`, text);
+  return { from: from < 0 ? max + from : from, to: to < 0 ? max + to : to };
 
   function percent(value: number): number {
-    return halfToEven((value * most) / 100);
+    return halfToEven((value * max) / 100);
   }
   function shards(value: number, i: number): number {
     return sum(shardLengths.slice(0, i === 1 && value <= 0 ? shardLengths.length + value : value));

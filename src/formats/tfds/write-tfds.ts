@@ -33,7 +33,7 @@ export interface TfdsWriteOptions extends WriteOptions {
 }
 
 const OPTIONS = "name, version, split, shards, shardBytes, description, images, signal, onProgress, overwrite";
-const MOST_SHARDS = 99999;
+const MAX_SHARDS = 99999;
 
 /**
  * Writes `<to>/<name>/<version>/`: `<name>-<split>.tfrecord-00000-of-00003` …, features.json, dataset_info.json; `tfds.builder_from_directory` opens that folder. One
@@ -174,11 +174,11 @@ function settled(rlds: RldsDataset<unknown>, options: TfdsWriteOptions) {
   if (!Array.isArray(images) || images.some((path) => typeof path !== "string")) throw mustBe(TypeError, "images", "an array of paths", images);
   flag("overwrite", overwrite);
   if (shards !== undefined && shardBytes !== undefined) throw new RangeError("shards and shardBytes exclude each other");
-  const most = integer("shardBytes", shardBytes ?? 2 ** 28, 1);
+  const max = integer("shardBytes", shardBytes ?? 2 ** 28, 1);
   let shard = 0;
-  let shardOf = (_episode: number, bytes: number, more: number) => (bytes > 0 && bytes + more > most ? ++shard : shard);
+  let shardOf = (_episode: number, bytes: number, more: number) => (bytes > 0 && bytes + more > max ? ++shard : shard);
   if (shards !== undefined) {
-    integer("shards", shards, 1, MOST_SHARDS);
+    integer("shards", shards, 1, MAX_SHARDS);
     const episodes = (rlds as { readonly episodes?: unknown }).episodes ?? (Array.isArray(rlds) ? rlds.length : undefined);
     if (typeof episodes !== "number") throw new RangeError("shards needs a dataset that knows its number of episodes: set shardBytes instead");
     shardOf = (episode) => Math.min(Math.floor((episode * shards) / Math.max(episodes, 1)), shards - 1);

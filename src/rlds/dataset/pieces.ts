@@ -15,25 +15,25 @@ export interface Piece {
 export interface PieceOptions {
   readonly episode: number;
   /** The most steps of a piece; all of them where it is left out. */
-  readonly most?: number;
+  readonly max?: number;
   readonly signal?: AbortSignal;
 }
 
 /** How many steps go by before somebody asks whether to go on. */
 const PATIENCE = 1024;
 /** A piece has no more bytes than this and one step's, where it is not to be all of the episode. */
-const MOST_BYTES = 2 ** 24;
+const MAX_BYTES = 2 ** 24;
 
 /**
  * Columns of the right form are cut without a copy; steps one by one are checked and copied. No piece for no steps.
  * @throws RldsError SPEC_MISMATCH, with episode, step and leaf
  */
-export async function* piecesOf(steps: Each<unknown>, spec: StepSpec, { episode, most = Infinity, signal }: PieceOptions): AsyncGenerator<Piece, void> {
+export async function* piecesOf(steps: Each<unknown>, spec: StepSpec, { episode, max = Infinity, signal }: PieceOptions): AsyncGenerator<Piece, void> {
   if (steps instanceof StepColumns && sameSpec(steps.spec, spec)) {
     const sizes = leavesOf(spec).map(({ size }) => size);
-    for (let from = 0; from < steps.length; from += most) {
+    for (let from = 0; from < steps.length; from += max) {
       signal?.throwIfAborted();
-      const length = Math.min(most, steps.length - from);
+      const length = Math.min(max, steps.length - from);
       yield {
         data:
           length === steps.length
@@ -45,13 +45,13 @@ export async function* piecesOf(steps: Each<unknown>, spec: StepSpec, { episode,
     }
     return;
   }
-  const collector = new Collector(spec, Math.min(most, 64));
+  const collector = new Collector(spec, Math.min(max, 64));
   let from = 0;
   let step = 0;
   const full = (value: unknown): boolean => {
     if (step % PATIENCE === 0) signal?.throwIfAborted();
     collector.add(value, { episode, step: step++ });
-    return collector.length >= most || (most !== Infinity && collector.bytes >= MOST_BYTES);
+    return collector.length >= max || (max !== Infinity && collector.bytes >= MAX_BYTES);
   };
   const taken = (): Piece => {
     const piece = { ...collector.take(), from };

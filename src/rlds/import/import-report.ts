@@ -79,7 +79,7 @@ export interface ImportReport extends Totals {
   readonly dropped: { readonly episodes: Found; readonly steps: number };
 }
 
-const MOST_PLACES = 8;
+const MAX_PLACES = 8;
 
 /** A Found that grows. */
 export class Tally implements Found {
@@ -88,7 +88,7 @@ export class Tally implements Found {
 
   add(finding: Finding, count = 1): void {
     this.count += count;
-    if (this.places.length < MOST_PLACES) this.places.push(finding);
+    if (this.places.length < MAX_PLACES) this.places.push(finding);
   }
 }
 

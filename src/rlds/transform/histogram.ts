@@ -15,14 +15,14 @@ export interface Histogram {
 export function histogram(values: ArrayLike<number>, bins = 10): Histogram {
   integer("bins", bins, 1, 1 << 20);
   const finite = Array.from(values).filter(Number.isFinite);
-  let least = finite.reduce((a, b) => Math.min(a, b), finite.length === 0 ? 0 : Number.POSITIVE_INFINITY);
-  let most = finite.reduce((a, b) => Math.max(a, b), finite.length === 0 ? 1 : Number.NEGATIVE_INFINITY);
-  if (least === most) [least, most] = [least - 0.5, most + 0.5];
-  const width = (most - least) / bins;
-  const edges = Array.from({ length: bins + 1 }, (_, i) => (i === bins ? most : least + i * width));
+  let min = finite.reduce((a, b) => Math.min(a, b), finite.length === 0 ? 0 : Number.POSITIVE_INFINITY);
+  let max = finite.reduce((a, b) => Math.max(a, b), finite.length === 0 ? 1 : Number.NEGATIVE_INFINITY);
+  if (min === max) [min, max] = [min - 0.5, max + 0.5];
+  const width = (max - min) / bins;
+  const edges = Array.from({ length: bins + 1 }, (_, i) => (i === bins ? max : min + i * width));
   const counts = new Array<number>(bins).fill(0);
   for (const value of finite) {
-    let bin = Math.min(bins - 1, Math.floor(((value - least) / (most - least)) * bins));
+    let bin = Math.min(bins - 1, Math.floor(((value - min) / (max - min)) * bins));
     // The quotient is rounded; the edges decide.
     if (value < (edges[bin] as number)) bin--;
     else if (bin < bins - 1 && value >= (edges[bin + 1] as number)) bin++;

@@ -8,14 +8,14 @@ export class Moments {
   nonFinite = 0;
   readonly #mean: Float64Array;
   readonly #squares: Float64Array;
-  readonly #least: Float64Array;
-  readonly #most: Float64Array;
+  readonly #min: Float64Array;
+  readonly #max: Float64Array;
 
   constructor(size: number) {
     this.#mean = new Float64Array(size);
     this.#squares = new Float64Array(size);
-    this.#least = new Float64Array(size).fill(Number.POSITIVE_INFINITY);
-    this.#most = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
+    this.#min = new Float64Array(size).fill(Number.POSITIVE_INFINITY);
+    this.#max = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
   }
 
   /** A row: the elements from `at` on. */
@@ -29,8 +29,8 @@ export class Moments {
       const now = (mean[i] as number) + before / n;
       mean[i] = now;
       squares[i] = (squares[i] as number) + before * (x - now);
-      if (x < (this.#least[i] as number)) this.#least[i] = x;
-      if (x > (this.#most[i] as number)) this.#most[i] = x;
+      if (x < (this.#min[i] as number)) this.#min[i] = x;
+      if (x > (this.#max[i] as number)) this.#max[i] = x;
       if (!Number.isFinite(x)) this.nonFinite++;
     }
   }
@@ -44,8 +44,8 @@ export class Moments {
   get elements(): { readonly min: Float64Array; readonly max: Float64Array; readonly mean: Float64Array; readonly std: Float64Array } {
     const known = (values: Float64Array) => values.map((value) => (this.count === 0 ? Number.NaN : value));
     return {
-      min: known(this.#least),
-      max: known(this.#most),
+      min: known(this.#min),
+      max: known(this.#max),
       mean: known(this.#mean),
       std: this.#squares.map((sum) => deviation(sum, this.count)),
     };
@@ -57,8 +57,8 @@ export class Moments {
     const none = this.count === 0 || size === 0;
     const mean = none ? Number.NaN : this.#mean.reduce((sum, value) => sum + value, 0) / size;
     return {
-      min: none ? Number.NaN : this.#least.reduce((a, b) => Math.min(a, b)),
-      max: none ? Number.NaN : this.#most.reduce((a, b) => Math.max(a, b)),
+      min: none ? Number.NaN : this.#min.reduce((a, b) => Math.min(a, b)),
+      max: none ? Number.NaN : this.#max.reduce((a, b) => Math.max(a, b)),
       mean,
       std: together(this.#squares, this.#mean, mean, this.count),
     };
@@ -81,8 +81,8 @@ export class BigMoments {
   readonly #shifted: Moments;
   readonly #row: Float64Array;
   readonly #first: bigint[] = [];
-  readonly #least: bigint[] = [];
-  readonly #most: bigint[] = [];
+  readonly #min: bigint[] = [];
+  readonly #max: bigint[] = [];
   readonly #sums: bigint[];
 
   constructor(size: number) {
@@ -106,14 +106,14 @@ export class BigMoments {
       this.#first[i] = first;
       this.#row[i] = Number(x - first);
       this.#sums[i] = (this.#sums[i] as bigint) + x;
-      if (!(x >= (this.#least[i] as bigint))) this.#least[i] = x;
-      if (!(x <= (this.#most[i] as bigint))) this.#most[i] = x;
+      if (!(x >= (this.#min[i] as bigint))) this.#min[i] = x;
+      if (!(x <= (this.#max[i] as bigint))) this.#max[i] = x;
     }
     this.#shifted.add(this.#row, 0);
   }
 
   get elements(): { readonly min: readonly bigint[]; readonly max: readonly bigint[]; readonly mean: Float64Array; readonly std: Float64Array } {
-    return { min: this.#least, max: this.#most, mean: this.#means, std: this.#shifted.elements.std };
+    return { min: this.#min, max: this.#max, mean: this.#means, std: this.#shifted.elements.std };
   }
 
   get #means(): Float64Array {
@@ -126,8 +126,8 @@ export class BigMoments {
       values.length === 0 ? Number.NaN : values.reduce((a, b) => (better(a, b) ? a : b));
     const mean = quotient(sum, this.count * this.#sums.length);
     return {
-      min: pick(this.#least, (a, b) => a < b),
-      max: pick(this.#most, (a, b) => a > b),
+      min: pick(this.#min, (a, b) => a < b),
+      max: pick(this.#max, (a, b) => a > b),
       mean,
       std: together(this.#shifted.squares, this.#means, mean, this.count),
     };
