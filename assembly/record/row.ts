@@ -67,7 +67,7 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, most
   const bytes = record_row_bytes(pool);
   let count: u32 = 0;
   let linked: u32 = 0;
-  let row = p.marked();
+  let row = p.marked;
   let at = out + 4;
   let link = links + 4;
   for (; row != 0 && most > 0; most--) {
@@ -92,7 +92,7 @@ export function record_changed_rows(pool: usize, segment: u32, live: usize, most
     mark.word = 0;
     row = next;
   }
-  p.setMarked(row);
+  p.marked = row;
   store<u32>(out, count);
   store<u32>(links, linked);
   return row != 0;

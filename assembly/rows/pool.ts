@@ -1,7 +1,7 @@
 /**
  * The pool: rows of one spec, each counted and linked to its successor. The ring buffer, generalised: no dead rows, no wrap-around, nothing moves.
  *
- * POOL, 96 bytes, then LEAF × leaves:
+ * POOL, 88 bytes, then LEAF × leaves:
  *    0 │ rows u32       │ rowsAt u32    │  rows a block, at most 1,024 · where in a block their bytes begin
  *    8 │ rowBytes u32   │ blockBytes u32 │
  *   16 │ fresh u32      │ high u32      │  the next row never used, 0 = none is left · rows ever used
@@ -9,12 +9,11 @@
  *   32 │ leaves u32     │ apart u32     │  how many · of them not in the row
  *   40 │ shares u32     │ slots u32     │  of them SHARED
  *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
- *   56 │ … u64          │
+ *   56 │ marksAt u32    │ marked u32    │  where changes are tracked: where in a block the marks are · the row that was marked last, 0 = none
  *   64 │ FREE_ROWS (24)                 │  rows to use again, oldest first
- *   88 │ marksAt u32   │ marked u32    │  where changes are tracked: where in a block the marks are · the row that was marked last
  *
  * A block, at most 64 KiB or one row:
- *   │ HEAD × rows │ its place in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   where changes are tracked: │ … u64 │ MARK × rows │
+ *   │ HEAD × rows │ its place in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   where changes are tracked: │ MARK × rows │
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -25,9 +24,7 @@ import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
 import { HEAD_BYTES, Head, LINK_END, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 
 const FREE_AT: usize = 64;
-const MARKS_AT: usize = 88;
-const MARKED_AT: usize = 92;
-const LEAVES_AT: usize = 96;
+const LEAVES_AT: usize = 88;
 /** Freed rows that stay in the queue as long as there are rows never used. */
 const SPARE: u32 = 16;
 /** A directory begins with one granule. */
@@ -49,7 +46,8 @@ export class Pool {
   slots: u32;
   directory: u32;
   blocks: u32;
-  unused: u64;
+  marksAt: u32;
+  marked: u32;
 
   @inline
   free(): FreeRows {
@@ -95,31 +93,14 @@ export class Pool {
     Head.of(row).refs += 1;
   }
 
-  /** Where in a block the marks begin. */
-  @inline
-  marks(): u32 {
-    return load<u32>(changetype<usize>(this), MARKS_AT);
-  }
-
-  /** The row that was marked last, 0 = none. */
-  @inline
-  marked(): u32 {
-    return load<u32>(changetype<usize>(this), MARKED_AT);
-  }
-
-  @inline
-  setMarked(row: u32): void {
-    store<u32>(changetype<usize>(this), row, MARKED_AT);
-  }
-
   @inline
   mark(row: u32): Mark {
-    return changetype<Mark>(Head.block(row) + <usize>this.marks() + 8 + <usize>((row & PLACE) * MARK_BYTES));
+    return changetype<Mark>(Head.block(row) + <usize>this.marksAt + <usize>((row & PLACE) * MARK_BYTES));
   }
 
   /** Notes for a journal that a row has changed, or several that follow each other; where changes are tracked. Its loop keeps it from being inlined, which is felt. */
   touch(row: u32, how: u32, count: u32 = 1): void {
-    for (const end = row + count; row < end; row++) chain(changetype<usize>(this) + MARKED_AT, this.mark(row), row, how);
+    for (const end = row + count; row < end; row++) chain(changetype<usize>(this) + offsetof<Pool>("marked"), this.mark(row), row, how);
   }
 
   /** Lets a row go once. */
@@ -195,7 +176,7 @@ export class Pool {
     return this.free().count >= most + SPARE || this.fresh == 0;
   }
 }
-if (offsetof<Pool>() != FREE_AT || FREE_AT + offsetof<FreeRows>() + 8 != LEAVES_AT) ERROR("POOL: FREE_ROWS at byte 64, the leaves at byte 96");
+if (offsetof<Pool>() != FREE_AT || FREE_AT + offsetof<FreeRows>() != LEAVES_AT) ERROR("POOL: FREE_ROWS at byte 64, the leaves at byte 88");
 
 export function pool_bytes(leaves: u32): u32 {
   return <u32>LEAVES_AT + leaves * LEAF_BYTES;
@@ -236,7 +217,7 @@ export function pool_open(pool: usize): void {
   }
   if (tracking()) each += MARK_BYTES;
   // A little less than 64 KiB leaves room for the block's place, and to align the bytes.
-  p.rows = min(max((BLOCK_BYTES - (tracking() ? 36 : 20)) / each, 1), PLACE + 1);
+  p.rows = min(max((BLOCK_BYTES - (tracking() ? 28 : 20)) / each, 1), PLACE + 1);
   p.rowsAt = align16(p.rows * HEAD_BYTES + 4);
   let at = p.rowsAt + p.rows * p.rowBytes;
   for (let i: u32 = 0; i < p.leaves; i++) {
@@ -252,8 +233,8 @@ export function pool_open(pool: usize): void {
   }
   p.blockBytes = at;
   if (tracking()) {
-    store<u32>(pool, (at + 7) & ~7, MARKS_AT);
-    p.blockBytes = p.marks() + 8 + p.rows * MARK_BYTES;
+    p.marksAt = (at + 7) & ~7;
+    p.blockBytes = p.marksAt + p.rows * MARK_BYTES;
   }
 }
 
