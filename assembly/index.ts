@@ -47,7 +47,7 @@ export { table_bytes, table_can_insert, table_can_sample, table_exponents, table
 export { table_check } from "./record/check";
 export { table_clear, table_counter, table_item } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
-export { table_sample, table_settle } from "./draw/sample";
+export { table_sample, table_close_draw } from "./draw/sample";
 export { table_insert } from "./writer/writer";
 
 // items: a table whose room grows, and what stands in it
@@ -59,7 +59,7 @@ export {
   items_free,
   items_high,
   items_lay,
-  items_least,
+  items_min,
   items_limit,
   items_move,
   items_next,
@@ -96,10 +96,10 @@ export {
   record_pool,
   record_row_bytes,
   record_rows,
-  record_settle_rows,
+  record_hold_frames,
 } from "./record/row";
 export { record_changed_slots, record_collect_slots, record_load_slots, record_slot_bytes, record_slots } from "./record/slot";
-export { record_append, record_most, record_write } from "./record/step";
+export { record_append, record_max_bytes, record_write } from "./record/step";
 export { record_load_stream, record_stream } from "./record/stream";
 export { record_load_table, record_table, record_table_bytes } from "./record/table";
 

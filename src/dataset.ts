@@ -15,7 +15,7 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
 }
 
 /** The source of batches: a table. */
-export interface Source<B> {
+export interface BatchSource<B> {
   ready(n: number, options: SampleOptions): boolean;
   sample(n: number, options: SampleOptions): B & { readonly count: number };
   sampleWhenReady(n: number, options: SampleOptions & WaitOptions): Promise<B>;
@@ -27,7 +27,7 @@ export interface Source<B> {
  */
 export interface Dataset<B> extends Iterable<B>, AsyncIterable<B> {}
 
-export function datasetOf<B>(table: Source<B>, options: DatasetOptions): Dataset<B> {
+export function datasetOf<B>(table: BatchSource<B>, options: DatasetOptions): Dataset<B> {
   const { batchSize, signal, timeoutMs, prefetch = 0, ...sample } = options;
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
   const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;

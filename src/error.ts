@@ -55,23 +55,23 @@ export function mustBe(kind: ErrorKind | ReplayErrorCode, subject: string, rule:
 type ErrorKind = typeof TypeError | typeof RangeError;
 
 /** The error for a number that is out of range or not whole. Separate from the checks, so that these stay short enough to be inlined. */
-function outOfRange(subject: string, value: unknown, least: number, most: number, fraction: boolean): Error {
-  const bounds = least < -MOST ? "" : most < MOST ? ` in ${least} … ${most}` : ` >= ${least}`;
+function outOfRange(subject: string, value: unknown, min: number, max: number, fraction: boolean): Error {
+  const bounds = min < -MAX ? "" : max < MAX ? ` in ${min} … ${max}` : ` >= ${min}`;
   // The remainder of an infinite number is NaN.
   const wrongKind = typeof value !== "number" || (!fraction && value % 1);
   return mustBe(wrongKind ? TypeError : RangeError, subject, (fraction ? "a finite number" : "an integer") + bounds, value);
 }
 
-const MOST = Number.MAX_SAFE_INTEGER;
+const MAX = Number.MAX_SAFE_INTEGER;
 
-export function integer(subject: string, value: unknown, least: number, most = MOST): number {
-  if (typeof value === "number" && value >= least && value <= most && Number.isInteger(value)) return value;
-  throw outOfRange(subject, value, least, most, false);
+export function integer(subject: string, value: unknown, min: number, max = MAX): number {
+  if (typeof value === "number" && value >= min && value <= max && Number.isInteger(value)) return value;
+  throw outOfRange(subject, value, min, max, false);
 }
 
-export function finite(subject: string, value: unknown, least = -Number.MAX_VALUE, most = Number.MAX_VALUE): number {
-  if (typeof value === "number" && value >= least && value <= most) return value;
-  throw outOfRange(subject, value, least, most, true);
+export function finite(subject: string, value: unknown, min = -Number.MAX_VALUE, max = Number.MAX_VALUE): number {
+  if (typeof value === "number" && value >= min && value <= max) return value;
+  throw outOfRange(subject, value, min, max, true);
 }
 
 /** A boolean as the number 0 or 1, for the core. */

@@ -1,7 +1,7 @@
 /** A Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
 
 import { pointAtCallersOf } from "./caller.ts";
-import { MOST_BYTES } from "./core/core.ts";
+import { MAX_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";
 import { CoreTable } from "./core/table.ts";
 import { integer, mustBe, onlyKeys } from "./error.ts";
@@ -235,12 +235,12 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
 }
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
-  const { spec, tables, maxBytes = MOST_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
+  const { spec, tables, maxBytes = MAX_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
   if (typeof seed !== "bigint") integer("seed", seed, 0);
   return {
     spec,
     tables: Object.fromEntries(Object.entries(tables ?? {}).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
-    maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MOST_BYTES),
+    maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MAX_BYTES),
     seed: String(seed),
   };
 }

@@ -93,7 +93,7 @@ export class Reader {
       batch.blocked = count === n ? undefined : { by: BLOCKED_BY[draw.result(BLOCKED)] as Blocked["by"], have: draw.result(HAVE), need: draw.result(NEED) };
       return batch;
     } finally {
-      draw.settle(handle);
+      draw.close(handle);
       engine.changed();
     }
   }

@@ -5,7 +5,7 @@ import { pointAtCallersOf } from "./caller.ts";
 import { COUNTERS } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import type { CoreTable } from "./core/table.ts";
-import { type Dataset, type DatasetOptions, datasetOf, type Source } from "./dataset.ts";
+import { type BatchSource, type Dataset, type DatasetOptions, datasetOf } from "./dataset.ts";
 import { integer, mustBe, ReplayError, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -129,7 +129,7 @@ export class Table<S = Spec> implements AnyTable {
   /** Batches for a `for` or `for await` loop. */
   dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): Dataset<BatchOf<S, O>> {
     this.#engine.open();
-    return datasetOf(this as unknown as Source<BatchOf<S, O>>, options as DatasetOptions);
+    return datasetOf(this as unknown as BatchSource<BatchOf<S, O>>, options as DatasetOptions);
   }
 
   /** New arrays for n items of `length` steps each, to pass as `into`. */
@@ -197,8 +197,8 @@ export class Table<S = Spec> implements AnyTable {
   #couldSample(n: number, replacement?: boolean): void {
     const { maxSize, maxTimesSampled, rateLimiter } = this.options;
     const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
-    const most = replacement === false ? maxSize : maxSize * maxTimesSampled;
-    const range = minSize > maxSize ? 0 : Math.min(most, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
+    const max = replacement === false ? maxSize : maxSize * maxTimesSampled;
+    const range = minSize > maxSize ? 0 : Math.min(max, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
     if (n > range) throw mustBe(RangeError, "n", `<= ${range}, because the rate limiter and maxSize of table ${show(this.name)} never allow more`, n);
   }
 }

@@ -9,7 +9,7 @@ export interface WaitOptions {
 }
 
 /** setTimeout counts in 31 bits; longer timeouts would fire at once. */
-const MOST_MS = 0x7fffffff;
+const MAX_MS = 0x7fffffff;
 
 interface Waiter {
   /** Tries again. A result or an error ends the wait. */
@@ -46,7 +46,7 @@ export class Waiters {
    */
   until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}): T | Promise<T> {
     const { signal, timeoutMs } = options;
-    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MOST_MS);
+    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_MS);
     signal?.throwIfAborted();
     const first = attempt();
     if (first !== undefined) return first;

@@ -277,7 +277,8 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   #refused(code: number, subject = "priority", lane = 0): Error {
     const { core } = this.#engine;
     core.look();
-    if (code === E_RATE_LIMITED) return new ReplayError("RATE_LIMITED", "maxPending items already wait for the rate limiter: sample from the table, or await flush()");
+    if (code === E_RATE_LIMITED)
+      return new ReplayError("RATE_LIMITED", "maxPending items already wait for the rate limiter: sample from the table, or await flush()");
     if (code === E_PRIORITY) return priorityError(subject === "priority" ? subject : `${subject}[${core.refusedArgument}]`, core.refusedValue);
     if (code !== E_LENGTH) return core.failure(code);
     const have = this.#writer.length(lane);

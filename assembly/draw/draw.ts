@@ -8,7 +8,7 @@
  *   40 │ count u32    │ stride u32   │
  *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · those of one output column
  *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an entry in `rows`
- *   64 │ chosen u32   │ touched u32  │  rows an entry in `selected` · of no meaning: what the touching of cache lines read
+ *   64 │ chosen u32   │ prefetched u32│  rows an entry in `selected` · of no meaning: what prefetching read
  */
 import { align16 } from "../memory/layout";
 
@@ -50,7 +50,7 @@ export class Draw {
   addresses: u32;
   width: u32;
   chosen: u32;
-  touched: u32;
+  prefetched: u32;
 
   @inline
   column(which: u32): usize {

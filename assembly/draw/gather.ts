@@ -31,15 +31,15 @@ export function gather_select(draw: usize, pool: usize, steps: usize, count: u32
       to += 4;
     }
   }
-  touchRows(d, d.count * count);
+  prefetchRows(d, d.count * count);
 }
 
-/** Reads one byte of each selected row, so that their cache misses overlap (see touchItems). */
-function touchRows(d: Draw, count: u32): void {
+/** Reads one byte of each selected row, so that their cache misses overlap (see prefetchItems). */
+function prefetchRows(d: Draw, count: u32): void {
   let sum: u32 = 0;
   const end = <usize>d.addresses + ((<usize>count) << 2);
   for (let at = <usize>d.addresses; at < end; at += 4) sum ^= load<u8>(load<u32>(at));
-  d.touched = sum;
+  d.prefetched = sum;
 }
 
 /** O(bytes): leaf i of every selected row to `out`, one after the other, zeros for padding. */
@@ -72,7 +72,7 @@ export function gather_runs(draw: usize, pool: usize, i: u32, out: usize): u32 {
     store<u32>(out, <u32>value);
     store<u32>(out, length, 4);
     // One byte a page: the misses of their addresses overlap here, and not in the copies.
-    if (value != 0) for (let at: u32 = 0; at < length * leaf.bytes; at += 4096) d.touched ^= load<u8>(value + <usize>at);
+    if (value != 0) for (let at: u32 = 0; at < length * leaf.bytes; at += 4096) d.prefetched ^= load<u8>(value + <usize>at);
     out += 8;
     runs += 1;
     k += length;

@@ -41,10 +41,10 @@ export function draw_n_step(draw: usize, pool: usize, leaves: u32, n: u32, gamma
       const row = load<u32>(window + ((<usize>steps) << 2));
       ended = p.ends(row);
       if (!own && (ended || steps + 1 == length)) break;
-      ret += discount * numberOf(p, row, rewardLeaf);
+      ret += discount * numberAt(p, row, rewardLeaf);
       let alive: f64 = 1;
       if (endsLeaf != NONE) {
-        alive = numberOf(p, row, endsLeaf);
+        alive = numberAt(p, row, endsLeaf);
         if ((flags & TERMINAL) != 0) alive = alive == 0 ? 1 : 0;
       }
       discount *= gamma * alive;
@@ -60,7 +60,7 @@ export function draw_n_step(draw: usize, pool: usize, leaves: u32, n: u32, gamma
   }
 }
 
-function numberOf(p: Pool, row: u32, i: u32): f64 {
+function numberAt(p: Pool, row: u32, i: u32): f64 {
   const leaf = p.leaf(i);
   return readNumber(p.value(row, leaf), leaf.dtype);
 }

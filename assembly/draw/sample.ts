@@ -1,6 +1,6 @@
 /**
  * Sampling: n draws, the limiter asked before each, every item's count raised, exhausted items taken out.
- * What leaves during a draw keeps its rows until `table_settle`, so that they can be gathered.
+ * What leaves during a draw keeps its rows until `table_close_draw`, so that they can be gathered.
  */
 
 import { E_UNSUPPORTED, fail } from "../memory/error";
@@ -16,7 +16,7 @@ const BY_ITEMS: f64 = 3;
 
 /**
  * Up to n items into the draw; how many. `flags`: 0, 1 without replacement, 2 stratified. `among`: only the k oldest, 0 for all.
- * O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_settle` closes it.
+ * O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_close_draw` closes it.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
@@ -34,7 +34,7 @@ export function table_sample(table: usize, draw: usize, n: u32, flags: u32, amon
 }
 
 /** Closes the draw: what left is released, what waits is let in. */
-export function table_settle(table: usize): void {
+export function table_close_draw(table: usize): void {
   const t = changetype<Table>(table);
   t.drawing = 0;
   while (t.doomed != 0) {
@@ -66,7 +66,7 @@ function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32): void {
   if (ask < n) noteLimiter(t, d, ask);
   if ((flags & DISTINCT) != 0) ask = min(ask, among == 0 ? t.count : min(among, t.count));
   const drawn = drawSlots(t, d, 0, ask, flags, among);
-  touchItems(t, d, drawn);
+  prefetchItems(t, d, drawn);
   if (t.maxTimesSampled == 0 && drawn != 0) record(t, d, 0, drawn);
   for (let i: u32 = 0; t.maxTimesSampled != 0 && i < drawn && mayDraw(t, d); i++) {
     record(t, d, i, i + 1);
@@ -125,7 +125,7 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
 }
 
 /** Reads one word of each item, nothing else: so short a loop has many cache misses under way at a time, a longer one a few. */
-function touchItems(t: Table, d: Draw, n: u32): void {
+function prefetchItems(t: Table, d: Draw, n: u32): void {
   const slots = t.slots();
   const drawn = d.column(SLOT);
   let sum: u32 = 0;
@@ -133,7 +133,7 @@ function touchItems(t: Table, d: Draw, n: u32): void {
     const slot = load<u32>(drawn + at);
     sum ^= slots.item(slot).word ^ load<u32>(slots.priorityAt(slot));
   }
-  d.touched = sum;
+  d.prefetched = sum;
 }
 
 function retireExhausted(t: Table, d: Draw, i: u32): void {

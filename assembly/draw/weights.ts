@@ -20,9 +20,9 @@ export function draw_weights(draw: usize, table: usize, beta: f64, normalize: u3
   }
   if (normalize == 0 || d.count == 0) return;
   if (normalize == 2) {
-    const least = t.sampler().leastShare(t.count);
+    const lowest = t.sampler().minShare(t.count);
     // An item that left with this draw may have weighed less than what is there now.
-    if (least > 0) largest = max(largest, power(least, -beta));
+    if (lowest > 0) largest = max(largest, power(lowest, -beta));
   }
   for (let i: u32 = 0; i < d.count; i++) {
     const at = d.f64At(WEIGHT, i);

@@ -38,13 +38,13 @@ export class Ring {
     const at = <usize>this.entries + ((<usize>this.head) << 2);
     const oldest = load<u32>(at);
     store<u32>(at, value);
-    this.turnBy(1);
+    this.rotate(1);
     return oldest;
   }
 
   /** Of a full ring, makes the n oldest the youngest; n <= capacity. */
   @inline
-  turnBy(n: u32): void {
+  rotate(n: u32): void {
     this.head = this.index(n);
   }
 
@@ -53,7 +53,7 @@ export class Ring {
   shift(): u32 {
     if (!ASC_NO_ASSERT) assert(this.count != 0, "an empty ring has no oldest");
     const value = load<u32>(<usize>this.entries + ((<usize>this.head) << 2));
-    this.turnBy(1);
+    this.rotate(1);
     this.count -= 1;
     return value;
   }

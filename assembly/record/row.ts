@@ -12,7 +12,7 @@
  */
 import { Bytes } from "../memory/bytes";
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
-import { BYTES, LINK, Mark } from "../rows/changes";
+import { BYTES, Change, LINK } from "../rows/changes";
 import { SHARED, WIDE } from "../rows/leaf";
 import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_END, LINK_ROW } from "../rows/row";
@@ -40,14 +40,14 @@ export function record_pool(pool: usize, out: usize): void {
   store<u32>(out, p.episodes, 4);
 }
 
-/** O(most): saves up to `most` rows that are held, from `number` on. The number to go on with, 0 = done. */
-export function record_rows(pool: usize, number: u32, most: u32, out: usize): u32 {
+/** O(limit): saves up to `limit` rows that are held, from `number` on. The number to go on with, 0 = done. */
+export function record_rows(pool: usize, number: u32, limit: u32, out: usize): u32 {
   const p = changetype<Pool>(pool);
   const bytes = record_row_bytes(pool);
   let count: u32 = 0;
   let row: u32 = 0;
   let at = out + 4;
-  for (; number <= p.high && count < most; number++) {
+  for (; number <= p.high && count < limit; number++) {
     row = p.rowAfter(row, number);
     if (Head.of(row).refs == 0) continue;
     saveRow(p, row, number, at);
@@ -59,64 +59,64 @@ export function record_rows(pool: usize, number: u32, most: u32, out: usize): u3
 }
 
 /**
- * O(most): takes up to `most` rows off the chain of changes, and saves those of which more than a link has changed to `out`, the links of the others to `links`.
+ * O(limit): takes up to `limit` rows off the chain of changes, and saves those of which more than a link has changed to `out`, the links of the others to `links`.
  * What was freed since is only forgotten. Whether there are more.
  */
-export function record_changed_rows(pool: usize, segment: u32, live: usize, most: u32, out: usize, links: usize): bool {
+export function record_changed_rows(pool: usize, segment: u32, live: usize, limit: u32, out: usize, links: usize): bool {
   const p = changetype<Pool>(pool);
   const bytes = record_row_bytes(pool);
   let count: u32 = 0;
   let linked: u32 = 0;
-  let row = p.marked;
+  let row = p.changed;
   let at = out + 4;
   let link = links + 4;
-  for (; row != 0 && most > 0; most--) {
-    const mark = p.mark(row);
-    const next = mark.next();
-    if (Head.of(row).refs == 0) forget(mark, live, bytes);
-    else if (mark.bytes()) {
-      forget(mark, live, bytes);
+  for (; row != 0 && limit > 0; limit--) {
+    const change = p.changeOf(row);
+    const next = change.next();
+    if (Head.of(row).refs == 0) forget(change, live, bytes);
+    else if (change.bytes()) {
+      forget(change, live, bytes);
       saveRow(p, row, numberOf(p, row), at);
-      mark.written = <u16>segment;
+      change.written = <u16>segment;
       account(live, segment, bytes);
       at += bytes;
       count += 1;
     } else {
-      noteLink(mark, segment, live);
+      noteLink(change, segment, live);
       const number = numberOf(p, row);
       store<u32>(link, number);
       store<u32>(link, linkOf(p, row, number), 4);
       link += LINK_BYTES;
       linked += 1;
     }
-    mark.word = 0;
+    change.word = 0;
     row = next;
   }
-  p.marked = row;
+  p.changed = row;
   store<u32>(out, count);
   store<u32>(links, linked);
   return row != 0;
 }
 
-/** O(most): notes the rows as changed whose newest record or link is in a segment, from `number` on. The number to go on with, 0 = done. */
-export function record_collect_rows(pool: usize, segment: u32, number: u32, most: u32): u32 {
+/** O(limit): notes the rows as changed whose newest record or link is in a segment, from `number` on. The number to go on with, 0 = done. */
+export function record_collect_rows(pool: usize, segment: u32, number: u32, limit: u32): u32 {
   const p = changetype<Pool>(pool);
-  for (; number <= p.high && most > 0; most--, number++) {
+  for (; number <= p.high && limit > 0; limit--, number++) {
     const row = rowOf(p, number);
-    const mark = p.mark(row);
+    const change = p.changeOf(row);
     // What is not held any more is only to be forgotten.
-    if (mark.written == segment || mark.linked == segment) p.touch(row, Head.of(row).refs != 0 ? BYTES : LINK);
+    if (change.written == segment || change.linked == segment) p.noteChange(row, Head.of(row).refs != 0 ? BYTES : LINK);
   }
   return number <= p.high ? number : 0;
 }
 
-/** Saves runs of freed rows from the run of row `cursor` on (0: the first), up to `most`. The run to go on with, 0 = done. */
-export function record_free_rows(pool: usize, cursor: u32, most: u32, out: usize): u32 {
+/** Saves runs of freed rows from the run of row `cursor` on (0: the first), up to `limit`. The run to go on with, 0 = done. */
+export function record_free_rows(pool: usize, cursor: u32, limit: u32, out: usize): u32 {
   const p = changetype<Pool>(pool);
   const free = p.free();
   let run = cursor == 0 ? free.first : cursor;
   let count: u32 = 0;
-  for (let at = out + 4; run != 0 && count < most; at += RUN_BYTES) {
+  for (let at = out + 4; run != 0 && count < limit; at += RUN_BYTES) {
     store<u32>(at, numberOf(p, run));
     store<u32>(at, free.endOf(run) + 1 - run, 4);
     run = free.after(run);
@@ -139,9 +139,9 @@ export function record_load_rows(pool: usize, count: u32, from: usize, segment: 
     row = p.rowAfter(number == last + 1 ? row : 0, number);
     last = number;
     if (segment != 0) {
-      const mark = p.mark(row);
-      forget(mark, live, bytes);
-      mark.written = <u16>segment;
+      const change = p.changeOf(row);
+      forget(change, live, bytes);
+      change.written = <u16>segment;
       account(live, segment, bytes);
     }
     const head = Head.of(row);
@@ -163,7 +163,7 @@ export function record_load_links(pool: usize, count: u32, from: usize, segment:
     // A row that is not held any more may have lost its record with a segment that was given back.
     const row = rowOf(p, number);
     if (row == 0 || (Head.of(row).refs & LOADED) == 0) continue;
-    if (segment != 0) noteLink(p.mark(row), segment, live);
+    if (segment != 0) noteLink(p.changeOf(row), segment, live);
     Head.of(row).next = load<u32>(from, 4);
   }
   return 0;
@@ -209,7 +209,7 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
 }
 
 /** O(rows): once streams and tables hold their rows, rows hold their frames, and what nothing holds is free. Steps first, then frames. 0, or CORRUPT. */
-export function record_settle_rows(pool: usize, live: usize): i32 {
+export function record_hold_frames(pool: usize, live: usize): i32 {
   const p = changetype<Pool>(pool);
   const bytes = record_row_bytes(pool);
   let free: u32 = 0;
@@ -229,7 +229,7 @@ export function record_settle_rows(pool: usize, live: usize): i32 {
     const queued = head.refs == FREED;
     head.refs = 0;
     if (queued) continue;
-    if (loaded && live != 0) forget(p.mark(row), live, bytes);
+    if (loaded && live != 0) forget(p.changeOf(row), live, bytes);
     p.free().push(row);
   }
   return free == p.free().count ? 0 : fail(E_CORRUPT, 1, free);
@@ -241,17 +241,17 @@ function linkOf(p: Pool, row: u32, number: u32): u32 {
   return (next == row + 1 ? number + 1 : numberOf(p, next)) | (link & LINK_END);
 }
 
-function noteLink(mark: Mark, segment: u32, live: usize): void {
-  if (mark.linked != 0) account(live, mark.linked, 0 - LINK_BYTES);
-  mark.linked = <u16>segment;
+function noteLink(change: Change, segment: u32, live: usize): void {
+  if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);
+  change.linked = <u16>segment;
   account(live, segment, LINK_BYTES);
 }
 
-function forget(mark: Mark, live: usize, bytes: u32): void {
-  if (mark.written != 0) account(live, mark.written, 0 - bytes);
-  if (mark.linked != 0) account(live, mark.linked, 0 - LINK_BYTES);
-  mark.written = 0;
-  mark.linked = 0;
+function forget(change: Change, live: usize, bytes: u32): void {
+  if (change.written != 0) account(live, change.written, 0 - bytes);
+  if (change.linked != 0) account(live, change.linked, 0 - LINK_BYTES);
+  change.written = 0;
+  change.linked = 0;
 }
 
 function saveRow(p: Pool, row: u32, number: u32, at: usize): void {

@@ -1,7 +1,7 @@
 /**
  * Slots as records: all of them by number, or what changed; and back.
  *
- * SLOT: │ slot u32 │ ITEM (16; with the number of its first row) │ priority f64 │ touch f64, where there are any │ place in the sampler's order │ in the remover's │
+ * SLOT: │ slot u32 │ ITEM (16; with the number of its first row) │ priority f64 │ stamp f64, where there are any │ place in the sampler's order │ in the remover's │
  *   a place is the selector's own, zeros where the slot is not live; one for both roles where they share a structure
  *
  * What is saved is the payload of a section: │ count u32 │ records … │
@@ -16,43 +16,43 @@ import { account } from "./live";
 /** Bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {
   const t = changetype<Table>(table);
-  return 4 + 16 + 8 + (t.slots().touches != 0 ? 8 : 0) + t.sampler().placeBytes() + (t.apart() ? t.remover().placeBytes() : 0);
+  return 4 + 16 + 8 + (t.slots().stamps != 0 ? 8 : 0) + t.sampler().placeBytes() + (t.apart() ? t.remover().placeBytes() : 0);
 }
 
-/** O(most): saves up to `most` slots from `slot` on. The slot to go on with, 0 = done. */
-export function record_slots(table: usize, slot: u32, most: u32, out: usize): u32 {
+/** O(limit): saves up to `limit` slots from `slot` on. The slot to go on with, 0 = done. */
+export function record_slots(table: usize, slot: u32, limit: u32, out: usize): u32 {
   const t = changetype<Table>(table);
   const bytes = record_slot_bytes(table);
   let count: u32 = 0;
-  for (let at = out + 4; slot <= t.slots().high && count < most; at += bytes, slot++, count++) saveSlot(t, slot, at);
+  for (let at = out + 4; slot <= t.slots().high && count < limit; at += bytes, slot++, count++) saveSlot(t, slot, at);
   store<u32>(out, count);
   return slot <= t.slots().high ? slot : 0;
 }
 
-/** O(most): takes up to `most` slots off the chain of changes, and saves them. Whether there are more. */
-export function record_changed_slots(table: usize, segment: u32, live: usize, most: u32, out: usize): bool {
+/** O(limit): takes up to `limit` slots off the chain of changes, and saves them. Whether there are more. */
+export function record_changed_slots(table: usize, segment: u32, live: usize, limit: u32, out: usize): bool {
   const t = changetype<Table>(table);
   const slots = t.slots();
   const bytes = record_slot_bytes(table);
-  const chain = slots.markOf(0);
+  const chain = slots.changeOf(0);
   let count: u32 = 0;
   let slot = chain.word;
-  for (let at = out + 4; slot != 0 && count < most; at += bytes, count++) {
+  for (let at = out + 4; slot != 0 && count < limit; at += bytes, count++) {
     noteSlot(t, slot, segment, live, bytes);
     saveSlot(t, slot, at);
-    const mark = slots.markOf(slot);
-    slot = mark.next();
-    mark.word = 0;
+    const change = slots.changeOf(slot);
+    slot = change.next();
+    change.word = 0;
   }
   chain.word = slot;
   store<u32>(out, count);
   return slot != 0;
 }
 
-/** O(most): notes the slots as changed whose newest record is in a segment, from `slot` on. The slot to go on with, 0 = done. */
-export function record_collect_slots(table: usize, segment: u32, slot: u32, most: u32): u32 {
+/** O(limit): notes the slots as changed whose newest record is in a segment, from `slot` on. The slot to go on with, 0 = done. */
+export function record_collect_slots(table: usize, segment: u32, slot: u32, limit: u32): u32 {
   const slots = changetype<Table>(table).slots();
-  for (; slot <= slots.high && most > 0; most--, slot++) if (slots.markOf(slot).written == segment) slots.track(slot);
+  for (; slot <= slots.high && limit > 0; limit--, slot++) if (slots.changeOf(slot).written == segment) slots.track(slot);
   return slot <= slots.high ? slot : 0;
 }
 
@@ -70,9 +70,9 @@ export function record_load_slots(table: usize, count: u32, from: usize, segment
 }
 
 function noteSlot(t: Table, slot: u32, segment: u32, live: usize, bytes: u32): void {
-  const mark = t.slots().markOf(slot);
-  if (mark.written != 0) account(live, mark.written, 0 - bytes);
-  mark.written = <u16>segment;
+  const change = t.slots().changeOf(slot);
+  if (change.written != 0) account(live, change.written, 0 - bytes);
+  change.written = <u16>segment;
   account(live, segment, bytes);
 }
 
@@ -87,8 +87,8 @@ function saveSlot(t: Table, slot: u32, at: usize): void {
   store<u64>(at, load<u64>(changetype<usize>(item), 8), 12);
   store<f64>(at, slots.priority(slot), 20);
   at += 28;
-  if (slots.touches != 0) {
-    store<f64>(at, load<f64>(slots.touchAt(slot)));
+  if (slots.stamps != 0) {
+    store<f64>(at, load<f64>(slots.stampAt(slot)));
     at += 8;
   }
   const live = slots.isLive(slot);
@@ -110,8 +110,8 @@ function loadSlot(t: Table, slot: u32, from: usize): void {
   store<u64>(item, load<u64>(from, 12), 8);
   store<f64>(slots.priorityAt(slot), load<f64>(from, 20));
   from += 28;
-  if (slots.touches != 0) {
-    store<f64>(slots.touchAt(slot), load<f64>(from));
+  if (slots.stamps != 0) {
+    store<f64>(slots.stampAt(slot), load<f64>(from));
     from += 8;
   }
   t.sampler().loadPlace(slot, from);

@@ -18,7 +18,7 @@ const LITERAL: u16 = 1;
 const FIRST: u32 = 2;
 
 /** Bytes of a record at most. */
-export function record_most(pool: usize): u32 {
+export function record_max_bytes(pool: usize): u32 {
   const p = changetype<Pool>(pool);
   let bytes = p.rowBytes;
   for (let i: u32 = 0; i < p.leaves; i++) {
@@ -105,7 +105,7 @@ function measure(p: Pool, before: u32, from: usize, bytes: u32): u32 {
 function takeFrame(leaf: Leaf, from: usize): u32 {
   const frames = changetype<Pool>(<usize>leaf.pool);
   const name = frames.take();
-  if (tracking()) frames.touch(name, BYTES);
+  if (tracking()) frames.noteChange(name, BYTES);
   // Of a freed row it is the queue's.
   Head.of(name).episode = 0;
   copyBytes(frames.value(name, frames.leaf(0)), from, leaf.bytes);

@@ -1,9 +1,9 @@
 /**
- * Marks: which rows and slots have changed since a journal looked last. Noted only where the arena was opened with `tracking`, since the marks take room.
+ * Which rows and slots have changed since a journal looked last. Noted only where the arena was opened with `tracking`, since a CHANGE takes room.
  *
- * MARK, 8 bytes, one a row (in its block, behind the values) and one a slot:
- *   │ next 30 bits, bytes 1, marked 1 │ written u16 │ linked u16 │
- *   next: the row or slot that was marked before, 0 = none · bytes: not only the link has changed
+ * CHANGE, 8 bytes, one a row (in its block, behind the values) and one a slot:
+ *   │ next 30 bits, bytes 1, noted 1 │ written u16 │ linked u16 │
+ *   next: the row or slot that changed before, 0 = none · bytes: not only the link has changed
  *   written, linked: the journal's segments that hold its record, and a newer link; 0 = none
  */
 import { header } from "../memory/layout";
@@ -13,15 +13,15 @@ export function tracking(): bool {
   return isDefined(REPRISE_UNTRACKED) ? false : header().tracking != 0;
 }
 
-export const MARK_BYTES: u32 = 8;
-const MARKED: u32 = 0x80000000;
+export const CHANGE_BYTES: u32 = 8;
+const NOTED: u32 = 0x80000000;
 /** What has changed: the record, or its link alone. */
 export const BYTES: u32 = 0x40000000;
 export const LINK: u32 = 0;
 const NAME: u32 = 0x3fffffff;
 
 @unmanaged
-export class Mark {
+export class Change {
   word: u32;
   written: u16;
   linked: u16;
@@ -36,14 +36,14 @@ export class Mark {
     return (this.word & BYTES) != 0;
   }
 }
-if (offsetof<Mark>() != MARK_BYTES) ERROR("MARK is 8 bytes");
+if (offsetof<Change>() != CHANGE_BYTES) ERROR("CHANGE is 8 bytes");
 
-/** Puts a row or slot at the head of the chain of marked ones, unless it is in it. `head`: address of the u32 that names the newest. */
-export function chain(head: usize, mark: Mark, name: u32, how: u32): void {
-  if (mark.word == 0) {
-    mark.word = MARKED | load<u32>(head);
+/** Puts a row or slot at the head of the chain of changed ones, unless it is in it. `head`: address of the u32 that names the newest. */
+export function chain(head: usize, change: Change, name: u32, how: u32): void {
+  if (change.word == 0) {
+    change.word = NOTED | load<u32>(head);
     store<u32>(head, name);
-    header().marks += 1;
+    header().changes += 1;
   }
-  mark.word |= how;
+  change.word |= how;
 }

@@ -39,11 +39,11 @@ export class FreeRows {
     return row;
   }
 
-  /** O(1): takes up to `most` rows that follow each other from `first` on; how many. There must be one. */
-  takeMany(most: u32): u32 {
+  /** O(1): takes up to `limit` rows that follow each other from `first` on; how many. There must be one. */
+  takeMany(limit: u32): u32 {
     const row = this.first;
     const end = this.runEnd();
-    const taken = min(most, end + 1 - row);
+    const taken = min(limit, end + 1 - row);
     this.count -= taken;
     this.first = row + taken;
     if (this.first > end) this.leaveRun();

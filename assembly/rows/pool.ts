@@ -9,16 +9,16 @@
  *   32 │ leaves u32     │ apart u32     │  how many · of them not in the row
  *   40 │ shares u32     │ slots u32     │  of them SHARED
  *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
- *   56 │ marksAt u32    │ marked u32    │  where changes are tracked: where in a block the marks are · the row that was marked last, 0 = none
+ *   56 │ changesAt u32  │ changed u32   │  where changes are tracked: where in a block the CHANGEs are · the row that changed last, 0 = none
  *   64 │ FREE_ROWS (24)                 │  rows to use again, oldest first
  *
  * A block, at most 64 KiB or one row:
- *   │ HEAD × rows │ its place in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   where changes are tracked: │ MARK × rows │
+ *   │ HEAD × rows │ its place in the directory u32 │ bytes × rows │ values of the first WIDE leaf × rows │ …   where changes are tracked: │ CHANGE × rows │
  */
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
-import { BYTES, chain, LINK, MARK_BYTES, Mark, tracking } from "./changes";
+import { BYTES, CHANGE_BYTES, Change, chain, LINK, tracking } from "./changes";
 import { FreeRows } from "./free-rows";
 import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
 import { HEAD_BYTES, Head, LINK_END, LINK_ROW, PLACE, PLACE_BITS } from "./row";
@@ -46,8 +46,8 @@ export class Pool {
   slots: u32;
   directory: u32;
   blocks: u32;
-  marksAt: u32;
-  marked: u32;
+  changesAt: u32;
+  changed: u32;
 
   @inline
   free(): FreeRows {
@@ -94,13 +94,13 @@ export class Pool {
   }
 
   @inline
-  mark(row: u32): Mark {
-    return changetype<Mark>(Head.block(row) + <usize>this.marksAt + <usize>((row & PLACE) * MARK_BYTES));
+  changeOf(row: u32): Change {
+    return changetype<Change>(Head.block(row) + <usize>this.changesAt + <usize>((row & PLACE) * CHANGE_BYTES));
   }
 
   /** Notes for a journal that a row has changed, or several that follow each other; where changes are tracked. Its loop keeps it from being inlined, which is felt. */
-  touch(row: u32, how: u32, count: u32 = 1): void {
-    for (const end = row + count; row < end; row++) chain(changetype<usize>(this) + offsetof<Pool>("marked"), this.mark(row), row, how);
+  noteChange(row: u32, how: u32, count: u32 = 1): void {
+    for (const end = row + count; row < end; row++) chain(changetype<usize>(this) + offsetof<Pool>("changed"), this.changeOf(row), row, how);
   }
 
   /** Lets a row go once. */
@@ -111,7 +111,7 @@ export class Pool {
   /** Lets a row go `times` times; where nothing holds it any more, its frames go with it, and it queues for reuse. */
   @inline
   releaseTimes(row: u32, head: Head, times: u32): void {
-    if (this.letGo(row, head, times) && tracking()) this.touch(row, LINK);
+    if (this.letGo(row, head, times) && tracking()) this.noteChange(row, LINK);
   }
 
   /** `releaseTimes` without the note for a journal; whether the row is free now. */
@@ -135,26 +135,26 @@ export class Pool {
     return row;
   }
 
-  /** Takes up to `most` rows that follow each other; the first. There must be room. Nothing of them is written; `live` tells how many. */
-  takeMany(most: u32): u32 {
-    if (tracking()) return this.takeTouched(most);
-    if (!this.reuses(most)) return takeFresh(this, min(most, this.rows - (this.fresh & PLACE)));
+  /** Takes up to `limit` rows that follow each other; the first. There must be room. Nothing of them is written; `live` tells how many. */
+  takeMany(limit: u32): u32 {
+    if (tracking()) return this.takeNoted(limit);
+    if (!this.reuses(limit)) return takeFresh(this, min(limit, this.rows - (this.fresh & PLACE)));
     const row = this.free().first;
-    this.free().takeMany(most);
+    this.free().takeMany(limit);
     return row;
   }
 
   /** `takeMany`, noted for a journal. */
-  private takeTouched(most: u32): u32 {
+  private takeNoted(limit: u32): u32 {
     const live = this.live();
     let row: u32;
-    if (!this.reuses(most)) {
-      row = takeFresh(this, min(most, this.rows - (this.fresh & PLACE)));
+    if (!this.reuses(limit)) {
+      row = takeFresh(this, min(limit, this.rows - (this.fresh & PLACE)));
     } else {
       row = this.free().first;
-      this.free().takeMany(most);
+      this.free().takeMany(limit);
     }
-    this.touch(row, BYTES, this.live() - live);
+    this.noteChange(row, BYTES, this.live() - live);
     return row;
   }
 
@@ -172,8 +172,8 @@ export class Pool {
 
   /** Whether to take freed rows: not while there are so few that the queue would run empty and begin anew all the time. */
   @inline
-  private reuses(most: u32): bool {
-    return this.free().count >= most + SPARE || this.fresh == 0;
+  private reuses(limit: u32): bool {
+    return this.free().count >= limit + SPARE || this.fresh == 0;
   }
 }
 if (offsetof<Pool>() != FREE_AT || FREE_AT + offsetof<FreeRows>() != LEAVES_AT) ERROR("POOL: FREE_ROWS at byte 64, the leaves at byte 88");
@@ -215,7 +215,7 @@ export function pool_open(pool: usize): void {
     if (leaf.kind != NARROW) p.apart += 1;
     if (leaf.kind == SHARED) p.shares += 1;
   }
-  if (tracking()) each += MARK_BYTES;
+  if (tracking()) each += CHANGE_BYTES;
   // A little less than 64 KiB leaves room for the block's place, and to align the bytes.
   p.rows = min(max((BLOCK_BYTES - (tracking() ? 28 : 20)) / each, 1), PLACE + 1);
   p.rowsAt = align16(p.rows * HEAD_BYTES + 4);
@@ -233,8 +233,8 @@ export function pool_open(pool: usize): void {
   }
   p.blockBytes = at;
   if (tracking()) {
-    p.marksAt = (at + 7) & ~7;
-    p.blockBytes = p.marksAt + p.rows * MARK_BYTES;
+    p.changesAt = (at + 7) & ~7;
+    p.blockBytes = p.changesAt + p.rows * CHANGE_BYTES;
   }
 }
 

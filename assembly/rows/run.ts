@@ -60,11 +60,11 @@ export class Run {
   /** Lets go of `items` plain runs of a length, the first from `first` on and each a row further. */
   static releaseMany(p: Pool, first: u32, items: u32, length: u32): void {
     // Row j is in one run more than the row before it, in as many, then in one less.
-    const most = min(items, length);
-    const ramp = most - 1;
+    const limit = min(items, length);
+    const ramp = limit - 1;
     const flat = items + length - 1 - 2 * ramp;
     releaseRows(p, first, ramp, 1, 1);
-    releaseRows(p, first + ramp, flat, most, 0);
+    releaseRows(p, first + ramp, flat, limit, 0);
     releaseRows(p, first + ramp + flat, ramp, ramp, -1);
   }
 }
@@ -76,5 +76,5 @@ function releaseRows(p: Pool, first: u32, rows: u32, times: u32, more: i32): voi
     times += more;
   }
   // Apart: a test in that loop is felt.
-  if (tracking()) for (let row = first; row < first + rows; row++) if (Head.of(row).refs == 0) p.touch(row, LINK);
+  if (tracking()) for (let row = first; row < first + rows; row++) if (Head.of(row).refs == 0) p.noteChange(row, LINK);
 }

@@ -55,8 +55,8 @@ export class Stream {
     if (last != 0) Head.of(last).next |= row;
     // One test for both: each is felt here.
     if (tracking()) {
-      p.touch(row, BYTES);
-      if (last != 0) p.touch(last, LINK);
+      p.noteChange(row, BYTES);
+      if (last != 0) p.noteChange(last, LINK);
     }
     this.keep(p, row);
   }
@@ -91,7 +91,7 @@ export class Stream {
   pushMany(p: Pool, row: u32, count: u32, refs: u32): void {
     if (this.last != 0) {
       Head.of(this.last).next = row;
-      if (tracking()) p.touch(this.last, LINK);
+      if (tracking()) p.noteChange(this.last, LINK);
     }
     const last = row + count - 1;
     const episode = this.episode;
@@ -146,7 +146,7 @@ export function stream_end(stream: usize, across: u32): void {
   if (s.last != 0) {
     const head = Head.of(s.last);
     head.next |= LINK_END;
-    if (tracking()) s.rows().touch(s.last, LINK);
+    if (tracking()) s.rows().noteChange(s.last, LINK);
   }
   s.fresh = 1;
   s.episodeStep = 0;
@@ -173,7 +173,7 @@ export function stream_patch(stream: usize, from: usize, i: u32): void {
   const leaf = p.leaf(i);
   const value = p.value(s.last, leaf);
   const shared = leaf.kind == SHARED;
-  if (tracking()) p.touch(s.last, BYTES);
+  if (tracking()) p.noteChange(s.last, BYTES);
   copyBytes(value, p.value(changetype<Stream>(from).last, leaf), shared ? leaf.frames << 2 : leaf.bytes);
   for (let f: u32 = 0; shared && f < leaf.frames; f++) {
     const frame = load<u32>(value + ((<usize>f) << 2));

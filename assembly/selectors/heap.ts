@@ -4,7 +4,7 @@
  *
  * HEAP, 32 bytes:
  *    0 │ entries u32    │ positions u32 │  u32 × slots, 4-ary; u32 × (slots + 1)
- *    8 │ priorities u32 │ touches u32   │  f64 × (slots + 1) each, the table's
+ *    8 │ priorities u32 │ stamps u32    │  f64 × (slots + 1) each, the table's
  *   16 │ count u32      │ greatest u32  │  1: maxHeap
  */
 @unmanaged
@@ -12,7 +12,7 @@ export class Heap {
   entries: u32;
   positions: u32;
   priorities: u32;
-  touches: u32;
+  stamps: u32;
   count: u32;
   greatest: u32;
   unused: u64;
@@ -38,7 +38,7 @@ export class Heap {
     return this.count == 0 ? 0 : this.slot(0);
   }
 
-  /** O(log n); priority and touch of the slot are written before. */
+  /** O(log n); priority and stamp of the slot are written before. */
   insert(slot: u32): void {
     const i = this.count;
     this.count = i + 1;
@@ -46,13 +46,13 @@ export class Heap {
     this.rise(i);
   }
 
-  /** O(log n), after priority or touch of the slot changed. */
+  /** O(log n), after priority or stamp of the slot changed. */
   update(slot: u32): void {
     const i = load<u32>(this.position(slot));
     if (!this.rise(i)) this.sink(i);
   }
 
-  /** O(log n), while priority and touch are those it has stood with. */
+  /** O(log n), while priority and stamp are those it has stood with. */
   remove(slot: u32): void {
     const i = load<u32>(this.position(slot));
     const last = this.count - 1;
@@ -80,7 +80,7 @@ export class Heap {
     const p = load<f64>(<usize>this.priorities + ((<usize>a) << 3));
     const q = load<f64>(<usize>this.priorities + ((<usize>b) << 3));
     if (p != q) return this.greatest != 0 ? p > q : p < q;
-    return load<f64>(<usize>this.touches + ((<usize>a) << 3)) < load<f64>(<usize>this.touches + ((<usize>b) << 3));
+    return load<f64>(<usize>this.stamps + ((<usize>a) << 3)) < load<f64>(<usize>this.stamps + ((<usize>b) << 3));
   }
 
   @inline
@@ -129,11 +129,11 @@ export function heapBytes(slots: u32): u32 {
   return 32 + (slots << 2) + ((slots + 1) << 2);
 }
 
-export function heapInit(h: Heap, slots: u32, priorities: u32, touches: u32, greatest: bool): void {
+export function heapInit(h: Heap, slots: u32, priorities: u32, stamps: u32, greatest: bool): void {
   h.entries = <u32>changetype<usize>(h) + 32;
   h.positions = h.entries + (slots << 2);
   h.priorities = priorities;
-  h.touches = touches;
+  h.stamps = stamps;
   h.greatest = greatest ? 1 : 0;
   h.count = 0;
 }

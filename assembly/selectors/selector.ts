@@ -85,10 +85,10 @@ export class Selector {
     }
   }
 
-  /** An item leaves and another comes in the same slot; priority and touch are the new one's already. */
+  /** An item leaves and another comes in the same slot; priority and stamp are the new one's already. */
   @inline
   replace(slot: u32, priority: f64): void {
-    if (this.kind == UNIFORM && this.uniform().turns(slot)) this.uniform().ring().turnBy(1);
+    if (this.kind == UNIFORM && this.uniform().evictsNext(slot)) this.uniform().ring().rotate(1);
     else if (isHeap(this.kind)) this.heap().update(slot);
     else {
       if (this.kind != PRIORITIZED) this.remove(slot);
@@ -98,13 +98,13 @@ export class Selector {
 
   /** Whether `replaceMany` can begin at this slot. */
   replacesMany(slot: u32): bool {
-    return this.kind == UNIFORM ? this.uniform().turns(slot) : !isHeap(this.kind);
+    return this.kind == UNIFORM ? this.uniform().evictsNext(slot) : !isHeap(this.kind);
   }
 
   /** Items in n neighbouring slots leave and others come in their places, oldest first; `priorities`: where theirs are (f64 × n). */
   @inline
   replaceMany(slot: u32, n: u32, priorities: usize): void {
-    if (this.kind == UNIFORM) this.uniform().ring().turnBy(n);
+    if (this.kind == UNIFORM) this.uniform().ring().rotate(n);
     if (this.kind == PRIORITIZED) this.tree().setMany(slot, n, priorities);
   }
 
@@ -158,10 +158,10 @@ export class Selector {
   }
 
   /** The smallest probability above 0 of `count` items, times `count`; 0 where it is not known. */
-  leastShare(count: u32): f64 {
+  minShare(count: u32): f64 {
     if (this.kind != PRIORITIZED) return 0;
     const tree = this.tree();
-    return (<f64>count * tree.least()) / tree.total();
+    return (<f64>count * tree.minWeight()) / tree.total();
   }
 
   /** Whether draws can be stratified: it has no order of its own. */
@@ -280,7 +280,7 @@ export class Selector {
     else if (this.keepsOrder()) this.order().oldest = load<u32>(from);
   }
 
-  /** A live slot joins again whose place, priority and touch were loaded; `rebuild` follows when all have. false where that is no place. */
+  /** A live slot joins again whose place, priority and stamp were loaded; `rebuild` follows when all have. false where that is no place. */
   restore(slot: u32, priority: f64): bool {
     switch (this.kind) {
       case FIFO:
@@ -371,8 +371,8 @@ function isHeap(kind: u32): bool {
   return kind == MIN_HEAP || kind == MAX_HEAP;
 }
 
-/** Whether a kind compares the table's touches. */
-export function needsTouches(kind: u32): bool {
+/** Whether a kind compares the table's stamps. */
+export function needsStamps(kind: u32): bool {
   return isHeap(kind & KIND);
 }
 
@@ -396,8 +396,8 @@ export function selectorBytes(kind: u32, slots: u32): u32 {
   }
 }
 
-/** Lays an empty selector of at most `most` items out at `at`, on zeroed memory; one that is TOGETHER with what is there already only notes its kind. */
-export function selectorInit(s: Selector, kind: u32, at: u32, slots: u32, most: u32, priorities: u32, touches: u32): void {
+/** Lays an empty selector of at most `max` items out at `at`, on zeroed memory; one that is TOGETHER with what is there already only notes its kind. */
+export function selectorInit(s: Selector, kind: u32, at: u32, slots: u32, max: u32, priorities: u32, stamps: u32): void {
   s.kind = kind & KIND;
   s.handle = at;
   if ((kind & TOGETHER) != 0) return;
@@ -406,10 +406,10 @@ export function selectorInit(s: Selector, kind: u32, at: u32, slots: u32, most: 
     case LIFO:
       return;
     case UNIFORM:
-      return uniformInit(s.uniform(), slots, most);
+      return uniformInit(s.uniform(), slots, max);
     case PRIORITIZED:
       return sumTreeInit(s.tree(), slots, (kind & WITH_MIN) != 0);
     default:
-      return heapInit(s.heap(), slots, priorities, touches, s.kind == MAX_HEAP);
+      return heapInit(s.heap(), slots, priorities, stamps, s.kind == MAX_HEAP);
   }
 }

@@ -6,7 +6,7 @@
  *    8 │ lowest f64      │ highest f64   │  the priorities above 0 that it takes
  *   24 │ depth u32       │ minima u32    │  levels above the leaves · from the sum of a family to its minimum, 0 where none is asked for
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
- *   96 │ cursor: slot u32, … u32, rest f64 │  the walk of a single draw · of no meaning: what the touching of cache lines read
+ *   96 │ cursor: slot u32, … u32, rest f64 │  the walk of a single draw · of no meaning: what prefetching read
  *
  * Parents are recomputed from their children, never adjusted: no drift. A whole batch walks one level at a time, so that
  * its loads overlap; one walk after the other loses to plain JavaScript.
@@ -27,11 +27,11 @@ const FAMILY: usize = 32;
 /** 2^-1074, the least positive f64. */
 const FAINT: f64 = 4.9406564584124654e-324;
 /** 2^-999: a smaller weight is as good as 0. */
-const LEAST: f64 = 1.8665272370064378e-301;
+const MIN: f64 = 1.8665272370064378e-301;
 /** 2^-1000: above every sum of faint leaves, below every weight. */
 const FLOOR: f64 = 9.332636185032189e-302;
 /** 2^990: 2^30 of these have a finite sum. */
-const MOST: f64 = 1.0463951242053391e298;
+const MAX: f64 = 1.0463951242053391e298;
 
 @unmanaged
 export class SumTree {
@@ -65,12 +65,12 @@ export class SumTree {
   weigh(priority: f64): f64 {
     if (priority == 0) return FAINT;
     const weight = this.exponent == 1 ? priority : power(priority, this.exponent);
-    return weight < LEAST ? FAINT : min(weight, MOST);
+    return weight < MIN ? FAINT : min(weight, MAX);
   }
 
   setExponent(exponent: f64): void {
     this.exponent = exponent;
-    const edge = power(MOST, 1 / exponent);
+    const edge = power(MAX, 1 / exponent);
     this.lowest = exponent < 0 ? edge : 0;
     this.highest = exponent > 0 ? min(edge, f64.MAX_VALUE) : f64.MAX_VALUE;
   }
@@ -82,7 +82,7 @@ export class SumTree {
   }
 
   /** The least weight above 0, 0 where there is none; only with a minimum. */
-  least(): f64 {
+  minWeight(): f64 {
     return load<f64>(this.mins(this.depth));
   }
 
@@ -152,7 +152,7 @@ export class SumTree {
     }
     for (let level = this.depth; level > 0; level--) {
       const below = this.sums(level - 1);
-      if (level <= COLD) this.touch(below, out, n);
+      if (level <= COLD) this.prefetch(below, out, n);
       for (let i: usize = 0; i < <usize>n; i++) {
         const node = load<u32>(out + (i << 2));
         const r = load<f64>(rests + (i << 3));
@@ -249,13 +249,13 @@ export class SumTree {
   check(slots: u32): i32 {
     for (let slot: u32 = 0; slot <= (slots | 3); slot++) {
       const weight = load<f64>(this.leaf(slot));
-      if (!(weight == 0 || weight == FAINT || (weight >= LEAST && weight <= MOST))) return 1;
+      if (!(weight == 0 || weight == FAINT || (weight >= MIN && weight <= MAX))) return 1;
       if ((slot == 0 || slot > slots) && weight != 0) return 2;
     }
     for (let level: u32 = 1; level <= this.depth; level++) {
       for (let node: u32 = 0; node < this.families(level); node++) {
         if (load<f64>(this.sums(level) + ((<usize>node) << 3)) != SumTree.sum(this.sums(level - 1) + ((<usize>node) << 5))) return 3;
-        if (this.minima != 0 && load<f64>(this.mins(level) + ((<usize>node) << 3)) != this.leastOf(level, node)) return 4;
+        if (this.minima != 0 && load<f64>(this.mins(level) + ((<usize>node) << 3)) != this.minOf(level, node)) return 4;
       }
     }
     return 0;
@@ -278,18 +278,18 @@ export class SumTree {
   }
 
   private renewMin(level: u32, node: u32): void {
-    store<f64>(this.mins(level) + ((<usize>node) << 3), this.leastOf(level, node));
+    store<f64>(this.mins(level) + ((<usize>node) << 3), this.minOf(level, node));
   }
 
-  private leastOf(level: u32, node: u32): f64 {
+  private minOf(level: u32, node: u32): f64 {
     const at = (level == 1 ? this.sums(0) : this.mins(level - 1)) + ((<usize>node) << 5);
-    let least = Infinity;
+    let lowest = Infinity;
     for (let k: usize = 0; k < 32; k += 8) {
       const value = load<f64>(at + k);
       // Leaves that weigh nothing do not count, nor do families without a weight.
-      if (value >= LEAST && value < least) least = value;
+      if (value >= MIN && value < lowest) lowest = value;
     }
-    return least == Infinity ? 0 : least;
+    return lowest == Infinity ? 0 : lowest;
   }
 
   /** Four children in one order of addition, scalar and SIMD: (c0 + c2) + (c1 + c3). */
@@ -303,7 +303,7 @@ export class SumTree {
   }
 
   /** Reads one word of each family that is about to be looked at: in so short a loop many cache misses are under way at a time. */
-  private touch(below: usize, nodes: usize, n: u32): void {
+  private prefetch(below: usize, nodes: usize, n: u32): void {
     let sum: u64 = 0;
     for (let at = nodes; at < nodes + ((<usize>n) << 2); at += 4) sum ^= load<u64>(below + ((<usize>load<u32>(at)) << 5));
     // Between slot and rest: both belong to a draw that may be under way.

@@ -46,7 +46,7 @@ export class Uniform {
 
   /** Whether a full ring only has to turn for its oldest, this slot, to leave and join again: no entry moves. */
   @inline
-  turns(slot: u32): bool {
+  evictsNext(slot: u32): bool {
     const ring = this.ring();
     return ring.count == ring.capacity && this.disorder == 0 && ring.get(0) == slot;
   }
@@ -136,10 +136,10 @@ export function uniformBytes(slots: u32): u32 {
   return UNIFORM_BYTES + (slots << 2) + ((slots + 1) << 2);
 }
 
-/** `most`: how many items there are at most, no more than slots. */
-export function uniformInit(u: Uniform, slots: u32, most: u32): void {
+/** `items`: how many items there are at most, no more than slots. */
+export function uniformInit(u: Uniform, slots: u32, items: u32): void {
   const ring = u.ring();
   ring.entries = <u32>changetype<usize>(u) + UNIFORM_BYTES;
-  ring.capacity = most;
+  ring.capacity = items;
   u.positions = ring.entries + (slots << 2);
 }

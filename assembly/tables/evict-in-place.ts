@@ -1,6 +1,6 @@
 /**
  * The common case, made fast: in a full fifo table each new item takes the place of the oldest one. The same as insert, then
- * evict, but the slot stays, the order only moves its head, a ring that is full only turns, and a tree is climbed once.
+ * evict, but the slot stays, the order only moves its head, a full ring only rotates, and a tree is climbed once.
  */
 import { tracking } from "../rows/changes";
 import { PLAIN, Run } from "../rows/run";
@@ -8,12 +8,12 @@ import { ITEM_BYTES, Item, MAX_LENGTH, SHAPE_AT } from "./slots";
 import { countEpisodes, leaveEpisode, Table } from "./table";
 
 @unmanaged
-export class Turn {
-  /** Whether the next item of this episode, a single run, can be turned in. It decides the item's key, so it must not hang on what was found last. */
+export class EvictInPlace {
+  /** Whether the next item of this episode, a single run, can take the place of the oldest. It decides the item's key, so it must not hang on what was found last. */
   @inline
   static fits(t: Table, episode: u32): bool {
     // Nested, since V8 keeps the value of each && as a number.
-    if (t.turning != 0) {
+    if (t.evictsInPlace != 0) {
       if (t.count == t.maxSize) {
         if (t.slots().renews(t.remover().order().oldest)) return t.episodes().joins(episode) || t.episodes().reserve(1);
       }
@@ -42,7 +42,7 @@ export class Turn {
     item.begin(first, length, run, shape);
     t.sees(shape, length);
     item.generation += 1;
-    t.mark(slot, priority);
+    t.setPriority(slot, priority);
     t.remover().order().renew();
     if (tracking()) {
       t.slots().track(slot);
@@ -53,29 +53,29 @@ export class Turn {
   }
 
   /**
-   * How many single runs of this episode, up to `most`, can take the places of the oldest items as one: items in neighbouring slots,
+   * How many single runs of this episode, up to `limit`, can take the places of the oldest items as one: items in neighbouring slots,
    * alike, plain, of one episode that keeps some, each beginning a row after the one before.
    */
-  static fitting(t: Table, episode: u32, most: u32): u32 {
+  static fitting(t: Table, episode: u32, limit: u32): u32 {
     const slots = t.slots();
     const slot = t.remover().order().oldest;
-    if (!Turn.fits(t, episode) || !t.episodes().joins(episode) || !t.sampler().replacesMany(slot)) return 0;
+    if (!EvictInPlace.fits(t, episode) || !t.episodes().joins(episode) || !t.sampler().replacesMany(slot)) return 0;
     const order = t.remover().order();
     const first = slots.item(slot).first;
     let item = slots.item(slot);
     const word = item.word;
     const left = t.rows().episode(first);
     if ((word & PLAIN) == 0) return 0;
-    most = min(min(most, t.maxSize), t.episodes().items(left) - 1);
+    limit = min(min(limit, t.maxSize), t.episodes().items(left) - 1);
     // Runs of two rows or more overlap, and none of them spans two episodes.
     const overlap = (word & MAX_LENGTH) > 1;
-    for (let n: u32 = 0; n < most; n++) {
+    for (let n: u32 = 0; n < limit; n++) {
       if (item.first != first + n || item.word != word || item.generation >= slots.lastGeneration) return n;
       if (!overlap && t.rows().episode(first + n) != left) return n;
       if (order.next(slot + n) != slot + n + 1) return n + 1;
       item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
     }
-    return most;
+    return limit;
   }
 
   /** `fitting` items of runs that begin at `first` and each a row further, and are held. `priorities`: f64 × n, or 0 for `priority` each. */
@@ -97,9 +97,9 @@ export class Turn {
     }
     // Apart: a test in that loop is felt.
     if (tracking()) slots.track(slot, n);
-    const marks = slots.priorityAt(slot);
-    for (let at = marks; at < marks + ((<usize>n) << 3); at += 8) {
-      if (priorities != 0) priority = load<f64>(priorities + (at - marks));
+    const priorityAt = slots.priorityAt(slot);
+    for (let at = priorityAt; at < priorityAt + ((<usize>n) << 3); at += 8) {
+      if (priorities != 0) priority = load<f64>(priorities + (at - priorityAt));
       store<f64>(at, Math.abs(priority));
     }
     order.oldest = order.next(newest);
@@ -108,7 +108,7 @@ export class Turn {
     t.steps += <f64>n * (<f64>(word & MAX_LENGTH) - <f64>oldLength);
     t.limiter().inserts += n;
     t.episodes().move(t.rows().episode(oldFirst), n);
-    t.sampler().replaceMany(slot, n, marks);
+    t.sampler().replaceMany(slot, n, priorityAt);
     Run.releaseMany(t.rows(), oldFirst, n, oldLength);
   }
 }

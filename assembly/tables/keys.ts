@@ -31,7 +31,7 @@ export function table_update(table: usize, keys: usize, priorities: usize, n: u3
       store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
       continue;
     }
-    t.mark(slot, priority);
+    t.setPriority(slot, priority);
     t.sampler().updated(slot);
     if (t.apart()) t.remover().updated(slot);
     store<u32>(slots + ((<usize>live) << 2), slot);

@@ -8,10 +8,10 @@ import { CANONICAL_END, Table } from "./table";
 /** Keys are exact in a double. */
 const KEY_BITS: u32 = 53;
 
-/** On an empty table: keys as one of up to `most` items has them, so that they stay when it moves into a larger one. */
-export function items_open(table: usize, most: u32): void {
+/** On an empty table: keys as one of up to `max` items has them, so that they stay when it moves into a larger one. */
+export function items_open(table: usize, max: u32): void {
   const s = changetype<Table>(table).slots();
-  s.bits = 32 - clz(most + 1);
+  s.bits = 32 - clz(max + 1);
   s.scale = <f64>((<u64>1) << s.bits);
   s.lastGeneration = s.bits <= KEY_BITS - 32 ? u32.MAX_VALUE : (1 << (KEY_BITS - s.bits)) - 1;
 }
@@ -22,8 +22,8 @@ export function items_reserve(table: usize, n: u32): i32 {
 }
 
 /** From the next item on there are at most so many, whatever the room. What is there now may be more. */
-export function items_limit(table: usize, most: u32): void {
-  changetype<Table>(table).maxSize = most;
+export function items_limit(table: usize, max: u32): void {
+  changetype<Table>(table).maxSize = max;
 }
 
 /** O(n log n): everything moves into an empty table with more room; the first one is then memory to be given back. Keys stay. */
@@ -92,14 +92,14 @@ export function items_lay(table: usize, high: u32, slots: usize, n: u32): bool {
   return true;
 }
 
-/** Slots in order of age, from `slot` on (0: the oldest), up to `most`; how many. The last one is then the one before the next. */
-export function items_slots(table: usize, slot: u32, most: u32, out: usize): u32 {
+/** Slots in order of age, from `slot` on (0: the oldest), up to `max`; how many. The last one is then the one before the next. */
+export function items_slots(table: usize, slot: u32, max: u32, out: usize): u32 {
   const t = changetype<Table>(table);
   const order = t.remover().order();
   const youngest = order.youngest();
   let count: u32 = 0;
   if (slot == 0) slot = order.oldest;
-  while (slot != 0 && count < most) {
+  while (slot != 0 && count < max) {
     store<u32>(out + ((<usize>count) << 2), slot);
     count += 1;
     slot = slot == youngest ? 0 : order.next(slot);
@@ -152,13 +152,13 @@ export function items_weigh(table: usize): bool {
 }
 
 /** The least priority; Infinity where there is no item. `zeros`: 1 where some may be 0, which takes O(n), else O(1). */
-export function items_least(table: usize, zeros: u32): f64 {
+export function items_min(table: usize, zeros: u32): f64 {
   const t = changetype<Table>(table);
   if (t.count == 0) return Infinity;
-  if (zeros == 0) return t.sampler().tree().least();
-  let least = Infinity;
-  for (let slot: u32 = 1; slot <= t.slots().high; slot++) if (t.slots().isLive(slot)) least = min(least, t.slots().priority(slot));
-  return least;
+  if (zeros == 0) return t.sampler().tree().minWeight();
+  let lowest = Infinity;
+  for (let slot: u32 = 1; slot <= t.slots().high; slot++) if (t.slots().isLive(slot)) lowest = min(lowest, t.slots().priority(slot));
+  return lowest;
 }
 
 /** Where the table's random state is: 32 bytes. */

@@ -10,15 +10,15 @@
  *
  * SLOTS, 48 bytes:
  *    0 │ items u32    │ priorities u32 │  ITEM × (capacity + 1); f64 × (capacity + 1)
- *    8 │ touches u32  │ capacity u32   │  f64 × (capacity + 1), 0 where no heap asks; slots are 1 … capacity
+ *    8 │ stamps u32   │ capacity u32   │  f64 × (capacity + 1), 0 where no heap asks; slots are 1 … capacity
  *   16 │ scale f64                     │  key = generation × scale + slot; a power of two
  *   24 │ bits u32     │ lastGeneration u32 │  log2 of the scale
  *   32 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
  *   40 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  *
- * Where changes are tracked, the arrays end with MARK × (capacity + 1); the first one names the slot that was marked last.
+ * Where changes are tracked, the arrays end with CHANGE × (capacity + 1); the first one names the slot that changed last.
  */
-import { BYTES, chain, MARK_BYTES, Mark, tracking } from "../rows/changes";
+import { BYTES, CHANGE_BYTES, Change, chain, tracking } from "../rows/changes";
 import { PLAIN, SINGLE } from "../rows/run";
 
 export const ITEM_BYTES: u32 = 16;
@@ -82,7 +82,7 @@ if (offsetof<Item>() != ITEM_BYTES) ERROR("ITEM is 16 bytes");
 export class Slots {
   items: u32;
   priorities: u32;
-  touches: u32;
+  stamps: u32;
   capacity: u32;
   scale: f64;
   bits: u32;
@@ -108,8 +108,8 @@ export class Slots {
   }
 
   @inline
-  touchAt(slot: u32): usize {
-    return <usize>this.touches + ((<usize>slot) << 3);
+  stampAt(slot: u32): usize {
+    return <usize>this.stamps + ((<usize>slot) << 3);
   }
 
   @inline
@@ -128,15 +128,15 @@ export class Slots {
   }
 
   @inline
-  markOf(slot: u32): Mark {
-    const last = this.touches != 0 ? this.touches : this.priorities;
-    return changetype<Mark>(<usize>(last + ((this.capacity + 1) << 3)) + ((<usize>slot) << 3));
+  changeOf(slot: u32): Change {
+    const last = this.stamps != 0 ? this.stamps : this.priorities;
+    return changetype<Change>(<usize>(last + ((this.capacity + 1) << 3)) + ((<usize>slot) << 3));
   }
 
   /** Notes for a journal that a slot has changed, or its place in an order, or several that follow each other; 0 is none. Where changes are tracked. */
   track(slot: u32, count: u32 = 1): void {
     if (slot == 0) return;
-    for (const end = slot + count; slot < end; slot++) chain(changetype<usize>(this.markOf(0)), this.markOf(slot), slot, BYTES);
+    for (const end = slot + count; slot < end; slot++) chain(changetype<usize>(this.changeOf(0)), this.changeOf(slot), slot, BYTES);
   }
 
   /** A slot of a new generation, oldest freed first; 0 where there is none. */
@@ -198,16 +198,16 @@ export class Slots {
 if (offsetof<Slots>() != 48) ERROR("SLOTS is 48 bytes");
 
 /** Lays the arrays out from `at` on. */
-export function slotsInit(s: Slots, at: u32, capacity: u32, withTouches: bool): void {
+export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): void {
   s.items = at;
   s.priorities = at + (capacity + 1) * ITEM_BYTES;
-  s.touches = withTouches ? s.priorities + ((capacity + 1) << 3) : 0;
+  s.stamps = withStamps ? s.priorities + ((capacity + 1) << 3) : 0;
   s.capacity = capacity;
   s.bits = 32 - clz(capacity);
   s.scale = <f64>((<u64>1) << s.bits);
   s.lastGeneration = s.bits <= KEY_BITS - 32 ? u32.MAX_VALUE : (1 << (KEY_BITS - s.bits)) - 1;
 }
 
-export function slotsBytes(capacity: u32, withTouches: bool): u64 {
-  return <u64>(capacity + 1) * (ITEM_BYTES + 8 + (withTouches ? 8 : 0) + (tracking() ? MARK_BYTES : 0));
+export function slotsBytes(capacity: u32, withStamps: bool): u64 {
+  return <u64>(capacity + 1) * (ITEM_BYTES + 8 + (withStamps ? 8 : 0) + (tracking() ? CHANGE_BYTES : 0));
 }

@@ -7,8 +7,8 @@
  *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
  *   24 │ maxSteps f64                         │  +Infinity: no limit
  *   32 │ lowest f64          │ highest f64    │  the priorities above 0 that both roles take
- *   48 │ turning u32         │ newest u32     │  canonical from byte 52: the slot of the last item created · turning 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
- *   56 │ steps f64           │ touch f64      │  sum of the live items' lengths · the last touch
+ *   48 │ evictsInPlace u32   │ newest u32     │  canonical from byte 52: the slot of the last item created · evictsInPlace 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
+ *   56 │ steps f64           │ stamp f64      │  sum of the live items' lengths · the last stamp
  *   72 │ unique f64          │ deletedEpisodes f64 │
  *   88 │ count u32           │ pending u32    │
  *   96 │ pendingFirst u32    │ pendingLast u32 │
@@ -27,7 +27,7 @@ import { random_init } from "../memory/random";
 import { tracking } from "../rows/changes";
 import { Pool } from "../rows/pool";
 import { Run, SINGLE } from "../rows/run";
-import { isFifo, needsTouches, Selector, selectorBytes, selectorInit, TOGETHER } from "../selectors/selector";
+import { isFifo, needsStamps, Selector, selectorBytes, selectorInit, TOGETHER } from "../selectors/selector";
 import { Episodes } from "./episodes";
 import { RateLimiter } from "./rate-limiter";
 import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
@@ -53,10 +53,10 @@ export class Table {
   maxSteps: f64;
   lowest: f64;
   highest: f64;
-  turning: u32;
+  evictsInPlace: u32;
   newest: u32;
   steps: f64;
-  touch: f64;
+  stamp: f64;
   unique: f64;
   deletedEpisodes: f64;
   count: u32;
@@ -144,13 +144,13 @@ export class Table {
     }
   }
 
-  /** Writes priority and touch of a slot that joins or is updated, which the caller notes for a journal. The sign of -0 would mark it as pending. */
+  /** Writes priority and stamp of a slot that joins or is updated, which the caller notes for a journal. The sign of -0 would mark it as pending. */
   @inline
-  mark(slot: u32, priority: f64): void {
+  setPriority(slot: u32, priority: f64): void {
     store<f64>(this.slots().priorityAt(slot), Math.abs(priority));
-    if (this.slots().touches != 0) {
-      this.touch += 1;
-      store<f64>(this.slots().touchAt(slot), this.touch);
+    if (this.slots().stamps != 0) {
+      this.stamp += 1;
+      store<f64>(this.slots().stampAt(slot), this.stamp);
     }
   }
 }
@@ -167,7 +167,7 @@ export function slotsOf(maxSize: u32, maxPending: u32): u32 {
 /** Bytes of a table with its arrays, its map of episodes aside; may exceed what a memory holds. */
 export function table_bytes(maxSize: u32, maxPending: u32, sampler: u32, remover: u32): f64 {
   const slots = slotsOf(maxSize, maxPending);
-  let bytes = <u64>align16(TABLE_BYTES) + slotsBytes(slots, needsTouches(sampler) || needsTouches(remover));
+  let bytes = <u64>align16(TABLE_BYTES) + slotsBytes(slots, needsStamps(sampler) || needsStamps(remover));
   bytes += <u64>selectorBytes(sampler, slots) + <u64>selectorBytes(remover, slots);
   return <f64>(bytes + 3 * 16);
 }
@@ -176,21 +176,21 @@ export function table_bytes(maxSize: u32, maxPending: u32, sampler: u32, remover
 export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u32, sampler: u32, remover: u32): void {
   const t = changetype<Table>(table);
   const slots = slotsOf(maxSize, maxPending);
-  const touched = needsTouches(sampler) || needsTouches(remover);
+  const stamped = needsStamps(sampler) || needsStamps(remover);
   t.pool = pool;
   t.maxSize = maxSize;
   t.maxPending = maxPending;
   t.episodes().forget();
   let at = align16(<u32>table + TABLE_BYTES);
-  slotsInit(t.slots(), at, slots, touched);
-  at = align16(at + <u32>slotsBytes(slots, touched));
+  slotsInit(t.slots(), at, slots, stamped);
+  at = align16(at + <u32>slotsBytes(slots, stamped));
   const priorities = t.slots().priorities;
-  const touches = t.slots().touches;
+  const stamps = t.slots().stamps;
   // A fifo makes room first, any other remover after.
-  const most = isFifo(remover) ? maxSize : maxSize + 1;
-  selectorInit(t.sampler(), sampler, at, slots, most, priorities, touches);
+  const places = isFifo(remover) ? maxSize : maxSize + 1;
+  selectorInit(t.sampler(), sampler, at, slots, places, priorities, stamps);
   if ((remover & TOGETHER) == 0) at = align16(at + selectorBytes(sampler, slots));
-  selectorInit(t.remover(), remover, at, slots, most, priorities, touches);
+  selectorInit(t.remover(), remover, at, slots, places, priorities, stamps);
 }
 
 /** The exponents of prioritized roles; on an empty table. */
@@ -212,7 +212,7 @@ export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, 
   limiter.minSize = minSize;
   limiter.minDiff = minDiff;
   limiter.maxDiff = maxDiff;
-  t.turning = u32(t.remover().isFifo() && limiter.lets() && maxSteps == Infinity);
+  t.evictsInPlace = u32(t.remover().isFifo() && limiter.lets() && maxSteps == Infinity);
 }
 
 /** Seeds the table's own random state. */
@@ -338,7 +338,7 @@ function admit(t: Table, slot: u32, priority: f64): void {
   t.count += 1;
   t.steps += <f64>item.length();
   t.sees(item.shape(), item.length());
-  t.mark(slot, priority);
+  t.setPriority(slot, priority);
   if (tracking()) {
     t.slots().track(slot);
     t.trackJoin();

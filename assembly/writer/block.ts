@@ -6,7 +6,7 @@ import { Pool, reserveRows } from "../rows/pool";
 import { Head } from "../rows/row";
 import { PLAIN, SINGLE } from "../rows/run";
 import { placeLeaf, Stream, stream_end } from "../rows/stream";
-import { Turn } from "../tables/evict-in-place";
+import { EvictInPlace } from "../tables/evict-in-place";
 import { SHAPE_AT } from "../tables/slots";
 import { canTake, makeItem, Writer } from "./writer";
 
@@ -45,12 +45,12 @@ function pushRun(w: Writer, pool: Pool, columns: usize, row: u32, r: u32, end: u
   let waiting: u32 = 0;
   while (r < end) {
     const s = w.stream(r % w.lanes);
-    let most: u32 = 1;
+    let limit: u32 = 1;
     if (w.lanes == 1 && pool.apart == 0) {
-      if (ends == 0) most = end - r;
-      else while (r + most < end && load<u8>(ends + <usize>(r + most - 1)) == 0) most++;
+      if (ends == 0) limit = end - r;
+      else while (r + limit < end && load<u8>(ends + <usize>(r + limit - 1)) == 0) limit++;
     }
-    let count = pushStraight(w, s, pool, columns, row, r, most);
+    let count = pushStraight(w, s, pool, columns, row, r, limit);
     if (count == 0) {
       waiting += pushOne(w, s, pool, columns, row, r);
       count = 1;
@@ -81,16 +81,16 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
 }
 
 /**
- * The common case, made fast: up to `most` rows of which every rule makes an item each, all of them runs, each in the place of one of
+ * The common case, made fast: up to `limit` rows of which every rule makes an item each, all of them runs, each in the place of one of
  * the oldest in a full table. How many; 0 where that does not hold.
  */
-function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, most: u32): u32 {
-  let count: u32 = s.fresh != 0 ? 0 : most;
+function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, limit: u32): u32 {
+  let count: u32 = s.fresh != 0 ? 0 : limit;
   // Without an item nothing holds what the stream does not keep.
   if (w.rules == 0) count = min(count, s.recent().capacity);
   let refs: u32 = 0;
   for (let k: u32 = 0; k < w.rules && count >= SHORT; k++) {
-    count = turns(w, k, s, row, count);
+    count = evictable(w, k, s, row, count);
     refs += w.rule(k).length;
   }
   if (count < SHORT) return 0;
@@ -101,7 +101,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
     let priorities = given(pool, columns, k);
     if (priorities != 0) priorities += (<usize>r) << 3;
     const word = rule.length | PLAIN | SINGLE | (rule.shape << SHAPE_AT);
-    Turn.many(rule.to(), row + 1 - rule.length, word, count, rule.priority, priorities);
+    EvictInPlace.many(rule.to(), row + 1 - rule.length, word, count, rule.priority, priorities);
   }
   return count;
 }
@@ -114,8 +114,8 @@ function holdEnds(row: u32, count: u32, length: u32): void {
   }
 }
 
-/** How many items that end with `row`, the next one, … can be turned in at once. */
-function turns(w: Writer, k: u32, s: Stream, row: u32, most: u32): u32 {
+/** How many items that end with `row`, the next one, … can take the places of old ones at once. */
+function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
   const recent = s.recent();
   const rule = w.rule(k);
   const step = s.episodeStep + 1;
@@ -124,7 +124,7 @@ function turns(w: Writer, k: u32, s: Stream, row: u32, most: u32): u32 {
   for (let i: u32 = 1; i < rule.length; i++) {
     if (recent.get(recent.count - i) != row - i) return 0;
   }
-  return Turn.fitting(rule.to(), s.episode, most);
+  return EvictInPlace.fitting(rule.to(), s.episode, limit);
 }
 
 /** Everything that could be refused half-way is asked for first. */

@@ -14,7 +14,7 @@
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "../memory/error";
 import { Run, SINGLE } from "../rows/run";
 import { Stream, stream_init, streamBytes } from "../rows/stream";
-import { Turn } from "../tables/evict-in-place";
+import { EvictInPlace } from "../tables/evict-in-place";
 import { insertItem, Table } from "../tables/table";
 
 const RULES_AT: usize = 24;
@@ -121,7 +121,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
     // An item of the episode that came last, and of no other, needs nothing that could be refused.
-    if (rule.to().turning == 0 || s.fresh != 0 || !rule.to().episodes().joins(s.episode)) {
+    if (rule.to().evictsInPlace == 0 || s.fresh != 0 || !rule.to().episodes().joins(s.episode)) {
       const code = rule.makes(step) ? canTake(rule.to(), w.making(k, step), rule.length) : 0;
       if (code != 0) return code;
     }
@@ -136,12 +136,12 @@ export function writer_append(writer: usize, staged: usize): i32 {
   return waiting;
 }
 
-/** An item of a run at hand: turned in where that can be, else inserted. */
+/** An item of a run at hand: in the place of an old one where that can be, else inserted. */
 export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u32, priority: f64): i32 {
   const run = Run.retain(first, length);
   if ((run & SINGLE) != 0) {
-    if (Turn.fits(t, s.episode)) {
-      Turn.one(t, s.episode, first, length, run, shape, priority);
+    if (EvictInPlace.fits(t, s.episode)) {
+      EvictInPlace.one(t, s.episode, first, length, run, shape, priority);
       return 1;
     }
   }

@@ -8,7 +8,7 @@ import { SOURCE_STEPS, STEP_BYTES, STEPS, source, spec } from "../source.mjs";
 import { byCall, staged } from "./append.mjs";
 
 const CALLS = 1_000_000;
-const MOST_GROWTH = 64 * 1024;
+const MAX_GROWTH = 64 * 1024;
 /** Items a draw or update; small, since it is the calls that count. */
 const BATCH = 16;
 
@@ -68,8 +68,8 @@ export const cases = [
     return Replay.plan({ spec, tables }).tables.t.bytesPerItem;
   }),
   fact("store bytes a step beyond the row", 12, storeBytes),
-  fact("heap growth of 10^6 staged appends + items", MOST_GROWTH, appendGrowth),
-  fact("heap growth of 10^6 nested appends + createItem", MOST_GROWTH, nestedGrowth),
-  fact("heap growth of 10^6 samples into", MOST_GROWTH, sampleGrowth),
-  fact("heap growth of 10^6 updates", MOST_GROWTH, updateGrowth),
+  fact("heap growth of 10^6 staged appends + items", MAX_GROWTH, appendGrowth),
+  fact("heap growth of 10^6 nested appends + createItem", MAX_GROWTH, nestedGrowth),
+  fact("heap growth of 10^6 samples into", MAX_GROWTH, sampleGrowth),
+  fact("heap growth of 10^6 updates", MAX_GROWTH, updateGrowth),
 ];

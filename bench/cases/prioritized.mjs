@@ -101,15 +101,15 @@ export function ringCycle(steps, Tree) {
       tree.draw(random, BATCH, slots);
       ring.gather(slots, BATCH, out);
       const total = tree.total;
-      let most = 0;
+      let max = 0;
       for (let i = 0; i < BATCH; i++) {
         const probability = tree.weight(slots[i]) / total;
         const weight = (ring.size * probability) ** -BETA;
         probabilities[i] = probability;
         importance[i] = weight;
-        if (weight > most) most = weight;
+        if (weight > max) max = weight;
       }
-      for (let i = 0; i < BATCH; i++) importance[i] /= most;
+      for (let i = 0; i < BATCH; i++) importance[i] /= max;
       const errors = sets[k & (SETS - 1)];
       for (let i = 0; i < BATCH; i++) weights[i] = errors[i] ** EXPONENT;
       tree.update(slots, weights, BATCH);

@@ -74,7 +74,7 @@ function* loop<O, A>(
   environment: Environment<O, A>,
   policy: Policy<O, A>,
   observers: readonly Observer<O, A>[],
-  { steps: mostSteps, episodes: mostEpisodes, signal }: Required<Omit<DriveLimit, "signal">> & Pick<DriveLimit, "signal">,
+  { steps: maxSteps, episodes: maxEpisodes, signal }: Required<Omit<DriveLimit, "signal">> & Pick<DriveLimit, "signal">,
   from: DriveState<O> | undefined,
 ): Waiting<DriveState<O>> {
   const now = <T>(value: Awaitable<T>) => waited(value, signal);
@@ -84,7 +84,7 @@ function* loop<O, A>(
   let policyState = from === undefined ? initialState() : from.policyState;
   let steps = 0;
   let episodes = 0;
-  while (steps < mostSteps && episodes < mostEpisodes) {
+  while (steps < maxSteps && episodes < maxEpisodes) {
     signal?.throwIfAborted();
     const answer: PolicyStep<A> =
       typeof policy === "function" ? { action: yield* now(policy(timeStep.observation, timeStep)) } : yield* now(policy.action(timeStep, policyState));

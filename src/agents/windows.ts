@@ -10,7 +10,7 @@ import type { PlacedLeaf } from "../spec/layout.ts";
 import { pack } from "../spec/nest.ts";
 
 /** How windows are shown: one step, without a dimension of time; all steps along one; all steps, each a batch of its own. */
-export type Form = "single" | "stacked" | "apart";
+export type FrameForm = "single" | "stacked" | "apart";
 
 /** Windows that were drawn: from which streams, from which step of each on, with which probability, and their steps as a batch. */
 export interface Drawn {
@@ -34,7 +34,7 @@ export class Windows {
   }
 
   /** n windows of `width` steps; undefined where no stream is long enough. O(n (log streams + width)), and the bytes */
-  draw(n: number, width: number, form: Form, weigh: number = LEVEL): Drawn | undefined {
+  draw(n: number, width: number, form: FrameForm, weigh: number = LEVEL): Drawn | undefined {
     // Asked first: what no stream can give needs no room.
     if (this.streams.total(width, weigh) === 0) return undefined;
     const filler = this.#filler(n, width, form);
@@ -80,7 +80,7 @@ export class Windows {
   }
 
   /** @throws ReplayError OUT_OF_MEMORY where the host has no arrays as long as the batch's */
-  #filler(n: number, width: number, form: Form): Filler {
+  #filler(n: number, width: number, form: FrameForm): Filler {
     try {
       if (form !== "apart") return new Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
       const leaves = this.#whole.length;
@@ -93,7 +93,7 @@ export class Windows {
   }
 
   /** A batch's columns, nested: where the steps are apart, a list of them. */
-  #nested(steps: unknown, width: number, form: Form): unknown {
+  #nested(steps: unknown, width: number, form: FrameForm): unknown {
     if (form !== "apart") return steps;
     const leaves = this.#whole.length;
     // Keys that are numbers come in their order.

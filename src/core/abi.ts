@@ -82,7 +82,7 @@ export interface Exports {
   table_newest: Fn<[table: A]>;
   table_sample: Fn<[table: A, draw: A, n: A, flags: A, among: A]>;
   table_seed: Fn<[table: A, low: A, high: A, stream: A], void>;
-  table_settle: Fn<[table: A], void>;
+  table_close_draw: Fn<[table: A], void>;
   table_update: Fn<[table: A, keys: A, priorities: A, n: A, slots: A, nodes: A]>;
 
   // items: a table whose room grows, and what stands in it
@@ -93,14 +93,14 @@ export interface Exports {
   items_free: Fn<[table: A, out: A]>;
   items_high: Fn<[table: A]>;
   items_lay: Fn<[table: A, high: A, slots: A, n: A]>;
-  items_least: Fn<[table: A, zeros: A]>;
-  items_limit: Fn<[table: A, most: A], void>;
+  items_min: Fn<[table: A, zeros: A]>;
+  items_limit: Fn<[table: A, max: A], void>;
   items_move: Fn<[from: A, to: A], void>;
   items_next: Fn<[table: A, slot: A]>;
-  items_open: Fn<[table: A, most: A], void>;
+  items_open: Fn<[table: A, max: A], void>;
   items_random: Fn<[table: A]>;
   items_reserve: Fn<[table: A, n: A]>;
-  items_slots: Fn<[table: A, slot: A, most: A, out: A]>;
+  items_slots: Fn<[table: A, slot: A, max: A, out: A]>;
   items_total: Fn<[table: A]>;
   items_weigh: Fn<[table: A]>;
 
@@ -131,25 +131,25 @@ export interface Exports {
 
   // record: state as bytes, all of it by number or what changed, and back
   record_append: Fn<[stream: A, from: A, bytes: A]>;
-  record_changed_rows: Fn<[pool: A, segment: A, live: A, most: A, out: A, links: A]>;
-  record_changed_slots: Fn<[table: A, segment: A, live: A, most: A, out: A]>;
-  record_collect_rows: Fn<[pool: A, segment: A, number: A, most: A]>;
-  record_collect_slots: Fn<[table: A, segment: A, slot: A, most: A]>;
-  record_free_rows: Fn<[pool: A, cursor: A, most: A, out: A]>;
+  record_changed_rows: Fn<[pool: A, segment: A, live: A, max: A, out: A, links: A]>;
+  record_changed_slots: Fn<[table: A, segment: A, live: A, max: A, out: A]>;
+  record_collect_rows: Fn<[pool: A, segment: A, number: A, max: A]>;
+  record_collect_slots: Fn<[table: A, segment: A, slot: A, max: A]>;
+  record_free_rows: Fn<[pool: A, cursor: A, max: A, out: A]>;
   record_load_free: Fn<[pool: A, count: A, from: A]>;
   record_load_links: Fn<[pool: A, count: A, from: A, segment: A, live: A]>;
   record_load_rows: Fn<[pool: A, count: A, from: A, segment: A, live: A]>;
   record_load_slots: Fn<[table: A, count: A, from: A, segment: A, live: A]>;
   record_load_stream: Fn<[stream: A, from: A]>;
   record_load_table: Fn<[table: A, from: A]>;
-  record_most: Fn<[pool: A]>;
+  record_max_bytes: Fn<[pool: A]>;
   record_name_rows: Fn<[pool: A, numbers: A]>;
   record_pool: Fn<[pool: A, out: A], void>;
   record_row_bytes: Fn<[pool: A]>;
-  record_rows: Fn<[pool: A, number: A, most: A, out: A]>;
-  record_settle_rows: Fn<[pool: A, live: A]>;
+  record_rows: Fn<[pool: A, number: A, max: A, out: A]>;
+  record_hold_frames: Fn<[pool: A, live: A]>;
   record_slot_bytes: Fn<[table: A]>;
-  record_slots: Fn<[table: A, slot: A, most: A, out: A]>;
+  record_slots: Fn<[table: A, slot: A, max: A, out: A]>;
   record_stream: Fn<[stream: A, out: A], void>;
   record_table: Fn<[table: A, out: A], void>;
   record_table_bytes: Fn<[]>;
@@ -174,7 +174,7 @@ export const E_KEYS_EXHAUSTED = -5;
 /** HEADER in assembly/memory/layout.ts: which argument of a refused call, or which element of a batch, as i32; its value as f64; how many marks were set, as u32. */
 export const ERROR_ARGUMENT = 12 / 4;
 export const ERROR_VALUE = 16 / 8;
-export const MARKS = 40 / 4;
+export const CHANGES = 40 / 4;
 
 /** Columns of a draw (assembly/draw/draw.ts). */
 export const KEY = 0;

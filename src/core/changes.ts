@@ -1,6 +1,6 @@
 /** What changed of a Replay's state since it was asked last, for a journal; and which of its segments hold records that still count. */
 import { LINKS, ROWS, SLOTS } from "../store/format/kinds.ts";
-import { MARKS } from "./abi.ts";
+import { CHANGES } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 import { COUNT_BYTES, LINK_BYTES, SECTION_MAX, type Section, State, type StateParts } from "./state.ts";
 
@@ -23,11 +23,11 @@ export class Changes extends State {
 
   /** How many rows and slots were noted since `forget`. */
   get marks(): number {
-    return this.core.u32[MARKS] as number;
+    return this.core.u32[CHANGES] as number;
   }
 
   forget(): void {
-    this.core.u32[MARKS] = 0;
+    this.core.u32[CHANGES] = 0;
   }
 
   /** Rows and slots that were taken or changed since the last time, to stand in a segment: a payload is there until `write` returns. */
@@ -37,10 +37,10 @@ export class Changes extends State {
     const at = this.#buffer;
     for (let id = 0; id < this.pools.length; id++) {
       const bytes = this.rowBytes[id] as number;
-      const most = this.most(bytes);
-      const links = at + COUNT_BYTES + ((most * bytes + 3) & ~3);
+      const max = this.max(bytes);
+      const links = at + COUNT_BYTES + ((max * bytes + 3) & ~3);
       for (let more = 1; more !== 0; ) {
-        more = x.record_changed_rows(this.pools[id] as number, place, this.#live, most, at, links);
+        more = x.record_changed_rows(this.pools[id] as number, place, this.#live, max, at, links);
         this.#section(write, ROWS, id, at, bytes);
         this.#section(write, LINKS, id, links, LINK_BYTES);
       }
@@ -48,7 +48,7 @@ export class Changes extends State {
     for (let id = 0; id < this.tables.length; id++) {
       const bytes = this.slotBytes[id] as number;
       for (let more = 1; more !== 0; ) {
-        more = x.record_changed_slots(this.tables[id] as number, place, this.#live, this.most(bytes), at);
+        more = x.record_changed_slots(this.tables[id] as number, place, this.#live, this.max(bytes), at);
         this.#section(write, SLOTS, id, at, bytes);
       }
     }
@@ -65,8 +65,8 @@ export class Changes extends State {
     const handle = (rows ? this.pools[k] : this.tables[k - this.pools.length]) as number;
     // So that a sixteenth is the least, however many there are.
     const high = rows ? this.#rowsUsed(handle) : x.items_high(handle);
-    const most = Math.max(Math.floor(bytes / (this.rowBytes[k] ?? 64)), Math.ceil(high / 16), 1);
-    return rows ? x.record_collect_rows(handle, place, from, most) : x.record_collect_slots(handle, place, from, most);
+    const max = Math.max(Math.floor(bytes / (this.rowBytes[k] ?? 64)), Math.ceil(high / 16), 1);
+    return rows ? x.record_collect_rows(handle, place, from, max) : x.record_collect_slots(handle, place, from, max);
   }
 
   /** Bytes of records in a segment that still count. */

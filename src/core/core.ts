@@ -6,7 +6,7 @@ import { instance } from "./module.ts";
 
 const GRANULE = 4096;
 /** 4 GiB less a page: byte offsets stay below 2^32. */
-export const MOST_BYTES = 0xffff0000;
+export const MAX_BYTES = 0xffff0000;
 
 export class Core {
   readonly x: Exports;
@@ -36,7 +36,7 @@ export class Core {
   constructor(maxBytes: number, module?: WebAssembly.Module, tracking = false) {
     this.#maxBytes = maxBytes;
     this.x = instance(module);
-    this.x.arena_init(Math.floor(Math.min(maxBytes, MOST_BYTES) / GRANULE), tracking ? 1 : 0);
+    this.x.arena_init(Math.floor(Math.min(maxBytes, MAX_BYTES) / GRANULE), tracking ? 1 : 0);
     this.refresh();
   }
 
@@ -54,7 +54,7 @@ export class Core {
 
   /** Takes zeroed memory. */
   alloc(size: number): number {
-    const at = size > MOST_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
+    const at = size > MAX_BYTES ? 0 : this.x.arena_alloc(size) >>> 0;
     this.look();
     if (at === 0) throw this.failure();
     return at;
@@ -92,7 +92,7 @@ export class Core {
 
   /** The region for scratch; whether there was room for it. */
   #region(bytes: number): boolean {
-    this.#scratch = bytes === 0 || bytes > MOST_BYTES ? 0 : this.x.arena_alloc(bytes) >>> 0;
+    this.#scratch = bytes === 0 || bytes > MAX_BYTES ? 0 : this.x.arena_alloc(bytes) >>> 0;
     this.#scratchBytes = this.#scratch === 0 ? 0 : bytes;
     return this.#scratch !== 0;
   }

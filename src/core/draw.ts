@@ -54,14 +54,14 @@ export class Draw {
     return this.#engine.core.x.draw_result(this.handle, which);
   }
 
-  /** Up to n items of a table; how many, or a code. `settle` closes it. */
+  /** Up to n items of a table; how many, or a code. `close` closes it. */
   sample(table: number, n: number, flags: number, among: number): number {
     return this.#engine.core.x.table_sample(table, this.handle, n, flags, among);
   }
 
   /** Closes what `sample` opened. */
-  settle(table: number): void {
-    this.#engine.core.x.table_settle(table);
+  close(table: number): void {
+    this.#engine.core.x.table_close_draw(table);
   }
 
   /** n different items of a prioritized table, the first `alike` of them all alike; how many there were. */

@@ -7,7 +7,7 @@ import { instance } from "./module.ts";
 
 const PAGE = 65536;
 /** No section is longer, and no buffer: what waits for a disk that is full has to end somewhere. */
-export const MOST_BYTES = 2 ** 30;
+export const MAX_BYTES = 2 ** 30;
 
 export class SectionMemory {
   readonly x: Exports;
@@ -27,9 +27,9 @@ export class SectionMemory {
     const missing = this.base + size - this.u8.length;
     if (missing <= 0) return;
     try {
-      if (size > 2 * MOST_BYTES) throw new RangeError("too much");
+      if (size > 2 * MAX_BYTES) throw new RangeError("too much");
       // Twice as much, where that can be had: it may go on growing.
-      this.x.memory.grow(Math.ceil(Math.max(missing, Math.min(this.u8.length, MOST_BYTES)) / PAGE));
+      this.x.memory.grow(Math.ceil(Math.max(missing, Math.min(this.u8.length, MAX_BYTES)) / PAGE));
     } catch {
       throw new ReplayError("OUT_OF_MEMORY", `no room for ${size} bytes of sections`);
     }

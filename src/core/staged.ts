@@ -26,7 +26,7 @@ export type StagedOf<S, Lanes = false> =
 export type StepMaker = (staging: Staging) => object;
 
 /** What a name of a step stands for: a node, or a leaf's accessor. */
-type Part = StepMaker | PropertyDescriptor;
+type StagedPart = StepMaker | PropertyDescriptor;
 
 /**
  * How the steps of a spec are made: once a Replay, so that those of all its writers have the same accessors. V8 makes a slow dictionary of
@@ -34,7 +34,7 @@ type Part = StepMaker | PropertyDescriptor;
  * @param scalars whether leaves of shape [] are numbers
  */
 export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: boolean): StepMaker {
-  const whole = fold<Leaf, Part>(
+  const whole = fold<Leaf, StagedPart>(
     spec,
     (index) => (scalars && leaves[index]?.shape.length === 0 ? Step.number(leaves[index]) : Step.array(index)),
     (names, parts, _, list) => nodeMaker(names, parts, list),
@@ -100,7 +100,7 @@ class Step {
   }
 }
 
-function nodeMaker(names: readonly string[], parts: readonly Part[], list: boolean): StepMaker {
+function nodeMaker(names: readonly string[], parts: readonly StagedPart[], list: boolean): StepMaker {
   // A class a node: V8 tells objects apart by where they begin.
   const Node = class extends Step {};
   return (staging) => {
@@ -108,7 +108,7 @@ function nodeMaker(names: readonly string[], parts: readonly Part[], list: boole
     // A list's accessors are those of an object beside it; elements that are accessors are slow in any case.
     const made = list ? [] : step;
     names.forEach((name, i) => {
-      const part = parts[i] as Part;
+      const part = parts[i] as StagedPart;
       const of = typeof part === "function" ? { value: part(staging) } : list ? { get: part.get?.bind(step), set: part.set?.bind(step) } : part;
       Object.defineProperty(made, name, { enumerable: true, ...of });
     });
@@ -124,7 +124,7 @@ function refuse(): never {
 }
 
 /** A place whose array may be lent. */
-interface Slot extends ViewTarget {
+interface LeafView extends ViewTarget {
   readonly address: number;
   /** How often memory had moved when it was lent last. */
   lent: number | undefined;
@@ -140,7 +140,7 @@ export class Staging {
   i32!: Int32Array;
   readonly #core: Core;
   readonly #at: number;
-  #slots: readonly Slot[];
+  #views: readonly LeafView[];
   /** How often memory has moved. */
   #moves = 0;
   /** The count when all arrays that were lent were good. */
@@ -154,13 +154,13 @@ export class Staging {
   constructor(core: Core, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], addresses: readonly number[], lead: readonly number[]) {
     this.#core = core;
     this.#at = at;
-    this.#slots = leaves.map(({ leaf: { dtype }, shape, keys }, i) => {
+    this.#views = leaves.map(({ leaf: { dtype }, shape, keys }, i) => {
       const target = targetOf(dtype, [...lead, ...shape]);
       return { ...target, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined };
     });
     // Of several lanes the record is a block of columns.
     if (lead.length > 0) core.u32.set(addresses, at / 4);
-    this.puts = this.#slots.map(putter);
+    this.puts = this.#views.map(putter);
     this.moved();
     this.step = maker(this);
     core.lookers.add(this);
@@ -170,7 +170,7 @@ export class Staging {
   check(): void {
     if (this.#checked === this.#moves) return;
     // No function here: one that holds another allocates at each call.
-    for (const { lent = this.#moves, keys } of this.#slots) {
+    for (const { lent = this.#moves, keys } of this.#views) {
       if (lent < this.#moves)
         throw new ReplayError("OUT_OF_TURN", `staged.${named(keys)} is out of date because memory has grown: read it from writer.staged again`);
     }
@@ -183,19 +183,19 @@ export class Staging {
     this.f32 = CLOSED;
     this.i32 = CLOSED;
     this.puts = CLOSED;
-    this.#slots = CLOSED;
+    this.#views = CLOSED;
   }
 
   /** The elements of leaf i. */
   view(i: number): Numbered {
-    return (this.#slots[i] as Slot).view;
+    return (this.#views[i] as LeafView).view;
   }
 
   /** The same, for a user to keep until memory moves. */
   lend(i: number): Numbered {
-    const slot = this.#slots[i] as Slot;
-    slot.lent = this.#moves;
-    return slot.view;
+    const leaf = this.#views[i] as LeafView;
+    leaf.lent = this.#moves;
+    return leaf.view;
   }
 
   /** Memory has moved. */
@@ -204,7 +204,7 @@ export class Staging {
     this.#moves++;
     this.f32 = new Float32Array(buffer, this.#at);
     this.i32 = new Int32Array(buffer, this.#at);
-    for (const slot of this.#slots) slot.view = new DTYPES[slot.dtype].array(buffer, slot.address, slot.size) as Numbered;
+    for (const leaf of this.#views) leaf.view = new DTYPES[leaf.dtype].array(buffer, leaf.address, leaf.size) as Numbered;
   }
 }
 

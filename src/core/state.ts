@@ -70,9 +70,8 @@ export class State {
     yield [POOLS, 0, this.#copied(POOL_BYTES, pools, x.record_pool)];
     for (const [id, table] of tables.entries()) yield [TABLE, id, this.#copied(this.#tableBytes, [table], x.record_table)];
     const streams = this.#streams();
-    const most = Math.floor(SECTION_MAX / STREAM_BYTES);
-    for (let id = 0; id === 0 || id < streams.length; id += most)
-      yield [STREAMS, id, this.#copied(STREAM_BYTES, streams.slice(id, id + most), x.record_stream)];
+    const max = Math.floor(SECTION_MAX / STREAM_BYTES);
+    for (let id = 0; id === 0 || id < streams.length; id += max) yield [STREAMS, id, this.#copied(STREAM_BYTES, streams.slice(id, id + max), x.record_stream)];
   }
 
   /**
@@ -119,7 +118,7 @@ export class State {
       this.#eachStream(streams) &&
       tables.every((table, id) => this.#each(TABLE, id, this.#tableBytes, [table], x.record_load_table)) &&
       // Steps hold frames: these are settled after them.
-      [...pools].reverse().every((pool) => this.#ok(x.record_settle_rows(pool, live)));
+      [...pools].reverse().every((pool) => this.#ok(x.record_hold_frames(pool, live)));
     this.#newest.clear();
     return ok;
   }
@@ -136,7 +135,7 @@ export class State {
   }
 
   /** Records that a section may hold. */
-  most(bytes: number): number {
+  max(bytes: number): number {
     return Math.max(1, Math.floor((SECTION_MAX - COUNT_BYTES) / Math.max(bytes, LINK_BYTES)));
   }
 
@@ -153,10 +152,10 @@ export class State {
 
   /** Sections of records that `save` writes from a cursor on, until it gives 0. */
   *#saved(kind: number, id: number, bytes: number, first: number, save: (from: number, max: number, out: number) => number): Generator<Section, void> {
-    const most = this.most(bytes);
+    const max = this.max(bytes);
     for (let cursor = first; ; ) {
-      const at = this.room(COUNT_BYTES + most * bytes);
-      cursor = save(cursor, most, at) >>> 0;
+      const at = this.room(COUNT_BYTES + max * bytes);
+      cursor = save(cursor, max, at) >>> 0;
       if (this.core.u32[at / 4] !== 0) yield [kind, id, this.payload(at, bytes)];
       if (cursor === 0) return;
     }
@@ -182,9 +181,9 @@ export class State {
   }
 
   #eachStream(streams: readonly number[]): boolean {
-    const most = Math.floor(SECTION_MAX / STREAM_BYTES);
-    for (let id = 0; id === 0 || id < streams.length; id += most)
-      if (!this.#each(STREAMS, id, STREAM_BYTES, streams.slice(id, id + most), this.core.x.record_load_stream)) return false;
+    const max = Math.floor(SECTION_MAX / STREAM_BYTES);
+    for (let id = 0; id === 0 || id < streams.length; id += max)
+      if (!this.#each(STREAMS, id, STREAM_BYTES, streams.slice(id, id + max), this.core.x.record_load_stream)) return false;
     return true;
   }
 

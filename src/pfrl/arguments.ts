@@ -43,6 +43,6 @@ export function checkEngine({ maxBytes, seed }: { readonly maxBytes?: unknown; r
 }
 
 /** Transitions at most; Infinity for null, or where it is left out. */
-export function capacityOf(value: unknown, least = 0): number {
-  return value === undefined || value === null ? Number.POSITIVE_INFINITY : integer("capacity", value, least, MAX_ITEMS);
+export function capacityOf(value: unknown, min = 0): number {
+  return value === undefined || value === null ? Number.POSITIVE_INFINITY : integer("capacity", value, min, MAX_ITEMS);
 }

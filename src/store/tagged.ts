@@ -1,6 +1,6 @@
 /** Any plain value as bytes (tags.ts). */
 import { mustBe } from "../error.ts";
-import { ARRAYS, MOST_DEPTH, TAG } from "./tags.ts";
+import { ARRAYS, MAX_DEPTH, TAG } from "./tags.ts";
 
 const NAMES: readonly string[] = ARRAYS.map(({ name }) => name);
 const KINDS = "null, undefined, a boolean, number, bigint, string, typed array, ArrayBuffer, array, plain object, Map, Set or Date";
@@ -17,8 +17,8 @@ export function encodeTagged(value: unknown, path: string): Uint8Array {
 }
 
 /** Where a value is: a list up to the top, so that nothing is put together before it is needed. */
-interface Place {
-  readonly parent: Place | undefined;
+interface TagPlace {
+  readonly parent: TagPlace | undefined;
   readonly step: string | number;
   readonly depth: number;
   /** The object that has this step. */
@@ -34,7 +34,7 @@ class TagWriter {
     return this.#bytes.slice(0, this.#end);
   }
 
-  value(value: unknown, place: Place): void {
+  value(value: unknown, place: TagPlace): void {
     if (value === undefined) this.#u8(TAG.undefined);
     else if (value === null) this.#u8(TAG.null);
     else if (typeof value === "boolean") this.#u8(value ? TAG.true : TAG.false);
@@ -48,16 +48,16 @@ class TagWriter {
     else this.#object(value, place);
   }
 
-  #view(value: ArrayBufferView, place: Place): void {
+  #view(value: ArrayBufferView, place: TagPlace): void {
     // Of subclasses too, and of other realms.
     const number = NAMES.indexOf((value as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] as string);
     if (number < 0) throw refused(value, place);
     this.#raw(TAG.arrays + number, new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
   }
 
-  #object(value: object, place: Place): void {
-    if (place.depth >= MOST_DEPTH) throw new TypeError(`${pathOf(place)} is nested more than ${MOST_DEPTH} levels deep`);
-    for (let at: Place | undefined = place; at !== undefined; at = at.parent) {
+  #object(value: object, place: TagPlace): void {
+    if (place.depth >= MAX_DEPTH) throw new TypeError(`${pathOf(place)} is nested more than ${MAX_DEPTH} levels deep`);
+    for (let at: TagPlace | undefined = place; at !== undefined; at = at.parent) {
       if (at.holds === value) throw new TypeError(`${pathOf(place)} is cyclic: it contains itself`);
     }
     if (Array.isArray(value)) {
@@ -136,7 +136,7 @@ class TagWriter {
   }
 }
 
-function inside(holds: object, step: string | number, parent: Place): Place {
+function inside(holds: object, step: string | number, parent: TagPlace): TagPlace {
   return { parent, step, depth: parent.depth + 1, holds };
 }
 
@@ -146,11 +146,11 @@ function isPlain(value: object): boolean {
   return (prototype === null || Object.getPrototypeOf(prototype) === null) && Object.getOwnPropertySymbols(value).length === 0;
 }
 
-function refused(value: unknown, place: Place): Error {
+function refused(value: unknown, place: TagPlace): Error {
   return mustBe(TypeError, pathOf(place), KINDS, typeof value === "object" && value !== null ? `an instance of ${value.constructor?.name}` : value);
 }
 
-function pathOf({ parent, step }: Place): string {
+function pathOf({ parent, step }: TagPlace): string {
   if (parent === undefined) return String(step);
   const name = typeof step === "number" ? `[${step}]` : /^[A-Za-z_$][\w$]*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
   return pathOf(parent) + name;

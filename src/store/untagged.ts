@@ -1,6 +1,6 @@
 /** Bytes as the value that they stand for (tags.ts). They may be anybody's: nothing is believed, and no name reaches a prototype. */
 import { ReplayError } from "../error.ts";
-import { ARRAYS, MOST_DEPTH, TAG } from "./tags.ts";
+import { ARRAYS, MAX_DEPTH, TAG } from "./tags.ts";
 
 const BIGINT = /^-?[0-9a-f]+$/;
 
@@ -49,7 +49,7 @@ class TagReader {
     const array = ARRAYS[tag - TAG.arrays];
     if (array !== undefined) return this.#array(array);
     // `end` of what is too deep never comes, so it is refused here.
-    if (depth >= MOST_DEPTH) throw this.#corrupt(from, `values are nested more than ${MOST_DEPTH} deep`);
+    if (depth >= MAX_DEPTH) throw this.#corrupt(from, `values are nested more than ${MAX_DEPTH} deep`);
     switch (tag) {
       case TAG.array:
         return Array.from({ length: this.#count(1) }, () => this.value(depth + 1));
@@ -113,10 +113,10 @@ class TagReader {
   }
 
   /** A count of things that take at least so many bytes each. */
-  #count(least: number): number {
+  #count(min: number): number {
     const at = this.#take(4);
     const count = this.#view.getUint32(at, true);
-    if (count * least > this.#bytes.length - this.#at) throw this.#corrupt(at, `${count} values in ${this.#bytes.length - this.#at} bytes`);
+    if (count * min > this.#bytes.length - this.#at) throw this.#corrupt(at, `${count} values in ${this.#bytes.length - this.#at} bytes`);
     return count;
   }
 

@@ -191,9 +191,9 @@ function weightOfEach(world: World, on: string): unknown {
   const u = priorities?.uniformRatio ?? 0;
   const n = sum_tree.length;
   const probabilities = sum_tree.map((priority) => u / n + ((1 - u) * priority) / sum);
-  const least = u / n + ((1 - u) * min) / sum;
+  const minProbability = u / n + ((1 - u) * min) / sum;
   const { beta } = buffer;
-  const weights = buffer.weightsFromProbabilities(probabilities, least);
+  const weights = buffer.weightsFromProbabilities(probabilities, minProbability);
   if (priorities !== undefined) priorities.weighing.beta = beta;
-  return { beta, probabilities, min_probability: least, weights: encode(weights) };
+  return { beta, probabilities, min_probability: minProbability, weights: encode(weights) };
 }

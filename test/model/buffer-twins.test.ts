@@ -36,7 +36,7 @@ function numbersIn(nest: { readonly n: Column; readonly wide: Column; readonly s
   return n;
 }
 
-const pick = (random: TestRandom, most: number) => (random.below(3) === 0 ? undefined : 1 + random.below(most));
+const pick = (random: TestRandom, max: number) => (random.below(3) === 0 ? undefined : 1 + random.below(max));
 
 /** The Replays that buffers make, as they make them. */
 const replays: Replay<Spec, string>[] = [];

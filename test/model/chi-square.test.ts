@@ -5,7 +5,7 @@ import { chiSquare } from "../support/chi-square.ts";
 import { plain, Rig, type RigOptions } from "./rig.ts";
 import { weightOf } from "./twin-table.ts";
 
-const LEAST_P = 1e-4;
+const MIN_P = 1e-4;
 const DISTINCT = 1;
 const STRATIFIED = 2;
 
@@ -54,7 +54,7 @@ describe("draws with replacement", () => {
           for (let i = 0; i < 1024; i++) (counts[place.get(rig.f64[rig.keys + i] as number) as number] as number)++;
           rig.settle();
         }
-        expect(chiSquare(counts, shares(sampler, priorities))).toBeGreaterThan(LEAST_P);
+        expect(chiSquare(counts, shares(sampler, priorities))).toBeGreaterThan(MIN_P);
       });
     }
   }
@@ -98,7 +98,7 @@ describe("draws without replacement", () => {
           tally.set(text, (tally.get(text) ?? 0) + 1);
           rig.settle();
         }
-        expect(verdict(tally, wanted)).toBeGreaterThan(LEAST_P);
+        expect(verdict(tally, wanted)).toBeGreaterThan(MIN_P);
       });
 
       test(`${k} of five that leave when they were drawn, ${sampler.kind} ${sampler.exponent ?? ""}`, () => {
@@ -115,7 +115,7 @@ describe("draws without replacement", () => {
           tally.set(text, (tally.get(text) ?? 0) + 1);
           rig.settle();
         }
-        expect(verdict(tally, wanted)).toBeGreaterThan(LEAST_P);
+        expect(verdict(tally, wanted)).toBeGreaterThan(MIN_P);
       });
     }
   }
@@ -144,7 +144,7 @@ describe("stratified draws", () => {
             seen,
             wanted.map((p) => (p < 1e-12 ? 0 : p)),
           ),
-        ).toBeGreaterThan(LEAST_P);
+        ).toBeGreaterThan(MIN_P);
       }
     });
   }
@@ -164,7 +164,7 @@ describe("victims", () => {
       live.splice(victim, 1);
     }
     expect(rig.broken()).toBe("0 0 0 0");
-    expect(chiSquare(counts, new Array(size + 1).fill(1 / (size + 1)))).toBeGreaterThan(LEAST_P);
+    expect(chiSquare(counts, new Array(size + 1).fill(1 / (size + 1)))).toBeGreaterThan(MIN_P);
   });
 
   for (const remover of [prioritized(1), prioritized(0.5), prioritized(-1)]) {
@@ -181,7 +181,7 @@ describe("victims", () => {
         (counts[keys.findIndex((key) => !rig.has(key))] as number)++;
       }
       expect(rig.broken()).toBe("0 0 0 0");
-      expect(chiSquare(counts, shares(remover, priorities))).toBeGreaterThan(LEAST_P);
+      expect(chiSquare(counts, shares(remover, priorities))).toBeGreaterThan(MIN_P);
     });
   }
 });

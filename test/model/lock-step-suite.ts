@@ -58,9 +58,9 @@ export function lockStepSuite(samplerKind: SelectorName): void {
           const random = new TestRandom(seed);
           const sampler = selector(samplerKind, random);
           const remover = random.below(2) === 0 && samplerKind === removerKind ? sampler : selector(removerKind, random);
-          const most = 2 * maxSize + 2 + 64;
+          const max = 2 * maxSize + 2 + 64;
           for (const options of [plain(sampler, remover, maxSize), limited(sampler, remover, maxSize, random)]) {
-            new LockStep({ ...options, seed, most }).run(OPERATIONS);
+            new LockStep({ ...options, seed, max }).run(OPERATIONS);
           }
         }
       });

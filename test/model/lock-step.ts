@@ -99,7 +99,7 @@ export class LockStep {
     const random = this.#random;
     // With several draws between which items come in, a random remover's choices could not be told from each other.
     const single = twin.pending.length > 0 && isRandom(remover);
-    const n = single || random.below(2) === 0 ? 1 : 1 + random.below(Math.min(2 * twin.live.length + 2, random.below(20) === 0 ? this.#options.most : 24));
+    const n = single || random.below(2) === 0 ? 1 : 1 + random.below(Math.min(2 * twin.live.length + 2, random.below(20) === 0 ? this.#options.max : 24));
     const distinct = random.below(4) === 0;
     const count = rig.sample(n, distinct ? DISTINCT : 0);
     const { u32, f64 } = rig;

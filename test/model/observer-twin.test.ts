@@ -116,12 +116,12 @@ test("trajectories: any length, stride, padding, tiling, with resets, closings a
 
 test("episodes: any longest length, with resets, closings and steps that are refused", () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 8 }), fc.boolean(), ops, (most, bypass, list) => {
+    fc.property(fc.integer({ min: 1, max: 8 }), fc.boolean(), ops, (max, bypass, list) => {
       const replay = replayOf();
       let warnings = 0;
       const observer = new ReverbAddEpisodeObserver<Steps>(replay, {
         tableName: "t",
-        maxSequenceLength: most,
+        maxSequenceLength: max,
         bypassPartialEpisodes: bypass,
         onWarning: () => warnings++,
       });
@@ -134,18 +134,18 @@ test("episodes: any longest length, with resets, closings and steps that are ref
           const before = cache.length;
           if (!closed) cache.push(`${n}`);
           // The step that is too many is told of, the rest of its episode is not.
-          const overflows = before === most && !closed;
+          const overflows = before === max && !closed;
           if (overflows) tooLong++;
           expect(!isRefused(() => observer(step(n, op.last ? 2 : 1)))).toBe(!closed && (bypass || !overflows));
           if (op.last && !closed) {
-            if (cache.length <= most) made.push(cache.join(" "));
+            if (cache.length <= max) made.push(cache.join(" "));
             cache = [];
           }
         }
         if (op.kind === "wrong") expect(!isRefused(() => observer({ ...step(n, 2), reward: "1" } as never))).toBe(false);
         if (op.kind === "reset") {
           observer.reset(op.write);
-          if (op.write && cache.length > 0 && cache.length <= most) made.push(cache.join(" "));
+          if (op.write && cache.length > 0 && cache.length <= max) made.push(cache.join(" "));
           cache = [];
           closed = false;
         }
@@ -158,7 +158,7 @@ test("episodes: any longest length, with resets, closings and steps that are ref
           observer.open();
           closed = false;
         }
-        expect(observer.cachedSteps).toBe(Math.min(cache.length, most));
+        expect(observer.cachedSteps).toBe(Math.min(cache.length, max));
       });
       expect(items(replay)).toEqual(made);
       expect(warnings).toBe(bypass ? tooLong : 0);

@@ -4,7 +4,7 @@ import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedRepla
 import { chiSquare } from "../support/chi-square.ts";
 import { scaled } from "../support/size.ts";
 
-const LEAST_P = 1e-4;
+const MIN_P = 1e-4;
 const ROUNDS = scaled(20_000);
 
 const transition = (state: number, isStateTerminal = false) => ({ state, action: 0, reward: state, nextState: 0, isStateTerminal });
@@ -58,7 +58,7 @@ describe("all alike", () => {
     const buffer = new ReplayBuffer(10, { seed: n });
     for (let i = 0; i < 27; i++) buffer.append(transition((i + 3) % 10));
     const { first, any } = counts(10, n, () => buffer.sample(n).state.data);
-    expect(chiSquare(first, alike(10))).toBeGreaterThan(LEAST_P);
+    expect(chiSquare(first, alike(10))).toBeGreaterThan(MIN_P);
     within(any, new Array(10).fill(n / 10));
   });
 
@@ -66,7 +66,7 @@ describe("all alike", () => {
     const buffer = new EpisodicReplayBuffer(9, { seed: n });
     for (let i = 0; i < 30; i++) buffer.append(transition(i % 9, i % 3 === 2));
     const { first, any } = counts(9, n, () => buffer.sample(n).state.data);
-    expect(chiSquare(first, alike(9))).toBeGreaterThan(LEAST_P);
+    expect(chiSquare(first, alike(9))).toBeGreaterThan(MIN_P);
     within(any, new Array(9).fill(n / 9));
   });
 
@@ -75,7 +75,7 @@ describe("all alike", () => {
     // 0 … 4, 5 … 6: four starts of two steps in the first, one in the second.
     for (let i = 0; i < 7; i++) buffer.append(transition(i, i === 4 || i === 6));
     const { first } = counts(7, 1, () => buffer.sampleEpisodes(1, 2).state.data);
-    expect(chiSquare(first, [1 / 8, 1 / 8, 1 / 8, 1 / 8, 0, 1 / 2, 0])).toBeGreaterThan(LEAST_P);
+    expect(chiSquare(first, [1 / 8, 1 / 8, 1 / 8, 1 / 8, 0, 1 / 2, 0])).toBeGreaterThan(MIN_P);
   });
 });
 
@@ -89,7 +89,7 @@ describe("by priority", () => {
     const all = buffer.sample(5);
     buffer.updateErrors(Array.from(all.state.data as Float64Array, (state) => errors[state] as number));
     const { first, any } = counts(5, n, () => buffer.sample(n).state.data);
-    expect(chiSquare(first, shares(errors))).toBeGreaterThan(LEAST_P);
+    expect(chiSquare(first, shares(errors))).toBeGreaterThan(MIN_P);
     within(any, successive(errors, n));
   });
 
@@ -103,7 +103,7 @@ describe("by priority", () => {
     for (let i = 0; i < 5; i++) buffer.append(transition(i, true));
     const { first } = counts(5, 1, () => buffer.sampleEpisodes(1).state.data);
     const mixed = shares(errors).map((share) => uniformRatio / 5 + (1 - uniformRatio) * share);
-    expect(chiSquare(first, mixed)).toBeGreaterThan(LEAST_P);
+    expect(chiSquare(first, mixed)).toBeGreaterThan(MIN_P);
     // Never the same twice, whichever way it came.
     for (let round = 0; round < 500; round++) expect(new Set(buffer.sampleEpisodes(4).keys).size).toBe(4);
   });
@@ -116,6 +116,6 @@ describe("by priority", () => {
     });
     for (let i = 0; i < 3; i++) buffer.append(transition(i, true));
     const { first } = counts(3, 1, () => buffer.sampleEpisodes(1).state.data);
-    expect(chiSquare(first, [1 / 6, 1 / 6 + 1 / 6, 1 / 6 + 1 / 3])).toBeGreaterThan(LEAST_P);
+    expect(chiSquare(first, [1 / 6, 1 / 6 + 1 / 6, 1 / 6 + 1 / 3])).toBeGreaterThan(MIN_P);
   });
 });

@@ -63,8 +63,8 @@ function probabilitiesOf(priorities: readonly number[], u: number): Rational[] {
 
 /** (p / m)^-beta; the quotient is exact. */
 function weightOf(p: Rational, mode: NormalizeByMax, drawn: readonly Rational[], all: readonly Rational[], length: number, beta: number): number {
-  const least = (list: readonly Rational[]) => list.reduce((a, b) => (a.n * b.d <= b.n * a.d ? a : b));
-  const base = mode === false ? p.times(new Rational(BigInt(length))) : p.over(least(mode === "memory" ? all : drawn));
+  const min = (list: readonly Rational[]) => list.reduce((a, b) => (a.n * b.d <= b.n * a.d ? a : b));
+  const base = mode === false ? p.times(new Rational(BigInt(length))) : p.over(min(mode === "memory" ? all : drawn));
   return base.number ** -beta;
 }
 

@@ -76,9 +76,9 @@ class Streams {
   }
 
   create(k: number, length: number, priority: number, items: Items): void {
-    const { stream, base, newest, length: most } = this.#writers[k] as Counted;
-    const code = this.rig.create(Math.min(length, most), priority, stream);
-    if (code >= 0) items.add(this.rig.newest(), base + newest - Math.min(length, most) + 1, Math.min(length, most));
+    const { stream, base, newest, length: max } = this.#writers[k] as Counted;
+    const code = this.rig.create(Math.min(length, max), priority, stream);
+    if (code >= 0) items.add(this.rig.newest(), base + newest - Math.min(length, max) + 1, Math.min(length, max));
   }
 
   end(k: number): void {

@@ -18,7 +18,7 @@ export interface RigOptions {
   readonly across: boolean;
   readonly seed: number;
   /** Items of the largest draw. */
-  readonly most: number;
+  readonly max: number;
   readonly target?: Target;
 }
 
@@ -45,7 +45,7 @@ export function plain(sampler: Selector, remover: Selector, maxSize: number): Ri
     keep: 4,
     across: false,
     seed: 1,
-    most: 1024,
+    max: 1024,
   };
 }
 
@@ -61,7 +61,7 @@ export class Rig {
   readonly #staged: number;
   /** Room for keys, priorities, slots, nodes and steps of the largest draw. */
   readonly #scratch: number;
-  readonly #most: number;
+  readonly #max: number;
   readonly #across: boolean;
   /** Items of the open draw. */
   #count = 0;
@@ -75,7 +75,7 @@ export class Rig {
   constructor(options: RigOptions) {
     const x = coreOf(options.target ?? "release");
     this.x = x;
-    const { maxSize, maxPending, sampler, remover, limiter, keep, most } = options;
+    const { maxSize, maxPending, sampler, remover, limiter, keep, max } = options;
     this.pool = x.arena_alloc(x.pool_bytes(1));
     x.pool_init(this.pool, 8, 1);
     x.pool_leaf(this.pool, 0, 0, 6, 4, 0, 0, 1, 0);
@@ -91,11 +91,11 @@ export class Rig {
     const { samplesPerInsert, minSize, minDiff, maxDiff } = limiter;
     x.table_limits(this.table, options.maxSteps, options.maxTimesSampled, samplesPerInsert, minSize, minDiff, maxDiff);
     x.table_seed(this.table, options.seed, 0, 0);
-    this.draw = x.arena_alloc(x.draw_bytes(most) + 12 * most * keep);
-    x.draw_init(this.draw, most, most * keep);
-    this.#most = most;
+    this.draw = x.arena_alloc(x.draw_bytes(max) + 12 * max * keep);
+    x.draw_init(this.draw, max, max * keep);
+    this.#max = max;
     this.#staged = x.arena_alloc(16);
-    this.#scratch = x.arena_alloc(24 * most + 4 * most * keep);
+    this.#scratch = x.arena_alloc(24 * max + 4 * max * keep);
     this.keys = x.draw_column(this.draw, KEY) >>> 3;
     this.probabilities = x.draw_column(this.draw, PROBABILITY) >>> 3;
     this.priorities = x.draw_column(this.draw, PRIORITY) >>> 3;
@@ -153,13 +153,13 @@ export class Rig {
 
   /** Draws, and leaves the draw open for `steps`; `settle` closes it. */
   sample(n: number, flags = 0, among = 0): number {
-    if (n > this.#most) throw new Error(`a draw of ${n} has no room`);
+    if (n > this.#max) throw new Error(`a draw of ${n} has no room`);
     this.#count = this.x.table_sample(this.table, this.draw, n, flags, among);
     return this.#count;
   }
 
   settle(): void {
-    this.x.table_settle(this.table);
+    this.x.table_close_draw(this.table);
   }
 
   /** Of the open draw, the numbers of the steps of every item, `width` places each, 0 for none. */

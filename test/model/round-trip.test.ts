@@ -12,7 +12,7 @@ import { scaled } from "../support/size.ts";
 const RUNS = { seed: 20, numRuns: scaled(200) };
 
 /** A spec with steps of it. */
-const recorded = (least: number, most: number) => spec.chain((of) => fc.record({ of: fc.constant(of), steps: stepsOf(of, least, most) }));
+const recorded = (min: number, max: number) => spec.chain((of) => fc.record({ of: fc.constant(of), steps: stepsOf(of, min, max) }));
 
 function stepOf(of: Spec, values: readonly LeafValue[]): never {
   const leaves = leavesOf(of);

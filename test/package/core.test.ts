@@ -109,8 +109,8 @@ test("numbers that both sides name are the same", () => {
   expect(constants("rows/leaf.ts")).toMatchObject({ NARROW, WIDE, SHARED });
   expect(constants("rows/leaf.ts")).toMatchObject(Object.fromEntries(Object.entries(DTYPES).map(([name, { code }]) => [name.toUpperCase(), code])));
   expect(constants("rows/row.ts")).toMatchObject({ HEAD_BYTES });
-  const { errorArgument, errorValue, marks } = offsets("memory/layout.ts", "Header");
-  expect([errorArgument, errorValue, marks]).toEqual([4 * abi.ERROR_ARGUMENT, 8 * abi.ERROR_VALUE, 4 * abi.MARKS]);
+  const { errorArgument, errorValue, changes } = offsets("memory/layout.ts", "Header");
+  expect([errorArgument, errorValue, changes]).toEqual([4 * abi.ERROR_ARGUMENT, 8 * abi.ERROR_VALUE, 4 * abi.CHANGES]);
   const { blocked, have, need, longest, shape } = offsets("draw/draw.ts", "Draw");
   expect([blocked, have, need, longest, shape]).toEqual([abi.BLOCKED, abi.HAVE, abi.NEED, abi.DRAW_LONGEST, abi.DRAW_SHAPE].map((which) => 8 * which));
 });

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 describe("the heap", () => {
   let seen: { growth: { [call: string]: number }; fast: boolean[] };
@@ -17,7 +17,7 @@ describe("the heap", () => {
     ...["staged append", "nested append and createItem", "sample into", "updatePriorities"],
     ...["PFRL's sample into", "PFRL's prioritized sample into and updateErrors"],
   ])("%s allocates nothing in 100,000 calls", (call) => {
-    expect(seen.growth[call]).toBeLessThan(MOST_BYTES);
+    expect(seen.growth[call]).toBeLessThan(MAX_BYTES);
   });
 
   test("the staged step of every writer keeps its fast form", () => {

@@ -48,7 +48,7 @@ export interface Scene {
   /** Columns that items are read by, or made with. */
   readonly columnSets: readonly ColumnSet<Spec>[];
   /** Largest batch and window. */
-  readonly most: { readonly batch: number; readonly length: number };
+  readonly max: { readonly batch: number; readonly length: number };
 }
 
 const GAMMA = 0.97;
@@ -112,7 +112,7 @@ function grid(): Scene {
       { o: { leaf: "observation", at: 0 }, next: { leaf: "observation", at: "bootstrap" }, a: { leaf: "action", at: 0 } },
       { rewards: { leaf: "reward", from: -2 }, ids: { leaf: "id", step: 2 } },
     ],
-    most: { batch: 16, length: 6 },
+    max: { batch: 16, length: 6 },
   };
 }
 
@@ -212,7 +212,7 @@ function images(): Scene {
       { frames: { leaf: "frames", at: -1 }, next: { leaf: "nextState", at: "bootstrap" }, large: { leaf: "large", at: 0 } },
       { image: { leaf: "image", from: 0, to: 2 }, n: { leaf: "numbers.2" }, state: { leaf: "state", from: -2, step: 2 } },
     ],
-    most: { batch: 4, length: 4 },
+    max: { batch: 4, length: 4 },
   };
 }
 
@@ -259,7 +259,7 @@ function limits(): Scene {
     },
     nStep: { n: 3, gamma: GAMMA, reward: "reward", discount: "discount" },
     columnSets: [{ x: { leaf: "x", at: -1 }, ticks: { leaf: "tick" } }],
-    most: { batch: 8, length: 7 },
+    max: { batch: 8, length: 7 },
   };
 }
 

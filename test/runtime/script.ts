@@ -127,8 +127,8 @@ class Player {
 
   #sample(table: Table): void {
     const random = this.#random;
-    const { most, nStep, columnSets } = this.#scene;
-    const n = 1 + random.below(most.batch);
+    const { max, nStep, columnSets } = this.#scene;
+    const n = 1 + random.below(max.batch);
     const maybe = (odds: number, options: SampleOptions) => (random.below(odds) === 0 ? options : {});
     const options = {
       ...maybe(5, { replacement: false }),
@@ -140,7 +140,7 @@ class Player {
       ...maybe(3, { mask: true }),
       ...maybe(4, { columns: random.pick(columnSets) }),
       ...maybe(3, { nStep }),
-      ...maybe(3, { length: 1 + random.below(most.length) }),
+      ...maybe(3, { length: 1 + random.below(max.length) }),
     } as SampleOptions<string, ColumnSet<Spec>>;
     // A bootstrap needs the return that it ends.
     if (JSON.stringify(options.columns ?? {}).includes("bootstrap")) Object.assign(options, { nStep });

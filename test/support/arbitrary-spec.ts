@@ -40,7 +40,7 @@ export interface LeafValue {
 }
 
 /** Steps of a spec: for each step, one value a leaf. */
-export function stepsOf(of: Spec, least: number, most: number): fc.Arbitrary<LeafValue[][]> {
+export function stepsOf(of: Spec, minSteps: number, maxSteps: number): fc.Arbitrary<LeafValue[][]> {
   const values = leavesOf(of).map(({ leaf: { dtype }, size }) =>
     fc.record({
       // Of long values the first elements vary.
@@ -50,7 +50,7 @@ export function stepsOf(of: Spec, least: number, most: number): fc.Arbitrary<Lea
       form: fc.constantFrom<Form>("typed", "flat", "nested"),
     }),
   );
-  return fc.array(fc.tuple(...values), { minLength: least, maxLength: most });
+  return fc.array(fc.tuple(...values), { minLength: minSteps, maxLength: maxSteps });
 }
 
 /** A value in the form in which `append` is to take it. */

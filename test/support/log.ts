@@ -23,9 +23,9 @@ export function reopened(directory: Directory, options: Partial<LogOptions> = {}
 }
 
 /** A group of one to three sections, which say which one they are. */
-export function writeGroup(log: Log, group: number, random: TestRandom, most = 200): string[] {
+export function writeGroup(log: Log, group: number, random: TestRandom, max = 200): string[] {
   return Array.from({ length: 1 + random.below(3) }, (_, i) => {
-    const payload = Buffer.from(`${group}/${i}:`.padEnd(random.below(most), String.fromCharCode(97 + (group % 26))), "latin1");
+    const payload = Buffer.from(`${group}/${i}:`.padEnd(random.below(max), String.fromCharCode(97 + (group % 26))), "latin1");
     log.write(32 + i, group, payload);
     return `${32 + i} ${group} ${payload.toString("latin1")}`;
   });
@@ -38,13 +38,13 @@ export interface Written {
 }
 
 /** A log of about so many bytes, flushed and closed. */
-export function writtenLog(bytes: number, options: Partial<LogOptions> = {}, seed = 1, most = 200): Written {
+export function writtenLog(bytes: number, options: Partial<LogOptions> = {}, seed = 1, max = 200): Written {
   const directory = memory();
   const random = new TestRandom(seed);
   const log = Log.open(directory, { ...MANUAL, ...options });
   const groups: string[][] = [];
   for (let size = 0; size < bytes; size = log.segments.reduce((sum, one) => sum + one.bytes, 0)) {
-    groups.push(writeGroup(log, groups.length, random, most));
+    groups.push(writeGroup(log, groups.length, random, max));
     log.commit();
   }
   log.close();

@@ -29,7 +29,7 @@ export class Deal {
 
   /** One more item, as a nest of columns by step: its windows go to the hand that has fewest; how many they are. A rest that is no window is lost. */
   give(item: unknown): number {
-    const hand = this.#hands.reduce((least, one) => (one.length < least.length ? one : least));
+    const hand = this.#hands.reduce((min, one) => (one.length < min.length ? one : min));
     const n = this.#numSteps;
     if (n === undefined) return hand.push(() => item);
     const windows = Math.floor(lengthOf(item) / n);

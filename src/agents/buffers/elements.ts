@@ -3,7 +3,7 @@ import type { Dataset } from "../../dataset.ts";
 import type { Waiters, WaitOptions } from "../../wait.ts";
 
 /** Where elements come from: `undefined` is the end. */
-export interface Source<E> {
+export interface ElementSource<E> {
   next(): E | undefined;
   /** The same for async iterations, where they may wait. */
   later?(options: WaitOptions): Promise<E | undefined>;
@@ -15,7 +15,7 @@ export interface ElementsOptions {
 }
 
 /** @param begin each iteration has a source of its own */
-export function elementsOf<E extends object>(begin: () => Source<E>, { prefetch = 0, signal }: ElementsOptions): Dataset<E> {
+export function elementsOf<E extends object>(begin: () => ElementSource<E>, { prefetch = 0, signal }: ElementsOptions): Dataset<E> {
   return {
     *[Symbol.iterator](): Generator<E, void> {
       const source = begin();
@@ -55,12 +55,12 @@ export function elementsOf<E extends object>(begin: () => Source<E>, { prefetch 
   };
 }
 
-async function once<E>(source: Source<E>): Promise<E | undefined> {
+async function once<E>(source: ElementSource<E>): Promise<E | undefined> {
   return source.next();
 }
 
 /** The elements of a generator. */
-export function passing<E>(elements: Iterator<E, void>): Source<E> {
+export function passing<E>(elements: Iterator<E, void>): ElementSource<E> {
   return {
     next() {
       const { done, value } = elements.next();
@@ -70,7 +70,7 @@ export function passing<E>(elements: Iterator<E, void>): Source<E> {
 }
 
 /** Draws without end; with a time-out an async iteration waits until one can be had. */
-export function endless<E>(draw: () => E, waiters: Waiters, timeoutMs: number | undefined): Source<E> {
+export function endless<E>(draw: () => E, waiters: Waiters, timeoutMs: number | undefined): ElementSource<E> {
   if (timeoutMs === undefined) return { next: draw };
   const attempt = (): E | undefined => {
     try {

@@ -3,7 +3,7 @@
 import type { Spec } from "../../spec/spec.ts";
 import { lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
 import type { Windows } from "../windows.ts";
-import type { EpisodeMark, Episodes } from "./episodes.ts";
+import type { EpisodeIds, EpisodeMark } from "./episodes.ts";
 import { inTurn, preprocessed, windowsOver } from "./pass.ts";
 import type { AsDatasetOptions, BufferInfo } from "./replay-buffer.ts";
 
@@ -25,7 +25,7 @@ interface Cut {
 type Element = readonly [items: unknown, info: BufferInfo];
 
 /** The elements of a pass. Episodes that are overwritten or cleared meanwhile are left out; steps that come meanwhile, too. */
-export function* episodePass(episodes: Episodes, windows: Windows, options: EpisodePassOptions): Generator<Element, void> {
+export function* episodePass(episodes: EpisodeIds, windows: Windows, options: EpisodePassOptions): Generator<Element, void> {
   const { sampleBatchSize: k, numSteps, shift, dropRemainder, sequencePreprocessFn } = options;
   const read = (cuts: readonly Cut[]): unknown => {
     const [{ sequence, begin, end }] = cuts as [Cut];

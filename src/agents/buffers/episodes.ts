@@ -45,7 +45,7 @@ export interface Added {
 }
 
 /** What one writer appends, a lane each. */
-interface Part {
+interface EpisodePart {
   readonly writer: AnyWriter;
   readonly targets: readonly Target[];
 }
@@ -53,9 +53,9 @@ interface Part {
 /** Sizes of batches that have a writer of their own. */
 const USUAL = 2;
 /** A sequence's writer keeps at least so many steps. */
-const LEAST_KEEP = 256;
+const MIN_KEEP = 256;
 
-export class Episodes {
+export class EpisodeIds {
   readonly capacity: number;
   /** The last id that was given; -1 before the first. */
   last = -1;
@@ -180,7 +180,7 @@ export class Episodes {
     this.#reserve([...times].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
     const parts = turns.flatMap((targets) => this.#parts(targets));
     for (const { writer, targets } of parts) {
-      const step = targets.length === rows ? values : rowsOf(values, rows, targets);
+      const step = targets.length === rows ? values : pickRows(values, rows, targets);
       this.#write(writer, targets, () => writer.append(step as never));
     }
     // The last ones may have been left out.
@@ -285,7 +285,7 @@ export class Episodes {
 
   #sequenceWriter(steps: number): AnyWriter {
     if (this.#sequences === undefined || this.#sequences.options.keep < steps) {
-      const keep = Math.max(LEAST_KEEP, steps, Math.min(2 ** Math.ceil(Math.log2(steps)), MAX_LENGTH));
+      const keep = Math.max(MIN_KEEP, steps, Math.min(2 ** Math.ceil(Math.log2(steps)), MAX_LENGTH));
       const made = this.#replay.writer({ keep }) as unknown as AnyWriter;
       this.#sequences?.close();
       this.#sequences = made;
@@ -297,8 +297,8 @@ export class Episodes {
    * One writer for all rows, or a few that are made for any number of rows: a writer's memory is never given back whole, so that one for each number would be
    * a leak. Together they take no more than a few times the largest batch.
    */
-  #parts(targets: readonly Target[]): Part[] {
-    const parts: Part[] = [];
+  #parts(targets: readonly Target[]): EpisodePart[] {
+    const parts: EpisodePart[] = [];
     for (let from = 0; from < targets.length; ) {
       const left = targets.length - from;
       const lanes = this.#batches.has(left) || this.#batches.size < USUAL ? left : 2 ** Math.floor(Math.log2(left));
@@ -316,9 +316,9 @@ export class Episodes {
 }
 
 /** Some rows of a batch. */
-function rowsOf(values: unknown, rows: number, targets: readonly Target[]): unknown {
+function pickRows(values: unknown, rows: number, targets: readonly Target[]): unknown {
   if (!ArrayBuffer.isView(values)) {
-    const parts = Object.entries(values as object).map(([key, part]) => [key, rowsOf(part, rows, targets)] as const);
+    const parts = Object.entries(values as object).map(([key, part]) => [key, pickRows(part, rows, targets)] as const);
     return Array.isArray(values) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
   }
   const array = values as Float32Array;

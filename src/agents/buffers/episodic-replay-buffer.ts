@@ -14,7 +14,7 @@ import { Windows } from "../windows.ts";
 import { elementsOf, endless, passing } from "./elements.ts";
 import { EpisodeFlag, type EpisodeFn } from "./episode-flags.ts";
 import { type EpisodePassOptions, episodePass } from "./episode-pass.ts";
-import { Episodes as Store } from "./episodes.ts";
+import { EpisodeIds as Store } from "./episodes.ts";
 import { type Batch, batchForm, type ItemsOf } from "./frames.ts";
 import { preprocessed } from "./pass.ts";
 import {
@@ -65,7 +65,7 @@ export interface ExtractedEpisodes<S = Spec> extends Episodes<S> {
 
 const OPTIONS = `capacity, completedOnly, bufferSize, beginEpisodeFn, endEpisodeFn, onWarning, ${STORE}`;
 /** The lanes of one writer. */
-const MOST_ROWS = 65536;
+const MAX_ROWS = 65536;
 
 export class EpisodicReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
   readonly dataSpec: S;
@@ -146,7 +146,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   addBatch(items: ItemsOf<S>, ids: ArrayLike<number>): number[] {
     this.#engine.open();
     const given = idList(ids);
-    const batch = this.#form(items, integer("the number of ids", given.length, 1, MOST_ROWS));
+    const batch = this.#form(items, integer("the number of ids", given.length, 1, MAX_ROWS));
     const begins = this.#begin.ofEach(batch);
     const ends = this.#end.ofEach(batch);
     const added = this.#episodes.addBatch(

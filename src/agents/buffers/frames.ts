@@ -57,7 +57,7 @@ function taker(leaf: Leaf, keys: readonly string[]): Take {
   const size = sizeOf(shape);
   return (value, wanted) => {
     if (value instanceof array && wanted !== undefined && value.length === wanted * size && dtype !== "bool") return value;
-    const rows = rowsOf(shape, size, value);
+    const rows = rowCount(shape, size, value);
     if (rows === undefined || rows < 1 || (wanted !== undefined && rows !== wanted)) {
       const got = isShaped(value) ? `[${value.shape.join(", ")}]` : value;
       throw refuse("SPEC_MISMATCH", keys, leafText(dtype, [wanted ?? "rows", ...shape]), got);
@@ -72,7 +72,7 @@ function taker(leaf: Leaf, keys: readonly string[]): Take {
 }
 
 /** The leading dimension of a value; undefined where it has none. */
-function rowsOf(shape: readonly number[], size: number, value: unknown): number | undefined {
+function rowCount(shape: readonly number[], size: number, value: unknown): number | undefined {
   if (isShaped(value)) return value.shape.slice(1).join() === shape.join() && value.shape.length > shape.length ? value.shape[0] : undefined;
   if (Array.isArray(value)) return value.length;
   const rows = ArrayBuffer.isView(value) ? (value as Uint8Array).length / size : Number.NaN;

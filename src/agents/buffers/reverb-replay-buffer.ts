@@ -12,7 +12,7 @@ import { at, numbers, slice } from "../nest.ts";
 import { type ClientLike, type TableClient, tableNames } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
 import { Deal } from "./deal.ts";
-import { codeOf, elementsOf, type Source } from "./elements.ts";
+import { codeOf, type ElementSource, elementsOf } from "./elements.ts";
 import { preprocessed } from "./pass.ts";
 import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, type Element, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
 
@@ -125,7 +125,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     throw new ReplayError("UNSUPPORTED", "gatherAll does not exist for this buffer: iterate asDataset({ singleDeterministicPass: true })");
   }
 
-  #source(options: AsDatasetOptions<S>, pass: boolean, apart: boolean): Source<Element<S>> {
+  #source(options: AsDatasetOptions<S>, pass: boolean, apart: boolean): ElementSource<Element<S>> {
     const { sampleBatchSize, numSteps, sequencePreprocessFn, timeoutMs = this.#timeoutMs } = options;
     const table = this.#table;
     const deal = new Deal(sampleBatchSize, numSteps, apart);

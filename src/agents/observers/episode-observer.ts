@@ -29,7 +29,7 @@ const OPTIONS = "tableName, maxSequenceLength, priority, bypassPartialEpisodes, 
 /** Makes one item of each episode when its boundary step comes (the step of type LAST, which belongs to it). An unfinished one stays cached until `reset(true)`. */
 export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<ObserverCall<S>> {
   readonly #cache: Cache<S>;
-  readonly #most: number;
+  readonly #max: number;
   readonly #bypasses: boolean;
   readonly #warn: (message: string) => void;
   #priority: number;
@@ -40,7 +40,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
   constructor(client: ClientLike<S>, options: EpisodeObserverOptions) {
     super((step) => this.#call(step));
     const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn } = onlyKeys("options", options, OPTIONS);
-    this.#most = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
+    this.#max = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
     this.#priority = finite("priority", priority, 0);
     this.#bypasses = flag("bypassPartialEpisodes", bypassPartialEpisodes) === 1;
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);
@@ -106,7 +106,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
     cache.writer.append(step);
     const last = stepTypeOf(step) === StepType.LAST;
     const known = this.#over;
-    if (!known && cache.steps < this.#most) {
+    if (!known && cache.steps < this.#max) {
       cache.steps++;
       return last;
     }
@@ -115,7 +115,7 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
     this.#over = !last;
     if (this.#over) cache.steps = steps;
     if (known) return false;
-    const message = `an episode has more than maxSequenceLength = ${this.#most} steps, and is not written: raise maxSequenceLength`;
+    const message = `an episode has more than maxSequenceLength = ${this.#max} steps, and is not written: raise maxSequenceLength`;
     if (!this.#bypasses) throw new RangeError(`${message}, or set bypassPartialEpisodes`);
     this.#warn(message);
     return false;

@@ -25,7 +25,7 @@ export class StepForm<S extends Spec> {
     if (typeof stepType?.dtype !== "string" || stepType.shape.length > 0)
       throw mustBe("SPEC_MISMATCH", "the client's spec", "an object with a stepType of one number (see trajectorySpec)", spec);
     this.#spec = spec;
-    const numbers = pack(spec, [...Array(MOST_LEAVES).keys()]) as { readonly [name: string]: unknown };
+    const numbers = pack(spec, [...Array(MAX_LEAVES).keys()]) as { readonly [name: string]: unknown };
     const place = (name: string) => (FIELDS.indexOf(name) + FIELDS.length + 1) % (FIELDS.length + 1);
     const names = Object.keys(fields).sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
     this.#order = names.flatMap((name) => flatten(fields[name] as Spec, numbers[name])) as number[];
@@ -72,4 +72,4 @@ export function stepTypeOf(step: unknown): number {
 }
 
 /** More than a spec may have. */
-const MOST_LEAVES = 4097;
+const MAX_LEAVES = 4097;

@@ -15,7 +15,7 @@ export type PartOf<T> = T extends readonly unknown[] | ArrayBufferView
     : T | null | undefined;
 
 /** Puts the parts of a step where their leaves stand. */
-type Visit = (value: unknown, values: unknown[]) => void;
+type VisitField = (value: unknown, values: unknown[]) => void;
 
 /** A value a leaf; undefined where it was left out. */
 export type Values = readonly unknown[];
@@ -23,12 +23,12 @@ export type Values = readonly unknown[];
 export class Fields<S extends Spec> {
   readonly leaves: readonly PlacedLeaf[];
   readonly #spec: Spec;
-  readonly #visit: Visit;
+  readonly #visit: VisitField;
   readonly #zeros: unknown[] = [];
 
   constructor(engine: Engine) {
     this.#spec = engine.spec;
-    this.#visit = fold<Leaf, Visit>(
+    this.#visit = fold<Leaf, VisitField>(
       engine.spec,
       (index) => (value, values) => {
         values[index] = value ?? undefined;
@@ -38,7 +38,7 @@ export class Fields<S extends Spec> {
         if (typeof given !== "object" || Object.keys(given).some((name) => !names.includes(name)))
           throw mustBe("SPEC_MISMATCH", ["step", ...keys].join("."), `an object with no other keys than ${names.join(", ")}`, value);
         names.forEach((name, i) => {
-          (parts[i] as Visit)(Object.hasOwn(given, name) ? given[name] : undefined, values);
+          (parts[i] as VisitField)(Object.hasOwn(given, name) ? given[name] : undefined, values);
         });
       },
     );

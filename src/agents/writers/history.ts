@@ -8,7 +8,7 @@ import { pack } from "../../spec/nest.ts";
 import type { IsAny, Spec } from "../../spec/spec.ts";
 import type { Values } from "./fields.ts";
 import { stepAt, stepsOfSlice } from "./indices.ts";
-import { type Source, TrajectoryColumn } from "./trajectory-column.ts";
+import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
 /** One field of the steps at hand. Indices are Python's: 0 the first step of the episode, -1 the newest. */
 export interface HistoryColumn {
@@ -25,7 +25,7 @@ export interface HistoryColumn {
 /** A history is nested as the spec, with the fields that steps had so far. */
 export type HistoryOf<S> = IsAny<S> extends true ? unknown : S extends Leaf ? HistoryColumn : { readonly [K in keyof S]: HistoryOf<S[K]> };
 
-export class History implements Source {
+export class History implements ColumnSource {
   /** Steps that there were, also one that is open. */
   total = 0;
   /** The first step that an index can name. */
@@ -37,11 +37,11 @@ export class History implements Source {
   readonly #columns: (HistoryColumn | undefined)[] = [];
   readonly #spec: Spec;
   readonly #leaves: readonly PlacedLeaf[];
-  readonly #read: Source["read"];
+  readonly #read: ColumnSource["read"];
   #nested: unknown;
 
   /** @param read copies steps of a leaf out */
-  constructor(spec: Spec, leaves: readonly PlacedLeaf[], keep: number, read: Source["read"]) {
+  constructor(spec: Spec, leaves: readonly PlacedLeaf[], keep: number, read: ColumnSource["read"]) {
     this.#spec = spec;
     this.#leaves = leaves;
     this.#keeps = leaves.map(() => keep);
@@ -50,7 +50,7 @@ export class History implements Source {
 
   /** The longest time that a leaf is kept. */
   get keep(): number {
-    return this.#keeps.reduce((most, keep) => Math.max(most, keep), 0);
+    return this.#keeps.reduce((max, keep) => Math.max(max, keep), 0);
   }
 
   keepLeaf(leaf: number, steps: number): void {

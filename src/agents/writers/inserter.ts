@@ -10,7 +10,7 @@ import { Fields, type PartOf } from "./fields.ts";
 import { mustFit } from "./signature.ts";
 
 /** Longer time-outs go off at once: setTimeout counts in 31 bits. */
-const MOST_MS = 0x7fffffff;
+const MAX_MS = 0x7fffffff;
 
 export class Inserter<S extends Spec = Spec> {
   readonly #replay: Replay<S, string>;
@@ -29,7 +29,7 @@ export class Inserter<S extends Spec = Spec> {
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [table: string]: number }, options: WaitOptions): Promise<void> | undefined {
     const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
     signal?.throwIfAborted();
-    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MOST_MS);
+    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_MS);
     const tables = Object.keys(priorities ?? {});
     if (tables.length === 0) throw mustBe(RangeError, "priorities", "an object with at least one table", priorities);
     tableNames({ knows: (table) => Object.hasOwn(this.#replay.options.tables, table) }, tables);

@@ -18,10 +18,10 @@ export class Pending {
   }
 
   /** Waits until at most so many wait; undefined where it is so. @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason */
-  until(most: number, options: WaitOptions): Promise<void> | undefined {
-    integer("blockUntilNumItems", most, 0);
+  until(max: number, options: WaitOptions): Promise<void> | undefined {
+    integer("blockUntilNumItems", max, 0);
     const engine = engineOf(this.#replay);
-    const attempt = () => (this.#count() <= most ? NONE : undefined);
+    const attempt = () => (this.#count() <= max ? NONE : undefined);
     const result = engine.waiters.until(attempt, () => `items still waiting for the rate limiter: ${this.#items.length}`, options) as Promise<void>;
     return result === NONE ? undefined : result;
   }

@@ -8,13 +8,13 @@ import type { Leaf } from "../../spec/leaf.ts";
 export class TrajectoryColumn {
   /** Whether it is a single step, without a dimension of time. */
   readonly isSqueezed: boolean;
-  readonly #source: Source;
+  readonly #source: ColumnSource;
   readonly #leaf: PlacedLeaf;
   /** By their number since the writer was made. */
   readonly #steps: readonly number[];
 
   /** Made by a history's columns. */
-  constructor(source: Source, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean) {
+  constructor(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean) {
     this.#source = source;
     this.#leaf = leaf;
     this.#steps = steps;
@@ -40,7 +40,7 @@ export class TrajectoryColumn {
   }
 
   /** The steps, if the writer's history holds them all. @throws RangeError */
-  held(subject: string, source: Source): readonly number[] {
+  held(subject: string, source: ColumnSource): readonly number[] {
     if (source !== this.#source) throw mustBe(RangeError, subject, "a column of this writer's history", this);
     if (this.#steps.length === 0) throw mustBe(RangeError, subject, "a column of at least one step", this.#steps);
     for (const step of this.#steps) source.hold(subject, this.#leaf, step);
@@ -65,7 +65,7 @@ function nearest(at: number, length: number): number {
 }
 
 /** What columns are of: a writer's history. */
-export interface Source {
+export interface ColumnSource {
   /** @throws RangeError for a step of a leaf that is not at hand */
   hold(subject: string, leaf: PlacedLeaf, step: number): void;
   read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"];

@@ -67,7 +67,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     this.#pending = new Pending(replay as unknown as Replay);
     this.#history = new History(replay.options.spec, this.#fields.leaves, numKeepAliveRefs, (leaf, steps) => {
       const writer = this.#live();
-      this.#settle(steps);
+      this.#writeOpen(steps);
       this.#windows ??= new Windows(this.#engine, { seed: 0, streams: writer.streams });
       // The window has the last steps that there were.
       const first = this.#rows - writer.length;
@@ -154,7 +154,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
         columns.map(({ leaf }) => leaf),
       );
     const writer = this.#live();
-    this.#settle(steps);
+    this.#writeOpen(steps);
     const length = this.#rows - first;
     const shown: { [name: string]: ColumnOf } = {};
     for (const { keys, leaf: column } of columns) {
@@ -175,7 +175,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     this.#check();
     const { clearBuffers = true } = onlyKeys("options", options, "clearBuffers");
     flag("clearBuffers", clearBuffers);
-    this.#settle([this.#rows]);
+    this.#writeOpen([this.#rows]);
     this.#done();
     this.#episodeSteps = 0;
     const writer = this.#writer;
@@ -241,7 +241,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   }
 
   /** Brings the open step into the window, if it is one of these. */
-  #settle(steps: readonly number[]): void {
+  #writeOpen(steps: readonly number[]): void {
     if (this.#rows === this.#history.total || !steps.includes(this.#rows)) return;
     this.#live().append(this.#fields.whole((this.#open as OpenStep<S>).values));
     this.#rows++;

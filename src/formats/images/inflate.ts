@@ -47,7 +47,7 @@ function wrong(size: number, found: number): Error {
   return new Error(`the compressed bytes come to ${found > size ? "more" : `${found} bytes`} ${found > size ? "than" : "instead of"} ${size}`);
 }
 
-/** Goes through a stream of at most `most` bytes, and tells how many they are. @throws Error as `inflated` */
+/** Goes through a stream of at most `max` bytes, and tells how many they are. @throws Error as `inflated` */
 export function inflate(bytes: Uint8Array, max: number, take: (chunk: Uint8Array, at: number) => void = () => undefined): number {
   let done = 0;
   const stream = new Unzlib((chunk) => {

@@ -135,7 +135,7 @@ function levelsOf(body: Uint8Array, start: number, end: number, max: number, ent
   return runs(bytes, width, entries, new Uint8Array(entries), max, packages);
 }
 
-/** Runs of so many values, none of which may be above `most`. */
+/** Runs of so many values, none of which may be above `max`. */
 function runs<A extends Uint8Array | Uint32Array>(
   bytes: Uint8Array,
   width: number,

@@ -24,7 +24,7 @@ export function checkRuns(bytes: Uint8Array, start: number, end: number, width: 
   if (at > end) throw new RangeError("runs end too early");
 }
 
-/** Bits that a number up to `most` needs. */
+/** Bits that a number up to `max` needs. */
 export function widthOf(max: number): number {
   return 32 - Math.clz32(max);
 }

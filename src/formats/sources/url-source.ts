@@ -115,7 +115,7 @@ async function whole(response: Response, name: string, { maxBytes, signal }: Url
   throw new RldsError("UNSUPPORTED", `the server knows no ranges, and the file is larger than maxBytes, ${maxBytes}: give a larger one`, { file: name });
 }
 
-/** A body; undefined where it is of more than `most` bytes, which are not waited for. */
+/** A body; undefined where it is of more than `max` bytes, which are not waited for. */
 async function gathered(response: Response, name: string, max: number, signal?: AbortSignal): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;

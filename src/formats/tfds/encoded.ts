@@ -9,12 +9,12 @@ import type { Example } from "./example.ts";
 import type { Dimensions, NumberType } from "./features.ts";
 import { bytesOf, integersOf } from "./lists.ts";
 import { fits, misfit, shown, stepOf } from "./shapes.ts";
-import { type Items, isDynamic, type LeafFeature, type StoredLeaf, unknowns } from "./stored-leaf.ts";
+import { isDynamic, type LeafFeature, type LeafItems, type StoredLeaf, unknowns } from "./stored-leaf.ts";
 
 type NumbersFeature = Extract<LeafFeature, { kind: "numbers" }>;
 
 /** @param known of the shape @throws RldsError CORRUPT · UNSUPPORTED for values of several shapes */
-export function encodedOf(example: Example, leaf: StoredLeaf, key: string, known: Dimensions, feature: NumbersFeature): Items {
+export function encodedOf(example: Example, leaf: StoredLeaf, key: string, known: Dimensions, feature: NumbersFeature): LeafItems {
   const parts = bytesOf(example, key);
   const { type, encoding } = feature;
   const width = type === "f16" || type === "bf16" ? 2 : DTYPES[type].bytes;

@@ -9,7 +9,7 @@ import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import { bytesOf, floatsOf, integersOf } from "./lists.ts";
 import { pixelsOf } from "./pixels.ts";
-import type { Items, LeafFeature, StoredLeaf } from "./stored-leaf.ts";
+import type { LeafFeature, LeafItems, StoredLeaf } from "./stored-leaf.ts";
 import { unknowns } from "./stored-leaf.ts";
 
 export interface Decoding {
@@ -34,7 +34,7 @@ export function shapeIn(feature: LeafFeature, { images }: Decoding): Dimensions 
  * @param key of the values in the record @param shape as far as it is known
  * @throws RldsError CORRUPT · UNSUPPORTED for values of several shapes
  */
-export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: Dimensions, decoding: Decoding): Items {
+export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: Dimensions, decoding: Decoding): LeafItems {
   const { feature } = leaf;
   if (feature.kind === "text") return counted(example, leaf, textsOf(example, key, decoding.text), shape);
   if (feature.kind === "image") {
@@ -52,7 +52,7 @@ export function itemsOf(example: Example, leaf: StoredLeaf, key: string, shape: 
 }
 
 /** Elements in a row, cut into values. */
-function counted(example: Example, { key }: StoredLeaf, data: ColumnData, shape: Dimensions): Items {
+function counted(example: Example, { key }: StoredLeaf, data: ColumnData, shape: Dimensions): LeafItems {
   const unknown = unknowns(shape);
   const size = sizeOf(shape.map((length) => length ?? 1));
   if (size === 0) {

@@ -7,7 +7,7 @@ import type { Example } from "./example.ts";
 import { type Decoding, itemsOf, shapeIn } from "./items.ts";
 import { integersOf } from "./lists.ts";
 import { shown } from "./shapes.ts";
-import type { Items, StoredLeaf } from "./stored-leaf.ts";
+import type { LeafItems, StoredLeaf } from "./stored-leaf.ts";
 
 /**
  * A value of shape [] is a number, a boolean, a bigint or a text. One whose lengths the features know, or that is a single row, is flat; any other is nested lists, whose
@@ -33,7 +33,7 @@ export function metadataOf(example: Example, leaf: StoredLeaf, decoding: Decodin
 }
 
 /** The number of values must be what the lengths say. */
-function checkRows(example: Example, { key, lengths, feature }: StoredLeaf, rows: readonly (readonly number[])[], { count }: Items): void {
+function checkRows(example: Example, { key, lengths, feature }: StoredLeaf, rows: readonly (readonly number[])[], { count }: LeafItems): void {
   if (lengths.length === 0) {
     if (count !== undefined && count !== 1) throw example.wrong(`feature ${key} must have one value, got ${count}`);
     return;

@@ -10,7 +10,7 @@ import { datasetInfo, INFO } from "./dataset-info.ts";
 import { EpisodeForm } from "./episodes.ts";
 import { FEATURES, type Feature, featuresOf } from "./features.ts";
 import { readJson } from "./json.ts";
-import { defaultSplit, type Part, partsOf } from "./split.ts";
+import { defaultSplit, partsOf, type SplitPart } from "./split.ts";
 import { TfRecords } from "./tfrecord.ts";
 import { versionFolder } from "./version-folder.ts";
 
@@ -51,7 +51,7 @@ export async function openTfds<S = RldsStep>(from: Source, options: TfdsOptions 
   const parts = split === undefined ? [defaultSplit(info.splits)] : partsOf(split, info.splits);
   const decodes = images === "decode" && hasImages(features);
   const form = new EpisodeForm(features, { text, images: decodes ? await imageDecoder() : undefined }, maxBytes);
-  const records = (own: readonly Part[]) => recordsOf(folder, own, { signal, maxBytes });
+  const records = (own: readonly SplitPart[]) => recordsOf(folder, own, { signal, maxBytes });
   if (!form.isKnown) {
     for await (const { bytes, offset, file: name } of records(parts)) {
       form.learn(bytes, { file: name, offset, episode: 0 });
@@ -91,7 +91,7 @@ interface FoundRecord {
 /** The records of the parts, in order, shard by shard. @throws RldsError */
 async function* recordsOf(
   folder: SourceFolder,
-  parts: readonly Part[],
+  parts: readonly SplitPart[],
   options: { signal?: AbortSignal; maxBytes: number },
 ): AsyncGenerator<FoundRecord, void, undefined> {
   for (const { split, from, to } of parts) {

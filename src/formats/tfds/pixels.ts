@@ -7,10 +7,10 @@ import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import { bytesOf } from "./lists.ts";
 import { fits, misfit, stepOf } from "./shapes.ts";
-import type { Items, StoredLeaf } from "./stored-leaf.ts";
+import type { LeafItems, StoredLeaf } from "./stored-leaf.ts";
 
 /** @param known of the shape @throws RldsError CORRUPT · UNSUPPORTED for images of several sizes */
-export function pixelsOf(example: Example, leaf: StoredLeaf, key: string, known: Dimensions, decode: ImageDecoder): Items {
+export function pixelsOf(example: Example, leaf: StoredLeaf, key: string, known: Dimensions, decode: ImageDecoder): LeafItems {
   const { feature } = leaf;
   const type = feature.kind === "image" ? feature.type : "u8";
   const channels = feature.shape[2] ?? 3;

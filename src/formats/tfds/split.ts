@@ -4,7 +4,7 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { INFO, type Split } from "./dataset-info.ts";
 
 /** Records of a split, from `from` up to `to`. */
-export interface Part {
+export interface SplitPart {
   readonly split: Split;
   readonly from: number;
   readonly to: number;
@@ -15,7 +15,7 @@ const BOUND = /^(?:(-?[\d.]+)(%|shard)?)?$/;
 const RULE = "splits with parts, such as train, train[:10], train[10%:20%] or train+test";
 
 /** The split that is read where none is asked for: the only one, or `train`. @throws RangeError where there are several · RldsError EMPTY */
-export function defaultSplit(splits: readonly Split[]): Part {
+export function defaultSplit(splits: readonly Split[]): SplitPart {
   if (splits.length === 0) throw new RldsError("EMPTY", "the dataset has no splits", { file: INFO });
   const split = splits.find(({ name }) => name === "train") ?? (splits.length === 1 ? splits[0] : undefined);
   if (split !== undefined) return whole(split);
@@ -23,7 +23,7 @@ export function defaultSplit(splits: readonly Split[]): Part {
 }
 
 /** @throws RangeError for text that is none, a split that is not there, or a part that goes beyond it */
-export function partsOf(text: string, splits: readonly Split[]): Part[] {
+export function partsOf(text: string, splits: readonly Split[]): SplitPart[] {
   return text.split(/\s*\+\s*/).flatMap((one) => {
     const [, name, slice] = PART.exec(one) ?? [];
     if (name === undefined) throw mustBe(RangeError, "split", RULE, text);
@@ -34,7 +34,7 @@ export function partsOf(text: string, splits: readonly Split[]): Part[] {
   });
 }
 
-function whole(split: Split): Part {
+function whole(split: Split): SplitPart {
   return { split, from: 0, to: sum(split.shardLengths) };
 }
 

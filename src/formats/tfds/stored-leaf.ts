@@ -17,7 +17,7 @@ export interface StoredLeaf {
 }
 
 /** The values of a leaf in one record: a flat column of all of them. */
-export interface Items {
+export interface LeafItems {
   readonly data: ColumnData;
   /** Undefined where nobody can tell: values without elements. */
   readonly count?: number;

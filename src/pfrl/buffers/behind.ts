@@ -1,10 +1,10 @@
 /** What is behind a buffer, for tests. Not for programs. */
-import type { Episodes } from "../store/episodes.ts";
+import type { EndedEpisodes } from "../store/episodes.ts";
 import type { Priorities } from "../store/priorities.ts";
 import type { Transitions } from "../store/transitions.ts";
 
 export interface Behind {
-  readonly store: Transitions | Episodes;
+  readonly store: Transitions | EndedEpisodes;
   readonly priorities?: Priorities;
 }
 

@@ -8,7 +8,7 @@ import type { WorkOptions } from "../files/work.ts";
 import type { Listed } from "../rows/listed.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch } from "../rows/transition-batch.ts";
-import { Episodes } from "../store/episodes.ts";
+import { EndedEpisodes } from "../store/episodes.ts";
 import type { AppendedTransition, Transition } from "../transition.ts";
 import { behind } from "./behind.ts";
 import { apart, type EpisodeOptions, episodeArguments, type MaxLength } from "./episode-samples.ts";
@@ -25,7 +25,7 @@ const ALIKE = { priority: 1 };
 export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
   /** null where there is none. */
   readonly capacity: number | null;
-  readonly #store: Episodes;
+  readonly #store: EndedEpisodes;
   readonly #files: Files;
 
   constructor(options?: EpisodicReplayBufferOptions<S>);
@@ -33,7 +33,7 @@ export class EpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
   constructor(...args: unknown[]) {
     pointAtCallersOf(new.target);
     const { capacity, spec, ...engine } = argumentsOf("EpisodicReplayBuffer", ["capacity"], args) as EpisodicReplayBufferOptions<S>;
-    this.#store = new Episodes({ capacity: capacityOf(capacity), prioritized: false, together: true, spec, engine });
+    this.#store = new EndedEpisodes({ capacity: capacityOf(capacity), prioritized: false, together: true, spec, engine });
     this.capacity = capacity ?? null;
     this.#files = new Files(contentOfEpisodes(this.#store, undefined), engine.module);
     behind.set(this, { store: this.#store });

@@ -6,13 +6,13 @@ import { CLEAR, FORM, RANDOM } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";
 import { contentOfEpisodes, EpisodesSink, writeEpisode } from "../files/episodes-history.ts";
 import { Files } from "../files/files.ts";
-import { Journal } from "../files/log.ts";
+import { BufferLog } from "../files/log.ts";
 import type { SaveTarget } from "../files/single-file.ts";
 import { atOnce, inPieces, type Progress, type WorkOptions } from "../files/work.ts";
 import type { Listed } from "../rows/listed.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch } from "../rows/transition-batch.ts";
-import { Episodes, type MadeEpisodes } from "../store/episodes.ts";
+import { EndedEpisodes, type MadeEpisodes } from "../store/episodes.ts";
 import { formBytes, NOTHING } from "../store/history.ts";
 import type { Env } from "../store/steps.ts";
 import type { AppendedTransition, Transition } from "../transition.ts";
@@ -27,8 +27,8 @@ const ALIKE = { priority: 1 };
 export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
   /** Transitions at most, whole episodes leave; null where there is none. */
   readonly capacity: number | null;
-  readonly #store: Episodes;
-  readonly #journal: Journal;
+  readonly #store: EndedEpisodes;
+  readonly #journal: BufferLog;
   readonly #files: Files;
   /** Whether the spec stands in this segment, written since it was opened. */
   #headed = false;
@@ -45,9 +45,9 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     pointAtCallersOf(new.target);
     const { directory, capacity, persistence, spec, engine, later } = persistentArguments<S>("PersistentEpisodicReplayBuffer", args);
     this.capacity = capacity === Number.POSITIVE_INFINITY ? null : capacity;
-    this.#store = new Episodes({ capacity, prioritized: false, together: true, spec, engine });
+    this.#store = new EndedEpisodes({ capacity, prioritized: false, together: true, spec, engine });
     this.#store.onEnd = (made, env) => this.#write(made, env);
-    this.#journal = new Journal(directory, "episodes", persistence, engine.module);
+    this.#journal = new BufferLog(directory, "episodes", persistence, engine.module);
     this.#files = new Files(contentOfEpisodes(this.#store, undefined), engine.module);
     this.#opening = this.#open(capacity);
     behind.set(this, { store: this.#store });
@@ -182,8 +182,8 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     return this.#store.running();
   }
 
-  *#open(most: number): Generator<Progress, void> {
-    yield* this.#journal.replay(new EpisodesSink(this.#store, undefined, { most }));
+  *#open(max: number): Generator<Progress, void> {
+    yield* this.#journal.replay(new EpisodesSink(this.#store, undefined, { max }));
     this.#journal.begin(() => {
       this.#headed = false;
       this.#head(this.#store.made);

@@ -5,7 +5,7 @@ import { ABOUT_FIRST } from "../../core/abi.ts";
 import { CLEAR, EPISODE_END, FORM, RANDOM, SINGLE } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";
 import { Files } from "../files/files.ts";
-import { Journal } from "../files/log.ts";
+import { BufferLog } from "../files/log.ts";
 import type { SaveTarget } from "../files/single-file.ts";
 import { contentOfTransitions, TransitionsSink } from "../files/transitions-history.ts";
 import { atOnce, inPieces, type Progress, type WorkOptions } from "../files/work.ts";
@@ -24,7 +24,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
   /** null where there is none. */
   readonly capacity: number | null;
   readonly #store: Transitions;
-  readonly #journal: Journal;
+  readonly #journal: BufferLog;
   readonly #files: Files;
   /** Episodes that have a step in this segment: their next one need not tell the frames again. */
   readonly #known = new Set<number>();
@@ -44,7 +44,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
     const { directory, capacity, persistence, spec, engine, later } = persistentArguments<S>("PersistentReplayBuffer", args);
     this.capacity = capacity === Number.POSITIVE_INFINITY ? null : capacity;
     this.#store = new Transitions({ capacity, numSteps: 1, prioritized: false, spec, engine });
-    this.#journal = new Journal(directory, "transitions", persistence, engine.module);
+    this.#journal = new BufferLog(directory, "transitions", persistence, engine.module);
     this.#files = new Files(contentOfTransitions(this.#store, undefined), engine.module);
     this.#opening = this.#open(capacity);
     behind.set(this, { store: this.#store });
@@ -164,8 +164,8 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
     return this.#store.running();
   }
 
-  *#open(most: number): Generator<Progress, void> {
-    yield* this.#journal.replay(new TransitionsSink(this.#store, undefined, { most }));
+  *#open(max: number): Generator<Progress, void> {
+    yield* this.#journal.replay(new TransitionsSink(this.#store, undefined, { max }));
     this.#journal.begin(() => {
       this.#headed = false;
       this.#head();

@@ -9,7 +9,7 @@ import type { WorkOptions } from "../files/work.ts";
 import type { Listed } from "../rows/listed.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch, WeightedBatch } from "../rows/transition-batch.ts";
-import { Episodes, type MadeEpisodes, type Weigh } from "../store/episodes.ts";
+import { EndedEpisodes, type MadeEpisodes, type Weigh } from "../store/episodes.ts";
 import type { Picker } from "../store/picker.ts";
 import { Picks } from "../store/picks.ts";
 import { Priorities, prioritiesOf } from "../store/priorities.ts";
@@ -40,7 +40,7 @@ const NAMES = [
 export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec> {
   /** null where there is none. */
   readonly capacity: number | null;
-  readonly #store: Episodes;
+  readonly #store: EndedEpisodes;
   readonly #files: Files;
   readonly #priorities: Priorities;
   readonly #byEpisode: Weigh["byEpisode"];
@@ -89,7 +89,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     const weighing = { alpha, beta0, betaSteps, eps, normalizeByMax, errorMin, errorMax };
     this.#priorities = new Priorities({ ...weighing, waitPriorityAfterSampling, uniformRatio, weighted: returnSampleWeights, engine });
     this.#priorities.zeros = defaultPriorityFunc !== null;
-    this.#store = new Episodes({ capacity: capacityOf(capacity), prioritized: true, together: false, spec, engine });
+    this.#store = new EndedEpisodes({ capacity: capacityOf(capacity), prioritized: true, together: false, spec, engine });
     this.#byEpisode = defaultPriorityFunc ?? undefined;
     this.#weighted = returnSampleWeights;
     this.capacity = capacity ?? null;

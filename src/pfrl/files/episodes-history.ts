@@ -4,7 +4,7 @@ import { ABOUT_FIRST } from "../../core/abi.ts";
 import { mustBe } from "../../error.ts";
 import { EPISODE, EPISODE_END, FORM, STATE, STEP } from "../../store/format/kinds.ts";
 import { encodeTagged } from "../../store/index.ts";
-import type { Episodes, MadeEpisodes } from "../store/episodes.ts";
+import type { EndedEpisodes, MadeEpisodes } from "../store/episodes.ts";
 import { formBytes, type HistoryForm, type HistoryState, NOTHING, priorityBytes, type Write, writeNothing } from "../store/history.ts";
 import type { Priorities } from "../store/priorities.ts";
 import { damaged } from "../store/step-bytes.ts";
@@ -14,7 +14,7 @@ import type { WholeSink } from "./saving.ts";
 import type { Progress } from "./work.ts";
 
 /** All stored episodes, without the running ones; and the single transitions whose episode has left. */
-export function* writeEpisodes({ made }: Episodes, priorities: Priorities | undefined, write: Write): Generator<Progress, void> {
+export function* writeEpisodes({ made }: EndedEpisodes, priorities: Priorities | undefined, write: Write): Generator<Progress, void> {
   if (made === undefined) return writeNothing(write);
   const { items, lists, memory, spec, steps } = made;
   const slots = items.slots();
@@ -55,16 +55,16 @@ export function writeEpisode({ records }: MadeEpisodes, number: number, rows: Ui
 
 /** What files say is put beside what a buffer has; `finish` takes it over. */
 export class EpisodesSink implements WholeSink {
-  readonly #store: Episodes;
+  readonly #store: EndedEpisodes;
   readonly #priorities: Priorities | undefined;
-  readonly #opening: { readonly most: number } | undefined;
+  readonly #opening: { readonly max: number } | undefined;
   #made: MadeEpisodes | undefined;
   #streams: Streams | undefined;
   #state: HistoryState | undefined;
   #empty = false;
 
   /** @param opening where a directory is opened: how many transitions there are at most */
-  constructor(store: Episodes, priorities: Priorities | undefined, opening?: { readonly most: number }) {
+  constructor(store: EndedEpisodes, priorities: Priorities | undefined, opening?: { readonly max: number }) {
     this.#store = store;
     this.#priorities = priorities;
     this.#opening = opening;
@@ -73,7 +73,7 @@ export class EpisodesSink implements WholeSink {
   form(form: HistoryForm): void {
     if (form.family !== "episodes") throw mustBe("SPEC_MISMATCH", "the file", "of episodes", `one of ${form.family}`);
     this.#streams?.endAll();
-    if (this.#made === undefined) this.#made = this.#store.beside(form.spec, this.#opening?.most);
+    if (this.#made === undefined) this.#made = this.#store.beside(form.spec, this.#opening?.max);
     else if (JSON.stringify(this.#made.spec) !== JSON.stringify(form.spec))
       throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(this.#made.spec)}`, JSON.stringify(form.spec));
     this.#streams = new Streams(this.#made.steps, 0);
@@ -120,7 +120,7 @@ export class EpisodesSink implements WholeSink {
     this.#streams?.endAll();
     this.#made?.items.close();
     this.#made?.memory.close();
-    this.#made = made && this.#store.beside(made.spec, this.#opening?.most, made);
+    this.#made = made && this.#store.beside(made.spec, this.#opening?.max, made);
   }
 
   /** Episodes that came in so far, and are there. */
@@ -157,7 +157,7 @@ export class EpisodesSink implements WholeSink {
 }
 
 /** What `save` and `load` need of a buffer. */
-export function contentOfEpisodes(store: Episodes, priorities: Priorities | undefined): Content {
+export function contentOfEpisodes(store: EndedEpisodes, priorities: Priorities | undefined): Content {
   return {
     write: (write) => writeEpisodes(store, priorities, write),
     sink: () => new EpisodesSink(store, priorities),

@@ -37,7 +37,7 @@ interface Brought {
 const ELSEWHERE = 0;
 const NOTHING: Logger = { info() {}, warn() {} };
 
-export class Journal {
+export class BufferLog {
   readonly #log: Log;
   readonly #name: string;
   readonly #ancestors: readonly Directory[];

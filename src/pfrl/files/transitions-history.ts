@@ -57,14 +57,14 @@ export function* writeTransitions({ made, options }: Transitions, priorities: Pr
 export class TransitionsSink implements WholeSink {
   readonly #store: Transitions;
   readonly #priorities: Priorities | undefined;
-  readonly #opening: { readonly most: number } | undefined;
+  readonly #opening: { readonly max: number } | undefined;
   #made: Made | undefined;
   #streams: Streams | undefined;
   #state: HistoryState | undefined;
   #empty = false;
 
   /** @param opening where a directory is opened: how many there are at most */
-  constructor(store: Transitions, priorities: Priorities | undefined, opening?: { readonly most: number }) {
+  constructor(store: Transitions, priorities: Priorities | undefined, opening?: { readonly max: number }) {
     this.#store = store;
     this.#priorities = priorities;
     this.#opening = opening;
@@ -73,7 +73,7 @@ export class TransitionsSink implements WholeSink {
   form(form: HistoryForm): void {
     if (form.family !== "transitions") throw mustBe("SPEC_MISMATCH", "the file", "of transitions", `one of ${form.family}`);
     this.#streams?.endAll();
-    if (this.#made === undefined) this.#made = this.#store.beside(form.spec, this.#opening?.most);
+    if (this.#made === undefined) this.#made = this.#store.beside(form.spec, this.#opening?.max);
     else if (JSON.stringify(this.#made.spec) !== JSON.stringify(form.spec))
       throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(this.#made.spec)}`, JSON.stringify(form.spec));
     this.#streams = new Streams(this.#made.steps, form.numSteps);
@@ -121,7 +121,7 @@ export class TransitionsSink implements WholeSink {
     this.#empty = true;
     this.#streams?.endAll();
     this.#made?.items.close();
-    this.#made = made && this.#store.beside(made.spec, this.#opening?.most, made);
+    this.#made = made && this.#store.beside(made.spec, this.#opening?.max, made);
   }
 
   /** Items that came in so far, and are there. */

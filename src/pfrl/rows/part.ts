@@ -8,7 +8,7 @@ import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 
 /** Objects of one step, by the number of their column. */
-export type Record = unknown[];
+export type RowValues = unknown[];
 
 /** The columns that a leaf was read into, by its path in the row. */
 export type Columns = ReadonlyMap<string, Numbered>;
@@ -21,13 +21,13 @@ export interface Part {
   /** Whether the row's part of a value is the value. */
   readonly direct: boolean;
   /** The row's part of a value; objects go to the record, from `slot` on. */
-  split(value: unknown, record: Record, slot: number): unknown;
+  split(value: unknown, record: RowValues, slot: number): unknown;
   /** In the row's place of a value that is not there. */
   readonly zero: unknown;
   /** What a column-wise reader of it gives: `leaf` and `list` make a column of a leaf, and of an object column. */
   columns<T>(path: string, slot: number, leaf: (path: string) => T, list: (slot: number) => T): unknown;
   /** A value, put together by the n-th elements of the columns at `path`. */
-  join(path: string): (columns: Columns, n: number, record: Record | undefined, slot: number) => unknown;
+  join(path: string): (columns: Columns, n: number, record: RowValues | undefined, slot: number) => unknown;
 }
 
 /** @param name how messages call it */

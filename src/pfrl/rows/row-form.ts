@@ -4,7 +4,7 @@ import { bool, isObject, u32 } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
 import { type AppendedTransition, checkExtra, checkTransition, isOwnKey, type Transition } from "../transition.ts";
 import { copyObject } from "./object-value.ts";
-import { type Columns, type Part, partOfSpec, type Record } from "./part.ts";
+import { type Columns, type Part, partOfSpec, type RowValues } from "./part.ts";
 import type { WholeSpec } from "./step-spec.ts";
 
 /** An extra: its column, and its bit in `present`. */
@@ -20,7 +20,7 @@ interface Extra {
 type PartName = "state" | "action" | "nextState" | "nextAction";
 const PARTS: readonly PartName[] = ["state", "action", "nextState", "nextAction"];
 /** Of a form without object columns. */
-const NO_RECORD: Record = Object.freeze([]) as unknown as Record;
+const NO_RECORD: RowValues = Object.freeze([]) as unknown as RowValues;
 
 /** Where the row has extras. */
 const EXTRAS = "extras.";
@@ -91,11 +91,11 @@ export class RowForm {
    * Fills `step`; gives the objects, if there are any. The engine checks what goes into the row.
    * @throws TypeError for what cannot be kept, and for a name of the document that is another one here
    */
-  write(transition: AppendedTransition): Record | undefined {
+  write(transition: AppendedTransition): RowValues | undefined {
     checkTransition(transition);
     const { step } = this;
     const { state, action, nextState = null, nextAction = null, isStateTerminal = false } = transition;
-    const record: Record = this.#records ? [] : NO_RECORD;
+    const record: RowValues = this.#records ? [] : NO_RECORD;
     this.#given("state", state);
     this.#given("action", action);
     // Four times the same, one name each: a name that differs from turn to turn would be slow.
@@ -139,7 +139,7 @@ export class RowForm {
   }
 
   /** The n-th transition of columns of rows. */
-  read(columns: Columns, n: number, record: Record | undefined): Transition {
+  read(columns: Columns, n: number, record: RowValues | undefined): Transition {
     const number = (path: string) => Number(columns.get(path)?.[n]);
     const joined = (name: PartName) => this.#joins[name]?.(columns, n, record, this.slotOf[name]);
     const transition: { [name: string]: unknown } = {
@@ -161,7 +161,7 @@ export class RowForm {
     if (value === undefined) throw mustBe(TypeError, name, "given", value);
   }
 
-  #putExtras(transition: AppendedTransition, record: Record): { [name: string]: unknown } | undefined {
+  #putExtras(transition: AppendedTransition, record: RowValues): { [name: string]: unknown } | undefined {
     const { step } = this;
     let present = 0;
     for (const { name, part, slot, bit, takesNull } of this.extras) {

@@ -14,7 +14,7 @@ import { Picks } from "./picks.ts";
 import { Records } from "./step-bytes.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
 import { type Asked, firstSpec, fits, nothingYet, tooFew } from "./transitions.ts";
-import { MOST_PRIORITY } from "./weighing.ts";
+import { MAX_PRIORITY } from "./weighing.ts";
 
 export interface EpisodesOptions {
   readonly capacity: number;
@@ -49,7 +49,7 @@ export interface MadeEpisodes {
   readonly lists: Lists;
 }
 
-export class Episodes {
+export class EndedEpisodes {
   readonly options: EpisodesOptions;
   /** How samples pick; tests put another one here. */
   picker: Picker | undefined;
@@ -109,16 +109,16 @@ export class Episodes {
 
   /**
    * What a file's episodes come into, beside what is there: with items of their own.
-   * @param most transitions of them; a buffer that is opened holds no more than its capacity
+   * @param max transitions of them; a buffer that is opened holds no more than its capacity
    * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones
    */
-  beside(spec: WholeSpec, most = Number.POSITIVE_INFINITY, made = this.#made): MadeEpisodes {
+  beside(spec: WholeSpec, max = Number.POSITIVE_INFINITY, made = this.#made): MadeEpisodes {
     this.check();
     const text = JSON.stringify(spec);
-    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, most), memory: new Memory(made.steps) };
+    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, max), memory: new Memory(made.steps) };
     if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
       throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
-    return this.#make(spec, most);
+    return this.#make(spec, max);
   }
 
   /** Takes over what came beside, in the place of what was there. */
@@ -216,7 +216,7 @@ export class Episodes {
   /** As long as the longest of them. */
   #batchOf({ items, steps }: MadeEpisodes, picks: Picks, slots: Uint32Array, starts: Uint32Array, maxLength = Number.POSITIVE_INFINITY): AnyBatch {
     const { keys, probabilities, weights } = picks.info();
-    const longest = slots.reduce((most, slot) => Math.max(most, Math.min(maxLength, items.lengthOf(slot))), 0);
+    const longest = slots.reduce((max, slot) => Math.max(max, Math.min(maxLength, items.lengthOf(slot))), 0);
     const filling = new Filling(steps, slots.length, longest, "all", false).prepare();
     filling.name(items, slots, starts);
     return { ...filling.gather(), keys, probabilities, weights };
@@ -247,7 +247,7 @@ export class Episodes {
     const transitions = episode();
     this.#weighing = true;
     try {
-      return finite("what defaultPriorityFunc gives", byEpisode(transitions), 0, MOST_PRIORITY);
+      return finite("what defaultPriorityFunc gives", byEpisode(transitions), 0, MAX_PRIORITY);
     } finally {
       this.#weighing = false;
     }
@@ -263,16 +263,16 @@ export class Episodes {
     steps.end(env);
   }
 
-  #make(spec: WholeSpec, most = this.options.capacity): MadeEpisodes {
+  #make(spec: WholeSpec, max = this.options.capacity): MadeEpisodes {
     const { capacity, engine } = this.options;
     const steps = new Steps(spec, 0, engine);
     if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
-    const items = this.#items(steps, most);
+    const items = this.#items(steps, max);
     return { spec, steps, items, batches: new Batches(steps, 1, false), memory: new Memory(steps), lists: new Lists(steps), records: new Records(steps) };
   }
 
-  #items(steps: Steps, most: number): Items {
+  #items(steps: Steps, max: number): Items {
     const { prioritized, engine } = this.options;
-    return new Items(steps, { most: Math.max(most, 1), mostSteps: most, prioritized, seed: engine.seed ?? 0, number: 0 });
+    return new Items(steps, { max: Math.max(max, 1), maxSteps: max, prioritized, seed: engine.seed ?? 0, number: 0 });
   }
 }

@@ -8,9 +8,9 @@ import { drawable } from "./weighing.ts";
 
 export interface ItemsOptions {
   /** Items at most; Infinity where memory alone is the limit. */
-  readonly most: number;
+  readonly max: number;
   /** Their steps together; Infinity where there is no limit. */
-  readonly mostSteps?: number;
+  readonly maxSteps?: number;
   /** Whether they are drawn by priority, else all alike. */
   readonly prioritized: boolean;
   readonly seed: number | bigint;
@@ -40,7 +40,7 @@ export class Items {
     this.#x = steps.x;
     this.#options = options;
     this.prioritized = options.prioritized;
-    this.#room = Math.max(1, Math.min(options.room ?? FIRST_ROOM, this.#most));
+    this.#room = Math.max(1, Math.min(options.room ?? FIRST_ROOM, this.#max));
     this.#handle = this.#make(this.#room);
     const bits = BigInt.asUintN(64, BigInt(options.seed));
     this.#engine.core.x.table_seed(this.#handle, Number(bits & 0xffffffffn), Number(bits >> 32n), options.number);
@@ -64,9 +64,9 @@ export class Items {
   reserve(n: number, episodes = n): void {
     const { size } = this;
     // What is beyond the limit leaves once the next item is in.
-    const need = size > this.#most ? size + 1 : Math.min(size + n, this.#most);
+    const need = size > this.#max ? size + 1 : Math.min(size + n, this.#max);
     if (this.#room < need) this.#grow(need);
-    if (this.#options.most === Number.POSITIVE_INFINITY && size + n > this.#room) throw this.#full();
+    if (this.#options.max === Number.POSITIVE_INFINITY && size + n > this.#room) throw this.#full();
     const code = this.#x.items_reserve(this.#handle, episodes);
     if (code !== 0) throw this.#engine.core.failure(code);
     this.#engine.changed();
@@ -80,9 +80,9 @@ export class Items {
   }
 
   /** From the next item on there are at most so many, and so many steps. What is there now may be more. */
-  limit(most: number, mostSteps: number): void {
-    this.#options = { ...this.#options, most, mostSteps };
-    this.#x.items_limit(this.#handle, Math.max(1, Math.min(most, this.#room)));
+  limit(max: number, maxSteps: number): void {
+    this.#options = { ...this.#options, max, maxSteps };
+    this.#x.items_limit(this.#handle, Math.max(1, Math.min(max, this.#room)));
     this.#limitSteps(this.#handle);
   }
 
@@ -171,8 +171,8 @@ export class Items {
   }
 
   /** The least priority. @param zeros whether one may be 0, which takes O(n) */
-  least(zeros: boolean): number {
-    return this.#x.items_least(this.#handle, zeros ? 1 : 0);
+  min(zeros: boolean): number {
+    return this.#x.items_min(this.#handle, zeros ? 1 : 0);
   }
 
   /** The table's random state: 32 bytes, to read or to write. */
@@ -189,8 +189,8 @@ export class Items {
     this.#free(this.#handle, this.#room);
   }
 
-  get #most(): number {
-    return Math.min(this.#options.most, MAX_ITEMS);
+  get #max(): number {
+    return Math.min(this.#options.max, MAX_ITEMS);
   }
 
   #kinds(): readonly [sampler: number, remover: number] {
@@ -204,28 +204,28 @@ export class Items {
     core.x.table_init(handle, pool, room, 0, sampler, remover);
     core.x.table_exponents(handle, 1, 1);
     this.#limitSteps(handle);
-    this.#x.items_open(handle, Math.max(this.#most, room));
-    if (this.#most < room) this.#x.items_limit(handle, Math.max(1, this.#most));
+    this.#x.items_open(handle, Math.max(this.#max, room));
+    if (this.#max < room) this.#x.items_limit(handle, Math.max(1, this.#max));
     return handle;
   }
 
   #limitSteps(handle: number): void {
-    const { most, mostSteps = Number.POSITIVE_INFINITY } = this.#options;
+    const { max, maxSteps = Number.POSITIVE_INFINITY } = this.#options;
     // A table takes one item at least; one without steps takes none.
-    const steps = most === 0 ? 0 : mostSteps;
+    const steps = max === 0 ? 0 : maxSteps;
     this.#engine.core.x.table_limits(handle, steps, 0, 1, 1, -Number.MAX_VALUE, Number.MAX_VALUE);
   }
 
   /** Twice the room; where memory has none for so much, what is needed. */
   #grow(need: number): void {
-    const bound = Math.max(this.#most, need);
+    const bound = Math.max(this.#max, need);
     const room = Math.min(Math.max(2 * this.#room, need), bound);
     let made: { readonly handle: number; readonly room: number };
     try {
       made = { handle: this.#make(room), room };
     } catch {
-      const least = Math.min(Math.max(need, Math.ceil(1.125 * this.#room)), bound);
-      made = { handle: this.#make(least), room: least };
+      const min = Math.min(Math.max(need, Math.ceil(1.125 * this.#room)), bound);
+      made = { handle: this.#make(min), room: min };
     }
     this.#x.items_move(this.#handle, made.handle);
     const old = this.#handle;

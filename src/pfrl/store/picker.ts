@@ -27,7 +27,7 @@ export class RandomPicker implements Picker {
 
   alike(items: Items, draw: number, n: number): void {
     this.#engine.core.x.table_sample(items.handle, draw, n, DISTINCT, 0);
-    this.#engine.core.x.table_settle(items.handle);
+    this.#engine.core.x.table_close_draw(items.handle);
   }
 
   weighed(items: Items, draw: number, n: number, ratio: number): number {
@@ -38,7 +38,7 @@ export class RandomPicker implements Picker {
       return this.#x.draw_mixed(draw, items.handle, n, alike, ratio);
     }
     const drawn = core.x.table_sample(items.handle, draw, n, DISTINCT, 0);
-    core.x.table_settle(items.handle);
+    core.x.table_close_draw(items.handle);
     return drawn;
   }
 

@@ -46,7 +46,7 @@ export class Priorities {
     const { ofBatch, ofMemory } = this.weighing;
     if (!this.#options.weighted) return;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "n", "at least 1, because an empty sample has no largest weight", n);
-    if (ofMemory && this.#options.uniformRatio === 0 && this.#least(items) === 0)
+    if (ofMemory && this.#options.uniformRatio === 0 && this.#min(items) === 0)
       throw new RangeError('normalizeByMax must not be "memory" while an item has priority 0, because its weight would be infinite');
   }
 
@@ -58,13 +58,13 @@ export class Priorities {
     const { uniformRatio, weighted } = this.#options;
     const before = this.zeros ? items.random.slice() : undefined;
     // Asked before the draw, which changes nothing of it.
-    const least = weighted && this.weighing.ofMemory ? this.#leastProbability(items) : 0;
+    const min = weighted && this.weighing.ofMemory ? this.#minProbability(items) : 0;
     const drawn = picker.weighed(items, draw, n, uniformRatio);
     if (drawn < n) {
       if (before !== undefined) items.random.set(before);
       throw tooFew(n, drawn, "items with a priority above 0");
     }
-    if (weighted) x.draw_weights_by(draw, this.weighing.divisor(length, least), this.weighing.beta, this.weighing.bounded);
+    if (weighted) x.draw_weights_by(draw, this.weighing.divisor(length, min), this.weighing.beta, this.weighing.bounded);
   }
 
   /** A sample was given out. */
@@ -117,12 +117,12 @@ export class Priorities {
   }
 
   /** The weights of probabilities; beta goes on. */
-  toWeights(probabilities: unknown, least: number, length: number): number[] {
+  toWeights(probabilities: unknown, min: number, length: number): number[] {
     const list = numbersOf("probabilities", probabilities);
     const n = list.length;
     const { ofBatch, beta } = this.weighing;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "probabilities", "at least one number, because an empty list has no largest weight", list);
-    const divisor = ofBatch ? Array.from(list).reduce((lowest, p) => Math.min(lowest, p)) : this.weighing.divisor(length, least);
+    const divisor = ofBatch ? Array.from(list).reduce((lowest, p) => Math.min(lowest, p)) : this.weighing.divisor(length, min);
     if (!(divisor > 0 && divisor < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, "the minimum probability", "a number above 0", divisor);
     for (let i = 0; i < n; i++) if (!((list[i] as number) > 0)) throw mustBe(RangeError, `probabilities[${i}]`, "above 0", list[i]);
     const { core, x } = this.#own();
@@ -148,23 +148,23 @@ export class Priorities {
     this.weighing.weigh(core, x, to, n);
     // Of items that have gone it does not count: only then are they looked up.
     if (this.weighing.check(core, to, n, this.max)) {
-      const most = at / 8 + 3 * n;
-      x.priority_max(items.handle, at, to, n, 8 * most);
-      if ((core.f64[most] as number) > this.max) this.max = core.f64[most] as number;
+      const max = at / 8 + 3 * n;
+      x.priority_max(items.handle, at, to, n, 8 * max);
+      if ((core.f64[max] as number) > this.max) this.max = core.f64[max] as number;
     }
     const found = core.x.table_update(items.handle, at, to, n, at + 16 * n, at + 20 * n);
     engine.changed();
     return found;
   }
 
-  #least(items: Items): number {
-    return items.least(this.zeros);
+  #min(items: Items): number {
+    return items.min(this.zeros);
   }
 
   /** The least probability that an item has. */
-  #leastProbability(items: Items): number {
+  #minProbability(items: Items): number {
     const { uniformRatio } = this.#options;
-    return uniformRatio / items.size + ((1 - uniformRatio) * this.#least(items)) / items.total;
+    return uniformRatio / items.size + ((1 - uniformRatio) * this.#min(items)) / items.total;
   }
 
   #own(): Powers {

@@ -1,22 +1,22 @@
 /** Steps as bytes (assembly/record/step.ts), and what rows cannot hold behind them. */
 import { ReplayError } from "../../error.ts";
 import { decodeTagged, encodeTagged } from "../../store/index.ts";
-import type { Record } from "../rows/part.ts";
+import type { RowValues } from "../rows/part.ts";
 import type { Env, Steps } from "./steps.ts";
 
 export class Records {
   readonly #steps: Steps;
-  readonly #most: number;
+  readonly #max: number;
 
   constructor(steps: Steps) {
     this.#steps = steps;
-    this.#most = steps.x.record_most(steps.engine.pool) >>> 0;
+    this.#max = steps.x.record_max_bytes(steps.engine.pool) >>> 0;
   }
 
   /** A row's bytes, good until the next call. @param before the row of the step before, whose frames are not written again; 0 for none */
   write(row: number, before: number): Uint8Array {
     const { engine, objects, x } = this.#steps;
-    const at = engine.core.scratch(this.#most);
+    const at = engine.core.scratch(this.#max);
     const bytes = x.record_write(engine.pool, row, before, at) >>> 0;
     const own = engine.core.u8.subarray(at, at + bytes);
     const record = objects.get(row);
@@ -44,10 +44,10 @@ export class Records {
   }
 }
 
-function recordOf(bytes: Uint8Array): Record {
+function recordOf(bytes: Uint8Array): RowValues {
   const value = decodeTagged(bytes);
   if (typeof value !== "object" || value === null) throw damaged("what is beside a step is no record");
-  const record: Record = [];
+  const record: RowValues = [];
   for (const [slot, held] of Object.entries(value)) record[Number(slot)] = held;
   return record;
 }

@@ -5,7 +5,7 @@ import { ReplayError } from "../../error.ts";
 import { engineOf, Replay } from "../../replay.ts";
 import type { Writer } from "../../writer.ts";
 import { Objects } from "../rows/objects.ts";
-import type { Record } from "../rows/part.ts";
+import type { RowValues } from "../rows/part.ts";
 import { RowForm } from "../rows/row-form.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
 import { type AppendedTransition, envIdOf } from "../transition.ts";
@@ -123,7 +123,7 @@ export class Steps {
   }
 
   /** The step that the form has, to an episode. */
-  #step(env: Env, record: Record | undefined): void {
+  #step(env: Env, record: RowValues | undefined): void {
     const { engine, x } = this;
     this.mayGrow(env);
     const code = x.stream_reserve(env.handle, 1);
@@ -144,7 +144,7 @@ export class Steps {
   }
 
   /** Notes a step that an episode got. */
-  appended(env: Env, record: Record | undefined): void {
+  appended(env: Env, record: RowValues | undefined): void {
     const { engine, objects, x } = this;
     env.length = x.stream_length(env.handle);
     env.before = env.row;

@@ -83,15 +83,15 @@ export class Transitions {
 
   /**
    * What a file's transitions come into, beside what is there: with items of their own.
-   * @param most of them; a buffer that is opened holds no more than its capacity
+   * @param max of them; a buffer that is opened holds no more than its capacity
    * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones
    */
-  beside(spec: WholeSpec, most = Number.POSITIVE_INFINITY, made = this.#made): Made {
+  beside(spec: WholeSpec, max = Number.POSITIVE_INFINITY, made = this.#made): Made {
     const text = JSON.stringify(spec);
-    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, most) };
+    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, max) };
     if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
       throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
-    return this.#make(spec, most);
+    return this.#make(spec, max);
   }
 
   /** Takes over what came beside, in the place of what was there. */
@@ -165,17 +165,17 @@ export class Transitions {
     return Math.min(length, this.options.numSteps - 1);
   }
 
-  #make(spec: WholeSpec, most = this.options.capacity): Made {
+  #make(spec: WholeSpec, max = this.options.capacity): Made {
     const { capacity, numSteps, prioritized, engine } = this.options;
     const steps = new Steps(spec, numSteps, engine);
     if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
-    const items = this.#items(steps, most);
+    const items = this.#items(steps, max);
     return { spec, steps, items, batches: new Batches(steps, numSteps, prioritized), lists: new Lists(steps), records: new Records(steps) };
   }
 
-  #items(steps: Steps, most: number): Items {
+  #items(steps: Steps, max: number): Items {
     const { prioritized, engine } = this.options;
-    return new Items(steps, { most, prioritized, seed: engine.seed ?? 0, number: 0, room: most === Number.POSITIVE_INFINITY ? undefined : most });
+    return new Items(steps, { max, prioritized, seed: engine.seed ?? 0, number: 0, room: max === Number.POSITIVE_INFINITY ? undefined : max });
   }
 }
 
@@ -199,9 +199,9 @@ export function firstSpec(transition: AppendedTransition): WholeSpec {
 /** @throws RangeError where so many steps cannot fit, with the figures */
 export function fits({ form }: Steps, capacity: number, { maxBytes, module }: EngineOptions): void {
   const plan = Replay.plan({ spec: form.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
-  const most = maxBytes ?? 2 ** 32;
-  if (plan.bytes <= most) return;
-  throw mustBe(RangeError, "capacity", `small enough for maxBytes (${most}): ${plan.bytesPerStep} bytes per step make ${plan.bytes}`, capacity);
+  const max = maxBytes ?? 2 ** 32;
+  if (plan.bytes <= max) return;
+  throw mustBe(RangeError, "capacity", `small enough for maxBytes (${max}): ${plan.bytesPerStep} bytes per step make ${plan.bytes}`, capacity);
 }
 
 export function nothingYet(): ReplayError {

@@ -28,7 +28,7 @@ export interface Powers {
 }
 
 /** The largest priority that a table takes. */
-export const MOST_PRIORITY = 2 ** 990;
+export const MAX_PRIORITY = 2 ** 990;
 /** The least that can be drawn beside others. */
 const MIN_PRIORITY = 2 ** -999;
 /** The least f64 of 53 bits: a probability below it counts as it, so that all weights are finite. */
@@ -40,8 +40,8 @@ export class Weighing {
   readonly #eps: number;
   readonly #betaAdd: number;
   readonly #normalize: "batch" | "memory" | "none";
-  readonly #least: number;
-  readonly #most: number;
+  readonly #min: number;
+  readonly #max: number;
   readonly #bounds: number;
 
   /** Checks every option. */
@@ -52,8 +52,8 @@ export class Weighing {
     if (betaSteps !== null && finite("betaSteps", betaSteps) <= 0) throw mustBe(RangeError, "betaSteps", "above 0, or null", betaSteps);
     this.#betaAdd = betaSteps === null ? 0 : (1 - beta0) / betaSteps;
     this.#normalize = normalizeOf(normalizeByMax);
-    this.#least = boundOf("errorMin", errorMin);
-    this.#most = boundOf("errorMax", errorMax);
+    this.#min = boundOf("errorMin", errorMin);
+    this.#max = boundOf("errorMax", errorMax);
     this.#bounds = (errorMin === null ? 0 : LOWER) + (errorMax === null ? 0 : UPPER);
   }
 
@@ -68,8 +68,8 @@ export class Weighing {
   }
 
   /** The probability that weighs 1; 0 for the least of the batch. */
-  divisor(length: number, least: number): number {
-    return this.#normalize === "none" ? 1 / length : this.ofMemory ? Math.max(least, MIN_PROBABILITY) : 0;
+  divisor(length: number, min: number): number {
+    return this.#normalize === "none" ? 1 / length : this.ofMemory ? Math.max(min, MIN_PROBABILITY) : 0;
   }
 
   /** 1 where weights are divided, so that none is above 1; else 0. */
@@ -87,7 +87,7 @@ export class Weighing {
    * @throws RangeError where a power is no real number
    */
   weigh(core: Core, x: Exports, at: number, n: number): void {
-    const done = x.priority_of_errors(at, n, this.#alpha, this.#eps, this.#least, this.#most, this.#bounds);
+    const done = x.priority_of_errors(at, n, this.#alpha, this.#eps, this.#min, this.#max, this.#bounds);
     if (done < n) throw mustBe(RangeError, `errors[${done}]`, `at least ${-this.#eps} with alpha ${this.#alpha} (or set errorMin)`, core.f64[at / 8 + done]);
   }
 
@@ -97,7 +97,7 @@ export class Weighing {
     const first = at >>> 3;
     for (let i = 0; i < n; i++) {
       const priority = f64[first + i] as number;
-      if (!(priority > 0 && priority <= MOST_PRIORITY))
+      if (!(priority > 0 && priority <= MAX_PRIORITY))
         throw mustBe(RangeError, `errors[${i}]`, "an error whose priority is finite and above 0", `priority ${priority}`);
       if (priority > known) above = true;
       if (priority < MIN_PRIORITY) f64[first + i] = MIN_PRIORITY;

@@ -43,8 +43,8 @@ export interface Found {
 
 /** NaN but for the total where there are no values, or where rewards are not single numbers. */
 export interface Range {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly mean: number;
   readonly total: number;
 }
@@ -94,8 +94,8 @@ export class Tally implements Found {
 
 /** A Range that grows. O(1) a value. */
 export class Spread implements Range {
-  least = Number.NaN;
-  most = Number.NaN;
+  min = Number.NaN;
+  max = Number.NaN;
   total = 0;
   #count = 0;
 
@@ -105,14 +105,14 @@ export class Spread implements Range {
 
   add(value: number): void {
     // These say NaN as soon as one value is.
-    this.least = this.#count === 0 ? value : Math.min(this.least, value);
-    this.most = this.#count === 0 ? value : Math.max(this.most, value);
+    this.min = this.#count === 0 ? value : Math.min(this.min, value);
+    this.max = this.#count === 0 ? value : Math.max(this.max, value);
     this.total += value;
     this.#count++;
   }
 
   toJSON(): Range {
-    return { least: this.least, most: this.most, mean: this.mean, total: this.total };
+    return { min: this.min, max: this.max, mean: this.mean, total: this.total };
   }
 }
 

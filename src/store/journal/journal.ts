@@ -18,7 +18,7 @@ const SHARE = 1 << 20;
 /** Shares at most that a group takes, where one is not enough. */
 const SHARES = 1000;
 /** Bytes that may wait for a disk that is full. */
-const MOST_WAITING = 8 << 20;
+const MAX_WAITING = 8 << 20;
 
 /** What becomes of evicted steps on the disk. "capacity": their space is given back · "all": everything is kept. */
 export type Retain = "capacity" | "all";
@@ -45,7 +45,7 @@ export class Journal {
   readonly #compacts: boolean;
   readonly #segmentBytes: number;
   /** Marks that make a group. */
-  readonly #most: number;
+  readonly #max: number;
   /** What was written last of the things of which there is one each, by kind and id. */
   readonly #written = new Map<string, Uint8Array>();
   /** The segment in which they all are. */
@@ -81,7 +81,7 @@ export class Journal {
     const record = Math.max(64, ...changes.rowBytes, ...changes.slotBytes);
     // Where everything is kept, nothing may come and go between two groups.
     const byHand = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
-    this.#most = options.durability === "always" || !this.#compacts ? 1 : byHand;
+    this.#max = options.durability === "always" || !this.#compacts ? 1 : byHand;
     this.#engine.journal = () => this.#changed();
     log.onTakeover = () => {
       clearTimeout(this.#timer);
@@ -158,7 +158,7 @@ export class Journal {
   #changed(): void {
     if (this.#busy) return;
     this.#open();
-    if (this.#changes.marks >= this.#most || this.#durability === "always") this.#group();
+    if (this.#changes.marks >= this.#max || this.#durability === "always") this.#group();
     if (this.#durability === "always") this.#log.flush();
     else if (this.#durability !== "manual" && this.#timer === undefined) this.#wait(this.#durability.everyMs);
   }
@@ -178,7 +178,7 @@ export class Journal {
     this.#busy = true;
     try {
       // Where the disk refuses, changes stay marked rather than pile up.
-      if (this.#log.waiting > MOST_WAITING) this.#log.flush();
+      if (this.#log.waiting > MAX_WAITING) this.#log.flush();
       this.#changes.forget();
       if (this.#write()) this.#log.commit();
       if (this.#compacts) {

@@ -6,12 +6,12 @@ export type Durability = "always" | "manual" | { readonly everyMs: number };
 
 export const EVERY_SECOND: Durability = { everyMs: 1000 };
 /** The longest time that timers take. */
-const MOST_MS = 0x7fffffff;
+const MAX_MS = 0x7fffffff;
 
 export function checkDurability(durability: Durability): Durability {
   if (durability === "always" || durability === "manual") return durability;
   if (typeof durability !== "object" || durability === null) throw mustBe(TypeError, "durability", `"always", "manual" or {everyMs}`, durability);
-  integer("durability.everyMs", onlyKeys("durability", durability, "everyMs").everyMs, 1, MOST_MS);
+  integer("durability.everyMs", onlyKeys("durability", durability, "everyMs").everyMs, 1, MAX_MS);
   return durability;
 }
 

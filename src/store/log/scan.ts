@@ -38,7 +38,7 @@ export interface Recovered {
 export function recover(directory: Directory, memory: SectionMemory, options: RecoverOptions): Recovered | undefined {
   const names = attempt("listing", directory, "", () => directory.list());
   const present = names.map(segmentOf).filter((segment) => segment > 0);
-  return new Recovery(
+  return new Scan(
     directory,
     memory,
     options,
@@ -51,7 +51,7 @@ export function corrupt(directory: Directory, segment: number, at: number, what:
   return new ReplayError("CORRUPT", `${directory.name}/${fileOf(segment)} is cut or altered at byte ${at}: ${what}`);
 }
 
-class Recovery {
+class Scan {
   readonly #directory: Directory;
   readonly #options: RecoverOptions;
   readonly #present: number[];

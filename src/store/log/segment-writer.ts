@@ -1,6 +1,6 @@
 /** The end of the newest segment: bytes that wait in memory, and the file that they go to. A write that fails leaves both as they were. */
 
-import { MOST_BYTES, type SectionMemory } from "../../core/section-memory.ts";
+import { MAX_BYTES, type SectionMemory } from "../../core/section-memory.ts";
 import { ReplayError } from "../../error.ts";
 import { attempt, ioError } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";
@@ -12,7 +12,7 @@ export const FULL_BYTES = 1 << 17;
 /** Whole ones are written while there is time: the system copies what is aligned faster (measured, a quarter). */
 const PAGE = 4096;
 /** Files that are kept open to be synced. */
-const MOST_BEHIND = 32;
+const MAX_BEHIND = 32;
 /** Up to here a loop copies faster than a call. */
 const SHORT = 48;
 
@@ -62,7 +62,7 @@ export class SegmentWriter {
 
   /** Begins the next segment, in the same memory, when all is written. This one is synced and closed by its first sync. */
   next(): SegmentWriter {
-    if (this.#behind >= MOST_BEHIND) this.sync();
+    if (this.#behind >= MAX_BEHIND) this.sync();
     const next = new SegmentWriter(this.#directory, this.segment + 1, 0, this.#memory);
     next.#before = this;
     next.#behind = this.#behind + 1;
@@ -75,7 +75,7 @@ export class SegmentWriter {
     const size = this.#waiting + SECTION_BYTES + length;
     const at = this.#start + this.#waiting;
     if (this.#start + size > memory.u8.length) {
-      if (size > MOST_BYTES) throw new ReplayError("OUT_OF_MEMORY", `${size} bytes wait to be written to ${this.#directory.name}; the limit is ${MOST_BYTES}`);
+      if (size > MAX_BYTES) throw new ReplayError("OUT_OF_MEMORY", `${size} bytes wait to be written to ${this.#directory.name}; the limit is ${MAX_BYTES}`);
       memory.reserve(PAGE + size);
     }
     const { u8 } = memory;

@@ -23,7 +23,8 @@ function* chunks(saved: Saved): Generator<Uint8Array, void> {
   for (const [kind, id, payload] of sections(saved)) {
     engine.open();
     yield sealed(core, SECTION_BYTES, kind, id, payload);
-    if (engine.changes !== changes) throw new ReplayError("OUT_OF_TURN", "this Replay changed while its snapshot was being read: read all chunks before you change it");
+    if (engine.changes !== changes)
+      throw new ReplayError("OUT_OF_TURN", "this Replay changed while its snapshot was being read: read all chunks before you change it");
   }
 }
 

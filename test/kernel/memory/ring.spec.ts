@@ -37,7 +37,7 @@ describe("ring", () => {
     for (let n: u32 = 0; n <= 5; n++) {
       const ring = empty(5);
       for (let value: u32 = 0; value < 5; value++) ring.push(value);
-      ring.turnBy(n);
+      ring.rotate(n);
       for (let i: u32 = 0; i < 5; i++) expect<u32>(ring.get(i)).toBe((i + n) % 5);
     }
   });

@@ -4,23 +4,23 @@ import { openArena, zeroed } from "../support/memory";
 
 const SLOTS: u32 = 70;
 let priorities: usize = 0;
-let touches: usize = 0;
+let stamps: usize = 0;
 let clock: f64 = 0;
 
 function empty(slots: u32, greatest: bool): Heap {
   openArena(1 << 20);
   priorities = zeroed((slots + 1) << 3);
-  touches = zeroed((slots + 1) << 3);
+  stamps = zeroed((slots + 1) << 3);
   clock = 0;
   const heap = changetype<Heap>(zeroed(heapBytes(slots)));
-  heapInit(heap, slots, <u32>priorities, <u32>touches, greatest);
+  heapInit(heap, slots, <u32>priorities, <u32>stamps, greatest);
   return heap;
 }
 
-function mark(slot: u32, priority: f64): void {
+function changeOf(slot: u32, priority: f64): void {
   clock += 1;
   store<f64>(priorities + ((<usize>slot) << 3), priority);
-  store<f64>(touches + ((<usize>slot) << 3), clock);
+  store<f64>(stamps + ((<usize>slot) << 3), clock);
 }
 
 function priorityOf(slot: u32): f64 {
@@ -34,7 +34,7 @@ function best(live: StaticArray<bool>, greatest: bool): u32 {
     if (!live[slot]) continue;
     const p = priorityOf(slot);
     const q = priorityOf(found);
-    const older = load<f64>(touches + ((<usize>slot) << 3)) < load<f64>(touches + ((<usize>found) << 3));
+    const older = load<f64>(stamps + ((<usize>slot) << 3)) < load<f64>(stamps + ((<usize>found) << 3));
     if (found == 0 || (p == q ? older : greatest ? p > q : p < q)) found = slot;
   }
   return found;
@@ -51,12 +51,12 @@ function lockStep(greatest: bool): void {
       // Few distinct priorities: ties are the rule.
       const priority = <f64>dice.below(5);
       if (!live[slot]) {
-        mark(slot, priority);
+        changeOf(slot, priority);
         heap.insert(slot);
         live[slot] = true;
         count += 1;
       } else if (dice.below(2) == 0) {
-        mark(slot, priority);
+        changeOf(slot, priority);
         heap.update(slot);
       } else {
         heap.remove(slot);
@@ -74,7 +74,7 @@ describe("heap", () => {
   it("has no top when it is empty", () => {
     const heap = empty(1, false);
     expect<u32>(heap.top()).toBe(0);
-    mark(1, 3);
+    changeOf(1, 3);
     heap.insert(1);
     expect<u32>(heap.top()).toBe(1);
     heap.update(1);
@@ -96,7 +96,7 @@ describe("heap", () => {
       const dice = new Dice(100 + n);
       const heap = empty(n, false);
       for (let slot: u32 = 1; slot <= n; slot++) {
-        mark(slot, <f64>dice.below(n));
+        changeOf(slot, <f64>dice.below(n));
         heap.insert(slot);
       }
       let last: f64 = -1;
@@ -114,11 +114,11 @@ describe("heap", () => {
   it("lets the least recently touched of equals go first", () => {
     const heap = empty(3, true);
     for (let slot: u32 = 1; slot <= 3; slot++) {
-      mark(slot, 1);
+      changeOf(slot, 1);
       heap.insert(slot);
     }
     expect<u32>(heap.top()).toBe(1);
-    mark(1, 1);
+    changeOf(1, 1);
     heap.update(1);
     expect<u32>(heap.top()).toBe(2);
   });
@@ -126,7 +126,7 @@ describe("heap", () => {
   it("notices a priority that changed behind its back", () => {
     const heap = empty(5, false);
     for (let slot: u32 = 1; slot <= 5; slot++) {
-      mark(slot, <f64>slot);
+      changeOf(slot, <f64>slot);
       heap.insert(slot);
     }
     expect<i32>(heap.check(4, 5)).toBe(1);

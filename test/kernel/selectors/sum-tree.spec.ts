@@ -12,8 +12,8 @@ const saved: usize = memory.data(8 * 256, 16);
 
 /** The weight of an item of weight 0, the least other weight, and the most. */
 const FAINT: f64 = 5e-324;
-const LEAST: f64 = 1.8665272370064378e-301;
-const MOST: f64 = 1.0463951242053391e298;
+const MIN: f64 = 1.8665272370064378e-301;
+const MAX: f64 = 1.0463951242053391e298;
 
 function empty(leaves: u32, withMin: bool = false, exponent: f64 = 1): SumTree {
   openArena(1 << 20);
@@ -46,7 +46,7 @@ describe("sum tree", () => {
     for (let n: u32 = 1; n <= 70; n++) {
       const tree = empty(n, true);
       expect<f64>(tree.total()).toBe(0);
-      expect<f64>(tree.least()).toBe(0);
+      expect<f64>(tree.minWeight()).toBe(0);
       expect<bool>(tree.exhausted(0)).toBe(true);
       assert(tree.check(n) == 0, "check");
     }
@@ -69,7 +69,7 @@ describe("sum tree", () => {
       const some: u32[] = [1, n, (n + 1) / 2, 1];
       setMany(tree, some, [7, 8, 9, 10]);
       assert(tree.check(n) == 0, "check of many");
-      assert(tree.least() <= 10, "the least of them");
+      assert(tree.minWeight() <= 10, "the least of them");
       for (let slot: u32 = 1; slot <= n; slot++) tree.set(slot, 0);
       expect<f64>(tree.total()).toBe(0);
       assert(tree.check(n) == 0, "check of none");
@@ -111,7 +111,7 @@ describe("sum tree", () => {
     for (let n: u32 = 1; n <= 70; n++) {
       const tree = empty(n);
       for (let slot: u32 = 1; slot <= n; slot++) {
-        tree.set(slot, LEAST);
+        tree.set(slot, MIN);
         tree.drawMany(random, 8, true, out, rests);
         for (let i: u32 = 0; i < 8; i++) assert(drawn(i) == slot, "the only one");
         assert(tree.draw(random) == slot, "a single draw");
@@ -134,7 +134,7 @@ describe("sum tree", () => {
   it("never draws a faint leaf beside one that weighs, be it the least there can be", () => {
     const tree = empty(21);
     for (let slot: u32 = 1; slot <= 21; slot++) tree.set(slot, tree.weigh(0));
-    tree.set(13, LEAST);
+    tree.set(13, MIN);
     expect<bool>(tree.exhausted(tree.floor(tree.total()))).toBe(false);
     for (let round = 0; round < 100; round++) {
       tree.drawMany(random, 64, round % 2 == 0, out, rests);
@@ -166,9 +166,9 @@ describe("sum tree", () => {
     const tree = empty(4);
     expect<f64>(tree.weigh(2.5)).toBe(2.5);
     expect<f64>(tree.weigh(0)).toBe(FAINT);
-    expect<f64>(tree.weigh(LEAST)).toBe(LEAST);
-    expect<f64>(tree.weigh(LEAST * 0.999)).toBe(FAINT);
-    expect<f64>(tree.weigh(f64.MAX_VALUE)).toBe(MOST);
+    expect<f64>(tree.weigh(MIN)).toBe(MIN);
+    expect<f64>(tree.weigh(MIN * 0.999)).toBe(FAINT);
+    expect<f64>(tree.weigh(f64.MAX_VALUE)).toBe(MAX);
     tree.setExponent(0.5);
     expect<f64>(tree.weigh(16)).toBe(4);
     tree.setExponent(0);
@@ -183,15 +183,15 @@ describe("sum tree", () => {
     for (let i = 0; i < exponents.length; i++) {
       const tree = empty(4, false, exponents[i]);
       const highest = tree.weigh(tree.highest);
-      assert(highest > 0 && highest <= MOST, "the highest");
-      if (tree.lowest > 0) assert(tree.weigh(tree.lowest) <= MOST && tree.weigh(tree.lowest) > MOST / 2, "the lowest");
+      assert(highest > 0 && highest <= MAX, "the highest");
+      if (tree.lowest > 0) assert(tree.weigh(tree.lowest) <= MAX && tree.weigh(tree.lowest) > MAX / 2, "the lowest");
     }
     expect<f64>(empty(4, false, 2).highest).toBeLessThan(1.1e149);
   });
 
   it("holds the sum of as many of the most as it has leaves", () => {
     const tree = empty(70);
-    for (let slot: u32 = 1; slot <= 70; slot++) tree.set(slot, MOST);
+    for (let slot: u32 = 1; slot <= 70; slot++) tree.set(slot, MAX);
     expect<f64>(tree.total()).toBeLessThan(Infinity);
     expect<i32>(tree.check(70)).toBe(0);
     tree.drawMany(random, 256, false, out, rests);
@@ -256,9 +256,9 @@ describe("sum tree", () => {
     for (let i = 0; i < 3000; i++) {
       const kind = dice.below(4);
       tree.set(1 + dice.below(37), kind == 0 ? 0 : kind == 1 ? FAINT : 1 + dice.fraction());
-      let least = Infinity;
-      for (let slot: u32 = 1; slot <= 37; slot++) if (weight(tree, slot) >= LEAST) least = min(least, weight(tree, slot));
-      assert(tree.least() == (least == Infinity ? 0 : least), "least");
+      let lowest = Infinity;
+      for (let slot: u32 = 1; slot <= 37; slot++) if (weight(tree, slot) >= MIN) lowest = min(lowest, weight(tree, slot));
+      assert(tree.minWeight() == (lowest == Infinity ? 0 : lowest), "least");
     }
     expect<i32>(tree.check(37)).toBe(0);
   });

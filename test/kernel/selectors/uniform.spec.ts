@@ -9,11 +9,11 @@ const role: usize = memory.data(8, 16);
 const out: usize = memory.data(4 * 64, 16);
 const swaps: usize = memory.data(4 * 64, 16);
 
-function empty(slots: u32, most: u32 = slots): Uniform {
+function empty(slots: u32, max: u32 = slots): Uniform {
   openArena(1 << 20);
   random_init(random, 5, 0, 0);
   const uniform = changetype<Uniform>(zeroed(uniformBytes(slots)));
-  uniformInit(uniform, slots, most);
+  uniformInit(uniform, slots, max);
   return uniform;
 }
 
@@ -46,7 +46,7 @@ describe("uniform", () => {
     const uniform = empty(1);
     uniform.insert(1);
     expect<u32>(uniform.draw(random, 1)).toBe(1);
-    expect<bool>(uniform.turns(1)).toBe(true);
+    expect<bool>(uniform.evictsNext(1)).toBe(true);
     replace(uniform, 1);
     expect<i32>(uniform.check(1, 1)).toBe(0);
     uniform.remove(1);
@@ -58,7 +58,7 @@ describe("uniform", () => {
     for (let slot: u32 = 1; slot <= 4; slot++) uniform.insert(slot);
     for (let round: u32 = 0; round < 11; round++) {
       const oldest = 1 + (round % 4);
-      expect<bool>(uniform.turns(oldest)).toBe(true);
+      expect<bool>(uniform.evictsNext(oldest)).toBe(true);
       replace(uniform, oldest);
       expect<u32>(uniform.disorder).toBe(0);
       expect<u32>(uniform.ring().get(3)).toBe(oldest);

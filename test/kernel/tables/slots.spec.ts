@@ -5,11 +5,11 @@ import { openArena, zeroed } from "../support/memory";
 
 const at: usize = memory.data(48, 16);
 
-function empty(capacity: u32, withTouches: bool = false): Slots {
+function empty(capacity: u32, withStamps: bool = false): Slots {
   openArena(1 << 20);
   memory.fill(at, 0, 48);
   const s = changetype<Slots>(at);
-  slotsInit(s, <u32>zeroed(<u32>slotsBytes(capacity, withTouches)), capacity, withTouches);
+  slotsInit(s, <u32>zeroed(<u32>slotsBytes(capacity, withStamps)), capacity, withStamps);
   return s;
 }
 
@@ -130,7 +130,7 @@ describe("slots", () => {
     expect<bool>(s.isPending(2)).toBe(true, "-0 waits");
     expect<bool>(s.isUsed(2)).toBe(true);
     expect<bool>(s.isLive(3) || s.isPending(3) || s.isUsed(3)).toBe(false);
-    expect<usize>(s.touchAt(0)).toBe(s.priorityAt(4), "touches follow the priorities");
+    expect<usize>(s.stampAt(0)).toBe(s.priorityAt(4), "stamps follow the priorities");
   });
 
   it("packs length, kind and shape into a word", () => {

@@ -10,7 +10,7 @@ import { Dice } from "../support/dice";
 import { openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
 
-const MOST: u32 = 64;
+const MAX: u32 = 64;
 /** Three leaves, up to two rules. */
 const columns: usize = memory.data(20, 16);
 const numbers: usize = memory.data(4 * 64, 16);
@@ -93,7 +93,7 @@ describe("block", () => {
       const dice = new Dice(1000 + seed);
       let number = 0;
       for (let k = 0; k < 40; k++) {
-        const rows = dice.below(MOST + 1);
+        const rows = dice.below(MAX + 1);
         const ending = dice.below(2) == 0;
         const weighed = dice.below(2) == 0;
         fill(number, rows);
@@ -146,7 +146,7 @@ describe("block", () => {
     const writer = newWriter(p, 3, 2, 1);
     writer_rule(writer, 0, <u32>changetype<usize>(t), 2, 1, 0, 1);
     fill(0, 30);
-    memory.fill(ends, 0, MOST);
+    memory.fill(ends, 0, MAX);
     store<u8>(ends + 13, 1);
     writer_append_block(writer, columns, 30, ends);
     expect<u32>(t.count).toBe(3 * 9 - 1, "ten steps a lane; one episode ends in lane 1");

@@ -79,7 +79,7 @@ test("no stream grows to more than memory has", () => {
 describe("more than there is", () => {
   const spec = { v: f32(100) };
   const never = { beginEpisodeFn: () => false, endEpisodeFn: () => false };
-  const most = 0xffffff;
+  const max = 0xffffff;
 
   function buffers(steps: number) {
     const uniform = new TFUniformReplayBuffer(spec, { batchSize: 1, maxLength: steps, maxBytes: 2 ** 24 });
@@ -91,8 +91,8 @@ describe("more than there is", () => {
 
   test.each([
     [256, 100_000],
-    [most, most],
-    [undefined, most],
+    [max, max],
+    [undefined, max],
   ])("%s windows of %i steps are TOO_FEW, whatever room they would need", (sampleBatchSize, numSteps) => {
     for (const buffer of buffers(3)) {
       for (const timeStacked of [true, false])
@@ -108,7 +108,7 @@ describe("more than there is", () => {
   test("windows of too many bytes are OUT_OF_MEMORY", () => {
     for (const buffer of buffers(1000))
       expectError(
-        errorOf(() => buffer.getNext({ sampleBatchSize: most, numSteps: 1000 })),
+        errorOf(() => buffer.getNext({ sampleBatchSize: max, numSteps: 1000 })),
         "OUT_OF_MEMORY",
         /fewer or shorter windows/,
         /16777215 × 1000 steps/,

@@ -161,13 +161,13 @@ describe("retain", () => {
     const directory = memory();
     const options = { ...MANUAL, retain: "capacity", segmentBytes: 2000 } as const;
     const buffer = new PersistentReplayBuffer(directory, 30, options);
-    let most = 0;
+    let max = 0;
     for (let i = 0; i < 3000; i++) {
       buffer.append(step(i, { terminal: i % 10 === 9 }));
-      if (i % 100 === 99) most = Math.max(most, directory.list().length);
+      if (i % 100 === 99) max = Math.max(max, directory.list().length);
     }
     buffer.close();
-    expect(most).toBeLessThan(8);
+    expect(max).toBeLessThan(8);
     const reopened = new PersistentReplayBuffer(directory, 1000, options);
     const found = actions(reopened);
     expect(found.slice(-30)).toEqual(range(2970, 3000));

@@ -43,16 +43,16 @@ async function growth(total: number, episodes: number, pass: (rlds: RldsDataset<
     return heapUsed + arrayBuffers;
   };
   const before = used();
-  let most = 0;
+  let max = 0;
   let looks = 0;
   await pass(
     generated(total, episodes, () => {
       looks++;
-      most = Math.max(most, used());
+      max = Math.max(max, used());
     }),
   );
   expect(looks).toBe(10);
-  return most - before;
+  return max - before;
 }
 
 test.each<[string, number, number, (rlds: RldsDataset<TestStep>) => Promise<unknown>, object]>([

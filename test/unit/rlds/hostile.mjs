@@ -36,7 +36,7 @@ function mutant(bytes, random) {
 
 const [mutants, seed, ...files] = process.argv.slice(2);
 const random = randoms(Number(seed));
-const told = { read: 0, refused: 0, wrong: [], slowest: 0, mostMegabytes: 0 };
+const told = { read: 0, refused: 0, wrong: [], slowest: 0, maxMegabytes: 0 };
 for (const path of files) {
   const bytes = new Uint8Array(readFileSync(path));
   for (let i = 0; i < Number(mutants); i++) {
@@ -54,7 +54,7 @@ for (const path of files) {
       else told.wrong.push(`${basename(path)} ${i}: ${error.stack ?? error}`);
     }
     told.slowest = Math.max(told.slowest, performance.now() - begin);
-    told.mostMegabytes = Math.max(told.mostMegabytes, process.memoryUsage().rss / 2 ** 20);
+    told.maxMegabytes = Math.max(told.maxMegabytes, process.memoryUsage().rss / 2 ** 20);
   }
 }
 console.log(JSON.stringify(told));

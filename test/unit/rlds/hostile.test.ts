@@ -28,12 +28,12 @@ describe("mutants", () => {
     const args = [join(root, "test/unit/rlds/hostile.mjs"), String(mutants * TIMES), String(seed), ...files.map((file) => dataFolder(`extra/${file}`))];
     const { stdout, stderr, signal } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 50_000 * Math.max(1, TIMES) });
     expect({ signal, stderr }).toEqual({ signal: null, stderr: "" });
-    const { read, refused, wrong, slowest, mostMegabytes } = JSON.parse(stdout);
+    const { read, refused, wrong, slowest, maxMegabytes } = JSON.parse(stdout);
     expect(wrong).toEqual([]);
     expect(read + refused).toBe(mutants * TIMES * files.length);
     expect(Math.min(read, refused)).toBeGreaterThan(0);
     expect(slowest).toBeLessThan(20_000);
-    expect(mostMegabytes).toBeLessThan(1000);
+    expect(maxMegabytes).toBeLessThan(1000);
   });
 
   it("of NumPy's headers and elements, which no checksum guards", async () => {

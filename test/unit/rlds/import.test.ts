@@ -51,9 +51,9 @@ test.each(EVERY_FORM)("a good dataset is given on as it is, in every mode (steps
       expect(await episodesOf(imported)).toEqual(episodes.map((steps, id) => ({ id, steps })));
       const { report } = imported;
       expect(report).toMatchObject({ mode, complete: true, episodes: 3, steps: 9, transitions: 6, faultyEpisodes: 0, zeroFinalSteps: 3 });
-      expect(report.lengths).toMatchObject({ least: 1, most: 5, mean: 3, total: 9 });
+      expect(report.lengths).toMatchObject({ min: 1, max: 5, mean: 3, total: 9 });
       // 0 + 1/8 + 2/8 + 3/8, 1 + (1 + 1/8), none
-      expect(report.returns).toMatchObject({ least: 0, most: 2.125, total: 2.875 });
+      expect(report.returns).toMatchObject({ min: 0, max: 2.125, total: 2.875 });
       expect(report.returns.mean).toBeCloseTo(2.875 / 3, 12);
       expect(report.zeroFinalObservations.count).toBe(0);
       expect(report.kept).toMatchObject({ episodes: 3, steps: 9, transitions: 6, returns: { total: 2.875 } });

@@ -15,7 +15,7 @@ test.each(NAMES)("%s: nothing is wrong with it; lengths, returns and sums are th
   const { episodes, steps, mean_return, lengths, columns } = expected;
   expect(report).toMatchObject({ complete: true, episodes, steps, transitions: steps - episodes, faultyEpisodes: 0, zeroFinalSteps: episodes });
   expect(report.zeroFinalObservations.count).toBe(0);
-  expect(report.lengths).toMatchObject({ least: Math.min(...lengths), most: Math.max(...lengths), total: steps });
+  expect(report.lengths).toMatchObject({ min: Math.min(...lengths), max: Math.max(...lengths), total: steps });
   expect(report.returns.mean).toBeCloseTo(mean_return, 9);
   const found = await statistics(rlds);
   expect(found.lengths.values).toEqual(lengths);

@@ -46,7 +46,7 @@ class Mutants {
   count = 0;
   results = 0;
   slowest = 0;
-  most = 0;
+  max = 0;
   readonly #before = process.memoryUsage().rss;
 
   /** @param open a reader of these files that was opened before */
@@ -56,7 +56,7 @@ class Mutants {
       throw new Error(`mutant ${this.count} ${name} ended in ${cause?.stack}`);
     });
     this.slowest = Math.max(this.slowest, performance.now() - start);
-    if (this.count++ % 500 === 0) this.most = Math.max(this.most, process.memoryUsage().rss - this.#before);
+    if (this.count++ % 500 === 0) this.max = Math.max(this.max, process.memoryUsage().rss - this.#before);
     if (typeof found === "string") this.results++;
     return found;
   }
@@ -64,7 +64,7 @@ class Mutants {
   end(): void {
     total += this.count;
     expect(this.slowest).toBeLessThan(10_000);
-    expect(this.most).toBeLessThan(512 * 2 ** 20);
+    expect(this.max).toBeLessThan(512 * 2 ** 20);
   }
 }
 

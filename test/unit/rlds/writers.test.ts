@@ -131,17 +131,17 @@ it("lets go of a dataset that it cannot write", async () => {
 it.runIf(existsSync("/proc/self/fd"))("has few files open, however many shards there are", async () => {
   const counted = () => readdirSync("/proc/self/fd").length;
   const before = counted();
-  let most = 0;
+  let max = 0;
   const episodes = Array.from({ length: 60 }, (_, i) => ({ steps: [{ a: i }] }));
   await writeTfds(episodes as unknown as RldsDataset<unknown>, folder, {
     name: "x",
     shardBytes: 1,
     onProgress: () => {
-      most = Math.max(most, counted() - before);
+      max = Math.max(max, counted() - before);
     },
   });
   expect(readdirSync(join(folder, "x/1.0.0"))).toHaveLength(62);
-  expect(most).toBeLessThan(10);
+  expect(max).toBeLessThan(10);
 });
 
 it("refuses metadata that would be a leaf of a step in a record", async () => {

@@ -39,7 +39,7 @@ test("more than eight keys, in any order, land where they belong", () => {
 });
 
 const LEAVES = { bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64 };
-const BOUNDS: { readonly [D in Dtype]: readonly [least: number | bigint, most: number | bigint] } = {
+const BOUNDS: { readonly [D in Dtype]: readonly [min: number | bigint, max: number | bigint] } = {
   bool: [0, 1],
   i8: [-128, 127],
   u8: [0, 255],
@@ -53,9 +53,9 @@ const BOUNDS: { readonly [D in Dtype]: readonly [least: number | bigint, most: n
   f64: [-Number.MAX_VALUE, Number.MAX_VALUE],
 };
 
-test.each(Object.entries(BOUNDS))("%s holds its bounds, as a number, in an array and in a typed array", (name, [least, most]) => {
+test.each(Object.entries(BOUNDS))("%s holds its bounds, as a number, in an array and in a typed array", (name, [min, max]) => {
   const leaf = LEAVES[name as Dtype];
-  for (const value of [least, most]) {
+  for (const value of [min, max]) {
     const { data } = roundTrip(leaf(), value) as { data: Float64Array };
     expect(data[0]).toBe(value);
     expect([...(roundTrip(leaf(2), [value, value]) as { data: Float64Array }).data]).toEqual([value, value]);
@@ -66,21 +66,21 @@ test.each(Object.entries(BOUNDS))("%s holds its bounds, as a number, in an array
   }
 });
 
-test.each(Object.entries(BOUNDS).filter(([name]) => !name.startsWith("f")))("%s refuses what it cannot hold", (name, [least, most]) => {
+test.each(Object.entries(BOUNDS).filter(([name]) => !name.startsWith("f")))("%s refuses what it cannot hold", (name, [min, max]) => {
   const leaf = LEAVES[name as Dtype];
   const replay = new Replay({ spec: { x: leaf(), y: leaf(2) } as Spec, tables });
   const writer = replay.writer();
-  const one = typeof least === "bigint" ? 1n : 1;
-  const zero = typeof least === "bigint" ? 0n : 0;
-  const below = (least as number) - (one as number);
-  const above = (most as number) + (one as number);
+  const one = typeof min === "bigint" ? 1n : 1;
+  const zero = typeof min === "bigint" ? 0n : 0;
+  const below = (min as number) - (one as number);
+  const above = (max as number) + (one as number);
   for (const bad of [below, above]) {
     expectRefused(replay, () => writer.append({ x: bad, y: [zero, zero] }), "INVALID_DATA", /^x must be/, new RegExp(name), new RegExp(`got ${bad}`));
     expectRefused(replay, () => writer.append({ x: zero, y: [zero, bad] }), "INVALID_DATA", /^y must be/, new RegExp(`got ${bad}`));
     expectRefused(replay, () => writer.appendColumns({ x: [zero, bad], y: [zero, zero, zero, zero] }), "INVALID_DATA", /^x must be/, new RegExp(`got ${bad}`));
   }
   const fraction = () => writer.append({ x: 0.5, y: [zero, zero] });
-  if (typeof least === "bigint") expectRefused(replay, fraction, "SPEC_MISMATCH", /^x must be/, /got 0\.5/);
+  if (typeof min === "bigint") expectRefused(replay, fraction, "SPEC_MISMATCH", /^x must be/, /got 0\.5/);
   else
     for (const bad of [0.5, Number.NaN, Number.POSITIVE_INFINITY])
       expectRefused(replay, () => writer.append({ x: bad, y: [zero, zero] }), "INVALID_DATA", /^x must be/);

@@ -67,16 +67,16 @@ test.each(Object.keys(SCENES).filter((_, i) => i % 4 === 0))("the files stay wit
   const dir = memory();
   const segmentBytes = 32_768;
   const replay = await opened(scene, dir, { segmentBytes, durability: "manual" });
-  let most = 0;
+  let max = 0;
   for (let k = 0; k < scaled(20_000, 6000); k++) {
     scene.act(replay, random);
     if (k % 50 === 0) replay.journal.keep(k);
     if (k % 1000 === 0) {
       const { bytes, liveBytes } = replay.journal.stats;
       expect(bytes).toBeLessThanOrEqual(2 * liveBytes + 2 * segmentBytes);
-      most = Math.max(most, bytes);
+      max = Math.max(max, bytes);
     }
   }
   expect([...dir.files().values()].reduce((sum, file) => sum + file.length, 0)).toBeLessThanOrEqual(2 * replay.journal.stats.liveBytes + 2 * segmentBytes);
-  expect(most).toBeGreaterThan(segmentBytes);
+  expect(max).toBeGreaterThan(segmentBytes);
 });
