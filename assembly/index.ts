@@ -49,26 +49,23 @@ export { table_clear, table_counter, table_item } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
 export { table_sample, table_close_draw } from "./draw/sample";
 export { table_insert } from "./writer/writer";
-
-// items: a table whose room grows, and what stands in it
 export {
-  items_about,
-  items_chance,
-  items_close,
-  items_find,
-  items_free,
-  items_high,
-  items_lay,
-  items_min,
-  items_limit,
-  items_move,
-  items_next,
-  items_open,
-  items_random,
-  items_reserve,
-  items_slots,
-  items_total,
-  items_weigh,
+  table_about,
+  table_arrange,
+  table_chances,
+  table_close,
+  table_find,
+  table_free_slots,
+  table_high,
+  table_max_size,
+  table_min,
+  table_move,
+  table_open,
+  table_random,
+  table_reserve,
+  table_slots,
+  table_total,
+  table_weighs,
 } from "./tables/room";
 
 // priority: of errors

@@ -71,5 +71,5 @@ export const ANYWHERE = ["src/formats/index.ts", "src/store/directory/"];
 /** Modules made by the build, by the only ones that may import them. */
 export const GENERATED = { "dist/core-bytes.js": "src/core/module.ts" };
 
-/** Who may call the core's exports and look at its memory: src/core/; and src/pfrl/, until it has its facades. */
-export const RAW = ["src/core/", "src/pfrl/"];
+/** Who may call the core's exports and look at its memory. */
+export const RAW = ["src/core/"];

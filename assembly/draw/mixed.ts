@@ -3,7 +3,7 @@ import { random_below } from "../memory/random";
 import { Ring } from "../memory/ring";
 import { Stream } from "../rows/stream";
 import { SumTree } from "../selectors/sum-tree";
-import { anySlot, items_total } from "../tables/room";
+import { anySlot, table_total } from "../tables/room";
 import { Table } from "../tables/table";
 import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED } from "./draw";
 import { draw_rows, OF_ROWS } from "./rows";
@@ -27,7 +27,7 @@ export function draw_mixed(draw: usize, table: usize, n: u32, alike: u32, ratio:
   }
   if (alike != 0) tree.climb(out, alike, nodes);
   let drawn = alike;
-  if (n > alike && items_total(table) != 0) {
+  if (n > alike && table_total(table) != 0) {
     const at = <usize>alike;
     drawn += tree.drawDistinct(t.random(), n - alike, out + (at << 2), saved + (at << 3), d.column(REST), nodes);
   }
@@ -48,7 +48,7 @@ export function draw_points(draw: usize, table: usize, n: u32, alike: u32, ratio
   if (alike != 0) tree.climb(d.column(SLOT), alike, d.column(DRAWN));
   let drawn = alike;
   for (; drawn < n; drawn++) {
-    const left = items_total(table);
+    const left = table_total(table);
     const slot = left == 0 ? 0 : passes(t, load<f64>(d.f64At(REST, drawn)) * left);
     if (slot == 0) break;
     store<f64>(d.f64At(REST, drawn), left);
@@ -65,7 +65,7 @@ export function draw_given(draw: usize, table: usize, n: u32, ratio: f64): void 
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
   const weighed = t.sampler().weighs();
-  const total = items_total(table);
+  const total = table_total(table);
   let longest: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const slot = d.slot(i);

@@ -1,4 +1,4 @@
-/** What PFRL's buffers ask of a table beside what the core exports: oldest first out, room that grows, sums and orders that can be read. */
+/** Tables whose room grows, where the oldest items leave; and what can be read of a table slot by slot. */
 import { arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { random_below, random_f64 } from "../memory/random";
@@ -9,7 +9,7 @@ import { CANONICAL_END, Table } from "./table";
 const KEY_BITS: u32 = 53;
 
 /** On an empty table: keys as one of up to `max` items has them, so that they stay when it moves into a larger one. */
-export function items_open(table: usize, max: u32): void {
+export function table_open(table: usize, max: u32): void {
   const s = changetype<Table>(table).slots();
   s.bits = 32 - clz(max + 1);
   s.scale = <f64>((<u64>1) << s.bits);
@@ -17,17 +17,17 @@ export function items_open(table: usize, max: u32): void {
 }
 
 /** Makes sure that items of n more episodes can be made; 0, or OUT_OF_MEMORY. */
-export function items_reserve(table: usize, n: u32): i32 {
+export function table_reserve(table: usize, n: u32): i32 {
   return changetype<Table>(table).episodes().reserve(n) ? 0 : E_OUT_OF_MEMORY;
 }
 
 /** From the next item on there are at most so many, whatever the room. What is there now may be more. */
-export function items_limit(table: usize, max: u32): void {
+export function table_max_size(table: usize, max: u32): void {
   changetype<Table>(table).maxSize = max;
 }
 
 /** O(n log n): everything moves into an empty table with more room; the first one is then memory to be given back. Keys stay. */
-export function items_move(from: usize, to: usize): void {
+export function table_move(from: usize, to: usize): void {
   const a = changetype<Table>(from);
   const b = changetype<Table>(to);
   const old = a.slots();
@@ -52,13 +52,13 @@ export function items_move(from: usize, to: usize): void {
 }
 
 /** Gives back what a table has beside its own memory; it must be empty. */
-export function items_close(table: usize): void {
+export function table_close(table: usize): void {
   const episodes = changetype<Table>(table).episodes();
   arena_free(episodes.entries, episodes.capacity << 3);
 }
 
 /** Slots that are free, in the order in which they are used next, to `out`; how many. */
-export function items_free(table: usize, out: usize): u32 {
+export function table_free_slots(table: usize, out: usize): u32 {
   const s = changetype<Table>(table).slots();
   let count: u32 = 0;
   for (let slot = s.freeFirst; slot != 0; slot = s.item(slot).first) {
@@ -69,12 +69,12 @@ export function items_free(table: usize, out: usize): u32 {
 }
 
 /** Slots that were ever used. */
-export function items_high(table: usize): u32 {
+export function table_high(table: usize): u32 {
   return changetype<Table>(table).slots().high;
 }
 
 /** On an empty table: items take these slots first (u32 × n, all of 1 … high), so that a tree draws as it did in another table. false where they are no such slots, and then nothing changed. */
-export function items_lay(table: usize, high: u32, slots: usize, n: u32): bool {
+export function table_arrange(table: usize, high: u32, slots: usize, n: u32): bool {
   const s = changetype<Table>(table).slots();
   if (high > s.capacity || s.high != 0) return false;
   for (let i: u32 = 0; i < n; i++) {
@@ -92,13 +92,13 @@ export function items_lay(table: usize, high: u32, slots: usize, n: u32): bool {
   return true;
 }
 
-/** Slots in order of age, from `slot` on (0: the oldest), up to `max`; how many. The last one is then the one before the next. */
-export function items_slots(table: usize, slot: u32, max: u32, out: usize): u32 {
+/** Slots in order of age, behind `after` (0: from the oldest on), up to `max`; how many. */
+export function table_slots(table: usize, after: u32, max: u32, out: usize): u32 {
   const t = changetype<Table>(table);
   const order = t.remover().order();
   const youngest = order.youngest();
   let count: u32 = 0;
-  if (slot == 0) slot = order.oldest;
+  let slot = after == 0 ? order.oldest : after == youngest ? 0 : order.next(after);
   while (slot != 0 && count < max) {
     store<u32>(out + ((<usize>count) << 2), slot);
     count += 1;
@@ -107,14 +107,8 @@ export function items_slots(table: usize, slot: u32, max: u32, out: usize): u32 
   return count;
 }
 
-/** The slot after another in order of age; 0 after the youngest. */
-export function items_next(table: usize, slot: u32): u32 {
-  const order = changetype<Table>(table).remover().order();
-  return slot == order.youngest() ? 0 : order.next(slot);
-}
-
 /** The slot of an item by its key; 0 where it has left. */
-export function items_find(table: usize, key: f64): u32 {
+export function table_find(table: usize, key: f64): u32 {
   return changetype<Table>(table).slots().find(key);
 }
 
@@ -125,7 +119,7 @@ const ABOUT_LENGTH: u32 = 2;
 const ABOUT_FIRST: u32 = 3;
 
 /** One of these of a slot. */
-export function items_about(table: usize, slot: u32, which: u32): f64 {
+export function table_about(table: usize, slot: u32, which: u32): f64 {
   const slots = changetype<Table>(table).slots();
   switch (which) {
     case ABOUT_PRIORITY:
@@ -142,17 +136,17 @@ export function items_about(table: usize, slot: u32, which: u32): f64 {
 }
 
 /** The sum of all priorities. */
-export function items_total(table: usize): f64 {
+export function table_total(table: usize): f64 {
   return changetype<Table>(table).sampler().total();
 }
 
 /** Whether an item has a priority above 0. */
-export function items_weigh(table: usize): bool {
-  return items_total(table) != 0;
+export function table_weighs(table: usize): bool {
+  return table_total(table) != 0;
 }
 
 /** The least priority; Infinity where there is no item. `zeros`: 1 where some may be 0, which takes O(n), else O(1). */
-export function items_min(table: usize, zeros: u32): f64 {
+export function table_min(table: usize, zeros: u32): f64 {
   const t = changetype<Table>(table);
   if (t.count == 0) return Infinity;
   if (zeros == 0) return t.sampler().tree().minWeight();
@@ -162,13 +156,16 @@ export function items_min(table: usize, zeros: u32): f64 {
 }
 
 /** Where the table's random state is: 32 bytes. */
-export function items_random(table: usize): u32 {
+export function table_random(table: usize): u32 {
   return <u32>changetype<Table>(table).random();
 }
 
-/** A random number in [0, 1), of the table's own. */
-export function items_chance(table: usize): f64 {
-  return random_f64(changetype<Table>(table).random());
+/** Of n random numbers in [0, 1), how many are below `ratio`. */
+export function table_chances(table: usize, n: u32, ratio: f64): u32 {
+  const random = changetype<Table>(table).random();
+  let below: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) if (random_f64(random) < ratio) below += 1;
+  return below;
 }
 
 /** The slot of a random item, all alike; there must be one. */

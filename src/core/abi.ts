@@ -67,42 +67,39 @@ export interface Exports {
   streams_total: Fn<[set: A, width: A, weigh: A]>;
 
   // table
+  table_about: Fn<[table: A, slot: A, which: A]>;
+  table_arrange: Fn<[table: A, high: A, slots: A, n: A]>;
   table_bytes: Fn<[maxSize: A, maxPending: A, sampler: A, remover: A]>;
   table_can_insert: Fn<[table: A, n: A]>;
   table_can_sample: Fn<[table: A, n: A]>;
+  table_chances: Fn<[table: A, n: A, ratio: A]>;
   table_check: Fn<[table: A]>;
   table_clear: Fn<[table: A], void>;
+  table_close: Fn<[table: A], void>;
+  table_close_draw: Fn<[table: A], void>;
   table_counter: Fn<[table: A, which: A]>;
   table_delete: Fn<[table: A, keys: A, n: A]>;
   table_exponents: Fn<[table: A, sampler: A, remover: A], void>;
+  table_find: Fn<[table: A, key: A]>;
+  table_free_slots: Fn<[table: A, out: A]>;
+  table_high: Fn<[table: A]>;
   table_init: Fn<[table: A, pool: A, maxSize: A, maxPending: A, sampler: A, remover: A], void>;
   table_insert: Fn<[table: A, stream: A, length: A, shape: A, priority: A]>;
   table_item: Fn<[table: A, key: A, out: A]>;
   table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
+  table_max_size: Fn<[table: A, max: A], void>;
+  table_min: Fn<[table: A, zeros: A]>;
+  table_move: Fn<[from: A, to: A], void>;
   table_newest: Fn<[table: A]>;
+  table_open: Fn<[table: A, max: A], void>;
+  table_random: Fn<[table: A]>;
+  table_reserve: Fn<[table: A, n: A]>;
   table_sample: Fn<[table: A, draw: A, n: A, flags: A, among: A]>;
   table_seed: Fn<[table: A, low: A, high: A, stream: A], void>;
-  table_close_draw: Fn<[table: A], void>;
+  table_slots: Fn<[table: A, after: A, max: A, out: A]>;
+  table_total: Fn<[table: A]>;
   table_update: Fn<[table: A, keys: A, priorities: A, n: A, slots: A, nodes: A]>;
-
-  // items: a table whose room grows, and what stands in it
-  items_about: Fn<[table: A, slot: A, which: A]>;
-  items_chance: Fn<[table: A]>;
-  items_close: Fn<[table: A], void>;
-  items_find: Fn<[table: A, key: A]>;
-  items_free: Fn<[table: A, out: A]>;
-  items_high: Fn<[table: A]>;
-  items_lay: Fn<[table: A, high: A, slots: A, n: A]>;
-  items_min: Fn<[table: A, zeros: A]>;
-  items_limit: Fn<[table: A, max: A], void>;
-  items_move: Fn<[from: A, to: A], void>;
-  items_next: Fn<[table: A, slot: A]>;
-  items_open: Fn<[table: A, max: A], void>;
-  items_random: Fn<[table: A]>;
-  items_reserve: Fn<[table: A, n: A]>;
-  items_slots: Fn<[table: A, slot: A, max: A, out: A]>;
-  items_total: Fn<[table: A]>;
-  items_weigh: Fn<[table: A]>;
+  table_weighs: Fn<[table: A]>;
 
   // priority: of errors
   priority_max: Fn<[table: A, keys: A, priorities: A, n: A, out: A], void>;
@@ -247,7 +244,7 @@ export const LEVEL = 0;
 export const ALIKE = 1;
 export const BY_STEPS = 2;
 
-/** What `items_about` tells of a slot (assembly/tables/room.ts). */
+/** What `table_about` tells of a slot (assembly/tables/room.ts). */
 export const ABOUT_PRIORITY = 0;
 export const ABOUT_KEY = 1;
 export const ABOUT_LENGTH = 2;

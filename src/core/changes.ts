@@ -64,7 +64,7 @@ export class Changes extends State {
     const rows = k < this.pools.length;
     const handle = (rows ? this.pools[k] : this.tables[k - this.pools.length]) as number;
     // So that a sixteenth is the least, however many there are.
-    const high = rows ? this.#rowsUsed(handle) : x.items_high(handle);
+    const high = rows ? this.#rowsUsed(handle) : x.table_high(handle);
     const max = Math.max(Math.floor(bytes / (this.rowBytes[k] ?? 64)), Math.ceil(high / 16), 1);
     return rows ? x.record_collect_rows(handle, place, from, max) : x.record_collect_slots(handle, place, from, max);
   }

@@ -23,6 +23,8 @@ export class Core {
   f64!: Float64Array<ArrayBuffer>;
   /** Raised when memory grew or scratch moved: whoever keeps views of his own makes them anew. */
   generation = 0;
+  /** What to do where memory is too small, by the names of who made this core. */
+  remedy = "lower maxSize or maxSteps";
   /** Told at once when memory moved. */
   readonly lookers = new Set<{ moved(): void }>();
   readonly #maxBytes: number;
@@ -103,7 +105,7 @@ export class Core {
       ? new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up: make a new Replay")
       : new ReplayError(
           "OUT_OF_MEMORY",
-          `out of memory: maxBytes (${Number((this.#maxBytes / 2 ** 20).toPrecision(4))} MiB) is reached; raise it, or lower maxSize or maxSteps`,
+          `out of memory: maxBytes (${Number((this.#maxBytes / 2 ** 20).toPrecision(4))} MiB) is reached; raise it, or ${this.remedy}`,
         );
   }
 }

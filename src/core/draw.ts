@@ -1,5 +1,5 @@
 /** A draw: which items, streams or rows a call picked, and what there is to tell of them. It lives in scratch memory, until the next call that takes some. */
-import { OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SLOT, START } from "./abi.ts";
+import { DISTINCT, OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SLOT, START } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 import type { CoreStream } from "./stream.ts";
 import type { StreamSet } from "./streams.ts";
@@ -54,6 +54,14 @@ export class Draw {
     return this.#engine.core.x.draw_result(this.handle, which);
   }
 
+  /** n different items of a table, or as many as can be drawn; how many. */
+  different(table: number, n: number): number {
+    const { x } = this.#engine.core;
+    const drawn = x.table_sample(table, this.handle, n, DISTINCT, 0);
+    x.table_close_draw(table);
+    return drawn;
+  }
+
   /** Up to n items of a table; how many, or a code. `close` closes it. */
   sample(table: number, n: number, flags: number, among: number): number {
     return this.#engine.core.x.table_sample(table, this.handle, n, flags, among);
@@ -99,10 +107,10 @@ export class Draw {
     this.#engine.core.x.draw_rows(this.handle, OF_STREAMS, set.handle, n, width, 0);
   }
 
-  /** Names single rows. */
-  nameRows(rows: Uint32Array): void {
+  /** Names single rows, of a stream whose steps are all alike, or of none. */
+  nameRows(rows: ArrayLike<number>, of?: CoreStream): void {
     this.rows(rows.length).set(rows);
-    this.#engine.core.x.draw_rows(this.handle, OF_ROWS, 0, rows.length, 1, 0);
+    this.#engine.core.x.draw_rows(this.handle, OF_ROWS, of?.handle ?? 0, rows.length, 1, 0);
   }
 
   /** The rows of n items, `width` each. @param from as draw_rows has it (assembly/draw/rows.ts): 0 their start, 1 their end, 2 anywhere; FROM_START, CROSS */
@@ -117,8 +125,8 @@ export class Draw {
   }
 
   /** (probability / divisor)^-beta. */
-  weighBy(divisor: number, beta: number, bounded: number): void {
-    this.#engine.core.x.draw_weights_by(this.handle, divisor, beta, bounded);
+  weighBy(divisor: number, options: { readonly beta: number }, bounded: number): void {
+    this.#engine.core.x.draw_weights_by(this.handle, divisor, options.beta, bounded);
   }
 
   /** n-step returns over the rows. */

@@ -71,6 +71,21 @@ export class Engine {
     return this.core.x.pool_live(this.pool);
   }
 
+  /** Whether something holds a row. */
+  isLive(row: number): boolean {
+    return this.core.x.row_live(row) !== 0;
+  }
+
+  /** The number of a row's episode. */
+  episodeOf(row: number): number {
+    return this.core.x.row_episode(row);
+  }
+
+  /** Whether its episode ends with a row. */
+  isLast(row: number): boolean {
+    return this.core.x.row_ends(row) !== 0;
+  }
+
   /** Bytes that are taken. */
   get bytes(): number {
     return this.core.x.arena_used();

@@ -1,6 +1,6 @@
 /**
  * The state of a Replay as sections of records, both ways. A snapshot is all of what a journal writes as it changes: the same records, all by number or those that
- * changed (changes.ts). Only these two files call the core's exports for records.
+ * changed (changes.ts). Single steps are in step-codec.ts; no other file calls the core's exports for records.
  */
 import { FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../store/format/kinds.ts";
 import type { Core } from "./core.ts";

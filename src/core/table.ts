@@ -33,73 +33,93 @@ export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover 
 }
 
 export class CoreTable {
-  /** TABLE in linear memory. */
-  readonly handle: number;
-  readonly #engine: Engine;
+  /** TABLE in linear memory; another one when its room has grown. */
+  handle: number;
+  protected readonly engine: Engine;
 
   /** @param number its place among the tables of a Replay: each has a random state of its own. @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number) {
-    const { core, pool } = engine;
-    const { x } = core;
-    const { maxSize, maxPending, sampler, remover, maxSteps, maxTimesSampled } = options;
-    const { samplesPerInsert, minSize, minDiff, maxDiff } = options.rateLimiter;
-    const kinds = kindsOf(sampler, remover);
-    this.#engine = engine;
-    this.handle = core.alloc(tableBytes(core, options));
-    x.table_init(this.handle, pool, maxSize, maxPending, kinds.sampler, kinds.remover);
-    x.table_exponents(this.handle, sampler.exponent ?? 1, remover.exponent ?? 1);
-    const stepLimit = maxSteps === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : maxSteps;
-    x.table_limits(this.handle, stepLimit, maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled, samplesPerInsert, minSize, minDiff, maxDiff);
+    this.engine = engine;
+    this.handle = this.make(options);
     const bits = BigInt.asUintN(64, BigInt(seed));
-    x.table_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), number);
+    engine.core.x.table_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), number);
+  }
+
+  /** A table's memory, without items. @throws ReplayError OUT_OF_MEMORY */
+  protected make(options: CoreTableOptions): number {
+    const { core, pool } = this.engine;
+    const { maxSize, maxPending, sampler, remover } = options;
+    const kinds = kindsOf(sampler, remover);
+    const handle = core.alloc(tableBytes(core, options));
+    core.x.table_init(handle, pool, maxSize, maxPending, kinds.sampler, kinds.remover);
+    core.x.table_exponents(handle, sampler.exponent ?? 1, remover.exponent ?? 1);
+    this.limits(handle, options);
+    return handle;
+  }
+
+  protected limits(handle: number, { maxSteps, maxTimesSampled, rateLimiter }: CoreTableOptions): void {
+    const { samplesPerInsert, minSize, minDiff, maxDiff } = rateLimiter;
+    const stepLimit = maxSteps === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : maxSteps;
+    const sampledLimit = maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled;
+    this.engine.core.x.table_limits(handle, stepLimit, sampledLimit, samplesPerInsert, minSize, minDiff, maxDiff);
+  }
+
+  /** Items in the table. */
+  get size(): number {
+    return this.counter(0);
+  }
+
+  /** Steps of all of them together. */
+  get steps(): number {
+    return this.counter(1);
   }
 
   /** A counter, by its place in COUNTERS; SHAPE, LONGEST. */
   counter(which: number): number {
-    return this.#engine.core.x.table_counter(this.handle, which);
+    return this.engine.core.x.table_counter(this.handle, which);
   }
 
   /** Whether the rate limiter would let n samples, or inserts, pass. */
   canSample(n: number): boolean {
-    return this.#engine.core.x.table_can_sample(this.handle, n) !== 0;
+    return this.engine.core.x.table_can_sample(this.handle, n) !== 0;
   }
 
   canInsert(n: number): boolean {
-    return this.#engine.core.x.table_can_insert(this.handle, n) !== 0;
+    return this.engine.core.x.table_can_insert(this.handle, n) !== 0;
   }
 
   /** Sets priorities by key; how many were there. @throws RangeError for a priority that it does not take; then nothing changed */
   update(keys: Numbers, priorities: Numbers): number {
-    const { core } = this.#engine;
+    const { core } = this.engine;
     const n = lengthOf("keys", keys);
     const at = core.scratch(24 * n);
     copyIn(core.f64, at >>> 3, "keys", keys, n);
     copyIn(core.f64, (at >>> 3) + n, "priorities", priorities, n);
     const found = core.x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
     if (found < 0) throw priorityError(`priorities[${core.refusedArgument}]`, core.refusedValue);
-    this.#engine.changed();
+    this.engine.changed();
     return found;
   }
 
   /** Deletes by key; how many were there. */
   delete(keys: Numbers): number {
-    const { core } = this.#engine;
+    const { core } = this.engine;
     const n = lengthOf("keys", keys);
     const at = core.scratch(8 * n);
     copyIn(core.f64, at >>> 3, "keys", keys, n);
     const found = core.x.table_delete(this.handle, at, n);
-    this.#engine.changed();
+    this.engine.changed();
     return found;
   }
 
   clear(): void {
-    this.#engine.core.x.table_clear(this.handle);
-    this.#engine.changed();
+    this.engine.core.x.table_clear(this.handle);
+    this.engine.changed();
   }
 
   /** Of an item by its key; undefined where it has left. */
   item(key: number): ItemState | undefined {
-    const { core } = this.#engine;
+    const { core } = this.engine;
     if (typeof key !== "number") throw mustBe(TypeError, "key", "a number", key);
     const at = core.scratch(48);
     if (core.x.table_item(this.handle, key, at) === 0) return undefined;

@@ -1,26 +1,24 @@
 /** Draws as a case scripts them: in the order in which PFRL asks, no more and no fewer. They go through our own way from ranks and points to items. */
-import { OF_ROWS, ROWS } from "../../src/core/abi.ts";
+import type { Draw } from "../../src/core/draw.ts";
+import type { GrowingTable } from "../../src/core/growing-table.ts";
 import type { Behind } from "../../src/pfrl/buffers/behind.ts";
 import type { MadeEpisodes } from "../../src/pfrl/store/episodes.ts";
-import type { Items } from "../../src/pfrl/store/items.ts";
 import type { Memory } from "../../src/pfrl/store/memory.ts";
 import type { Picker } from "../../src/pfrl/store/picker.ts";
 import type { Made } from "../../src/pfrl/store/transitions.ts";
 import { Malformed } from "./case.ts";
 
-type Draw = { readonly [kind: string]: unknown };
+type Scripted = { readonly [kind: string]: unknown };
 
-/** Columns of a draw (assembly/draw/draw.ts). */
+/** A column of a draw (assembly/draw/draw.ts). */
 const REST = 6;
-const SLOT = 8;
-const START = 12;
 
 export class Script {
   /** What was asked, as the case notes it. */
   readonly calls: { readonly [name: string]: unknown }[] = [];
-  readonly #draws: Draw[];
+  readonly #draws: Scripted[];
 
-  constructor(draws: readonly Draw[]) {
+  constructor(draws: readonly Scripted[]) {
     this.#draws = [...draws];
   }
 
@@ -55,43 +53,40 @@ export class ScriptedPicker implements Picker {
     this.#rows = "memory" in made ? made.memory.rows() : new Uint32Array(0);
   }
 
-  alike(items: Items, draw: number, n: number): void {
+  alike(items: GrowingTable, draw: Draw, n: number): void {
     this.#choose(items, draw, n);
-    this.#made.steps.x.draw_given(draw, items.handle, n, 0);
+    this.#made.steps.engine.core.x.draw_given(draw.handle, items.handle, n, 0);
   }
 
-  weighed(items: Items, draw: number, n: number, ratio: number): number {
+  weighed(items: GrowingTable, draw: Draw, n: number, ratio: number): number {
     const script = this.#script;
+    const { core } = this.#made.steps.engine;
     let alike = 0;
     if (ratio > 0) {
       script.calls.push({ fn: "binomial", n, p: ratio });
       alike = script.next<number>("binomial");
     }
     this.#choose(items, draw, alike);
-    const rests = this.#f64(draw, REST, n);
+    const rests = core.f64.subarray(draw.address(REST) / 8);
     for (let i = alike; i < n; i++) rests[i] = script.next<number>("uniform");
-    const drawn = this.#made.steps.x.draw_points(draw, items.handle, n, alike, ratio);
+    const drawn = core.x.draw_points(draw.handle, items.handle, n, alike, ratio);
     // What was left is in the points' place.
     for (let i = alike; i < drawn; i++) script.calls.push({ fn: "uniform", lo: 0, hi: rests[i] });
     return drawn;
   }
 
-  single(_: Items, memory: Memory, draw: number, n: number): void {
-    const { engine, x } = this.#made.steps;
+  single(_: GrowingTable, memory: Memory, draw: Draw, n: number): void {
     const ranks = this.#script.choice(memory.length, n);
-    const rows = ranks.map((rank) => this.#rows[rank] as number);
-    engine.core.u32.set(rows, (x.draw_column(draw, ROWS) >>> 0) / 4);
-    x.draw_rows(draw, OF_ROWS, memory.handle, n, 1, 0);
+    draw.nameRows(
+      ranks.map((rank) => this.#rows[rank] as number),
+      memory,
+    );
   }
 
-  starts(items: Items, draw: number, width: number): void {
-    const slots = this.#u32(draw, SLOT, 0xffff);
-    const starts = this.#u32(draw, START, 0xffff);
-    const { core } = this.#made.steps.engine;
-    // DRAW.count (assembly/draw/draw.ts)
-    const n = core.u32[(draw + 40) / 4] as number;
-    for (let i = 0; i < n; i++) {
-      const length = items.lengthOf(slots[i] as number);
+  starts(items: GrowingTable, draw: Draw, n: number, width: number): void {
+    const starts = draw.starts(n);
+    for (const [i, slot] of draw.slots(n).entries()) {
+      const length = items.lengthOf(slot);
       if (length <= width) continue;
       this.#script.calls.push({ fn: "randint", lo: 0, hi: length - width + 1 });
       starts[i] = this.#script.next<number>("randint");
@@ -99,21 +94,9 @@ export class ScriptedPicker implements Picker {
   }
 
   /** The first k items of a draw, by their ranks. */
-  #choose(items: Items, draw: number, k: number): void {
+  #choose(items: GrowingTable, draw: Draw, k: number): void {
     const ranks = this.#script.choice(items.size, k);
-    this.#u32(draw, SLOT, k).set(ranks.map((rank) => this.#slots[rank] as number));
-  }
-
-  #u32(draw: number, column: number, n: number): Uint32Array {
-    const { core } = this.#made.steps.engine;
-    const at = (core.x.draw_column(draw, column) >>> 0) / 4;
-    return core.u32.subarray(at, at + n);
-  }
-
-  #f64(draw: number, column: number, n: number): Float64Array {
-    const { core } = this.#made.steps.engine;
-    const at = (core.x.draw_column(draw, column) >>> 0) / 8;
-    return core.f64.subarray(at, at + n);
+    draw.slots(k).set(ranks.map((rank) => this.#slots[rank] as number));
   }
 }
 

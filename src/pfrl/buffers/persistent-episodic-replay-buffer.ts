@@ -1,7 +1,6 @@
 /** Replay of whole episodes that outlives the process: PFRL's PersistentEpisodicReplayBuffer. An episode goes to a log when it ends. */
 
 import { pointAtCallersOf } from "../../caller.ts";
-import { ABOUT_FIRST } from "../../core/abi.ts";
 import { CLEAR, FORM, RANDOM } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";
 import { contentOfEpisodes, EpisodesSink, writeEpisode } from "../files/episodes-history.ts";
@@ -195,16 +194,16 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     if (this.#headed || made === undefined) return;
     this.#headed = true;
     this.#journal.write(FORM, 0, formBytes({ family: "episodes", numSteps: 0, spec: made.spec }));
-    this.#journal.write(RANDOM, 0, made.items.random);
+    this.#journal.write(RANDOM, 0, made.items.randomState);
   }
 
   #write(made: MadeEpisodes, env: Env): void {
     this.#head(made);
-    writeEpisode(made, env.number, made.lists.rowsOf(env), 1, this.#journal.write);
+    writeEpisode(made, env.number, env.stream.rows(), 1, this.#journal.write);
   }
 
   #settle(): void {
-    this.#journal.random(this.#store.made?.items.random);
+    this.#journal.random(this.#store.made?.items.randomState);
     this.#journal.commit(this.#store.episodes);
   }
 
@@ -215,8 +214,7 @@ export class PersistentEpisodicReplayBuffer<const S extends StepSpec = StepSpec>
     this.#headed = false;
     this.#head(made);
     for (const slot of made?.items.slots() ?? []) {
-      const { items, lists } = made as MadeEpisodes;
-      writeEpisode(made as MadeEpisodes, 0, lists.rows(items.about(slot, ABOUT_FIRST), 0, items.lengthOf(slot)), 1, this.#journal.write);
+      writeEpisode(made as MadeEpisodes, 0, (made as MadeEpisodes).items.rowsOf(slot), 1, this.#journal.write);
     }
     this.#journal.commit(this.#store.episodes);
   }

@@ -1,7 +1,6 @@
 /** Uniform replay that outlives the process: PFRL's PersistentReplayBuffer. Its items are single steps; each goes to a log as it comes. */
 
 import { pointAtCallersOf } from "../../caller.ts";
-import { ABOUT_FIRST } from "../../core/abi.ts";
 import { CLEAR, EPISODE_END, FORM, RANDOM, SINGLE } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";
 import { Files } from "../files/files.ts";
@@ -85,7 +84,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
     this.#journal.write(SINGLE, env.number, records.write(env.row, this.#known.has(env.number) ? env.before : 0));
     if (transition.isStateTerminal === true) this.#end(env);
     else this.#known.add(env.number);
-    this.#journal.random(items.random);
+    this.#journal.random(items.randomState);
     this.#journal.commit(items.size);
   }
 
@@ -179,7 +178,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
     this.#headed = true;
     this.#known.clear();
     this.#journal.write(FORM, 0, formBytes({ family: "transitions", numSteps: 1, spec: made.spec }));
-    this.#journal.write(RANDOM, 0, made.items.random);
+    this.#journal.write(RANDOM, 0, made.items.randomState);
   }
 
   #end({ number }: Env): void {
@@ -188,7 +187,7 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
   }
 
   #settle(): void {
-    this.#journal.random(this.#store.made?.items.random);
+    this.#journal.random(this.#store.made?.items.randomState);
     this.#journal.commit(this.#store.size);
   }
 
@@ -199,8 +198,8 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> {
     this.#headed = false;
     this.#head();
     for (const slot of made?.items.slots() ?? []) {
-      const row = made?.items.about(slot, ABOUT_FIRST) as number;
-      this.#journal.write(SINGLE, 0, (made as Made).records.write(row, 0));
+      const { items, records } = made as Made;
+      this.#journal.write(SINGLE, 0, records.write(items.rowsOf(slot)[0] as number, 0));
     }
     this.#journal.write(EPISODE_END, 0, NOTHING);
     this.#journal.commit(this.#store.size);

@@ -172,7 +172,7 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     const { items, steps } = made as MadeEpisodes;
     const picks = new Picks(steps, n, this.#weighted);
     const drawn = items.drawing(() => {
-      priorities.pick(items, store.picker as Picker, steps, picks.draw, n, store.size);
+      priorities.pick(items, store.picker as Picker, picks.draw, n, store.size);
       return store.read(made as MadeEpisodes, picks, asked);
     });
     priorities.sampled(drawn.keys, n);
@@ -187,18 +187,17 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
    */
   updateErrors(errors: ArrayLike<number>, keys?: ArrayLike<number>): number {
     this.#store.check();
-    const made = this.#store.made;
-    return this.#priorities.update(made?.items, made?.steps, errors, keys);
+    return this.#priorities.update(this.#store.made?.items, errors, keys);
   }
 
   /** The priorities that errors would become. */
   priorityFromErrors(errors: ArrayLike<number>): number[] {
-    return this.#priorities.fromErrors(errors);
+    return this.#priorities.fromErrors(errors, this.#store.made?.steps);
   }
 
   /** The importance weights of probabilities; `beta` goes on as by a sample. @param minProbability the least that the memory could give */
   weightsFromProbabilities(probabilities: ArrayLike<number>, minProbability: number): number[] {
-    return this.#priorities.toWeights(probabilities, minProbability, this.length);
+    return this.#priorities.toWeights(probabilities, minProbability, this.length, this.#store.made?.steps);
   }
 
   /** Keys and priorities of all episodes, oldest first. O(episodes) */

@@ -1,5 +1,6 @@
 /** Experience replay in proportion to errors (Schaul et al., 2016): PFRL's PrioritizedReplayBuffer. */
 import { pointAtCallersOf } from "../../caller.ts";
+import type { Draw } from "../../core/draw.ts";
 import { flag, integer, mustBe } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
@@ -146,17 +147,17 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
    */
   updateErrors(errors: ArrayLike<number>, keys?: ArrayLike<number>): number {
     const made = this.#store.made;
-    return this.#priorities.update(made?.items, made?.steps, errors, keys);
+    return this.#priorities.update(made?.items, errors, keys);
   }
 
   /** The priorities that errors would become. */
   priorityFromErrors(errors: ArrayLike<number>): number[] {
-    return this.#priorities.fromErrors(errors);
+    return this.#priorities.fromErrors(errors, this.#store.made?.steps);
   }
 
   /** The importance weights of probabilities; `beta` goes on as by a sample. @param minProbability the least that the memory could give */
   weightsFromProbabilities(probabilities: ArrayLike<number>, minProbability: number): number[] {
-    return this.#priorities.toWeights(probabilities, minProbability, this.length);
+    return this.#priorities.toWeights(probabilities, minProbability, this.length, this.#store.made?.steps);
   }
 
   /** Keys and priorities of all items, oldest first. O(size) */
@@ -214,7 +215,7 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> {
     });
   }
 
-  #pick({ items, steps }: Made, draw: number, n: number): void {
-    this.#priorities.pick(items, this.#store.picker as Picker, steps, draw, n, items.size);
+  #pick({ items }: Made, draw: Draw, n: number): void {
+    this.#priorities.pick(items, this.#store.picker as Picker, draw, n, items.size);
   }
 }

@@ -1,6 +1,6 @@
 /** Episodes as a history: written from the oldest on, and read again. */
 
-import { ABOUT_FIRST } from "../../core/abi.ts";
+import { drawable } from "../../core/errors.ts";
 import { mustBe } from "../../error.ts";
 import { EPISODE, EPISODE_END, FORM, STATE, STEP } from "../../store/format/kinds.ts";
 import { encodeTagged } from "../../store/index.ts";
@@ -16,26 +16,26 @@ import type { Progress } from "./work.ts";
 /** All stored episodes, without the running ones; and the single transitions whose episode has left. */
 export function* writeEpisodes({ made }: EndedEpisodes, priorities: Priorities | undefined, write: Write): Generator<Progress, void> {
   if (made === undefined) return writeNothing(write);
-  const { items, lists, memory, spec, steps } = made;
+  const { items, memory, spec, steps } = made;
   const slots = items.slots();
   write(FORM, 0, formBytes({ family: "episodes", numSteps: 0, spec }));
-  const state: HistoryState = { count: slots.length, random: items.random.slice(), ...priorities?.saved(items) };
+  const state: HistoryState = { count: slots.length, random: items.randomState, ...priorities?.saved(items) };
   write(STATE, 0, encodeTagged(state, "state"));
   const of = memory.length;
   const orphans = memory.rows(0, Math.max(0, of - items.steps));
   let number = 0;
   let done = 0;
   for (let from = 0; from < orphans.length; number++) {
-    const episode = steps.x.row_episode(orphans[from] as number);
+    const episode = steps.engine.episodeOf(orphans[from] as number);
     let to = from + 1;
-    while (to < orphans.length && steps.x.row_episode(orphans[to] as number) === episode) to++;
+    while (to < orphans.length && steps.engine.episodeOf(orphans[to] as number) === episode) to++;
     writeEpisode(made, number, orphans.subarray(from, to), undefined, write);
     done += to - from;
     from = to;
     yield { done, of };
   }
   for (const slot of slots) {
-    const rows = lists.rows(items.about(slot, ABOUT_FIRST), 0, items.lengthOf(slot));
+    const rows = items.rowsOf(slot);
     writeEpisode(made, number++, rows, items.priorityOf(slot), write);
     done += rows.length;
     yield { done, of };
@@ -95,8 +95,8 @@ export class EpisodesSink implements WholeSink {
     if (env === undefined || (priority !== undefined && !(priority >= 0))) throw damaged("the end of no episode");
     memory.reserve(env.length);
     items.reserve(1);
-    memory.pour(env);
-    if (priority !== undefined) items.add(env, env.length, this.#store.options.prioritized ? priority : 1);
+    memory.hold(env.stream);
+    if (priority !== undefined) items.insert(env.stream, env.length, this.#store.options.prioritized ? drawable(priority) : 1);
     if (this.#opening !== undefined) memory.drop(memory.length - items.steps);
     (this.#streams as Streams).end(env);
   }
@@ -107,11 +107,11 @@ export class EpisodesSink implements WholeSink {
     const { items } = this.#known();
     const { count, slots, high = 0 } = state;
     items.reserve(count);
-    if (slots !== undefined && items.prioritized && slots.length <= high && slots.length >= count) items.lay(slots, high);
+    if (slots !== undefined && this.#store.options.prioritized && slots.length <= high && slots.length >= count) items.arrange({ slots, high });
   }
 
   random(bytes: Uint8Array): void {
-    this.#known().items.random.set(bytes);
+    this.#known().items.randomState = bytes;
   }
 
   clear(): void {
@@ -136,7 +136,7 @@ export class EpisodesSink implements WholeSink {
     const state = this.#state;
     if (state !== undefined && state.count !== made.items.size) throw damaged("other episodes than it says");
     this.#streams?.endAll();
-    if (state !== undefined && !this.#empty) made.items.random.set(state.random);
+    if (state !== undefined && !this.#empty) made.items.randomState = state.random;
     // Single transitions leave with their episode here, so there are none without.
     if (this.#store.options.together) made.memory.drop(made.memory.length - made.items.steps);
     this.#store.adopt(made);

@@ -1,6 +1,6 @@
 /** N-step transitions as a history: written from the oldest on, and read again. */
 
-import { ABOUT_FIRST } from "../../core/abi.ts";
+import { drawable } from "../../core/errors.ts";
 import { mustBe } from "../../error.ts";
 import { EPISODE_END, FORM, ITEM, STATE, STEP } from "../../store/format/kinds.ts";
 import { encodeTagged } from "../../store/index.ts";
@@ -25,17 +25,17 @@ interface Written {
 /** All stored items, without the running episodes: a row once, however many items have it. */
 export function* writeTransitions({ made, options }: Transitions, priorities: Priorities | undefined, write: Write): Generator<Progress, void> {
   if (made === undefined) return writeNothing(write);
-  const { items, lists, records, spec, steps } = made;
-  const { x } = steps;
+  const { items, records, spec, steps } = made;
+  const { engine } = steps;
   const slots = items.slots();
   write(FORM, 0, formBytes({ family: "transitions", numSteps: options.numSteps, spec }));
-  const state: HistoryState = { count: slots.length, random: items.random.slice(), ...priorities?.saved(items) };
+  const state: HistoryState = { count: slots.length, random: items.randomState, ...priorities?.saved(items) };
   write(STATE, 0, encodeTagged(state, "state"));
   const episodes = new Map<number, Written>();
   let numbers = 0;
   for (const [done, slot] of slots.entries()) {
-    const rows = lists.rows(items.about(slot, ABOUT_FIRST), 0, items.lengthOf(slot));
-    const episode = x.row_episode(rows[0] as number);
+    const rows = items.rowsOf(slot);
+    const episode = engine.episodeOf(rows[0] as number);
     const written = episodes.get(episode) ?? { number: numbers++, last: 0 };
     episodes.set(episode, written);
     for (let i = rows.lastIndexOf(written.last) + 1; i < rows.length; i++) {
@@ -45,7 +45,7 @@ export function* writeTransitions({ made, options }: Transitions, priorities: Pr
     }
     write(ITEM, written.number, itemBytes(rows.length, items.priorityOf(slot)));
     // The last item of an episode is its last step alone.
-    if (rows.length === 1 && x.row_ends(written.last) !== 0) {
+    if (rows.length === 1 && engine.isLast(written.last)) {
       write(EPISODE_END, written.number, NOTHING);
       episodes.delete(episode);
     }
@@ -85,7 +85,7 @@ export class TransitionsSink implements WholeSink {
     records.read(env, payload);
     if (!alone) return;
     items.reserve(1);
-    items.add(env, 1, 1);
+    items.insert(env.stream, 1, 1);
   }
 
   item(episode: number, length: number, priority: number): void {
@@ -93,7 +93,7 @@ export class TransitionsSink implements WholeSink {
     const env = (this.#streams as Streams).known(episode);
     if (env === undefined || length < 1 || length > env.length || !(priority >= 0)) throw damaged("an item without its steps");
     items.reserve(1);
-    items.add(env, length, this.#store.options.prioritized ? priority : 1);
+    items.insert(env.stream, length, this.#store.options.prioritized ? drawable(priority) : 1);
   }
 
   end(episode: number, priority: number | undefined): void {
@@ -109,11 +109,11 @@ export class TransitionsSink implements WholeSink {
     const { items } = this.#known();
     const { count, slots, high = 0 } = state;
     items.reserve(count);
-    if (slots !== undefined && items.prioritized && slots.length <= high && slots.length >= count) items.lay(slots, high);
+    if (slots !== undefined && this.#store.options.prioritized && slots.length <= high && slots.length >= count) items.arrange({ slots, high });
   }
 
   random(bytes: Uint8Array): void {
-    this.#known().items.random.set(bytes);
+    this.#known().items.randomState = bytes;
   }
 
   clear(): void {
@@ -137,7 +137,7 @@ export class TransitionsSink implements WholeSink {
     const state = this.#state;
     if (state !== undefined && state.count !== made.items.size) throw damaged("other items than it says");
     this.#streams?.endAll();
-    if (state !== undefined && !this.#empty) made.items.random.set(state.random);
+    if (state !== undefined && !this.#empty) made.items.randomState = state.random;
     this.#store.adopt(made);
     if (state !== undefined) this.#priorities?.restore(made.items, state);
   }

@@ -2,15 +2,15 @@
 
 import type { Column } from "../../batch.ts";
 import { CROSS, FROM_START } from "../../core/abi.ts";
-import { Filler } from "../../core/filler.ts";
+import type { Draw } from "../../core/draw.ts";
+import { Filler, WEIGHTS } from "../../core/filler.ts";
+import type { GrowingTable } from "../../core/growing-table.ts";
 import { mustBe } from "../../error.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import { copyObject } from "../rows/object-value.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
 import type { AnyBatch } from "../rows/transition-batch.ts";
-import type { Items } from "./items.ts";
-import { WEIGHTS } from "./picks.ts";
 import type { Steps } from "./steps.ts";
 
 /** How runs of steps are shown: each step as it is, or what a learner asks of them: how the first begins, where the last leads, all rewards. */
@@ -39,8 +39,8 @@ export function specOfBatch(batch: unknown): WholeSpec | undefined {
 export class Filling {
   readonly batch: AnyBatch;
   readonly n: number;
-  /** The draw that is to be filled with picks; void after the next call that is not `fill`. */
-  draw = 0;
+  /** To be filled with picks; void after the next call that is not `fill`. */
+  readonly draw: Draw;
   readonly #steps: Steps;
   readonly #filler: Filler;
   readonly #width: number;
@@ -57,6 +57,7 @@ export class Filling {
     const selections = leaves.map((leaf) => selectionOf(leaf, width, shown));
     const filler = new Filler(engine, n, width, selections, false, weighted ? WEIGHTS : 0);
     this.#filler = filler;
+    this.draw = filler.draw;
     const { lengths, info } = filler.batch;
     const made = filler.batch.steps as { readonly [index: string]: Column };
     const column = (path: string): Column => made[leaves.findIndex((leaf) => leaf.path === path)] as Column;
@@ -95,21 +96,20 @@ export class Filling {
 
   /** Makes the draw. What could find no room does so here. */
   prepare(): this {
-    this.draw = this.#filler.prepare().handle;
+    this.#filler.prepare();
     return this;
   }
 
   /** Reads the steps of the items that were picked, from their first one on. O(bytes) */
-  fill(items: Items): AnyBatch {
-    this.#filler.draw.runs(items.handle, this.n, this.#width, CROSS);
+  fill(items: GrowingTable): AnyBatch {
+    this.draw.runs(items.handle, this.n, this.#width, CROSS);
     return this.gather();
   }
 
   /** Names the items of the draw, and where in each its run begins. */
-  name(items: Items, slots: Uint32Array, starts: Uint32Array): void {
-    const { draw } = this.#filler;
-    draw.nameItems(items.handle, slots, starts);
-    draw.runs(items.handle, this.n, this.#width, FROM_START + CROSS);
+  name(items: GrowingTable, slots: Uint32Array, starts: Uint32Array): void {
+    this.draw.nameItems(items.handle, slots, starts);
+    this.draw.runs(items.handle, this.n, this.#width, FROM_START + CROSS);
   }
 
   /** Reads the rows that the draw names. */
@@ -131,7 +131,7 @@ export class Filling {
   #fillLists(): void {
     const { objects } = this.#steps;
     const width = this.#width;
-    const rows = this.#filler.draw.rows(this.n * width);
+    const rows = this.draw.rows(this.n * width);
     const { lengths } = this.batch;
     for (const { slot, from, values } of this.#lists) {
       const value = (i: number, t: number) => copyObject(objects.get(rows[i * width + t] as number)?.[slot] ?? null);

@@ -1,4 +1,6 @@
 /** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
+import { drawable, MAX_PRIORITY } from "../../core/errors.ts";
+import { GrowingTable } from "../../core/growing-table.ts";
 import { finite, integer, mustBe, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { type Listed, listed } from "../rows/listed.ts";
@@ -6,15 +8,13 @@ import { type StepSpec, type WholeSpec, wholeSpec } from "../rows/step-spec.ts";
 import type { AnyBatch } from "../rows/transition-batch.ts";
 import { type AppendedTransition, asStored, checkTransition, type Transition } from "../transition.ts";
 import { Batches, Filling } from "./batches.ts";
-import { Items } from "./items.ts";
 import { Lists } from "./lists.ts";
 import { Memory } from "./memory.ts";
-import { type Picker, RandomPicker } from "./picker.ts";
+import { type Picker, RANDOM_PICKER } from "./picker.ts";
 import { Picks } from "./picks.ts";
 import { Records } from "./step-bytes.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
-import { type Asked, firstSpec, fits, nothingYet, tooFew } from "./transitions.ts";
-import { MAX_PRIORITY } from "./weighing.ts";
+import { type Asked, firstSpec, fits, nothingYet, samplerOf, tooFew } from "./transitions.ts";
 
 export interface EpisodesOptions {
   readonly capacity: number;
@@ -43,7 +43,7 @@ export interface MadeEpisodes {
   readonly spec: WholeSpec;
   readonly records: Records;
   readonly steps: Steps;
-  readonly items: Items;
+  readonly items: GrowingTable;
   readonly batches: Batches;
   readonly memory: Memory;
   readonly lists: Lists;
@@ -66,7 +66,7 @@ export class EndedEpisodes {
     this.options = options;
     if (options.spec === undefined) return;
     this.#made = this.#make(wholeSpec(options.spec));
-    this.picker = new RandomPicker(this.#made.steps.engine, this.#made.steps.x);
+    this.picker = RANDOM_PICKER;
   }
 
   get made(): MadeEpisodes | undefined {
@@ -103,7 +103,7 @@ export class EndedEpisodes {
     this.#made = made;
     this.#running++;
     this.changes++;
-    this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
+    this.picker ??= RANDOM_PICKER;
     if (ends) this.#end(made, env, priority);
   }
 
@@ -115,7 +115,8 @@ export class EndedEpisodes {
   beside(spec: WholeSpec, max = Number.POSITIVE_INFINITY, made = this.#made): MadeEpisodes {
     this.check();
     const text = JSON.stringify(spec);
-    if (made !== undefined && JSON.stringify(made.spec) === text) return { ...made, items: this.#items(made.steps, max), memory: new Memory(made.steps) };
+    if (made !== undefined && JSON.stringify(made.spec) === text)
+      return { ...made, items: this.#items(made.steps, max), memory: new Memory(made.steps.engine) };
     if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
       throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
     return this.#make(spec, max);
@@ -129,7 +130,7 @@ export class EndedEpisodes {
     made.items.limit(Math.max(this.options.capacity, 1), this.options.capacity);
     this.#made = made;
     this.changes++;
-    this.picker = new RandomPicker(made.steps.engine, made.steps.x);
+    this.picker = RANDOM_PICKER;
   }
 
   /** Stores the running episode of an environment, if there is one. */
@@ -169,7 +170,7 @@ export class EndedEpisodes {
   read(made: MadeEpisodes, picks: Picks, { list, maxLength }: AskedEpisodes): AnyBatch | Listed<Transition[]> {
     const { slots } = picks;
     picks.starts.fill(0);
-    if (maxLength !== undefined) (this.picker as Picker).starts(made.items, picks.draw, maxLength);
+    if (maxLength !== undefined) (this.picker as Picker).starts(made.items, picks.draw, picks.n, maxLength);
     const starts = picks.starts.slice();
     if (!list) return this.#batchOf(made, picks, slots, starts, maxLength);
     const info = picks.info();
@@ -247,7 +248,7 @@ export class EndedEpisodes {
     const transitions = episode();
     this.#weighing = true;
     try {
-      return finite("what defaultPriorityFunc gives", byEpisode(transitions), 0, MAX_PRIORITY);
+      return drawable(finite("what defaultPriorityFunc gives", byEpisode(transitions), 0, MAX_PRIORITY));
     } finally {
       this.#weighing = false;
     }
@@ -256,8 +257,8 @@ export class EndedEpisodes {
   #end(made: MadeEpisodes, env: Env, priority: number): void {
     const { items, memory, steps } = made;
     this.onEnd?.(made, env);
-    memory.pour(env);
-    items.add(env, env.length, priority);
+    memory.hold(env.stream);
+    items.insert(env.stream, env.length, priority);
     memory.drop(Math.max(0, memory.length - (this.options.together ? items.steps : this.options.capacity)));
     this.#running -= env.length;
     steps.end(env);
@@ -268,11 +269,19 @@ export class EndedEpisodes {
     const steps = new Steps(spec, 0, engine);
     if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
     const items = this.#items(steps, max);
-    return { spec, steps, items, batches: new Batches(steps, 1, false), memory: new Memory(steps), lists: new Lists(steps), records: new Records(steps) };
+    return {
+      spec,
+      steps,
+      items,
+      batches: new Batches(steps, 1, false),
+      memory: new Memory(steps.engine),
+      lists: new Lists(steps),
+      records: new Records(steps),
+    };
   }
 
-  #items(steps: Steps, max: number): Items {
-    const { prioritized, engine } = this.options;
-    return new Items(steps, { max: Math.max(max, 1), maxSteps: max, prioritized, seed: engine.seed ?? 0, number: 0 });
+  #items({ engine }: Steps, max: number): GrowingTable {
+    const { prioritized, engine: options } = this.options;
+    return new GrowingTable(engine, { sampler: samplerOf(prioritized), maxSize: Math.max(max, 1), maxSteps: max, seed: options.seed ?? 0 });
   }
 }

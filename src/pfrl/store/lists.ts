@@ -1,16 +1,12 @@
 /** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
 
 import type { Column } from "../../batch.ts";
-import { ABOUT_FIRST } from "../../core/abi.ts";
 import { Filler } from "../../core/filler.ts";
+import type { GrowingTable } from "../../core/growing-table.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { Numbered } from "../../spec/dtype.ts";
 import type { Transition } from "../transition.ts";
-import type { Items } from "./items.ts";
 import { chunkOf, type Env, type Steps } from "./steps.ts";
-
-/** Names of rows that are read at a time. */
-const NAMES = 1024;
 
 /** Reads rows, one transition each. */
 export class Lists {
@@ -26,31 +22,18 @@ export class Lists {
   }
 
   /** The transitions of an item: all, or `length` of them from one on. O(bytes) */
-  item(items: Items, slot: number, from = 0, length = items.lengthOf(slot)): Transition[] {
-    return this.transitions(this.rows(items.about(slot, ABOUT_FIRST), from, length));
+  item(items: GrowingTable, slot: number, from?: number, length?: number): Transition[] {
+    return this.transitions(items.rowsOf(slot, from, length));
   }
 
   /** The transitions of a running episode's window. */
   window(env: Env): Transition[] {
-    return this.transitions(this.rowsOf(env));
+    return this.transitions(env.stream.rows());
   }
 
   /** Those of all running episodes, by environment. */
   running(): Map<unknown, Transition[]> {
     return new Map(Array.from(this.#steps.envs.values(), (env) => [env.id, this.window(env)]));
-  }
-
-  /** Names of its rows. */
-  rowsOf({ handle, length }: Env): Uint32Array {
-    const { engine, x } = this.#steps;
-    const rows = new Uint32Array(length);
-    // Piece by piece: an episode that fills memory can be read.
-    const at = engine.core.scratch(4 * NAMES);
-    for (let done = 0; done < length; done += NAMES) {
-      const count = x.stream_rows(handle, done, NAMES, at);
-      rows.set(engine.core.u32.subarray(at / 4, at / 4 + count), done);
-    }
-    return rows;
   }
 
   /** The transitions of rows that are held. */
@@ -59,14 +42,6 @@ export class Lists {
     const chunk = this.#chunk;
     for (let from = 0; from < rows.length; from += chunk) this.#read(rows.subarray(from, from + chunk), transitions);
     return transitions;
-  }
-
-  /** Names of the rows of a run. */
-  rows(first: number, from: number, length: number): Uint32Array {
-    const { engine, x } = this.#steps;
-    const at = engine.core.scratch(4 * length);
-    x.pool_run(engine.pool, first, from, length, at);
-    return engine.core.u32.slice(at / 4, at / 4 + length);
   }
 
   #read(rows: Uint32Array, into: Transition[]): void {

@@ -1,52 +1,34 @@
 /** How a sample picks its items: by the table's random state, or as a test says. */
 
-import { DISTINCT, type Exports } from "../../core/abi.ts";
-import type { Engine } from "../../core/engine.ts";
-import type { Items } from "./items.ts";
+import type { Draw } from "../../core/draw.ts";
+import type { GrowingTable } from "../../core/growing-table.ts";
 import type { Memory } from "./memory.ts";
 
 export interface Picker {
   /** n different items into a draw, all alike. */
-  alike(items: Items, draw: number, n: number): void;
+  alike(items: GrowingTable, draw: Draw, n: number): void;
   /** n different items by priority, `ratio` of the chance all alike; how many there were. */
-  weighed(items: Items, draw: number, n: number, ratio: number): number;
+  weighed(items: GrowingTable, draw: Draw, n: number, ratio: number): number;
   /** n different rows of a memory into a draw of single rows, all alike; chance is that of the items beside it. */
-  single(items: Items, memory: Memory, draw: number, n: number): void;
-  /** Where in items longer than `width` steps a run of so many begins. */
-  starts(items: Items, draw: number, width: number): void;
+  single(items: GrowingTable, memory: Memory, draw: Draw, n: number): void;
+  /** Where in each of n items that is longer than `width` steps a run of so many begins. */
+  starts(items: GrowingTable, draw: Draw, n: number, width: number): void;
 }
 
-export class RandomPicker implements Picker {
-  readonly #engine: Engine;
-  readonly #x: Exports;
+export const RANDOM_PICKER: Picker = {
+  alike(items, draw, n) {
+    draw.different(items.handle, n);
+  },
 
-  constructor(engine: Engine, x: Exports) {
-    this.#engine = engine;
-    this.#x = x;
-  }
+  weighed(items, draw, n, ratio) {
+    return ratio > 0 ? draw.mixed(items.handle, n, items.chances(n, ratio), ratio) : draw.different(items.handle, n);
+  },
 
-  alike(items: Items, draw: number, n: number): void {
-    this.#engine.core.x.table_sample(items.handle, draw, n, DISTINCT, 0);
-    this.#engine.core.x.table_close_draw(items.handle);
-  }
+  single(items, memory, draw, n) {
+    draw.single(items.handle, memory, n);
+  },
 
-  weighed(items: Items, draw: number, n: number, ratio: number): number {
-    const { core } = this.#engine;
-    if (ratio > 0) {
-      let alike = 0;
-      for (let i = 0; i < n; i++) alike += Number(this.#x.items_chance(items.handle) < ratio);
-      return this.#x.draw_mixed(draw, items.handle, n, alike, ratio);
-    }
-    const drawn = core.x.table_sample(items.handle, draw, n, DISTINCT, 0);
-    core.x.table_close_draw(items.handle);
-    return drawn;
-  }
-
-  single(items: Items, memory: Memory, draw: number, n: number): void {
-    this.#x.draw_single(draw, items.handle, memory.handle, n);
-  }
-
-  starts(items: Items, draw: number, width: number): void {
-    this.#x.draw_starts(draw, items.handle, width);
-  }
-}
+  starts(items, draw, _, width) {
+    draw.chooseStarts(items.handle, width);
+  },
+};

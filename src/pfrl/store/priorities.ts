@@ -1,13 +1,15 @@
 /** The prioritized part of a buffer: what new items weigh, how a sample is picked and weighed, and what errors make of it. */
+import type { Core } from "../../core/core.ts";
+import type { Draw } from "../../core/draw.ts";
+import { calculator, powers } from "../../core/errors.ts";
+import type { GrowingTable } from "../../core/growing-table.ts";
 import { mustBe, ReplayError } from "../../error.ts";
 import type { HistoryState } from "./history.ts";
-import type { Items } from "./items.ts";
 import { LastSample } from "./last-sample.ts";
 import type { Picker } from "./picker.ts";
-import { powersOf } from "./powers.ts";
 import type { EngineOptions, Steps } from "./steps.ts";
 import { tooFew } from "./transitions.ts";
-import { numbersOf, type Powers, ratioOf, Weighing, type WeighingOptions } from "./weighing.ts";
+import { numbersOf, ratioOf, Weighing, type WeighingOptions } from "./weighing.ts";
 
 export interface PrioritiesOptions extends Required<WeighingOptions> {
   readonly waitPriorityAfterSampling: boolean;
@@ -21,12 +23,9 @@ export interface PrioritiesOptions extends Required<WeighingOptions> {
 export class Priorities {
   readonly weighing: Weighing;
   readonly last: LastSample;
-  /** What new items weigh: the largest priority that an update ever set, 1 at first. */
-  max = 1;
   /** Whether an item may have been stored with priority 0. */
   zeros = false;
   readonly #options: PrioritiesOptions;
-  #powers: Powers | undefined;
 
   constructor(options: PrioritiesOptions) {
     this.weighing = new Weighing(options);
@@ -39,10 +38,15 @@ export class Priorities {
     return this.#options.uniformRatio;
   }
 
+  /** What new items weigh: the largest priority that an update ever set, 1 at first. */
+  get max(): number {
+    return this.weighing.errors.max;
+  }
+
   /** Before a sample of n. @throws ReplayError OUT_OF_TURN, EMPTY · RangeError for none where weights are divided by the largest of them */
-  maySample(items: Items | undefined, n: number): void {
+  maySample(items: GrowingTable | undefined, n: number): void {
     this.last.maySample();
-    if (!items?.weigh) throw new ReplayError("EMPTY", "no item has a priority above 0: append first");
+    if (!items?.weighs) throw new ReplayError("EMPTY", "no item has a priority above 0: append first");
     const { ofBatch, ofMemory } = this.weighing;
     if (!this.#options.weighted) return;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "n", "at least 1, because an empty sample has no largest weight", n);
@@ -54,17 +58,18 @@ export class Priorities {
    * n different items into a draw, with their weights; beta goes on, and their errors are awaited.
    * @throws ReplayError TOO_FEW, and then nothing changed
    */
-  pick(items: Items, picker: Picker, { x }: Steps, draw: number, n: number, length: number): void {
+  pick(items: GrowingTable, picker: Picker, draw: Draw, n: number, length: number): void {
     const { uniformRatio, weighted } = this.#options;
-    const before = this.zeros ? items.random.slice() : undefined;
+    const { weighing } = this;
+    const before = this.zeros ? items.randomState : undefined;
     // Asked before the draw, which changes nothing of it.
-    const min = weighted && this.weighing.ofMemory ? this.#minProbability(items) : 0;
+    const min = weighted && weighing.ofMemory ? this.#minProbability(items) : 0;
     const drawn = picker.weighed(items, draw, n, uniformRatio);
     if (drawn < n) {
-      if (before !== undefined) items.random.set(before);
+      if (before !== undefined) items.randomState = before;
       throw tooFew(n, drawn, "items with a priority above 0");
     }
-    if (weighted) x.draw_weights_by(draw, this.weighing.divisor(length, min), this.weighing.beta, this.weighing.bounded);
+    if (weighted) draw.weighBy(weighing.divisor(length, min), weighing, weighing.bounded);
   }
 
   /** A sample was given out. */
@@ -74,16 +79,16 @@ export class Priorities {
   }
 
   /** What a saved buffer needs to know beside its items. */
-  saved(items: Items): Pick<HistoryState, "max" | "waiting" | "slots" | "high"> {
+  saved(items: GrowingTable): Pick<HistoryState, "max" | "waiting" | "slots" | "high"> {
     const ranks = new Map(Array.from(this.last.waiting ? items.slots() : [], (slot, rank) => [items.keyOf(slot), rank]));
     const waiting = this.last.waiting ? this.last.keys.map((key) => ranks.get(key) ?? -1) : null;
-    return { max: this.max, waiting, ...items.laid() };
+    return { max: this.max, waiting, ...items.arrangement() };
   }
 
   /** After a load. Beta stays this buffer's own, as in PFRL. */
-  restore(items: Items, { max = 1, waiting = null }: HistoryState): void {
+  restore(items: GrowingTable, { max = 1, waiting = null }: HistoryState): void {
     const slots = items.slots();
-    this.max = Math.max(1, max);
+    this.weighing.errors.max = Math.max(1, max);
     // 0 is no key.
     this.last.restore(waiting === null ? null : waiting.map((rank) => (slots[rank] === undefined ? 0 : items.keyOf(slots[rank]))));
   }
@@ -93,31 +98,27 @@ export class Priorities {
    * @returns how many were there
    * @throws RangeError, TypeError · ReplayError OUT_OF_TURN, and then nothing changed
    */
-  update(items: Items | undefined, steps: Steps | undefined, errors: unknown, keys: unknown): number {
+  update(items: GrowingTable | undefined, errors: unknown, keys: unknown): number {
     const list = numbersOf("errors", errors);
     const n = list.length;
     const given = keys === undefined ? undefined : numbersOf("keys", keys);
     if (given !== undefined && given.length !== n) throw mustBe(RangeError, "keys", `${n} numbers, one per error`, given);
     const own = given ?? this.last.mayUpdate(n);
     let found = 0;
-    if (items !== undefined && steps !== undefined && n > 0) found = this.#set(items, steps, list, own, n);
+    if (items !== undefined && n > 0) found = items.updateErrors(this.weighing.errors, own, list, n);
     if (given === undefined) this.last.done();
     else this.last.updated(given);
     return found;
   }
 
   /** The priorities that errors make. Infinity and NaN are values here. */
-  fromErrors(errors: unknown): number[] {
+  fromErrors(errors: unknown, steps: Steps | undefined): number[] {
     const list = numbersOf("errors", errors);
-    const { core, x } = this.#own();
-    const at = core.scratch(8 * list.length + 8);
-    core.f64.set(list, at / 8);
-    this.weighing.weigh(core, x, at, list.length);
-    return [...core.f64.subarray(at / 8, at / 8 + list.length)];
+    return this.weighing.errors.of(this.#core(steps), list);
   }
 
   /** The weights of probabilities; beta goes on. */
-  toWeights(probabilities: unknown, min: number, length: number): number[] {
+  toWeights(probabilities: unknown, min: number, length: number, steps: Steps | undefined): number[] {
     const list = numbersOf("probabilities", probabilities);
     const n = list.length;
     const { ofBatch, beta } = this.weighing;
@@ -125,59 +126,33 @@ export class Priorities {
     const divisor = ofBatch ? Array.from(list).reduce((lowest, p) => Math.min(lowest, p)) : this.weighing.divisor(length, min);
     if (!(divisor > 0 && divisor < Number.POSITIVE_INFINITY)) throw mustBe(RangeError, "the minimum probability", "a number above 0", divisor);
     for (let i = 0; i < n; i++) if (!((list[i] as number) > 0)) throw mustBe(RangeError, `probabilities[${i}]`, "above 0", list[i]);
-    const { core, x } = this.#own();
-    const at = core.scratch(8 * n + 8);
-    core.f64.set(
-      Array.from(list, (p) => ratioOf(p, divisor)),
-      at / 8,
-    );
-    x.priority_powers(at, n, -beta);
+    const ratios = Array.from(list, (p) => ratioOf(p, divisor));
+    const weights = powers(this.#core(steps), ratios, -beta);
     this.weighing.advance();
-    return [...core.f64.subarray(at / 8, at / 8 + n)];
+    return weights;
   }
 
-  #set(items: Items, { engine, x }: Steps, errors: ArrayLike<number>, keys: ArrayLike<number>, n: number): number {
-    const { core } = engine;
-    const at = core.scratch(24 * n + 8);
-    const to = at + 8 * n;
-    const { f64 } = core;
-    for (let i = 0; i < n; i++) {
-      f64[(at >>> 3) + i] = keys[i] as number;
-      f64[(to >>> 3) + i] = errors[i] as number;
-    }
-    this.weighing.weigh(core, x, to, n);
-    // Of items that have gone it does not count: only then are they looked up.
-    if (this.weighing.check(core, to, n, this.max)) {
-      const max = at / 8 + 3 * n;
-      x.priority_max(items.handle, at, to, n, 8 * max);
-      if ((core.f64[max] as number) > this.max) this.max = core.f64[max] as number;
-    }
-    const found = core.x.table_update(items.handle, at, to, n, at + 16 * n, at + 20 * n);
-    engine.changed();
-    return found;
-  }
-
-  #min(items: Items): number {
+  #min(items: GrowingTable): number {
     return items.min(this.zeros);
   }
 
   /** The least probability that an item has. */
-  #minProbability(items: Items): number {
+  #minProbability(items: GrowingTable): number {
     const { uniformRatio } = this.#options;
     return uniformRatio / items.size + ((1 - uniformRatio) * this.#min(items)) / items.total;
   }
 
-  #own(): Powers {
-    this.#powers ??= powersOf(this.#options.engine);
-    return this.#powers;
+  /** Where powers are taken: before the first step there is no engine. */
+  #core(steps: Steps | undefined): Core {
+    return steps?.engine.core ?? calculator(this.#options.engine.module);
   }
 }
 
 /** Keys and priorities of all items, oldest first. */
-export function prioritiesOf(items: Items | undefined): { readonly keys: Float64Array; readonly priorities: Float64Array } {
+export function prioritiesOf(items: GrowingTable | undefined): { readonly keys: Float64Array; readonly priorities: Float64Array } {
   const slots = items?.slots() ?? new Uint32Array(0);
   return {
-    keys: Float64Array.from(slots, (slot) => (items as Items).keyOf(slot)),
-    priorities: Float64Array.from(slots, (slot) => (items as Items).priorityOf(slot)),
+    keys: Float64Array.from(slots, (slot) => (items as GrowingTable).keyOf(slot)),
+    priorities: Float64Array.from(slots, (slot) => (items as GrowingTable).priorityOf(slot)),
   };
 }

@@ -1,4 +1,5 @@
-/** Steps as bytes (assembly/record/step.ts), and what rows cannot hold behind them. */
+/** Steps as bytes, and what rows cannot hold behind them. */
+import { StepCodec } from "../../core/step-codec.ts";
 import { ReplayError } from "../../error.ts";
 import { decodeTagged, encodeTagged } from "../../store/index.ts";
 import type { RowValues } from "../rows/part.ts";
@@ -6,40 +7,31 @@ import type { Env, Steps } from "./steps.ts";
 
 export class Records {
   readonly #steps: Steps;
-  readonly #max: number;
+  readonly #codec: StepCodec;
 
   constructor(steps: Steps) {
     this.#steps = steps;
-    this.#max = steps.x.record_max_bytes(steps.engine.pool) >>> 0;
+    this.#codec = new StepCodec(steps.engine);
   }
 
   /** A row's bytes, good until the next call. @param before the row of the step before, whose frames are not written again; 0 for none */
   write(row: number, before: number): Uint8Array {
-    const { engine, objects, x } = this.#steps;
-    const at = engine.core.scratch(this.#max);
-    const bytes = x.record_write(engine.pool, row, before, at) >>> 0;
-    const own = engine.core.u8.subarray(at, at + bytes);
-    const record = objects.get(row);
+    const own = this.#codec.write(row, before);
+    const record = this.#steps.objects.get(row);
     if (record === undefined) return own;
     // Places that are not taken are left out.
     const tagged = encodeTagged(Object.assign({}, record), "a step");
-    const both = new Uint8Array(bytes + tagged.length);
+    const both = new Uint8Array(own.length + tagged.length);
     both.set(own);
-    both.set(tagged, bytes);
+    both.set(tagged, own.length);
     return both;
   }
 
   /** Appends a step that was written so to an episode. @throws ReplayError CORRUPT, OUT_OF_MEMORY */
   read(env: Env, payload: Uint8Array): void {
-    const { engine, x } = this.#steps;
-    const { core } = engine;
-    const at = core.scratch(payload.length);
-    core.u8.set(payload, at);
     this.#steps.mayGrow(env);
-    const used = x.record_append(env.handle, at, payload.length);
-    if (core.u8.length === 0) core.refresh();
+    const used = this.#codec.append(env.stream, payload);
     if (used === 0) throw damaged("a step is not of this spec");
-    if (used < 0) throw core.failure(used);
     this.#steps.appended(env, used < payload.length ? recordOf(payload.subarray(used)) : undefined);
   }
 }

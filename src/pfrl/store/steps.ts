@@ -1,6 +1,6 @@
 /** The steps of a buffer: one pool of rows, the running episodes of its environments, and what rows cannot hold. */
-import type { Exports } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
+import { OwnStream } from "../../core/stream.ts";
 import { ReplayError } from "../../error.ts";
 import { engineOf, Replay } from "../../replay.ts";
 import type { Writer } from "../../writer.ts";
@@ -25,7 +25,7 @@ export interface Env {
   readonly id: unknown;
   /** Never used again for another episode. */
   readonly number: number;
-  readonly handle: number;
+  readonly stream: OwnStream;
   /** Steps that its window keeps; 0 for all. */
   readonly keep: number;
   /** Steps of its window. */
@@ -35,23 +35,18 @@ export interface Env {
   before: number;
 }
 
-/** Bytes of a stream, and the least that the arena gives. */
-export const GRANULE = 4096;
-/** Of how many steps there is room in that, beside STREAM (assembly/rows/stream.ts). */
-export const ROOM: number = (GRANULE - 40) / 4;
-
 export class Steps {
   readonly form: RowForm;
   readonly engine: Engine;
-  readonly x: Exports;
   readonly objects = new Objects();
-  /** The writer of all environments: its stream, and what appends the form's step. */
-  readonly #stream: number;
+  /** The writer of all environments: its lane, and what appends the form's step. */
+  readonly #lane: number;
   readonly #append: () => void;
   readonly #keep: number;
   readonly #envs = new Map<unknown, Env>();
   /** Of episodes that ended, for the next ones. */
-  readonly #spare: number[] = [];
+  readonly #spare: OwnStream[] = [];
+  readonly #live: (row: number) => number;
   #opened = 0;
 
   /** @param keep steps of a window; 0 for all of the episode */
@@ -59,21 +54,14 @@ export class Steps {
     this.form = new RowForm(spec);
     const replay = new Replay({ spec: this.form.row, maxBytes, seed, module });
     this.engine = engineOf(replay);
-    this.x = this.engine.core.x;
-    // The core's own words name options that a buffer does not have.
-    const { core } = this.engine;
-    const failure = core.failure.bind(core);
-    core.failure = (code) => {
-      const error = failure(code) as ReplayError;
-      return error.code === "OUT_OF_MEMORY"
-        ? new ReplayError("OUT_OF_MEMORY", error.message.replace("lower maxSize or maxSteps", "give a smaller capacity"))
-        : error;
-    };
+    this.#live = (row) => Number(this.engine.isLive(row));
+    // A buffer has no option of the engine's name.
+    this.engine.core.remedy = "give a smaller capacity";
     // So that what is stored can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
     const writer = replay.writer({ keep: 1 }) as Writer<unknown>;
     const { step } = this.form;
-    this.#stream = writer.streams[0] as number;
+    this.#lane = writer.streams[0] as number;
     this.#append = () => writer.append(step);
     this.#keep = keep;
   }
@@ -115,25 +103,20 @@ export class Steps {
 
   /** An episode that no environment has yet. @throws ReplayError OUT_OF_MEMORY */
   open(id: unknown, keep: number): Env {
-    const { core, pool } = this.engine;
     const spare = keep === this.#keep ? this.#spare.pop() : undefined;
-    const handle = spare ?? core.alloc(GRANULE);
-    if (spare === undefined) this.x.stream_init(handle, pool, roomOf(keep), keep);
-    return { id, number: this.#opened++, handle, keep, length: 0, row: 0, before: 0 };
+    const stream = spare ?? new OwnStream(this.engine, keep);
+    return { id, number: this.#opened++, stream, keep, length: 0, row: 0, before: 0 };
   }
 
   /** The step that the form has, to an episode. */
   #step(env: Env, record: RowValues | undefined): void {
-    const { engine, x } = this;
     this.mayGrow(env);
-    const code = x.stream_reserve(env.handle, 1);
-    if (engine.core.u8.length === 0) engine.core.refresh();
-    if (code !== 0) throw engine.core.failure(code);
-    x.stream_lend(env.handle, this.#stream);
+    env.stream.reserve(1);
+    env.stream.lend(this.#lane);
     try {
       this.#append();
     } finally {
-      x.stream_take(env.handle, this.#stream);
+      env.stream.take(this.#lane);
     }
     this.appended(env, record);
   }
@@ -145,22 +128,20 @@ export class Steps {
 
   /** Notes a step that an episode got. */
   appended(env: Env, record: RowValues | undefined): void {
-    const { engine, objects, x } = this;
-    env.length = x.stream_length(env.handle);
+    env.length = env.stream.length;
     env.before = env.row;
-    env.row = x.stream_newest(env.handle) >>> 0;
-    objects.took(env.row, record, x.row_live);
-    engine.changed();
+    env.row = env.stream.newest;
+    this.objects.took(env.row, record, this.#live);
+    this.engine.changed();
   }
 
   /** Ends an episode that no environment has. */
   close(env: Env): void {
-    const { engine, x } = this;
-    x.stream_end(env.handle, 0);
-    x.stream_shrink(env.handle, roomOf(env.keep));
-    if (env.keep === this.#keep) this.#spare.push(env.handle);
-    else engine.core.x.arena_free(env.handle, GRANULE);
-    engine.changed();
+    if (env.keep === this.#keep) {
+      env.stream.reset();
+      this.#spare.push(env.stream);
+    } else env.stream.close();
+    this.engine.changed();
   }
 
   /** Ends an environment's episode; its steps stay where items hold them. */
@@ -171,7 +152,7 @@ export class Steps {
 
   /** Bytes that are taken. */
   get bytes(): number {
-    return this.engine.core.x.arena_used();
+    return this.engine.bytes;
   }
 }
 
@@ -192,8 +173,3 @@ function scratchOf(engine: Engine): number {
 
 /** The maximum length of an item. */
 const MAX_STEPS = 0xffffff;
-
-/** Steps that a stream has room for beside it. */
-function roomOf(keep: number): number {
-  return keep === 0 ? ROOM : Math.min(keep, ROOM);
-}

@@ -1,15 +1,16 @@
 /** N-step transitions: runs of 1 … numSteps steps of one episode, kept as PFRL's deque of last transitions gives them out. */
+import { GrowingTable } from "../../core/growing-table.ts";
 import { integer, mustBe, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { Replay } from "../../replay.ts";
+import { prioritized, type Selector, uniform } from "../../selector.ts";
 import { type Listed, listed } from "../rows/listed.ts";
 import { inferSpec, type StepSpec, type WholeSpec, wholeSpec } from "../rows/step-spec.ts";
 import type { AnyBatch } from "../rows/transition-batch.ts";
 import { type AppendedTransition, checkTransition, extrasOf, type Transition } from "../transition.ts";
 import { Batches } from "./batches.ts";
-import { Items } from "./items.ts";
 import { Lists } from "./lists.ts";
-import { type Picker, RandomPicker } from "./picker.ts";
+import { type Picker, RANDOM_PICKER } from "./picker.ts";
 import { Picks } from "./picks.ts";
 import { Records } from "./step-bytes.ts";
 import { type EngineOptions, type Env, Steps } from "./steps.ts";
@@ -32,7 +33,7 @@ export interface Asked {
 export interface Made {
   readonly spec: WholeSpec;
   readonly steps: Steps;
-  readonly items: Items;
+  readonly items: GrowingTable;
   readonly batches: Batches;
   readonly lists: Lists;
   readonly records: Records;
@@ -52,7 +53,7 @@ export class Transitions {
     this.options = options;
     if (options.spec === undefined) return;
     this.#made = this.#make(wholeSpec(options.spec));
-    this.picker = new RandomPicker(this.#made.steps.engine, this.#made.steps.x);
+    this.picker = RANDOM_PICKER;
   }
 
   get made(): Made | undefined {
@@ -75,9 +76,9 @@ export class Transitions {
     this.#pending += this.#pendingOf(env) - before;
     this.#made = made;
     this.changes++;
-    this.picker ??= new RandomPicker(made.steps.engine, made.steps.x);
+    this.picker ??= RANDOM_PICKER;
     if (transition.isStateTerminal === true) this.#end(made, env, env.length, priority);
-    else if (env.length === numSteps) made.items.add(env, numSteps, priority);
+    else if (env.length === numSteps) made.items.insert(env.stream, numSteps, priority);
     return env;
   }
 
@@ -100,7 +101,7 @@ export class Transitions {
     made.items.limit(this.options.capacity, Number.POSITIVE_INFINITY);
     this.#made = made;
     this.changes++;
-    this.picker = new RandomPicker(made.steps.engine, made.steps.x);
+    this.picker = RANDOM_PICKER;
   }
 
   /** The episode of an environment was interrupted: what is shorter than a full window is stored. Without a running episode nothing happens. */
@@ -155,7 +156,7 @@ export class Transitions {
 
   /** Items of the last `longest` steps and of fewer, and the end. */
   #end({ items, steps }: Made, env: Env, longest: number, priority: number): void {
-    for (let length = longest; length > 0; length--) items.add(env, length, priority);
+    for (let length = longest; length > 0; length--) items.insert(env.stream, length, priority);
     this.#pending -= this.#pendingOf(env);
     steps.end(env);
   }
@@ -173,10 +174,16 @@ export class Transitions {
     return { spec, steps, items, batches: new Batches(steps, numSteps, prioritized), lists: new Lists(steps), records: new Records(steps) };
   }
 
-  #items(steps: Steps, max: number): Items {
-    const { prioritized, engine } = this.options;
-    return new Items(steps, { max, prioritized, seed: engine.seed ?? 0, number: 0, room: max === Number.POSITIVE_INFINITY ? undefined : max });
+  #items({ engine }: Steps, max: number): GrowingTable {
+    const { prioritized, engine: options } = this.options;
+    const room = max === Number.POSITIVE_INFINITY ? undefined : max;
+    return new GrowingTable(engine, { sampler: samplerOf(prioritized), maxSize: max, maxSteps: Number.POSITIVE_INFINITY, seed: options.seed ?? 0, room });
   }
+}
+
+/** How items are drawn: by their priorities as they are, or all alike. */
+export function samplerOf(isPrioritized: boolean): Selector {
+  return isPrioritized ? prioritized(1, { withMin: true }) : uniform();
 }
 
 /** What was picked, in PFRL's form. */

@@ -1,0 +1,28 @@
+/** Steps as bytes, one by one, and back into a stream (assembly/record/step.ts). */
+import type { Engine } from "./engine.ts";
+import type { CoreStream } from "./stream.ts";
+
+export class StepCodec {
+  readonly #engine: Engine;
+  readonly #maxBytes: number;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#maxBytes = engine.core.x.record_max_bytes(engine.pool) >>> 0;
+  }
+
+  /** A row's bytes, good until the next call. @param before the row of the step before, whose frames are not written again; 0 for none */
+  write(row: number, before: number): Uint8Array {
+    const { core, pool } = this.#engine;
+    const at = core.scratch(this.#maxBytes);
+    return core.u8.subarray(at, at + (core.x.record_write(pool, row, before, at) >>> 0));
+  }
+
+  /** Appends a step that was written so; more bytes may stand behind it. How many are its own, 0 where they are none of this spec. @throws ReplayError OUT_OF_MEMORY */
+  append(stream: CoreStream, bytes: Uint8Array): number {
+    const { core } = this.#engine;
+    const at = core.scratch(bytes.length);
+    core.u8.set(bytes, at);
+    return core.took(core.x.record_append(stream.handle, at, bytes.length));
+  }
+}
