@@ -8,7 +8,7 @@ export type { Plan } from "./plan.ts";
 export { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "./rate-limiter.ts";
 export { type OpenOptions, type OpenReplay, Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
 export type { SampleOptions } from "./sample.ts";
-export { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, uniform } from "./selector.ts";
+export * from "./selector.ts";
 export type { ColumnOf, ColumnSet } from "./spec/columns.ts";
 export type { ArrayOf, Dtype } from "./spec/dtype.ts";
 export { bool, f32, f64, i8, i16, i32, i64, type Leaf, shared, u8, u16, u32, u64 } from "./spec/leaf.ts";

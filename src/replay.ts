@@ -8,7 +8,7 @@ import { integer, mustBe, onlyKeys } from "./error.ts";
 import { MAX_ITEMS } from "./limits.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
-import { fifo, isSelector, uniform } from "./selector.ts";
+import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { layoutOf } from "./spec/layout.ts";
 import { leavesOf, type Spec } from "./spec/spec.ts";
@@ -265,4 +265,10 @@ function resolveTable(name: string, options: TableOptions): ResolvedTableOptions
     if (!isSelector(value)) throw mustBe(TypeError, `${subject}.${role}`, "a selector, such as uniform()", value);
   if (!isRateLimiter(rateLimiter)) throw mustBe(TypeError, `${subject}.rateLimiter`, "a rate limiter, such as minSize()", rateLimiter);
   return { maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending };
+}
+
+/** Whether a value is a selector, from one of the functions or from a snapshot. */
+function isSelector(value: unknown): value is Selector {
+  const { kind, exponent = 1 } = (value ?? {}) as Selector;
+  return SELECTORS.includes(kind) && Number.isFinite(exponent);
 }

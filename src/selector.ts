@@ -1,9 +1,11 @@
 /** Selectors: how a table chooses items. Each of the six can be a sampler or a remover. */
 import { pointAtCallersOf } from "./caller.ts";
-import { FIFO, LIFO, MAX_HEAP, MIN_HEAP, PRIORITIZED, TOGETHER, UNIFORM, WITH_MIN } from "./core/abi.ts";
 import { finite } from "./error.ts";
 
-export type SelectorName = "fifo" | "lifo" | "uniform" | "prioritized" | "minHeap" | "maxHeap";
+/** The names of all selectors. The first is number 1 in the core, and so on. */
+export const SELECTORS = ["fifo", "lifo", "uniform", "prioritized", "minHeap", "maxHeap"] as const;
+
+export type SelectorName = (typeof SELECTORS)[number];
 
 export interface Selector {
   readonly kind: SelectorName;
@@ -12,15 +14,6 @@ export interface Selector {
   /** `prioritized` only: keep the minimum weight, for importance weights with `normalize: "table"`. */
   readonly withMin?: boolean;
 }
-
-const KINDS: { readonly [K in SelectorName]: number } = {
-  fifo: FIFO,
-  lifo: LIFO,
-  uniform: UNIFORM,
-  prioritized: PRIORITIZED,
-  minHeap: MIN_HEAP,
-  maxHeap: MAX_HEAP,
-};
 
 /** The oldest item. O(1) */
 export const fifo = (): Selector => ({ kind: "fifo" });
@@ -43,17 +36,4 @@ export function prioritized(exponent = 1, options: { withMin?: boolean } = {}): 
   pointAtCallersOf(prioritized);
   finite("exponent", exponent);
   return { kind: "prioritized", exponent, withMin: options.withMin ?? false };
-}
-
-/** The numbers of a table's sampler and remover for the core. One structure serves both if they keep the same order. */
-export function kindsOf(sampler: Selector, remover: Selector): { sampler: number; remover: number } {
-  const [drawn, left] = [KINDS[sampler.kind], KINDS[remover.kind]];
-  const together = Math.max(drawn, left) <= KINDS.lifo || (drawn === left && sampler.exponent === remover.exponent);
-  return { sampler: drawn + (sampler.withMin ? WITH_MIN : 0), remover: left + (together ? TOGETHER : remover.withMin ? WITH_MIN : 0) };
-}
-
-/** Whether a value is a selector, from one of the functions above or from a snapshot. */
-export function isSelector(value: unknown): value is Selector {
-  const { kind, exponent = 1 } = (value ?? {}) as Selector;
-  return Object.hasOwn(KINDS, kind) && Number.isFinite(exponent);
 }

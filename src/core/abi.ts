@@ -220,13 +220,7 @@ export const NONE = 0xffff;
 export const LOWER = 1;
 export const UPPER = 2;
 
-/** Kinds of selectors, and what is added to one (assembly/selectors/selector.ts). */
-export const FIFO = 1;
-export const LIFO = 2;
-export const UNIFORM = 3;
-export const PRIORITIZED = 4;
-export const MIN_HEAP = 5;
-export const MAX_HEAP = 6;
+/** What is added to the number of a selector (assembly/selectors/selector.ts). */
 export const WITH_MIN = 16;
 export const TOGETHER = 32;
 

@@ -1,8 +1,9 @@
 /** A table of the core: its limits, what comes in and goes, and what there is to tell of its items. */
 import { mustBe } from "../error.ts";
 import type { RateLimiter } from "../rate-limiter.ts";
-import { kindsOf, type Selector } from "../selector.ts";
+import { SELECTORS, type Selector } from "../selector.ts";
 import { copyIn, lengthOf, type Numbers, priorityError } from "../spec/numbers.ts";
+import { TOGETHER, WITH_MIN } from "./abi.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
@@ -24,6 +25,18 @@ export interface ItemState {
   readonly priority: number;
   readonly timesSampled: number;
   readonly probability: number;
+}
+
+/** The numbers of a table's sampler and remover for the core. One structure serves both if they keep the same order. */
+export function kindsOf(sampler: Selector, remover: Selector): { sampler: number; remover: number } {
+  const [drawn, left] = [SELECTORS.indexOf(sampler.kind) + 1, SELECTORS.indexOf(remover.kind) + 1];
+  const ordered = isOrder(sampler) && isOrder(remover);
+  const together = ordered || (drawn === left && sampler.exponent === remover.exponent);
+  return { sampler: drawn + (sampler.withMin ? WITH_MIN : 0), remover: left + (together ? TOGETHER : remover.withMin ? WITH_MIN : 0) };
+}
+
+function isOrder({ kind }: Selector): boolean {
+  return kind === "fifo" || kind === "lifo";
 }
 
 /** Bytes of a table. */

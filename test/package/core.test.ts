@@ -5,6 +5,7 @@ import * as abi from "../../src/core/abi.ts";
 import { Core } from "../../src/core/core.ts";
 import { instance } from "../../src/core/module.ts";
 import { Replay, type Spec, u8 } from "../../src/index.ts";
+import { SELECTORS } from "../../src/selector.ts";
 import { DTYPES } from "../../src/spec/dtype.ts";
 import { HEAD_BYTES, NARROW, SHARED, WIDE } from "../../src/spec/layout.ts";
 import { coreOf, moduleOf, root, type Target } from "../support/core.ts";
@@ -90,7 +91,7 @@ test("numbers that both sides name are the same", () => {
   const { ABI_VERSION, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED, BOOTSTRAP, DISTINCT, STRATIFIED } = abi;
   const { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS } = abi;
   const { OWN, TERMINAL, NONE, LOWER, UPPER, ALIKE, BY_STEPS, LEVEL, ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST, SHAPE, LONGEST } = abi;
-  const { FIFO, LIFO, UNIFORM, PRIORITIZED, MIN_HEAP, MAX_HEAP, WITH_MIN, TOGETHER } = abi;
+  const { WITH_MIN, TOGETHER } = abi;
   expect(constants("memory/layout.ts")).toMatchObject({ ABI_VERSION });
   expect(constants("memory/error.ts")).toMatchObject({ E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED });
   const columns = { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS };
@@ -102,7 +103,8 @@ test("numbers that both sides name are the same", () => {
   expect(constants("draw/n-step.ts")).toMatchObject({ OWN, TERMINAL, NONE });
   expect(constants("draw/weights.ts")).toMatchObject({ LOWER, UPPER });
   expect(constants("draw/streams.ts")).toMatchObject({ LEVEL, ALIKE, BY_STEPS });
-  expect(constants("selectors/selector.ts")).toMatchObject({ FIFO, LIFO, UNIFORM, PRIORITIZED, MIN_HEAP, MAX_HEAP, WITH_MIN, TOGETHER, DISTINCT, STRATIFIED });
+  const selectors = Object.fromEntries(SELECTORS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i + 1]));
+  expect(constants("selectors/selector.ts")).toMatchObject({ ...selectors, WITH_MIN, TOGETHER, DISTINCT, STRATIFIED });
   expect(constants("tables/room.ts")).toMatchObject({ ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST });
   const counters = abi.COUNTERS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i]);
   expect(constants("tables/inspect.ts")).toEqual({ ...Object.fromEntries(counters), SHAPE, LONGEST });

@@ -1,15 +1,15 @@
 /** Replays of every interesting kind, each with calls that go on and on: for tests that compare two of them. */
 import {
   f32,
-  fifo,
   i32,
   lifo,
-  maxHeap,
   minHeap,
   prioritized,
   queueLimiter,
   Replay,
+  SELECTORS,
   type Selector,
+  type SelectorName,
   type Spec,
   sampleToInsertRatio,
   shared,
@@ -28,14 +28,7 @@ export interface Scene {
   act(replay: AnyReplay, random: TestRandom): void;
 }
 
-const SELECTORS: { readonly [name: string]: () => Selector } = {
-  fifo,
-  lifo,
-  uniform,
-  prioritized: () => prioritized(0.6, { withMin: true }),
-  minHeap,
-  maxHeap,
-};
+const selectorOf = (name: SelectorName): Selector => (name === "prioritized" ? prioritized(0.6, { withMin: true }) : { kind: name });
 
 function scene(
   spec: Spec,
@@ -96,10 +89,10 @@ const framed = (random: TestRandom) => {
 
 export const SCENES: { readonly [name: string]: Scene } = {
   ...Object.fromEntries(
-    Object.entries(SELECTORS).flatMap(([sampler, s]) =>
-      Object.entries(SELECTORS).map(([remover, r]) => [
+    SELECTORS.flatMap((sampler) =>
+      SELECTORS.map((remover) => [
         `${sampler} over ${remover}`,
-        scene(numbers, { t: { maxSize: 30, sampler: s(), remover: r() } }, one, numbered),
+        scene(numbers, { t: { maxSize: 30, sampler: selectorOf(sampler), remover: selectorOf(remover) } }, one, numbered),
       ]),
     ),
   ),

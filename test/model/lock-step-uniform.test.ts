@@ -1,3 +1,0 @@
-import { lockStepSuite } from "./lock-step-suite.ts";
-
-lockStepSuite("uniform");
