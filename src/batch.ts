@@ -1,22 +1,31 @@
 /** A batch: the result of a sample, in arrays that belong to the caller. */
 import { DISCOUNT, KEY, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "./core/abi.ts";
-import type { ArrayOf, Dtype } from "./spec/dtype.ts";
-import type { Leaf } from "./spec/leaf.ts";
+import type { ArrayOfDtype, Dtype } from "./spec/dtype.ts";
+import type { BoundedText, Leaf } from "./spec/leaf.ts";
 import type { IsAny } from "./spec/spec.ts";
 
-/** One flat array and its shape: items, steps (unless the column is a single step), then the shape of the leaf. */
-export interface Column<D extends Dtype = Dtype> {
-  readonly data: ArrayOf<D>;
+interface DataOf extends ArrayOfDtype {
+  readonly string: string[];
+}
+
+/**
+ * One flat array and its shape: items, steps (unless the column is a single step), then the shape of the leaf. Numbers are in a typed array, text
+ * (`Column<"string">`) is in a plain one.
+ */
+export interface Column<D extends keyof DataOf = Dtype> {
+  readonly data: DataOf[D];
   readonly shape: readonly number[];
 }
 
-/** A nest may have these names, too; its `data` is no typed array. */
+/** A nest may have these names, too; its `shape` has no numbers. */
 export function isColumn(value: unknown): value is Column {
-  return typeof value === "object" && value !== null && ArrayBuffer.isView((value as Column).data) && Array.isArray((value as Column).shape);
+  const { data, shape } = (value ?? {}) as Partial<Column>;
+  return (ArrayBuffer.isView(data) || Array.isArray(data)) && Array.isArray(shape) && shape.every((n) => typeof n === "number");
 }
 
 /** The columns of whole items, nested like the spec. */
-export type StepsOf<S> = IsAny<S> extends true ? unknown : S extends Leaf<infer D> ? Column<D> : { readonly [K in keyof S]: StepsOf<S[K]> };
+export type StepsOf<S> =
+  IsAny<S> extends true ? unknown : S extends Leaf<infer D> ? Column<D> : S extends BoundedText ? Column<"string"> : { readonly [K in keyof S]: StepsOf<S[K]> };
 
 /** One number per item. */
 export interface BatchInfo {

@@ -5,6 +5,7 @@ import { finite, integer, mustBe, oneOf, onlyKeys } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { leafAt } from "./spec/columns.ts";
 import type { PlacedLeaf } from "./spec/layout.ts";
+import { isText } from "./spec/leaf.ts";
 
 export interface NStepOptions<Path extends string = string> {
   /** Number of rewards in a full return. */
@@ -33,7 +34,7 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
   if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "an object with discount or terminal, but not both", options);
   const leaf = (role: string, path: string | undefined) => {
     const found = leafAt(`nStep.${role}`, leaves, path);
-    if (found.size === 1 && found.leaf.shared === undefined) return found.index;
+    if (found.size === 1 && found.leaf.shared === undefined && !isText(found.leaf)) return found.index;
     throw mustBe("SPEC_MISMATCH", `nStep.${role}`, "a leaf with one number per step, and not shared", path);
   };
   const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : NONE;

@@ -11,7 +11,10 @@ import { type NStepOptions, nStepOf } from "./n-step.ts";
 import { type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
-  /** A batch to refill: a result of `sample` or `batch` with the same options, or arrays of your own in the same form. Its shapes stay. Default: new arrays. */
+  /**
+   * A batch to refill: a result of `sample` or `batch` with the same options, or arrays of your own in the same form. Its shapes stay. For text it has plain
+   * arrays, of any length. Default: new arrays.
+   */
   readonly into?: Batch<unknown>;
   /** Whether an item can occur more than once. Default: true. */
   readonly replacement?: boolean;

@@ -27,6 +27,7 @@ const I64: u32 = 7;
 const U64: u32 = 8;
 const F32: u32 = 9;
 const F64: u32 = 10;
+// 11 is text: bytes here (src/spec/text.ts).
 
 export const LEAF_BYTES: u32 = 32;
 

@@ -56,21 +56,28 @@ export function concat(nests: readonly unknown[]): unknown {
   return zipColumns(nests, (columns, path) => {
     const [{ data, shape }] = columns as readonly [Column];
     const rest = shape.slice(1);
-    let [rows, length] = [0, 0];
+    let rows = 0;
     for (const column of columns) {
       if (column.shape.slice(1).join() !== rest.join() || column.data.constructor !== data.constructor)
         throw mustBe("SPEC_MISMATCH", path, `of shape [${rest.join(", ")}] and of the same dtype in every item`, `[${column.shape.slice(1).join(", ")}]`);
       rows += column.shape[0] as number;
-      length += column.data.length;
     }
-    const joined = new (data.constructor as new (length: number) => AnyArray)(length);
-    let to = 0;
-    for (const column of columns) {
-      joined.set(column.data as never, to);
-      to += column.data.length;
-    }
-    return { data: joined, shape: [rows, ...rest] };
+    return { data: joined(columns.map((column) => column.data)), shape: [rows, ...rest] };
   });
+}
+
+/** Arrays of one class behind each other: typed ones, or those of text. */
+export function joined(parts: readonly Column["data"][]): Column["data"] {
+  const [first] = parts as readonly [Column["data"]];
+  if (Array.isArray(first)) return (parts as readonly unknown[]).flat() as never;
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const all = new (first.constructor as new (length: number) => AnyArray)(length);
+  let to = 0;
+  for (const part of parts) {
+    all.set(part as never, to);
+    to += part.length;
+  }
+  return all;
 }
 
 /** The first dimension of a nest's columns: rows of a batch, steps of a sequence. */

@@ -1,7 +1,7 @@
 /** Columns of steps on their way into the core: how many steps there are, and where each column goes. */
 import { mustBe } from "../error.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
-import { mustPut, targetOf } from "../spec/fit.ts";
+import { mustPut, mustPutText, targetOf } from "../spec/fit.ts";
 import { type PlacedLeaf, up } from "../spec/layout.ts";
 import { named } from "../spec/nest.ts";
 import { copyIn, isList, lengthOf } from "../spec/numbers.ts";
@@ -32,10 +32,12 @@ export function placeBlock(
   const prioritiesAt = offsets.pop() as number;
   const endsAt = prioritiesAt + 8 * rows * priorities.length;
   const at = core.scratch(endsAt + rows);
-  leaves.forEach(({ leaf: { dtype }, shape, keys }, i) => {
+  leaves.forEach(({ leaf, shape, keys }, i) => {
     const address = at + (offsets[i] as number);
+    const target = targetOf(leaf.dtype, [...lead, ...shape]);
     core.u32[at / 4 + i] = address;
-    mustPut(targetOf(dtype, [...lead, ...shape]), core[dtype] as Numbered, address / DTYPES[dtype].bytes, columns[i], keys);
+    if (leaf.dtype === "string") mustPutText(target, core.u8, address, columns[i], keys, leaf.maxBytes);
+    else mustPut(target, core[leaf.dtype] as Numbered, address / DTYPES[leaf.dtype].bytes, columns[i], keys);
   });
   if (ends !== undefined) {
     lengthOf("ends", ends, rows);

@@ -2,8 +2,8 @@
 
 import { mustBe, ReplayError } from "../error.ts";
 import { type Selection, selectionsOf } from "../spec/columns.ts";
-import { DTYPES } from "../spec/dtype.ts";
 import { type Layout, up } from "../spec/layout.ts";
+import { codeOf } from "../spec/leaf.ts";
 import type { Spec } from "../spec/spec.ts";
 import { Waiters } from "../wait.ts";
 import { Core } from "./core.ts";
@@ -51,7 +51,7 @@ export class Engine {
     this.pool = this.#pool(rowBytes, leaves.length, (pool) => {
       for (const { index, kind, leaf, bytes, frameBytes, offset, staged } of leaves) {
         const shared = this.framePools[pools.findIndex(({ name }) => name === leaf.shared)] ?? 0;
-        x.pool_leaf(pool, index, kind, DTYPES[leaf.dtype].code, frameBytes, offset, staged, bytes / frameBytes, shared);
+        x.pool_leaf(pool, index, kind, codeOf(leaf), frameBytes, offset, staged, bytes / frameBytes, shared);
       }
     });
   }

@@ -5,7 +5,9 @@ import { mustBe } from "../error.ts";
 import { type Selection, stepIndices } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { type PlacedLeaf, up, WIDE } from "../spec/layout.ts";
+import type { BoundedText } from "../spec/leaf.ts";
 import { pack } from "../spec/nest.ts";
+import { readTexts } from "../spec/text.ts";
 import { LENGTH, WEIGHT } from "./abi.ts";
 import { Draw } from "./draw.ts";
 import type { Engine } from "./engine.ts";
@@ -30,6 +32,8 @@ interface Output {
   readonly from: number;
   /** The target as bytes, where wide values go straight. */
   readonly straight: Uint8Array | undefined;
+  /** The target of text. */
+  readonly texts: string[] | undefined;
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -88,16 +92,20 @@ export class Filler {
       const again = count === steps.length && own.every((step, k) => step === steps[k]);
       steps = own;
       const from = this.#bytes;
-      const isStraight = leaf.kind === WIDE;
-      const { array } = DTYPES[leaf.leaf.dtype];
-      const data = take(`steps.${keys.join(".")}.data`, reach(into?.steps, keys)?.data, array, count * leaf.size, isStraight ? undefined : from);
-      const straight = isStraight ? new Uint8Array(data.buffer, data.byteOffset, n * count * leaf.bytes) : undefined;
+      const { dtype } = leaf.leaf;
+      const isStraight = leaf.kind === WIDE && dtype !== "string";
+      const path = `steps.${keys.join(".")}.data`;
+      const given: unknown = reach(into?.steps, keys)?.data;
+      const each = count * leaf.size;
+      const data =
+        dtype === "string" ? takeTexts(path, into === undefined, given, n * each) : take(path, given, DTYPES[dtype].array, each, isStraight ? undefined : from);
+      const straight = isStraight && !Array.isArray(data) ? new Uint8Array(data.buffer, data.byteOffset, n * count * leaf.bytes) : undefined;
       // One of the last steps may have more than the window, and more in a shorter one.
       const longest = Math.max(count, -start);
       rows = Math.max(rows, longest);
       // The list of steps is there first, then the values.
       this.#bytes += up(longest * Math.max(n * (isStraight ? 8 : leaf.bytes), 4), 16);
-      this.#outputs.push({ leaf, steps, again, from, straight });
+      this.#outputs.push({ leaf, steps, again, from, straight, texts: Array.isArray(data) ? data : undefined });
       return { data, shape: [n, ...(squeezed ? [] : [count]), ...leaf.shape] };
     });
     this.#rows = n * rows;
@@ -151,7 +159,7 @@ export class Filler {
     const copies = this.#copies;
     // By index: before V8 has optimized it, `of` leaves an object a turn.
     for (let i = 0; i < outputs.length; i++) {
-      const { leaf, steps, again, from, straight } = outputs[i] as Output;
+      const { leaf, steps, again, from, straight, texts } = outputs[i] as Output;
       const at = this.#base + from;
       if (!again) {
         core.i32.set(steps, at / 4);
@@ -159,6 +167,7 @@ export class Filler {
       }
       if (straight === undefined) x.gather_leaf(draw, pool, leaf.index, at);
       else this.#copyStraight(at, x.gather_runs(draw, pool, leaf.index, at), leaf.bytes, straight);
+      if (texts !== undefined) readTexts(core.u8, at, (leaf.leaf as BoundedText).maxBytes, texts, count * steps.length * leaf.size);
     }
     for (let i = 0; i < copies.length; i++) {
       const { target, view, each } = copies[i] as Copy;
@@ -182,6 +191,13 @@ export class Filler {
       to += length;
     }
   }
+}
+
+/** The array of a batch's texts: a new one, or the one that was given, however long it is. */
+function takeTexts(path: string, isNew: boolean, given: unknown, n: number): string[] {
+  if (isNew) return new Array<string>(n).fill("");
+  if (!Array.isArray(given)) throw mustBe("SPEC_MISMATCH", `into.${path}`, "an array", given);
+  return given;
 }
 
 /** The column at a path of a batch's steps. */

@@ -4,9 +4,10 @@ import { ReplayError } from "../error.ts";
 import { type ArrayOf, DTYPES, type Dtype, type Numbered } from "../spec/dtype.ts";
 import { putter, targetOf, type ViewTarget } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
-import type { Leaf } from "../spec/leaf.ts";
+import { type BoundedText, isText, type Leaf, type RowLeaf } from "../spec/leaf.ts";
 import { fold, named, type Visit } from "../spec/nest.ts";
 import type { IsAny, Spec } from "../spec/spec.ts";
+import { readTexts, textBytes } from "../spec/text.ts";
 import type { Core } from "./core.ts";
 
 type StagedLeaf<D extends Dtype, Shape, Lanes> = Lanes extends true
@@ -16,11 +17,19 @@ type StagedLeaf<D extends Dtype, Shape, Lanes> = Lanes extends true
       ? bigint
       : number
     : ArrayOf<D>;
-type StagedNode<S, Lanes> = S extends Leaf<infer D, infer Shape> ? StagedLeaf<D, Shape, Lanes> : { -readonly [K in keyof S]: StagedNode<S[K], Lanes> };
+type StagedText<Shape, Lanes> = Lanes extends true ? readonly string[] : Shape extends readonly [] ? string : readonly string[];
+type StagedNode<S, Lanes> =
+  S extends Leaf<infer D, infer Shape>
+    ? StagedLeaf<D, Shape, Lanes>
+    : S extends BoundedText<infer Shape>
+      ? StagedText<Shape, Lanes>
+      : { -readonly [K in keyof S]: StagedNode<S[K], Lanes> };
 
-/** A leaf of shape [] is a number (with several lanes: an array), any other leaf a typed array. A spec that is a leaf itself has the name `value`. */
-export type StagedOf<S, Lanes = false> =
-  IsAny<S> extends true ? unknown : S extends Leaf<infer D, infer Shape> ? { value: StagedLeaf<D, Shape, Lanes> } : StagedNode<S, Lanes>;
+/**
+ * A leaf of shape [] is a number (with several lanes: an array), any other leaf a typed array. Text is a string, or a frozen array of strings: assign another one.
+ * A spec that is a leaf itself has the name `value`.
+ */
+export type StagedOf<S, Lanes = false> = IsAny<S> extends true ? unknown : S extends RowLeaf ? { value: StagedNode<S, Lanes> } : StagedNode<S, Lanes>;
 
 /** Makes what the user sees of a staging record. */
 export type StepMaker = (staging: Staging) => object;
@@ -34,9 +43,13 @@ type StagedPart = StepMaker | PropertyDescriptor;
  * @param scalars whether leaves of shape [] are numbers
  */
 export function stepMaker(spec: Spec, leaves: readonly PlacedLeaf[], scalars: boolean): StepMaker {
-  const whole = fold<Leaf, StagedPart>(
+  const whole = fold<RowLeaf, StagedPart>(
     spec,
-    (index) => (scalars && leaves[index]?.shape.length === 0 ? Step.number(leaves[index]) : Step.array(index)),
+    (index, _, leaf) => {
+      const placed = leaves[index] as PlacedLeaf;
+      const isOne = scalars && placed.shape.length === 0;
+      return isText(leaf) ? Step.text(index, isOne) : isOne ? Step.number(placed) : Step.array(index);
+    },
     (names, parts, _, list) => nodeMaker(names, parts, list),
   );
   // A spec that is one leaf: the step is that leaf's value, under a name.
@@ -83,6 +96,19 @@ class Step {
       },
       set(this: Step, value: number) {
         this.#staging.view(index)[0] = value;
+      },
+    };
+  }
+
+  /** What reads the texts of a leaf, and writes them. */
+  static text(index: number, isOne: boolean): PropertyDescriptor {
+    return {
+      get(this: Step) {
+        const texts = this.#staging.texts(index);
+        return isOne ? texts[0] : texts;
+      },
+      set(this: Step, value: unknown) {
+        (this.#staging.puts[index] as Visit)(value);
       },
     };
   }
@@ -154,9 +180,9 @@ export class Staging {
   constructor(core: Core, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], addresses: readonly number[], lead: readonly number[]) {
     this.#core = core;
     this.#at = at;
-    this.#views = leaves.map(({ leaf: { dtype }, shape, keys }, i) => {
-      const target = targetOf(dtype, [...lead, ...shape]);
-      return { ...target, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined };
+    this.#views = leaves.map(({ leaf, shape, keys }, i) => {
+      const target = targetOf(leaf.dtype, [...lead, ...shape]);
+      return { ...target, leaf, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined };
     });
     // Of several lanes the record is a block of columns.
     if (lead.length > 0) core.u32.set(addresses, at / 4);
@@ -198,14 +224,27 @@ export class Staging {
     return leaf.view;
   }
 
+  /** The texts of leaf i: a copy, so that nobody takes it for what is staged. */
+  texts(i: number): readonly string[] {
+    const { leaf, size, view } = this.#views[i] as LeafView;
+    const texts: string[] = [];
+    readTexts(view as unknown as Uint8Array, 0, (leaf as BoundedText).maxBytes, texts, size);
+    return Object.freeze(texts);
+  }
+
   /** Memory has moved. */
   moved(): void {
     const { buffer } = this.#core.u8;
     this.#moves++;
     this.f32 = new Float32Array(buffer, this.#at);
     this.i32 = new Int32Array(buffer, this.#at);
-    for (const leaf of this.#views) leaf.view = new DTYPES[leaf.dtype].array(buffer, leaf.address, leaf.size) as Numbered;
+    for (const leaf of this.#views) leaf.view = viewOf(leaf, buffer);
   }
+}
+
+function viewOf({ leaf, address, size }: LeafView, buffer: ArrayBuffer): Numbered {
+  const view = leaf.dtype === "string" ? new Uint8Array(buffer, address, size * textBytes(leaf.maxBytes)) : new DTYPES[leaf.dtype].array(buffer, address, size);
+  return view as unknown as Numbered;
 }
 
 export function writerClosed(): ReplayError {

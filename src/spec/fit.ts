@@ -1,9 +1,10 @@
 /** Checks values and copies them into typed arrays. */
-import { kindOf, type ReplayErrorCode } from "../error.ts";
+import { kindOf, ReplayError, type ReplayErrorCode } from "../error.ts";
 import { DTYPES, type Dtype, isArrayOf, type Numbered } from "./dtype.ts";
-import { type AnyLeaf, leafText, sizeOf } from "./leaf.ts";
-import { refused, type Visit } from "./nest.ts";
+import { type AnyLeaf, leafText, type RowLeaf, sizeOf } from "./leaf.ts";
+import { named, refused, type Visit } from "./nest.ts";
 import { isList } from "./numbers.ts";
+import { isWellFormed, textBytes, utf8Bytes, writeText } from "./text.ts";
 
 /** The form of the values for a leaf: one value, or as many as the leading dimensions of `shape` say. */
 export interface LeafTarget {
@@ -15,9 +16,9 @@ export interface LeafTarget {
 
 /** A form with a fixed place in memory. */
 export interface ViewTarget extends LeafTarget {
-  readonly dtype: Dtype;
+  readonly leaf: RowLeaf;
   readonly keys: readonly string[];
-  /** Its elements; another array after memory has moved. */
+  /** Its elements, or the bytes of its text; another array after memory has moved. */
   view: Numbered;
 }
 
@@ -43,7 +44,7 @@ const STRICT: Taking = { anyBytes: true };
 /** Up to this many elements are copied by a loop, which is faster than a call of `set`. */
 const SHORT = 16;
 
-export function targetOf(dtype: Dtype, shape: readonly number[]): LeafTarget & { readonly dtype: Dtype } {
+export function targetOf(dtype: AnyLeaf["dtype"], shape: readonly number[]): LeafTarget {
   return { dtype, shape, size: sizeOf(shape) };
 }
 
@@ -136,7 +137,7 @@ function putElement(dtype: AnyLeaf["dtype"], to: Numbered | undefined, at: numbe
 }
 
 function putText(dtype: "string" | "bytes" | "object", to: unknown, at: number, value: unknown): Misfit | undefined {
-  const isTaken = dtype === "string" ? typeof value === "string" && !/\p{Surrogate}/u.test(value) : kindOf(value) === "Uint8Array";
+  const isTaken = dtype === "string" ? isWellFormed(value) : kindOf(value) === "Uint8Array";
   if (!isTaken) return { code: "SPEC_MISMATCH", rule: dtype === "string" ? "string, well-formed text" : "bytes, a Uint8Array", value };
   // A copy of bytes, because the caller may reuse the array.
   if (to !== undefined) (to as unknown[])[at] = dtype === "string" ? value : new Uint8Array(value as Uint8Array);
@@ -153,9 +154,29 @@ function copied(to: Numbered, values: readonly unknown[]): boolean {
   return true;
 }
 
+/**
+ * `mustPut` for text, as it is in rows: from a byte on.
+ * @throws ReplayError SPEC_MISMATCH, INVALID_DATA where one is too long; both name the leaf
+ */
+export function mustPutText(target: LeafTarget, to: Uint8Array, at: number, value: unknown, keys: readonly string[], maxBytes: number): void {
+  if (target.shape.length === 0 && isWellFormed(value)) {
+    if (!writeText(to, at, maxBytes, value)) throw tooLong(value, keys, maxBytes);
+    return;
+  }
+  const texts: string[] = [];
+  mustPut(target, texts as unknown as Numbered, 0, value, keys);
+  for (const [i, text] of texts.entries()) if (!writeText(to, at + i * textBytes(maxBytes), maxBytes, text)) throw tooLong(text, keys, maxBytes);
+}
+
+function tooLong(text: string, keys: readonly string[], maxBytes: number): Error {
+  return new ReplayError("INVALID_DATA", `${named(keys)} must be text of at most ${maxBytes} bytes in UTF-8, its maxBytes, got ${utf8Bytes(text)} bytes`);
+}
+
 /** `mustPut` for a view: the commonest values have a way of their own. */
 export function putter(to: ViewTarget): Visit {
-  const { dtype, shape, size, keys } = to;
+  const { leaf, shape, size, keys } = to;
+  if (leaf.dtype === "string") return (value) => mustPutText(to, to.view as unknown as Uint8Array, 0, value, keys, leaf.maxBytes);
+  const { dtype } = leaf;
   const { array, big, float } = DTYPES[dtype];
   const isLine = float && shape.length === 1;
   const slow: Visit = (value) => {

@@ -1,7 +1,7 @@
 /** Where the leaves of a step are: in the row, widest first; from 1 KiB on in a column of their own; if shared, in another pool. */
 
 import { mustBe, show } from "../error.ts";
-import { DTYPES } from "./dtype.ts";
+import { elementBytes } from "./leaf.ts";
 import type { FoundLeaf } from "./spec.ts";
 
 /** Where the bytes of a leaf are (assembly/rows/leaf.ts). */
@@ -39,8 +39,8 @@ export interface Layout {
 export function layoutOf(found: readonly FoundLeaf[]): Layout {
   const pools: { name: string; frameBytes: number }[] = [];
   const leaves = found.map((leaf, index) => {
-    const { dtype, shared, stack = 1 } = leaf.leaf;
-    const bytes = leaf.size * DTYPES[dtype].bytes;
+    const { shared, stack = 1 } = leaf.leaf;
+    const bytes = leaf.size * elementBytes(leaf.leaf);
     const frameBytes = bytes / stack;
     const kind = shared !== undefined ? SHARED : bytes >= WIDE_BYTES ? WIDE : NARROW;
     if (shared !== undefined) share(pools, shared, frameBytes, leaf.path);

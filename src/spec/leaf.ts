@@ -1,5 +1,6 @@
 /** The leaves of a spec: numbers with a dtype and a shape; text and bytes; objects of any form. */
-import { type ArrayOf, DTYPES, type Dtype } from "./dtype.ts";
+import { type AnyArray, type ArrayOf, DTYPES, type Dtype, zeros } from "./dtype.ts";
+import { textBytes } from "./text.ts";
 
 /** Numbers. */
 export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = readonly number[]> {
@@ -15,7 +16,21 @@ export interface Leaf<D extends Dtype = Dtype, S extends readonly number[] = rea
 export interface TextLeaf {
   readonly dtype: "string" | "bytes";
   readonly shape: readonly number[];
+  /** Bytes of UTF-8 that one text may have. A Replay must know, a file need not. */
+  readonly maxBytes?: number;
 }
+
+/** Text with a limit: what a Replay can hold. */
+export interface BoundedText<S extends readonly number[] = readonly number[]> extends TextLeaf {
+  readonly dtype: "string";
+  readonly shape: S;
+  readonly maxBytes: number;
+  readonly shared?: string;
+  readonly stack?: number;
+}
+
+/** What a row holds. */
+export type RowLeaf = Leaf | BoundedText;
 
 /** A value of any form, kept in JavaScript. */
 export interface ObjectLeaf {
@@ -23,7 +38,7 @@ export interface ObjectLeaf {
   readonly shape: readonly [];
 }
 
-export type AnyLeaf = Leaf | TextLeaf | ObjectLeaf;
+export type AnyLeaf = RowLeaf | TextLeaf | ObjectLeaf;
 
 /** The type of a single number of a leaf. */
 export type ScalarOf<D extends Dtype> = D extends "i64" | "u64" ? bigint : D extends "bool" ? boolean | number : number;
@@ -33,6 +48,9 @@ export type Nested<T> = readonly (T | Nested<T>)[];
 export type LeafInput<D extends Dtype, S extends readonly number[]> =
   | ArrayOf<D>
   | (S extends readonly [] ? ScalarOf<D> | (D extends "i64" | "u64" ? number : never) : Nested<ScalarOf<D> | number>);
+
+/** The same for text. */
+export type TextInput<S extends readonly number[]> = S extends readonly [] ? string : Nested<string>;
 
 function of<D extends Dtype>(dtype: D) {
   return <const S extends readonly number[]>(...shape: S): Leaf<D, S> => ({ dtype, shape });
@@ -52,13 +70,24 @@ export const f32 = of("f32");
 export const f64 = of("f64");
 
 /**
+ * A leaf for text: `text({ maxBytes: 64 })` is one string, `text({ maxBytes: 64 }, 2)` an array of two strings.
+ * Every string takes maxBytes + 4 bytes in each step, however short it is. `shared` stores text that stays the same over many steps once.
+ * @param options.maxBytes the most bytes that a string may have in UTF-8, where a character takes 1 to 4
+ */
+export function text<const S extends readonly number[]>({ maxBytes }: { readonly maxBytes: number }, ...shape: S): BoundedText<S> {
+  return { dtype: "string", shape, maxBytes };
+}
+
+/**
  * Stores equal values of all leaves with this name once, such as `state` and `nextState` of a transition, or the frames of a stack.
- * A step shares values with the previous step of its stream, by comparing bytes. A value of zeros takes no space.
+ * A step shares values with the previous step of its stream, by comparing bytes. A value of zeros takes no space, and neither does empty text.
  * @param stack the number of frames in a value, which then has a leading dimension of that length; each frame is shared separately
  */
 export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack?: undefined): Leaf<D, S>;
 export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack: number): Leaf<D, readonly number[]>;
-export function shared(name: string, leaf: Leaf, stack?: number): Leaf {
+export function shared<const S extends readonly number[]>(name: string, leaf: BoundedText<S>, stack?: undefined): BoundedText<S>;
+export function shared(name: string, leaf: BoundedText, stack: number): BoundedText<readonly number[]>;
+export function shared(name: string, leaf: RowLeaf, stack?: number): RowLeaf {
   return { ...leaf, shared: name, stack };
 }
 
@@ -72,7 +101,7 @@ export function isLeaf(node: unknown): node is AnyLeaf {
   return typeof (node as Leaf | null | undefined)?.dtype === "string";
 }
 
-export function isText(leaf: Leaf | TextLeaf | ObjectLeaf): leaf is TextLeaf {
+export function isText(leaf: AnyLeaf): leaf is TextLeaf {
   return leaf.dtype === "string" || leaf.dtype === "bytes";
 }
 
@@ -85,6 +114,19 @@ export function shapeOf({ shape, stack }: { readonly shape: readonly number[]; r
   return stack === undefined ? shape : [stack, ...shape];
 }
 
+/** The number of text in the core (assembly/rows/leaf.ts). */
+export const TEXT_CODE = 11;
+
+/** The number in the core of what a leaf holds. */
+export function codeOf({ dtype }: RowLeaf): number {
+  return dtype === "string" ? TEXT_CODE : DTYPES[dtype].code;
+}
+
+/** Bytes of one element in a row. */
+export function elementBytes(leaf: RowLeaf): number {
+  return leaf.dtype === "string" ? textBytes(leaf.maxBytes) : DTYPES[leaf.dtype].bytes;
+}
+
 /** The number of elements in an array of this shape. */
 export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, n) => product * n, 1);
@@ -95,13 +137,15 @@ export function leafText(dtype: string, shape: readonly (number | string)[]): st
   return `${dtype} of shape [${shape.join(", ")}]`;
 }
 
+/** So many elements: zeros, empty texts, or no bytes. */
+export function blank(leaf: Leaf | TextLeaf, length: number): AnyArray | (string | Uint8Array)[] {
+  if (!isText(leaf)) return zeros(leaf.dtype, length);
+  return new Array<string | Uint8Array>(length).fill(leaf.dtype === "string" ? "" : new Uint8Array(0));
+}
+
 /** A value of zeros: a number, or a typed array; of text nothing, or a list of that. */
 export function zeroOf(leaf: Leaf | TextLeaf): unknown {
   const shape = shapeOf(leaf);
-  if (isText(leaf)) {
-    const none = leaf.dtype === "string" ? "" : new Uint8Array(0);
-    return shape.length === 0 ? none : new Array(sizeOf(shape)).fill(none);
-  }
-  const { array, big } = DTYPES[leaf.dtype];
-  return shape.length > 0 ? new array(sizeOf(shape)) : leaf.dtype === "bool" ? false : big ? 0n : 0;
+  const zero = blank(leaf, sizeOf(shape));
+  return shape.length > 0 ? zero : leaf.dtype === "bool" ? false : zero[0];
 }

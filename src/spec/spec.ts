@@ -1,25 +1,48 @@
 /** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
-import { integer, mustBe, oneOf } from "../error.ts";
-import { type ArrayOf, DTYPES } from "./dtype.ts";
-import { type Leaf, type LeafInput, type Nested, type ScalarOf, shapeOf, sizeOf } from "./leaf.ts";
+import { integer, mustBe, oneFrom } from "../error.ts";
+import { type ArrayOf, DTYPES, isDtype } from "./dtype.ts";
+import {
+  type BoundedText,
+  elementBytes,
+  type Leaf,
+  type LeafInput,
+  type Nested,
+  type RowLeaf,
+  type ScalarOf,
+  shapeOf,
+  sizeOf,
+  type TextInput,
+} from "./leaf.ts";
 import { fold, type Nest, named } from "./nest.ts";
 
-export type Spec = Nest<Leaf>;
+export type Spec = Nest<RowLeaf>;
 
 /** Whether a type is the general Spec, whose recursion would never end. */
 export type IsAny<S> = [Spec] extends [S] ? true : false;
 
 /** The steps that `append` accepts. */
 export type StepOf<S> =
-  IsAny<S> extends true ? unknown : S extends Leaf<infer D, infer Shape> ? LeafInput<D, Shape> : { readonly [K in keyof S]: StepOf<S[K]> };
+  IsAny<S> extends true
+    ? unknown
+    : S extends Leaf<infer D, infer Shape>
+      ? LeafInput<D, Shape>
+      : S extends BoundedText<infer Shape>
+        ? TextInput<Shape>
+        : { readonly [K in keyof S]: StepOf<S[K]> };
 
 /** Columns of many steps: each leaf has a leading dimension of time. */
 export type ColumnsOf<S> =
-  IsAny<S> extends true ? unknown : S extends Leaf<infer D> ? ArrayOf<D> | Nested<ScalarOf<D> | number> : { readonly [K in keyof S]: ColumnsOf<S[K]> };
+  IsAny<S> extends true
+    ? unknown
+    : S extends Leaf<infer D>
+      ? ArrayOf<D> | Nested<ScalarOf<D> | number>
+      : S extends BoundedText
+        ? Nested<string>
+        : { readonly [K in keyof S]: ColumnsOf<S[K]> };
 
 /** The dotted paths of a spec's leaves; "" if the spec is a leaf. */
 export type PathOf<S> =
-  IsAny<S> extends true ? string : S extends Leaf ? "" : { [K in keyof S & string]: S[K] extends Leaf ? K : `${K}.${PathOf<S[K]>}` }[keyof S & string];
+  IsAny<S> extends true ? string : S extends RowLeaf ? "" : { [K in keyof S & string]: S[K] extends RowLeaf ? K : `${K}.${PathOf<S[K]>}` }[keyof S & string];
 
 /** The leaf at a path. */
 export type LeafAt<S, P extends string> =
@@ -39,17 +62,20 @@ export type LeafAt<S, P extends string> =
 export interface FoundLeaf {
   readonly path: string;
   readonly keys: readonly string[];
-  readonly leaf: Leaf;
+  readonly leaf: RowLeaf;
   /** Elements of one value, all frames of a stack included. */
   readonly size: number;
   /** The value's shape: the stack first, where there is one. */
   readonly shape: readonly number[];
 }
 
+/** Bytes of a value. */
+const MAX_BYTES = 0x3fffffff;
+
 /** The leaves of a spec, in order. Errors name the path. */
 export function leavesOf(spec: Spec): FoundLeaf[] {
   const found: FoundLeaf[] = [];
-  fold<Leaf, void>(
+  fold<RowLeaf, void>(
     spec,
     (_, keys, leaf) => {
       found.push(checked(keys, leaf));
@@ -62,10 +88,11 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
   return found;
 }
 
-function checked(keys: readonly string[], leaf: Leaf): FoundLeaf {
+function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   const path = named(keys);
   const { dtype, shape: own, stack, shared } = leaf;
-  oneOf(`dtype of ${path}`, DTYPES, dtype);
+  if (leaf.dtype === "string") integer(`maxBytes of ${path}, which is text,`, leaf.maxBytes, 1, MAX_BYTES);
+  else if (!isDtype(dtype)) throw mustBe(RangeError, `dtype of ${path}`, oneFrom([...Object.keys(DTYPES), "string"]), dtype);
   if (!Array.isArray(own)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", own);
   for (const n of own) integer(`shape of ${path}`, n, 1, 0x7fffffff);
   if (stack !== undefined) {
@@ -74,6 +101,6 @@ function checked(keys: readonly string[], leaf: Leaf): FoundLeaf {
   }
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);
-  integer(`bytes of ${path}`, size * DTYPES[dtype].bytes, 1, 0x3fffffff);
+  integer(`bytes of ${path}`, size * elementBytes(leaf), 1, MAX_BYTES);
   return { path: keys.join("."), keys, leaf, size, shape };
 }

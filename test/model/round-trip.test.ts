@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Column, fifo, flatten, lifo, pack, Replay, type Spec } from "../../src/index.ts";
-import { DTYPES } from "../../src/spec/dtype.ts";
+import { blank } from "../../src/spec/leaf.ts";
 import { leavesOf } from "../../src/spec/spec.ts";
 import { expectAlike } from "../support/alike.ts";
 import { given, type LeafValue, spec, stepsOf } from "../support/arbitrary-spec.ts";
@@ -25,7 +25,7 @@ function stepOf(of: Spec, values: readonly LeafValue[]): never {
 /** The column that a leaf's values make, each item padded with zeros to `width` steps. */
 function columnOf(of: Spec, i: number, items: readonly (readonly LeafValue[][])[], width: number): Column {
   const { leaf, size, shape } = leavesOf(of)[i] as ReturnType<typeof leavesOf>[number];
-  const data = new DTYPES[leaf.dtype].array(items.length * width * size);
+  const data: { [i: number]: unknown } = blank(leaf, items.length * width * size);
   for (const [n, item] of items.entries()) {
     for (const [t, step] of item.entries()) {
       (step[i] as LeafValue).elements.forEach((one, k) => {

@@ -1,7 +1,7 @@
 /** Two replays that get the same steps: one in blocks with rules, one a step at a time, each item made by hand as the rules say. */
 import { expect } from "vitest";
 import { type Replay as AnyReplay, Replay, ReplayError, type ReplayOptions, type Spec } from "../../src/index.ts";
-import { DTYPES } from "../../src/spec/dtype.ts";
+import { DTYPES, type Dtype } from "../../src/spec/dtype.ts";
 import { flatten, pack } from "../../src/spec/nest.ts";
 import { leavesOf } from "../../src/spec/spec.ts";
 import type { Writer, WriterOptions } from "../../src/writer.ts";
@@ -116,7 +116,7 @@ export class TwinBlocks {
     const random = this.#random;
     const leaves = leavesOf(this.#spec);
     const made = leaves.map(({ leaf, size }) => {
-      const column = new DTYPES[leaf.dtype].array(rows * size) as Column;
+      const column = new DTYPES[leaf.dtype as Dtype].array(rows * size) as Column;
       const wide = leaf.dtype === "i64" || leaf.dtype === "u64";
       const frame = size / (leaf.stack ?? 1);
       for (let at = 0; at < column.length; at += frame) {

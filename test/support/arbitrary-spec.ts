@@ -1,18 +1,35 @@
 /** Random specs, and steps that fit them: for fast-check. */
 import fc from "fast-check";
-import type { Leaf, Spec } from "../../src/index.ts";
+import type { Spec } from "../../src/index.ts";
 import { DTYPES, type Dtype } from "../../src/spec/dtype.ts";
+import type { RowLeaf } from "../../src/spec/leaf.ts";
 import { leavesOf } from "../../src/spec/spec.ts";
+import { isWellFormed, utf8Bytes } from "../../src/spec/text.ts";
 
 const dtypes = Object.keys(DTYPES) as Dtype[];
 /** Of awkward order: by text, not by number; and words that a leaf has. */
 const KEYS = ["a", "b", "Z", "10", "9", "shape", "dtype", "é", "long name"];
 
+const shape = fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 3 });
+
 /** A leaf of up to 60 elements, or now and then one of 1 KiB or more. */
-export const leaf: fc.Arbitrary<Leaf> = fc.record({
-  dtype: fc.constantFrom(...dtypes),
-  shape: fc.oneof({ weight: 12, arbitrary: fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 3 }) }, { weight: 1, arbitrary: fc.constant([1100]) }),
-});
+export const leaf: fc.Arbitrary<RowLeaf> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      dtype: fc.constantFrom(...dtypes),
+      shape: fc.oneof({ weight: 12, arbitrary: shape }, { weight: 1, arbitrary: fc.constant([1100]) }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      dtype: fc.constant("string" as const),
+      shape,
+      maxBytes: fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 1, max: 9 }) }, { weight: 1, arbitrary: fc.constant(1100) }),
+    }),
+  },
+);
 
 export const spec: fc.Arbitrary<Spec> = fc.letrec<{ node: Spec }>((tie) => ({
   node: fc.oneof(
@@ -30,23 +47,32 @@ export function element(dtype: Dtype): fc.Arbitrary<number | bigint> {
   return big ? fc.bigInt({ min: min as bigint, max: max as bigint }) : fc.integer({ min: min as number, max: max as number });
 }
 
+/** Text of up to so many bytes in UTF-8. */
+export function texts(maxBytes: number): fc.Arbitrary<string> {
+  const cut = (text: string): string => (isWellFormed(text) && utf8Bytes(text) <= maxBytes ? text : cut(text.slice(0, -1)));
+  return fc.string({ unit: "binary", maxLength: 12 }).map(cut);
+}
+
 /** How a value is given. */
 export type Form = "typed" | "flat" | "nested";
 
 /** One leaf's value: its elements, and the form in which they are given. */
 export interface LeafValue {
-  readonly elements: readonly (number | bigint)[];
+  readonly elements: readonly (number | bigint | string)[];
   readonly form: Form;
 }
 
 /** Steps of a spec: for each step, one value a leaf. */
 export function stepsOf(of: Spec, minSteps: number, maxSteps: number): fc.Arbitrary<LeafValue[][]> {
-  const values = leavesOf(of).map(({ leaf: { dtype }, size }) =>
+  const values = leavesOf(of).map(({ leaf: own, size }) =>
     fc.record({
       // Of long values the first elements vary.
       elements: fc
-        .array(element(dtype), { minLength: Math.min(size, 8), maxLength: Math.min(size, 8) })
-        .map((few) => Array.from({ length: size }, (_, i) => few[i % few.length] as number | bigint)),
+        .array<number | bigint | string>(own.dtype === "string" ? texts(own.maxBytes) : element(own.dtype), {
+          minLength: Math.min(size, 8),
+          maxLength: Math.min(size, 8),
+        })
+        .map((few) => Array.from({ length: size }, (_, i) => few[i % few.length] as number | bigint | string)),
       form: fc.constantFrom<Form>("typed", "flat", "nested"),
     }),
   );
@@ -54,12 +80,12 @@ export function stepsOf(of: Spec, minSteps: number, maxSteps: number): fc.Arbitr
 }
 
 /** A value in the form in which `append` is to take it. */
-export function given(dtype: Dtype, shape: readonly number[], { elements, form }: LeafValue): unknown {
+export function given(dtype: RowLeaf["dtype"], shape: readonly number[], { elements, form }: LeafValue): unknown {
   if (shape.length === 0 && form !== "typed") return elements[0];
-  if (form === "typed" && shape.length > 0) {
+  if (form === "typed" && shape.length > 0 && dtype !== "string") {
     const typed = new DTYPES[dtype].array(elements.length);
     elements.forEach((one, i) => {
-      typed[i] = one;
+      typed[i] = one as number;
     });
     return typed;
   }

@@ -14,6 +14,7 @@ import {
   sampleToInsertRatio,
   shared,
   type TableOptions,
+  text,
   u8,
   uniform,
 } from "../../src/index.ts";
@@ -87,6 +88,18 @@ const framed = (random: TestRandom) => {
   return { s: new Uint8Array([...frame(), ...frame()]), n: frame(), wide: new Uint8Array(1500).fill(random.below(256)), r: random.next() };
 };
 
+const texts = { x: i32(), said: text({ maxBytes: 24 }), words: shared("w", text({ maxBytes: 5 }, 2)) };
+const WORDS = ["", "a", "né", "€", "𝄞", "\0\ufeff"];
+const spoken = (random: TestRandom, lanes: number) => {
+  const all = (make: () => unknown) => (lanes === 1 ? make() : Array.from({ length: lanes }, make));
+  const word = () => random.pick(WORDS);
+  return {
+    x: all(() => random.below(1e6)),
+    said: all(() => word() + word() + word()),
+    words: all(() => [word(), word()]),
+  };
+};
+
 export const SCENES: { readonly [name: string]: Scene } = {
   ...Object.fromEntries(
     SELECTORS.flatMap((sampler) =>
@@ -133,5 +146,14 @@ export const SCENES: { readonly [name: string]: Scene } = {
       replay.writer();
     },
     framed,
+  ),
+  text: scene(
+    texts,
+    { t: { maxSize: 30 }, u: { maxSize: 8, sampler: prioritized(2), remover: lifo() } },
+    (replay) => {
+      replay.writer({ items: [{ table: "t", length: 3, columns: { said: { leaf: "said" }, first: { leaf: "words", at: 0 } } }], across: true });
+      replay.writer({ lanes: 2, items: [{ table: "u", length: 2 }] });
+    },
+    spoken,
   ),
 };

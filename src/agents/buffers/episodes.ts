@@ -10,6 +10,7 @@ import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, type Replay } from "../../replay.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { Writer } from "../../writer.ts";
+import { joined } from "../nest.ts";
 import type { Windows } from "../windows.ts";
 import type { Batch } from "./frames.ts";
 
@@ -317,13 +318,12 @@ export class EpisodeIds {
 
 /** Some rows of a batch. */
 function pickRows(values: unknown, rows: number, targets: readonly Target[]): unknown {
-  if (!ArrayBuffer.isView(values)) {
+  const isEnd = ArrayBuffer.isView(values) || (Array.isArray(values) && typeof values[0] === "string");
+  if (!isEnd) {
     const parts = Object.entries(values as object).map(([key, part]) => [key, pickRows(part, rows, targets)] as const);
     return Array.isArray(values) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
   }
   const array = values as Float32Array;
   const each = array.length / rows;
-  const made = new (array.constructor as Float32ArrayConstructor)(each * targets.length);
-  for (const [i, { row }] of targets.entries()) made.set(array.subarray(row * each, (row + 1) * each), i * each);
-  return made;
+  return joined(targets.map(({ row }) => array.slice(row * each, (row + 1) * each)));
 }

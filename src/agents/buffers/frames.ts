@@ -1,16 +1,17 @@
 /** Batches of items as they are given: checked against the spec, and as typed arrays, which is what a writer is fastest with. */
 import type { Column } from "../../batch.ts";
 import { mustBe } from "../../error.ts";
-import { type AnyArray, DTYPES, type Numbered, zeros } from "../../spec/dtype.ts";
+import { type AnyArray, DTYPES, type Numbered } from "../../spec/dtype.ts";
 import { isShaped, put, targetOf } from "../../spec/fit.ts";
-import { isLeaf, type Leaf, leafText, shapeOf, sizeOf } from "../../spec/leaf.ts";
+import { blank, isLeaf, leafText, type RowLeaf, shapeOf, sizeOf } from "../../spec/leaf.ts";
 import { flattener, leaves, packer, type Refuse, zip } from "../../spec/nest.ts";
 import type { IsAny, Spec } from "../../spec/spec.ts";
 
-type Nested = number | bigint | boolean | AnyArray | readonly Nested[];
+type Nested = number | bigint | boolean | string | AnyArray | readonly Nested[];
 
 /** Items as they may be given: each leaf with a leading dimension of batch or time, as a flat typed array, a nested array, or a column. */
-export type ItemsOf<S> = IsAny<S> extends true ? unknown : S extends Leaf ? AnyArray | Column | readonly Nested[] : { readonly [K in keyof S]: ItemsOf<S[K]> };
+export type ItemsOf<S> =
+  IsAny<S> extends true ? unknown : S extends RowLeaf ? AnyArray | Column | readonly Nested[] : { readonly [K in keyof S]: ItemsOf<S[K]> };
 
 /** A batch that fits the spec. */
 export interface Batch {
@@ -21,7 +22,7 @@ export interface Batch {
 
 /** A batch as columns, which carry their shape. */
 export function columnsOf(spec: Spec, { rows, values }: Batch): unknown {
-  return zip([spec, values], isLeaf, ([leaf, data]) => ({ data, shape: [rows, ...shapeOf(leaf as Leaf)] }));
+  return zip([spec, values], isLeaf, ([leaf, data]) => ({ data, shape: [rows, ...shapeOf(leaf as RowLeaf)] }));
 }
 
 const refuse: Refuse = (code, keys, rule, value) => mustBe(code, keys.join(".") || "items", rule, value);
@@ -48,24 +49,24 @@ export function batchForm(spec: Spec): (items: unknown, rows?: number) => Batch 
 }
 
 /** Takes one leaf's values: so many rows, or however many there are. */
-type Take = (value: unknown, wanted: number | undefined) => AnyArray;
+type Take = (value: unknown, wanted: number | undefined) => ArrayLike<unknown>;
 
-function taker(leaf: Leaf, keys: readonly string[]): Take {
+function taker(leaf: RowLeaf, keys: readonly string[]): Take {
   const { dtype } = leaf;
-  const { array } = DTYPES[dtype];
+  const array = dtype === "string" ? Array : DTYPES[dtype].array;
   const shape = shapeOf(leaf);
   const size = sizeOf(shape);
   return (value, wanted) => {
-    if (value instanceof array && wanted !== undefined && value.length === wanted * size && dtype !== "bool") return value;
+    if (ArrayBuffer.isView(value) && value instanceof array && wanted !== undefined && value.length === wanted * size && dtype !== "bool") return value;
     const rows = rowCount(shape, size, value);
     if (rows === undefined || rows < 1 || (wanted !== undefined && rows !== wanted)) {
       const got = isShaped(value) ? `[${value.shape.join(", ")}]` : value;
       throw refuse("SPEC_MISMATCH", keys, leafText(dtype, [wanted ?? "rows", ...shape]), got);
     }
     const data = isShaped(value) ? value.data : value;
-    const made = data instanceof array ? data : zeros(dtype, rows * size);
+    const made = ArrayBuffer.isView(data) && data instanceof array ? data : blank(leaf, rows * size);
     // What is refused is refused before anything is written.
-    const misfit = put(targetOf(dtype, [rows, ...shape]), made === data ? undefined : (made as Numbered), 0, data, { anyNumbers: true });
+    const misfit = put(targetOf(dtype, [rows, ...shape]), made === data ? undefined : (made as unknown as Numbered), 0, data, { anyNumbers: true });
     if (misfit !== undefined) throw refuse(misfit.code, keys, misfit.rule, misfit.value);
     return made;
   };

@@ -4,7 +4,7 @@ import type { Batch, BatchInfo, StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
 import type { Dataset } from "../../dataset.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
-import type { Leaf } from "../../spec/leaf.ts";
+import type { BoundedText } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
@@ -233,8 +233,8 @@ function infoOf(info: BatchInfo, each: (values: ArrayLike<number>) => BufferInfo
 function canonical(spec: Spec): string {
   return JSON.stringify(spec, (_, node) => {
     if (typeof node !== "object" || node === null || Array.isArray(node)) return node;
-    const { dtype, shape, shared, stack } = node as Leaf;
-    if (typeof dtype === "string") return [dtype, shape, shared, stack];
+    const { dtype, shape, shared, stack, maxBytes } = node as BoundedText;
+    if (typeof dtype === "string") return [dtype, shape, shared, stack, maxBytes];
     return Object.fromEntries(Object.entries(node).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 }

@@ -2,7 +2,7 @@
 
 import { mustBe } from "../../error.ts";
 import { isShaped } from "../../spec/fit.ts";
-import { type Leaf, shapeOf, zeroOf } from "../../spec/leaf.ts";
+import { type Leaf, type RowLeaf, shapeOf, zeroOf } from "../../spec/leaf.ts";
 import { flatten, pack } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import { StepType } from "../time-step.ts";
@@ -16,7 +16,7 @@ export class StepForm<S extends Spec> {
   readonly #spec: S;
   /** Which leaf of the spec each entry of a flat list is. */
   readonly #order: readonly number[];
-  readonly #leaves: readonly Leaf[];
+  readonly #leaves: readonly RowLeaf[];
 
   /** @throws ReplayError SPEC_MISMATCH for a spec without a step type */
   constructor(spec: S) {
@@ -29,7 +29,7 @@ export class StepForm<S extends Spec> {
     const place = (name: string) => (FIELDS.indexOf(name) + FIELDS.length + 1) % (FIELDS.length + 1);
     const names = Object.keys(fields).sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
     this.#order = names.flatMap((name) => flatten(fields[name] as Spec, numbers[name])) as number[];
-    this.#leaves = flatten(spec, spec) as Leaf[];
+    this.#leaves = flatten(spec, spec) as RowLeaf[];
     const zeros = this.#leaves.map(zeroOf);
     this.padding = { ...(pack(spec, zeros) as object), stepType: StepType.LAST } as StepOf<S>;
   }
@@ -55,7 +55,7 @@ export class StepForm<S extends Spec> {
 
   #fromColumns(step: unknown): StepOf<S> {
     const values = flatten(this.#spec, step).map((column, i) => {
-      const own = shapeOf(this.#leaves[i] as Leaf);
+      const own = shapeOf(this.#leaves[i] as RowLeaf);
       if (!isShaped(column) || column.shape.join() !== own.join())
         throw mustBe("SPEC_MISMATCH", "every leaf of the step", `a column {data, shape} with the shape of the spec, [${own}]`, column);
       // Not the bare number: the array's class tells the dtype.

@@ -1,7 +1,7 @@
 /** What observers and buffers speak to: the tables of this process today, of a server as well once there is one. */
 import { mustBe } from "../../error.ts";
 import type { Replay } from "../../replay.ts";
-import type { Leaf } from "../../spec/leaf.ts";
+import type { RowLeaf } from "../../spec/leaf.ts";
 import type { Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
@@ -13,7 +13,7 @@ export type Awaitable<T> = T | Promise<T>;
 /** What the items of a table look like: the steps' leaves, each with a first dimension of any length (null). */
 export type Signature = Nest<LeafSignature>;
 export interface LeafSignature {
-  readonly dtype: Leaf["dtype"];
+  readonly dtype: RowLeaf["dtype"];
   readonly shape: readonly (number | null)[];
 }
 

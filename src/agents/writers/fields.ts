@@ -1,9 +1,8 @@
 /** Steps that may leave fields out: taken apart leaf by leaf, and put together again. */
 import type { Engine } from "../../core/engine.ts";
 import { mustBe } from "../../error.ts";
-import { zeros } from "../../spec/dtype.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
-import type { Leaf } from "../../spec/leaf.ts";
+import { blank, type RowLeaf, zeroOf } from "../../spec/leaf.ts";
 import { fold, pack } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 
@@ -28,7 +27,7 @@ export class Fields<S extends Spec> {
 
   constructor(engine: Engine) {
     this.#spec = engine.spec;
-    this.#visit = fold<Leaf, VisitField>(
+    this.#visit = fold<RowLeaf, VisitField>(
       engine.spec,
       (index) => (value, values) => {
         values[index] = value ?? undefined;
@@ -64,8 +63,8 @@ export class Fields<S extends Spec> {
   /** Zeros of a leaf, or of so many steps of it. */
   zeros(leaf: number, steps?: number): unknown {
     const { size, leaf: own } = this.leaves[leaf] as PlacedLeaf;
-    if (steps !== undefined) return zeros(own.dtype, steps * size);
-    this.#zeros[leaf] ??= zeros(own.dtype, size);
+    if (steps !== undefined) return blank(own, steps * size);
+    this.#zeros[leaf] ??= zeroOf(own);
     return this.#zeros[leaf];
   }
 }

@@ -3,7 +3,7 @@
 import type { Column } from "../../batch.ts";
 import { mustBe, ReplayError } from "../../error.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
-import type { Leaf } from "../../spec/leaf.ts";
+import type { RowLeaf } from "../../spec/leaf.ts";
 import { pack } from "../../spec/nest.ts";
 import type { IsAny, Spec } from "../../spec/spec.ts";
 import type { Values } from "./fields.ts";
@@ -23,7 +23,7 @@ export interface HistoryColumn {
 }
 
 /** A history is nested as the spec, with the fields that steps had so far. */
-export type HistoryOf<S> = IsAny<S> extends true ? unknown : S extends Leaf ? HistoryColumn : { readonly [K in keyof S]: HistoryOf<S[K]> };
+export type HistoryOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? HistoryColumn : { readonly [K in keyof S]: HistoryOf<S[K]> };
 
 export class History implements ColumnSource {
   /** Steps that there were, also one that is open. */

@@ -1,14 +1,14 @@
 /** What the items of a table look like, and whether columns fit. */
 
 import { mustBe } from "../../error.ts";
-import { type Leaf, leafText, shapeOf } from "../../spec/leaf.ts";
+import { leafText, type RowLeaf, shapeOf } from "../../spec/leaf.ts";
 import { leaves, map } from "../../spec/nest.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { LeafSignature, Signature } from "./client.ts";
 
 /** A column of an item to be. */
 interface Shaped {
-  readonly dtype: Leaf["dtype"];
+  readonly dtype: RowLeaf["dtype"];
   readonly shape: readonly number[];
 }
 

@@ -3,7 +3,7 @@ import type { Column } from "../../batch.ts";
 import { mustBe } from "../../error.ts";
 import type { ColumnOf } from "../../spec/columns.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
-import type { Leaf } from "../../spec/leaf.ts";
+import type { RowLeaf } from "../../spec/leaf.ts";
 
 export class TrajectoryColumn {
   /** Whether it is a single step, without a dimension of time. */
@@ -21,7 +21,7 @@ export class TrajectoryColumn {
     this.isSqueezed = isSqueezed;
   }
 
-  get dtype(): Leaf["dtype"] {
+  get dtype(): RowLeaf["dtype"] {
     return this.#leaf.leaf.dtype;
   }
 

@@ -1,8 +1,7 @@
 /** Columns of a file before they are episodes: rows that are read when they are asked for. */
 import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
-import { zeros } from "../../spec/dtype.ts";
-import { isText, sizeOf } from "../../spec/leaf.ts";
+import { blank, isText, sizeOf } from "../../spec/leaf.ts";
 import { leaves, type Nest, zip } from "../../spec/nest.ts";
 
 /** One leaf, over rows. */
@@ -50,18 +49,12 @@ export function columnsOf(tree: ColumnTree): Column[] {
   return leaves(tree, isColumn).map(({ leaf }) => leaf);
 }
 
-/** A column of so many zeros, empty texts or no bytes. */
-export function blank(leaf: StepLeaf, rows: number): ColumnData {
-  const length = rows * sizeOf(leaf.shape);
-  if (!isText(leaf)) return zeros(leaf.dtype, length);
-  return new Array<string | Uint8Array>(length).fill(leaf.dtype === "string" ? "" : new Uint8Array(0));
-}
-
 /** Pieces of a column one behind the other, and blank rows up to `rows`. */
 export function joined(leaf: StepLeaf, pieces: readonly ColumnData[], rows: number): ColumnData {
   const [first] = pieces;
-  if (pieces.length === 1 && first?.length === rows * sizeOf(leaf.shape)) return first;
-  const all = blank(leaf, rows);
+  const length = rows * sizeOf(leaf.shape);
+  if (pieces.length === 1 && first?.length === length) return first;
+  const all = blank(leaf, length);
   let at = 0;
   for (const piece of pieces) {
     if (isText(leaf)) for (let i = 0; i < piece.length; i++) (all as (string | Uint8Array)[])[at + i] = (piece as readonly string[])[i] as string;

@@ -3,7 +3,7 @@ import { Collector } from "../../rlds/dataset/collector.ts";
 import type { StepSpec } from "../../rlds/dataset/dataset.ts";
 import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
-import { blank } from "../columns/column.ts";
+import { blank } from "../../spec/leaf.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { valuesOfJson } from "./json-values.ts";

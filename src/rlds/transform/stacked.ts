@@ -1,11 +1,11 @@
 /** Steps side by side, as columns with time first. */
-import { type Numbered, zeros } from "../../spec/dtype.ts";
+import type { Numbered } from "../../spec/dtype.ts";
 import { put } from "../../spec/fit.ts";
-import { isText } from "../../spec/leaf.ts";
+import { blank } from "../../spec/leaf.ts";
 import { packer, valueAt } from "../../spec/nest.ts";
 import type { StepSpec } from "../dataset/dataset.ts";
 import { type FoundLeaf, leavesOf } from "../dataset/leaves.ts";
-import type { ColumnData, StepColumn } from "../dataset/step-columns.ts";
+import type { StepColumn } from "../dataset/step-columns.ts";
 import { DATA } from "../dataset/step-spec.ts";
 
 /** What makes columns of steps that are as the spec says, nested as it is: copies. O(elements). */
@@ -17,9 +17,9 @@ export function stacker(spec: StepSpec): (steps: readonly unknown[]) => unknown 
 
 function column({ leaf, size, keys }: FoundLeaf, steps: readonly unknown[]): StepColumn {
   const { dtype, shape } = leaf;
-  const data: ColumnData = isText(leaf) ? [] : zeros(leaf.dtype, size * steps.length);
+  const data = blank(leaf, size * steps.length);
   steps.forEach((step, i) => {
-    put({ dtype, shape, size }, data as Numbered, i * size, valueAt(step, keys), DATA);
+    put({ dtype, shape, size }, data as unknown as Numbered, i * size, valueAt(step, keys), DATA);
   });
   return { data, shape: [steps.length, ...shape] };
 }

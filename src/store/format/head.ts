@@ -5,8 +5,12 @@
  *   object { version: number, of the records (assembly/record/)
  *            options: object { spec, tables: object by name, seed: text, maxBytes }
  *            layout:  object { rowBytes: number, leaves: array of object { path: text, dtype: text, shape: array, kind: number, offset: number } } }
+ *
+ * A leaf of the dtype "string", which is text, has maxBytes as well. Each of its elements is a length (u32), as many bytes of UTF-8, and zeros up to a multiple of 4
+ * that has room for maxBytes (src/spec/text.ts).
  */
 import { ReplayError } from "../../error.ts";
+import { isText } from "../../spec/leaf.ts";
 import type { Saved, SavedOptions } from "../saved.ts";
 import { encodeTagged } from "../tagged.ts";
 import { decodeTagged } from "../untagged.ts";
@@ -33,7 +37,17 @@ export function headOf({ engine, options }: Saved): StateHead {
     version: VERSION,
     // Without what was left out: a spec that was read has the bytes of the one that was written.
     options: JSON.parse(JSON.stringify(options)),
-    layout: { rowBytes, leaves: leaves.map(({ path, leaf, shape, kind, offset }) => ({ path, dtype: leaf.dtype, shape, kind, offset })) },
+    layout: {
+      rowBytes,
+      leaves: leaves.map(({ path, leaf, shape, kind, offset }) => ({
+        path,
+        dtype: leaf.dtype,
+        shape,
+        kind,
+        offset,
+        ...(isText(leaf) && { maxBytes: leaf.maxBytes }),
+      })),
+    },
   };
 }
 
