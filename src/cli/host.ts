@@ -1,6 +1,7 @@
 /** The terminal around a command: Ctrl-C, progress, width. */
-import type { Host } from "./answer.ts";
-import { progressOn } from "./progress.ts";
+import { SingleBar } from "cli-progress";
+import type { Host, Progress } from "./answer.ts";
+import { number } from "./text.ts";
 
 const WIDTH = 120;
 
@@ -13,4 +14,29 @@ export function terminalHost(): { readonly host: Host; release(): void } {
     host: { signal: interrupt.signal, width: process.stdout.columns ?? WIDTH, progress: (what) => progressOn(process.stderr, what) },
     release: () => process.removeListener("SIGINT", onSignal),
   };
+}
+
+const SILENT: Progress = { at() {}, end() {} };
+
+function progressOn(stream: NodeJS.WriteStream, what: string): Progress {
+  if (!stream.isTTY) return SILENT;
+  let bar: SingleBar | undefined;
+  return {
+    at(done, of) {
+      if (bar === undefined) {
+        const format = of === undefined ? `${what} {value}` : `${what} {bar} {percentage} %  {value} of {total}`;
+        bar = new SingleBar({ stream, format, barCompleteChar: "█", barIncompleteChar: "░", hideCursor: true, clearOnComplete: true, formatValue: shown });
+        bar.start(of ?? 0, 0);
+      }
+      bar.update(done);
+    },
+    end() {
+      bar?.stop();
+      bar = undefined;
+    },
+  };
+}
+
+function shown(value: number, _: unknown, type: string): string {
+  return type === "value" || type === "total" ? number(value) : String(value);
 }

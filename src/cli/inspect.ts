@@ -5,8 +5,7 @@ import type { Answer, Host } from "./answer.ts";
 import { breathing } from "./breath.ts";
 import { addOpen, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
-import { leavesIn, specText } from "./spec-text.ts";
-import { statisticsText } from "./statistics-text.ts";
+import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
 import { counted } from "./text.ts";
 
 const EXAMPLES = `

@@ -5,7 +5,6 @@ import { addConvert, convert } from "./convert.ts";
 import { exitCodeOf, failureValue, Interrupted, lineOf } from "./failure.ts";
 import { terminalHost } from "./host.ts";
 import { addInspect, inspect } from "./inspect.ts";
-import { json } from "./json.ts";
 import { addPush, push } from "./push.ts";
 import { addSample, sample } from "./sample.ts";
 import { addStats, stats } from "./stats.ts";
@@ -68,4 +67,15 @@ function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
     stream.write(text.endsWith("\n") ? text : `${text}\n`, () => resolve());
   });
+}
+
+function json(value: unknown): string {
+  return JSON.stringify(value, plain);
+}
+
+function plain(_: string, value: unknown): unknown {
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return [...(value as Float64Array)];
+  return value;
 }

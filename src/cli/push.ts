@@ -2,14 +2,14 @@
 import type { Command } from "commander";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../agents/index.ts";
 import { type OpenReplay, Replay, ReplayError, type Selector, type Spec, type TableOptions } from "../index.ts";
-import { createTrajectoryDataSpec, type ImportedRlds, pushRldsToReverb, type RldsDataset } from "../rlds/index.ts";
+import { createTrajectoryDataSpec, type ImportedRlds, mapSteps, pushRldsToReverb, type RldsDataset, type StepSpec } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { selector, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { Interrupted, UsageError } from "./failure.ts";
 import { hasOtherFiles, isJournal, tableOf } from "./journal.ts";
+import { leavesIn } from "./leaf-tables.ts";
 import { bytes, counted, table as tableText } from "./text.ts";
-import { without } from "./without.ts";
 
 const EXAMPLES = `
 A new journal gets the named tables. An existing journal keeps its tables, which must have the dataset's spec, and the new items are added.
@@ -173,4 +173,27 @@ function answer(dir: string, pushed: number, tables: readonly Filled[], journal:
   const text = `${dir}: ${counted(pushed, "trajectory", "trajectories")} of ${counted(report.kept.episodes, "episode")} pushed; ${bytes(size)} in ${counted(segments, "segment")}
 ${tableText([["table", "new items", "items"], ...rows])}${reportText(report)}`;
   return { value: { dir, pushed, tables, journal: { bytes: size, segments }, report }, text };
+}
+
+interface Nested {
+  readonly [name: string]: unknown;
+}
+
+/** @param paths of leaves, or of objects that contain leaves, such as `observation/images` @throws UsageError if one does not exist */
+function without(data: RldsDataset, stepSpec: StepSpec, paths: readonly string[]): RldsDataset {
+  if (paths.length === 0) return data;
+  const leaves = leavesIn(stepSpec);
+  for (const path of paths)
+    if (!leaves.some((leaf) => leaf.path === path || leaf.path.startsWith(`${path}/`)))
+      throw new UsageError(
+        `--without takes a leaf of the steps (${leaves.map((leaf) => leaf.path).join(", ")}) or an object that contains leaves, got ${path}`,
+      );
+  const keys = paths.map((path) => path.split("/"));
+  const left = (value: unknown) => keys.reduce((rest, way) => omitted(rest, way), value as Nested);
+  return mapSteps(data, (step) => left(step) as typeof step, { stepSpec: left(stepSpec) as StepSpec });
+}
+
+function omitted(value: Nested, [name, ...below]: readonly string[]): Nested {
+  const { [name as string]: part, ...rest } = value;
+  return below.length === 0 || part === undefined ? rest : { ...rest, [name as string]: omitted(part as Nested, below) };
 }

@@ -7,7 +7,7 @@ import { zip } from "../spec/nest.ts";
 import type { Answer, Host } from "./answer.ts";
 import { whole } from "./arguments.ts";
 import { lookInto, tableOf } from "./journal.ts";
-import { leavesIn } from "./spec-text.ts";
+import { leavesIn } from "./leaf-tables.ts";
 import { number, shapeText, table as tableText } from "./text.ts";
 
 const EXAMPLES = `

@@ -7,8 +7,7 @@ import type { Answer, Host } from "./answer.ts";
 import { addOpen, type OpenOptions, withDataset } from "./dataset.ts";
 import { UsageError } from "./failure.ts";
 import { isJournal, lookInto } from "./journal.ts";
-import { leavesIn, specText } from "./spec-text.ts";
-import { statisticsText } from "./statistics-text.ts";
+import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
 import { bytes, counted, number, table as tableText } from "./text.ts";
 
 const EXAMPLES = `

@@ -1,14 +1,15 @@
 /** The values of one feature in one record: a flat column of all of them, with the shape that each has. */
-
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import type { Dtype } from "../../spec/dtype.ts";
+import { DTYPES, zeros } from "../../spec/dtype.ts";
 import { sizeOf } from "../../spec/leaf.ts";
+import { imageHead } from "../images/image-head.ts";
 import type { ImageDecoder } from "../images/images.ts";
 import { encodedOf } from "./encoded.ts";
 import type { Example } from "./example.ts";
 import type { Dimensions } from "./features.ts";
 import { bytesOf, floatsOf, integersOf } from "./lists.ts";
-import { pixelsOf } from "./pixels.ts";
+import { fits, misfit, stepOf } from "./shapes.ts";
 import type { LeafFeature, LeafItems, StoredLeaf } from "./stored-leaf.ts";
 import { unknowns } from "./stored-leaf.ts";
 
@@ -76,4 +77,31 @@ function textsOf(example: Example, key: string, text: "string" | "bytes"): (stri
       throw example.wrong(`feature ${key} must be UTF-8, and is not: read it with text: "bytes"`, part.byteOffset - example.bytes.byteOffset);
     }
   });
+}
+
+/** @param known of the shape @throws RldsError CORRUPT · UNSUPPORTED for images of several sizes */
+function pixelsOf(example: Example, leaf: StoredLeaf, key: string, known: Dimensions, decode: ImageDecoder): LeafItems {
+  const { feature } = leaf;
+  const type = feature.kind === "image" ? feature.type : "u8";
+  const channels = feature.shape[2] ?? 3;
+  const parts = bytesOf(example, key);
+  let shape = known;
+  let data = zeros(type, 0);
+  parts.forEach((part, i) => {
+    const at = part.byteOffset - example.bytes.byteOffset;
+    const step = stepOf(leaf, i);
+    const guarded = <T>(work: () => T): T => example.guarded(leaf.key, at, step, work);
+    const head = guarded(() => imageHead(part));
+    const own = [head.height, head.width, channels];
+    if (!fits(shape, own)) throw misfit(example, leaf, shape, own, at, step);
+    if (i === 0) {
+      shape = own;
+      example.room(parts.length * sizeOf(own) * DTYPES[type].bytes);
+      data = zeros(type, parts.length * sizeOf(own));
+    }
+    // An f32 is stored as four channels of bytes.
+    const stored = guarded(() => decode(part, { type: type === "u16" ? "u16" : "u8", channels: type === "f32" ? 4 : channels }, example.left));
+    data.set(type === "f32" ? new Float32Array(stored.slice().buffer) : stored, i * sizeOf(own));
+  });
+  return { data, count: parts.length, shape };
 }

@@ -5,14 +5,13 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
-import type { SourceFolder } from "../sources/source.ts";
+import { inside, type SourceFolder } from "../sources/source.ts";
 import { datasetInfo, INFO } from "./dataset-info.ts";
 import { EpisodeForm } from "./episodes.ts";
 import { FEATURES, type Feature, featuresOf } from "./features.ts";
 import { readJson } from "./json.ts";
 import { defaultSplit, partsOf, type SplitPart } from "./split.ts";
 import { TfRecords } from "./tfrecord.ts";
-import { versionFolder } from "./version-folder.ts";
 
 export interface TfdsOptions extends ReadOptions {
   /** As tensorflow_datasets writes them: `train`, `train[:10]`, `train[10%:20%]`, `train+test`, `all`. The only split, or `train`, where it is left out. */
@@ -147,4 +146,43 @@ function hasImages(feature: Feature): boolean {
 function word(subject: string, value: unknown, words: readonly string[]): void {
   if (!words.includes(value as string))
     throw mustBe(typeof value === "string" ? RangeError : TypeError, subject, `one of ${words.map((one) => JSON.stringify(one)).join(", ")}`, value);
+}
+
+const VERSION = /^(?:(.*)\/)?(\d+)\.(\d+)\.(\d+)$/;
+
+/** The folder itself, or the newest version of the one dataset below it. @throws RldsError NOT_FOUND, UNSUPPORTED where there are several datasets */
+async function versionFolder(folder: SourceFolder): Promise<SourceFolder> {
+  const paths = await folder.list();
+  // Nobody can list what is behind a URL: there it is the folder, or not there.
+  if (paths === undefined || paths.includes(INFO)) return folder;
+  const found = paths.flatMap((path) => {
+    if (!path.endsWith(`/${INFO}`)) return [];
+    const below = path.slice(0, -INFO.length - 1);
+    const [, name, ...version] = VERSION.exec(below) ?? [];
+    return version.length === 0 ? [] : [{ path: below, name: name ?? "", version: version.map(Number) }];
+  });
+  const names = [...new Set(found.map(({ name }) => name))];
+  if (names.length > 1)
+    throw new RldsError("UNSUPPORTED", `the folder contains several datasets, ${names.join(", ")}: name the folder of one`, { file: folder.name });
+  const [newest] = found.sort((a, b) => compared(b.version, a.version));
+  if (newest === undefined)
+    throw new RldsError("NOT_FOUND", `there is no ${INFO}, neither here nor in a folder named like a version, such as 1.0.0`, { file: folder.name });
+  return below(folder, newest.path);
+}
+
+function compared(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((part, i) => part !== b[i]);
+  return at === -1 ? 0 : (a[at] as number) - (b[at] as number);
+}
+
+function below(folder: SourceFolder, path: string): SourceFolder {
+  const name = `${folder.name}/${path}`;
+  return {
+    name,
+    open: (file) => folder.open(`${path}/${inside(file, name)}`),
+    async list() {
+      const paths = await folder.list();
+      return paths?.filter((file) => file.startsWith(`${path}/`)).map((file) => file.slice(path.length + 1));
+    },
+  };
 }

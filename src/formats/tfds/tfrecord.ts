@@ -76,3 +76,17 @@ export class TfRecords {
 function u32(bytes: Uint8Array, at: number): number {
   return new DataView(bytes.buffer, bytes.byteOffset + at, 4).getUint32(0, true);
 }
+
+/** Bytes of a record beside its data. */
+export const OVERHEAD = 16;
+
+/** A whole record in an array of its own. */
+export function recordOf(data: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(data.length + OVERHEAD);
+  const view = new DataView(bytes.buffer);
+  view.setBigUint64(0, BigInt(data.length), true);
+  view.setUint32(8, maskedCrc32c(bytes, 0, 8), true);
+  bytes.set(data, 12);
+  view.setUint32(12 + data.length, maskedCrc32c(data), true);
+  return bytes;
+}

@@ -13,8 +13,8 @@ import { type EncodePng, exampleOf } from "./example-writer.ts";
 import { featuresJson, type WrittenLeaf, writtenLeaves } from "./feature-config.ts";
 import { FEATURES } from "./features.ts";
 import type { Json } from "./json.ts";
-import { OVERHEAD, recordOf } from "./record-writer.ts";
 import { datasetThere, sameJson, withSplit } from "./splits-there.ts";
+import { OVERHEAD, recordOf } from "./tfrecord.ts";
 
 export interface TfdsWriteOptions extends WriteOptions {
   /** Of the dataset: letters, digits and underscores, a letter first. */

@@ -1,5 +1,5 @@
-/** A spec as a table of its leaves. */
-import type { StepSpec } from "../rlds/index.ts";
+/** Leaves as tables: of a spec, and their statistics. */
+import type { LeafStatistics, StepSpec } from "../rlds/index.ts";
 import { leaves } from "../spec/nest.ts";
 import { shapeText, table } from "./text.ts";
 
@@ -17,4 +17,19 @@ export function leavesIn(spec: StepSpec): NamedLeaf[] {
 export function specText(spec: StepSpec): string {
   const rows = leavesIn(spec).map(({ path, dtype, shape }) => [path, dtype, shapeText(shape)]);
   return table([["leaf", "dtype", "shape"], ...rows.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1))]);
+}
+
+export function statisticsText(leaves: readonly LeafStatistics[]): string {
+  const rows = leaves.map(({ path, dtype, shape, count, nonFinite, min, max, mean, std }) => [
+    path,
+    dtype,
+    shapeText(shape),
+    count,
+    Number(min),
+    Number(max),
+    mean,
+    std,
+    nonFinite,
+  ]);
+  return table([["leaf", "dtype", "shape", "steps", "min", "max", "mean", "deviation", "not finite"], ...rows]);
 }
