@@ -7,7 +7,7 @@ import type { ResolvedTableOptions } from "./table.ts";
 export interface Plan {
   /** Bytes per step, including count, link and episode, with one new value per step for shared leaves. */
   readonly bytesPerStep: number;
-  /** Bytes of each table, in total and per item. An episode takes 16 more while items refer to it. */
+  /** Bytes of each table, in total and per item. An episode takes 16 more while items refer to it; items with `columns`, 4 for each slot. */
   readonly tables: { readonly [name: string]: { readonly bytes: number; readonly bytesPerItem: number } };
   /** The expected number of steps: one per item of the largest table, or its maxSteps if that is lower. */
   readonly steps: number;

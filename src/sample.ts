@@ -1,7 +1,7 @@
 /** Draws items of a table and copies their steps into arrays. */
 
 import type { Batch, Blocked } from "./batch.ts";
-import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LONGEST, DRAW_SHAPE, HAVE, LONGEST, NEED, SHAPE, STRATIFIED } from "./core/abi.ts";
+import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LAYOUT, DRAW_LONGEST, HAVE, LAYOUT, LONGEST, NEED, STRATIFIED } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, reach, WEIGHTS } from "./core/filler.ts";
 import type { CoreTable } from "./core/table.ts";
@@ -72,21 +72,21 @@ export class Reader {
     const from = oneOf("offset", OFFSETS, offset);
     const divisor = oneOf("normalize", NORMALIZE, normalize);
     const nStep = options.nStep === undefined ? undefined : nStepOf(options.nStep, engine.layout.leaves);
-    const chosen = this.#selected(columns, this.#table.counter(SHAPE));
-    const selections = chosen ?? this.#any(n === 1 && into === undefined);
+    const chosen = this.#selected(columns, this.#table.counter(LAYOUT));
+    if (chosen === undefined && (n > 1 || into !== undefined)) throw differentColumns();
     if (nStep === undefined && chosen?.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
     const over = CROSS * flag("cross", cross);
-    const longest = length ?? (into === undefined ? this.#table.counter(LONGEST) : this.#widthOf(into, selections));
-    let filler = this.#filler(n, longest, options, selections, into);
+    const longest = length ?? (into === undefined ? this.#table.counter(LONGEST) : this.#widthOf(into, chosen as readonly Selection[]));
+    let filler = chosen === undefined ? Filler.ofAny(engine, longest) : this.#filler(n, longest, options, chosen, into);
     const draw = filler.prepare();
     const count = draw.sample(handle, n, flags, among);
     if (count < 0) throw new ReplayError("UNSUPPORTED", engine.core.refusedArgument === 3 ? NO_STRATA : NO_AMONG);
     try {
       if (into === undefined) {
         const width = length ?? draw.result(DRAW_LONGEST);
-        const shown = count === 0 ? selections : (this.#selected(columns, draw.result(DRAW_SHAPE)) as readonly Selection[]);
+        const shown = count === 0 ? (chosen ?? []) : (this.#selected(columns, draw.result(DRAW_LAYOUT)) as readonly Selection[]);
         // The batch may be smaller than the maximum that the filler was prepared for.
-        if (count < n || width < longest || shown !== selections) filler = this.#filler(count, width, options, shown).after(filler);
+        if (count < n || width < longest || shown !== chosen) filler = this.#filler(count, width, options, shown).after(filler);
       }
       if (beta !== undefined) draw.weigh(handle, options, divisor);
       draw.runs(handle, count, filler.width, from + over);
@@ -104,7 +104,8 @@ export class Reader {
   /** New arrays for n items, for use as `into`. */
   batch(n: number, options: SampleOptions): Batch<unknown> {
     const { length, columns } = onlyKeys("batch", options, OPTIONS);
-    const selections = this.#selected(columns, this.#table.counter(SHAPE)) ?? this.#any(false);
+    const selections = this.#selected(columns, this.#table.counter(LAYOUT));
+    if (selections === undefined) throw differentColumns();
     return this.#filler(integer("n", n, 1, MAX_LENGTH), integer("length", length, 1, MAX_LENGTH), options, selections).batch;
   }
 
@@ -129,23 +130,20 @@ export class Reader {
     );
   }
 
-  /** The requested columns, or else those that items of this shape were created with; undefined if there are several shapes. */
-  #selected(columns: object | undefined, shape: number): readonly Selection[] | undefined {
-    const { layout, shapes } = this.#engine;
-    if (columns === undefined) return shape === 0 ? this.#whole : shapes[shape - 1]?.selections;
+  /** The requested columns, or else those that items of this column layout were created with; undefined if there are several layouts. */
+  #selected(columns: object | undefined, id: number): readonly Selection[] | undefined {
+    const { layout, columnLayouts } = this.#engine;
+    if (columns === undefined) return id === 0 ? this.#whole : columnLayouts.get(id)?.selections;
     const known = this.#selections.get(columns);
     if (known !== undefined) return known;
     const made = selectionsOf(columns, layout.leaves);
     this.#selections.set(columns, made);
     return made;
   }
+}
 
-  /** Room for one item of any shape. */
-  #any(one: boolean): readonly Selection[] {
-    const every = [this.#whole, ...this.#engine.shapes.map((shape) => shape.selections)].flat();
-    if (one) return every.map((selection, i) => ({ ...selection, keys: [`${i}`] }));
-    throw new ReplayError("SPEC_MISMATCH", "the items of this table have different columns: pass the option columns, or sample one item at a time");
-  }
+function differentColumns(): ReplayError {
+  return new ReplayError("SPEC_MISMATCH", "the items of this table have different columns: pass the option columns, or sample one item at a time");
 }
 
 const NO_STRATA = "stratified needs a uniform or prioritized sampler, replacement and no maxTimesSampled";

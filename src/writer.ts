@@ -58,7 +58,8 @@ export interface ResolvedWriterOptions {
   readonly keep: number;
   readonly lanes: number;
   readonly items: readonly Required<Omit<ItemRule, "columns">>[];
-  readonly shapes: readonly number[];
+  /** The column layout of each rule's items. */
+  readonly layouts: readonly number[];
   readonly across: boolean;
 }
 
@@ -100,7 +101,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     this.#tables = tables;
     this.#onClose = onClose;
     const { core, spec, layout } = engine;
-    const { lanes, items, shapes } = options;
+    const { lanes, items, layouts } = options;
     const { leaves } = layout;
     const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
     this.#recordBytes = offsets.pop() as number;
@@ -109,8 +110,11 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     this.streams = writer.streams;
     try {
       items.forEach(({ table, length, stride, priority }, k) => {
-        if (!writer.rule(k, this.#table(table).handle, length, stride, shapes[k] as number, priority)) throw priorityError(`items[${k}].priority`, priority);
+        const code = writer.rule(k, this.#table(table).handle, length, stride, layouts[k] as number, priority);
+        if (code === E_PRIORITY) throw priorityError(`items[${k}].priority`, priority);
+        core.took(code);
       });
+      engine.columnLayouts.rules.add(layouts);
       this.#record = engine.stage(this.#recordBytes);
     } catch (error) {
       this.#free();
@@ -189,8 +193,8 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
-    const shape = columns === undefined ? 0 : this.#engine.shapeOf(columns);
-    const state = this.#writer.insert(to.handle, lane, length, shape, options);
+    const layout = columns === undefined ? 0 : this.#engine.columnLayouts.numberOf(columns);
+    const state = this.#writer.insert(to.handle, lane, length, layout, options);
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
 
@@ -237,6 +241,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   }
 
   #free(): void {
+    this.#engine.columnLayouts.rules.delete(this.options.layouts);
     this.#engine.unstage(this.#record, this.#recordBytes);
     this.#writer.close();
   }
@@ -307,11 +312,13 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
     };
   });
   const longest = Math.max(1, ...rules.map((rule) => rule.length));
+  const layouts: number[] = [];
+  for (const { columns } of items) layouts.push(columns === undefined ? 0 : engine.columnLayouts.numberOf(columns, layouts));
   return {
     keep: integer("keep", keep ?? Math.max(DEFAULT_KEEP, longest), longest, MAX_LENGTH),
     lanes: integer("lanes", lanes, 1, 65536),
     items: rules,
-    shapes: items.map((rule) => (rule.columns === undefined ? 0 : engine.shapeOf(rule.columns))),
+    layouts,
     across: flag("across", across) !== 0,
   };
 }

@@ -4,7 +4,7 @@
  * DRAW, 80 bytes, then 16 columns of `stride` bytes each, then the rows:
  *    0 │ blocked f64                 │  why it is shorter than asked: 0 it is not, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items
  *    8 │ have f64     │ need f64     │  what there was of that, what was needed for one more
- *   24 │ longest f64  │ shape f64    │  rows of the longest item · of the first item
+ *   24 │ longest f64  │ layout f64   │  rows of the longest item · column layout of the first item
  *   40 │ count u32    │ stride u32   │
  *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · those of one output column
  *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an entry in `rows`
@@ -42,7 +42,7 @@ export class Draw {
   have: f64;
   need: f64;
   longest: f64;
-  shape: f64;
+  layout: f64;
   count: u32;
   stride: u32;
   rows: u32;
@@ -115,7 +115,7 @@ export function draw_column(draw: usize, which: u32): u32 {
   return <u32>changetype<Draw>(draw).column(which);
 }
 
-/** 0 blocked, 1 have, 2 need, 3 longest, 4 shape. */
+/** 0 blocked, 1 have, 2 need, 3 longest, 4 layout. */
 export function draw_result(draw: usize, which: u32): f64 {
   return load<f64>(draw + ((<usize>which) << 3));
 }

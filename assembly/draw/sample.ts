@@ -118,7 +118,7 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
   // Apart: a test in that loop is felt.
   if (tracking()) for (let i = from; i < to; i++) slots.track(d.slot(i));
   d.longest = longest;
-  if (from == 0) d.shape = slots.item(d.slot(0)).shape();
+  if (from == 0) d.layout = slots.layout(d.slot(0));
   d.count = to;
   t.unique += unique;
   limiter.samples += to - from;

@@ -16,6 +16,7 @@ export function table_check(table: usize): i32 {
   let memberships: u64 = 0;
   for (let slot: u32 = 1; slot <= slots.high; slot++) {
     const item = slots.item(slot);
+    if (slots.isUsed(slot) ? t.mixed == 0 && slots.layout(slot) != t.layout : slots.layout(slot) != 0) return 11;
     if (slots.isPending(slot)) pending += 1;
     if (!slots.isLive(slot)) continue;
     live += 1;

@@ -1,12 +1,12 @@
 /**
  * Slots as records: all of them by number, or what changed; and back.
  *
- * SLOT: │ slot u32 │ ITEM (16; with the number of its first row) │ priority f64 │ stamp f64, where there are any │ place in the sampler's order │ in the remover's │
+ * SLOT: │ slot u32 │ ITEM (16; with the number of its first row) │ column layout u32 │ priority f64 │ stamp f64, where there are any │ place in the sampler's order │ in the remover's │
  *   a place is the selector's own, zeros where the slot is not live; one for both roles where they share a structure
  *
  * What is saved is the payload of a section: │ count u32 │ records … │
  */
-import { E_CORRUPT, fail } from "../memory/error";
+import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { numberOf } from "../rows/pool";
 import { PLAIN, SINGLE } from "../rows/run";
 import { Selector } from "../selectors/selector";
@@ -16,7 +16,7 @@ import { account } from "./live";
 /** Bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {
   const t = changetype<Table>(table);
-  return 4 + 16 + 8 + (t.slots().stamps != 0 ? 8 : 0) + t.sampler().placeBytes() + (t.apart() ? t.remover().placeBytes() : 0);
+  return 4 + 16 + 4 + 8 + (t.slots().stamps != 0 ? 8 : 0) + t.sampler().placeBytes() + (t.apart() ? t.remover().placeBytes() : 0);
 }
 
 /** O(limit): saves up to `limit` slots from `slot` on. The slot to go on with, 0 = done. */
@@ -56,13 +56,14 @@ export function record_collect_slots(table: usize, segment: u32, slot: u32, limi
   return slot <= slots.high ? slot : 0;
 }
 
-/** O(count): puts records in their places, in the order in which they were written; rows stay numbers. `segment`: where they stand, for a journal; else 0. 0, or CORRUPT. */
+/** O(count): puts records in their places, in the order in which they were written; rows stay numbers. `segment`: where they stand, for a journal; else 0. 0, CORRUPT, or OUT_OF_MEMORY. */
 export function record_load_slots(table: usize, count: u32, from: usize, segment: u32, live: usize): i32 {
   const t = changetype<Table>(table);
   const bytes = record_slot_bytes(table);
   for (; count > 0; count--, from += bytes) {
     const slot = load<u32>(from);
     if (slot - 1 >= t.slots().capacity) return fail(E_CORRUPT, 1, slot);
+    if (load<u32>(from, 20) != 0 && !t.slots().reserveLayouts()) return E_OUT_OF_MEMORY;
     if (segment != 0) noteSlot(t, slot, segment, live, bytes);
     loadSlot(t, slot, from);
   }
@@ -85,8 +86,9 @@ function saveSlot(t: Table, slot: u32, at: usize): void {
   // What kind of run it is hangs on where rows stand.
   store<u32>(at, item.word & ~(PLAIN | SINGLE), 8);
   store<u64>(at, load<u64>(changetype<usize>(item), 8), 12);
-  store<f64>(at, slots.priority(slot), 20);
-  at += 28;
+  store<u32>(at, slots.layout(slot), 20);
+  store<f64>(at, slots.priority(slot), 24);
+  at += 32;
   if (slots.stamps != 0) {
     store<f64>(at, load<f64>(slots.stampAt(slot)));
     at += 8;
@@ -108,8 +110,9 @@ function loadSlot(t: Table, slot: u32, from: usize): void {
   const item = changetype<usize>(slots.item(slot));
   store<u64>(item, load<u64>(from, 4));
   store<u64>(item, load<u64>(from, 12), 8);
-  store<f64>(slots.priorityAt(slot), load<f64>(from, 20));
-  from += 28;
+  slots.setLayout(slot, load<u32>(from, 20));
+  store<f64>(slots.priorityAt(slot), load<f64>(from, 24));
+  from += 32;
   if (slots.stamps != 0) {
     store<f64>(slots.stampAt(slot), load<f64>(from));
     from += 8;

@@ -4,7 +4,7 @@
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { Pool } from "../rows/pool";
 import { END_BYTES } from "../selectors/selector";
-import { Item, SHAPE_AT, Slots } from "../tables/slots";
+import { Item, Slots } from "../tables/slots";
 import { CANONICAL_END, countEpisodes, retainRun, Table } from "../tables/table";
 
 const TABLE_AT: usize = offsetof<Table>("newest");
@@ -45,7 +45,7 @@ export function record_load_table(table: usize, from: usize): i32 {
     // A slot that was ever used has had a generation.
     if (item.generation == 0) return fail(E_CORRUPT, 1, slot);
     if (!slots.isUsed(slot)) {
-      if (item.first > high) return fail(E_CORRUPT, 1, slot);
+      if (item.first > high || slots.layout(slot) != 0) return fail(E_CORRUPT, 1, slot);
       continue;
     }
     if (item.first > t.rows().high || (slots.isPending(slot) && item.timesSampled > high)) return fail(E_CORRUPT, 1, slot);
@@ -65,7 +65,7 @@ function joinItem(t: Table, slot: u32): i32 {
   const item = slots.item(slot);
   const priority = Math.abs(slots.priority(slot));
   if (!t.takes(priority) || !isRun(t.rows(), item)) return fail(E_CORRUPT, 1, slot);
-  item.word = item.length() | retainRun(item.first, item.length()) | (item.shape() << SHAPE_AT);
+  item.word = item.length() | retainRun(item.first, item.length());
   if (!t.episodes().reserve(item.episodes())) return E_OUT_OF_MEMORY;
   if (slots.isPending(slot)) {
     t.episodes().promised += item.episodes();

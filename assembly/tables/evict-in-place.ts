@@ -4,7 +4,7 @@
  */
 import { tracking } from "../rows/changes";
 import { PLAIN, Run } from "../rows/run";
-import { ITEM_BYTES, Item, MAX_LENGTH, SHAPE_AT } from "./slots";
+import { ITEM_BYTES, Item, MAX_LENGTH } from "./slots";
 import { countEpisodes, leaveEpisode, Table } from "./table";
 
 @unmanaged
@@ -23,7 +23,7 @@ export class EvictInPlace {
 
   /** One item: its run is held, and it `fits`. */
   @inline
-  static one(t: Table, episode: u32, first: u32, length: u32, run: u32, shape: u32, priority: f64): void {
+  static one(t: Table, episode: u32, first: u32, length: u32, run: u32, layout: u32, priority: f64): void {
     const slot = t.remover().order().oldest;
     const item = t.slots().item(slot);
     const oldFirst = item.first;
@@ -39,8 +39,9 @@ export class EvictInPlace {
     } else {
       countEpisodes(t, oldFirst, oldLength, false);
     }
-    item.begin(first, length, run, shape);
-    t.sees(shape, length);
+    item.begin(first, length, run);
+    t.slots().setLayout(slot, layout);
+    t.sees(layout, length);
     item.generation += 1;
     t.setPriority(slot, priority);
     t.remover().order().renew();
@@ -80,7 +81,7 @@ export class EvictInPlace {
 
   /** `fitting` items of runs that begin at `first` and each a row further, and are held. `priorities`: f64 × n, or 0 for `priority` each. */
   @inline
-  static many(t: Table, first: u32, word: u32, n: u32, priority: f64, priorities: usize): void {
+  static many(t: Table, first: u32, word: u32, layout: u32, n: u32, priority: f64, priorities: usize): void {
     const slots = t.slots();
     const order = t.remover().order();
     const slot = order.oldest;
@@ -96,6 +97,7 @@ export class EvictInPlace {
       item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
     }
     // Apart: a test in that loop is felt.
+    for (let i: u32 = 0; slots.layouts != 0 && i < n; i++) slots.setLayout(slot + i, layout);
     if (tracking()) slots.track(slot, n);
     const priorityAt = slots.priorityAt(slot);
     for (let at = priorityAt; at < priorityAt + ((<usize>n) << 3); at += 8) {
@@ -104,7 +106,7 @@ export class EvictInPlace {
     }
     order.oldest = order.next(newest);
     t.newest = newest;
-    t.sees(word >> SHAPE_AT, word & MAX_LENGTH);
+    t.sees(layout, word & MAX_LENGTH);
     t.steps += <f64>n * (<f64>(word & MAX_LENGTH) - <f64>oldLength);
     t.limiter().inserts += n;
     t.episodes().move(t.rows().episode(oldFirst), n);

@@ -1,5 +1,4 @@
 /** What can be asked of a table: its counters, an item. */
-import { MAX_SHAPES } from "./slots";
 import { admitPending, removeItem, Table } from "./table";
 
 /** The counters, numbered as in src/core/abi.ts. */
@@ -13,8 +12,8 @@ const UNIQUE_SAMPLES: u32 = 6;
 const EPISODES: u32 = 7;
 const DELETED_EPISODES: u32 = 8;
 const RETIRED_SLOTS: u32 = 9;
-/** Of all items since the table was empty: their shape, MAX_SHAPES where they had several. */
-const SHAPE: u32 = 10;
+/** Of all items since the table was empty: their column layout, -1 where they had several. */
+const LAYOUT: u32 = 10;
 /** Of the same items the length of the longest. */
 const LONGEST: u32 = 11;
 
@@ -42,13 +41,18 @@ export function table_counter(table: usize, which: u32): f64 {
       return t.deletedEpisodes;
     case RETIRED_SLOTS:
       return t.slots().retired;
-    case SHAPE:
-      return popcnt(t.shapes) > 1 ? MAX_SHAPES : t.shapes == 0 ? 0 : <f64>ctz(t.shapes);
+    case LAYOUT:
+      return t.mixed != 0 ? -1 : <f64>t.layout;
     case LONGEST:
       return t.longest;
     default:
       return NaN;
   }
+}
+
+/** Where the column layouts of the slots are: u32 each, from slot 0 on; 0 where no item has one. */
+export function table_layouts(table: usize): u32 {
+  return changetype<Table>(table).slots().layouts;
 }
 
 /** Writes what there is to say of the item of a key: first row, length, timesSampled, whether it is pending, priority, probability (f64 each). 0 where it is gone. */

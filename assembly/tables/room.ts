@@ -26,12 +26,16 @@ export function table_max_size(table: usize, max: u32): void {
   changetype<Table>(table).maxSize = max;
 }
 
-/** O(n log n): everything moves into an empty table with more room; the first one is then memory to be given back. Keys stay. */
-export function table_move(from: usize, to: usize): void {
+/** O(n log n): everything moves into an empty table with more room; the first one is then memory to be given back. Keys stay. 0, or OUT_OF_MEMORY. */
+export function table_move(from: usize, to: usize): i32 {
   const a = changetype<Table>(from);
   const b = changetype<Table>(to);
   const old = a.slots();
   const slots = b.slots();
+  if (old.layouts != 0) {
+    if (!slots.reserveLayouts()) return E_OUT_OF_MEMORY;
+    memory.copy(slots.layouts, old.layouts, (<usize>(old.high + 1)) << 2);
+  }
   const numbers = offsetof<Table>("newest");
   memory.copy(to + numbers, from + numbers, <usize>CANONICAL_END - numbers);
   memory.copy(slots.items, old.items, <usize>(old.high + 1) * ITEM_BYTES);
@@ -49,12 +53,20 @@ export function table_move(from: usize, to: usize): void {
     b.sampler().insert(slot, slots.priority(slot));
     slot = order.next(slot);
   }
+  closeLayouts(old);
+  return 0;
 }
 
 /** Gives back what a table has beside its own memory; it must be empty. */
 export function table_close(table: usize): void {
   const episodes = changetype<Table>(table).episodes();
   arena_free(episodes.entries, episodes.capacity << 3);
+  closeLayouts(changetype<Table>(table).slots());
+}
+
+function closeLayouts(s: Slots): void {
+  arena_free(s.layouts, (s.capacity + 1) << 2);
+  s.layouts = 0;
 }
 
 /** Slots that are free, in the order in which they are used next, to `out`; how many. */

@@ -2,31 +2,30 @@
  * The slots of a table: what an item is, its key, and which slots are free.
  *
  * ITEM, 16 bytes, one cache line for a draw:
- *   │ first u32 │ length 24 bits, plain 1, single 1, shape 6 │ generation u32 │ timesSampled u32 │
+ *   │ first u32 │ length 24 bits, plain 1, single 1 │ generation u32 │ timesSampled u32 │
  *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block
  *   free slots chain through `first`, pending and doomed ones through `timesSampled`
  *
  * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live.
  *
- * SLOTS, 48 bytes:
+ * SLOTS, 56 bytes:
  *    0 │ items u32    │ priorities u32 │  ITEM × (capacity + 1); f64 × (capacity + 1)
  *    8 │ stamps u32   │ capacity u32   │  f64 × (capacity + 1), 0 where no heap asks; slots are 1 … capacity
  *   16 │ scale f64                     │  key = generation × scale + slot; a power of two
  *   24 │ bits u32     │ lastGeneration u32 │  log2 of the scale
- *   32 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
- *   40 │ freeLast u32 │ retired u32    │  slots whose generations are used up
+ *   32 │ layouts u32  │ … u32          │  column layouts, u32 × (capacity + 1), an area of its own; 0 until an item has one
+ *   40 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
+ *   48 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  *
  * Where changes are tracked, the arrays end with CHANGE × (capacity + 1); the first one names the slot that changed last.
  */
+import { arena_alloc } from "../memory/arena";
 import { BYTES, CHANGE_BYTES, Change, chain, tracking } from "../rows/changes";
 import { PLAIN, SINGLE } from "../rows/run";
 
 export const ITEM_BYTES: u32 = 16;
 /** The longest run that an item can name. */
 export const MAX_LENGTH: u32 = 0xffffff;
-/** Shapes that a table can tell apart. */
-export const MAX_SHAPES: u32 = 64;
-export const SHAPE_AT: u32 = 26;
 
 /** Priority of a free slot. */
 export const FREE: f64 = Infinity;
@@ -63,16 +62,11 @@ export class Item {
     return this.single() ? 1 : this.length();
   }
 
-  @inline
-  shape(): u32 {
-    return this.word >> SHAPE_AT;
-  }
-
   /** A new item: everything but the generation. `run`: what Run.retain told. */
   @inline
-  begin(first: u32, length: u32, run: u32, shape: u32): void {
+  begin(first: u32, length: u32, run: u32): void {
     this.first = first;
-    this.word = length | run | (shape << SHAPE_AT);
+    this.word = length | run;
     this.timesSampled = 0;
   }
 }
@@ -87,6 +81,8 @@ export class Slots {
   scale: f64;
   bits: u32;
   lastGeneration: u32;
+  layouts: u32;
+  unused: u32;
   high: u32;
   freeFirst: u32;
   freeLast: u32;
@@ -110,6 +106,23 @@ export class Slots {
   @inline
   stampAt(slot: u32): usize {
     return <usize>this.stamps + ((<usize>slot) << 3);
+  }
+
+  /** The number of an item's column layout; 0: whole steps. */
+  layout(slot: u32): u32 {
+    return this.layouts == 0 ? 0 : load<u32>(<usize>this.layouts + ((<usize>slot) << 2));
+  }
+
+  /** Of one that is not 0 there must be room. */
+  @inline
+  setLayout(slot: u32, layout: u32): void {
+    if (this.layouts != 0) store<u32>(<usize>this.layouts + ((<usize>slot) << 2), layout);
+  }
+
+  /** Makes sure that slots can have layouts other than 0; false (OUT_OF_MEMORY) leaves what there is. */
+  reserveLayouts(): bool {
+    if (this.layouts == 0) this.layouts = arena_alloc((this.capacity + 1) << 2);
+    return this.layouts != 0;
   }
 
   @inline
@@ -195,7 +208,7 @@ export class Slots {
     return this.priority(slot) == FREE ? 0 : slot;
   }
 }
-if (offsetof<Slots>() != 48) ERROR("SLOTS is 48 bytes");
+if (offsetof<Slots>() != 56) ERROR("SLOTS is 56 bytes");
 
 /** Lays the arrays out from `at` on. */
 export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): void {

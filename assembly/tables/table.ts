@@ -1,7 +1,7 @@
 /**
  * A table: items, a sampler, a remover, a rate limiter, limits. It knows slots, and rows only as something to retain and release.
  *
- * TABLE, 296 bytes, then the arrays of slots and selectors:
+ * TABLE, 304 bytes, then the arrays of slots and selectors:
  *    0 │ pool u32            │ drawing u32    │  1 while a draw is open: what leaves is released at its end
  *    8 │ maxSize u32         │ maxPending u32 │
  *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
@@ -12,13 +12,13 @@
  *   72 │ unique f64          │ deletedEpisodes f64 │
  *   88 │ count u32           │ pending u32    │
  *   96 │ pendingFirst u32    │ pendingLast u32 │
- *  104 │ shapes u64                           │  bit k: an item of shape k was created
+ *  104 │ layout u32          │ mixed u32      │  the column layout of all items that were created; mixed 1: they had several
  *  112 │ longest u32         │ … u32          │  the longest item that was created
  *  120 │ RANDOM (32)                          │
  *  152 │ LIMITER (48)                         │  its two counts are canonical: up to byte 168
- *  200 │ SLOTS (48)                           │
- *  248 │ sampler (8)         │ remover (8)    │  one address where both are alike
- *  264 │ EPISODES (32)                        │
+ *  200 │ SLOTS (56)                           │
+ *  256 │ sampler (8)         │ remover (8)    │  one address where both are alike
+ *  272 │ EPISODES (32)                        │
  */
 
 import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "../memory/error";
@@ -35,10 +35,10 @@ import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
 const RANDOM_AT: usize = 120;
 const LIMITER_AT: usize = 152;
 const SLOTS_AT: usize = 200;
-const SAMPLER_AT: usize = 248;
-const REMOVER_AT: usize = 256;
-const EPISODES_AT: usize = 264;
-const TABLE_BYTES: u32 = 296;
+const SAMPLER_AT: usize = 256;
+const REMOVER_AT: usize = 264;
+const EPISODES_AT: usize = 272;
+const TABLE_BYTES: u32 = 304;
 /** What an image stores of TABLE itself ends with the limiter's counts. */
 export const CANONICAL_END: u32 = 168;
 
@@ -63,7 +63,8 @@ export class Table {
   pending: u32;
   pendingFirst: u32;
   pendingLast: u32;
-  shapes: u64;
+  layout: u32;
+  mixed: u32;
   longest: u32;
   unused: u32;
 
@@ -118,8 +119,11 @@ export class Table {
 
   /** Notes what an item that is created looks like. */
   @inline
-  sees(shape: u32, length: u32): void {
-    this.shapes |= (<u64>1) << shape;
+  sees(layout: u32, length: u32): void {
+    if (layout != this.layout) {
+      if (this.longest == 0) this.layout = layout;
+      else this.mixed = 1;
+    }
     if (length > this.longest) this.longest = length;
   }
 
@@ -157,7 +161,7 @@ export class Table {
 if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 120");
 if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>("samplesPerInsert"))) ERROR("TABLE: canonical up to byte 168");
 if (LIMITER_AT + offsetof<RateLimiter>() != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 200");
-if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 296 bytes");
+if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 304 bytes");
 
 /** Slots of a table: its items, the one that is inserted before another leaves, and those that wait. */
 export function slotsOf(maxSize: u32, maxPending: u32): u32 {
@@ -234,7 +238,7 @@ export function table_can_sample(table: usize, n: f64): bool {
  * O(length + log n): an item of a run whose rows are held already; `run`: what Run.retain told. 1 it is in · 0 it waits: the limiter does not
  * let it in yet, the call that makes room will, oldest first · or a code, and then the run is released and nothing changed.
  */
-export function insertItem(t: Table, first: u32, length: u32, run: u32, shape: u32, priority: f64): i32 {
+export function insertItem(t: Table, first: u32, length: u32, run: u32, layout: u32, priority: f64): i32 {
   const waits = t.pending != 0 || !t.mayInsert();
   const episodes: u32 = (run & SINGLE) != 0 ? 1 : length;
   let code: i32 = 0;
@@ -250,9 +254,10 @@ export function insertItem(t: Table, first: u32, length: u32, run: u32, shape: u
     return fail(code, 0, <f64>t.pending);
   }
   t.newest = slot;
-  t.slots().item(slot).begin(first, length, run, shape);
+  t.slots().item(slot).begin(first, length, run);
+  t.slots().setLayout(slot, layout);
   // Here, since a draw may let it in; and once more when it is in, since the table may have been emptied.
-  t.sees(shape, length);
+  t.sees(layout, length);
   if (waits) enqueue(t, slot, priority, episodes);
   else admit(t, slot, priority);
   return waits ? 0 : 1;
@@ -282,7 +287,8 @@ export function removeItem(t: Table, slot: u32): void {
   if (t.apart()) t.remover().remove(slot);
   t.count -= 1;
   if (t.count == 0 && t.pending == 0) {
-    t.shapes = 0;
+    t.layout = 0;
+    t.mixed = 0;
     t.longest = 0;
   }
   t.steps -= <f64>item.length();
@@ -316,6 +322,7 @@ export function cancelItem(t: Table, slot: u32): void {
 export function discard(t: Table, slot: u32): void {
   const item = t.slots().item(slot);
   releaseRun(t, item.first, item.length());
+  t.slots().setLayout(slot, 0);
   t.slots().free(slot);
 }
 
@@ -337,7 +344,7 @@ function admit(t: Table, slot: u32, priority: f64): void {
   t.limiter().inserts += 1;
   t.count += 1;
   t.steps += <f64>item.length();
-  t.sees(item.shape(), item.length());
+  t.sees(t.slots().layout(slot), item.length());
   t.setPriority(slot, priority);
   if (tracking()) {
     t.slots().track(slot);

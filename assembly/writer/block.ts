@@ -7,7 +7,6 @@ import { Head } from "../rows/row";
 import { PLAIN, SINGLE } from "../rows/run";
 import { placeLeaf, Stream, stream_end } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
-import { SHAPE_AT } from "../tables/slots";
 import { canTake, makeItem, Writer } from "./writer";
 
 /** A shorter run is not worth its preparation. */
@@ -75,7 +74,7 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
     if (!rule.makes(s.episodeStep)) continue;
     const priorities = given(pool, columns, k);
     const priority = priorities == 0 ? rule.priority : load<f64>(priorities + ((<usize>r) << 3));
-    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.shape, priority) == 0) waiting += 1;
+    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0) waiting += 1;
   }
   return waiting;
 }
@@ -100,8 +99,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
     const rule = w.rule(k);
     let priorities = given(pool, columns, k);
     if (priorities != 0) priorities += (<usize>r) << 3;
-    const word = rule.length | PLAIN | SINGLE | (rule.shape << SHAPE_AT);
-    EvictInPlace.many(rule.to(), row + 1 - rule.length, word, count, rule.priority, priorities);
+    EvictInPlace.many(rule.to(), row + 1 - rule.length, rule.length | PLAIN | SINGLE, rule.layout, count, rule.priority, priorities);
   }
   return count;
 }

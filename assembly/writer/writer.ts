@@ -8,7 +8,7 @@
  *
  * RULE, 24 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them.
  *    0 │ table u32     │ length u32      │
- *    8 │ stride u32    │ shape u32       │
+ *    8 │ stride u32    │ layout u32      │
  *   16 │ priority f64                    │
  */
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "../memory/error";
@@ -53,7 +53,7 @@ export class Rule {
   table: u32;
   length: u32;
   stride: u32;
-  shape: u32;
+  layout: u32;
   priority: f64;
 
   @inline
@@ -91,25 +91,27 @@ export function writer_stream(writer: usize, lane: u32): u32 {
   return <u32>changetype<usize>(changetype<Writer>(writer).stream(lane));
 }
 
-/** 0, or E_PRIORITY for a priority that the table does not take. */
-export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, shape: u32, priority: f64): i32 {
+/** 0, E_PRIORITY for a priority that the table does not take, or OUT_OF_MEMORY where its slots find no room for a column layout. */
+export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, layout: u32, priority: f64): i32 {
   const rule = changetype<Writer>(writer).rule(k);
   rule.table = table;
   rule.length = length;
   rule.stride = stride;
-  rule.shape = shape;
+  rule.layout = layout;
   rule.priority = priority;
-  return rule.to().takes(priority) ? 0 : fail(E_PRIORITY, 6, priority);
+  if (!rule.to().takes(priority)) return fail(E_PRIORITY, 6, priority);
+  return layout == 0 || rule.to().slots().reserveLayouts() ? 0 : E_OUT_OF_MEMORY;
 }
 
 /** O(length + log n): an item of a stream's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
-export function table_insert(table: usize, stream: usize, length: u32, shape: u32, priority: f64): i32 {
+export function table_insert(table: usize, stream: usize, length: u32, layout: u32, priority: f64): i32 {
   const s = changetype<Stream>(stream);
   const first = s.firstOf(length);
   if (first == 0) return fail(E_LENGTH, 3, <f64>length);
   const t = changetype<Table>(table);
   if (!t.takes(priority)) return fail(E_PRIORITY, 5, priority);
-  return makeItem(s, t, first, length, shape, priority);
+  if (layout != 0 && !t.slots().reserveLayouts()) return E_OUT_OF_MEMORY;
+  return makeItem(s, t, first, length, layout, priority);
 }
 
 /** O(row + items): appends the step of a staging record, and the items that the rules make of it. Items that wait, or what is refused, and then nothing changed. */
@@ -131,21 +133,21 @@ export function writer_append(writer: usize, staged: usize): i32 {
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
     if (!rule.makes(step)) continue;
-    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.shape, rule.priority) == 0) waiting += 1;
+    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, rule.priority) == 0) waiting += 1;
   }
   return waiting;
 }
 
 /** An item of a run at hand: in the place of an old one where that can be, else inserted. */
-export function makeItem(s: Stream, t: Table, first: u32, length: u32, shape: u32, priority: f64): i32 {
+export function makeItem(s: Stream, t: Table, first: u32, length: u32, layout: u32, priority: f64): i32 {
   const run = Run.retain(first, length);
   if ((run & SINGLE) != 0) {
     if (EvictInPlace.fits(t, s.episode)) {
-      EvictInPlace.one(t, s.episode, first, length, run, shape, priority);
+      EvictInPlace.one(t, s.episode, first, length, run, layout, priority);
       return 1;
     }
   }
-  return insertItem(t, first, length, run, shape, priority);
+  return insertItem(t, first, length, run, layout, priority);
 }
 
 /** Whether n more items in some episodes pass or may wait; 0, or what is refused. */

@@ -54,7 +54,7 @@ export interface Exports {
   writer_append_block: Fn<[writer: A, columns: A, rows: A, ends: A]>;
   writer_bytes: Fn<[lanes: A, rules: A, keep: A]>;
   writer_init: Fn<[writer: A, pool: A, lanes: A, rules: A, keep: A, across: A], void>;
-  writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, shape: A, priority: A]>;
+  writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, layout: A, priority: A]>;
   writer_stream: Fn<[writer: A, lane: A]>;
 
   // streams: a set of streams that buffers draw from
@@ -84,12 +84,13 @@ export interface Exports {
   table_free_slots: Fn<[table: A, out: A]>;
   table_high: Fn<[table: A]>;
   table_init: Fn<[table: A, pool: A, maxSize: A, maxPending: A, sampler: A, remover: A], void>;
-  table_insert: Fn<[table: A, stream: A, length: A, shape: A, priority: A]>;
+  table_insert: Fn<[table: A, stream: A, length: A, layout: A, priority: A]>;
   table_item: Fn<[table: A, key: A, out: A]>;
+  table_layouts: Fn<[table: A]>;
   table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
   table_max_size: Fn<[table: A, max: A], void>;
   table_min: Fn<[table: A, zeros: A]>;
-  table_move: Fn<[from: A, to: A], void>;
+  table_move: Fn<[from: A, to: A]>;
   table_newest: Fn<[table: A]>;
   table_open: Fn<[table: A, max: A], void>;
   table_random: Fn<[table: A]>;
@@ -159,7 +160,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 3;
+export const ABI_VERSION = 4;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
@@ -205,7 +206,7 @@ export const BLOCKED = 0;
 export const HAVE = 1;
 export const NEED = 2;
 export const DRAW_LONGEST = 3;
-export const DRAW_SHAPE = 4;
+export const DRAW_LAYOUT = 4;
 
 /** Flags of table_sample (assembly/selectors/selector.ts). */
 export const DISTINCT = 1;
@@ -229,8 +230,8 @@ export const BOOTSTRAP = 0x7fffffff;
 
 /** Counters of a table (assembly/tables/inspect.ts). */
 export const COUNTERS = ["size", "steps", "pending", "inserts", "samples", "deletes", "uniqueSamples", "episodes", "deletedEpisodes", "retiredSlots"] as const;
-/** Two more, of all items since the table was empty: their shape (MAX_SHAPES where they had several), the length of the longest. */
-export const SHAPE = 10;
+/** Two more, of all items since the table was empty: their column layout (-1 where they had several), the length of the longest. */
+export const LAYOUT = 10;
 export const LONGEST = 11;
 
 /** What weighs a stream of a set (assembly/draw/streams.ts). */

@@ -49,7 +49,7 @@ export class Draw {
     return this.column(ROWS, n);
   }
 
-  /** What came of it: BLOCKED, HAVE, NEED, DRAW_LONGEST, DRAW_SHAPE. */
+  /** What came of it: BLOCKED, HAVE, NEED, DRAW_LONGEST, DRAW_LAYOUT. */
   result(which: number): number {
     return this.#engine.core.x.draw_result(this.handle, which);
   }

@@ -1,22 +1,13 @@
-/** What the public classes of one Replay share: the core, the pools, item shapes, and who waits. Not exported from the package. */
+/** What the public classes of one Replay share: the core, the pools, column layouts, and who waits. Not exported from the package. */
 
-import { mustBe, ReplayError } from "../error.ts";
-import { type Selection, selectionsOf } from "../spec/columns.ts";
+import { ReplayError } from "../error.ts";
 import { type Layout, up } from "../spec/layout.ts";
 import { codeOf } from "../spec/leaf.ts";
 import type { Spec } from "../spec/spec.ts";
 import { Waiters } from "../wait.ts";
+import { ColumnLayouts } from "./column-layouts.ts";
 import { Core } from "./core.ts";
 import { type StepMaker, stepMaker } from "./staged.ts";
-
-/** Item shapes that a replay can tell apart; 0 is the whole item. */
-export const MAX_SHAPES = 64;
-
-/** Columns that items were created with, and what they are in the core's terms. */
-export interface ItemShape {
-  readonly columns: string;
-  readonly selections: readonly Selection[];
-}
 
 export class Engine {
   readonly core: Core;
@@ -29,8 +20,7 @@ export class Engine {
   readonly makeStep: StepMaker;
   readonly makeLanes: StepMaker;
   readonly waiters = new Waiters();
-  /** Shapes of items, by number. */
-  readonly shapes: ItemShape[] = [];
+  readonly columnLayouts: ColumnLayouts;
   /** Raised by every call that changes something: whoever reads over several calls sees that it must not go on. */
   changes = 0;
   /** Told after each of them, where there is a journal (reprise/storage). */
@@ -45,6 +35,7 @@ export class Engine {
     this.makeStep = stepMaker(spec, layout.leaves, true);
     this.makeLanes = stepMaker(spec, layout.leaves, false);
     this.core = new Core(maxBytes, module, tracking);
+    this.columnLayouts = new ColumnLayouts(this.core, layout.leaves);
     const { x } = this.core;
     const { leaves, pools, rowBytes } = layout;
     this.framePools = pools.map(({ frameBytes }) => this.#pool(up(frameBytes, 8), 1, (pool) => x.pool_leaf(pool, 0, 0, 0, frameBytes, 0, 0, 1, 0)));
@@ -112,16 +103,6 @@ export class Engine {
   /** Keeps a staging record for the next writer. It never becomes anything else: its user may still hold arrays that look at it. */
   unstage(at: number, bytes: number): void {
     if (at !== 0) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
-  }
-
-  /** The number of an item shape, the same for equal columns. */
-  shapeOf(columns: object): number {
-    const text = JSON.stringify(columns);
-    const known = this.shapes.findIndex((shape) => shape.columns === text);
-    if (known >= 0) return known + 1;
-    if (this.shapes.length + 1 >= MAX_SHAPES) throw mustBe("UNSUPPORTED", "columns", `one of at most ${MAX_SHAPES - 1} different sets in a Replay`, columns);
-    this.shapes.push({ columns: text, selections: selectionsOf(columns, this.layout.leaves) });
-    return this.shapes.length;
   }
 
   /** After calls that may have taken memory, or let items in. */

@@ -4,7 +4,7 @@ import { arrayOf, type Batch, type Column, INFO, N_STEP } from "../batch.ts";
 import { mustBe } from "../error.ts";
 import { type Selection, stepIndices } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
-import { type PlacedLeaf, up, WIDE } from "../spec/layout.ts";
+import { goesStraight, type PlacedLeaf, up } from "../spec/layout.ts";
 import type { BoundedText } from "../spec/leaf.ts";
 import { pack } from "../spec/nest.ts";
 import { readTexts } from "../spec/text.ts";
@@ -56,7 +56,7 @@ export class Filler {
   readonly #outputs: Output[] = [];
   readonly #copies: Copy[] = [];
   /** Rows that the longest column may have. */
-  readonly #rows: number;
+  #rows: number;
   /** Bytes of scratch for what is copied; the draw is behind it. */
   #bytes = 0;
   #base = 0;
@@ -93,7 +93,7 @@ export class Filler {
       steps = own;
       const from = this.#bytes;
       const { dtype } = leaf.leaf;
-      const isStraight = leaf.kind === WIDE && dtype !== "string";
+      const isStraight = goesStraight(leaf);
       const path = `steps.${keys.join(".")}.data`;
       const given: unknown = reach(into?.steps, keys)?.data;
       const each = count * leaf.size;
@@ -123,6 +123,15 @@ export class Filler {
       blocked: undefined,
     };
     this.batch = into ?? (made as unknown as Batch<unknown>);
+  }
+
+  /** Room for one item in a window of `width`, whatever its column layout: another filler goes on `after` it. */
+  static ofAny(engine: Engine, width: number): Filler {
+    const filler = new Filler(engine, 1, width, [], false, 0);
+    const { bytes, rows } = engine.columnLayouts.room(width);
+    filler.#bytes = bytes;
+    filler.#rows = rows;
+    return filler;
   }
 
   /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. */

@@ -205,6 +205,7 @@ export class GrowingTable extends CoreTable {
   close(): void {
     const { x } = this.engine.core;
     this.#closed = true;
+    this.engine.columnLayouts.tables.delete(this);
     x.table_clear(this.handle);
     x.table_close(this.handle);
     this.#free(this.handle, this.#room);
@@ -228,7 +229,14 @@ export class GrowingTable extends CoreTable {
     } catch {
       this.#make(Math.min(Math.max(need, Math.ceil(1.125 * oldRoom)), max));
     }
-    this.engine.core.x.table_move(old, this.handle);
+    const { core } = this.engine;
+    const code = core.x.table_move(old, this.handle);
+    if (code !== 0) {
+      this.#free(this.handle, this.#room);
+      this.handle = old;
+      this.#room = oldRoom;
+      throw core.failure(code);
+    }
     this.#free(old, oldRoom);
   }
 

@@ -3,6 +3,7 @@
  * changed (changes.ts). Single steps are in step-codec.ts; no other file calls the core's exports for records.
  */
 import { FREE, LINKS, POOLS, ROWS, SLOTS, STREAMS, TABLE } from "../store/format/kinds.ts";
+import type { ColumnLayouts } from "./column-layouts.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
@@ -39,10 +40,12 @@ export class State {
   readonly #parts: StateParts;
   /** Of what is loaded: the newest of those of which there is one each. */
   readonly #newest = new Map<string, Uint8Array>();
+  readonly #columnLayouts: ColumnLayouts;
 
   constructor(engine: Engine, parts: StateParts) {
     this.#parts = parts;
     this.core = engine.core;
+    this.#columnLayouts = engine.columnLayouts;
     const { x } = this.core;
     this.pools = [...engine.framePools, engine.pool];
     this.tables = parts.tables.map(({ handle }) => handle);
@@ -118,7 +121,8 @@ export class State {
       this.#eachStream(streams) &&
       tables.every((table, id) => this.#each(TABLE, id, this.#tableBytes, [table], x.record_load_table)) &&
       // Steps hold frames: these are settled after them.
-      [...pools].reverse().every((pool) => this.#ok(x.record_hold_frames(pool, live)));
+      [...pools].reverse().every((pool) => this.#ok(x.record_hold_frames(pool, live))) &&
+      this.#columnLayouts.complete();
     this.#newest.clear();
     return ok;
   }

@@ -54,6 +54,7 @@ export class CoreTable {
   constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number) {
     this.engine = engine;
     this.handle = this.make(options);
+    engine.columnLayouts.tables.add(this);
     const bits = BigInt.asUintN(64, BigInt(seed));
     engine.core.x.table_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), number);
   }
@@ -87,7 +88,7 @@ export class CoreTable {
     return this.counter(1);
   }
 
-  /** A counter, by its place in COUNTERS; SHAPE, LONGEST. */
+  /** A counter, by its place in COUNTERS; LAYOUT, LONGEST. */
   counter(which: number): number {
     return this.engine.core.x.table_counter(this.handle, which);
   }

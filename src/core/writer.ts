@@ -32,9 +32,9 @@ export class CoreWriter {
     this.streams = Array.from({ length: lanes }, (_, lane) => x.writer_stream(this.#handle, lane) >>> 0);
   }
 
-  /** Rule k; false where the table does not take the priority. */
-  rule(k: number, table: number, length: number, stride: number, shape: number, priority: number): boolean {
-    return this.#engine.core.x.writer_rule(this.#handle, k, table, length, stride, shape, priority) === 0;
+  /** Rule k: 0, or a code where the table does not take the priority, or finds no room for a column layout. */
+  rule(k: number, table: number, length: number, stride: number, layout: number, priority: number): number {
+    return this.#engine.core.x.writer_rule(this.#handle, k, table, length, stride, layout, priority);
   }
 
   /** Steps at hand in a lane. */
@@ -59,8 +59,8 @@ export class CoreWriter {
   }
 
   /** An item of a lane's last `length` steps: 1 it is in, 0 it waits, or a code. */
-  insert(table: number, lane: number, length: number, shape: number, { priority = 1 }: { readonly priority?: number | undefined }): number {
-    return this.#engine.core.x.table_insert(table, this.streams[lane] as number, length, shape, priority);
+  insert(table: number, lane: number, length: number, layout: number, { priority = 1 }: { readonly priority?: number | undefined }): number {
+    return this.#engine.core.x.table_insert(table, this.streams[lane] as number, length, layout, priority);
   }
 
   /** The key of the item that a table was given last; 0 before the first. */

@@ -50,6 +50,14 @@ export interface Selection {
   readonly squeezed: boolean;
 }
 
+/** Columns that items were created with. An item notes the number of its layout; 0 is whole steps. */
+export interface ColumnLayout {
+  readonly id: number;
+  /** As JSON. */
+  readonly columns: string;
+  readonly selections: readonly Selection[];
+}
+
 /** Every leaf of every step. */
 export function wholeOf(leaves: readonly PlacedLeaf[]): Selection[] {
   return leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));

@@ -68,6 +68,11 @@ export function layoutOf(found: readonly FoundLeaf[]): Layout {
   return { leaves, rowBytes, stagedBytes, pools };
 }
 
+/** Whether its values go into a batch without a stop in scratch memory, which has their addresses alone. */
+export function goesStraight({ kind, leaf }: PlacedLeaf): boolean {
+  return kind === WIDE && leaf.dtype !== "string";
+}
+
 export function up(n: number, multiple: number): number {
   return Math.ceil(n / multiple) * multiple;
 }

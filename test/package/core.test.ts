@@ -90,7 +90,7 @@ function offsets(file: string, struct: string): { readonly [field: string]: numb
 test("numbers that both sides name are the same", () => {
   const { ABI_VERSION, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED, BOOTSTRAP, DISTINCT, STRATIFIED } = abi;
   const { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS } = abi;
-  const { OWN, TERMINAL, NONE, LOWER, UPPER, ALIKE, BY_STEPS, LEVEL, ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST, SHAPE, LONGEST } = abi;
+  const { OWN, TERMINAL, NONE, LOWER, UPPER, ALIKE, BY_STEPS, LEVEL, ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST, LAYOUT, LONGEST } = abi;
   const { WITH_MIN, TOGETHER } = abi;
   expect(constants("memory/layout.ts")).toMatchObject({ ABI_VERSION });
   expect(constants("memory/error.ts")).toMatchObject({ E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED });
@@ -107,14 +107,14 @@ test("numbers that both sides name are the same", () => {
   expect(constants("selectors/selector.ts")).toMatchObject({ ...selectors, WITH_MIN, TOGETHER, DISTINCT, STRATIFIED });
   expect(constants("tables/room.ts")).toMatchObject({ ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST });
   const counters = abi.COUNTERS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i]);
-  expect(constants("tables/inspect.ts")).toEqual({ ...Object.fromEntries(counters), SHAPE, LONGEST });
+  expect(constants("tables/inspect.ts")).toEqual({ ...Object.fromEntries(counters), LAYOUT, LONGEST });
   expect(constants("rows/leaf.ts")).toMatchObject({ NARROW, WIDE, SHARED });
   expect(constants("rows/leaf.ts")).toMatchObject(Object.fromEntries(Object.entries(DTYPES).map(([name, { code }]) => [name.toUpperCase(), code])));
   expect(constants("rows/row.ts")).toMatchObject({ HEAD_BYTES });
   const { errorArgument, errorValue, changes } = offsets("memory/layout.ts", "Header");
   expect([errorArgument, errorValue, changes]).toEqual([4 * abi.ERROR_ARGUMENT, 8 * abi.ERROR_VALUE, 4 * abi.CHANGES]);
-  const { blocked, have, need, longest, shape } = offsets("draw/draw.ts", "Draw");
-  expect([blocked, have, need, longest, shape]).toEqual([abi.BLOCKED, abi.HAVE, abi.NEED, abi.DRAW_LONGEST, abi.DRAW_SHAPE].map((which) => 8 * which));
+  const { blocked, have, need, longest, layout } = offsets("draw/draw.ts", "Draw");
+  expect([blocked, have, need, longest, layout]).toEqual([abi.BLOCKED, abi.HAVE, abi.NEED, abi.DRAW_LONGEST, abi.DRAW_LAYOUT].map((which) => 8 * which));
 });
 
 test("another version's core, or another module, is refused", () => {
@@ -124,7 +124,7 @@ test("another version's core, or another module, is refused", () => {
   expectError(
     errorOf(() => new Replay({ ...options, module: empty })),
     "UNSUPPORTED",
-    /ABI version 3/,
+    /ABI version 4/,
     /undefined/,
   );
   for (const target of TARGETS) expect(new Core(1 << 20, moduleOf(target)).x.arena_check()).toBe(0);

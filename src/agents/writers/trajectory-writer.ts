@@ -125,10 +125,10 @@ export class TrajectoryWriter<S extends Spec = Spec> {
 
   /**
    * Makes an item of columns of this writer's history. It holds the steps from the oldest to the newest that they name; batches show it by its columns' names, dotted
-   * where they nest. There may be 63 different sets of columns in a Replay. O(columns + steps between + log size)
+   * where they nest. Any number of sets of columns may be in use. O(columns + steps between + log size)
    * @returns `undefined` when it is in the table; a promise where the rate limiter makes it wait
    * @throws RangeError for a column without steps, or with one that is not at hand; a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH for what does not fit
-   * the table's signature, RATE_LIMITED, OUT_OF_MEMORY, UNSUPPORTED
+   * the table's signature, RATE_LIMITED, OUT_OF_MEMORY
    */
   createItem(table: string, priority: number, trajectory: ItemColumns): Promise<void> | undefined {
     this.#check();

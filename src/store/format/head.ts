@@ -12,23 +12,15 @@
 import { ReplayError } from "../../error.ts";
 import { isText } from "../../spec/leaf.ts";
 import type { Saved, SavedOptions } from "../saved.ts";
-import { encodeTagged } from "../tagged.ts";
-import { decodeTagged } from "../untagged.ts";
 
 /** Raised when a record, or what a number in it means, changes. */
-const VERSION = 1;
+const VERSION = 2;
 
 export interface StateHead {
   readonly version: number;
   readonly options: SavedOptions;
   /** Where a row has what: another version may lay it out differently. */
   readonly layout: { readonly rowBytes: number; readonly leaves: readonly object[] };
-}
-
-/** The writers that are open, and the columns of items. */
-interface Writers {
-  readonly shapes: readonly object[];
-  readonly writers: readonly object[];
 }
 
 export function headOf({ engine, options }: Saved): StateHead {
@@ -57,16 +49,4 @@ export function checkHead(what: string, head: unknown): StateHead {
   if (version === VERSION) return head as StateHead;
   if (typeof version !== "number") throw new ReplayError("CORRUPT", `${what} has no head`);
   throw new ReplayError("UNSUPPORTED", `${what} has state of version ${version}: another version wrote it, this one reads ${VERSION}`);
-}
-
-export function writersBytes({ engine, writers }: Saved): Uint8Array {
-  const shapes = engine.shapes.map(({ columns }) => JSON.parse(columns) as object);
-  return encodeTagged({ shapes, writers: writers.map(({ options }) => options) } satisfies Writers, "writers");
-}
-
-/** Opens the writers in a Replay that is new. */
-export function adoptWriters(saved: Saved, bytes: Uint8Array): void {
-  const { shapes, writers } = decodeTagged(bytes) as Writers;
-  for (const columns of shapes) saved.engine.shapeOf(columns);
-  for (const writer of writers) saved.adopt(writer);
 }

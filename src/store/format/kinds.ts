@@ -13,7 +13,7 @@ export const DROP = 19;
 /** State of a Replay, in snapshots and journals: 32 to 63. Records are drawn in assembly/record/. A later one of the same thing takes the place of an earlier one. */
 /** First in a snapshot; in a journal it is part of the segment's head (head.ts). */
 export const HEAD = 32;
-/** The writers that are open, and the columns of items (head.ts). */
+/** The writers that are open (writers.ts). */
 export const WRITERS = 33;
 /** Of each pool, those of frames first: rows ever used, last episode (u32 each). */
 export const POOLS = 34;
@@ -33,6 +33,8 @@ export const STREAMS = 40;
 export const KEPT = 41;
 /** Last in a snapshot: sections before it u32. */
 export const END = 42;
+/** id: numbers >>> 6 │ the column layouts with these numbers (writers.ts). */
+export const LAYOUTS = 43;
 
 /** Calls that fill a buffer of reprise/pfrl (pfrl/store/history.ts): 64 to 95. */
 export const FORM = 64;

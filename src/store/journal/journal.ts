@@ -3,8 +3,8 @@ import type { Changes } from "../../core/changes.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Section } from "../../core/state.ts";
 import { mustBe, ReplayError } from "../../error.ts";
-import { writersBytes } from "../format/head.ts";
 import { KEPT, WRITERS } from "../format/kinds.ts";
+import { layoutSections, writersBytes } from "../format/writers.ts";
 import type { Durability } from "../log/durability.ts";
 import type { Log } from "../log/log.ts";
 import type { Saved } from "../saved.ts";
@@ -61,7 +61,6 @@ export class Journal {
   /** WRITERS, and what it was made of. */
   #writers: Uint8Array | undefined;
   #known: Saved["writers"] = [];
-  #shapes = 0;
 
   constructor(
     saved: Saved,
@@ -204,9 +203,10 @@ export class Journal {
     };
     this.#changes.write(segment, write);
     const all = this.#restIn !== segment;
+    if (all) this.#written.clear();
     for (const [kind, id, payload] of this.#rest()) {
       const name = `${kind}.${id}`;
-      if (!all && equal(this.#written.get(name), payload)) continue;
+      if (equal(this.#written.get(name), payload)) continue;
       this.#written.set(name, payload);
       write(kind, id, payload);
     }
@@ -216,19 +216,18 @@ export class Journal {
 
   *#rest(): Generator<Section, void> {
     yield [WRITERS, 0, this.#openWriters()];
+    yield* layoutSections(this.#saved);
     yield* this.#changes.numbers();
     if (this.#kept !== undefined) yield [KEPT, 0, this.#kept];
   }
 
-  /** What WRITERS says: made anew where a writer came or went, or columns came. */
+  /** What WRITERS says: made anew where a writer came or went. */
   #openWriters(): Uint8Array {
     const { writers } = this.#saved;
-    const { shapes } = this.#engine;
-    const same = shapes.length === this.#shapes && writers.length === this.#known.length && writers.every((writer, i) => writer === this.#known[i]);
+    const same = writers.length === this.#known.length && writers.every((writer, i) => writer === this.#known[i]);
     if (!same || this.#writers === undefined) {
       this.#writers = writersBytes(this.#saved);
       this.#known = writers;
-      this.#shapes = shapes.length;
     }
     return this.#writers;
   }
@@ -285,5 +284,5 @@ export class Journal {
 }
 
 function equal(a: Uint8Array | undefined, b: Uint8Array): boolean {
-  return a !== undefined && a.length === b.length && a.every((byte, i) => byte === b[i]);
+  return a === b || (a?.length === b.length && a.every((byte, i) => byte === b[i]));
 }

@@ -2,9 +2,10 @@
 import { SectionMemory } from "../../core/section-memory.ts";
 import { State } from "../../core/state.ts";
 import { ReplayError } from "../../error.ts";
-import { adoptWriters, checkHead, headOf } from "../format/head.ts";
-import { END, HEAD, WRITERS } from "../format/kinds.ts";
+import { checkHead, headOf } from "../format/head.ts";
+import { END, HEAD } from "../format/kinds.ts";
 import { MAGIC, SectionParser } from "../format/section.ts";
+import { WritersReader } from "../format/writers.ts";
 import type { Make, Saved } from "../saved.ts";
 import { decodeTagged } from "../untagged.ts";
 
@@ -44,7 +45,7 @@ class SnapshotReader<R> {
   #started = false;
   #saved: Saved<R> | undefined;
   #state: State | undefined;
-  #writers: Uint8Array | undefined;
+  readonly #writers = new WritersReader();
   #sections = 0;
   #ended = false;
 
@@ -73,8 +74,7 @@ class SnapshotReader<R> {
     const saved = this.#saved;
     if (!this.#ended || saved === undefined) throw this.#corrupt("the end is missing");
     const state = this.#state as State;
-    if (this.#writers === undefined) throw this.#corrupt("the writers are missing");
-    adoptWriters(saved, this.#writers);
+    if (!this.#writers.adopt(saved)) throw this.#corrupt("the writers are missing");
     if (!state.finish()) throw new ReplayError("CORRUPT", "snapshot contradicts itself: records are missing, or name what is not there");
     for (const [what, invariant] of state.broken()) throw new ReplayError("CORRUPT", `snapshot contradicts itself: ${what}, invariant ${invariant}`);
     return saved.replay;
@@ -98,9 +98,9 @@ class SnapshotReader<R> {
     const { kind, id, payload } = this.#parser;
     if (kind === HEAD && this.#state === undefined) this.#head(payload);
     else if (this.#state === undefined) throw this.#corrupt("the head is missing");
-    else if (kind === WRITERS) this.#writers = payload.slice();
     else if (kind === END && payload.length === 4 && this.#parser.view.getUint32(0, true) === this.#sections) this.#ended = true;
-    else if (!this.#state.load(kind, id, payload)) throw this.#corrupt(`a section of kind ${kind} contradicts itself`);
+    else if (!this.#writers.take(kind, id, payload) && !this.#state.load(kind, id, payload))
+      throw this.#corrupt(`a section of kind ${kind} contradicts itself`);
     this.#sections++;
   }
 

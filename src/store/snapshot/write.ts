@@ -1,13 +1,14 @@
 /**
- * The snapshot: HEAD, WRITERS, all records of the state by number, END (format/kinds.ts), in chunks of a section each. The order in which freed rows are used again
+ * The snapshot: HEAD, WRITERS, LAYOUTS, all records of the state by number, END (format/kinds.ts), in chunks of a section each. The order in which freed rows are used again
  * goes with them, so that a Replay that goes on from it does what the original does, to the byte.
  */
 import { sealed } from "../../core/section-memory.ts";
 import { State } from "../../core/state.ts";
 import { ReplayError } from "../../error.ts";
-import { headOf, writersBytes } from "../format/head.ts";
+import { headOf } from "../format/head.ts";
 import { END, HEAD, WRITERS } from "../format/kinds.ts";
 import { MAGIC, SECTION_BYTES } from "../format/section.ts";
+import { layoutSections, writersBytes } from "../format/writers.ts";
 import type { Saved } from "../saved.ts";
 import { encodeTagged } from "../tagged.ts";
 
@@ -32,9 +33,13 @@ function* sections(saved: Saved) {
   let count = 2;
   yield [HEAD, 0, encodeTagged(headOf(saved), "options")] as const;
   yield [WRITERS, 0, writersBytes(saved)] as const;
-  for (const section of new State(saved.engine, saved).all()) {
-    yield section;
-    count++;
+  // Those that nothing names any more are no state.
+  saved.engine.columnLayouts.sweep();
+  for (const records of [layoutSections(saved), new State(saved.engine, saved).all()]) {
+    for (const section of records) {
+      yield section;
+      count++;
+    }
   }
   yield [END, 0, new Uint8Array(Uint32Array.of(count).buffer)] as const;
 }

@@ -1,13 +1,15 @@
+import { arena_left } from "../../../assembly/memory/arena";
+import { E_OUT_OF_MEMORY, error_code } from "../../../assembly/memory/error";
 import { PLAIN, SINGLE } from "../../../assembly/rows/run";
-import { FREE, MAX_LENGTH, MAX_SHAPES, Slots, slotsBytes, slotsInit } from "../../../assembly/tables/slots";
+import { FREE, MAX_LENGTH, Slots, slotsBytes, slotsInit } from "../../../assembly/tables/slots";
 import { Dice } from "../support/dice";
 import { openArena, zeroed } from "../support/memory";
 
-const at: usize = memory.data(48, 16);
+const at: usize = memory.data(56, 16);
 
 function empty(capacity: u32, withStamps: bool = false): Slots {
   openArena(1 << 20);
-  memory.fill(at, 0, 48);
+  memory.fill(at, 0, 56);
   const s = changetype<Slots>(at);
   slotsInit(s, <u32>zeroed(<u32>slotsBytes(capacity, withStamps)), capacity, withStamps);
   return s;
@@ -133,20 +135,38 @@ describe("slots", () => {
     expect<usize>(s.stampAt(0)).toBe(s.priorityAt(4), "stamps follow the priorities");
   });
 
-  it("packs length, kind and shape into a word", () => {
+  it("packs length and kind into a word", () => {
     const s = empty(1);
     const item = s.item(take(s));
     item.timesSampled = 9;
-    item.begin(77, MAX_LENGTH, PLAIN | SINGLE, MAX_SHAPES - 1);
+    item.begin(77, MAX_LENGTH, PLAIN | SINGLE);
     expect<u32>(item.first).toBe(77);
     expect<u32>(item.length()).toBe(MAX_LENGTH);
-    expect<u32>(item.shape()).toBe(MAX_SHAPES - 1);
     expect<bool>(item.plain() && item.single()).toBe(true);
     expect<u32>(item.episodes()).toBe(1);
     expect<u32>(item.timesSampled).toBe(0);
-    item.begin(77, 5, 0, 0);
+    item.begin(77, 5, 0);
     expect<bool>(item.plain() || item.single()).toBe(false);
     expect<u32>(item.episodes()).toBe(5);
     expect<u32>(item.generation).toBe(1);
+  });
+
+  it("has no room for layouts until there is to be one, then for every slot's", () => {
+    for (let capacity: u32 = 1; capacity <= 5000; capacity += 4999) {
+      const s = empty(capacity);
+      const left = arena_left();
+      expect<u32>(s.layout(capacity)).toBe(0);
+      s.setLayout(capacity, 0);
+      expect<f64>(arena_left()).toBe(left);
+      expect<bool>(s.reserveLayouts() && s.reserveLayouts()).toBe(true);
+      expect<f64>(left - arena_left()).toBe(<f64>(((capacity + 1) * 4 + 4095) & ~4095));
+      for (let slot: u32 = 1; slot <= capacity; slot++) s.setLayout(slot, u32.MAX_VALUE - slot);
+      for (let slot: u32 = 1; slot <= capacity; slot++) assert(s.layout(slot) == u32.MAX_VALUE - slot, "any u32");
+    }
+    const s = empty(5000);
+    openArena(4096);
+    expect<bool>(s.reserveLayouts()).toBe(false);
+    expect<i32>(error_code()).toBe(E_OUT_OF_MEMORY);
+    expect<u32>(s.layouts).toBe(0);
   });
 });

@@ -1,13 +1,19 @@
-import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED, error_argument, error_code, error_value } from "../../../assembly/memory/error";
+import { arena_alloc, arena_left } from "../../../assembly/memory/arena";
+import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, error_argument, error_code, error_value } from "../../../assembly/memory/error";
 import { pool_check, table_check } from "../../../assembly/record/check";
 import { pool_live } from "../../../assembly/rows/pool";
 import { stream_length } from "../../../assembly/rows/recent";
 import { stream_end } from "../../../assembly/rows/stream";
 import { FIFO, PRIORITIZED, UNIFORM } from "../../../assembly/selectors/selector";
+import { table_clear, table_counter } from "../../../assembly/tables/inspect";
+import { table_close, table_move, table_open } from "../../../assembly/tables/room";
 import { Table, table_limits } from "../../../assembly/tables/table";
 import { table_insert, writer_append, writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
+
+/** The counter, as in src/core/abi.ts. */
+const LAYOUT: u32 = 10;
 
 function address(t: Table): u32 {
   return <u32>changetype<usize>(t);
@@ -34,7 +40,7 @@ describe("writer", () => {
       expect<i32>(writer_append(writer, stage(i))).toBe(0);
       if (t.count != before) {
         const item = t.slots().item(t.newest);
-        assert(item.length() == 3 && item.shape() == 5 && item.plain(), "three steps");
+        assert(item.length() == 3 && t.slots().layout(t.newest) == 5 && item.plain(), "three steps");
         firsts.push(numberOf(p, item.first));
       }
       if (i == 8) stream_end(writer_stream(writer, 0), 0);
@@ -105,6 +111,73 @@ describe("writer", () => {
     }
     expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), 1, 0, 0)).toBe(1);
     expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), 1, 0, -0)).toBe(1, "-0 is 0");
+    expect<i32>(check(t)).toBe(0);
+  });
+
+  it("keeps the column layout of each item, whatever was in its slot, up to capacity 1", () => {
+    for (let capacity: u32 = 1; capacity <= 3; capacity++) {
+      const p = newPool();
+      const t = newTable(p, capacity, 1, UNIFORM, FIFO);
+      const writer = newWriter(p, 1, 3, 1);
+      writer_rule(writer, 0, address(t), 1, 1, 0, 1);
+      writer_append(writer, stage(0));
+      for (let i: u32 = 0; i < 20; i++) {
+        if (i % 3 == 0) expect<i32>(writer_append(writer, stage(i))).toBe(0);
+        // Of one row in the place of another: evicted in place; of two, where episodes change: through the queue of free slots.
+        else expect<i32>(table_insert(address(t), writer_stream(writer, 0), 1 + (i & 1), i == 1 ? u32.MAX_VALUE : i, 1)).toBe(1);
+        expect<u32>(t.slots().layout(t.newest)).toBe(i % 3 == 0 ? 0 : i == 1 ? u32.MAX_VALUE : i);
+        if (i % 6 == 2) stream_end(writer_stream(writer, 0), 1);
+        expect<i32>(check(t)).toBe(0);
+      }
+      expect<f64>(table_counter(address(t), LAYOUT)).toBe(-1, "several");
+      table_clear(address(t));
+      for (let slot: u32 = 1; slot <= t.slots().high; slot++) expect<u32>(t.slots().layout(slot)).toBe(0);
+      expect<f64>(table_counter(address(t), LAYOUT)).toBe(0);
+      table_insert(address(t), writer_stream(writer, 0), 1, 7, 1);
+      expect<f64>(table_counter(address(t), LAYOUT)).toBe(7);
+      expect<i32>(check(t)).toBe(0);
+      t.layout = 8;
+      expect<i32>(check(t)).toBe(11);
+    }
+  });
+
+  it("moves layouts with their items into a table with more room", () => {
+    const p = newPool();
+    const t = newTable(p, 4, 0, UNIFORM, FIFO);
+    table_open(address(t), 5000);
+    const writer = newWriter(p, 1, 3, 1);
+    writer_rule(writer, 0, address(t), 1, 1, 0, 1);
+    writer_append(writer, stage(0));
+    for (let k: u32 = 1; k < 4; k++) table_insert(address(t), writer_stream(writer, 0), 1, 100 + k, 1);
+    const u = newTable(p, 4000, 0, UNIFORM, FIFO);
+    table_open(address(u), 5000);
+    const left = arena_left();
+    expect<i32>(table_move(address(t), address(u))).toBe(0);
+    expect<f64>(left - arena_left()).toBe(12288, "4 granules taken, 1 given back");
+    for (let k: u32 = 1; k < 4; k++) expect<u32>(u.slots().layout(k + 1)).toBe(100 + k);
+    expect<u32>(u.slots().layout(1)).toBe(0);
+    expect<i32>(check(u)).toBe(0);
+    const v = newTable(p, 4500, 0, UNIFORM, FIFO);
+    while (arena_alloc(1) != 0) {}
+    expect<i32>(table_move(address(u), address(v))).toBe(E_OUT_OF_MEMORY);
+    expect<u32>(v.count).toBe(0);
+    expect<i32>(check(u)).toBe(0);
+    table_clear(address(u));
+    table_close(address(u));
+    expect<f64>(arena_left()).toBeGreaterThanOrEqual(16384);
+  });
+
+  it("refuses the first layout where there is no room for it", () => {
+    const p = newPool();
+    const t = newTable(p, 100, 1, UNIFORM, FIFO);
+    const writer = newWriter(p, 1, 3, 1);
+    writer_rule(writer, 0, address(t), 1, 1, 0, 1);
+    writer_append(writer, stage(0));
+    while (arena_alloc(1) != 0) {}
+    expect<i32>(table_insert(address(t), writer_stream(writer, 0), 1, 1, 1)).toBe(E_OUT_OF_MEMORY);
+    expect<i32>(writer_rule(writer, 0, address(t), 1, 1, 1, 1)).toBe(E_OUT_OF_MEMORY);
+    expect<u32>(t.count).toBe(1);
+    expect<i32>(table_insert(address(t), writer_stream(writer, 0), 1, 0, 1)).toBe(1);
     expect<i32>(check(t)).toBe(0);
   });
 

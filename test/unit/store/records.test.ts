@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { Changes } from "../../../src/core/changes.ts";
 import { engineOf, Replay, savedOf } from "../../../src/replay.ts";
-import { writersBytes } from "../../../src/store/format/head.ts";
 import { WRITERS } from "../../../src/store/format/kinds.ts";
+import { layoutSections, writersBytes } from "../../../src/store/format/writers.ts";
 import { Recovery } from "../../../src/store/journal/recovery.ts";
 import { tracked } from "../../support/core.ts";
 import { TestRandom } from "../../support/random.ts";
@@ -35,6 +35,7 @@ class Tape {
     const write = (kind: number, id: number, payload: Uint8Array) => void this.sections.push({ kind, id, payload: payload.slice(), segment });
     this.changes.write(segment, write);
     write(WRITERS, 0, writersBytes(savedOf(this.replay)));
+    for (const section of layoutSections(savedOf(this.replay))) write(...section);
     for (const section of this.changes.numbers()) write(...section);
   }
 

@@ -40,7 +40,7 @@ export function optionsOf(replay: AnyReplay): Pick<OpenOptions, "spec" | "tables
 export function writersOf(from: AnyReplay, to: AnyReplay): void {
   const engine = engineOf(from as unknown as Replay);
   const other = engineOf(to as unknown as Replay);
-  for (const shape of engine.shapes) other.shapeOf(JSON.parse(shape.columns));
+  for (const { id, columns } of [...engine.columnLayouts.chunks.values()].flat()) other.columnLayouts.put(id, JSON.parse(columns));
   for (const writer of from.writers) savedOf(to as unknown as Replay).adopt(writer.options);
   other.changed();
 }
