@@ -37,6 +37,7 @@ export function addPush(command: Command): Command {
       "for new tables: maximum number of items; the oldest leave first (default: 1000000, or the largest power of ten whose steps fit into 4 GiB)",
       whole(1),
     )
+    .option("--max-text-bytes <n>", "for a new journal: maximum bytes of a string in UTF-8; needed if observations or actions have text", whole(1))
     .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", whole(0))
     .option("--without <leaf>", "a leaf of the steps to leave out, such as observation/instruction; may be repeated", several)
     .option("--split <split>", "the split to read");
@@ -52,6 +53,7 @@ export interface PushVerbOptions extends ModeOption, OpenOptions {
   readonly maxLength?: number;
   readonly sampler?: Selector;
   readonly maxSize?: number;
+  readonly maxTextBytes?: number;
   readonly seed?: number;
   readonly without?: readonly string[];
 }
@@ -92,7 +94,7 @@ function checkUsage({ table, episodes, sequenceLength, stride, maxLength }: Push
 
 /** The existing journal or a new one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
 async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: Host): Promise<OpenReplay> {
-  const { dir, table, sampler, maxSize, seed } = options;
+  const { dir, table, sampler, maxSize, maxTextBytes, seed } = options;
   if (isJournal(dir)) {
     const replay = await Replay.open({ dir, signal });
     try {
@@ -106,7 +108,7 @@ async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: H
     }
   }
   if (hasOtherFiles(dir)) throw new ReplayError("SPEC_MISMATCH", `${dir} contains files that do not belong to a journal: use another folder`);
-  const spec = await createTrajectoryDataSpec(data);
+  const spec = await createTrajectoryDataSpec(data, undefined, { ...(maxTextBytes !== undefined && { maxTextBytes }) });
   const tablesOf = (size: number) => Object.fromEntries(table.map((name) => [name, { maxSize: size, ...(sampler && { sampler }) }]));
   const tables = tablesOf(maxSize ?? largest((size) => Replay.plan<Spec, string>({ spec, tables: tablesOf(size) }).bytes));
   // A TrajectoryDataSpec is a Spec, but to TypeScript its Replay is not a Replay of any Spec.

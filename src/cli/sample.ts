@@ -116,6 +116,8 @@ function columnsOf(spec: Spec, steps: unknown): { path: string; dtype: string; c
 const MAX_VALUES = 64;
 
 function valuesText({ data }: Column): string {
-  const shown = Array.from((data as Float32Array).subarray(0, MAX_VALUES), (value) => number(Number(value)).replaceAll(",", ""));
+  const shown = Array.from<unknown, string>(data.slice(0, MAX_VALUES) as ArrayLike<unknown>, (value) =>
+    typeof value === "string" ? JSON.stringify(value) : number(Number(value)).replaceAll(",", ""),
+  );
   return shown.join(" ") + (data.length > MAX_VALUES ? " …" : "");
 }

@@ -20,7 +20,7 @@ export type { Fault, Finding, Found, ImportMode, ImportReport, Range, Repair, To
 export { convertRldsToTrajectories, type WindowOptions } from "./trajectory/convert.ts";
 export type { PolicyInfoFn } from "./trajectory/policy-info.ts";
 export { type PushOptions, pushRldsToReverb, type TrajectoryTaker } from "./trajectory/push.ts";
-export { createTrajectoryDataSpec, type TrajectoryDataSpec } from "./trajectory/trajectory-spec.ts";
+export { createTrajectoryDataSpec, type TrajectoryDataSpec, type TrajectoryDataSpecOptions } from "./trajectory/trajectory-spec.ts";
 export type { WindowOf } from "./trajectory/trajectory-windows.ts";
 export { type BatchOptions, batch, batchSteps, type StepBatch } from "./transform/batch-steps.ts";
 export { concatIfTerminal, type TruncateOptions, truncateAfter } from "./transform/episode-ends.ts";

@@ -13,10 +13,12 @@ export function specFromJson(value: unknown, file: string, depth = 0): StepSpec 
   if (typeof value !== "object" || value === null || depth > DEEPEST) throw wrong("is no spec");
   if (Object.hasOwn(value, "__proto__")) throw wrong("has a part called __proto__");
   if (Array.isArray(value)) return value.map((part) => specFromJson(part, file, depth + 1));
-  const { dtype, shape } = value as { dtype?: unknown; shape?: unknown };
+  const { dtype, shape, maxBytes } = value as { dtype?: unknown; shape?: unknown; maxBytes?: unknown };
   if (typeof dtype !== "string") return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, specFromJson(part, file, depth + 1)]));
   if (!isDtype(dtype) && dtype !== "string" && dtype !== "bytes") throw wrong(`has no dtype ${JSON.stringify(dtype)}`);
   if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= 0) || sizeOf(shape) > MAX_ELEMENTS)
     throw wrong(`has no shape ${JSON.stringify(shape)}`);
-  return { dtype: dtype as "f32", shape };
+  if (maxBytes === undefined) return { dtype: dtype as "f32", shape };
+  if (dtype !== "string" || !Number.isSafeInteger(maxBytes) || (maxBytes as number) < 1) throw wrong(`has no maxBytes ${JSON.stringify(maxBytes)}`);
+  return { dtype, shape, maxBytes: maxBytes as number };
 }

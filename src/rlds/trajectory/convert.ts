@@ -66,7 +66,8 @@ export async function* trajectories(
   const known = async (spec: StepSpec) => {
     stepSpec = spec;
     // Also where nobody asks for it: a field that is missing is an error before the first trajectory.
-    const dataSpec = dataSpecOf(spec, policyInfoFn);
+    // No Replay is made by it: text may have any limit.
+    const dataSpec = dataSpecOf(spec, policyInfoFn, Number.MAX_SAFE_INTEGER);
     await begin?.(dataSpec);
   };
   if (stepSpec !== undefined) await known(stepSpec);

@@ -1,6 +1,6 @@
 /** What a policy knew at each step: made of the step and the next one. */
 
-import { isText, zeroOf } from "../../spec/leaf.ts";
+import { isText, type RowLeaf, zeroOf } from "../../spec/leaf.ts";
 import { map, valueAt } from "../../spec/nest.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { RldsStep, StepLeaf, StepSpec } from "../dataset/dataset.ts";
@@ -20,7 +20,7 @@ export function zeroStep(spec: StepSpec): RldsStep {
  * The spec of what a function makes of steps: the dtype of what it takes from a step as it is, and of all else as the values tell (numbers are f32).
  * @throws what the function throws · RldsError SPEC_MISMATCH where it gives nothing, or text
  */
-export function policyInfoSpec(policyInfoFn: PolicyInfoFn | undefined, stepSpec: StepSpec): Spec {
+export function policyInfoSpec(policyInfoFn: PolicyInfoFn | undefined, stepSpec: StepSpec, maxTextBytes: number | undefined): Spec {
   if (policyInfoFn === undefined) return [];
   const zero = zeroStep(stepSpec);
   const value = mustBeInfo(policyInfoFn(zero, zero));
@@ -31,7 +31,7 @@ export function policyInfoSpec(policyInfoFn: PolicyInfoFn | undefined, stepSpec:
     const from = valueAt(taken, keys);
     return leaves.has(from) ? (from as StepLeaf) : leaf;
   });
-  return replayable(told, "policyInfo");
+  return replayable(told, "policyInfo", maxTextBytes);
 }
 
 /** What the function gives for the spec itself instead of a step: leaves, where it only picks fields. */
@@ -57,15 +57,19 @@ function missing(value: unknown): boolean {
   return Object.values(value).some(missing);
 }
 
-/** A spec that a Replay can hold. @throws RldsError UNSUPPORTED for text */
-export function replayable(spec: StepSpec, field: string): Spec {
-  for (const { path, leaf } of leavesOf(spec)) {
-    if (!isText(leaf)) continue;
-    const named = [field, path].filter((word) => word !== "").join("/");
-    throw new RldsError(
-      "UNSUPPORTED",
-      `${named} is ${leaf.dtype === "string" ? "text" : "bytes"}, which a Replay cannot hold: leave it out, or make numbers of it, with mapSteps`,
-    );
-  }
-  return spec as Spec;
+/**
+ * A spec that a Replay can hold.
+ * @param maxTextBytes of text whose leaf does not say it
+ * @throws RldsError UNSUPPORTED for bytes, and for text without a limit
+ */
+export function replayable(spec: StepSpec, field: string, maxTextBytes: number | undefined): Spec {
+  return map(spec, (leaf, keys): RowLeaf => {
+    if (!isText(leaf)) return leaf;
+    const { dtype, shape, maxBytes = maxTextBytes } = leaf;
+    const named = [field, ...keys].join("/");
+    if (dtype === "bytes")
+      throw new RldsError("UNSUPPORTED", `${named} is bytes, which a Replay cannot hold: leave it out, or make numbers of it, with mapSteps`);
+    if (maxBytes === undefined) throw new RldsError("UNSUPPORTED", `${named} is text: set maxTextBytes, the limit of a string, or leave it out with mapSteps`);
+    return { ...leaf, dtype, shape, maxBytes };
+  });
 }

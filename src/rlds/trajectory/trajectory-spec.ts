@@ -1,5 +1,5 @@
 /** The spec of the trajectories that a dataset becomes: TF-Agents' `create_trajectory_data_spec`. */
-
+import { integer, onlyKeys } from "../../error.ts";
 import { f32, i32, type Leaf } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { RldsDataset, RldsEpisode, StepSpec } from "../dataset/dataset.ts";
@@ -31,24 +31,36 @@ export interface TrajectoryDataSpec {
 /**
  * What the client, its tables and a replay buffer are made with to hold this dataset. Metadata of steps is left out. Reads no step where the dataset has a `stepSpec`, else the first:
  * give a function that makes one (`rldsDataset`) instead of a generator, which would be without that step then. Numbers without a typed array are f32.
- * @throws RldsError EMPTY where there are no steps, SPEC_MISMATCH where a field of RLDS is missing, UNSUPPORTED for observations or actions that are text
+ * @throws RldsError EMPTY where there are no steps, SPEC_MISMATCH where a field of RLDS is missing, UNSUPPORTED for observations or actions that are bytes, or
+ * text without a limit
  */
-export async function createTrajectoryDataSpec(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn): Promise<TrajectoryDataSpec> {
-  return dataSpecOf(rlds?.stepSpec ?? stepSpecOf(mustBeStep(await firstStep(rlds))), policyInfoFn);
+export async function createTrajectoryDataSpec(
+  rlds: RldsDataset,
+  policyInfoFn?: PolicyInfoFn,
+  options: TrajectoryDataSpecOptions = {},
+): Promise<TrajectoryDataSpec> {
+  const { maxTextBytes } = onlyKeys("options", options, "maxTextBytes");
+  if (maxTextBytes !== undefined) integer("maxTextBytes", maxTextBytes, 1);
+  return dataSpecOf(rlds?.stepSpec ?? stepSpecOf(mustBeStep(await firstStep(rlds))), policyInfoFn, maxTextBytes);
+}
+
+export interface TrajectoryDataSpecOptions {
+  /** Bytes that a string of the data may have in UTF-8, where the dataset's `stepSpec` does not say it (`text({ maxBytes })`). Needed if observations or actions have text. */
+  readonly maxTextBytes?: number;
 }
 
 const DISCOUNT: BoundedLeaf = { ...f32(), minimum: 0, maximum: 1 };
 
 /** The same of a spec of steps. */
-export function dataSpecOf(stepSpec: StepSpec, policyInfoFn: PolicyInfoFn | undefined): TrajectoryDataSpec {
+export function dataSpecOf(stepSpec: StepSpec, policyInfoFn: PolicyInfoFn | undefined, maxTextBytes: number | undefined): TrajectoryDataSpec {
   const { observation, action, reward } = mustBeStepSpec(stepSpec);
   return {
     stepType: i32(),
-    observation: replayable(observation as StepSpec, "observation"),
-    action: replayable(action as StepSpec, "action"),
-    policyInfo: policyInfoSpec(policyInfoFn, stepSpec),
+    observation: replayable(observation as StepSpec, "observation", maxTextBytes),
+    action: replayable(action as StepSpec, "action", maxTextBytes),
+    policyInfo: policyInfoSpec(policyInfoFn, stepSpec, maxTextBytes),
     nextStepType: i32(),
-    reward: replayable(reward as StepSpec, "reward"),
+    reward: replayable(reward as StepSpec, "reward", maxTextBytes),
     discount: DISCOUNT,
   };
 }

@@ -1,9 +1,8 @@
 /** Windows of trajectories within an episode, as columns: what the trajectory observer would write as items. */
+import { joined } from "../../agents/nest.ts";
 import type { Trajectory } from "../../agents/trajectory.ts";
 import type { Column, StepsOf } from "../../batch.ts";
-import { zeros } from "../../spec/dtype.ts";
-import type { Leaf } from "../../spec/leaf.ts";
-import { sizeOf } from "../../spec/leaf.ts";
+import type { RowLeaf } from "../../spec/leaf.ts";
 import { pack } from "../../spec/nest.ts";
 import type { Spec } from "../../spec/spec.ts";
 import { Collector } from "../dataset/collector.ts";
@@ -18,7 +17,7 @@ const LAST = 2;
 
 export class TrajectoryWindows {
   readonly #spec: TrajectoryDataSpec;
-  readonly #leaves: readonly Leaf[];
+  readonly #leaves: readonly RowLeaf[];
   readonly #length: number;
   readonly #stride: number;
   readonly #collector: Collector;
@@ -28,7 +27,7 @@ export class TrajectoryWindows {
 
   constructor(spec: TrajectoryDataSpec, length: number, stride: number) {
     this.#spec = spec;
-    this.#leaves = leavesOf(spec).map(({ leaf }) => leaf as Leaf);
+    this.#leaves = leavesOf(spec).map(({ leaf }) => leaf as RowLeaf);
     this.#collector = new Collector(spec, 1);
     this.#length = length;
     this.#stride = stride;
@@ -56,12 +55,7 @@ export class TrajectoryWindows {
     ) as WindowOf;
   }
 
-  #column({ dtype, shape }: Leaf, i: number): Column {
-    const size = sizeOf(shape);
-    const data = zeros(dtype, size * this.#length);
-    this.#cached.forEach((values, t) => {
-      data.set(values[i] as never, t * size);
-    });
-    return { data, shape: [this.#length, ...shape] };
+  #column({ shape }: RowLeaf, i: number): Column {
+    return { data: joined(this.#cached.map((values) => values[i] as Column["data"])), shape: [this.#length, ...shape] };
   }
 }

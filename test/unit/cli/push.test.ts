@@ -1,6 +1,6 @@
 /** `reprise push`, `sample` and `stats`: what one process pushes, another has. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
@@ -192,6 +192,16 @@ test("what no Replay can hold is refused by name, and can be left out", async ()
   expect((await document(...push, "--without", "observation/images/wrist", "--without", "observation/matrix")).pushed).toBe(12);
   expect(Object.keys((await document("stats", temp("robot"))).spec.observation).sort()).toEqual(["gripper", "images", "state"]);
   expect(Object.keys((await document("stats", temp("robot"))).spec.observation.images)).toEqual(["top"]);
+});
+
+test("text is pushed where its limit is told, and shown", async () => {
+  const push = ["push", join(DATA, "extra", "lerobot_v2"), "--dir", temp("videos"), "--table", "t", "--without", "observation/matrix", "--max-text-bytes"];
+  expect((await failure(1, ...push, "8")).line).toMatch(/^reprise: INVALID_DATA: observation\.images\.wrist\.path must be text of at most 8 bytes in UTF-8/);
+  rmSync(temp("videos"), { recursive: true });
+  expect((await document(...push, "100")).pushed).toBe(12);
+  const { items } = await document("sample", temp("videos"), "--table", "t", "-n", "1");
+  expect(items[0].steps.observation.images.wrist.path[0]).toMatch(/\.mp4$/);
+  expect((await reprise("sample", temp("videos"), "--table", "t", "-n", "1")).stdout).toMatch(/\n {2}observation\/images\/wrist\/path +string +\[2\] +"videos/);
 });
 
 test("faults are refused, mended or left out", async () => {

@@ -1,16 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { LocalClient, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type Signature } from "../../../src/agents/index.ts";
 import { signatureOf } from "../../../src/agents/writers/signature.ts";
-import { bool, f32, f64, fifo, i32, i64, type Leaf, Replay, type Spec } from "../../../src/index.ts";
+import { bool, type Column, f32, f64, fifo, i32, i64, type Leaf, Replay, type Spec, text } from "../../../src/index.ts";
 import {
   convertRldsToTrajectories,
   createTrajectoryDataSpec,
   type Each,
+  memorySink,
+  openRlds,
   pushRldsToReverb,
   type RldsDataset,
+  type RldsEpisode,
   RldsError,
   type RldsStep,
   rldsDataset,
+  type StepSpec,
+  writeJsonl,
+  writeParquet,
+  writeTfds,
 } from "../../../src/rlds/index.ts";
 
 /** An episode of so many steps; its observations are `from`, `from + 1`, … */
@@ -87,6 +94,74 @@ describe("createTrajectoryDataSpec", () => {
     });
     const { observation, action } = await createTrajectoryDataSpec(generated);
     expect({ observation, action, closed }).toEqual({ observation: f32(2), action: f32(), closed: 1 });
+  });
+
+  it("has text with the limit that its spec or maxTextBytes says; bytes cannot be in it", async () => {
+    const step = { ...episode(1).steps[0], observation: { task: "go", x: 1 }, action: ["a", "b"] };
+    const data = [{ steps: [step] }] as unknown as RldsDataset;
+    const { observation, action } = await createTrajectoryDataSpec(data, undefined, { maxTextBytes: 9 });
+    expect({ observation, action }).toEqual({ observation: { task: text({ maxBytes: 9 }), x: f32() }, action: text({ maxBytes: 9 }, 2) });
+    const said = { ...stepSpec, observation: { task: text({ maxBytes: 4 }), more: { dtype: "string", shape: [] } }, action: f32() } as StepSpec;
+    const known = await createTrajectoryDataSpec(Object.assign([], { stepSpec: said }), ({ observation }) => observation, { maxTextBytes: 5 });
+    const limits = { task: text({ maxBytes: 4 }), more: text({ maxBytes: 5 }) };
+    expect(known).toMatchObject({ observation: limits, policyInfo: limits });
+    expect((await thrown(() => createTrajectoryDataSpec(data))).message).toMatch(/^observation\/task is text: set maxTextBytes/);
+    const bytes = Object.assign([], { stepSpec: { ...stepSpec, action: { dtype: "bytes", shape: [] } } as StepSpec });
+    const error = await thrown(() => createTrajectoryDataSpec(bytes, undefined, { maxTextBytes: 9 }));
+    expect([error.code, error.message]).toEqual(["UNSUPPORTED", expect.stringMatching(/^action is bytes, which a Replay cannot hold/)]);
+    for (const options of [{ maxTextBytes: 0 }, { maxBytes: 5 }, null])
+      await expect(createTrajectoryDataSpec(data, undefined, options as never)).rejects.toThrow(/maxTextBytes|options/);
+  });
+
+  it("of text is what tables need: pushed, drawn, written to files and read again", async () => {
+    const told = (words: readonly string[]) => ({
+      steps: words.map((word, i) => ({
+        observation: { task: word, x: i },
+        ...{ action: 1, reward: 0, discount: 1, is_first: i === 0, is_last: i === words.length - 1, is_terminal: false },
+      })),
+    });
+    const data = [told(["né", "€", "", "go"]), told(["a", "b"])] as unknown as RldsDataset;
+    const windows = await all(convertRldsToTrajectories(data, undefined, { sequenceLength: 3 }));
+    expect((windows[0] as { observation: { task: unknown } }).observation.task).toEqual({ data: ["né", "€", ""], shape: [3] });
+    const spec = await createTrajectoryDataSpec(data, undefined, { maxTextBytes: 3 });
+    const replay = new Replay({ spec, tables: { t: { maxSize: 10, sampler: fifo() } } });
+    const observer = new ReverbAddEpisodeObserver(replay, { tableName: "t", maxSequenceLength: 10 });
+    expect(await pushRldsToReverb(data, observer)).toBe(6);
+    const { steps, lengths } = replay.table("t").sample(2, { replacement: false });
+    const { task } = (steps as { observation: { task: Column<"string"> } }).observation;
+    expect([[...lengths], task]).toEqual([[4, 2], { data: ["né", "€", "", "go", "a", "b", "", ""], shape: [2, 4] }]);
+
+    // What a Replay holds, as a dataset.
+    const { observation } = spec;
+    const FLAG = { dtype: "bool", shape: [] } as const;
+    const drawn = { observation, action: f32(), reward: f32(), discount: f32(), is_first: FLAG, is_last: FLAG, is_terminal: FLAG } as StepSpec;
+    const gathered = rldsDataset(
+      () =>
+        [...lengths].map((length, i) => ({
+          steps: told(task.data.slice(4 * i, 4 * i + length)).steps,
+        })) as unknown as RldsEpisode[],
+      { stepSpec: drawn, metadataSpec: {} },
+    );
+    for (const write of [writeJsonl, writeParquet, (from: RldsDataset, to: Map<string, Uint8Array>) => writeTfds(from, to, { name: "said" })]) {
+      const files = memorySink();
+      await write(gathered, files);
+      const reader = await openRlds(files);
+      const texts: string[][] = [];
+      for await (const { steps } of reader) texts.push((steps.columns as { observation: { task: { data: string[] } } }).observation.task.data);
+      expect(texts).toEqual([
+        ["né", "€", "", "go"],
+        ["a", "b"],
+      ]);
+      if (write === writeJsonl) expect((reader.stepSpec as unknown as { observation: { task: unknown } }).observation.task).toEqual(text({ maxBytes: 3 }));
+    }
+    const longer = [told(["long", "b"])] as unknown as RldsDataset;
+    const error = (await thrown(() => pushRldsToReverb(longer, observer))) as RldsError;
+    expect([error.code, error.episode, error.step, error.message]).toEqual([
+      "INVALID_DATA",
+      0,
+      0,
+      expect.stringMatching(/^observation\.task must be text of at most 3 bytes .* got 4 bytes/),
+    ]);
   });
 
   it("has what policyInfoFn picks under its dtype, and what it makes by its value", async () => {
