@@ -82,7 +82,7 @@ async function runOp(world: World, test: PfrlCase, op: Args, expected: Expected)
   const run = OPS[name as string] as (typeof OPS)[string];
   const call = () => run(world, on as string, seed === undefined ? args : { ...args, seed });
   const script = draws === undefined ? undefined : new Script(draws as Args[]);
-  const got = await answer(() => (script === undefined ? call() : scripted(world.behind(on as string), script, call)));
+  const got = await answer(() => (script === undefined ? call() : scripted(world.stored(on as string), script, call)));
   return outcomeDifference(expected, got, (value) => {
     if (COUNTED.has(name as string)) return countsDifference(expected?.value, value);
     // Always null there, whatever was asked (pfrl/README.md).

@@ -171,7 +171,7 @@ interface Trees {
 /** Priorities, 0 where an item waits for its error. */
 function treesOf(world: World, on: string): Trees {
   const buffer = world.prioritized(on);
-  const alternate = world.behind(on).priorities?.last.alternate === true;
+  const alternate = world.stored(on).options.priorities?.last.alternate === true;
   const waiting = new Set(alternate ? buffer.waitingKeys : []);
   const { keys, priorities } = buffer.priorities();
   const sums = [...priorities].map((priority, i) => (waiting.has(keys[i] as number) ? 0 : priority));
@@ -185,7 +185,7 @@ function prioritiesOf(world: World, on: string): unknown {
 
 function weightOfEach(world: World, on: string): unknown {
   const buffer: Prioritized = world.prioritized(on);
-  const { priorities } = world.behind(on);
+  const { priorities } = world.stored(on).options;
   const { sum_tree, sum, min } = treesOf(world, on);
   if (sum === 0) throw new RangeError("the priorities must have a sum, got 0");
   const u = priorities?.uniformRatio ?? 0;

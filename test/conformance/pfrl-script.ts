@@ -1,11 +1,10 @@
 /** Draws as a case scripts them: in the order in which PFRL asks, no more and no fewer. They go through our own way from ranks and points to items. */
 import type { Draw } from "../../src/core/draw.ts";
 import type { GrowingTable } from "../../src/core/growing-table.ts";
-import type { Behind } from "../../src/pfrl/buffers/behind.ts";
 import type { MadeEpisodes } from "../../src/pfrl/store/episodes.ts";
 import type { Memory } from "../../src/pfrl/store/memory.ts";
 import type { Picker } from "../../src/pfrl/store/picker.ts";
-import type { Made } from "../../src/pfrl/store/transitions.ts";
+import type { Made, Stored } from "../../src/pfrl/store/stored.ts";
 import { Malformed } from "./case.ts";
 
 type Scripted = { readonly [kind: string]: unknown };
@@ -101,12 +100,12 @@ export class ScriptedPicker implements Picker {
 }
 
 /** Carries a call out with scripted draws. */
-export function scripted<T>({ store }: Behind, script: Script, call: () => T): T {
-  const { made, picker } = store;
-  if (made !== undefined) store.picker = new ScriptedPicker(script, made);
+export function scripted<T>(stored: Stored, script: Script, call: () => T): T {
+  const { made, picker } = stored;
+  if (made !== undefined) stored.picker = new ScriptedPicker(script, made);
   try {
     return call();
   } finally {
-    store.picker = picker;
+    stored.picker = picker;
   }
 }

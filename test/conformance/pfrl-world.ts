@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Behind, behind } from "../../src/pfrl/buffers/behind.ts";
+import { storedOf } from "../../src/pfrl/buffers/stored-buffer.ts";
 import {
   EpisodicReplayBuffer,
   PersistentEpisodicReplayBuffer,
@@ -12,6 +12,7 @@ import {
   ReplayBuffer,
   type Transition,
 } from "../../src/pfrl/index.ts";
+import type { Stored } from "../../src/pfrl/store/stored.ts";
 import { isObject, Malformed } from "./case.ts";
 import type { Counted } from "./pfrl-counts.ts";
 import { decode } from "./pfrl-values.ts";
@@ -88,8 +89,8 @@ export class World {
     throw new Malformed(`${name} is no prioritized buffer`);
   }
 
-  behind(name: string): Behind {
-    return behind.get(this.on(name)) as Behind;
+  stored(name: string): Stored {
+    return storedOf(this.on(name));
   }
 
   close(name: string): void {

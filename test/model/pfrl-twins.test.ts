@@ -1,6 +1,6 @@
 /** PFRL's buffers beside naive twins: the same random steps, ends and stops of several environments on both, all that can be seen compared. */
 import { describe, expect, test } from "vitest";
-import { behind } from "../../src/pfrl/buffers/behind.ts";
+import { storedOf } from "../../src/pfrl/buffers/stored-buffer.ts";
 import {
   EpisodicReplayBuffer,
   PrioritizedEpisodicReplayBuffer,
@@ -75,7 +75,7 @@ function runOf(seed: number, length: number): Run {
 }
 
 function liveRows(buffer: object): number {
-  const { engine } = behind.get(buffer)?.store.made?.steps ?? {};
+  const { engine } = storedOf(buffer).made?.steps ?? {};
   return engine === undefined ? 0 : engine.core.x.pool_live(engine.pool);
 }
 

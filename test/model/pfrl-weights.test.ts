@@ -1,6 +1,6 @@
 /** Probabilities and importance weights of prioritized replay against exact rationals, and how beta goes on. */
 import { describe, expect, test } from "vitest";
-import { behind } from "../../src/pfrl/buffers/behind.ts";
+import { storedOf } from "../../src/pfrl/buffers/stored-buffer.ts";
 import { type NormalizeByMax, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer } from "../../src/pfrl/index.ts";
 import { TestRandom } from "../support/random.ts";
 
@@ -146,5 +146,5 @@ test("the same powers as the core's own: bit for bit what the engine would weigh
   const buffer = new PrioritizedReplayBuffer({ alpha: 0.6, eps: 0, errorMax: null });
   const errors = Array.from({ length: 50 }, (_, i) => (i + 1) / 7);
   for (const [i, priority] of buffer.priorityFromErrors(errors).entries()) expect(priority).toBeCloseTo((errors[i] as number) ** 0.6, 13);
-  expect(behind.get(buffer)?.store.made).toBe(undefined);
+  expect(storedOf(buffer).made).toBe(undefined);
 });

@@ -3,7 +3,8 @@ import { flag, mustBe, ReplayError } from "../../error.ts";
 import { CLEAR, EPISODE, RANDOM, SINGLE } from "../../store/format/kinds.ts";
 import { type Directory, type Durability, Log, type Logger, node } from "../../store/index.ts";
 import { deliver, type Family, type Write } from "../store/history.ts";
-import { ABOUT, checkAbout, type WholeSink } from "./saving.ts";
+import { ABOUT, checkAbout } from "./saving.ts";
+import type { StoredSink } from "./sink.ts";
 import type { Progress } from "./work.ts";
 
 export interface PersistenceOptions {
@@ -47,8 +48,8 @@ export class BufferLog {
   readonly #retain: "all" | "capacity";
   /** Oldest first. */
   readonly #brought: Brought[] = [];
-  /** The random state is another one than the log's. */
-  #drawn = false;
+  /** The random state, as the log has it. */
+  #random: Uint8Array | undefined;
 
   /** @throws ReplayError NOT_FOUND for an ancestor that is not there · LOCKED, CORRUPT, UNSUPPORTED, IO, INVALID_DATA, SPEC_MISMATCH */
   constructor(directory: Directory, family: Family, options: PersistenceOptions, module: WebAssembly.Module | undefined) {
@@ -70,7 +71,7 @@ export class BufferLog {
   }
 
   /** Gives everything that there is to a sink, ancestors first. */
-  *replay(sink: WholeSink): Generator<Progress, void> {
+  *replay(sink: StoredSink): Generator<Progress, void> {
     let done = false;
     try {
       let items = 0;
@@ -103,8 +104,9 @@ export class BufferLog {
     }
   }
 
-  /** From now on: what every segment begins with. */
-  begin(head: () => void): void {
+  /** From now on: what every segment begins with. @param random the state that was read */
+  begin(random: Uint8Array | undefined, head: () => void): void {
+    this.#random = random;
     this.#log.onSegment = head;
   }
 
@@ -120,18 +122,12 @@ export class BufferLog {
   readonly write: Write = (kind, id, payload) => {
     this.#log.write(kind, id, payload);
     this.#count(kind, this.#log.segment);
+    if (kind === RANDOM) this.#random = payload;
   };
 
-  /** A draw was made. */
-  drew(): void {
-    this.#drawn = true;
-  }
-
-  /** Notes the random state, where it has changed. */
+  /** Notes the random state, where a draw has changed it. */
   random(bytes: Uint8Array | undefined): void {
-    if (!this.#drawn || bytes === undefined) return;
-    this.#drawn = false;
-    this.#log.write(RANDOM, 0, bytes);
+    if (bytes?.some((byte, i) => byte !== this.#random?.[i])) this.write(RANDOM, 0, bytes);
   }
 
   /** Ends what was written as one; and gives segments back whose items have all left. @param size items that are there */

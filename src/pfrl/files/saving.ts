@@ -1,8 +1,9 @@
 /** Saving to a file, and loading from one. */
 import { mustBe, ReplayError } from "../../error.ts";
 import { type Directory, Log } from "../../store/index.ts";
-import { deliver, type Sink, type Write } from "../store/history.ts";
+import { deliver } from "../store/history.ts";
 import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
+import type { Content, StoredSink } from "./sink.ts";
 import type { Progress } from "./work.ts";
 
 /** What a file of ours says that it is. */
@@ -11,16 +12,8 @@ export const ABOUT = { reprise: "pfrl", version: 1 };
 /** The build of the core that the buffer was given. */
 type Module = WebAssembly.Module | undefined;
 
-/** A sink that is taken over as a whole, or not at all. */
-export interface WholeSink extends Sink {
-  /** Items that came in so far, and are there. */
-  readonly size: number;
-  finish(): void;
-  cancel(): void;
-}
-
 /** Writes a history to a file: beside the one that is there, which it takes the place of once it is on the disk. */
-export function* saving(target: SaveTarget, write: (write: Write) => Generator<Progress, void>, module: Module): Generator<Progress, void> {
+export function* saving(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   const part = new SingleFile(directory, `${file}.part`);
   const whole = new SingleFile(directory, file);
@@ -28,7 +21,7 @@ export function* saving(target: SaveTarget, write: (write: Write) => Generator<P
   const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31, module });
   let done = false;
   try {
-    yield* write((kind, id, payload) => log.write(kind, id, payload));
+    yield* content.write((kind, id, payload) => log.write(kind, id, payload));
     log.commit();
     log.flush();
     log.close();
@@ -44,17 +37,17 @@ export function* saving(target: SaveTarget, write: (write: Write) => Generator<P
 }
 
 /** Reads a history from a file. */
-export function* loading(target: SaveTarget, sink: WholeSink, module: Module): Generator<Progress, void> {
+export function* loading(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
   // One that is whole, and has not got its name yet, is what was saved last.
   const part = new SingleFile(directory, `${file}.part`);
   const from = isWhole(part, module) ? part : new SingleFile(directory, file);
   if (!there(from)) throw mustBe("NOT_FOUND", "file", "a file that save wrote", from.name);
-  yield* reading(from, sink, module);
+  yield* reading(from, content.sink(), module);
 }
 
 /** Gives all sections of a log to a sink, and takes it over. */
-function* reading(from: Directory, sink: WholeSink, module: Module): Generator<Progress, void> {
+function* reading(from: Directory, sink: StoredSink, module: Module): Generator<Progress, void> {
   let done = false;
   const log = Log.open(from, { about: ABOUT, readOnly: true, module });
   try {

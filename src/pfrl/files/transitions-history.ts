@@ -1,16 +1,12 @@
 /** N-step transitions as a history: written from the oldest on, and read again. */
 
 import { drawable } from "../../core/errors.ts";
-import { mustBe } from "../../error.ts";
 import { EPISODE_END, FORM, ITEM, STATE, STEP } from "../../store/format/kinds.ts";
-import { encodeTagged } from "../../store/index.ts";
-import { formBytes, type HistoryForm, type HistoryState, itemBytes, NOTHING, type Write, writeNothing } from "../store/history.ts";
-import type { Priorities } from "../store/priorities.ts";
+import { formBytes, itemBytes, NOTHING, stateBytes, type Write, writeNothing } from "../store/history.ts";
 import { damaged } from "../store/step-bytes.ts";
-import { Streams } from "../store/streams.ts";
-import type { Made, Transitions } from "../store/transitions.ts";
-import type { Content } from "./files.ts";
-import type { WholeSink } from "./saving.ts";
+import type { Env } from "../store/steps.ts";
+import type { Transitions } from "../store/transitions.ts";
+import { type Content, StoredSink } from "./sink.ts";
 import type { Progress } from "./work.ts";
 
 /** Items between two reports. */
@@ -23,14 +19,14 @@ interface Written {
 }
 
 /** All stored items, without the running episodes: a row once, however many items have it. */
-export function* writeTransitions({ made, options }: Transitions, priorities: Priorities | undefined, write: Write): Generator<Progress, void> {
+function* writeTransitions(store: Transitions, write: Write): Generator<Progress, void> {
+  const { made } = store;
   if (made === undefined) return writeNothing(write);
-  const { items, records, spec, steps } = made;
+  const { items, records, steps } = made;
   const { engine } = steps;
+  write(FORM, 0, formBytes(store.form(made)));
+  write(STATE, 0, stateBytes(store.state(made)));
   const slots = items.slots();
-  write(FORM, 0, formBytes({ family: "transitions", numSteps: options.numSteps, spec }));
-  const state: HistoryState = { count: slots.length, random: items.randomState, ...priorities?.saved(items) };
-  write(STATE, 0, encodeTagged(state, "state"));
   const episodes = new Map<number, Written>();
   let numbers = 0;
   for (const [done, slot] of slots.entries()) {
@@ -53,114 +49,33 @@ export function* writeTransitions({ made, options }: Transitions, priorities: Pr
   }
 }
 
-/** What files say is put beside what a buffer has; `finish` takes it over. */
-export class TransitionsSink implements WholeSink {
-  readonly #store: Transitions;
-  readonly #priorities: Priorities | undefined;
-  readonly #opening: { readonly max: number } | undefined;
-  #made: Made | undefined;
-  #streams: Streams | undefined;
-  #state: HistoryState | undefined;
-  #empty = false;
-
-  /** @param opening where a directory is opened: how many there are at most */
-  constructor(store: Transitions, priorities: Priorities | undefined, opening?: { readonly max: number }) {
-    this.#store = store;
-    this.#priorities = priorities;
-    this.#opening = opening;
-  }
-
-  form(form: HistoryForm): void {
-    if (form.family !== "transitions") throw mustBe("SPEC_MISMATCH", "the file", "of transitions", `one of ${form.family}`);
-    this.#streams?.endAll();
-    if (this.#made === undefined) this.#made = this.#store.beside(form.spec, this.#opening?.max);
-    else if (JSON.stringify(this.#made.spec) !== JSON.stringify(form.spec))
-      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(this.#made.spec)}`, JSON.stringify(form.spec));
-    this.#streams = new Streams(this.#made.steps, form.numSteps);
-  }
-
+class TransitionsSink extends StoredSink {
   step(episode: number, payload: Uint8Array, alone: boolean): void {
-    const { items, records } = this.#known();
-    const env = (this.#streams as Streams).of(episode);
+    const { records } = this.made;
+    const env = this.envs.of(episode);
     records.read(env, payload);
-    if (!alone) return;
-    items.reserve(1);
-    items.insert(env.stream, 1, 1);
+    if (alone) this.#add(env, 1, 1);
   }
 
   item(episode: number, length: number, priority: number): void {
-    const { items } = this.#known();
-    const env = (this.#streams as Streams).known(episode);
+    const env = this.known(episode);
     if (env === undefined || length < 1 || length > env.length || !(priority >= 0)) throw damaged("an item without its steps");
-    items.reserve(1);
-    items.insert(env.stream, length, this.#store.options.prioritized ? drawable(priority) : 1);
+    this.#add(env, length, this.store.options.priorities === undefined ? 1 : drawable(priority));
   }
 
   end(episode: number, priority: number | undefined): void {
-    const env = this.#streams?.known(episode);
+    const env = this.known(episode);
     if (priority !== undefined) throw damaged("a whole episode");
     // It may have begun in another file.
-    if (env !== undefined) (this.#streams as Streams).end(env);
+    if (env !== undefined) this.envs.end(env);
   }
 
-  state(state: HistoryState): void {
-    this.#state = state;
-    if (this.#empty) return;
-    const { items } = this.#known();
-    const { count, slots, high = 0 } = state;
-    items.reserve(count);
-    if (slots !== undefined && this.#store.options.prioritized && slots.length <= high && slots.length >= count) items.arrange({ slots, high });
-  }
-
-  random(bytes: Uint8Array): void {
-    this.#known().items.randomState = bytes;
-  }
-
-  clear(): void {
-    const made = this.#made ?? this.#store.made;
-    this.#empty = true;
-    this.#streams?.endAll();
-    this.#made?.items.close();
-    this.#made = made && this.#store.beside(made.spec, this.#opening?.max, made);
-  }
-
-  /** Items that came in so far, and are there. */
-  get size(): number {
-    return this.#made?.items.size ?? 0;
-  }
-
-  /** Takes it over. @throws ReplayError CORRUPT where it is not whole */
-  finish(): void {
-    // Where there was nothing yet there is no spec.
-    if ((this.#empty || this.#opening !== undefined) && this.#made === undefined) return;
-    const made = this.#known();
-    const state = this.#state;
-    if (state !== undefined && state.count !== made.items.size) throw damaged("other items than it says");
-    this.#streams?.endAll();
-    if (state !== undefined && !this.#empty) made.items.randomState = state.random;
-    this.#store.adopt(made);
-    if (state !== undefined) this.#priorities?.restore(made.items, state);
-  }
-
-  /** Gives it up. */
-  cancel(): void {
-    this.#streams?.endAll();
-    this.#made?.items.close();
-  }
-
-  #known(): Made {
-    if (this.#made === undefined) throw damaged("steps before their spec");
-    return this.#made;
+  #add({ stream }: Env, length: number, priority: number): void {
+    this.made.items.reserve(1);
+    this.made.items.insert(stream, length, priority);
   }
 }
 
-/** What `save` and `load` need of a buffer. */
-export function contentOfTransitions(store: Transitions, priorities: Priorities | undefined): Content {
-  return {
-    write: (write) => writeTransitions(store, priorities, write),
-    sink: () => new TransitionsSink(store, priorities),
-    get changes() {
-      return store.changes;
-    },
-  };
+export function contentOfTransitions(store: Transitions): Content {
+  return { write: (write) => writeTransitions(store, write), sink: (opening) => new TransitionsSink(store, opening) };
 }

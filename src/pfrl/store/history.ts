@@ -12,6 +12,8 @@
  *   RANDOM      │ 32 bytes                                          │ the random state alone
  *   CLEAR       │                                                   │ everything before it is gone
  */
+
+import { MAX_LENGTH } from "../../limits.ts";
 import { CLEAR, EPISODE, EPISODE_END, FORM, ITEM, RANDOM, SINGLE, STATE, STEP } from "../../store/format/kinds.ts";
 import { decodeTagged, encodeTagged } from "../../store/index.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
@@ -84,13 +86,16 @@ export function deliver(sink: Sink, kind: number, id: number, payload: Uint8Arra
 
 /** A buffer that has no steps yet. */
 export function writeNothing(write: Write): void {
-  const state: HistoryState = { count: 0, random: new Uint8Array(32) };
   write(CLEAR, 0, NOTHING);
-  write(STATE, 0, encodeTagged(state, "state"));
+  write(STATE, 0, stateBytes({ count: 0, random: new Uint8Array(32) }));
 }
 
 export function formBytes(form: HistoryForm): Uint8Array {
   return encodeTagged(form, "spec");
+}
+
+export function stateBytes(state: HistoryState): Uint8Array {
+  return encodeTagged(state, "state");
 }
 
 export function itemBytes(length: number, priority: number): Uint8Array {
@@ -113,8 +118,9 @@ function formOf(payload: Uint8Array): HistoryForm {
     throw damaged("a spec that is none");
   }
   const { family, numSteps, spec } = form ?? {};
-  if ((family !== "transitions" && family !== "episodes") || !Number.isSafeInteger(numSteps) || typeof spec?.inferred !== "boolean")
-    throw damaged("a spec without its parts");
+  const max = family === "transitions" ? MAX_LENGTH : 0;
+  const right = (family === "transitions" || family === "episodes") && Number.isSafeInteger(numSteps) && typeof spec?.inferred === "boolean";
+  if (!(right && (numSteps as number) >= Math.min(1, max) && (numSteps as number) <= max)) throw damaged("a spec without its parts");
   return form as HistoryForm;
 }
 

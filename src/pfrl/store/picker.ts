@@ -2,6 +2,7 @@
 
 import type { Draw } from "../../core/draw.ts";
 import type { GrowingTable } from "../../core/growing-table.ts";
+import { mustBe } from "../../error.ts";
 import type { Memory } from "./memory.ts";
 
 export interface Picker {
@@ -32,3 +33,8 @@ export const RANDOM_PICKER: Picker = {
     draw.chooseStarts(items.handle, width);
   },
 };
+
+/** Of n that were asked for only some can be picked. */
+export function tooFew(n: number, have: number, what: string): Error {
+  return mustBe("TOO_FEW", "n", `at most ${have}, because there are only ${have} ${what}`, n);
+}

@@ -6,9 +6,8 @@ import type { GrowingTable } from "../../core/growing-table.ts";
 import { mustBe, ReplayError } from "../../error.ts";
 import type { HistoryState } from "./history.ts";
 import { LastSample } from "./last-sample.ts";
-import type { Picker } from "./picker.ts";
+import { type Picker, tooFew } from "./picker.ts";
 import type { EngineOptions, Steps } from "./steps.ts";
-import { tooFew } from "./transitions.ts";
 import { numbersOf, ratioOf, Weighing, type WeighingOptions } from "./weighing.ts";
 
 export interface PrioritiesOptions extends Required<WeighingOptions> {
@@ -17,14 +16,14 @@ export interface PrioritiesOptions extends Required<WeighingOptions> {
   readonly uniformRatio: number;
   /** Whether samples have weights. */
   readonly weighted: boolean;
+  /** Whether an item may be stored with priority 0. */
+  readonly zeros: boolean;
   readonly engine: EngineOptions;
 }
 
 export class Priorities {
   readonly weighing: Weighing;
   readonly last: LastSample;
-  /** Whether an item may have been stored with priority 0. */
-  zeros = false;
   readonly #options: PrioritiesOptions;
 
   constructor(options: PrioritiesOptions) {
@@ -36,6 +35,10 @@ export class Priorities {
   /** Which part of the draws is by chance alone. */
   get uniformRatio(): number {
     return this.#options.uniformRatio;
+  }
+
+  get weighted(): boolean {
+    return this.#options.weighted;
   }
 
   /** What new items weigh: the largest priority that an update ever set, 1 at first. */
@@ -50,7 +53,7 @@ export class Priorities {
     const { ofBatch, ofMemory } = this.weighing;
     if (!this.#options.weighted) return;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "n", "at least 1, because an empty sample has no largest weight", n);
-    if (ofMemory && this.#options.uniformRatio === 0 && this.#min(items) === 0)
+    if (ofMemory && this.#options.uniformRatio === 0 && items.min(this.#options.zeros) === 0)
       throw new RangeError('normalizeByMax must not be "memory" while an item has priority 0, because its weight would be infinite');
   }
 
@@ -61,7 +64,7 @@ export class Priorities {
   pick(items: GrowingTable, picker: Picker, draw: Draw, n: number, length: number): void {
     const { uniformRatio, weighted } = this.#options;
     const { weighing } = this;
-    const before = this.zeros ? items.randomState : undefined;
+    const before = this.#options.zeros ? items.randomState : undefined;
     // Asked before the draw, which changes nothing of it.
     const min = weighted && weighing.ofMemory ? this.#minProbability(items) : 0;
     const drawn = picker.weighed(items, draw, n, uniformRatio);
@@ -132,27 +135,14 @@ export class Priorities {
     return weights;
   }
 
-  #min(items: GrowingTable): number {
-    return items.min(this.zeros);
-  }
-
   /** The least probability that an item has. */
   #minProbability(items: GrowingTable): number {
     const { uniformRatio } = this.#options;
-    return uniformRatio / items.size + ((1 - uniformRatio) * this.#min(items)) / items.total;
+    return uniformRatio / items.size + ((1 - uniformRatio) * items.min(this.#options.zeros)) / items.total;
   }
 
   /** Where powers are taken: before the first step there is no engine. */
   #core(steps: Steps | undefined): Core {
     return steps?.engine.core ?? calculator(this.#options.engine.module);
   }
-}
-
-/** Keys and priorities of all items, oldest first. */
-export function prioritiesOf(items: GrowingTable | undefined): { readonly keys: Float64Array; readonly priorities: Float64Array } {
-  const slots = items?.slots() ?? new Uint32Array(0);
-  return {
-    keys: Float64Array.from(slots, (slot) => (items as GrowingTable).keyOf(slot)),
-    priorities: Float64Array.from(slots, (slot) => (items as GrowingTable).priorityOf(slot)),
-  };
 }

@@ -1,7 +1,7 @@
 /** What goes in comes out: forms of states, actions and extras. */
 import { describe, expect, test } from "vitest";
 import { f32, i32, shared, u8 } from "../../../src/index.ts";
-import { behind } from "../../../src/pfrl/buffers/behind.ts";
+import { storedOf } from "../../../src/pfrl/buffers/stored-buffer.ts";
 import { object, ReplayBuffer } from "../../../src/pfrl/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
@@ -173,7 +173,7 @@ describe("object columns", () => {
     const buffer = new ReplayBuffer(10, 3);
     buffer.append(step("kept", { envId: "still" }));
     for (let i = 0; i < 2000; i++) buffer.append(step(`s${i}`, { isStateTerminal: i % 50 === 49 }));
-    const objects = behind.get(buffer)?.store.made?.steps.objects;
+    const objects = storedOf(buffer).made?.steps.objects;
     expect(objects?.size).toBeLessThanOrEqual(40);
     expect(buffer.running().get("still")?.[0]?.state).toBe("kept");
     // Rows that are used again do not show what they held.

@@ -1,0 +1,190 @@
+/** What both persistent buffers have: a directory that their items go to as they come. */
+import { mustBe, onlyKeys } from "../../error.ts";
+import { isPlain } from "../../spec/infer.ts";
+import { CLEAR, FORM, RANDOM } from "../../store/format/kinds.ts";
+import type { Directory } from "../../store/index.ts";
+import { capacityOf, checkEngine, ENGINE_KEYS } from "../arguments.ts";
+import { BufferLog, directoryOf, type PersistenceOptions } from "../files/log.ts";
+import type { SaveTarget } from "../files/single-file.ts";
+import type { Content } from "../files/sink.ts";
+import { atOnce, inPieces, type Progress, type WorkOptions } from "../files/work.ts";
+import type { StepSpec } from "../rows/step-spec.ts";
+import { formBytes, NOTHING } from "../store/history.ts";
+import type { EngineOptions } from "../store/steps.ts";
+import type { Stored } from "../store/stored.ts";
+import { type BufferOptions, StoredBuffer } from "./stored-buffer.ts";
+
+export interface PersistentOptions<S extends StepSpec = StepSpec> extends BufferOptions<S>, PersistenceOptions {
+  /** Of a package that was never public. */
+  readonly distributed?: false;
+  readonly group?: null;
+}
+
+export interface Opened<S extends StepSpec> {
+  readonly directory: Directory;
+  readonly capacity: number;
+  readonly persistence: PersistenceOptions;
+  readonly spec: S | undefined;
+  readonly engine: EngineOptions;
+  /** The directory is read later, piece by piece. */
+  readonly later: boolean;
+}
+
+/** Given by `open`, behind the other arguments. */
+export const LATER = Symbol("later");
+
+export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
+  readonly #stored: Stored;
+  readonly #content: Content;
+  readonly #log: BufferLog;
+  readonly #opening: Generator<Progress, void>;
+  /** Segments that began since it was opened. */
+  #segments = 0;
+  /** Whether the spec stands in this one. */
+  #headed = false;
+
+  constructor(stored: Stored, content: Content, { directory, persistence, engine, later }: Opened<StepSpec>) {
+    super(stored, content);
+    this.#stored = stored;
+    this.#content = content;
+    this.#log = new BufferLog(directory, stored.options.numSteps === 0 ? "episodes" : "transitions", persistence, engine.module);
+    this.#opening = this.#open();
+    if (!later) atOnce(this.#opening);
+  }
+
+  /** Everything that was stored is on the disk once it resolves. @throws ReplayError IO, CLOSED */
+  async flush(): Promise<void> {
+    this.settle();
+    this.#log.flush();
+  }
+
+  /** Flushes, and lets go of the directory. What is in memory can still be sampled. @throws ReplayError IO */
+  close(): void {
+    if (this.#log.closed) return;
+    this.settle();
+    this.#log.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** Reads a file in the place of what is stored, in the directory too. Where it fails nothing changed. */
+  override load(file: SaveTarget): void {
+    this.#log.check();
+    super.load(file);
+    this.#rewrite();
+  }
+
+  /** `load`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
+  override async loadAsync(file: SaveTarget, options?: WorkOptions): Promise<void> {
+    this.#log.check();
+    await super.loadAsync(file, options);
+    this.#rewrite();
+  }
+
+  /** Writes all stored items. */
+  protected abstract writeItems(): void;
+
+  /** Reads the directory, in pieces between which others run. */
+  protected async opened(options: WorkOptions): Promise<this> {
+    await inPieces(this.#opening, options);
+    return this;
+  }
+
+  /** @throws ReplayError CLOSED */
+  protected check(): void {
+    this.#log.check();
+  }
+
+  protected get closed(): boolean {
+    return this.#log.closed;
+  }
+
+  /** Which segment this is: what it must hold is written again in each. */
+  protected get segment(): number {
+    return this.#segments;
+  }
+
+  protected write(kind: number, id: number, payload: Uint8Array): void {
+    this.#head();
+    this.#log.write(kind, id, payload);
+  }
+
+  /** Ends what was written as one. */
+  protected settle(): void {
+    const items = this.#stored.made?.items;
+    this.#log.random(items?.randomState);
+    this.#log.commit(items?.size ?? 0);
+  }
+
+  *#open(): Generator<Progress, void> {
+    const { capacity } = this.#stored.options;
+    yield* this.#log.replay(this.#content.sink({ max: capacity }));
+    this.#log.begin(this.#stored.made?.items.randomState, () => {
+      this.#headed = false;
+      this.#head();
+    });
+  }
+
+  /** What a segment begins with. */
+  #head(): void {
+    const { made } = this.#stored;
+    if (this.#headed || made === undefined) return;
+    this.#headed = true;
+    this.#segments++;
+    this.#log.write(FORM, 0, formBytes(this.#stored.form(made)));
+    this.#log.write(RANDOM, 0, made.items.randomState);
+  }
+
+  /** The log begins anew, with what is there. */
+  #rewrite(): void {
+    this.#log.write(CLEAR, 0, NOTHING);
+    this.#headed = false;
+    this.#head();
+    this.writeItems();
+    this.settle();
+  }
+}
+
+const KEYS = `dirname, capacity, ancestor, logger, distributed, group, durability, retain, segmentBytes, salvage, ${ENGINE_KEYS}`;
+
+/** (dirname, capacity, options), (dirname, options) or (options). @throws TypeError, RangeError · ReplayError UNSUPPORTED for what is not there */
+export function persistentArguments<S extends StepSpec>(subject: string, args: readonly unknown[]): Opened<S> {
+  const later = args.at(-1) === LATER;
+  const given = later ? args.slice(0, -1) : [...args];
+  const last = given.at(-1);
+  const options = (isPlain(last) && typeof last.open !== "function" ? given.pop() : {}) as { readonly [name: string]: unknown };
+  if (given.length > 2) throw mustBe(TypeError, subject, "called with a directory, a capacity and an object of options", args);
+  const [dirname = options.dirname, capacity = options.capacity] = given;
+  const {
+    distributed = false,
+    group = null,
+    spec,
+    maxBytes,
+    seed,
+    module,
+    ancestor,
+    logger,
+    durability,
+    retain,
+    segmentBytes,
+    salvage,
+  } = onlyKeys(`${subject} options`, options, KEYS) as { readonly [name: string]: unknown } & PersistentOptions<S>;
+  checkEngine({ maxBytes, seed });
+  if (distributed !== false || group !== null)
+    throw mustBe(
+      "UNSUPPORTED",
+      "distributed",
+      "left out: its package was never public. Give each process a directory of its own, and read them as ancestor",
+      distributed,
+    );
+  return {
+    directory: directoryOf("dirname", dirname),
+    capacity: capacityOf(capacity, 1),
+    persistence: { ancestor, logger, durability, retain, segmentBytes, salvage },
+    spec,
+    engine: { maxBytes, seed, module },
+    later,
+  };
+}

@@ -1,0 +1,211 @@
+/** What a buffer has stored: its steps, the items that are made of them, and how these are drawn. */
+import type { Draw } from "../../core/draw.ts";
+import { Filler, WEIGHTS } from "../../core/filler.ts";
+import { GrowingTable } from "../../core/growing-table.ts";
+import { integer, mustBe, ReplayError } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
+import { Replay } from "../../replay.ts";
+import { prioritized, uniform } from "../../selector.ts";
+import { inferSpec, type StepSpec, type WholeSpec, wholeSpec } from "../rows/step-spec.ts";
+import { type AnyBatch, type Listed, listed } from "../rows/transition-batch.ts";
+import { type AppendedTransition, checkTransition, extrasOf, type Transition } from "../transition.ts";
+import { Batches } from "./batches.ts";
+import type { HistoryForm, HistoryState } from "./history.ts";
+import { Lists } from "./lists.ts";
+import { type Picker, RANDOM_PICKER, tooFew } from "./picker.ts";
+import type { Priorities } from "./priorities.ts";
+import { Records } from "./step-bytes.ts";
+import { type EngineOptions, Steps } from "./steps.ts";
+
+export interface StoredOptions {
+  /** Transitions at most; Infinity where memory alone is the limit. */
+  readonly capacity: number;
+  /** Steps of an item at most; 0 for whole episodes. */
+  readonly numSteps: number;
+  readonly spec: StepSpec | undefined;
+  readonly engine: EngineOptions;
+  /** Where items are drawn by their errors; else all alike. */
+  readonly priorities?: Priorities;
+}
+
+/** Which form of a sample is asked for, and the batch to fill: a caller's options, checked. */
+export interface Asked {
+  readonly form?: "batch" | "list";
+  readonly into?: AnyBatch;
+}
+
+/** What is there once the spec is known. */
+export interface Made {
+  readonly spec: WholeSpec;
+  readonly steps: Steps;
+  readonly items: GrowingTable;
+  readonly batches: Batches;
+  readonly lists: Lists;
+  readonly records: Records;
+}
+
+export abstract class Stored<M extends Made = Made> {
+  readonly options: StoredOptions;
+  /** How samples pick; tests put another one here. */
+  picker: Picker = RANDOM_PICKER;
+  /** Raised whenever something comes in or goes. */
+  changes = 0;
+  made: M | undefined;
+
+  constructor(options: StoredOptions) {
+    this.options = options;
+    if (options.spec !== undefined) this.made = this.make(wholeSpec(options.spec));
+  }
+
+  /** Transitions that can be drawn. */
+  abstract get size(): number;
+
+  /** n different transitions. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW, OUT_OF_TURN; and then nothing changed */
+  abstract sample(n: number, asked: Asked): AnyBatch | Listed<unknown>;
+
+  /** All transitions in PFRL's form, oldest first; without those that leave meanwhile. */
+  abstract transitions(): Iterable<unknown>;
+
+  /** One more step of an environment. */
+  abstract append(transition: AppendedTransition): void;
+
+  /** The episode of an environment was interrupted. Without a running episode nothing happens. */
+  abstract stop(envId: unknown): void;
+
+  /** @throws ReplayError OUT_OF_TURN where the buffer must not be called now */
+  check(): void {}
+
+  /** All items, oldest first; without those that leave meanwhile. */
+  *all(): Generator<Transition[], void> {
+    const { made } = this;
+    if (made === undefined) return;
+    for (const slot of made.items.held()) yield made.lists.item(made.items, slot);
+  }
+
+  /** The windows of running episodes. */
+  running(): Map<unknown, Transition[]> {
+    return this.made?.lists.running() ?? new Map();
+  }
+
+  /** What its steps are in a file. */
+  form({ spec }: Pick<Made, "spec">): HistoryForm {
+    const { numSteps } = this.options;
+    return { family: numSteps === 0 ? "episodes" : "transitions", numSteps, spec };
+  }
+
+  /** What a file needs to know beside its items. */
+  state({ items }: Made): HistoryState {
+    return { count: items.size, random: items.randomState, ...this.options.priorities?.saved(items) };
+  }
+
+  /**
+   * What a file's transitions come into, beside what is there: with items of their own.
+   * @param max of them; a buffer that is opened holds no more than its capacity
+   * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones
+   */
+  beside(spec: WholeSpec, max = Number.POSITIVE_INFINITY, made = this.made): M {
+    this.check();
+    const text = JSON.stringify(spec);
+    if (made !== undefined && JSON.stringify(made.spec) === text) return this.complete({ ...made, items: this.#items(made.steps, max) });
+    if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
+      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
+    return this.make(spec, max);
+  }
+
+  /** Takes over what came beside, in the place of what was there. */
+  adopt(made: M): void {
+    this.check();
+    if (this.made !== undefined) this.drop(this.made);
+    const { maxSize, maxSteps } = this.#limits(this.options.capacity);
+    made.items.limit(maxSize, maxSteps);
+    this.made = made;
+    this.changes++;
+  }
+
+  /** Lets items go that came beside; its steps stay. */
+  drop(made: M): void {
+    made.items.close();
+  }
+
+  /** Adds what a kind of buffer has of its own. */
+  protected abstract complete(made: Made): M;
+
+  protected make(spec: WholeSpec, max: number = this.options.capacity): M {
+    const { capacity, numSteps, priorities, engine } = this.options;
+    const steps = new Steps(spec, numSteps, engine);
+    if (capacity !== Number.POSITIVE_INFINITY) fits(steps, capacity, engine);
+    const items = this.#items(steps, max);
+    const batches = new Batches(steps, Math.max(numSteps, 1), numSteps > 0 && priorities !== undefined);
+    return this.complete({ spec, steps, items, batches, lists: new Lists(steps), records: new Records(steps) });
+  }
+
+  /** What a new item weighs. */
+  protected get priority(): number {
+    return this.options.priorities?.max ?? 1;
+  }
+
+  /** Checks how many are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
+  protected enough(n: number, have: number, what: string): M | undefined {
+    this.check();
+    integer("n", n, 0, MAX_LENGTH);
+    if (n > have) throw have === 0 ? nothingYet() : tooFew(n, have, what);
+    return this.made;
+  }
+
+  /** n different items into a draw. */
+  protected pick({ items }: M, draw: Draw, n: number): void {
+    const { priorities } = this.options;
+    if (priorities === undefined) this.picker.alike(items, draw, n);
+    else priorities.pick(items, this.picker, draw, n, this.size);
+  }
+
+  /** A draw without columns, but with room for one row an item: for who reads steps one by one. */
+  protected picks({ steps }: M, n: number, weighted: boolean): Filler {
+    const filler = new Filler(steps.engine, n, 1, [], false, weighted ? WEIGHTS : 0);
+    filler.prepare();
+    return filler;
+  }
+
+  /** A sample of nothing, where no spec is known. @throws ReplayError EMPTY: there can be no batch */
+  protected none(form: Asked["form"]): Listed<never> {
+    if (form !== "list") throw nothingYet();
+    return listed<never>([], { keys: new Float64Array(0) });
+  }
+
+  #items({ engine }: Steps, max: number): GrowingTable {
+    const { priorities, engine: options } = this.options;
+    const sampler = priorities === undefined ? uniform() : prioritized(1, { withMin: true });
+    return new GrowingTable(engine, { sampler, ...this.#limits(max), seed: options.seed ?? 0 });
+  }
+
+  /** So many items, or of whole episodes so many steps. */
+  #limits(max: number) {
+    if (this.options.numSteps === 0) return { maxSize: Math.max(max, 1), maxSteps: max };
+    return { maxSize: max, maxSteps: Number.POSITIVE_INFINITY, room: max === Number.POSITIVE_INFINITY ? undefined : max };
+  }
+}
+
+/** What there is to tell of the n items of a draw, in arrays of its own. */
+export function infoOf(picks: Filler, n: number): { readonly keys: Float64Array; readonly probabilities: Float64Array; readonly weights?: Float64Array } {
+  picks.fill(n);
+  return picks.batch.info;
+}
+
+/** The spec of what comes first. */
+export function firstSpec(transition: AppendedTransition): WholeSpec {
+  checkTransition(transition);
+  for (const name of ["state", "action"]) if (transition[name] === undefined) throw mustBe(TypeError, name, "given", undefined);
+  return inferSpec(transition.state, transition.action, extrasOf(transition));
+}
+
+function nothingYet(): ReplayError {
+  return new ReplayError("EMPTY", "the buffer is empty: append transitions first");
+}
+
+/** @throws RangeError where so many steps cannot fit, with the figures */
+function fits({ form }: Steps, capacity: number, { maxBytes, module }: EngineOptions): void {
+  const plan = Replay.plan({ spec: form.row, tables: { items: { maxSize: Math.max(capacity, 1) } }, maxBytes, module });
+  const max = maxBytes ?? 2 ** 32;
+  if (plan.bytes <= max) return;
+  throw mustBe(RangeError, "capacity", `small enough for maxBytes (${max}): ${plan.bytesPerStep} bytes per step make ${plan.bytes}`, capacity);
+}
