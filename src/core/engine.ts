@@ -1,6 +1,7 @@
 /** What the public classes of one Replay share: the core, the pools, column layouts, and who waits. Not exported from the package. */
 
 import { ReplayError } from "../error.ts";
+import { Beside } from "../spec/beside.ts";
 import { type Layout, up } from "../spec/layout.ts";
 import { codeOf } from "../spec/leaf.ts";
 import type { Spec } from "../spec/spec.ts";
@@ -20,6 +21,8 @@ export class Engine {
   readonly makeStep: StepMaker;
   readonly makeLanes: StepMaker;
   readonly waiters = new Waiters();
+  /** What the rows of steps cannot hold. */
+  readonly beside = new Beside((row) => this.isLive(row));
   readonly columnLayouts: ColumnLayouts;
   /** Raised by every call that changes something: whoever reads over several calls sees that it must not go on. */
   changes = 0;

@@ -129,12 +129,12 @@ export class Filling {
   }
 
   #fillLists(): void {
-    const { objects } = this.#steps;
+    const { beside } = this.#steps.engine;
     const width = this.#width;
     const rows = this.draw.rows(this.n * width);
     const { lengths } = this.batch;
     for (const { slot, from, values } of this.#lists) {
-      const value = (i: number, t: number) => copyObject(objects.get(rows[i * width + t] as number)?.[slot] ?? null);
+      const value = (i: number, t: number) => copyObject(beside.get(rows[i * width + t] as number)?.[slot] ?? null);
       for (let i = 0; i < this.n; i++) {
         const length = lengths[i] as number;
         if (from === "each") values[i] = Array.from({ length: width }, (_, t) => (t < length ? value(i, t) : null));

@@ -17,7 +17,7 @@ export class Records {
   /** A row's bytes, good until the next call. @param before the row of the step before, whose frames are not written again; 0 for none */
   write(row: number, before: number): Uint8Array {
     const own = this.#codec.write(row, before);
-    const record = this.#steps.objects.get(row);
+    const record = this.#steps.engine.beside.get(row);
     if (record === undefined) return own;
     // Places that are not taken are left out.
     const tagged = encodeTagged(Object.assign({}, record), "a step");

@@ -4,7 +4,6 @@ import { OwnStream } from "../../core/stream.ts";
 import { ReplayError } from "../../error.ts";
 import { engineOf, Replay } from "../../replay.ts";
 import type { Writer } from "../../writer.ts";
-import { Objects } from "../rows/objects.ts";
 import type { RowValues } from "../rows/part.ts";
 import { RowForm } from "../rows/row-form.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
@@ -38,7 +37,6 @@ export interface Env {
 export class Steps {
   readonly form: RowForm;
   readonly engine: Engine;
-  readonly objects = new Objects();
   /** The writer of all environments: its lane, and what appends the form's step. */
   readonly #lane: number;
   readonly #append: () => void;
@@ -46,7 +44,6 @@ export class Steps {
   readonly #envs = new Map<unknown, Env>();
   /** Of episodes that ended, for the next ones. */
   readonly #spare: OwnStream[] = [];
-  readonly #live: (row: number) => number;
   #opened = 0;
 
   /** @param keep steps of a window; 0 for all of the episode */
@@ -54,7 +51,6 @@ export class Steps {
     this.form = new RowForm(spec);
     const replay = new Replay({ spec: this.form.row, maxBytes, seed, module });
     this.engine = engineOf(replay);
-    this.#live = (row) => Number(this.engine.isLive(row));
     // A buffer has no option of the engine's name.
     this.engine.core.remedy = "give a smaller capacity";
     // So that what is stored can be read when memory is full.
@@ -131,7 +127,7 @@ export class Steps {
     env.length = env.stream.length;
     env.before = env.row;
     env.row = env.stream.newest;
-    this.objects.took(env.row, record, this.#live);
+    this.engine.beside.set(env.row, record);
     this.engine.changed();
   }
 

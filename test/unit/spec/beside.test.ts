@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { Beside } from "../../../src/spec/beside.ts";
+import { TestRandom } from "../../support/random.ts";
+
+test("values stay beside rows that are held, and are let go beside others, a few with each row that is taken", () => {
+  const random = new TestRandom(15);
+  const live = new Set<number>();
+  const twin = new Map<number, readonly unknown[]>();
+  const beside = new Beside((row) => live.has(row));
+  for (let call = 0; call < 4000; call++) {
+    if (live.size > 100) for (const row of [...live].slice(0, random.below(3))) live.delete(row);
+    let row = 1 + random.below(300);
+    while (live.has(row)) row++;
+    live.add(row);
+    // A row that is taken again shows nothing of what it had.
+    const values = random.below(3) === 0 ? undefined : [call, "x"];
+    if (values === undefined) twin.delete(row);
+    else twin.set(row, values);
+    beside.set(row, values);
+    expect(beside.get(row)).toBe(values);
+    if (call % 50 !== 0) continue;
+    for (const held of live) expect(beside.get(held)).toBe(twin.get(held));
+    expect(beside.size).toBeLessThanOrEqual(2 * live.size + 2);
+  }
+  live.clear();
+  for (let i = 0; i < 500; i++) beside.set(1, undefined);
+  expect(beside.size).toBe(0);
+});
