@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import type { Column } from "../../src/index.ts";
 import { batchExperiences, type Transition } from "../../src/pfrl/index.ts";
+import { scaled } from "../support/size.ts";
 import { isObject, Malformed } from "./case.ts";
 import { countsOf } from "./pfrl-counts.ts";
 import { decode, dtypeOf, encode } from "./pfrl-values.ts";
@@ -149,8 +150,8 @@ function sampleCheck(world: World, on: string, n: number, repeat: number): unkno
   const sizes = new Set<number>();
   const seen = new Set<unknown>();
   let unique = true;
-  // Ten times as often, so that none is missing by chance.
-  for (let i = 0; i < 10 * repeat; i++) {
+  // Ten times as often, or four, so that none is missing by chance.
+  for (let i = 0; i < scaled(10, 4) * repeat; i++) {
     const list = buffer.sample(n, LIST) as readonly (readonly Transition[])[];
     const states = list.map(([first]) => first?.state);
     sizes.add(states.length);

@@ -39,7 +39,7 @@ describe("examples/offline", () => {
     const some = result("--updates", "100");
     expect(some.after).toBeLessThan(0.2 * none.before);
     expect(result("--updates", "100")).toEqual(some);
-    expect(result("--updates", "100", "--seed", "2").after).not.toBe(some.after);
+    if (whole) expect(result("--updates", "100", "--seed", "2").after).not.toBe(some.after);
   });
 
   it("says how it comes along", () => {

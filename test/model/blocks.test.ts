@@ -20,7 +20,7 @@ import {
   uniform,
 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
-import { scaled } from "../support/size.ts";
+import { each, scaled } from "../support/size.ts";
 import { TwinBlocks } from "./twin-blocks.ts";
 
 const SPECS: { readonly [name: string]: Spec } = {
@@ -90,7 +90,7 @@ describe("random blocks equal single steps", () => {
   for (const [n, [name, spec]] of Object.entries(SPECS).entries()) {
     for (const lanes of [1, 3]) {
       test(`${name}, ${lanes === 1 ? "one lane" : "three lanes"}`, () => {
-        for (const [k, remover] of SELECTORS.entries()) {
+        for (const [k, remover] of each(3, [...SELECTORS.entries()], n + lanes)) {
           const random = new TestRandom(1000 * n + 10 * k + lanes);
           const tables = { t: tableOf(random, remover()), u: tableOf(random, random.pick(SELECTORS)()) };
           const writers = [writerOf(random, ["t", "u"], lanes), writerOf(random, ["t", "u"], lanes)];

@@ -13,7 +13,7 @@ import { type MemoryDirectory, memory } from "../../src/store/index.ts";
 import { expectAlike } from "../support/alike.ts";
 import { moduleOf } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
-import { scaled } from "../support/size.ts";
+import { each, scaled } from "../support/size.ts";
 import { TwinEpisodes, TwinTransitions } from "./twin-pfrl.ts";
 
 const STEPS = scaled(240, 60);
@@ -98,7 +98,7 @@ describe.each([
   [23, 4],
   [null, 3],
 ] as const)("n-step transitions, capacity %s, %s steps", (capacity, numSteps) => {
-  test.each(Object.keys(FORMS))("of states that are %s", (form) => {
+  test.each(each(3, Object.keys(FORMS), numSteps + (capacity ?? 0)))("of states that are %s", (form) => {
     const run = runOf(3 + numSteps, 6);
     const twin = new TwinTransitions(capacity ?? Number.POSITIVE_INFINITY, numSteps);
     const directory = memory();
@@ -143,7 +143,7 @@ describe.each([
 });
 
 describe.each([1, 6, 30, null])("episodes, capacity %s", (capacity) => {
-  test.each(Object.keys(FORMS))("of states that are %s", (form) => {
+  test.each(each(3, Object.keys(FORMS), capacity ?? 2))("of states that are %s", (form) => {
     const run = runOf(11, 5);
     const limit = capacity ?? Number.POSITIVE_INFINITY;
     const twins = [new TwinEpisodes(limit, true), new TwinEpisodes(limit, false)] as const;

@@ -4,7 +4,7 @@ import { heapGrowth } from "../../bench/measure.mjs";
 import { f32, i32, prioritized, Replay } from "../../dist/index.js";
 import { PrioritizedReplayBuffer, ReplayBuffer } from "../../dist/pfrl.js";
 
-const CALLS = 100_000;
+const CALLS = Number(process.argv[2]);
 const BATCH = 16;
 
 const replay = new Replay({

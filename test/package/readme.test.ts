@@ -29,7 +29,7 @@ test("there is an example in each part that shows the API", () => {
   expect(pages.flatMap(({ text }) => text.match(/^```js/gm) ?? []).length).toBe(examples.length);
 });
 
-test.each(some(examples, 9))("%s", (_, code) => {
+test.each(some(examples, 7))("%s", (_, code) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", code], { cwd: root, encoding: "utf8" });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   expect(said(code).length).toBeGreaterThan(0);

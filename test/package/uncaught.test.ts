@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { root } from "../support/core.ts";
+import { some } from "../support/size.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-uncaught-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -23,24 +24,29 @@ const episodes = new Episodes(4);
 function learn() {
 `;
 
-test.each([
-  ["new Replay({ spec: { x: f32() }, tables: { t: { maxsize: 4 } } });", "TypeError: "],
-  ["new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 0 } } });", "RangeError: "],
-  ['replay.table("typo");', "ReplayError: "],
-  ['replay.writer({ items: [{ table: "typo", length: 1 }] });', "ReplayError: "],
-  ["writer.append({ x: [1, 2, 3] });", "ReplayError: "],
-  ["writer.append({ y: [1, 2] });", "ReplayError: "],
-  ["writer.appendColumns({ x: new Float32Array(3) });", "RangeError: "],
-  ['writer.createItem("t", { length: 1, priority: -1 });', "RangeError: "],
-  ["table.sample(0);", "RangeError: "],
-  ["table.sample(2, { replacment: true });", "TypeError: "],
-  ["table.updatePriorities([1], [Number.NaN]);", "RangeError: "],
-  ["prioritized(Number.NaN);", "RangeError: "],
-  ["new TFUniformReplayBuffer({ x: f32() }, { batchSize: 0 });", "RangeError: "],
-  ["new ReplayBuffer(-1);", "RangeError: "],
-  ["buffer.sample(-1);", "RangeError: "],
-  ["episodes.sample(-1);", "RangeError: "],
-])("%s points at that line", (statement, begins) => {
+test.each(
+  some(
+    [
+      ["new Replay({ spec: { x: f32() }, tables: { t: { maxsize: 4 } } });", "TypeError: "],
+      ["new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 0 } } });", "RangeError: "],
+      ['replay.table("typo");', "ReplayError: "],
+      ['replay.writer({ items: [{ table: "typo", length: 1 }] });', "ReplayError: "],
+      ["writer.append({ x: [1, 2, 3] });", "ReplayError: "],
+      ["writer.append({ y: [1, 2] });", "ReplayError: "],
+      ["writer.appendColumns({ x: new Float32Array(3) });", "RangeError: "],
+      ['writer.createItem("t", { length: 1, priority: -1 });', "RangeError: "],
+      ["table.sample(0);", "RangeError: "],
+      ["table.sample(2, { replacment: true });", "TypeError: "],
+      ["table.updatePriorities([1], [Number.NaN]);", "RangeError: "],
+      ["prioritized(Number.NaN);", "RangeError: "],
+      ["new TFUniformReplayBuffer({ x: f32() }, { batchSize: 0 });", "RangeError: "],
+      ["new ReplayBuffer(-1);", "RangeError: "],
+      ["buffer.sample(-1);", "RangeError: "],
+      ["episodes.sample(-1);", "RangeError: "],
+    ],
+    4,
+  ),
+)("%s points at that line", (statement, begins) => {
   const file = join(folder, "program.mjs");
   writeFileSync(file, `${PROLOGUE}  ${statement}\n}\nlearn();\n`);
   const { status, stderr } = spawnSync(process.execPath, [file], { encoding: "utf8" });

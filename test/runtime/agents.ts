@@ -12,6 +12,7 @@ import {
 } from "../../src/agents/index.ts";
 import { f32, f64, i32, prioritized, Replay, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
+import { bytes } from "./scenes.ts";
 import { Sink } from "./sink.ts";
 
 const STEPS = 1500;
@@ -70,8 +71,7 @@ export async function agentsDigest(): Promise<string> {
 }
 
 function trajectory(random: TestRandom, t: number, stepType: number, nextStepType: number): Trajectory {
-  const image = Uint8Array.from({ length: 1600 }, () => random.below(256));
-  const observation = { image, numbers: Float64Array.of(t, random.next()) };
+  const observation = { image: bytes(random, 1600), numbers: Float64Array.of(t, random.next()) };
   return { stepType, observation, action: random.below(9), policyInfo: [], nextStepType, reward: random.next(), discount: nextStepType === 2 ? 0 : 1 };
 }
 

@@ -55,8 +55,28 @@ const GAMMA = 0.97;
 const MAX_BYTES = 2 ** 28;
 
 const half = (random: TestRandom) => random.next() - 0.5;
-const floats = (random: TestRandom, n: number) => Float32Array.from({ length: n }, () => half(random));
-const bytes = (random: TestRandom, n: number) => Uint8Array.from({ length: n }, () => random.below(256));
+
+function floats(random: TestRandom, n: number): Float32Array<ArrayBuffer> {
+  const made = new Float32Array(n);
+  for (let i = 0; i < n; i++) made[i] = half(random);
+  return made;
+}
+
+export function bytes(random: TestRandom, n: number): Uint8Array<ArrayBuffer> {
+  const made = new Uint8Array(n);
+  for (let i = 0; i < n; i++) made[i] = random.below(256);
+  return made;
+}
+
+/** Arrays of one length and kind, one behind the other. */
+function joined<A extends Uint8Array | Int8Array | Float32Array | BigUint64Array>(parts: readonly A[]): A {
+  const [{ length, constructor: Kind }] = parts as [A];
+  const made = new (Kind as new (n: number) => A)(parts.length * length);
+  parts.forEach((part, i) => {
+    made.set(part as never, i * length);
+  });
+  return made;
+}
 
 /** Six selectors as sampler, six as remover: 36 small tables, all fed by one writer's rules. */
 function grid(): Scene {
@@ -95,7 +115,7 @@ function grid(): Scene {
     columns: (random, time, rows) => {
       const steps = Array.from({ length: rows }, (_, i) => step(random, time + i));
       return {
-        observation: Float32Array.from(steps.flatMap((one) => [...one.observation])),
+        observation: joined(steps.map((one) => one.observation)),
         action: Int32Array.from(steps, (one) => one.action),
         reward: Float32Array.from(steps, (one) => one.reward),
         discount: steps.map((one) => one.discount),
@@ -178,16 +198,16 @@ function images(): Scene {
     columns: (random, time, rows) => {
       const steps = Array.from({ length: rows }, (_, i) => step(random, time + i));
       return {
-        image: Uint8Array.from(steps.flatMap((one) => [...one.image])),
-        large: Float32Array.from(steps.flatMap((one) => [...one.large])),
-        frames: Uint8Array.from(steps.flatMap((one) => [...one.frames])),
-        state: Float32Array.from(steps.flatMap((one) => [...one.state])),
-        nextState: Float32Array.from(steps.flatMap((one) => [...one.nextState])),
+        image: joined(steps.map((one) => one.image)),
+        large: joined(steps.map((one) => one.large)),
+        frames: joined(steps.map((one) => one.frames)),
+        state: joined(steps.map((one) => one.state)),
+        nextState: joined(steps.map((one) => one.nextState)),
         numbers: [
-          Int8Array.from(steps.flatMap((one) => [...(one.numbers[0] as Int8Array)])),
+          joined(steps.map((one) => one.numbers[0] as Int8Array)),
           steps.map((one) => one.numbers[1]),
           Float64Array.from(steps, (one) => one.numbers[2] as number),
-          BigUint64Array.from(steps.flatMap((one) => [...(one.numbers[3] as BigUint64Array)])),
+          joined(steps.map((one) => one.numbers[3] as BigUint64Array)),
         ],
         reward: steps.map((one) => one.reward),
         terminal: steps.map((one) => one.terminal),

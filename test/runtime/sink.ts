@@ -24,7 +24,9 @@ export class Sink {
 
   text(value: string): void {
     this.number(value.length);
-    this.array(Uint16Array.from(value, (char) => char.charCodeAt(0)));
+    const codes = new Uint16Array(value.length);
+    for (let i = 0; i < codes.length; i++) codes[i] = value.charCodeAt(i);
+    this.array(codes);
   }
 
   /** Numbers, words, and objects of them, by key. */

@@ -20,6 +20,7 @@ import {
 } from "../../src/index.ts";
 import type { Writer } from "../../src/writer.ts";
 import type { TestRandom } from "./random.ts";
+import { each } from "./size.ts";
 
 export type AnyReplay = Replay<Spec, string>;
 
@@ -157,3 +158,9 @@ export const SCENES: { readonly [name: string]: Scene } = {
     spoken,
   ),
 };
+
+/** Names of scenes: in `npm test`, of those of two selectors, six in which each is once the sampler and once the remover; which six says `turn`. */
+export function sceneNames(turn: number): string[] {
+  const some = SELECTORS.flatMap((sampler, i) => each(SELECTORS.length, SELECTORS, i + turn).map((remover) => `${sampler} over ${remover}`));
+  return [...some, ...Object.keys(SCENES).slice(SELECTORS.length ** 2)];
+}

@@ -16,6 +16,11 @@ export function some<T>(all: readonly T[], quick?: number): readonly T[] {
   return Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)] as T);
 }
 
+/** Cases: in `npm test` each `n`th, the first of them by `turn`, so that lists that are gone through at other turns try other cases. */
+export function each<T>(n: number, all: readonly T[], turn: number): readonly T[] {
+  return whole ? all : all.filter((_, i) => (i + turn) % n === 0);
+}
+
 /** The step of a loop over places: in `npm test` ten times as long. */
 export function stride(all: number, quick: number = 10 * all): number {
   return whole ? all : quick;

@@ -3,7 +3,7 @@ import { Replay, ReplayError, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { SCENES } from "../support/scenes.ts";
-import { scaled } from "../support/size.ts";
+import { scaled, some } from "../support/size.ts";
 
 function sceneBytes(name: string): Buffer {
   const { make, act } = SCENES[name] as (typeof SCENES)[string];
@@ -73,7 +73,7 @@ test.each(["uniform over lifo", "maxHeap over uniform", "items that wait", "seve
     const heads = borders(bytes)
       .slice(0, -1)
       .flatMap((at) => [0, 4, 8, 11, 12, 16].map((k) => at + k));
-    const places = new Set([0, 1, 2, 3, 4, 5, 6, 7, ...heads, ...Array.from({ length: scaled(60) }, () => random.below(bytes.length))]);
+    const places = new Set([0, 1, 2, 3, 4, 5, 6, 7, ...some(heads, 24), ...Array.from({ length: scaled(60) }, () => random.below(bytes.length))]);
     for (const at of places) {
       const bit = 1 << random.below(8);
       bytes.writeUInt8(bytes.readUInt8(at) ^ bit, at);
@@ -93,7 +93,7 @@ test("a length that became greater than memory is CORRUPT as well", () => {
   for (let i = 0; i < 400; i++) writer.append(new Uint8Array(800).fill(i));
   const bytes = bytesOf(replay);
   for (const at of borders(bytes).slice(0, -1)) {
-    for (const bit of [0, 9, 17, 18, 19, 20, 31]) {
+    for (const bit of some([0, 9, 17, 18, 19, 20, 31], 2)) {
       const altered = Buffer.from(bytes);
       altered.writeUInt32LE((altered.readUInt32LE(at + 8) ^ (1 << bit)) >>> 0, at + 8);
       expectError(refusalOf(altered), "CORRUPT", /cut or altered at byte \d+/);

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, type Progress, ReplayBuffer } from "../../../src/pfrl/index.ts";
 import { memory } from "../../../src/store/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
-import { stride } from "../../support/size.ts";
+import { scaled, stride } from "../../support/size.ts";
 
 const LIST = { form: "list" } as const;
 const folder = mkdtempSync(join(tmpdir(), "pfrl-files-"));
@@ -181,6 +181,7 @@ test("of nothing, and into what has something", () => {
 });
 
 describe("in pieces", () => {
+  const MANY = scaled(5000, 2000);
   const frames = (n: number) => {
     const buffer = new ReplayBuffer(n);
     for (let i = 0; i < n; i++) buffer.append({ state: new Float64Array(500).fill(i), action: i, reward: 0 });
@@ -189,7 +190,7 @@ describe("in pieces", () => {
 
   test("tells how far it is, and gives the same file", async () => {
     const directory = memory();
-    const buffer = frames(5000);
+    const buffer = frames(MANY);
     const seen: Progress[] = [];
     await buffer.saveAsync({ directory, file: "f" }, { onProgress: (progress) => seen.push(progress) });
     buffer.save({ directory, file: "g" });
@@ -200,14 +201,14 @@ describe("in pieces", () => {
     const loaded = new ReplayBuffer();
     const read: Progress[] = [];
     await loaded.loadAsync({ directory, file: "f" }, { onProgress: (progress) => read.push(progress) });
-    expect([loaded.length, read.length > 3, read.at(-1)?.done]).toEqual([5000, true, read.at(-1)?.of]);
+    expect([loaded.length, read.length > 3, read.at(-1)?.done]).toEqual([MANY, true, read.at(-1)?.of]);
   });
 
   test("can be given up: the file that was there stays, and so does the buffer", async () => {
     const directory = memory();
     fill(new ReplayBuffer(), 2).save({ directory, file: "f" });
     const before = directory.files().get("f");
-    const buffer = frames(5000);
+    const buffer = frames(MANY);
     const stop = new AbortController();
     const saving = buffer.saveAsync({ directory, file: "f" }, { signal: stop.signal, onProgress: () => stop.abort(new Error("enough")) });
     await expect(saving).rejects.toThrow("enough");
@@ -223,13 +224,13 @@ describe("in pieces", () => {
     expect(actions(reader)).toEqual([[0], [1], [2]]);
     // What was read has gone: the next one finds its place.
     for (let i = 0; i < 3; i++) reader.load({ directory, file: "large" });
-    expect(reader.length).toBe(5000);
-    expect(reader.bytes).toBeLessThan(3 * 5000 * 4096 + bytes);
+    expect(reader.length).toBe(MANY);
+    expect(reader.bytes).toBeLessThan(3 * MANY * 4096 + bytes);
   });
 
   test("refuses what comes in meanwhile", async () => {
     const directory = memory();
-    const buffer = frames(5000);
+    const buffer = frames(MANY);
     const saving = buffer.saveAsync({ directory, file: "f" }, { onProgress: () => buffer.append({ state: new Float64Array(500), action: 0, reward: 0 }) });
     await expect(saving).rejects.toMatchObject({ code: "OUT_OF_TURN" });
     expect(directory.list()).toEqual([]);

@@ -1,4 +1,4 @@
-/** Passes over a million steps, or a tenth of them, that a generator makes: in the memory of a step, or of an episode. */
+/** Passes over a million steps, or a part of them, that a generator makes: in the memory of a step, or of an episode. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -9,9 +9,11 @@ import { scaled } from "../../support/size.ts";
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as () => void;
 
-const STEPS = scaled(1_000_000);
+const STEPS = scaled(1_000_000, 50_000);
 /** Of a chain, whose steps are made five times over. */
 const FEWER = scaled(200_000);
+/** How often a pass is looked at. */
+const LOOKS = scaled(10, 4);
 
 /** Episodes of new steps. All together would take some 600 bytes a step. */
 function generated(total: number, episodes: number, watch: () => void): RldsDataset<TestStep> {
@@ -19,7 +21,7 @@ function generated(total: number, episodes: number, watch: () => void): RldsData
   const [first, mid, last] = goodEpisode(3, 1) as [TestStep, TestStep, TestStep];
   function* steps() {
     for (let i = 0; i < length; i++) {
-      if (i % (total / 10) === total / 20) watch();
+      if (i % (total / LOOKS) === total / LOOKS / 2) watch();
       const step = i === 0 ? first : i === length - 1 ? last : mid;
       yield { ...step, observation: { state: new Float32Array([1, i % 100, 0.5]), goal: i % 7 }, action: step.action.slice() };
     }
@@ -27,7 +29,7 @@ function generated(total: number, episodes: number, watch: () => void): RldsData
   return rldsDataset<TestStep>(
     function* () {
       for (let id = 0; id < episodes; id++) {
-        if (id % 100 === 99) watch();
+        if (id % (episodes / LOOKS) === episodes / LOOKS - 1) watch();
         yield { id, steps: steps() };
       }
     },
@@ -51,7 +53,7 @@ async function growth(total: number, episodes: number, pass: (rlds: RldsDataset<
       max = Math.max(max, used());
     }),
   );
-  expect(looks).toBe(10);
+  expect(looks).toBe(LOOKS);
   return max - before;
 }
 

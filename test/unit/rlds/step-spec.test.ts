@@ -119,8 +119,8 @@ const VALUES: readonly unknown[] = [
 
 test("a leaf takes what a Replay's writer takes", () => {
   for (const leaf of LEAVES) {
+    const writer = new Replay({ spec: { x: leaf }, tables: { t: { maxSize: 4 } } }).writer();
     for (const value of VALUES) {
-      const writer = new Replay({ spec: { x: leaf }, tables: { t: { maxSize: 4 } } }).writer();
       const took = !isRefused(() => writer.append({ x: value } as never));
       const check = stepChecker({ x: leaf })({ x: value });
       expect(check === undefined, `${leaf.dtype}[${leaf.shape}] and ${JSON.stringify(value, (_, v) => (typeof v === "bigint" ? `${v}n` : v))}`).toBe(took);

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { f32, i32, type OpenOptions, Replay } from "../../../src/index.ts";
 import { memory } from "../../../src/store/directory/memory.ts";
+import { scaled } from "../../support/size.ts";
 
 const { open } = Replay;
 const SPEC = { x: i32(), y: f32(2) };
@@ -66,7 +67,7 @@ test("opening tells how far it is, and stops when it is told to", async () => {
   const dir = memory();
   const replay = await open({ dir, spec: { x: f32(4096) }, tables: TABLES, retain: "all", segmentBytes: 1 << 22, durability: "manual" });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
-  for (let i = 0; i < 4500; i++) writer.append({ x: new Float32Array(4096).fill(i) });
+  for (let i = 0; i < scaled(4500, 2500); i++) writer.append({ x: new Float32Array(4096).fill(i) });
   replay.dispose();
   const seen: number[] = [];
   let of = 0;
@@ -82,7 +83,7 @@ test("opening tells how far it is, and stops when it is told to", async () => {
   expect(seen.at(-1)).toBe(of);
   again.dispose();
   const controller = new AbortController();
-  const stopped = open({ dir, signal: controller.signal, onProgress: ({ bytes }) => bytes > 1 << 25 && controller.abort(new Error("enough")) });
+  const stopped = open({ dir, signal: controller.signal, onProgress: ({ bytes }) => bytes > of / 8 && controller.abort(new Error("enough")) });
   await expect(stopped).rejects.toThrow("enough");
   await expect(open({ dir, signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
   // The directory was let go of.

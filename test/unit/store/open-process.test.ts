@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { node } from "../../../src/store/directory/node.ts";
 import { TestRandom } from "../../support/random.ts";
-import { slow } from "../../support/size.ts";
+import { scaled, slow } from "../../support/size.ts";
 import { again } from "./opened.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-"));
@@ -37,7 +37,7 @@ test.each(["manual", "always", "often"])("after SIGKILL everything that was ackn
   const dir = join(folder, durability);
   const random = new TestRandom(durability.length);
   let before = 0;
-  for (let kill = 0; kill < (slow ? 17 : 2); kill++) {
+  for (let kill = 0; kill < (slow ? 17 : scaled(2, 1)); kill++) {
     const { child, ended, begun, acknowledged } = writer(dir, durability);
     await begun();
     await new Promise((resolve) => setTimeout(resolve, random.below(150)));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { memory } from "../../../src/store/directory/memory.ts";
 import { TestRandom } from "../../support/random.ts";
-import { type AnyReplay, SCENES, type Scene } from "../../support/scenes.ts";
+import { type AnyReplay, SCENES, type Scene, sceneNames } from "../../support/scenes.ts";
 import { scaled } from "../../support/size.ts";
 import { again, opened, Past } from "./opened.ts";
 import { draws, seen } from "./seen.ts";
@@ -11,7 +11,7 @@ function alone(scene: Scene): AnyReplay {
   return scene.make();
 }
 
-test.each(Object.keys(SCENES))("reopened, a Replay goes on as one that was not interrupted: %s", async (name) => {
+test.each(sceneNames(0))("reopened, a Replay goes on as one that was not interrupted: %s", async (name) => {
   const scene = SCENES[name] as Scene;
   const [twin, random, same] = [alone(scene), new TestRandom(4), new TestRandom(4)];
   let dir = memory();
@@ -31,7 +31,7 @@ test.each(Object.keys(SCENES))("reopened, a Replay goes on as one that was not i
   expect(draws(replay).equals(draws(twin))).toBe(true);
 });
 
-const WAYS = Object.keys(SCENES).flatMap((name, i) => [[name, "manual"] as const, ...(i % 4 === 1 ? [[name, "always"] as const] : [])]);
+const WAYS = sceneNames(1).flatMap((name, i) => [[name, "manual"] as const, ...(i % 4 === 1 ? [[name, "always"] as const] : [])]);
 
 test.each(WAYS)("whatever is left after a crash is the state after some call, and after all that were acknowledged: %s, %s", async (name, durability) => {
   const scene = SCENES[name] as Scene;
@@ -61,7 +61,7 @@ test.each(WAYS)("whatever is left after a crash is the state after some call, an
   }
 });
 
-test.each(Object.keys(SCENES).filter((_, i) => i % 4 === 0))("the files stay within twice what they must hold, and two segments: %s", async (name) => {
+test.each(sceneNames(2).filter((_, i) => i % 4 === 0))("the files stay within twice what they must hold, and two segments: %s", async (name) => {
   const scene = SCENES[name] as Scene;
   const random = new TestRandom(1);
   const dir = memory();
