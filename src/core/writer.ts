@@ -1,4 +1,5 @@
 /** A writer of the core: a stream a lane, and the rules by which their steps become items. */
+import type { Exports } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 
 export interface CoreWriterOptions {
@@ -12,7 +13,7 @@ export interface CoreWriterOptions {
 export class CoreWriter {
   /** Where its lanes are. */
   readonly streams: readonly number[];
-  readonly #engine: Engine;
+  readonly #x: Exports;
   /** WRITER in linear memory: so many bytes. */
   readonly #handle: number;
   readonly #bytes: number;
@@ -23,7 +24,7 @@ export class CoreWriter {
   constructor(engine: Engine, { lanes, keep, across }: CoreWriterOptions, rules: number) {
     const { core, pool } = engine;
     const { x } = core;
-    this.#engine = engine;
+    this.#x = x;
     this.#lanes = lanes;
     this.#across = across ? 1 : 0;
     this.#bytes = x.writer_bytes(lanes, rules, keep);
@@ -34,48 +35,48 @@ export class CoreWriter {
 
   /** Rule k: 0, or a code where the table does not take the priority, or finds no room for a column layout. */
   rule(k: number, table: number, length: number, stride: number, layout: number, priority: number): number {
-    return this.#engine.core.x.writer_rule(this.#handle, k, table, length, stride, layout, priority);
+    return this.#x.writer_rule(this.#handle, k, table, length, stride, layout, priority);
   }
 
   /** Steps at hand in a lane. */
   length(lane: number): number {
-    return this.#engine.core.x.stream_length(this.streams[lane] as number);
+    return this.#x.stream_length(this.streams[lane] as number);
   }
 
   /** Steps of a lane's open episode. */
   episodeSteps(lane: number): number {
-    return this.#engine.core.x.stream_episode_steps(this.streams[lane] as number);
+    return this.#x.stream_episode_steps(this.streams[lane] as number);
   }
 
   /** Appends what is staged, a step a lane: how many items wait, or a code. */
   append(staged: number): number {
-    const { x } = this.#engine.core;
+    const x = this.#x;
     return this.#lanes === 1 ? x.writer_append(this.#handle, staged) : x.writer_append_block(this.#handle, staged, this.#lanes, 0);
   }
 
   /** Appends a block of rows (block.ts): how many items wait, or a code. */
   appendBlock(block: number, rows: number, ends: number): number {
-    return this.#engine.core.x.writer_append_block(this.#handle, block, rows, ends);
+    return this.#x.writer_append_block(this.#handle, block, rows, ends);
   }
 
   /** An item of a lane's last `length` steps: 1 it is in, 0 it waits, or a code. */
   insert(table: number, lane: number, length: number, layout: number, { priority = 1 }: { readonly priority?: number | undefined }): number {
-    return this.#engine.core.x.table_insert(table, this.streams[lane] as number, length, layout, priority);
+    return this.#x.table_insert(table, this.streams[lane] as number, length, layout, priority);
   }
 
   /** The key of the item that a table was given last; 0 before the first. */
   newest(table: number): number {
-    return this.#engine.core.x.table_newest(table);
+    return this.#x.table_newest(table);
   }
 
   /** Ends the episode of a lane. */
   end(lane: number): void {
-    this.#engine.core.x.stream_end(this.streams[lane] as number, this.#across);
+    this.#x.stream_end(this.streams[lane] as number, this.#across);
   }
 
   /** Lets the steps at hand go, and its memory. */
   close(): void {
-    const { x } = this.#engine.core;
+    const x = this.#x;
     for (const stream of this.streams) x.stream_clear(stream);
     x.arena_free(this.#handle, this.#bytes);
   }
