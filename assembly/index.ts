@@ -13,7 +13,7 @@ export { ABI_VERSION, SECTIONS_AT } from "./memory/layout";
 export { arena_alloc, arena_check, arena_free, arena_init, arena_used } from "./memory/arena";
 
 // pool
-export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_reserve } from "./rows/pool";
+export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_reserve, pool_room } from "./rows/pool";
 export { pool_check } from "./record/check";
 export { pool_run } from "./rows/run";
 

@@ -39,14 +39,8 @@ export function planOf(layout: Layout, tables: { readonly [name: string]: Resolv
   }
   let bytesPerStep = 0;
   for (const each of [rowBytes, ...frames]) {
-    bytes += blocksOf(steps + WINDOW, each);
+    bytes += core.poolRoom(each, steps + WINDOW);
     bytesPerStep += each;
   }
   return { bytesPerStep, tables: planned, steps, bytes };
-}
-
-/** Bytes of a pool with this many rows. It takes whole blocks (assembly/rows/pool.ts). */
-function blocksOf(rows: number, each: number): number {
-  const block = Math.min(Math.max(Math.floor(65516 / each), 1), 1024);
-  return Math.ceil(rows / block) * up(block * each + 20, 4096);
 }

@@ -215,9 +215,7 @@ export function pool_open(pool: usize): void {
     if (leaf.kind != NARROW) p.apart += 1;
     if (leaf.kind == SHARED) p.shares += 1;
   }
-  if (tracking()) each += CHANGE_BYTES;
-  // A little less than 64 KiB leaves room for the block's place, and to align the bytes.
-  p.rows = min(max((BLOCK_BYTES - (tracking() ? 28 : 20)) / each, 1), PLACE + 1);
+  p.rows = rowsOf(each);
   p.rowsAt = align16(p.rows * HEAD_BYTES + 4);
   let at = p.rowsAt + p.rows * p.rowBytes;
   for (let i: u32 = 0; i < p.leaves; i++) {
@@ -236,6 +234,32 @@ export function pool_open(pool: usize): void {
     p.changesAt = (at + 7) & ~7;
     p.blockBytes = p.changesAt + p.rows * CHANGE_BYTES;
   }
+}
+
+/** Bytes of the blocks that so many rows take, of which each has `each` bytes together with its HEAD. */
+export function pool_room(each: u32, rows: u32): f64 {
+  const block = rowsOf(each);
+  return Math.ceil(<f64>rows / <f64>block) * <f64>taken(block, each);
+}
+
+/** Rows of a block: as many as fit, or one fewer where the block's place would take a granule of its own. */
+function rowsOf(each: u32): u32 {
+  const rows = min(max((BLOCK_BYTES - beside()) / (each + changeBytes()), 1), PLACE + 1);
+  return taken(rows - 1, each) * rows < taken(rows, each) * (rows - 1) ? rows - 1 : rows;
+}
+
+/** Bytes of granules that a block of so many rows takes. */
+function taken(rows: u32, each: u32): u32 {
+  return (rows * (each + changeBytes()) + beside() + GRANULE - 1) & ~(GRANULE - 1);
+}
+
+/** What a block has beside its rows: its place, and what aligns their bytes and their CHANGEs. */
+function beside(): u32 {
+  return tracking() ? 28 : 20;
+}
+
+function changeBytes(): u32 {
+  return tracking() ? CHANGE_BYTES : 0;
 }
 
 /** Rows that are held by something. */

@@ -106,6 +106,6 @@ export const cases = [
     unit: "bytes",
     rivalName: "limit",
     limit: 1,
-    fact: () => ({ ours: bytesBeyond(), rival: 16 }),
+    fact: () => ({ ours: bytesBeyond(), rival: 16.1 }),
   },
 ];

@@ -24,6 +24,7 @@ export interface Exports {
   pool_live: Fn<[pool: A]>;
   pool_open: Fn<[pool: A], void>;
   pool_reserve: Fn<[pool: A, rows: A]>;
+  pool_room: Fn<[each: A, rows: A]>;
   pool_run: Fn<[pool: A, row: A, from: A, n: A, out: A], void>;
 
   // row

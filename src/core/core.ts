@@ -69,6 +69,11 @@ export class Core {
     return code;
   }
 
+  /** Bytes that a pool takes for so many rows, of which each has `each` bytes together with its HEAD. */
+  poolRoom(each: number, rows: number): number {
+    return this.x.pool_room(each, rows);
+  }
+
   /** Of the call that was refused last: which argument, or which element of a batch; and its value. */
   get refusedArgument(): number {
     return this.i32[ERROR_ARGUMENT] as number;

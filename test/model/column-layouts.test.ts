@@ -236,12 +236,12 @@ test("where memory is full, the first item with columns of its own is refused, a
   // What a snapshot needs is there.
   bytesOf(replay);
   const hoard: { close(): void }[] = [];
-  expectError(
-    errorOf(() => {
-      for (;;) hoard.push(replay.writer({ keep: 5000 }));
-    }),
-    "OUT_OF_MEMORY",
-  );
+  for (const keep of [5000, 1]) {
+    const error = errorOf(() => {
+      for (;;) hoard.push(replay.writer({ keep }));
+    });
+    expectError(error, "OUT_OF_MEMORY");
+  }
   const { writers } = replay.stats();
   expectRefused(replay, () => writer.createItem("t", { length: 1, columns: columnsOf(1) }), "OUT_OF_MEMORY", /maxBytes/);
   expectRefused(replay, () => replay.writer({ items: [{ table: "t", length: 1, columns: columnsOf(2) }] }), "OUT_OF_MEMORY", /maxBytes/);

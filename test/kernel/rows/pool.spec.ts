@@ -1,9 +1,9 @@
 import { arena_left } from "../../../assembly/memory/arena";
 import { E_OUT_OF_MEMORY, error_code } from "../../../assembly/memory/error";
-import { BLOCK_BYTES } from "../../../assembly/memory/layout";
+import { BLOCK_BYTES, GRANULE, header } from "../../../assembly/memory/layout";
 import { pool_check } from "../../../assembly/record/check";
 import { NARROW, SHARED, WIDE } from "../../../assembly/rows/leaf";
-import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open, reserveRows, rowOf } from "../../../assembly/rows/pool";
+import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_room, reserveRows, rowOf } from "../../../assembly/rows/pool";
 import { HEAD_BYTES, Head, PLACE } from "../../../assembly/rows/row";
 import { Dice } from "../support/dice";
 import { openArena, zeroed } from "../support/memory";
@@ -38,11 +38,37 @@ describe("pool", () => {
         assert(p.rows == 1 || p.blockBytes <= BLOCK_BYTES, "a block");
         assert(p.rowsAt % 16 == 0 && p.rowsAt >= p.rows * HEAD_BYTES + 4, "heads, then bytes");
         assert(p.blockBytes >= p.rows * (HEAD_BYTES + sizes[i]), "room for all");
-        assert(p.rows == PLACE + 1 || p.rows == 1 || (p.rows + 1) * (HEAD_BYTES + sizes[i]) > BLOCK_BYTES - 20, "as many as fit");
+        assert(p.rows >= PLACE || p.rows == 1 || (p.rows + 2) * (HEAD_BYTES + sizes[i]) > BLOCK_BYTES - 20, "as many as fit, or one fewer");
       }
     }
     expect<u32>(poolOf(WIDE, 300000).rows).toBe(1);
     expect<u32>(poolOf(NARROW, 1).rows).toBe(1024);
+  });
+
+  it("takes a hundredth of a small row's bytes more than the row and its HEAD, or less", () => {
+    for (let bytes: u32 = 8; bytes <= 80; bytes += 8) {
+      const p = poolOf(NARROW, bytes);
+      const block = (p.blockBytes + GRANULE - 1) & ~(GRANULE - 1);
+      assert(<f64>block / <f64>p.rows - <f64>(HEAD_BYTES + bytes) <= 0.01 * <f64>bytes + 0.05, "no granule for the block's place alone");
+    }
+  });
+
+  it("takes what pool_room told", () => {
+    for (let bytes: u32 = 1; bytes < 40000; bytes += 1 + (bytes >> 2)) {
+      for (let changes: u32 = 0; changes <= 1; changes++) {
+        openArena(8 << 20);
+        header().tracking = changes;
+        const p = poolOf(NARROW, bytes);
+        // Its directory.
+        reserveRows(p, 1);
+        const left = arena_left() + pool_room(HEAD_BYTES + bytes, 1);
+        for (let rows: u32 = 1; rows * (bytes + 24) < 6000000; rows = rows * 2 + 1) {
+          assert(reserveRows(p, rows), "there is room");
+          expect<f64>(left - arena_left()).toBe(pool_room(HEAD_BYTES + bytes, rows));
+        }
+      }
+    }
+    header().tracking = 0;
   });
 
   it("gives each row bytes of its own, over the borders of blocks", () => {
