@@ -1,18 +1,18 @@
 /** The leaves of a transition: which value is kept as what, and how it is given back. */
-import type { Dtype, Numbered } from "../../spec/dtype.ts";
-import { type Leaf, type ObjectLeaf, shapeOf, sizeOf } from "../../spec/leaf.ts";
+import type { Numbered } from "../../spec/dtype.ts";
+import { type ObjectLeaf, type RowLeaf, shapeOf, sizeOf } from "../../spec/leaf.ts";
 import type { Nest } from "../../spec/nest.ts";
 
 /** A leaf as it is kept. */
-export interface PartLeaf<D extends Dtype = Dtype> extends Leaf<D> {
+export type PartLeaf = RowLeaf & {
   /** So many leading dimensions are given, and given back, as arrays in arrays; what is in them are typed arrays, or plain numbers where no dimension is left. */
   readonly nest?: number;
   /** The values are plain numbers, without a dtype of their own. */
   readonly plain?: boolean;
-}
+};
 
 /** What states, actions and extras may be: leaves, nested in objects and arrays. */
-export type PartSpec = Nest<Leaf | ObjectLeaf>;
+export type PartSpec = Nest<RowLeaf | ObjectLeaf>;
 
 /** Gives back values of a leaf as they were given: from an element of a column on. */
 export function valueReader(leaf: PartLeaf): (data: Numbered, at: number) => unknown {

@@ -55,7 +55,7 @@ function nodeOf(name: string, spec: PartSpec, values: readonly unknown[], plain:
 
 function leafOf(leaf: PartLeaf, values: readonly unknown[]): Column {
   const target = targetOf(leaf.dtype, shapeOf(leaf));
-  const data = zeros(leaf.dtype, values.length * target.size);
+  const data = zeros(leaf.dtype as Dtype, values.length * target.size);
   values.forEach((value, i) => {
     put(target, data as Numbered, i * target.size, value);
   });

@@ -1,8 +1,8 @@
 /** The spec of a transition: as it is given, or as the first one looks. */
 import { mustBe, onlyKeys } from "../../error.ts";
-import { DTYPES, dtypeOf, isDtype } from "../../spec/dtype.ts";
+import { dtypeOf, isDtype } from "../../spec/dtype.ts";
 import { type InferRules, inferNest, isPlain, placeText } from "../../spec/infer.ts";
-import { bool, f64, i64, isLeaf, isObject, type Leaf, type ObjectLeaf, object, shapeOf, sizeOf } from "../../spec/leaf.ts";
+import { bool, elementBytes, f64, i64, isLeaf, isObject, isText, type Leaf, type ObjectLeaf, object, type RowLeaf, shapeOf, sizeOf } from "../../spec/leaf.ts";
 import { nested, same, zip } from "../../spec/nest.ts";
 import { checkExtra, isOwnKey } from "../transition.ts";
 import type { PartLeaf, PartSpec } from "./leaf.ts";
@@ -32,7 +32,7 @@ export const MAX_EXTRAS = 32;
 export function wholeSpec(given: StepSpec): WholeSpec {
   const { state, action, reward = f64(), extras = {} } = onlyKeys("spec", given, "state, action, reward, extras");
   if (state === undefined || action === undefined) throw mustBe(TypeError, "spec", "an object with state and action", given);
-  if (!isLeaf(reward) || reward.shape.length !== 0) throw mustBe(RangeError, "spec.reward", "a leaf of a single number", reward);
+  if (!isLeaf(reward) || isText(reward) || reward.shape.length !== 0) throw mustBe(RangeError, "spec.reward", "a leaf of a single number", reward);
   const names = Object.keys(onlyKeys("spec.extras", extras, Object.keys(extras).join(", ")));
   for (const name of names) {
     if (isOwnKey(name))
@@ -58,7 +58,7 @@ export function inferSpec(state: unknown, action: unknown, extras: { readonly [n
 const NUMBER: PartLeaf = { ...f64(), plain: true };
 
 /** Plain numbers are f64, so that 1.5 fits where 1 came first; what no typed array can hold is an object. */
-const RULES: InferRules<Leaf | ObjectLeaf> = {
+const RULES: InferRules<RowLeaf | ObjectLeaf> = {
   // What is nested deeper cannot be saved (src/store/tags.ts).
   maxDepth: 128,
   refused: (rule, at) => new TypeError(`${placeText(at)} is ${rule}`),
@@ -102,9 +102,9 @@ function sharedIn(part: string, spec: PartSpec): PartSpec {
   });
 }
 
-function sharedLeaf(path: string, leaf: PartLeaf): Leaf {
+function sharedLeaf(path: string, leaf: PartLeaf): RowLeaf {
   const { dtype, shape, nest = 0, shared } = leaf;
-  const bytes = shared === undefined && isDtype(dtype) ? sizeOf(shape) * DTYPES[dtype].bytes : 0;
+  const bytes = shared === undefined && (isDtype(dtype) || dtype === "string") ? sizeOf(shape) * elementBytes(leaf) : 0;
   if (!(bytes >= SHARED_BYTES)) return leaf;
   const [frames = 0, ...frame] = shape;
   // An array of frames; plain numbers in arrays are one value.

@@ -1,6 +1,6 @@
 /** What a sample gives: a batch, or a list. */
 import type { Column } from "../../batch.ts";
-import type { Leaf, ObjectLeaf } from "../../spec/leaf.ts";
+import type { BoundedText, Leaf, ObjectLeaf } from "../../spec/leaf.ts";
 import type { PartSpec } from "./leaf.ts";
 import type { StepSpec } from "./step-spec.ts";
 
@@ -12,7 +12,15 @@ type Untold = any;
 
 /** The columns of a part, nested as it is; an object column is a plain array. */
 export type ColumnsOf<S> =
-  IsAny<S> extends true ? Untold : S extends ObjectLeaf ? unknown[] : S extends Leaf<infer D> ? Column<D> : { readonly [K in keyof S]: ColumnsOf<S[K]> };
+  IsAny<S> extends true
+    ? Untold
+    : S extends ObjectLeaf
+      ? unknown[]
+      : S extends Leaf<infer D>
+        ? Column<D>
+        : S extends BoundedText
+          ? Column<"string">
+          : { readonly [K in keyof S]: ColumnsOf<S[K]> };
 
 /**
  * Transitions as typed arrays, `[n, …leaf]` each. Where items have several steps (`numSteps` above 1), `state` and `action` are those of the first, `nextState` and

@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from "vitest";
-import { type Column, f32, i32, u8 } from "../../../src/index.ts";
+import { type Column, f32, i32, text, u8 } from "../../../src/index.ts";
 import {
   batchExperiences,
   EpisodicReplayBuffer,
@@ -13,9 +13,9 @@ import {
 } from "../../../src/pfrl/index.ts";
 import { memory } from "../../../src/store/index.ts";
 
-const spec = { state: { image: u8(2, 2), word: object() }, action: i32(), extras: { logp: f32() } } as const;
+const spec = { state: { image: u8(2, 2), word: object() }, action: i32(), extras: { logp: f32(), said: text({ maxBytes: 8 }) } } as const;
 const options = { spec, capacity: 4 } as const;
-const step = { state: { image: Uint8Array.of(1, 2, 3, 4), word: "x" }, action: 1, reward: 1, logp: 0.5, isStateTerminal: true };
+const step = { state: { image: Uint8Array.of(1, 2, 3, 4), word: "x" }, action: 1, reward: 1, logp: 0.5, said: "go", isStateTerminal: true };
 const uniform = new ReplayBuffer(options);
 const prioritized = new PrioritizedReplayBuffer(options);
 const episodic = new EpisodicReplayBuffer(options);
@@ -30,7 +30,7 @@ test("a batch has the columns of the spec", () => {
     expectTypeOf(batch.action).toEqualTypeOf<Column<"i32">>();
     expectTypeOf(batch.reward).toEqualTypeOf<Column<"f64">>();
     expectTypeOf(batch.isStateTerminal).toEqualTypeOf<Column<"bool">>();
-    expectTypeOf(batch.extras).toEqualTypeOf<{ readonly logp: Column<"f32"> }>();
+    expectTypeOf(batch.extras).toEqualTypeOf<{ readonly logp: Column<"f32">; readonly said: Column<"string"> }>();
     expectTypeOf(batch.keys).toEqualTypeOf<Float64Array>();
   }
   const weighted = prioritized.sample(1);

@@ -1,8 +1,9 @@
 /** What goes in comes out: forms of states, actions and extras. */
 import { describe, expect, test } from "vitest";
-import { f32, i32, shared, u8 } from "../../../src/index.ts";
+import { f32, i32, shared, text, u8 } from "../../../src/index.ts";
 import { storedOf } from "../../../src/pfrl/buffers/stored-buffer.ts";
-import { object, ReplayBuffer } from "../../../src/pfrl/index.ts";
+import { object, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
+import { memory } from "../../../src/store/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const LIST = { form: "list" } as const;
@@ -212,4 +213,39 @@ test("names of the document that a program may have kept are pointed out", () =>
     /state must be given/,
   );
   expect(buffer.length).toBe(0);
+});
+
+test("text of a spec stands in the rows: in lists, batches, logs and files", async () => {
+  const spec = { state: { at: text({ maxBytes: 80 }) }, action: i32(), extras: { words: text({ maxBytes: 4 }, 2), any: object() } };
+  const said = (i: number) => ({ at: `s${i}€` });
+  const one = (i: number) => ({ state: said(i), action: i, reward: 1, nextState: said(i + 1), ...(i % 2 ? { words: ["a", `${i}`], any: { i } } : {}) });
+  const directory = memory();
+  const log = new PersistentReplayBuffer(directory, 10, { spec, durability: "manual" });
+  const buffer = new ReplayBuffer(10, { spec });
+  for (let i = 0; i < 15; i++) for (const each of [buffer, log]) each.append(one(i));
+  for (const each of [buffer, log]) {
+    expect([...each.items()].flat()).toEqual(Array.from({ length: 10 }, (_, k) => ({ nextAction: null, isStateTerminal: false, ...one(k + 5) })));
+    const { state, nextState, extras, action } = each.sample(10);
+    const order = [...action.data];
+    expect([state.at.data, nextState.at.data]).toEqual([order.map((i) => said(i).at), order.map((i) => said(i + 1).at)]);
+    expect(extras.words).toEqual({ data: order.flatMap((i) => (i % 2 ? ["a", `${i}`] : ["", ""])), shape: [10, 2] });
+  }
+  expectError(
+    errorOf(() => buffer.append({ ...one(1), words: ["a", "too long"] })),
+    "INVALID_DATA",
+    /^words must be text of at most 4 bytes in UTF-8, its maxBytes, got 8 bytes/,
+  );
+  const there = [...log.items()];
+  log.close();
+  expect([...new PersistentReplayBuffer(directory, 10, { spec, durability: "manual" }).items()]).toEqual(there);
+  const file = { directory: memory(), file: "saved" };
+  buffer.save(file);
+  const loaded = new ReplayBuffer(10, { spec });
+  loaded.load(file);
+  expect([...loaded.items()]).toEqual(there);
+  expectError(
+    errorOf(() => new ReplayBuffer(10, { spec: { ...spec, reward: text({ maxBytes: 4 }) } as never })),
+    RangeError,
+    /^spec.reward must be a leaf of a single number/,
+  );
 });
