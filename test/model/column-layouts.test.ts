@@ -141,7 +141,7 @@ describe("a thousand layouts in one Replay", () => {
   test("show each item as it was created, through evictions, deletions, blocks and restored snapshots", () => {
     const side = new Side(new Replay(Side.options) as unknown as AnyReplay, 1);
     for (let session = 0; session < 4; session++) {
-      side.run(scaled(8000, 2500));
+      side.run(scaled(8000, 1500));
       const bytes = bytesOf(side.replay);
       const again = Replay.restore(bytes) as unknown as AnyReplay;
       expect(bytesOf(again).equals(bytes)).toBe(true);
@@ -162,7 +162,7 @@ describe("a thousand layouts in one Replay", () => {
     const options = { segmentBytes: 65_536, durability: "manual" } as const;
     const side = new Side((await Replay.open({ dir, ...Side.options, ...options })) as unknown as AnyReplay, 2);
     for (let session = 0; session < 4; session++) {
-      side.run(scaled(4000, 1500));
+      side.run(scaled(4000, 1000));
       await side.replay.flush();
       const before = bytesOf(side.replay);
       dir = dir.crash();
