@@ -270,15 +270,25 @@ test("types", () => {
 
 test("a Replay with text is opened again in its directory, and what it says of the spec is compared", async () => {
   const dir = memory();
-  const first = await Replay.open({ dir, spec, tables });
-  first.writer({ items: [{ table: "t", length: 1 }] }).append({ ...step, task: "né€" });
+  const kept = { ...spec, page: text({ maxBytes: 2000 }), same: shared("same", text({ maxBytes: 20 })) } as const;
+  const page = "€".repeat(600);
+  const first = await Replay.open({ dir, spec: kept, tables });
+  first.writer({ items: [{ table: "t", length: 1 }] }).append({ ...step, task: "né€", page, same: "x" });
   first.dispose();
-  const again = await Replay.open<typeof spec, "t">({ dir });
-  expect(again.options.spec).toEqual(spec);
-  again.writers[0]?.append(step);
-  expect(again.table("t").sample(2, ALL).steps.task.data).toEqual(["né€", "push"]);
+  const again = await Replay.open<typeof kept, "t">({ dir });
+  expect(again.options.spec).toEqual(kept);
+  again.writers[0]?.append({ ...step, page: "", same: "x" });
+  const restored = Replay.restore<typeof kept, "t">(again.snapshot());
+  for (const replay of [restored, again]) {
+    const { steps } = replay.table("t").sample(2, ALL);
+    expect([steps.task.data, steps.page.data, steps.same.data]).toEqual([
+      ["né€", "push"],
+      [page, ""],
+      ["x", "x"],
+    ]);
+  }
   again.dispose();
-  const other = { ...spec, task: text({ maxBytes: 9 }) };
+  const other = { ...kept, task: text({ maxBytes: 9 }) };
   const error = await Replay.open({ dir, spec: other, tables }).then(
     () => new Error("it was opened"),
     (reason: Error) => reason,
