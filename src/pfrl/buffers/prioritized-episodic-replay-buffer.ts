@@ -1,6 +1,6 @@
 /** Replay of whole episodes in proportion to their errors: PFRL's PrioritizedEpisodicReplayBuffer. */
 import { pointAtCallersOf } from "../../caller.ts";
-import { finite, flag, mustBe } from "../../error.ts";
+import { mustBe } from "../../error.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfEpisodes } from "../files/episodes-history.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
@@ -56,28 +56,21 @@ export class PrioritizedEpisodicReplayBuffer<const S extends StepSpec = StepSpec
     pointAtCallersOf(new.target);
     const {
       capacity,
-      alpha = 0.6,
-      beta0 = 0.4,
-      betaSteps = 2e5,
-      eps = 1e-8,
-      normalizeByMax = true,
       defaultPriorityFunc = null,
       uniformRatio = 0,
       waitPriorityAfterSampling = true,
       returnSampleWeights = true,
-      errorMin = null,
-      errorMax = null,
       spec,
-      ...engine
+      maxBytes,
+      seed,
+      module,
+      ...weighing
     } = argumentsOf("PrioritizedEpisodicReplayBuffer", NAMES, args) as PrioritizedEpisodicReplayBufferOptions<S>;
     if (defaultPriorityFunc !== null && typeof defaultPriorityFunc !== "function")
       throw mustBe(TypeError, "defaultPriorityFunc", "a function, or null", defaultPriorityFunc);
-    finite("uniformRatio", uniformRatio, 0, 1);
-    flag("waitPriorityAfterSampling", waitPriorityAfterSampling);
-    flag("returnSampleWeights", returnSampleWeights);
-    const weighing = { alpha, beta0, betaSteps, eps, normalizeByMax, errorMin, errorMax };
-    const zeros = defaultPriorityFunc !== null;
-    const priorities = new Priorities({ ...weighing, waitPriorityAfterSampling, uniformRatio, weighted: returnSampleWeights, zeros, engine });
+    const engine = { maxBytes, seed, module };
+    const ours = { waitPriorityAfterSampling, uniformRatio, returnSampleWeights, zeros: defaultPriorityFunc !== null, engine };
+    const priorities = new Priorities({ eps: 1e-8, errorMin: null, errorMax: null, ...weighing, ...ours });
     const stored = new EndedEpisodes({ capacity: capacityOf(capacity), spec, engine, priorities, byEpisode: defaultPriorityFunc ?? undefined });
     super(stored, contentOfEpisodes(stored), priorities);
     this.#stored = stored;

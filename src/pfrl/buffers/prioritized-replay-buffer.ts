@@ -1,6 +1,6 @@
 /** Experience replay in proportion to errors (Schaul et al., 2016): PFRL's PrioritizedReplayBuffer. */
 import { pointAtCallersOf } from "../../caller.ts";
-import { flag, integer } from "../../error.ts";
+import { integer } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { argumentsOf, capacityOf } from "../arguments.ts";
 import { contentOfTransitions } from "../files/transitions-history.ts";
@@ -46,21 +46,17 @@ export class PrioritizedReplayBuffer<const S extends StepSpec = StepSpec> extend
     const {
       capacity,
       numSteps = 1,
-      alpha = 0.6,
-      beta0 = 0.4,
-      betaSteps = 2e5,
-      eps = 0.01,
-      normalizeByMax = true,
-      errorMin = 0,
-      errorMax = 1,
       waitPriorityAfterSampling = true,
       spec,
-      ...engine
+      maxBytes,
+      seed,
+      module,
+      ...weighing
     } = argumentsOf("PrioritizedReplayBuffer", NAMES, args, ["waitPriorityAfterSampling"]) as PrioritizedReplayBufferOptions<S>;
     integer("numSteps", numSteps, 1, MAX_LENGTH);
-    flag("waitPriorityAfterSampling", waitPriorityAfterSampling);
-    const weighing = { alpha, beta0, betaSteps, eps, normalizeByMax, errorMin, errorMax };
-    const priorities = new Priorities({ ...weighing, waitPriorityAfterSampling, uniformRatio: 0, weighted: true, zeros: false, engine });
+    const engine = { maxBytes, seed, module };
+    const ours = { waitPriorityAfterSampling, uniformRatio: 0, returnSampleWeights: true, zeros: false, engine };
+    const priorities = new Priorities({ eps: 0.01, errorMin: 0, errorMax: 1, ...weighing, ...ours });
     const stored = new Transitions({ capacity: capacityOf(capacity), numSteps, spec, engine, priorities });
     super(stored, contentOfTransitions(stored), priorities);
     this.numSteps = numSteps;

@@ -2,6 +2,8 @@
 import { flag, mustBe, ReplayError } from "../../error.ts";
 import { CLEAR, EPISODE, RANDOM, SINGLE } from "../../store/format/kinds.ts";
 import { type Directory, type Durability, Log, type Logger, node } from "../../store/index.ts";
+import { type Retain, retainOf } from "../../store/log/durability.ts";
+import { loggerOf } from "../../store/log/scan.ts";
 import { deliver, type Family, type Write } from "../store/history.ts";
 import { ABOUT, checkAbout } from "./saving.ts";
 import type { StoredSink } from "./sink.ts";
@@ -15,7 +17,7 @@ export interface PersistenceOptions {
   /** When items go to the disk without `flush`; within a second where it is left out. */
   readonly durability?: Durability;
   /** "all": what is evicted stays on the disk, and comes back with a larger capacity; "capacity": it goes, a segment at a time. */
-  readonly retain?: "all" | "capacity";
+  readonly retain?: Retain;
   /** Where a segment ends; 16 MiB where it is left out. */
   readonly segmentBytes?: number;
   /** Opens a damaged directory: what stands before the damage is kept, the rest given up. */
@@ -36,7 +38,6 @@ interface Brought {
 
 /** In the place of a segment: other directories. */
 const ELSEWHERE = 0;
-const NOTHING: Logger = { info() {}, warn() {} };
 
 export class BufferLog {
   readonly #log: Log;
@@ -45,7 +46,7 @@ export class BufferLog {
   readonly #module: WebAssembly.Module | undefined;
   readonly #family: Family;
   readonly #logger: Logger;
-  readonly #retain: "all" | "capacity";
+  readonly #retain: Retain;
   /** Oldest first. */
   readonly #brought: Brought[] = [];
   /** The random state, as the log has it. */
@@ -221,15 +222,4 @@ function checkOwner(directory: Directory, about: object, family: Family): About 
   const own = about as About;
   if (own.family !== family) throw mustBe("SPEC_MISMATCH", directory.name, `of ${family}`, `one of ${own.family}`);
   return own;
-}
-
-function loggerOf(logger: Logger | null | undefined): Logger {
-  if (logger === null || logger === undefined) return NOTHING;
-  if (typeof logger.info !== "function" || typeof logger.warn !== "function") throw mustBe(TypeError, "logger", "an object with info and warn", logger);
-  return logger;
-}
-
-function retainOf(retain: unknown): "all" | "capacity" {
-  if (retain === "all" || retain === "capacity") return retain;
-  throw mustBe(RangeError, "retain", '"all" or "capacity"', retain);
 }

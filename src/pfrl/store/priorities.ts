@@ -3,19 +3,19 @@ import type { Core } from "../../core/core.ts";
 import type { Draw } from "../../core/draw.ts";
 import { calculator, powers } from "../../core/errors.ts";
 import type { GrowingTable } from "../../core/growing-table.ts";
-import { mustBe, ReplayError } from "../../error.ts";
+import { finite, flag, mustBe, ReplayError } from "../../error.ts";
 import type { HistoryState } from "./history.ts";
 import { LastSample } from "./last-sample.ts";
 import { type Picker, tooFew } from "./picker.ts";
 import type { EngineOptions, Steps } from "./steps.ts";
-import { numbersOf, ratioOf, Weighing, type WeighingOptions } from "./weighing.ts";
+import { type GivenWeighing, numbersOf, ratioOf, Weighing } from "./weighing.ts";
 
-export interface PrioritiesOptions extends Required<WeighingOptions> {
+export interface PrioritiesOptions extends GivenWeighing {
   readonly waitPriorityAfterSampling: boolean;
   /** Which part of the draws is by chance alone. */
   readonly uniformRatio: number;
   /** Whether samples have weights. */
-  readonly weighted: boolean;
+  readonly returnSampleWeights: boolean;
   /** Whether an item may be stored with priority 0. */
   readonly zeros: boolean;
   readonly engine: EngineOptions;
@@ -27,6 +27,9 @@ export class Priorities {
   readonly #options: PrioritiesOptions;
 
   constructor(options: PrioritiesOptions) {
+    finite("uniformRatio", options.uniformRatio, 0, 1);
+    flag("waitPriorityAfterSampling", options.waitPriorityAfterSampling);
+    flag("returnSampleWeights", options.returnSampleWeights);
     this.weighing = new Weighing(options);
     this.last = new LastSample(options.waitPriorityAfterSampling);
     this.#options = options;
@@ -38,7 +41,7 @@ export class Priorities {
   }
 
   get weighted(): boolean {
-    return this.#options.weighted;
+    return this.#options.returnSampleWeights;
   }
 
   /** What new items weigh: the largest priority that an update ever set, 1 at first. */
@@ -51,7 +54,7 @@ export class Priorities {
     this.last.maySample();
     if (!items?.weighs) throw new ReplayError("EMPTY", "no item has a priority above 0: append first");
     const { ofBatch, ofMemory } = this.weighing;
-    if (!this.#options.weighted) return;
+    if (!this.weighted) return;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "n", "at least 1, because an empty sample has no largest weight", n);
     if (ofMemory && this.#options.uniformRatio === 0 && items.min(this.#options.zeros) === 0)
       throw new RangeError('normalizeByMax must not be "memory" while an item has priority 0, because its weight would be infinite');
@@ -62,8 +65,8 @@ export class Priorities {
    * @throws ReplayError TOO_FEW, and then nothing changed
    */
   pick(items: GrowingTable, picker: Picker, draw: Draw, n: number, length: number): void {
-    const { uniformRatio, weighted } = this.#options;
-    const { weighing } = this;
+    const { uniformRatio } = this.#options;
+    const { weighing, weighted } = this;
     const before = this.#options.zeros ? items.randomState : undefined;
     // Asked before the draw, which changes nothing of it.
     const min = weighted && weighing.ofMemory ? this.#minProbability(items) : 0;
@@ -78,7 +81,7 @@ export class Priorities {
   /** A sample was given out. */
   sampled(keys: Float64Array, n: number): void {
     this.last.note(keys, n);
-    if (this.#options.weighted) this.weighing.advance();
+    if (this.weighted) this.weighing.advance();
   }
 
   /** What a saved buffer needs to know beside its items. */

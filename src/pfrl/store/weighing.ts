@@ -6,19 +6,22 @@ import { finite, mustBe } from "../../error.ts";
 export type NormalizeByMax = boolean | "batch" | "memory";
 
 export interface WeighingOptions {
-  /** Exponent of errors, at least 0. */
+  /** Exponent of errors, at least 0; 0.6 where it is left out. */
   readonly alpha?: number;
-  /** What beta is at first, in 0 … 1. */
+  /** What beta is at first, in 0 … 1; 0.4 where it is left out. */
   readonly beta0?: number;
-  /** Samples until beta is 1; null: it stays. */
+  /** Samples until beta is 1; null: it stays. 200,000 where it is left out. */
   readonly betaSteps?: number | null;
-  /** Added to an error, so that none weighs nothing. */
+  /** Added to an error, so that none weighs nothing; 0.01 where it is left out, and 1e-8 of whole episodes. */
   readonly eps?: number;
+  /** true where it is left out. */
   readonly normalizeByMax?: NormalizeByMax;
-  /** Bounds of errors; null for none. */
+  /** Bounds of errors; null for none. 0 and 1 where they are left out, and none of whole episodes. */
   readonly errorMin?: number | null;
   readonly errorMax?: number | null;
 }
+
+export type GivenWeighing = WeighingOptions & Required<Pick<WeighingOptions, "eps" | "errorMin" | "errorMax">>;
 
 /** The least f64 of 53 bits: a probability below it counts as it, so that all weights are finite. */
 const MIN_PROBABILITY = 2 ** -1022;
@@ -30,8 +33,8 @@ export class Weighing {
   readonly #betaAdd: number;
   readonly #normalize: "batch" | "memory" | "none";
 
-  /** Checks every option. */
-  constructor({ alpha, beta0, betaSteps, eps, normalizeByMax, errorMin, errorMax }: Required<WeighingOptions>) {
+  /** Checks every option. Defaults of the others are each buffer's own. */
+  constructor({ alpha = 0.6, beta0 = 0.4, betaSteps = 2e5, eps, normalizeByMax = true, errorMin, errorMax }: GivenWeighing) {
     finite("alpha", alpha, 0);
     this.beta = finite("beta0", beta0, 0, 1);
     finite("eps", eps);

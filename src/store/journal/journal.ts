@@ -2,10 +2,10 @@
 import type { Changes } from "../../core/changes.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Section } from "../../core/state.ts";
-import { mustBe, ReplayError } from "../../error.ts";
+import { ReplayError } from "../../error.ts";
 import { KEPT, WRITERS } from "../format/kinds.ts";
 import { layoutSections, writersBytes } from "../format/writers.ts";
-import type { Durability } from "../log/durability.ts";
+import type { Durability, Retain } from "../log/durability.ts";
 import type { Log } from "../log/log.ts";
 import type { Saved } from "../saved.ts";
 import { encodeTagged } from "../tagged.ts";
@@ -19,14 +19,6 @@ const SHARE = 1 << 20;
 const SHARES = 1000;
 /** Bytes that may wait for a disk that is full. */
 const MAX_WAITING = 8 << 20;
-
-/** What becomes of evicted steps on the disk. "capacity": their space is given back · "all": everything is kept. */
-export type Retain = "capacity" | "all";
-
-export function retainOf(value: Retain): Retain {
-  if (value === "capacity" || value === "all") return value;
-  throw mustBe(typeof value === "string" ? RangeError : TypeError, "retain", '"capacity" or "all"', value);
-}
 
 export interface JournalStats {
   /** Of the files. */

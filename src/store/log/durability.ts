@@ -1,8 +1,11 @@
-/** When what was committed goes to the disk without being asked for. */
+/** When what was committed goes to the disk without being asked for, and what stays there. */
 import { integer, mustBe, onlyKeys } from "../../error.ts";
 
 /** `always`: before each commit returns · `manual`: when `flush` is called · `everyMs`: at most so long after a commit. */
 export type Durability = "always" | "manual" | { readonly everyMs: number };
+
+/** What becomes of evicted steps on the disk. "capacity": their space is given back · "all": everything is kept. */
+export type Retain = "capacity" | "all";
 
 export const EVERY_SECOND: Durability = { everyMs: 1000 };
 /** The longest time that timers take. */
@@ -13,6 +16,11 @@ export function checkDurability(durability: Durability): Durability {
   if (typeof durability !== "object" || durability === null) throw mustBe(TypeError, "durability", `"always", "manual" or {everyMs}`, durability);
   integer("durability.everyMs", onlyKeys("durability", durability, "everyMs").everyMs, 1, MAX_MS);
   return durability;
+}
+
+export function retainOf(value: Retain): Retain {
+  if (value === "capacity" || value === "all") return value;
+  throw mustBe(typeof value === "string" ? RangeError : TypeError, "retain", '"capacity" or "all"', value);
 }
 
 /** A call that is due some time after the first that asks for it. */

@@ -10,7 +10,7 @@ import type { Directory } from "../directory/directory.ts";
 import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../format/kinds.ts";
 import { numberBytes } from "../format/section.ts";
 import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
-import { corrupt, faultOf, follows, type Logger, type Recovered, recover } from "./scan.ts";
+import { corrupt, faultOf, follows, type Logger, loggerOf, type Recovered, recover } from "./scan.ts";
 import { FORMAT, fileOf, headBytes, rangesOf } from "./segment-head.ts";
 import { SegmentReader } from "./segment-reader.ts";
 import { FULL_BYTES, SegmentWriter } from "./segment-writer.ts";
@@ -42,7 +42,6 @@ export type Visit = (kind: number, id: number, payload: Uint8Array, segment: num
 
 const SEGMENT_BYTES = 1 << 24;
 const NOTHING = new Uint8Array(0);
-const SILENT: Logger = { info() {}, warn() {} };
 
 export class Log {
   /** What the directory says: the option's where it is new. */
@@ -94,12 +93,13 @@ export class Log {
       durability = EVERY_SECOND,
       salvage = false,
       readOnly = false,
-      logger = SILENT,
+      logger: given,
       module,
     } = onlyKeys("Log", options, "about, segmentBytes, durability, salvage, readOnly, logger, module");
     this.#directory = directory;
     this.#segmentBytes = integer("segmentBytes", segmentBytes, 1, 2 ** 31);
     this.#durability = checkDurability(durability);
+    const logger = loggerOf(given);
     this.#logger = logger;
     flag("salvage", salvage);
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);

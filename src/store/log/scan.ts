@@ -1,7 +1,7 @@
 /** What a directory holds: which segments, up to where, and what is wrong with it. */
 
 import type { SectionMemory } from "../../core/section-memory.ts";
-import { ReplayError } from "../../error.ts";
+import { mustBe, ReplayError } from "../../error.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
 import { laterGroup } from "./later-group.ts";
@@ -13,6 +13,15 @@ import { Walk } from "./walk.ts";
 export interface Logger {
   info(message: string): void;
   warn(message: string): void;
+}
+
+const SILENT: Logger = { info() {}, warn() {} };
+
+/** The logger that was given, or one that is told for nothing. @throws TypeError */
+export function loggerOf(logger: Logger | null | undefined): Logger {
+  if (logger === null || logger === undefined) return SILENT;
+  if (typeof logger.info !== "function" || typeof logger.warn !== "function") throw mustBe(TypeError, "logger", "an object with info and warn", logger);
+  return logger;
 }
 
 export interface RecoverOptions {

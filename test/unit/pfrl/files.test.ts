@@ -3,8 +3,17 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { EpisodicReplayBuffer, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, type Progress, ReplayBuffer } from "../../../src/pfrl/index.ts";
-import { memory } from "../../../src/store/index.ts";
+import { f64 } from "../../../src/index.ts";
+import {
+  EpisodicReplayBuffer,
+  object,
+  PrioritizedEpisodicReplayBuffer,
+  PrioritizedReplayBuffer,
+  type Progress,
+  ReplayBuffer,
+} from "../../../src/pfrl/index.ts";
+import { CLEAR, FORM, ITEM, SINGLE, STATE } from "../../../src/store/format/kinds.ts";
+import { encodeTagged, Log, memory } from "../../../src/store/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { scaled, stride } from "../../support/size.ts";
 
@@ -84,6 +93,42 @@ test("every byte that is altered, and every cut, is noticed", () => {
     altered[i] = (bytes[i] as number) ^ (1 << (i % 8));
     refused(altered);
   }
+});
+
+/** A file of sections, with checksums that are right. */
+function fileOf(sections: readonly (readonly [kind: number, payload: Uint8Array])[]) {
+  const directory = memory();
+  const log = Log.open(directory, { about: { reprise: "pfrl", version: 1 }, durability: "manual" });
+  for (const [kind, payload] of sections) log.write(kind, 0, payload);
+  log.commit();
+  log.flush();
+  log.close();
+  const [bytes] = [...directory.files().values()];
+  return { directory: memory({ files: [["f", bytes as Uint8Array]] }), file: "f" };
+}
+
+describe("sections that do not belong together are refused, and nothing changed:", () => {
+  const spec = { state: object(), action: f64(), reward: f64(), extras: {}, inferred: true };
+  const form = (family: string, numSteps: number) => [FORM, encodeTagged({ family, numSteps, spec }, "form")] as const;
+  const nothing = new Uint8Array(0);
+  test.each([
+    ["transitions of no step", [form("transitions", 0)]],
+    ["transitions of fewer steps than none", [form("transitions", -1)]],
+    ["transitions of more steps than an item may have", [form("transitions", 2 ** 24)]],
+    ["episodes of a number of steps", [form("episodes", 3)]],
+    ["steps without their form", [[SINGLE, nothing]]],
+    ["steps without their form, behind a new beginning", [[CLEAR, nothing], [SINGLE, nothing]]], // biome-ignore format: a row a case
+    ["an item without an episode", [form("transitions", 1), [ITEM, new Uint8Array(16)]]],
+  ] as const)("%s", (_, sections) => {
+    const buffer = fill(new ReplayBuffer(), 3);
+    expectError(
+      errorOf(() => buffer.load(fileOf(sections))),
+      "CORRUPT",
+    );
+    expect(actions(buffer)).toEqual([[0], [1], [2]]);
+    buffer.load(fileOf([form("transitions", 1), [STATE, encodeTagged({ count: 0, random: new Uint8Array(32) }, "state")]]));
+    expect(buffer.length).toBe(0);
+  });
 });
 
 test("the next draws are those of the buffer that was saved, also where evictions turned its slots", () => {
