@@ -98,7 +98,8 @@ export class Table<S = Spec> implements AnyTable {
 
   /**
    * Draws up to n items and copies their steps into arrays. Never waits: if the rate limiter or the number of items allows fewer draws, the batch
-   * is shorter and `blocked` says why. Allocates nothing with `into`, if `columns` is the same object each time. O(n log size + bytes)
+   * is shorter and `blocked` says why. Allocates nothing but strings with `into`, if `columns` is the same object
+   * each time. O(n log size + bytes)
    * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
    */
   sample<const O extends Options<S> = object>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {

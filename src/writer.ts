@@ -146,7 +146,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   }
 
   /**
-   * Appends a step, or the step in `staged`, and makes items by the writer's rules. Copies the values and allocates nothing. O(bytes + items)
+   * Appends a step, or the step in `staged`, and makes items by the writer's rules. Copies the values and allocates nothing, unless there is text. O(bytes + items)
    * With several lanes, every value has a leading dimension with one step per lane.
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait). Then no step is appended, but `staged` may be
    * filled in part.
