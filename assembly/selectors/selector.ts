@@ -116,13 +116,7 @@ export class Selector {
 
   /** After the priorities of n slots (u32 × n) changed: for kinds that hear of them together. `priorities`: of all slots; `nodes`: scratch for u32 × n. */
   updatedMany(slots: usize, n: u32, priorities: usize, nodes: usize): void {
-    if (this.kind != PRIORITIZED) return;
-    const tree = this.tree();
-    for (let i: u32 = 0; i < n; i++) {
-      const slot = load<u32>(slots + ((<usize>i) << 2));
-      store<f64>(tree.leaf(slot), tree.weigh(load<f64>(priorities + ((<usize>slot) << 3))));
-    }
-    tree.climb(slots, n, nodes);
+    if (this.kind == PRIORITIZED) this.tree().update(slots, n, priorities, nodes);
   }
 
   setExponent(exponent: f64): void {
@@ -151,10 +145,7 @@ export class Selector {
 
   /** The sum of all weights; 0 where there is none, or no weights. */
   total(): f64 {
-    if (this.kind != PRIORITIZED) return 0;
-    const tree = this.tree();
-    const total = tree.total();
-    return tree.floor(total) == 0 ? 0 : total;
+    return this.kind == PRIORITIZED ? this.tree().weight() : 0;
   }
 
   /** The smallest probability above 0 of `count` items, times `count`; 0 where it is not known. */
@@ -202,20 +193,13 @@ export class Selector {
    */
   drawMany(random: usize, count: u32, n: u32, flags: u32, out: usize, probabilities: usize, rests: usize, saved: usize, nodes: usize): u32 {
     const distinct = (flags & DISTINCT) != 0;
-    if (this.kind == PRIORITIZED) {
-      const tree = this.tree();
-      const total = tree.total();
-      if (tree.exhausted(0)) return 0;
-      if (distinct) n = tree.drawDistinct(random, n, out, saved, rests, nodes);
-      else tree.drawMany(random, n, (flags & STRATIFIED) != 0, out, rests);
-      for (let i: usize = 0; i < <usize>n; i++) store<f64>(probabilities + (i << 3), tree.probability(load<u32>(out + (i << 2)), total));
-      return n;
-    }
+    const stratified = (flags & STRATIFIED) != 0;
+    if (this.kind == PRIORITIZED) return this.tree().drawWeighed(random, n, distinct, stratified, out, probabilities, rests, saved, nodes);
     let probability: f64 = 1;
     if (this.kind == UNIFORM) {
       probability = 1 / <f64>count;
       if (distinct) this.uniform().drawDistinct(random, count, n, out, nodes);
-      else this.uniform().drawMany(random, count, n, (flags & STRATIFIED) != 0, out);
+      else this.uniform().drawMany(random, count, n, stratified, out);
     } else {
       this.drawFirst(n, distinct, out);
     }

@@ -134,6 +134,21 @@ export class SumTree {
     }
   }
 
+  /** O(n log slots): sets the leaves of n slots (u32 × n) by their priorities, which stand in f64 × slots; `nodes` is scratch for u32 × n. */
+  update(slots: usize, n: u32, priorities: usize, nodes: usize): void {
+    for (let i: u32 = 0; i < n; i++) {
+      const slot = load<u32>(slots + ((<usize>i) << 2));
+      store<f64>(this.leaf(slot), this.weigh(load<f64>(priorities + ((<usize>slot) << 3))));
+    }
+    this.climb(slots, n, nodes);
+  }
+
+  /** The sum of all weights that are not faint. */
+  weight(): f64 {
+    const total = this.total();
+    return this.floor(total) == 0 ? 0 : total;
+  }
+
   /** O(log n): one slot. The total must not be 0. */
   draw(random: usize): u32 {
     const cursor = changetype<usize>(this) + CURSOR_AT;
@@ -230,6 +245,16 @@ export class SumTree {
     }
     if (rounds > 1 || count < n) this.climb(out, count, drawn);
     return count;
+  }
+
+  /** `drawMany` or `drawDistinct`, and the probability of each slot, f64 × n; how many. */
+  drawWeighed(random: usize, n: u32, distinct: bool, stratified: bool, out: usize, probabilities: usize, rests: usize, saved: usize, drawn: usize): u32 {
+    const total = this.total();
+    if (this.exhausted(0)) return 0;
+    if (distinct) n = this.drawDistinct(random, n, out, saved, rests, drawn);
+    else this.drawMany(random, n, stratified, out, rests);
+    for (let i: usize = 0; i < <usize>n; i++) store<f64>(probabilities + (i << 3), this.probability(load<u32>(out + (i << 2)), total));
+    return n;
   }
 
   /** Whether nothing is left to draw: no weight at all, or only faint leaves where there was more. */
@@ -361,28 +386,4 @@ export function sumTreeInit(t: SumTree, slots: u32, withMin: bool): void {
   t.depth = <u32>depth;
   t.minima = withMin ? at + <u32>FAMILY - <u32>t.sums(1) : 0;
   t.setExponent(1);
-}
-
-/** Bytes of a tree alone, on leaves 1 … leaves. */
-export function sum_tree_bytes(leaves: u32): u32 {
-  return sumTreeBytes(leaves, false);
-}
-
-/** An empty tree on zeroed memory. */
-export function sum_tree_init(tree: usize, leaves: u32, exponent: f64): void {
-  const t = changetype<SumTree>(tree);
-  sumTreeInit(t, leaves, false);
-  t.setExponent(exponent);
-}
-
-/** O(n log leaves): priorities (f64 × n) of leaves (u32 × n); `nodes` is scratch for u32 × n. */
-export function sum_tree_update(tree: usize, slots: usize, priorities: usize, n: u32, nodes: usize): void {
-  const t = changetype<SumTree>(tree);
-  for (let i: usize = 0; i < <usize>n; i++) store<f64>(t.leaf(load<u32>(slots + (i << 2))), t.weigh(load<f64>(priorities + (i << 3))));
-  t.climb(slots, n, nodes);
-}
-
-/** O(n log leaves): n draws with replacement into `out` (u32 × n); `rests` is scratch for f64 × n. The tree must not be empty. */
-export function sum_tree_draw(tree: usize, random: usize, n: u32, out: usize, rests: usize): void {
-  changetype<SumTree>(tree).drawMany(random, n, false, out, rests);
 }

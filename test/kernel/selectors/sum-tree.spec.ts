@@ -1,5 +1,6 @@
 import { random_init } from "../../../assembly/memory/random";
-import { SumTree, sum_tree_bytes, sum_tree_draw, sum_tree_init, sum_tree_update, sumTreeBytes, sumTreeInit } from "../../../assembly/selectors/sum-tree";
+import { sum_tree_bytes, sum_tree_draw, sum_tree_init, sum_tree_update } from "../../../assembly/selectors/lone-tree";
+import { SumTree, sumTreeBytes, sumTreeInit } from "../../../assembly/selectors/sum-tree";
 import { Dice } from "../support/dice";
 import { openArena, zeroed } from "../support/memory";
 
