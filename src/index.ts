@@ -10,8 +10,9 @@ export { type OpenOptions, type OpenReplay, Replay, type ReplayOptions, type Rep
 export type { SampleOptions } from "./sample.ts";
 export * from "./selector.ts";
 export type { ColumnOf, ColumnSet } from "./spec/columns.ts";
+export * from "./spec/constructors.ts";
 export type { ArrayOf, Dtype } from "./spec/dtype.ts";
-export { type BoundedText, bool, f32, f64, i8, i16, i32, i64, type Leaf, shared, text, u8, u16, u32, u64 } from "./spec/leaf.ts";
+export type { BoundedText, Leaf } from "./spec/leaf.ts";
 export { flatten, pack } from "./spec/nest.ts";
 export type { ColumnsOf, Spec, StepOf } from "./spec/spec.ts";
 export type { RestoreOptions, SnapshotSource } from "./store/snapshot/read.ts";

@@ -1,7 +1,8 @@
 /** What an agent lived through in one step: what it saw and did, and what came of it. After TF-Agents' `trajectory`. */
 
 import type { Column } from "../batch.ts";
-import { f32, i32, type Leaf } from "../spec/leaf.ts";
+import { f32, i32 } from "../spec/constructors.ts";
+import type { Leaf } from "../spec/leaf.ts";
 import type { Spec } from "../spec/spec.ts";
 import { type Batched, StepType, stepTypes, type TimeStep } from "./time-step.ts";
 

@@ -37,7 +37,7 @@ export function placeBlock(
     const target = targetOf(leaf.dtype, [...lead, ...shape]);
     core.u32[at / 4 + i] = address;
     if (leaf.dtype === "string") mustPutText(target, core.u8, address, columns[i], keys, leaf.maxBytes);
-    else mustPut(target, core[leaf.dtype] as Numbered, address / DTYPES[leaf.dtype].bytes, columns[i], keys);
+    else mustPut(target, core[leaf.dtype as "f64"] as Numbered, address / DTYPES[leaf.dtype].bytes, columns[i], keys);
   });
   if (ends !== undefined) {
     lengthOf("ends", ends, rows);

@@ -10,16 +10,10 @@ export const MAX_BYTES = 0xffff0000;
 
 export class Core {
   readonly x: Exports;
-  bool!: Uint8Array<ArrayBuffer>;
+  /** Views of memory, one a dtype; these are asked for by name. */
   u8!: Uint8Array<ArrayBuffer>;
-  i8!: Int8Array<ArrayBuffer>;
-  u16!: Uint16Array<ArrayBuffer>;
-  i16!: Int16Array<ArrayBuffer>;
   u32!: Uint32Array<ArrayBuffer>;
   i32!: Int32Array<ArrayBuffer>;
-  u64!: BigUint64Array<ArrayBuffer>;
-  i64!: BigInt64Array<ArrayBuffer>;
-  f32!: Float32Array<ArrayBuffer>;
   f64!: Float64Array<ArrayBuffer>;
   /** Raised when memory grew or scratch moved: whoever keeps views of his own makes them anew. */
   generation = 0;

@@ -52,45 +52,6 @@ export type LeafInput<D extends Dtype, S extends readonly number[]> =
 /** The same for text. */
 export type TextInput<S extends readonly number[]> = S extends readonly [] ? string : Nested<string>;
 
-function of<D extends Dtype>(dtype: D) {
-  return <const S extends readonly number[]>(...shape: S): Leaf<D, S> => ({ dtype, shape });
-}
-
-/** Leaf constructors: `f32(84, 84)` is `{dtype: "f32", shape: [84, 84]}`, `i32()` a single number. */
-export const bool = of("bool");
-export const i8 = of("i8");
-export const u8 = of("u8");
-export const i16 = of("i16");
-export const u16 = of("u16");
-export const i32 = of("i32");
-export const u32 = of("u32");
-export const i64 = of("i64");
-export const u64 = of("u64");
-export const f32 = of("f32");
-export const f64 = of("f64");
-
-/**
- * A leaf for text: `text({ maxBytes: 64 })` is one string, `text({ maxBytes: 64 }, 2)` an array of two strings.
- * Every string takes maxBytes + 4 bytes in each step, however short it is. `shared` stores text that stays the same over many steps once.
- * @param options.maxBytes the most bytes that a string may have in UTF-8, where a character takes 1 to 4
- */
-export function text<const S extends readonly number[]>({ maxBytes }: { readonly maxBytes: number }, ...shape: S): BoundedText<S> {
-  return { dtype: "string", shape, maxBytes };
-}
-
-/**
- * Stores equal values of all leaves with this name once, such as `state` and `nextState` of a transition, or the frames of a stack.
- * A step shares values with the previous step of its stream, by comparing bytes. A value of zeros takes no space, and neither does empty text.
- * @param stack the number of frames in a value, which then has a leading dimension of that length; each frame is shared separately
- */
-export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack?: undefined): Leaf<D, S>;
-export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack: number): Leaf<D, readonly number[]>;
-export function shared<const S extends readonly number[]>(name: string, leaf: BoundedText<S>, stack?: undefined): BoundedText<S>;
-export function shared(name: string, leaf: BoundedText, stack: number): BoundedText<readonly number[]>;
-export function shared(name: string, leaf: RowLeaf, stack?: number): RowLeaf {
-  return { ...leaf, shared: name, stack };
-}
-
 /** A leaf for values of any form: strings, objects, arrays of several lengths. They cost an object each, and batches have them as a plain array. */
 export function object(): ObjectLeaf {
   return { dtype: "object", shape: [] };

@@ -220,10 +220,33 @@ describe("refused", () => {
       expectRefused(replay, () => writer.appendColumns({ task, words: ["", "", "", ""], reward: [1, 2] } as never), "SPEC_MISMATCH", /^task must be/);
   });
 
+  test("a constructor without a limit, or with one that is none", () => {
+    expectError(
+      errorOf(() => text(undefined as never)),
+      TypeError,
+      /^text must be an object of maxBytes, got undefined/,
+    );
+    expectError(
+      errorOf(() => text({} as never)),
+      TypeError,
+      /^maxBytes must be an integer >= 1, got undefined/,
+    );
+    expectError(
+      errorOf(() => text({ maxBytes: 0 })),
+      RangeError,
+      /^maxBytes must be an integer >= 1, got 0/,
+    );
+    expectError(
+      errorOf(() => text({ maxBytes: 8, maxLength: 9 } as never)),
+      TypeError,
+      /maxLength/,
+    );
+  });
+
   test("a leaf of text without a limit, of bytes, or of objects", () => {
     const make = (leaf: object) => errorOf(() => new Replay({ spec: { a: leaf } as never, tables }));
     expectError(make({ dtype: "string", shape: [] }), TypeError, /^maxBytes of a, which is text, must be an integer in 1 … \d+, got undefined$/);
-    for (const maxBytes of [0, -1, 2 ** 31]) expectError(make(text({ maxBytes })), RangeError, /^maxBytes of a/);
+    for (const maxBytes of [0, -1, 2 ** 31]) expectError(make({ ...text({ maxBytes: 1 }), maxBytes }), RangeError, /^maxBytes of a/);
     expectError(make(text({ maxBytes: 2 ** 29 }, 2)), RangeError, /^bytes of a/);
     expectError(make(text({ maxBytes: 4 }, 0)), RangeError, /^shape of a/);
     for (const dtype of ["bytes", "object", "text"])

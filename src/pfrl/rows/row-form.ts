@@ -1,6 +1,7 @@
 /** How transitions are rows: the spec of a row, the step that a transition fills, and the transition that a row gives back. */
 import { flag, mustBe, ReplayError } from "../../error.ts";
-import { bool, isObject, u32 } from "../../spec/leaf.ts";
+import { bool, u32 } from "../../spec/constructors.ts";
+import { isObject } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
 import { type AppendedTransition, checkExtra, checkTransition, isOwnKey, type Transition } from "../transition.ts";
 import { copyObject } from "./object-value.ts";

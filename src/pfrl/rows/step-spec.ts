@@ -1,8 +1,9 @@
 /** The spec of a transition: as it is given, or as the first one looks. */
 import { mustBe, onlyKeys } from "../../error.ts";
+import { bool, f64, i64 } from "../../spec/constructors.ts";
 import { dtypeOf, isDtype } from "../../spec/dtype.ts";
 import { type InferRules, inferNest, isPlain, placeText } from "../../spec/infer.ts";
-import { bool, elementBytes, f64, i64, isLeaf, isObject, isText, type Leaf, type ObjectLeaf, object, type RowLeaf, shapeOf, sizeOf } from "../../spec/leaf.ts";
+import { elementBytes, isLeaf, isObject, isText, type Leaf, type ObjectLeaf, object, type RowLeaf, shapeOf, sizeOf } from "../../spec/leaf.ts";
 import { nested, same, zip } from "../../spec/nest.ts";
 import { checkExtra, isOwnKey } from "../transition.ts";
 import type { PartLeaf, PartSpec } from "./leaf.ts";

@@ -1,6 +1,7 @@
 /** The spec of the trajectories that a dataset becomes: TF-Agents' `create_trajectory_data_spec`. */
 import { integer, onlyKeys } from "../../error.ts";
-import { f32, i32, type Leaf } from "../../spec/leaf.ts";
+import { f32, i32 } from "../../spec/constructors.ts";
+import type { Leaf } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { RldsDataset, RldsEpisode, StepSpec } from "../dataset/dataset.ts";
 import { eachOf } from "../dataset/each.ts";
