@@ -1,5 +1,5 @@
 /** Batches of a table as an iterable. */
-import { integer } from "./error.ts";
+import { codeOf, integer } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import type { SampleOptions } from "./sample.ts";
 import type { WaitOptions } from "./wait.ts";
@@ -27,50 +27,48 @@ export interface BatchSource<B> {
  */
 export interface Dataset<B> extends Iterable<B>, AsyncIterable<B> {}
 
-export function datasetOf<B>(table: BatchSource<B>, options: DatasetOptions): Dataset<B> {
-  const { batchSize, signal, timeoutMs, prefetch = 0, ...sample } = options;
-  const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
-  const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
+/** Where elements come from: `undefined` is the end. */
+export interface ElementSource<E> {
+  next(): E | undefined;
+  /** The same for async iterations, where they may wait. */
+  later?(options: WaitOptions): Promise<E | undefined>;
+}
 
-  /** The next batch; undefined if none came in time. */
-  const next = async (stop: AbortSignal): Promise<B | undefined> => {
-    try {
-      return await table.sampleWhenReady(n, { ...sample, timeoutMs, signal: stop });
-    } catch (error) {
-      if ((error as { code?: string }).code === "TIMEOUT") return undefined;
-      throw error;
-    }
-  };
-
+/** Elements one after the other. An async iteration ends, without an error, where one does not come in time. @param begin each iteration has a source of its own */
+export function elementsOf<E>(begin: () => ElementSource<E>, { prefetch = 0, signal }: Pick<DatasetOptions, "prefetch" | "signal">): Dataset<E> {
   return {
-    *[Symbol.iterator](): Generator<B, void> {
-      while (table.ready(n, sample)) {
+    *[Symbol.iterator](): Generator<E, void> {
+      const source = begin();
+      for (;;) {
         signal?.throwIfAborted();
-        const batch = table.sample(n, sample);
-        // Draws may use items up, so the last batch may be shorter. Give it before the end.
-        if (batch.count !== 0) yield batch;
-        if (batch.count < n) return;
+        const element = source.next();
+        if (element === undefined) return;
+        yield element;
       }
     },
 
-    async *[Symbol.asyncIterator](): AsyncGenerator<B, void> {
-      const under: Promise<B | undefined>[] = [];
+    async *[Symbol.asyncIterator](): AsyncGenerator<E, void> {
+      const source = begin();
+      const under: Promise<E | undefined>[] = [];
       const stop = new AbortController();
       const forward = () => stop.abort(signal?.reason);
-      signal?.throwIfAborted();
+      const draw = async () => (source.later === undefined ? source.next() : source.later({ signal: stop.signal }));
       signal?.addEventListener("abort", forward);
       try {
         for (;;) {
-          while (under.length <= ahead) {
-            const promise = next(stop.signal);
+          signal?.throwIfAborted();
+          while (under.length <= prefetch) {
+            const promise = draw();
             // It may fail long before it is awaited, or never be awaited.
             promise.catch(() => {});
             under.push(promise);
           }
-          const batch = await under.shift();
-          if (batch === undefined) return;
-          yield batch;
+          const element = await under.shift();
+          if (element === undefined) return;
+          yield element;
         }
+      } catch (error) {
+        if (codeOf(error) !== "TIMEOUT") throw error;
       } finally {
         // A batch that still waits would draw items that nobody sees.
         signal?.removeEventListener("abort", forward);
@@ -78,4 +76,24 @@ export function datasetOf<B>(table: BatchSource<B>, options: DatasetOptions): Da
       }
     },
   };
+}
+
+export function datasetOf<B>(table: BatchSource<B>, options: DatasetOptions): Dataset<B> {
+  const { batchSize, signal, timeoutMs, prefetch = 0, ...sample } = options;
+  const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
+  const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
+  const begin = (): ElementSource<B> => {
+    let ended = false;
+    return {
+      next() {
+        if (ended || !table.ready(n, sample)) return undefined;
+        const batch = table.sample(n, sample);
+        // Draws may use items up, so the last batch may be shorter. Give it before the end.
+        ended = batch.count < n;
+        return batch.count === 0 ? undefined : batch;
+      },
+      later: (stop) => table.sampleWhenReady(n, { ...sample, timeoutMs, ...stop }),
+    };
+  };
+  return elementsOf(begin, { prefetch: ahead, ...(signal && { signal }) });
 }

@@ -31,6 +31,11 @@ export class ReplayError extends Error {
   }
 }
 
+/** What kind of error it is: the code of a ReplayError, or of a system's. */
+export function codeOf(error: unknown): unknown {
+  return (error as { readonly code?: unknown } | null | undefined)?.code;
+}
+
 /** A value as messages show it: short, with strings in quotes. */
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);

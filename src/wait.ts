@@ -1,5 +1,6 @@
 /** Calls that wait until something is possible. Other calls wake them; a signal or a timeout ends them. */
 import { finite, ReplayError } from "./error.ts";
+import { MAX_TIMEOUT_MS } from "./limits.ts";
 
 export interface WaitOptions {
   /** Ends the wait by rejecting with its reason. */
@@ -8,8 +9,8 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
 }
 
-/** setTimeout counts in 31 bits; longer timeouts would fire at once. */
-const MAX_MS = 0x7fffffff;
+/** What says that nothing has to be waited for. */
+const DONE: Promise<void> = Promise.resolve();
 
 interface Waiter {
   /** Tries again. A result or an error ends the wait. */
@@ -46,39 +47,71 @@ export class Waiters {
    */
   until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}): T | Promise<T> {
     const { signal, timeoutMs } = options;
-    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_MS);
+    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
     signal?.throwIfAborted();
     const first = attempt();
     if (first !== undefined) return first;
-    const promise = new Promise<T>((resolve, reject) => {
-      const ends =
-        <V>(settle: (value: V) => void) =>
-        (value: V) => {
-          this.#waiting.delete(waiter);
-          clearTimeout(timer);
-          signal?.removeEventListener("abort", aborted);
-          settle(value);
-        };
-      const done = ends(resolve);
+    return limited<T>(what, options, (resolve, reject) => {
       const waiter: Waiter = {
         attempt() {
           try {
             const result = attempt();
-            if (result !== undefined) done(result);
+            if (result !== undefined) resolve(result);
           } catch (error) {
-            waiter.reject(error);
+            reject(error);
           }
         },
-        reject: ends(reject),
+        reject,
       };
-      const aborted = () => waiter.reject(signal?.reason);
-      const late = () => waiter.reject(new ReplayError("TIMEOUT", `timed out after ${timeoutMs} ms: ${what()}`));
-      const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
-      signal?.addEventListener("abort", aborted);
       this.#waiting.add(waiter);
+      return () => this.#waiting.delete(waiter);
     });
-    // The caller need not await it, and an unhandled rejection must not end the program.
-    promise.catch(() => {});
-    return promise;
   }
+
+  /** Waits until at most `max` items wait for the rate limiter: `undefined` where it is so. @param waiting how many do */
+  untilFew(waiting: () => number, options?: WaitOptions, max = 0): Promise<void> | undefined {
+    const what = () => `items still waiting for the rate limiter: ${waiting()}`;
+    const result = this.until(() => (waiting() <= max ? DONE : undefined), what, options) as Promise<void>;
+    return result === DONE ? undefined : result;
+  }
+}
+
+/** A promise that is given up by a signal or a timeout; what it waits for goes on. */
+export function within<T>(promise: Promise<T>, what: string, options: WaitOptions): Promise<T> {
+  return limited<T>(
+    () => what,
+    options,
+    (resolve, reject) => {
+      promise.then(resolve, reject);
+      return () => {};
+    },
+  );
+}
+
+/** A promise that a signal or a timeout may reject. @param begin is given what settles it, and gives what to do then */
+function limited<T>(
+  what: () => string,
+  { signal, timeoutMs }: WaitOptions,
+  begin: (resolve: (value: T) => void, reject: (reason: unknown) => void) => () => void,
+): Promise<T> {
+  const promise = new Promise<T>((resolve, reject) => {
+    const ends =
+      <V>(settle: (value: V) => void) =>
+      (value: V) => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", aborted);
+        end();
+        settle(value);
+      };
+    const rejected = ends(reject);
+    const end = begin(ends(resolve), rejected);
+    const aborted = () => rejected(signal?.reason);
+    const late = () => rejected(new ReplayError("TIMEOUT", `timed out after ${timeoutMs} ms: ${what()}`));
+    const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
+    signal?.addEventListener("abort", aborted);
+    if (signal?.aborted) aborted();
+  });
+  // The caller need not await it, and an unhandled rejection must not end the program.
+  promise.catch(() => {});
+  return promise;
 }

@@ -67,9 +67,6 @@ const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
 const onlyItemOptions = <T>(options: T): T => onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
 const DEFAULT_KEEP = 32;
 
-/** Marks that no item waits. */
-const DONE: Promise<void> = Promise.resolve();
-
 /** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. */
 export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : true;
 
@@ -218,7 +215,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     this.#open();
     const names = this.options.items.map((rule) => rule.table);
     const tables = [...this.#tables.values()].filter((table) => names.length === 0 || names.includes(table.name));
-    return this.#untilNone(() => tables.reduce((sum, table) => sum + table.stats().pending, 0), options);
+    return this.#engine.waiters.untilFew(() => tables.reduce((sum, table) => sum + table.stats().pending, 0), options);
   }
 
   /** Releases the window and the memory of the writer. Items stay. */
@@ -259,17 +256,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
   /** Resolves when the newest item is let in. */
   #admitted(table: AnyTable): Promise<void> | undefined {
     const key = this.#writer.newest(table.handle);
-    return this.#untilNone(() => Number(table.explain(key).state === "waiting"));
-  }
-
-  /** Resolves when no item waits; `undefined` if none does. */
-  #untilNone(waiting: () => number, options?: WaitOptions): Promise<void> | undefined {
-    const result = this.#engine.waiters.until(
-      () => (waiting() === 0 ? DONE : undefined),
-      () => `items still waiting for the rate limiter: ${waiting()}`,
-      options,
-    ) as Promise<void>;
-    return result === DONE ? undefined : result;
+    return this.#engine.waiters.untilFew(() => Number(table.explain(key).state === "waiting"));
   }
 
   /** Ends a call to the core. Returns its result, or throws the error for its code. */

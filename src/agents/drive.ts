@@ -1,7 +1,8 @@
 /** The loop between environment and policy: TF-Agents' `PyDriver`, for one environment and for batched ones. */
 
 import { integer, mustBe, onlyKeys } from "../error.ts";
-import { isPromise, settle, type Waiting, within } from "./settle.ts";
+import { within } from "../wait.ts";
+import { isPromise, settle, type Waiting } from "./settle.ts";
 import { restart, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 import { fromTransition, isBoundary, isLast, type PolicyStep, type Trajectory } from "./trajectory.ts";
 import type { Awaitable } from "./writers/client.ts";

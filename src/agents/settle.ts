@@ -1,7 +1,5 @@
 /** Work that may have to wait on the way: a generator that yields what it waits for, and is given what came of it. */
 
-import { ReplayError } from "../error.ts";
-import type { WaitOptions } from "../wait.ts";
 import type { Awaitable } from "./writers/client.ts";
 
 export type Waiting<T> = Generator<Promise<unknown>, T, unknown>;
@@ -29,20 +27,4 @@ async function finish<T>(work: Waiting<T>, first: IteratorResult<Promise<unknown
 
 export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof (value as Promise<T> | null | undefined)?.then === "function";
-}
-
-/** A promise that is given up by a signal or a time-out; what it waits for goes on. @param what for the time-out's message */
-export function within<T>(promise: Promise<T>, what: string, { signal, timeoutMs }: WaitOptions): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const late = () => reject(new ReplayError("TIMEOUT", `timed out after ${timeoutMs} ms: ${what}`));
-    const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
-    const aborted = () => reject(signal?.reason);
-    if (signal?.aborted) aborted();
-    signal?.addEventListener("abort", aborted);
-    const ended = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", aborted);
-    };
-    promise.then(resolve, reject).finally(ended);
-  });
 }

@@ -4,19 +4,18 @@ import type { StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
 import { ALIKE, BY_STEPS } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
-import type { Dataset } from "../../dataset.ts";
+import { type Dataset, elementsOf } from "../../dataset.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, Replay } from "../../replay.ts";
 import type { Spec } from "../../spec/spec.ts";
 import { batchOfOne, concat, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
-import { elementsOf, endless, passing } from "./elements.ts";
 import { EpisodeFlag, type EpisodeFn } from "./episode-flags.ts";
 import { type EpisodePassOptions, episodePass } from "./episode-pass.ts";
 import { EpisodeIds as Store } from "./episodes.ts";
 import { type Batch, batchForm, type ItemsOf } from "./frames.ts";
-import { preprocessed } from "./pass.ts";
+import { endless, passing, preprocessed } from "./pass.ts";
 import {
   type ApartElement,
   type AsDatasetOptions,

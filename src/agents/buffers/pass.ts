@@ -1,7 +1,28 @@
-/** Where the windows of a pass in order begin and end. */
+/** What the datasets of buffers are made of: draws without end, and passes in order. */
 
-import { mustBe } from "../../error.ts";
+import type { ElementSource } from "../../dataset.ts";
+import { codeOf, mustBe } from "../../error.ts";
+import type { Waiters } from "../../wait.ts";
 import { lengthOf } from "../nest.ts";
+
+/** The elements of a generator. */
+export function passing<E>(elements: Iterator<E, void>): ElementSource<E> {
+  return { next: () => elements.next().value ?? undefined };
+}
+
+/** Draws without end; with a time-out an async iteration waits until one can be had. */
+export function endless<E>(draw: () => E, waiters: Waiters, timeoutMs: number | undefined): ElementSource<E> {
+  if (timeoutMs === undefined) return { next: draw };
+  const attempt = (): E | undefined => {
+    try {
+      return draw();
+    } catch (error) {
+      if (codeOf(error) === "EMPTY" || codeOf(error) === "TOO_FEW") return undefined;
+      throw error;
+    }
+  };
+  return { next: draw, later: async ({ signal }) => waiters.until(attempt, () => "a draw from the buffer", { signal, timeoutMs }) };
+}
 
 /** Windows of n steps over so many, from `shift` to `shift`; the short ones at the end are left out where that is asked. */
 export function* windowsOver(steps: number, n: number, shift: number, dropShort: boolean): Generator<readonly [begin: number, end: number], void> {

@@ -2,7 +2,7 @@
 import type { Column, StepsOf } from "../../batch.ts";
 import type { Dataset } from "../../dataset.ts";
 import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
-import { MAX_LENGTH } from "../../limits.ts";
+import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../../limits.ts";
 import type { Spec } from "../../spec/spec.ts";
 
 /** What is known of an element beside its items, each as an array that carries its shape. */
@@ -107,7 +107,7 @@ export function checkDataset<S>(spec: Spec, options: AsDatasetOptions<S>): AsDat
   optionalFunction("sequencePreprocessFn", sequencePreprocessFn);
   flag("singleDeterministicPass", singleDeterministicPass ?? false);
   integer("prefetch", prefetch ?? 0, 0, 1024);
-  finite("timeoutMs", timeoutMs ?? 0, 0, 0x7fffffff);
+  finite("timeoutMs", timeoutMs ?? 0, 0, MAX_TIMEOUT_MS);
   return options;
 }
 

@@ -2,17 +2,15 @@
 
 import type { Batch, BatchInfo, StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
-import type { Dataset } from "../../dataset.ts";
+import { type Dataset, type ElementSource, elementsOf } from "../../dataset.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import type { BoundedText } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
-import { at, numbers, slice } from "../nest.ts";
+import { at, lengthOf, numbers, slice, stack } from "../nest.ts";
 import { type ClientLike, type TableClient, tableNames } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
-import { Deal } from "./deal.ts";
-import { codeOf, type ElementSource, elementsOf } from "./elements.ts";
 import { preprocessed } from "./pass.ts";
 import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, type Element, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
 
@@ -198,6 +196,51 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
 
 type Drawn<S> = Batch<StepsOf<S>>;
 
+/** One window and what is known of it, as a nest of columns; made only when it is dealt. */
+type Row = () => unknown;
+
+/** Deals the windows of items into batches: in order, or so that the rows of one batch come of different items. */
+class Deal {
+  readonly #rows: number | undefined;
+  readonly #hands: Row[][];
+  readonly #numSteps: number | undefined;
+
+  /**
+   * @param rows of a batch; undefined for rows alone
+   * @param numSteps of a window; undefined for whole items
+   * @param apart whether each row of a batch has items of its own
+   */
+  constructor(rows: number | undefined, numSteps: number | undefined, apart: boolean) {
+    this.#rows = rows;
+    this.#numSteps = numSteps;
+    this.#hands = Array.from({ length: apart ? (rows ?? 1) : 1 }, () => []);
+  }
+
+  /** Items that it lacks for the next batch: as many as it surely needs, 0 where it has all. */
+  get missing(): number {
+    const each = (this.#rows ?? 1) / this.#hands.length;
+    // How many windows an item will have is not known before it is there.
+    return this.#hands.reduce((sum, { length }) => sum + (length >= each ? 0 : this.#numSteps === undefined ? each - length : 1), 0);
+  }
+
+  /** One more item, as a nest of columns by step: its windows go to the hand that has fewest; how many they are. A rest that is no window is lost. */
+  give(item: unknown): number {
+    const hand = this.#hands.reduce((min, one) => (one.length < min.length ? one : min));
+    const n = this.#numSteps;
+    if (n === undefined) return hand.push(() => item);
+    const windows = Math.floor(lengthOf(item) / n);
+    for (let i = 0; i < windows; i++) hand.push(() => slice(item, i * n, (i + 1) * n));
+    return windows;
+  }
+
+  /** The next batch, [rows, steps, …], or the next row, [steps, …]. */
+  take(): unknown {
+    const n = this.#rows ?? 1;
+    const rows = Array.from({ length: n }, (_, i) => (this.#hands[i % this.#hands.length] as Row[]).shift()?.());
+    return this.#rows === undefined ? rows[0] : stack(rows);
+  }
+}
+
 /** Calls one after the other: they share what is dealt. After one that nothing came for in time the others draw nothing. */
 function oneByOne<E>(call: (signal: AbortSignal | undefined) => Promise<E | undefined>): (options: WaitOptions) => Promise<E | undefined> {
   let line: Promise<unknown> = Promise.resolve();
@@ -209,7 +252,6 @@ function oneByOne<E>(call: (signal: AbortSignal | undefined) => Promise<E | unde
         return await call(signal);
       } catch (error) {
         ended = true;
-        if (codeOf(error) === "TIMEOUT") return undefined;
         throw error;
       }
     });

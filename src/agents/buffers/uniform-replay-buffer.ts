@@ -3,7 +3,7 @@
 import type { Column, StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
-import type { Dataset } from "../../dataset.ts";
+import { type Dataset, elementsOf } from "../../dataset.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, Replay } from "../../replay.ts";
@@ -11,9 +11,8 @@ import type { Spec } from "../../spec/spec.ts";
 import type { Writer } from "../../writer.ts";
 import { at, lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
-import { elementsOf, endless, passing } from "./elements.ts";
 import { type Batch, batchForm, type ItemsOf } from "./frames.ts";
-import { preprocessed, windowsOver } from "./pass.ts";
+import { endless, passing, preprocessed, windowsOver } from "./pass.ts";
 import {
   type ApartElement,
   type AsDatasetOptions,

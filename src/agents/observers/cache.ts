@@ -2,16 +2,37 @@
 
 import { ReplayError } from "../../error.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
-import type { WaitOptions } from "../../wait.ts";
-import { isPromise, settle, type Waiting, within } from "../settle.ts";
+import { type WaitOptions, within } from "../../wait.ts";
+import { isPromise, settle, type Waiting } from "../settle.ts";
 import type { Trajectory } from "../trajectory.ts";
 import { type Awaitable, type Client, type Signature, type StepWriter, type StepWriterOptions, tableNames } from "../writers/client.ts";
 import { StepForm } from "./step-form.ts";
 
-/** Of an item. */
-
 /** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */
 export type ObserverCall<S extends Spec> = (step: StepOf<S> | Trajectory | readonly unknown[]) => Promise<void> | undefined;
+
+type Call = (...args: never[]) => unknown;
+
+/**
+ * Objects that are called as functions: Python's `__call__`. No code is made from text. A class that extends it has instances which are the given function, with the class's
+ * fields and methods.
+ */
+const Callable = functions(
+  class {
+    constructor(call: Call) {
+      // biome-ignore lint/correctness/noConstructorReturn: that is what makes the object a function
+      return Object.setPrototypeOf(call, new.target.prototype);
+    }
+  },
+) as unknown as new <F extends Call>(
+  call: F,
+) => F;
+
+/** Instances have what functions have, `bind` and `call` too. */
+function functions<C extends new (...args: never[]) => object>(made: C): C {
+  Object.setPrototypeOf(made.prototype, Function.prototype);
+  return made;
+}
 
 /** What may have to wait on the way. */
 export type Work = Waiting<void>;
@@ -71,13 +92,8 @@ export class Cache<S extends Spec> {
   flush(options: WaitOptions = {}): Promise<void> | undefined {
     const { writer } = this;
     if (this.#line === undefined) return writer.flush(options);
-    const flushed = within(
-      this.#line.then(() => writer.flush()),
-      "letting all items in",
-      options,
-    );
-    flushed.catch(() => {});
-    return flushed;
+    const line = this.#line.then(() => writer.flush());
+    return within(line, "letting all items in", options);
   }
 
   /** Runs what may have to wait for room, after all that waits already. Nothing, or a promise where it does. */
@@ -150,4 +166,39 @@ function closed(): ReplayError {
 
 export function isLimited(error: unknown): boolean {
   return error instanceof ReplayError && error.code === "RATE_LIMITED";
+}
+
+/** What all observers have: a function of a step, and the cache behind it. */
+export abstract class CachedObserver<S extends Spec> extends Callable<ObserverCall<S>> {
+  readonly #cache: Cache<S>;
+
+  constructor(cache: Cache<S>, call: ObserverCall<S>) {
+    super(call);
+    this.#cache = cache;
+  }
+
+  /** Steps since the last reset, boundary or close; of an episode that is longer than `maxSequenceLength`, so many. */
+  get cachedSteps(): number {
+    return this.#cache.steps;
+  }
+
+  /** Opens it again after `close`; does nothing where it is open. */
+  open(): void {
+    this.#cache.open();
+  }
+
+  /** Forgets the cached steps. Items that were made stay. */
+  close(): void {
+    this.#cache.close();
+  }
+
+  /** Waits until no item waits for a rate limiter; nothing where none does. @throws ReplayError CLOSED, TIMEOUT */
+  flush(options?: WaitOptions): Promise<void> | undefined {
+    return this.#cache.flush(options);
+  }
+
+  /** The signature that the tables have in common. @throws RangeError where they have none */
+  getTableSignature(): Awaitable<Signature> {
+    return this.#cache.signature();
+  }
 }

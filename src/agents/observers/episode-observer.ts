@@ -3,12 +3,10 @@
 import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
-import type { WaitOptions } from "../../wait.ts";
 import { StepType } from "../time-step.ts";
-import type { Awaitable, ClientLike, Signature } from "../writers/client.ts";
+import type { ClientLike } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
-import { Cache, type ObserverCall, type Work } from "./cache.ts";
-import { Callable } from "./callable.ts";
+import { Cache, CachedObserver, type ObserverCall, type Work } from "./cache.ts";
 import { stepTypeOf } from "./step-form.ts";
 
 export interface EpisodeObserverOptions {
@@ -27,7 +25,7 @@ export interface EpisodeObserverOptions {
 const OPTIONS = "tableName, maxSequenceLength, priority, bypassPartialEpisodes, onWarning";
 
 /** Makes one item of each episode when its boundary step comes (the step of type LAST, which belongs to it). An unfinished one stays cached until `reset(true)`. */
-export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<ObserverCall<S>> {
+export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends CachedObserver<S> {
   readonly #cache: Cache<S>;
   readonly #max: number;
   readonly #bypasses: boolean;
@@ -38,35 +36,23 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
 
   /** @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types */
   constructor(client: ClientLike<S>, options: EpisodeObserverOptions) {
-    super((step) => this.#call(step));
     const { tableName, maxSequenceLength, priority = 1, bypassPartialEpisodes = false, onWarning = console.warn } = onlyKeys("options", options, OPTIONS);
-    this.#max = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
-    this.#priority = finite("priority", priority, 0);
-    this.#bypasses = flag("bypassPartialEpisodes", bypassPartialEpisodes) === 1;
+    integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
+    finite("priority", priority, 0);
+    flag("bypassPartialEpisodes", bypassPartialEpisodes);
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);
+    const cache = new Cache(clientOf(client), tableName, () => ({ keep: maxSequenceLength }));
+    super(cache, (step) => this.#call(step));
+    this.#cache = cache;
+    this.#max = maxSequenceLength;
+    this.#priority = priority;
+    this.#bypasses = bypassPartialEpisodes;
     this.#warn = onWarning;
-    this.#cache = new Cache(clientOf(client), tableName, () => ({ keep: maxSequenceLength }));
   }
 
-  /** Steps since the last reset, boundary or close; of an episode that is too long, `maxSequenceLength`. */
-  get cachedSteps(): number {
-    return this.#cache.steps;
-  }
-
-  /** Opens it again after `close`; does nothing where it is open. */
-  open(): void {
-    this.#cache.open();
-  }
-
-  /** Forgets the cached steps. Items that were made stay. */
-  close(): void {
+  override close(): void {
     this.#over = false;
-    this.#cache.close();
-  }
-
-  /** Waits until no item waits for a rate limiter; nothing where none does. @throws ReplayError CLOSED, TIMEOUT */
-  flush(options?: WaitOptions): Promise<void> | undefined {
-    return this.#cache.flush(options);
+    super.close();
   }
 
   /** Ends the episode, and opens the observer where it is closed. `writeCachedSteps`: makes an item of what is cached, if anything is. */
@@ -78,11 +64,6 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends Callable<Ob
   /** The priority of the items to come, that of the open episode included. @throws TypeError, RangeError; then the old one stays */
   updatePriority(priority: number): void {
     this.#priority = finite("priority", priority, 0);
-  }
-
-  /** The signature that the tables have in common. @throws RangeError where they have none */
-  getTableSignature(): Awaitable<Signature> {
-    return this.#cache.signature();
   }
 
   #call(given: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {

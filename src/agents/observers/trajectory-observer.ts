@@ -3,12 +3,10 @@
 import { finite, flag, integer, onlyKeys, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
-import type { WaitOptions } from "../../wait.ts";
 import { StepType } from "../time-step.ts";
-import type { Awaitable, ClientLike, Signature } from "../writers/client.ts";
+import type { ClientLike } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
-import { Cache, isLimited, type ObserverCall, type Work } from "./cache.ts";
-import { Callable } from "./callable.ts";
+import { Cache, CachedObserver, isLimited, type ObserverCall, type Work } from "./cache.ts";
 import { stepTypeOf } from "./step-form.ts";
 
 export interface TrajectoryObserverOptions {
@@ -32,7 +30,7 @@ const OPTIONS = "tableName, sequenceLength, strideLength, priority, padEndOfEpis
  * Makes an item of the last `sequenceLength` steps as soon as there are so many, then every `strideLength` steps. A step whose type is LAST ends the
  * episode; what is cached then is dropped, unless the ends are padded. No item spans two episodes. O(bytes + items) a call, without garbage.
  */
-export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable<ObserverCall<S>> {
+export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedObserver<S> {
   /** Whether a step of type LAST ends the episode. */
   static readonly cutsAtBoundaries: boolean = true;
   readonly #cache: Cache<S>;
@@ -45,7 +43,6 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
 
   /** @throws TypeError, RangeError for an option · ReplayError NOT_FOUND for a table, SPEC_MISMATCH for a spec without step types */
   constructor(client: ClientLike<S>, options: TrajectoryObserverOptions) {
-    super((step) => this.#call(step));
     const {
       tableName,
       sequenceLength,
@@ -54,37 +51,23 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
       padEndOfEpisodes = false,
       tileEndOfEpisodes = false,
     } = onlyKeys("options", options, OPTIONS);
-    this.#length = integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
-    this.#stride = integer("strideLength", strideLength, 1, MAX_LENGTH);
-    this.#priority = finite("priority", priority, 0);
-    this.#pads = flag("padEndOfEpisodes", padEndOfEpisodes) === 1;
-    this.#tiles = flag("tileEndOfEpisodes", tileEndOfEpisodes) === 1;
-    this.#cuts = (new.target as typeof ReverbAddTrajectoryObserver).cutsAtBoundaries;
-    if (this.#tiles && !this.#pads) throw new RangeError("tileEndOfEpisodes needs padEndOfEpisodes: true");
-    this.#cache = new Cache(clientOf(client), tableName, (tables) => ({
+    integer("sequenceLength", sequenceLength, 1, MAX_LENGTH);
+    integer("strideLength", strideLength, 1, MAX_LENGTH);
+    finite("priority", priority, 0);
+    flag("padEndOfEpisodes", padEndOfEpisodes);
+    if (flag("tileEndOfEpisodes", tileEndOfEpisodes) === 1 && !padEndOfEpisodes) throw new RangeError("tileEndOfEpisodes needs padEndOfEpisodes: true");
+    const cache = new Cache(clientOf(client), tableName, (tables) => ({
       keep: sequenceLength,
       items: tables.map((table) => ({ table, length: sequenceLength, stride: strideLength, priority })),
     }));
-  }
-
-  /** Steps since the last reset, boundary or close. */
-  get cachedSteps(): number {
-    return this.#cache.steps;
-  }
-
-  /** Opens it again after `close`; does nothing where it is open. */
-  open(): void {
-    this.#cache.open();
-  }
-
-  /** Forgets the cached steps. Items that were made stay. */
-  close(): void {
-    this.#cache.close();
-  }
-
-  /** Waits until no item waits for a rate limiter; nothing where none does. @throws ReplayError CLOSED, TIMEOUT */
-  flush(options?: WaitOptions): Promise<void> | undefined {
-    return this.#cache.flush(options);
+    super(cache, (step) => this.#call(step));
+    this.#cache = cache;
+    this.#length = sequenceLength;
+    this.#stride = strideLength;
+    this.#priority = priority;
+    this.#pads = padEndOfEpisodes;
+    this.#tiles = tileEndOfEpisodes;
+    this.#cuts = (new.target as typeof ReverbAddTrajectoryObserver).cutsAtBoundaries;
   }
 
   /**
@@ -95,11 +78,6 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends Callable
   reset(writeCachedSteps = true): Promise<void> | undefined {
     const write = flag("writeCachedSteps", writeCachedSteps) === 1;
     return this.#cache.inLine(() => this.#end(write));
-  }
-
-  /** The signature that the tables have in common. @throws RangeError where they have none */
-  getTableSignature(): Awaitable<Signature> {
-    return this.#cache.signature();
   }
 
   #call(given: Parameters<ObserverCall<S>>[0]): Promise<void> | undefined {

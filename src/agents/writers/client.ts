@@ -1,8 +1,8 @@
 /** What observers and buffers speak to: the tables of this process today, of a server as well once there is one. */
 import { mustBe } from "../../error.ts";
 import type { Replay } from "../../replay.ts";
-import type { RowLeaf } from "../../spec/leaf.ts";
-import type { Nest } from "../../spec/nest.ts";
+import { leafText, type RowLeaf, shapeOf } from "../../spec/leaf.ts";
+import { leaves, map, type Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
@@ -59,3 +59,30 @@ export function tableNames(client: Pick<Client, "knows">, tableName: unknown): r
 
 /** A Replay stands for its own tables, wherever a client is asked for. */
 export type ClientLike<S extends Spec = Spec, N extends string = string> = Client<S> | Replay<S, N>;
+
+/** A column of an item to be. */
+interface Shaped {
+  readonly dtype: RowLeaf["dtype"];
+  readonly shape: readonly number[];
+}
+
+/** The signature of whole items: the steps' leaves, each with a first dimension of any length. */
+export function signatureOf(spec: Spec): Signature {
+  return map(spec, (leaf): LeafSignature => ({ dtype: leaf.dtype, shape: [null, ...shapeOf(leaf)] }));
+}
+
+/** @throws ReplayError SPEC_MISMATCH where there is a signature, and columns are more or fewer than the signature's, or one differs; their names do not count */
+export function mustFit(table: string, signature: Signature | undefined, columns: readonly Shaped[]): void {
+  if (signature === undefined) return;
+  const wanted = leaves(signature);
+  const subject = `an item of table ${table}`;
+  if (columns.length !== wanted.length) throw mustBe("SPEC_MISMATCH", subject, `an object with ${wanted.length} columns, like the table's signature`, columns);
+  wanted.forEach(({ keys, leaf: { dtype, shape } }, i) => {
+    const column = columns[i] as Shaped;
+    const same = column.dtype === dtype && column.shape.length === shape.length && shape.every((n, k) => n === null || n === column.shape[k]);
+    if (same) return;
+    const sizes = shape.map((n) => n ?? "any");
+    const rule = `as ${keys.join(".") || "the only one"} of its signature, ${leafText(dtype, sizes)}`;
+    throw mustBe("SPEC_MISMATCH", `column ${i} of ${subject}`, rule, leafText(column.dtype, column.shape));
+  });
+}

@@ -1,13 +1,12 @@
 /** The steps that a writer has at hand, field by field. Reverb's `TrajectoryWriter.history`. */
 
 import type { Column } from "../../batch.ts";
-import { mustBe, ReplayError } from "../../error.ts";
+import { integer, mustBe, ReplayError } from "../../error.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import type { RowLeaf } from "../../spec/leaf.ts";
 import { pack } from "../../spec/nest.ts";
 import type { IsAny, Spec } from "../../spec/spec.ts";
 import type { Values } from "./fields.ts";
-import { stepAt, stepsOfSlice } from "./indices.ts";
 import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
 /** One field of the steps at hand. Indices are Python's: 0 the first step of the episode, -1 the newest. */
@@ -60,12 +59,8 @@ export class History implements ColumnSource {
   /** The columns of the fields seen so far, nested. @throws ReplayError EMPTY before the first step */
   get columns(): unknown {
     if (this.#columns.length === 0) throw new ReplayError("EMPTY", "the history is empty: call append first");
-    this.#nested ??= without(
-      pack(
-        this.#spec,
-        Array.from(this.#leaves, (_, i) => this.#columns[i]),
-      ),
-    );
+    const columns = this.#leaves.map((_, i) => this.#columns[i]);
+    this.#nested ??= without(pack(this.#spec, columns));
     return this.#nested;
   }
 
@@ -79,9 +74,10 @@ export class History implements ColumnSource {
 
   /** More fields of the newest step. */
   extend(values: Values): void {
+    const before = this.#absent.get(this.total - 1) ?? [];
     this.#fill(
       values,
-      [...(this.#absent.get(this.total - 1) ?? [])].filter((leaf) => values[leaf] === undefined),
+      [...before].filter((leaf) => values[leaf] === undefined),
     );
   }
 
@@ -127,13 +123,10 @@ export class History implements ColumnSource {
 
   #column(leaf: PlacedLeaf): HistoryColumn {
     const length = () => this.total - this.start;
-    const make = (steps: readonly number[], isSqueezed: boolean) =>
-      new TrajectoryColumn(
-        this,
-        leaf,
-        steps.map((step) => step + this.start),
-        isSqueezed,
-      );
+    const make = (indices: readonly number[], isSqueezed: boolean) => {
+      const steps = indices.map((index) => index + this.start);
+      return new TrajectoryColumn(this, leaf, steps, isSqueezed);
+    };
     const column: HistoryColumn = {
       get length() {
         return length();
@@ -142,10 +135,8 @@ export class History implements ColumnSource {
       slice: (start, stop, step) => make(stepsOfSlice(start, stop, step, length()), false),
       list: (indices) => {
         if (!Array.isArray(indices)) throw mustBe(TypeError, "indices", "an array of integers", indices);
-        return make(
-          indices.map((index, i) => stepAt(`indices[${i}]`, index, length())),
-          false,
-        );
+        const steps = indices.map((index, i) => stepAt(`indices[${i}]`, index, length()));
+        return make(steps, false);
       },
     };
     COLUMNS.add(column);
@@ -167,4 +158,27 @@ function without(node: unknown): unknown {
     .map(([name, part]) => [name, without(part)] as const)
     .filter(([, part]) => part !== undefined);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+const MAX = Number.MAX_SAFE_INTEGER;
+
+/** A step of `length`, by Python's rules: negative indices count from the end. @throws RangeError outside of -length … length - 1 */
+function stepAt(subject: string, index: number, length: number): number {
+  // Minus zero would be shown as such, and a history of no steps has it.
+  integer(subject, index, 0 - length, length - 1);
+  return index < 0 ? index + length : index;
+}
+
+/** The steps of a slice, which may stop anywhere. @throws RangeError for a `start` before the first step, a `step` of 0 */
+function stepsOfSlice(start: number | null | undefined, stop: number | null | undefined, step: number | null | undefined, length: number): number[] {
+  const by = integer("step", step ?? 1, -MAX, MAX);
+  if (by === 0) throw mustBe(RangeError, "step", "not 0", step);
+  const [min, max] = by > 0 ? [0, length] : [-1, length - 1];
+  /** Where a bound is, cut to what there is. */
+  const bound = (at: number) => Math.min(Math.max(at < 0 ? at + length : at, min), max);
+  const first = start == null ? (by > 0 ? 0 : length - 1) : bound(integer("start", start, 0 - length, MAX));
+  const end = stop == null ? (by > 0 ? length : -1) : bound(integer("stop", stop, -MAX, MAX));
+  const steps: number[] = [];
+  for (let at = first; by > 0 ? at < end : at > end; at += by) steps.push(at);
+  return steps;
 }

@@ -8,10 +8,9 @@ import { engineOf, type Replay } from "../../replay.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
-import { type Signature, tableNames } from "./client.ts";
+import { mustFit, type Signature, tableNames } from "./client.ts";
 import { Fields, type PartOf, type Values } from "./fields.ts";
 import { Pending } from "./pending.ts";
-import { mustFit } from "./signature.ts";
 
 export interface LegacyWriterOptions {
   /** Steps that the longest item has. */
@@ -90,13 +89,8 @@ export class LegacyWriter<S extends Spec = Spec> {
     const length = integer("numTimesteps", numTimesteps, 1, this.#writer.length);
     finite("priority", priority, 0);
     const leaves = this.#fields.leaves.filter((_, i) => this.#given?.[i]);
-    const signature = this.#signatures(table);
-    if (signature !== undefined)
-      mustFit(
-        table,
-        signature,
-        leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape: [length, ...shape] })),
-      );
+    const shapes = leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape: [length, ...shape] }));
+    mustFit(table, this.#signatures(table), shapes);
     const columns = leaves.length === this.#fields.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
     const waits = this.#writer.createItem(table, { length, priority, ...(columns as object) });
     if (waits !== undefined) this.#pending.add(table, this.#writer.lastKey(table));

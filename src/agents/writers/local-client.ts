@@ -1,17 +1,16 @@
 /** A client of the tables in this process. */
 
 import { pointAtCallersOf } from "../../caller.ts";
-import { mustBe, onlyKeys } from "../../error.ts";
-import { Replay, type ReplayOptions } from "../../replay.ts";
-import type { Spec, StepOf } from "../../spec/spec.ts";
+import { finite, mustBe, onlyKeys } from "../../error.ts";
+import { MAX_TIMEOUT_MS } from "../../limits.ts";
+import { engineOf, Replay, type ReplayOptions } from "../../replay.ts";
+import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { Table, TableOptions } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
-import type { Client, ClientLike, Signature, StepWriterOptions, TableClient } from "./client.ts";
-import type { PartOf } from "./fields.ts";
-import { Inserter } from "./inserter.ts";
+import { type Client, type ClientLike, mustFit, type Signature, type StepWriterOptions, signatureOf, type TableClient, tableNames } from "./client.ts";
+import { Fields, type PartOf } from "./fields.ts";
 import { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
-import { signatureOf } from "./signature.ts";
 import { TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
 export interface LocalClientOptions<N extends string = string> {
@@ -28,7 +27,9 @@ export interface NamedTable extends TableOptions {
 export class LocalClient<const S extends Spec = Spec, N extends string = string> implements TableClient<S> {
   readonly replay: Replay<S, N>;
   readonly #signatures: { readonly [name: string]: Signature | undefined };
-  readonly #inserter: Inserter<S>;
+  readonly #fields: Fields<S>;
+  /** What inserts single steps: a writer for each set of tables and fields. */
+  readonly #inserters = new Map<string, Writer<S, string>>();
 
   /** @throws TypeError · ReplayError NOT_FOUND for a signature of a table that the Replay has not */
   constructor(replay: Replay<S, N>, options: LocalClientOptions<N> = {}) {
@@ -38,7 +39,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     this.replay = replay;
     for (const name of Object.keys(signatures)) this.table(name);
     this.#signatures = { ...signatures };
-    this.#inserter = new Inserter<S>(this.#steps, (table) => this.#signatures[table]);
+    this.#fields = new Fields<S>(engineOf(replay));
   }
 
   /**
@@ -98,9 +99,40 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
    * @throws RangeError for no table, a priority that is none · ReplayError NOT_FOUND, SPEC_MISMATCH, INVALID_DATA, RATE_LIMITED, OUT_OF_MEMORY
    */
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [K in N]?: number }, options: WaitOptions = {}): Promise<void> | undefined {
-    return this.#inserter.insert(step, priorities as { readonly [table: string]: number }, options);
+    const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
+    signal?.throwIfAborted();
+    if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
+    const given = (priorities ?? {}) as { readonly [table: string]: number };
+    const tables = Object.keys(given);
+    if (tables.length === 0) throw mustBe(RangeError, "priorities", "an object with at least one table", priorities);
+    tableNames(this, tables);
+    for (const table of tables) finite(`priorities.${table}`, given[table], 0);
+    const values = this.#fields.take(step);
+    const leaves = this.#fields.leaves.filter((_, i) => values[i] !== undefined);
+    if (leaves.length === 0) throw mustBe("SPEC_MISMATCH", "step", "an object with at least one field", step);
+    const shapes = leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape: [1, ...shape] }));
+    for (const table of tables) mustFit(table, this.#signatures[table], shapes);
+    const writer = this.#inserter(tables, leaves);
+    // A column of one step: nothing is written unless all of it is.
+    const columns = values.map((value, i) => (value === undefined ? this.#fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value]));
+    writer.appendColumns(this.#fields.whole(columns) as ColumnsOf<S>, {
+      ends: [1],
+      priorities: Object.fromEntries(tables.map((table) => [table, [given[table] as number]])),
+    });
+    return writer.flush(options);
   }
 
+  #inserter(tables: readonly string[], leaves: Fields<S>["leaves"]): Writer<S, string> {
+    const name = JSON.stringify([tables, leaves.map((leaf) => leaf.index)]);
+    const known = this.#inserters.get(name);
+    // A user of the Replay may close its writers.
+    if (known !== undefined && this.replay.writers.includes(known as never)) return known;
+    const columns = leaves.length === this.#fields.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
+    const items = tables.map((table) => ({ table, length: 1, ...(columns as object) }));
+    const made = this.#steps.writer({ keep: 1, items }) as Writer<S, string>;
+    this.#inserters.set(name, made);
+    return made;
+  }
   /** The Replay without its tables' names in the type. */
   get #steps(): Replay<S, string> {
     return this.replay as unknown as Replay<S, string>;

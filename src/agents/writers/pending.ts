@@ -3,8 +3,6 @@ import { integer } from "../../error.ts";
 import { engineOf, type Replay } from "../../replay.ts";
 import type { WaitOptions } from "../../wait.ts";
 
-const NONE = Promise.resolve();
-
 export class Pending {
   readonly #replay: Replay;
   #items: { readonly table: string; readonly key: number }[] = [];
@@ -20,10 +18,7 @@ export class Pending {
   /** Waits until at most so many wait; undefined where it is so. @throws RangeError, TypeError · ReplayError TIMEOUT, or the signal's reason */
   until(max: number, options: WaitOptions): Promise<void> | undefined {
     integer("blockUntilNumItems", max, 0);
-    const engine = engineOf(this.#replay);
-    const attempt = () => (this.#count() <= max ? NONE : undefined);
-    const result = engine.waiters.until(attempt, () => `items still waiting for the rate limiter: ${this.#items.length}`, options) as Promise<void>;
-    return result === NONE ? undefined : result;
+    return engineOf(this.#replay).waiters.untilFew(() => this.#count(), options, max);
   }
 
   #count(): number {

@@ -12,12 +12,11 @@ import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
 import { Windows } from "../windows.ts";
-import { type Signature, tableNames } from "./client.ts";
+import { mustFit, type Signature, tableNames } from "./client.ts";
 import { Fields, type PartOf, type Values } from "./fields.ts";
 import { History, type HistoryOf } from "./history.ts";
 import { OpenStep } from "./open-step.ts";
 import { Pending } from "./pending.ts";
-import { mustFit } from "./signature.ts";
 import { TrajectoryColumn } from "./trajectory-column.ts";
 
 export interface TrajectoryWriterOptions {
@@ -71,10 +70,8 @@ export class TrajectoryWriter<S extends Spec = Spec> {
       this.#windows ??= new Windows(this.#engine, { seed: 0, streams: writer.streams });
       // The window has the last steps that there were.
       const first = this.#rows - writer.length;
-      return this.#windows.steps(
-        leaf,
-        steps.map((step) => step - first),
-      );
+      const places = steps.map((step) => step - first);
+      return this.#windows.steps(leaf, places);
     });
   }
 
@@ -146,13 +143,8 @@ export class TrajectoryWriter<S extends Spec = Spec> {
         steps.push(step);
       }
     }
-    const signature = this.#signatures(table);
-    if (signature !== undefined)
-      mustFit(
-        table,
-        signature,
-        columns.map(({ leaf }) => leaf),
-      );
+    const shapes = columns.map(({ leaf }) => leaf);
+    mustFit(table, this.#signatures(table), shapes);
     const writer = this.#live();
     this.#writeOpen(steps);
     const length = this.#rows - first;

@@ -1,5 +1,6 @@
 /** When what was committed goes to the disk without being asked for, and what stays there. */
 import { integer, mustBe, onlyKeys } from "../../error.ts";
+import { MAX_TIMEOUT_MS } from "../../limits.ts";
 
 /** `always`: before each commit returns · `manual`: when `flush` is called · `everyMs`: at most so long after a commit. */
 export type Durability = "always" | "manual" | { readonly everyMs: number };
@@ -8,13 +9,11 @@ export type Durability = "always" | "manual" | { readonly everyMs: number };
 export type Retain = "capacity" | "all";
 
 export const EVERY_SECOND: Durability = { everyMs: 1000 };
-/** The longest time that timers take. */
-const MAX_MS = 0x7fffffff;
 
 export function checkDurability(durability: Durability): Durability {
   if (durability === "always" || durability === "manual") return durability;
   if (typeof durability !== "object" || durability === null) throw mustBe(TypeError, "durability", `"always", "manual" or {everyMs}`, durability);
-  integer("durability.everyMs", onlyKeys("durability", durability, "everyMs").everyMs, 1, MAX_MS);
+  integer("durability.everyMs", onlyKeys("durability", durability, "everyMs").everyMs, 1, MAX_TIMEOUT_MS);
   return durability;
 }
 
