@@ -95,6 +95,23 @@ test("every byte that is altered, and every cut, is noticed", () => {
   }
 });
 
+test("more items, and longer episodes, than are read at a time", () => {
+  const directory = memory();
+  const n = 2500;
+  const all = Array.from({ length: n }, (_, i) => i);
+  const step = (action: number, isStateTerminal: boolean) => ({ state: 0, action, reward: 0, nextState: 0, isStateTerminal });
+  const [from, to] = [new ReplayBuffer(), new ReplayBuffer()];
+  const [fromWhole, toWhole] = [new EpisodicReplayBuffer(), new EpisodicReplayBuffer()];
+  for (const i of all) for (const buffer of [from, fromWhole]) buffer.append(step(i, i === n - 1));
+  from.save({ directory, file: "items" });
+  to.load({ directory, file: "items" });
+  expect(actions(to).flat()).toEqual(all);
+  fromWhole.save({ directory, file: "episodes" });
+  toWhole.load({ directory, file: "episodes" });
+  expect([...toWhole.episodes()].map((episode) => episode.map(({ action }) => action))).toEqual([all]);
+  expect([...toWhole.items()].map(([one]) => one?.action)).toEqual(all);
+});
+
 /** A file of sections, with checksums that are right. */
 function fileOf(sections: readonly (readonly [kind: number, payload: Uint8Array])[]) {
   const directory = memory();
