@@ -39,7 +39,7 @@ export function table_close_draw(table: usize): void {
   t.drawing = 0;
   while (t.doomed != 0) {
     const slot = t.doomed;
-    t.doomed = t.slots().item(slot).timesSampled;
+    t.doomed = t.slots().item(slot).nextInChain;
     discard(t, slot);
   }
   admitPending(t);

@@ -72,7 +72,7 @@ function queueOf(t: Table): u32 {
   for (let i: u32 = 0; i < t.pending; i++) {
     if (slot == 0 || slot > t.slots().high || !t.slots().isPending(slot)) return i;
     if (i + 1 == t.pending && slot != t.pendingLast) return i;
-    slot = t.slots().item(slot).timesSampled;
+    slot = t.slots().item(slot).nextInChain;
   }
   return t.pending;
 }

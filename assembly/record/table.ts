@@ -48,7 +48,7 @@ export function record_load_table(table: usize, from: usize): i32 {
       if (item.first > high || slots.layout(slot) != 0) return fail(E_CORRUPT, 1, slot);
       continue;
     }
-    if (item.first > t.rows().high || (slots.isPending(slot) && item.timesSampled > high)) return fail(E_CORRUPT, 1, slot);
+    if (item.first > t.rows().high || (slots.isPending(slot) && item.nextInChain > high)) return fail(E_CORRUPT, 1, slot);
     row = t.rows().rowAfter(item.first == number + 1 ? row : 0, item.first);
     number = item.first;
     item.first = row;

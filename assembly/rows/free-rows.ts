@@ -7,7 +7,7 @@
  *    8 │ next u32  │ count u32 │  the run after the first, where `end` is not 0 · rows in all
  *   16 │ tail u32  │ last u32  │  first and last row of the last run; 0 = no run may be continued
  *
- * A run between the first and the last one says in the HEAD of its first row: `next` the run that follows, `episode` its last row.
+ * A run between the first and the last one says in the HEAD of its first row, in `next` and `episode`: `nextRun`, `runEnd`.
  */
 import { Head } from "./row";
 
@@ -59,13 +59,13 @@ export class FreeRows {
   /** Last row of a run, by its first one. */
   endOf(run: u32): u32 {
     if (run == this.first) return this.runEnd();
-    return run == this.tail ? this.last : Head.of(run).episode;
+    return run == this.tail ? this.last : Head.of(run).runEnd;
   }
 
   /** The run after another, 0 = none. */
   after(run: u32): u32 {
     if (run == this.tail || this.end == 0) return 0;
-    return run == this.first ? this.next : Head.of(run).next;
+    return run == this.first ? this.next : Head.of(run).nextRun;
   }
 
   /** A row that does not follow the last one opens a run. */
@@ -76,8 +76,8 @@ export class FreeRows {
       this.end = this.last;
       this.next = row;
     } else {
-      Head.of(this.tail).next = row;
-      Head.of(this.tail).episode = this.last;
+      Head.of(this.tail).nextRun = row;
+      Head.of(this.tail).runEnd = this.last;
     }
     this.tail = row;
   }
@@ -86,8 +86,8 @@ export class FreeRows {
   private leaveRun(): void {
     const run = this.end == 0 ? 0 : this.next;
     if (run == 0) this.last = 0;
-    this.end = run == this.tail || run == 0 ? 0 : Head.of(run).episode;
-    if (this.end != 0) this.next = Head.of(run).next;
+    this.end = run == this.tail || run == 0 ? 0 : Head.of(run).runEnd;
+    if (this.end != 0) this.next = Head.of(run).nextRun;
     this.first = run;
   }
 }

@@ -21,6 +21,28 @@ export class Head {
   next: u32;
   episode: u32;
 
+  /** Of a freed row that begins a run: the run that follows. */
+  @inline
+  get nextRun(): u32 {
+    return this.next;
+  }
+
+  @inline
+  set nextRun(row: u32) {
+    this.next = row;
+  }
+
+  /** Of a freed row that begins a run: the run's last row. */
+  @inline
+  get runEnd(): u32 {
+    return this.episode;
+  }
+
+  @inline
+  set runEnd(row: u32) {
+    this.episode = row;
+  }
+
   @inline
   static of(row: u32): Head {
     return changetype<Head>(Head.block(row) + <usize>((row & PLACE) * HEAD_BYTES));

@@ -4,7 +4,7 @@
  * ITEM, 16 bytes, one cache line for a draw:
  *   │ first u32 │ length 24 bits, plain 1, single 1 │ generation u32 │ timesSampled u32 │
  *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block
- *   free slots chain through `first`, pending and doomed ones through `timesSampled`
+ *   of free slots `first` is `nextFree`; of pending and doomed ones `timesSampled` is `nextInChain`
  *
  * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live.
  *
@@ -40,6 +40,28 @@ export class Item {
   word: u32;
   generation: u32;
   timesSampled: u32;
+
+  /** Of a free slot: the one that was freed after it. */
+  @inline
+  get nextFree(): u32 {
+    return this.first;
+  }
+
+  @inline
+  set nextFree(slot: u32) {
+    this.first = slot;
+  }
+
+  /** Of an item that waits, or that left during a draw: the one behind it. */
+  @inline
+  get nextInChain(): u32 {
+    return this.timesSampled;
+  }
+
+  @inline
+  set nextInChain(slot: u32) {
+    this.timesSampled = slot;
+  }
 
   @inline
   length(): u32 {
@@ -157,7 +179,7 @@ export class Slots {
   take(): u32 {
     let slot = this.freeFirst;
     if (slot != 0) {
-      this.freeFirst = this.item(slot).first;
+      this.freeFirst = this.item(slot).nextFree;
     } else {
       if (this.high == this.capacity) return 0;
       slot = this.high + 1;
@@ -180,8 +202,8 @@ export class Slots {
       this.retired += 1;
       return;
     }
-    item.first = 0;
-    if (this.freeFirst != 0) this.item(this.freeLast).first = slot;
+    item.nextFree = 0;
+    if (this.freeFirst != 0) this.item(this.freeLast).nextFree = slot;
     else this.freeFirst = slot;
     this.freeLast = slot;
   }

@@ -268,7 +268,7 @@ export function admitPending(t: Table): void {
   while (t.pending != 0 && t.mayInsert()) {
     const slot = t.pendingFirst;
     const item = t.slots().item(slot);
-    t.pendingFirst = item.timesSampled;
+    t.pendingFirst = item.nextInChain;
     t.pending -= 1;
     item.timesSampled = 0;
     t.episodes().promised -= item.episodes();
@@ -295,7 +295,7 @@ export function removeItem(t: Table, slot: u32): void {
   countEpisodes(t, item.first, item.episodes(), false);
   store<f64>(t.slots().priorityAt(slot), FREE);
   if (t.drawing != 0) {
-    item.timesSampled = t.doomed;
+    item.nextInChain = t.doomed;
     t.doomed = slot;
   } else {
     discard(t, slot);
@@ -306,10 +306,10 @@ export function removeItem(t: Table, slot: u32): void {
 export function cancelItem(t: Table, slot: u32): void {
   const slots = t.slots();
   let before: u32 = 0;
-  for (let at = t.pendingFirst; at != slot; at = slots.item(at).timesSampled) before = at;
+  for (let at = t.pendingFirst; at != slot; at = slots.item(at).nextInChain) before = at;
   const item = slots.item(slot);
-  if (before == 0) t.pendingFirst = item.timesSampled;
-  else slots.item(before).timesSampled = item.timesSampled;
+  if (before == 0) t.pendingFirst = item.nextInChain;
+  else slots.item(before).nextInChain = item.nextInChain;
   if (tracking()) slots.track(before);
   if (t.pendingLast == slot) t.pendingLast = before;
   t.pending -= 1;
@@ -363,7 +363,7 @@ function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
   store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
   t.episodes().promised += episodes;
   if (t.pending == 0) t.pendingFirst = slot;
-  else t.slots().item(t.pendingLast).timesSampled = slot;
+  else t.slots().item(t.pendingLast).nextInChain = slot;
   t.pendingLast = slot;
   t.pending += 1;
 }
