@@ -93,7 +93,7 @@ export class Table<S = Spec> implements AnyTable {
 
   /** Number of items in the table. */
   get size(): number {
-    return this.#open().counter(0);
+    return this.#open().size;
   }
 
   /**

@@ -5,7 +5,7 @@ import { minSize } from "../rate-limiter.ts";
 import { fifo, type Selector } from "../selector.ts";
 import { ABOUT_FIRST, ABOUT_KEY, ABOUT_LENGTH, ABOUT_PRIORITY } from "./abi.ts";
 import type { Engine } from "./engine.ts";
-import type { ErrorPriorities } from "./errors.ts";
+import type { ErrorPriorities } from "./priorities.ts";
 import type { CoreStream } from "./stream.ts";
 import { CoreTable, type CoreTableOptions, tableBytes } from "./table.ts";
 

@@ -1,6 +1,6 @@
 /** Episodes as a history: written from the oldest on, and read again. */
 
-import { drawable } from "../../core/errors.ts";
+import { drawable } from "../../core/priorities.ts";
 import { EPISODE, EPISODE_END, FORM, STATE, STEP } from "../../store/format/kinds.ts";
 import type { EndedEpisodes, MadeEpisodes } from "../store/episodes.ts";
 import { formBytes, NOTHING, priorityBytes, stateBytes, type Write, writeNothing } from "../store/history.ts";

@@ -1,6 +1,7 @@
 /** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
-import { drawable, MAX_PRIORITY } from "../../core/errors.ts";
+
 import type { Filler } from "../../core/filler.ts";
+import { drawable, MAX_PRIORITY } from "../../core/priorities.ts";
 import { finite, ReplayError } from "../../error.ts";
 import { type AnyBatch, type Listed, listed } from "../rows/transition-batch.ts";
 import { type AppendedTransition, asStored, checkTransition, type Transition } from "../transition.ts";

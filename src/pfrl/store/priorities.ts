@@ -1,8 +1,8 @@
 /** The prioritized part of a buffer: what new items weigh, how a sample is picked and weighed, and what errors make of it. */
 import type { Core } from "../../core/core.ts";
 import type { Draw } from "../../core/draw.ts";
-import { calculator, powers } from "../../core/errors.ts";
 import type { GrowingTable } from "../../core/growing-table.ts";
+import { calculator, powers } from "../../core/priorities.ts";
 import { finite, flag, mustBe, ReplayError } from "../../error.ts";
 import type { HistoryState } from "./history.ts";
 import { LastSample } from "./last-sample.ts";

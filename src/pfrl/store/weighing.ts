@@ -1,5 +1,5 @@
 /** Errors to priorities, and probabilities to importance weights: PFRL's PriorityWeightError. */
-import { ErrorPriorities } from "../../core/errors.ts";
+import { ErrorPriorities } from "../../core/priorities.ts";
 import { finite, mustBe } from "../../error.ts";
 
 /** By what weights are divided: the largest of the batch (true, "batch"), the largest that the memory could give, or nothing (false). */
