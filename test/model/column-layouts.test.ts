@@ -173,6 +173,32 @@ describe("a thousand layouts in one Replay", () => {
   });
 });
 
+test("the files of a Replay stay within twice what they must hold, and two segments, where each item has a layout of its own", async () => {
+  const dir = memory();
+  const options = { segmentBytes: 32_768, durability: "manual" } as const;
+  const replay = await Replay.open({ dir, spec, tables: { t: { maxSize: 1500 } }, ...options });
+  const writer = replay.writer();
+  let max = 0;
+  for (let k = 0; k < scaled(12_000, 4000); k++) {
+    writer.append({ x: k, y: [0, 0] });
+    writer.createItem("t", { length: 1, columns: { [`episode${k}`]: { leaf: "x", at: 0 } } as never });
+    if (k % 20 !== 0) continue;
+    replay.journal.keep(k);
+    if (k % 200 !== 0) continue;
+    const { bytes, liveBytes } = replay.journal.stats;
+    expect(bytes).toBeLessThanOrEqual(2 * liveBytes + 2 * options.segmentBytes);
+    max = Math.max(max, bytes);
+  }
+  expect(max).toBeGreaterThan(4 * options.segmentBytes);
+  await replay.flush();
+  const again = await Replay.open({ dir: dir.crash(), ...options });
+  expect(layoutsIn(bytesOf(again))).toEqual(layoutsIn(bytesOf(replay)));
+  for (let i = 0; i < 50; i++) {
+    const { steps } = again.table("t").sample(1) as unknown as Batch;
+    expect(Object.entries(steps).map(([name, { data }]) => name === `episode${data[0]}`)).toEqual([true]);
+  }
+});
+
 /** The sections of layouts in a snapshot, as text. */
 function layoutsIn(bytes: Buffer): string[] {
   const found: string[] = [];

@@ -4,12 +4,13 @@ import type { Engine } from "../../core/engine.ts";
 import type { Section } from "../../core/state.ts";
 import { ReplayError } from "../../error.ts";
 import { KEPT, WRITERS } from "../format/kinds.ts";
-import { layoutSections, writersBytes } from "../format/writers.ts";
+import { writersBytes } from "../format/writers.ts";
 import type { Durability, Retain } from "../log/durability.ts";
 import type { Log } from "../log/log.ts";
 import type { Saved } from "../saved.ts";
 import { encodeTagged } from "../tagged.ts";
 import { decodeTagged } from "../untagged.ts";
+import { Layouts } from "./layouts.ts";
 
 /** Bytes of changes that make a group, unless it must go at once. */
 const GROUP = 128 * 1024;
@@ -32,6 +33,7 @@ export class Journal {
   readonly #saved: Saved;
   readonly #engine: Engine;
   readonly #changes: Changes;
+  readonly #layouts: Layouts;
   readonly #log: Log;
   readonly #durability: Durability;
   readonly #compacts: boolean;
@@ -65,6 +67,7 @@ export class Journal {
     this.#saved = saved;
     this.#engine = saved.engine;
     this.#changes = changes;
+    this.#layouts = new Layouts(saved);
     this.#log = log;
     this.#durability = options.durability;
     this.#compacts = options.retain === "capacity";
@@ -194,6 +197,7 @@ export class Journal {
       sections++;
     };
     this.#changes.write(segment, write);
+    this.#layouts.write(segment, write);
     const all = this.#restIn !== segment;
     if (all) this.#written.clear();
     for (const [kind, id, payload] of this.#rest()) {
@@ -208,7 +212,6 @@ export class Journal {
 
   *#rest(): Generator<Section, void> {
     yield [WRITERS, 0, this.#openWriters()];
-    yield* layoutSections(this.#saved);
     yield* this.#changes.numbers();
     if (this.#kept !== undefined) yield [KEPT, 0, this.#kept];
   }
@@ -227,15 +230,14 @@ export class Journal {
   /** A share of what keeps the files small: segments whose records nothing asks for any more are given back, the emptiest one is emptied. */
   #compact(): void {
     const log = this.#log;
-    const changes = this.#changes;
     // What there is one of each must be in the newest segment.
     if (this.#restIn !== log.segment) return;
     const old = log.segments.filter(({ id }) => id < log.segment);
-    for (const { id } of old) if (id !== this.#victim && changes.liveIn(id) === 0) log.drop(id);
+    for (const { id } of old) if (id !== this.#victim && this.#liveIn(id) === 0) log.drop(id);
     if (this.#victim === 0) {
       if (!this.#exceeds(1, log.leaving)) return;
-      const emptiest = old.reduce((best, { id }) => (best === 0 || changes.liveIn(id) < changes.liveIn(best) ? id : best), 0);
-      if (emptiest === 0 || changes.liveIn(emptiest) === 0) return;
+      const emptiest = old.reduce((best, { id }) => (best === 0 || this.#liveIn(id) < this.#liveIn(best) ? id : best), 0);
+      if (emptiest === 0 || this.#liveIn(emptiest) === 0) return;
       this.#victim = emptiest;
       this.#structure = 0;
       this.#cursor = 1;
@@ -254,8 +256,9 @@ export class Journal {
         this.#cursor = 1;
       }
     }
+    this.#layouts.empty(this.#victim);
     if (this.#write()) this.#log.commit();
-    if (this.#structure === structures && changes.liveIn(this.#victim) === 0 && this.#restIn === this.#log.segment) {
+    if (this.#structure === structures && this.#liveIn(this.#victim) === 0 && this.#restIn === this.#log.segment) {
       const id = this.#victim;
       this.#victim = 0;
       this.#log.drop(id);
@@ -267,9 +270,14 @@ export class Journal {
     return this.stats.bytes - leaving > 2 * this.#liveBytes() + segments * this.#segmentBytes;
   }
 
+  /** Bytes in a segment that still count, but for what there is one of each. */
+  #liveIn(segment: number): number {
+    return this.#changes.liveIn(segment) + this.#layouts.liveIn(segment);
+  }
+
   #liveBytes(): number {
     let bytes = 0;
-    for (const { id } of this.#log.segments) bytes += this.#changes.liveIn(id);
+    for (const { id } of this.#log.segments) bytes += this.#liveIn(id);
     for (const payload of this.#written.values()) bytes += payload.length;
     return bytes;
   }
