@@ -203,7 +203,7 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
     const next = head.next & LINK_ROW;
     if (number > high || next > high) return fail(E_CORRUPT, 1, number);
     head.next = p.rowAfter(next == number + 1 ? row : 0, next) | (head.next & LINK_END);
-    if (p.shares != 0 && !nameFrames(p, row, p.bytes(row), false)) return fail(E_CORRUPT, 1, number);
+    if (p.shares() && !nameFrames(p, row, p.bytes(row), false)) return fail(E_CORRUPT, 1, number);
   }
   return 0;
 }
@@ -222,7 +222,7 @@ export function record_hold_frames(pool: usize, live: usize): i32 {
     if (held != 0) {
       if (!loaded) return fail(E_CORRUPT, 1, number);
       head.refs = held;
-      if (p.shares != 0) holdFrames(p, row);
+      if (p.shares()) holdFrames(p, row);
       continue;
     }
     free += 1;
@@ -259,12 +259,12 @@ function saveRow(p: Pool, row: u32, number: u32, at: usize): void {
   store<u32>(at, linkOf(p, row, number), 4);
   store<u32>(at, p.episode(row), 8);
   Bytes.copy(at + HEAD, p.bytes(row), p.rowBytes);
-  if (p.shares != 0) nameFrames(p, row, at + HEAD, true);
+  if (p.shares()) nameFrames(p, row, at + HEAD, true);
   copyWide(p, row, at + HEAD + <usize>p.rowBytes, true);
 }
 
 function copyWide(p: Pool, row: u32, at: usize, saving: bool): void {
-  for (let i: u32 = 0; p.apart != 0 && i < p.leaves; i++) {
+  for (let i: u32 = 0; p.apart() && i < p.leaves; i++) {
     const leaf = p.leaf(i);
     if (leaf.kind != WIDE) continue;
     const here = p.value(row, leaf);

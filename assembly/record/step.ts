@@ -77,6 +77,7 @@ export function record_append(stream: usize, from: usize, bytes: u32): i32 {
       store<u32>(p.value(row, leaf) + ((<usize>f) << 2), name);
     }
   }
+  s.notePush(p, row);
   s.push(p, row);
   return <i32>used;
 }

@@ -6,8 +6,8 @@
  *    8 │ rowBytes u32   │ blockBytes u32 │
  *   16 │ fresh u32      │ high u32      │  the next row never used, 0 = none is left · rows ever used
  *   24 │ capacity u32   │ episodes u32  │  rows that there is room for · the last episode number given
- *   32 │ leaves u32     │ apart u32     │  how many · of them not in the row
- *   40 │ shares u32     │ slots u32     │  of them SHARED
+ *   32 │ leaves u32     │ traits u32    │  how many · what rows have beside their bytes: APART, SHARES, TRACKED
+ *   40 │ … u32          │ slots u32     │
  *   48 │ directory u32  │ blocks u32    │  address of u32 × slots: the blocks, in the order in which they came
  *   56 │ changesAt u32  │ changed u32   │  where changes are tracked: where in a block the CHANGEs are · the row that changed last, 0 = none
  *   64 │ FREE_ROWS (24)                 │  rows to use again, oldest first
@@ -27,6 +27,10 @@ const FREE_AT: usize = 64;
 const LEAVES_AT: usize = 88;
 /** Freed rows that stay in the queue as long as there are rows never used. */
 const SPARE: u32 = 16;
+/** Traits: leaves that are not in the row; some of them in frames of other pools; changes that a journal must know. One test asks for all, since each is felt. */
+const APART: u32 = 1;
+const SHARES: u32 = 2;
+const TRACKED: u32 = 4;
 /** A directory begins with one granule. */
 const FIRST_SLOTS: u32 = GRANULE >> 2;
 
@@ -41,8 +45,8 @@ export class Pool {
   capacity: u32;
   episodes: u32;
   leaves: u32;
-  apart: u32;
-  shares: u32;
+  traits: u32;
+  unused: u32;
   slots: u32;
   directory: u32;
   blocks: u32;
@@ -52,6 +56,18 @@ export class Pool {
   @inline
   free(): FreeRows {
     return changetype<FreeRows>(changetype<usize>(this) + FREE_AT);
+  }
+
+  /** Whether there are leaves that are not in the row. */
+  @inline
+  apart(): bool {
+    return (this.traits & APART) != 0;
+  }
+
+  /** Whether some of them are in frames of other pools. */
+  @inline
+  shares(): bool {
+    return (this.traits & SHARES) != 0;
   }
 
   @inline
@@ -111,22 +127,21 @@ export class Pool {
   /** Lets a row go `times` times; where nothing holds it any more, its frames go with it, and it queues for reuse. */
   @inline
   releaseTimes(row: u32, head: Head, times: u32): void {
-    if (this.letGo(row, head, times) && tracking()) this.noteChange(row, LINK);
-  }
-
-  /** `releaseTimes` without the note for a journal; whether the row is free now. */
-  @inline
-  letGo(row: u32, head: Head, times: u32): bool {
     if (!ASC_NO_ASSERT) assert(head.refs >= times, "a row is let go of as often as it was held");
     const refs = head.refs - times;
     head.refs = refs;
-    if (refs != 0) return false;
-    if (this.shares != 0) releaseShared(this, row);
+    if (refs != 0) return;
+    if (this.traits > APART) this.freed(row);
     this.free().push(row);
-    return true;
   }
 
-  /** A row with count 1 and no link; there must be room. Its bytes are the caller's to write, and that it changed is his to note, or `push`'s. */
+  /** What a freed row has beside its bytes: frames, and a journal that must know. */
+  private freed(row: u32): void {
+    if (this.shares()) releaseShared(this, row);
+    if ((this.traits & TRACKED) != 0) this.noteChange(row, LINK);
+  }
+
+  /** A row with count 1 and no link; there must be room. Its bytes are the caller's to write, and that it changed is his to note. */
   @inline
   take(): u32 {
     const row = this.reuses(1) ? this.free().take() : takeFresh(this, 1);
@@ -212,9 +227,10 @@ export function pool_open(pool: usize): void {
   for (let i: u32 = 0; i < p.leaves; i++) {
     const leaf = p.leaf(i);
     if (leaf.kind == WIDE) each += leaf.bytes;
-    if (leaf.kind != NARROW) p.apart += 1;
-    if (leaf.kind == SHARED) p.shares += 1;
+    if (leaf.kind != NARROW) p.traits |= APART;
+    if (leaf.kind == SHARED) p.traits |= SHARES;
   }
+  if (tracking()) p.traits |= TRACKED;
   p.rows = rowsOf(each);
   p.rowsAt = align16(p.rows * HEAD_BYTES + 4);
   let at = p.rowsAt + p.rows * p.rowBytes;
@@ -277,7 +293,7 @@ export function reserveRows(p: Pool, count: u32): bool {
   while (p.free().count + p.capacity - p.high < count) {
     if (!growPool(p)) return false;
   }
-  if (p.shares == 0) return true;
+  if (!p.shares()) return true;
   for (let i: u32 = 0; i < p.leaves; i++) {
     const leaf = p.leaf(i);
     if (leaf.kind == SHARED && !reserveRows(changetype<Pool>(<usize>leaf.pool), framesOf(p, leaf.pool) * count)) return false;

@@ -1,5 +1,4 @@
 /** A run: rows that are linked, one after the other. What an item is made of. */
-import { LINK, tracking } from "./changes";
 import { Pool } from "./pool";
 import { Head, LINK_END, LINK_ROW } from "./row";
 
@@ -72,9 +71,7 @@ export class Run {
 /** Lets go of rows that follow each other: the first `times` times, each of the others `more` times more often than the one before. */
 function releaseRows(p: Pool, first: u32, rows: u32, times: u32, more: i32): void {
   for (let row = first; row < first + rows; row++) {
-    p.letGo(row, Head.of(row), times);
+    p.releaseTimes(row, Head.of(row), times);
     times += more;
   }
-  // Apart: a test in that loop is felt.
-  if (tracking()) for (let row = first; row < first + rows; row++) if (Head.of(row).refs == 0) p.noteChange(row, LINK);
 }

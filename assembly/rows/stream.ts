@@ -53,12 +53,14 @@ export class Stream {
     const last = this.last;
     this.last = row;
     if (last != 0) Head.of(last).next |= row;
-    // One test for both: each is felt here.
-    if (tracking()) {
-      p.noteChange(row, BYTES);
-      if (last != 0) p.noteChange(last, LINK);
-    }
     this.keep(p, row);
+  }
+
+  /** Before `push`: notes for a journal the row, and the link to it. */
+  notePush(p: Pool, row: u32): void {
+    if (!tracking()) return;
+    p.noteChange(row, BYTES);
+    if (this.last != 0) p.noteChange(this.last, LINK);
   }
 
   /** The youngest of its recent steps; where it holds no more the oldest leaves. */
@@ -77,14 +79,20 @@ export class Stream {
   @inline
   append(staged: usize): u32 {
     const p = this.rows();
-    if (p.free().first == 0 || p.shares != 0) {
+    if (p.free().first == 0 || p.shares()) {
       if (!reserveRows(p, 1)) return 0;
     }
     const n = p.take();
     Bytes.copy(p.bytes(n), staged, p.rowBytes);
-    for (let i: u32 = 0; p.apart != 0 && i < p.leaves; i++) placeLeaf(this, p, n, i, staged + <usize>p.leaf(i).staged);
+    if (p.traits != 0) this.complete(p, n, staged);
     this.push(p, n);
     return n;
+  }
+
+  /** What a row has beside its bytes. */
+  private complete(p: Pool, row: u32, staged: usize): void {
+    for (let i: u32 = 0; p.apart() && i < p.leaves; i++) placeLeaf(this, p, row, i, staged + <usize>p.leaf(i).staged);
+    this.notePush(p, row);
   }
 
   /** Rows that follow each other, in an open episode, each held `refs` times: episodes, links, ring. */

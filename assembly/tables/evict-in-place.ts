@@ -40,15 +40,11 @@ export class EvictInPlace {
       countEpisodes(t, oldFirst, oldLength, false);
     }
     item.begin(first, length, run);
-    t.slots().setLayout(slot, layout);
     t.sees(layout, length);
     item.generation += 1;
-    t.setPriority(slot, priority);
+    store<f64>(t.slots().priorityAt(slot), Math.abs(priority));
+    if (t.slots().extras != 0) setExtras(t, slot, layout);
     t.remover().order().renew();
-    if (tracking()) {
-      t.slots().track(slot);
-      if (t.apart()) t.slots().track(t.sampler().moves(slot, 0));
-    }
     if (t.apart()) t.sampler().replace(slot, priority);
     Run.release(t.rows(), oldFirst, oldLength);
   }
@@ -113,4 +109,14 @@ export class EvictInPlace {
     t.sampler().replaceMany(slot, n, priorityAt);
     Run.releaseMany(t.rows(), oldFirst, n, oldLength);
   }
+}
+
+/** What a renewed slot has beside ITEM and priority. A function of its own, since most tables have none of it. */
+function setExtras(t: Table, slot: u32, layout: u32): void {
+  const slots = t.slots();
+  slots.setLayout(slot, layout);
+  t.setStamp(slot);
+  if (!tracking()) return;
+  slots.track(slot);
+  if (t.apart()) slots.track(t.sampler().moves(slot, 0));
 }

@@ -13,7 +13,7 @@
  *    8 │ stamps u32   │ capacity u32   │  f64 × (capacity + 1), 0 where no heap asks; slots are 1 … capacity
  *   16 │ scale f64                     │  key = generation × scale + slot; a power of two
  *   24 │ bits u32     │ lastGeneration u32 │  log2 of the scale
- *   32 │ layouts u32  │ … u32          │  column layouts, u32 × (capacity + 1), an area of its own; 0 until an item has one
+ *   32 │ layouts u32  │ extras u32     │  column layouts, u32 × (capacity + 1), an area of its own; 0 until an item has one · not 0: there are layouts, stamps or CHANGEs
  *   40 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
  *   48 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  *
@@ -104,7 +104,7 @@ export class Slots {
   bits: u32;
   lastGeneration: u32;
   layouts: u32;
-  unused: u32;
+  extras: u32;
   high: u32;
   freeFirst: u32;
   freeLast: u32;
@@ -144,7 +144,9 @@ export class Slots {
   /** Makes sure that slots can have layouts other than 0; false (OUT_OF_MEMORY) leaves what there is. */
   reserveLayouts(): bool {
     if (this.layouts == 0) this.layouts = arena_alloc((this.capacity + 1) << 2);
-    return this.layouts != 0;
+    if (this.layouts == 0) return false;
+    this.extras = 1;
+    return true;
   }
 
   @inline
@@ -237,6 +239,7 @@ export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): v
   s.items = at;
   s.priorities = at + (capacity + 1) * ITEM_BYTES;
   s.stamps = withStamps ? s.priorities + ((capacity + 1) << 3) : 0;
+  s.extras = u32(withStamps || tracking());
   s.capacity = capacity;
   s.bits = 32 - clz(capacity);
   s.scale = <f64>((<u64>1) << s.bits);

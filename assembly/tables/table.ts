@@ -152,10 +152,14 @@ export class Table {
   @inline
   setPriority(slot: u32, priority: f64): void {
     store<f64>(this.slots().priorityAt(slot), Math.abs(priority));
-    if (this.slots().stamps != 0) {
-      this.stamp += 1;
-      store<f64>(this.slots().stampAt(slot), this.stamp);
-    }
+    this.setStamp(slot);
+  }
+
+  @inline
+  setStamp(slot: u32): void {
+    if (this.slots().stamps == 0) return;
+    this.stamp += 1;
+    store<f64>(this.slots().stampAt(slot), this.stamp);
   }
 }
 if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 120");

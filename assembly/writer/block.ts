@@ -45,7 +45,7 @@ function pushRun(w: Writer, pool: Pool, columns: usize, row: u32, r: u32, end: u
   while (r < end) {
     const s = w.stream(r % w.lanes);
     let limit: u32 = 1;
-    if (w.lanes == 1 && pool.apart == 0) {
+    if (w.lanes == 1 && !pool.apart()) {
       if (ends == 0) limit = end - r;
       else while (r + limit < end && load<u8>(ends + <usize>(r + limit - 1)) == 0) limit++;
     }
@@ -65,9 +65,10 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
   let waiting: u32 = 0;
   // refs 1, next 0
   store<u64>(changetype<usize>(Head.of(row)), 1);
-  for (let i: u32 = 0; pool.apart != 0 && i < pool.leaves; i++) {
+  for (let i: u32 = 0; pool.apart() && i < pool.leaves; i++) {
     placeLeaf(s, pool, row, i, <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * pool.leaf(i).valueBytes()));
   }
+  s.notePush(pool, row);
   s.push(pool, row);
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
