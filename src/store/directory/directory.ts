@@ -1,3 +1,5 @@
+import { ReplayError } from "../../error.ts";
+
 /** A place for files, as a log needs it: every call is done when it returns. What fails throws the error of the runtime. */
 export interface Directory {
   /** As messages call it. */
@@ -26,4 +28,32 @@ export interface StorageFile {
   /** Everything written is on the disk when it returns, the name of a new file too. */
   sync(): void;
   close(): void;
+}
+
+/** What a directory knows of a file that is open. */
+export interface OpenFile extends Omit<StorageFile, "size" | "close"> {
+  size(): number;
+  close?(): void;
+}
+
+/** A file whose calls are refused once it was closed. */
+export function closable(name: string, file: OpenFile): StorageFile {
+  let isOpen = true;
+  const open = (): OpenFile => {
+    if (!isOpen) throw new ReplayError("CLOSED", `${name} was closed`);
+    return file;
+  };
+  return {
+    get size() {
+      return open().size();
+    },
+    read: (into, at) => open().read(into, at),
+    write: (from, at) => open().write(from, at),
+    truncate: (bytes) => open().truncate(bytes),
+    sync: () => open().sync(),
+    close: () => {
+      if (isOpen) file.close?.();
+      isOpen = false;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 /** Files in memory, for tests: with faults, and with what a crash leaves of them. */
-import { onlyKeys, ReplayError } from "../../error.ts";
-import type { Directory, StorageFile } from "./directory.ts";
+import { onlyKeys } from "../../error.ts";
+import { closable, type Directory, type StorageFile } from "./directory.ts";
 import { type FileChange, MemoryFiles } from "./memory-files.ts";
 
 /** One call that is about to be made. */
@@ -66,7 +66,16 @@ class Memory implements MemoryDirectory {
       if (!create) throw codeError("ENOENT");
       this.#change({ kind: "open", file: name });
     }
-    return new MemoryFile(this, name);
+    return closable(name, {
+      size: () => this.#files.bytes(name).length,
+      read: (into, at) => this.#read(name, into, at),
+      write: (from, at) => this.#write(name, from, at),
+      truncate: (bytes) => {
+        this.#ask("truncate", name, bytes, 0);
+        this.#change({ kind: "truncate", file: name, bytes });
+      },
+      sync: () => this.#sync(name),
+    });
   }
 
   remove(name: string): void {
@@ -101,18 +110,14 @@ class Memory implements MemoryDirectory {
     return memory({ name: this.name, files: left.names().map((name) => [name, left.bytes(name)]) });
   }
 
-  size(name: string): number {
-    return this.#files.bytes(name).length;
-  }
-
-  read(name: string, into: Uint8Array, at: number): number {
+  #read(name: string, into: Uint8Array, at: number): number {
     const fault = this.#ask("read", name, at, into.length);
     const bytes = this.#files.bytes(name).subarray(at, at + Math.min(into.length, fault?.bytes ?? into.length));
     into.set(bytes);
     return bytes.length;
   }
 
-  write(name: string, from: Uint8Array, at: number): number {
+  #write(name: string, from: Uint8Array, at: number): number {
     const fault = this.#ask("write", name, at, from.length, true);
     const bytes = from.slice(0, fault === undefined ? from.length : (fault.bytes ?? 0));
     if (bytes.length > 0) this.#change({ kind: "write", file: name, at, bytes });
@@ -120,12 +125,7 @@ class Memory implements MemoryDirectory {
     return bytes.length;
   }
 
-  truncate(name: string, bytes: number): void {
-    this.#ask("truncate", name, bytes, 0);
-    this.#change({ kind: "truncate", file: name, bytes });
-  }
-
-  sync(name: string): void {
+  #sync(name: string): void {
     this.#ask("sync", name, 0, 0);
     const of = (change: FileChange) => change.file === name;
     for (const change of this.#changes.filter(of)) this.#onDisk.apply(change);
@@ -144,46 +144,6 @@ class Memory implements MemoryDirectory {
     const fault = this.#options.fault?.({ kind, file, index, at, bytes });
     if (fault?.code !== undefined && !partly) throw codeError(fault.code);
     return fault;
-  }
-}
-
-class MemoryFile implements StorageFile {
-  readonly #directory: Memory;
-  readonly #name: string;
-  #open = true;
-
-  constructor(directory: Memory, name: string) {
-    this.#directory = directory;
-    this.#name = name;
-  }
-
-  get size(): number {
-    return this.#of().size(this.#name);
-  }
-
-  read(into: Uint8Array, at: number): number {
-    return this.#of().read(this.#name, into, at);
-  }
-
-  write(from: Uint8Array, at: number): number {
-    return this.#of().write(this.#name, from, at);
-  }
-
-  truncate(bytes: number): void {
-    this.#of().truncate(this.#name, bytes);
-  }
-
-  sync(): void {
-    this.#of().sync(this.#name);
-  }
-
-  close(): void {
-    this.#open = false;
-  }
-
-  #of(): Memory {
-    if (!this.#open) throw new ReplayError("CLOSED", `${this.#name} was closed`);
-    return this.#directory;
   }
 }
 

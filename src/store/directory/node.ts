@@ -1,7 +1,7 @@
 /** A folder of the file system: Node, Deno, Bun. */
-import { mustBe, ReplayError } from "../../error.ts";
+import { mustBe } from "../../error.ts";
 import { type Builtins, nodeModules } from "./builtins.ts";
-import type { Directory, StorageFile } from "./directory.ts";
+import { closable, type Directory, type StorageFile } from "./directory.ts";
 import { lockFolder } from "./node-lock.ts";
 
 /**
@@ -32,14 +32,14 @@ class NodeDirectory implements Directory {
     const path = this.#path(name);
     if (create) {
       fs.mkdirSync(this.name, { recursive: true });
-      return new NodeFile(this.#builtins, this.name, fs.openSync(path, O_RDWR | O_CREAT), true);
+      return nodeFile(this.#builtins, this.name, fs.openSync(path, O_RDWR | O_CREAT), true);
     }
     try {
-      return new NodeFile(this.#builtins, this.name, fs.openSync(path, O_RDWR), false);
+      return nodeFile(this.#builtins, this.name, fs.openSync(path, O_RDWR), false);
     } catch (error) {
       // What may only be read can be read.
       if (!["EACCES", "EPERM", "EROFS"].includes((error as { code?: string }).code ?? "")) throw error;
-      return new NodeFile(this.#builtins, this.name, fs.openSync(path, O_RDONLY), false);
+      return nodeFile(this.#builtins, this.name, fs.openSync(path, O_RDONLY), false);
     }
   }
 
@@ -62,52 +62,22 @@ class NodeDirectory implements Directory {
   }
 }
 
-class NodeFile implements StorageFile {
-  readonly #builtins: Builtins;
-  readonly #folder: string;
-  #file: number | undefined;
-  /** Whether the folder does not say on the disk yet that there is such a file. */
-  #isNew: boolean;
-
-  constructor(builtins: Builtins, folder: string, file: number, isNew: boolean) {
-    this.#builtins = builtins;
-    this.#folder = folder;
-    this.#file = file;
-    this.#isNew = isNew;
-  }
-
-  get size(): number {
-    return this.#builtins.fs.fstatSync(this.#open).size;
-  }
-
-  read(into: Uint8Array, at: number): number {
-    return this.#builtins.fs.readSync(this.#open, into, 0, into.length, at);
-  }
-
-  write(from: Uint8Array, at: number): number {
-    return this.#builtins.fs.writeSync(this.#open, from, 0, from.length, at);
-  }
-
-  truncate(bytes: number): void {
-    this.#builtins.fs.ftruncateSync(this.#open, bytes);
-  }
-
-  sync(): void {
-    this.#builtins.fs.fsyncSync(this.#open);
-    if (!this.#isNew) return;
-    syncFolder(this.#builtins, this.#folder);
-    this.#isNew = false;
-  }
-
-  close(): void {
-    if (this.#file !== undefined) this.#builtins.fs.closeSync(this.#file);
-    this.#file = undefined;
-  }
-
-  get #open(): number {
-    if (this.#file === undefined) throw new ReplayError("CLOSED", `a file of ${this.#folder} was closed`);
-    return this.#file;
-  }
+/** @param isNew whether the folder does not say on the disk yet that there is such a file */
+function nodeFile(builtins: Builtins, folder: string, file: number, isNew: boolean): StorageFile {
+  const { fs } = builtins;
+  let isNamed = !isNew;
+  return closable(`a file of ${folder}`, {
+    size: () => fs.fstatSync(file).size,
+    read: (into, at) => fs.readSync(file, into, 0, into.length, at),
+    write: (from, at) => fs.writeSync(file, from, 0, from.length, at),
+    truncate: (bytes) => fs.ftruncateSync(file, bytes),
+    sync: () => {
+      fs.fsyncSync(file);
+      if (!isNamed) syncFolder(builtins, folder);
+      isNamed = true;
+    },
+    close: () => fs.closeSync(file),
+  });
 }
 
 /** Windows opens no folder, and needs no such thing. */

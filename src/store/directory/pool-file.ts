@@ -1,6 +1,5 @@
 /** A file of a pool: its first page says under which name it is in use, so that one that is there already can be taken without waiting. */
-import { ReplayError } from "../../error.ts";
-import type { StorageFile } from "./directory.ts";
+import { closable, type StorageFile } from "./directory.ts";
 
 /** What a browser's worker has of an open file. */
 export interface SyncHandle {
@@ -47,23 +46,14 @@ export class PoolFile {
 
   /** As a file of its own, without the page. */
   open(): StorageFile {
-    let open = true;
-    const handle = (): SyncHandle => {
-      if (!open) throw new ReplayError("CLOSED", `${this.name} was closed`);
-      return this.#handle;
-    };
-    return {
-      get size() {
-        return handle().getSize() - PAGE;
-      },
-      read: (into, at) => handle().read(into, { at: at + PAGE }),
-      write: (from, at) => handle().write(from, { at: at + PAGE }),
-      truncate: (bytes) => handle().truncate(bytes + PAGE),
-      sync: () => handle().flush(),
-      close: () => {
-        open = false;
-      },
-    };
+    const handle = this.#handle;
+    return closable(this.name as string, {
+      size: () => handle.getSize() - PAGE,
+      read: (into, at) => handle.read(into, { at: at + PAGE }),
+      write: (from, at) => handle.write(from, { at: at + PAGE }),
+      truncate: (bytes) => handle.truncate(bytes + PAGE),
+      sync: () => handle.flush(),
+    });
   }
 
   close(): void {

@@ -5,7 +5,7 @@ import type { Section } from "../../core/state.ts";
 import { ReplayError } from "../../error.ts";
 import { KEPT, WRITERS } from "../format/kinds.ts";
 import { writersBytes } from "../format/writers.ts";
-import type { Durability, Retain } from "../log/durability.ts";
+import { Due, type Durability, type Retain } from "../log/durability.ts";
 import type { Log } from "../log/log.ts";
 import type { Saved } from "../saved.ts";
 import { encodeTagged } from "../tagged.ts";
@@ -48,7 +48,7 @@ export class Journal {
   #victim = 0;
   #structure = 0;
   #cursor = 1;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #due = new Due(() => this.#onTime());
   #busy = false;
   #closed = false;
   #kept: Uint8Array | undefined;
@@ -78,7 +78,7 @@ export class Journal {
     this.#max = options.durability === "always" || !this.#compacts ? 1 : byHand;
     this.#engine.journal = () => this.#changed();
     log.onTakeover = () => {
-      clearTimeout(this.#timer);
+      this.#due.cancel();
       this.#closed = true;
       this.#group();
     };
@@ -133,7 +133,7 @@ export class Journal {
   #end(): void {
     this.#closed = true;
     this.#engine.journal = undefined;
-    clearTimeout(this.#timer);
+    this.#due.cancel();
     this.#log.close();
   }
 
@@ -142,8 +142,7 @@ export class Journal {
   }
 
   #flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#due.cancel();
     this.#group();
     this.#log.flush();
   }
@@ -154,17 +153,15 @@ export class Journal {
     this.#open();
     if (this.#changes.marks >= this.#max || this.#durability === "always") this.#group();
     if (this.#durability === "always") this.#log.flush();
-    else if (this.#durability !== "manual" && this.#timer === undefined) this.#wait(this.#durability.everyMs);
+    else if (this.#durability !== "manual") this.#due.in(this.#durability.everyMs);
   }
 
-  #wait(ms: number): void {
-    this.#timer = setTimeout(() => {
-      try {
-        this.#flush();
-      } catch {
-        // The call that comes next, or flush, tells its caller.
-      }
-    }, ms);
+  #onTime(): void {
+    try {
+      this.#flush();
+    } catch {
+      // The call that comes next, or flush, tells its caller.
+    }
   }
 
   /** Writes what changed since the last group as one. */

@@ -12,7 +12,6 @@ import { numberBytes } from "../format/section.ts";
 import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
 import { corrupt, faultOf, follows, type Logger, loggerOf, type Recovered, recover } from "./scan.ts";
 import { FORMAT, fileOf, headBytes, rangesOf } from "./segment-head.ts";
-import { SegmentReader } from "./segment-reader.ts";
 import { FULL_BYTES, SegmentWriter } from "./segment-writer.ts";
 import { Walk } from "./walk.ts";
 
@@ -133,22 +132,21 @@ export class Log {
     let done = 0;
     let before: Walk | undefined;
     for (const { id, bytes } of recovered.segments) {
-      const reader = new SegmentReader(this.#directory, fileOf(id), this.#memory, bytes);
+      const walk = new Walk(this.#directory, id, this.#memory, bytes);
+      const { sections } = walk;
       try {
-        const walk = new Walk(id, reader);
         for (let pieces = 1; walk.next(); ) {
-          const { sections } = reader;
           visit(sections.kind, sections.id, sections.payload, id);
-          if (reader.pieces === pieces) continue;
-          pieces = reader.pieces;
-          yield { bytes: done + reader.sections.end, of };
+          if (walk.pieces === pieces) continue;
+          pieces = walk.pieces;
+          yield { bytes: done + sections.end, of };
           this.#open();
         }
         const fault = (walk.head && follows(before, walk)) ?? (id === last.id ? walk.fault : faultOf(walk));
-        if (fault !== undefined) throw corrupt(this.#directory, id, walk.faultAt ?? reader.sections.end, fault);
+        if (fault !== undefined) throw corrupt(this.#directory, id, walk.faultAt ?? sections.end, fault);
         before = walk;
       } finally {
-        reader.close();
+        walk.close();
       }
       done += bytes;
       yield { bytes: done, of };

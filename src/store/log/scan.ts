@@ -3,11 +3,15 @@
 import type { SectionMemory } from "../../core/section-memory.ts";
 import { mustBe, ReplayError } from "../../error.ts";
 import { attempt } from "../directory/attempt.ts";
-import type { Directory } from "../directory/directory.ts";
-import { laterGroup } from "./later-group.ts";
+import type { Directory, StorageFile } from "../directory/directory.ts";
+import { COMMIT, SEAL } from "../format/kinds.ts";
+import { NUMBER_BYTES, numberAt, SECTION_BYTES } from "../format/section.ts";
 import { fileOf, inRanges, segmentOf } from "./segment-head.ts";
-import { SegmentReader } from "./segment-reader.ts";
 import { Walk } from "./walk.ts";
+
+const PIECE = 1 << 20;
+/** Of a COMMIT, or a SEAL. */
+const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 
 /** Told what was found and mended. */
 export interface Logger {
@@ -47,12 +51,8 @@ export interface Recovered {
 export function recover(directory: Directory, memory: SectionMemory, options: RecoverOptions): Recovered | undefined {
   const names = attempt("listing", directory, "", () => directory.list());
   const present = names.map(segmentOf).filter((segment) => segment > 0);
-  return new Scan(
-    directory,
-    memory,
-    options,
-    present.sort((a, b) => a - b),
-  ).result();
+  present.sort((a, b) => a - b);
+  return new Scan(directory, memory, options, present).result();
 }
 
 /** A message that names the file and the place. */
@@ -84,7 +84,7 @@ class Scan {
     if (last === newest) this.#missing(kept);
     return {
       about: newest.head.about,
-      segments: [...older.map((id) => ({ id, bytes: this.#sizeOf(id) })), { id: last.segment, bytes: last.whole }],
+      segments: [...older.map((id) => ({ id, bytes: reading(this.#directory, id, ({ size }) => size) })), { id: last.segment, bytes: last.whole }],
       group: last.group,
       sealed: last.sealed,
       remove: this.#remove,
@@ -102,8 +102,8 @@ class Scan {
       const fault = walk.fault ?? openGroup(walk);
       if (fault === undefined) return walk;
       const at = walk.faultAt ?? walk.whole;
-      const size = walk.reader.size;
-      if (walk.fault !== undefined && laterGroup(this.#directory, fileOf(segment), this.#memory, at, walk.head === undefined ? -1 : walk.group)) {
+      const { size } = walk;
+      if (walk.fault !== undefined && laterGroup(this.#directory, segment, this.#memory, at, walk.head === undefined ? -1 : walk.group)) {
         const error = corrupt(this.#directory, segment, at, fault);
         if (!salvage || (walk.head === undefined && this.#present.length === 1)) throw error;
         logger.warn(`${error.message}; what follows is given up`);
@@ -156,21 +156,11 @@ class Scan {
   }
 
   #walk(segment: number): Walk {
-    const reader = new SegmentReader(this.#directory, fileOf(segment), this.#memory);
+    const walk = new Walk(this.#directory, segment, this.#memory);
     try {
-      return new Walk(segment, reader).toEnd();
+      return walk.toEnd();
     } finally {
-      reader.close();
-    }
-  }
-
-  #sizeOf(segment: number): number {
-    const name = fileOf(segment);
-    const file = attempt("opening", this.#directory, name, () => this.#directory.open(name, false));
-    try {
-      return file.size;
-    } finally {
-      file.close();
+      walk.close();
     }
   }
 }
@@ -189,4 +179,43 @@ export function follows(before: { readonly segment: number; readonly group: numb
   const group = walk.head?.group ?? 0;
   if (before === undefined || group === before.group) return undefined;
   return walk.segment === before.segment + 1 || group < before.group ? `it begins with group ${group}, where ${before.group} follows` : undefined;
+}
+
+function reading<T>(directory: Directory, segment: number, read: (file: StorageFile) => T): T {
+  const file = attempt("opening", directory, fileOf(segment), () => directory.open(fileOf(segment), false));
+  try {
+    return read(file);
+  } finally {
+    file.close();
+  }
+}
+
+/** Whether a whole COMMIT or SEAL of a later group than this one stands anywhere behind an offset: that tells damage from a tail that was cut. */
+function laterGroup(directory: Directory, segment: number, memory: SectionMemory, from: number, group: number): boolean {
+  return reading(directory, segment, (file) => {
+    memory.reserve(Math.min(PIECE, Math.max(file.size - from, 0)) + END_BYTES);
+    let have = 0;
+    for (let at = from; ; ) {
+      const into = memory.u8.subarray(memory.base + have, Math.min(memory.base + have + PIECE, memory.u8.length));
+      const got = attempt("reading", directory, fileOf(segment), () => file.read(into, at));
+      if (!(got > 0)) return false;
+      at += got;
+      have += got;
+      for (const kind of [COMMIT, SEAL]) if (isIn(memory, have, kind, group)) return true;
+      // One may have begun at the end of the piece.
+      const rest = Math.min(have, END_BYTES - 1);
+      memory.u8.copyWithin(memory.base, memory.base + have - rest, memory.base + have);
+      have = rest;
+    }
+  });
+}
+
+function isIn(memory: SectionMemory, have: number, kind: number, group: number): boolean {
+  const { u8, view, base } = memory;
+  const last = base + have - END_BYTES;
+  for (let at = u8.indexOf(kind, base); at >= 0 && at <= last; at = u8.indexOf(kind, at + 1)) {
+    if (view.getUint32(at, true) !== kind || view.getUint32(at + 8, true) !== NUMBER_BYTES) continue;
+    if (memory.sum(at) === view.getUint32(at + 12, true) && numberAt(view, at + SECTION_BYTES) > group) return true;
+  }
+  return false;
 }

@@ -1,13 +1,27 @@
-/** What one segment holds: its head, its groups, whether it is sealed, and where it stops to make sense. */
-import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../format/kinds.ts";
-import { NUMBER_BYTES, numberAt, SECTION_BYTES } from "../format/section.ts";
-import { headOf, type SegmentHead } from "./segment-head.ts";
-import type { SegmentReader } from "./segment-reader.ts";
+/** What one segment holds: its sections in order, its head, its groups, whether it is sealed, and where it stops to make sense. */
 
-/** Goes through a segment's sections; what it says of groups, it says of those that have passed. */
+import type { SectionMemory } from "../../core/section-memory.ts";
+import { ReplayError } from "../../error.ts";
+import { attempt, ioError } from "../directory/attempt.ts";
+import type { Directory, StorageFile } from "../directory/directory.ts";
+import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../format/kinds.ts";
+import { MAGIC, NUMBER_BYTES, numberAt, SECTION_BYTES, SectionParser } from "../format/section.ts";
+import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
+
+const PIECE = 1 << 20;
+
+/**
+ * Goes through a segment's sections, each checked before it is shown; what it says of groups, it says of those that have passed. Needs memory for a piece of the file,
+ * or for its longest section.
+ */
 export class Walk {
   readonly segment: number;
-  readonly reader: SegmentReader;
+  /** What it has found: the section of `next`. */
+  readonly sections: SectionParser;
+  /** Bytes of the file that count. */
+  readonly size: number;
+  /** Pieces that were read: who reads many files may stop to breathe after each. */
+  pieces = 0;
   head: SegmentHead | undefined;
   /** Number of the next group. */
   group = 0;
@@ -16,28 +30,34 @@ export class Walk {
   sealed = false;
   /** Segments that whole groups give back. */
   readonly dropped: number[] = [];
-  /** Those of the group that is open. */
+  /** Why there is no next section; undefined at the end of the file. */
+  fault: string | undefined;
+  readonly #directory: Directory;
+  readonly #name: string;
+  readonly #file: StorageFile;
+  #read = 0;
+  /** Those that the open group gives back. */
   #dropping: number[] = [];
   /** Whether there are sections behind the last whole group. */
   #open = false;
-  fault: string | undefined;
 
-  constructor(segment: number, reader: SegmentReader) {
+  /** @param limit bytes of the file that count */
+  constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER) {
     this.segment = segment;
-    this.reader = reader;
+    this.#directory = directory;
+    this.#name = fileOf(segment);
+    this.sections = new SectionParser(memory);
+    this.#file = attempt("opening", directory, this.#name, () => directory.open(this.#name, false));
+    this.size = Math.min(this.#file.size, limit);
   }
 
   /** The next section of the owner: whether there is one. */
   next(): boolean {
     if (this.head === undefined && !this.#begin()) return false;
-    const { reader } = this;
     while (this.fault === undefined) {
-      if (!reader.next()) {
-        this.fault = reader.fault;
-        return false;
-      }
+      if (!this.#section()) return false;
       if (this.sealed) return this.#fails("bytes behind the seal");
-      const { kind, id } = reader.sections;
+      const { kind, id } = this.sections;
       if (!isOwn(kind)) {
         this.#open = true;
         return true;
@@ -60,14 +80,17 @@ export class Walk {
 
   /** Where what follows makes no sense; undefined where all of it does. A group that did not end is a fault too. */
   get faultAt(): number | undefined {
-    if (this.fault !== undefined) return this.reader.sections.from;
+    if (this.fault !== undefined) return this.sections.from;
     return this.#open ? this.whole : undefined;
   }
 
+  close(): void {
+    this.#file.close();
+  }
+
   #begin(): boolean {
-    const { reader } = this;
-    if (!reader.begin() || !reader.next()) return this.#fails(reader.fault ?? "it has no head");
-    const { kind, payload, end } = reader.sections;
+    if (!this.#magic() || !this.#section()) return this.#fails(this.fault ?? "it has no head");
+    const { kind, payload, end } = this.sections;
     this.head = kind === SEGMENT ? headOf(payload, this.segment) : undefined;
     if (this.head === undefined) return this.#fails("its head is that of another segment");
     this.group = this.head.group;
@@ -76,7 +99,7 @@ export class Walk {
   }
 
   #commit(): void {
-    const { end, from, view } = this.reader.sections;
+    const { end, from, view } = this.sections;
     if (end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
       this.#fails(`not the end of group ${this.group}`);
       return;
@@ -89,7 +112,7 @@ export class Walk {
   }
 
   #seal(): void {
-    const { end, from, view } = this.reader.sections;
+    const { end, from, view } = this.sections;
     if (this.#open || end - from !== SECTION_BYTES + NUMBER_BYTES || numberAt(view, 0) !== this.group) {
       this.#fails(`a seal before group ${this.group}`);
       return;
@@ -101,5 +124,44 @@ export class Walk {
   #fails(fault: string): false {
     this.fault = fault;
     return false;
+  }
+  /** Reads the magic: whether it is there. @throws ReplayError UNSUPPORTED where another version's is */
+  #magic(): boolean {
+    if (this.size < MAGIC.length) return this.#fails(this.size === 0 ? "it is empty" : "it is cut");
+    this.#fill(MAGIC.length);
+    const magic = this.sections.begin() as string;
+    if (/^REPRISE[2-9]$/.test(magic)) {
+      throw new ReplayError("UNSUPPORTED", `${this.#directory.name}/${this.#name} begins with ${magic}, but this version of Reprise reads ${MAGIC}`);
+    }
+    return magic === MAGIC || this.#fails(`it begins with ${JSON.stringify(magic)}, not with ${MAGIC}`);
+  }
+
+  /** The next section of the file: whether there is one that is whole. */
+  #section(): boolean {
+    const { sections } = this;
+    const left = this.size - sections.end;
+    while (!sections.next(left)) {
+      if (sections.fault !== undefined) return this.#fails(sections.fault);
+      if (left < SECTION_BYTES) return left === 0 ? false : this.#fails("a section's head is cut");
+      this.#fill(sections.need);
+    }
+    return true;
+  }
+
+  /** Has so many bytes from the last section's end on in memory. */
+  #fill(need: number): void {
+    const { sections } = this;
+    const missing = need - sections.waiting;
+    if (missing <= 0) return;
+    this.pieces++;
+    // With what waits no more than a piece: more would not stay in the cache.
+    const into = sections.room(Math.min(Math.max(missing, PIECE - sections.waiting), this.size - this.#read));
+    for (let came = 0; came < missing; ) {
+      const got = attempt("reading", this.#directory, this.#name, () => this.#file.read(into.subarray(came), this.#read));
+      if (!(got > 0)) throw ioError(`reading ${this.#directory.name}/${this.#name} failed: it ended at ${this.#read} of ${this.size} bytes`, undefined);
+      came += got;
+      this.#read += got;
+      sections.came(got);
+    }
   }
 }
