@@ -73,7 +73,7 @@ export { priority_max, priority_of_errors, priority_powers } from "./draw/weight
 
 // draw
 export { draw_bytes, draw_column, draw_init, draw_result } from "./draw/draw";
-export { draw_given, draw_mixed, draw_points, draw_single } from "./draw/mixed";
+export { draw_given, draw_mixed, draw_single } from "./draw/mixed";
 export { draw_n_step } from "./draw/n-step";
 export { draw_rows, draw_starts } from "./draw/rows";
 export { draw_weights, draw_weights_by } from "./draw/weights";

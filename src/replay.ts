@@ -14,7 +14,7 @@ import { layoutOf } from "./spec/layout.ts";
 import { leavesOf, type Spec } from "./spec/spec.ts";
 import type { Journal } from "./store/journal/journal.ts";
 import type { JournalOptions } from "./store/open.ts";
-import type { Saved } from "./store/saved.ts";
+import type { Saved, SavedOptions } from "./store/saved.ts";
 import { type RestoreOptions, restore, type SnapshotSource } from "./store/snapshot/read.ts";
 import { snapshot } from "./store/snapshot/write.ts";
 import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "./table.ts";
@@ -42,11 +42,8 @@ export interface ReplayStats {
 }
 
 /** The options with all defaults filled in, as a snapshot stores them. */
-export interface ResolvedReplayOptions {
-  readonly spec: Spec;
+export interface ResolvedReplayOptions extends SavedOptions {
   readonly tables: { readonly [name: string]: ResolvedTableOptions };
-  readonly maxBytes: number;
-  readonly seed: string;
 }
 
 /** For the package's own modules: the engine of a Replay, and what the store knows of it. */

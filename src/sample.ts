@@ -1,14 +1,15 @@
 /** Draws items of a table and copies their steps into arrays. */
 
-import type { Batch, Blocked } from "./batch.ts";
+import type { Batch, Blocked, Column } from "./batch.ts";
 import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LAYOUT, DRAW_LONGEST, HAVE, LAYOUT, LONGEST, NEED, STRATIFIED } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
-import { Filler, MASK, RETURNS, reach, WEIGHTS } from "./core/filler.ts";
+import { Filler, MASK, RETURNS, WEIGHTS } from "./core/filler.ts";
 import type { CoreTable } from "./core/table.ts";
 import { finite, flag, integer, oneOf, onlyKeys, ReplayError } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { type NStepOptions, nStepOf } from "./n-step.ts";
 import { type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
+import { valueAt } from "./spec/nest.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
   /**
@@ -124,10 +125,9 @@ export class Reader {
   /** Number of steps per item in the given batch. */
   #widthOf(into: Batch<unknown>, selections: readonly Selection[]): number {
     const { keys } = selections[0] as Selection;
-    return (
-      this.#fillers.get(into)?.width ??
-      integer("length (or the second dimension of into)", selections === this.#whole ? reach(into?.steps, keys)?.shape?.[1] : 0, 1, MAX_LENGTH)
-    );
+    const column = valueAt(into?.steps, keys) as Column | undefined;
+    const length = selections === this.#whole ? column?.shape?.[1] : 0;
+    return this.#fillers.get(into)?.width ?? integer("length (or the second dimension of into)", length, 1, MAX_LENGTH);
   }
 
   /** The requested columns, or else those that items of this column layout were created with; undefined if there are several layouts. */

@@ -63,15 +63,9 @@ export interface Explanation {
 }
 
 /** A table of any spec, as other parts of the engine use it. */
-export interface AnyTable {
-  readonly name: string;
-  readonly options: ResolvedTableOptions;
-  readonly handle: number;
-  stats(): TableStats;
-  explain(key: number): Explanation;
-}
+export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
 
-export class Table<S = Spec> implements AnyTable {
+export class Table<S = Spec> {
   readonly name: string;
   readonly options: ResolvedTableOptions;
   /** The table's handle in the core. */

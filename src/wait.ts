@@ -78,14 +78,11 @@ export class Waiters {
 
 /** A promise that is given up by a signal or a timeout; what it waits for goes on. */
 export function within<T>(promise: Promise<T>, what: string, options: WaitOptions): Promise<T> {
-  return limited<T>(
-    () => what,
-    options,
-    (resolve, reject) => {
-      promise.then(resolve, reject);
-      return () => {};
-    },
-  );
+  const told = () => what;
+  return limited<T>(told, options, (resolve, reject) => {
+    promise.then(resolve, reject);
+    return () => {};
+  });
 }
 
 /** A promise that a signal or a timeout may reject. @param begin is given what settles it, and gives what to do then */

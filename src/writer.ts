@@ -47,12 +47,6 @@ export interface ItemOptions<Columns = object> {
   readonly columns?: Columns;
 }
 
-/** A writer of any spec, as snapshots use it. */
-export interface AnyWriter {
-  readonly options: ResolvedWriterOptions;
-  readonly streams: readonly number[];
-}
-
 /** A writer's options with all defaults filled in, as a snapshot stores them. */
 export interface ResolvedWriterOptions {
   readonly keep: number;
@@ -72,7 +66,7 @@ export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : tru
 
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
-export class Writer<S = Spec, TableName extends string = string, Lanes extends boolean = false> implements AnyWriter {
+export class Writer<S = Spec, TableName extends string = string, Lanes extends boolean = false> {
   readonly options: ResolvedWriterOptions;
   /** The streams in the core, one per lane, for snapshots. */
   readonly streams: readonly number[];

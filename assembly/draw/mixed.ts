@@ -36,30 +36,6 @@ export function draw_mixed(draw: usize, table: usize, n: u32, alike: u32, ratio:
   return drawn;
 }
 
-/**
- * As `draw_mixed`, with chance given: the slots of the first `alike` entries, and in REST of the others points in [0, 1). Each takes the first item, oldest
- * first, with which the sum of priorities passes the point's part of what is left; that is left there instead. How many. O(n × size)
- */
-export function draw_points(draw: usize, table: usize, n: u32, alike: u32, ratio: f64): u32 {
-  const t = changetype<Table>(table);
-  const d = changetype<Draw>(draw);
-  const tree = t.sampler().tree();
-  for (let i: u32 = 0; i < alike; i++) hide(tree, d, i, d.slot(i));
-  if (alike != 0) tree.climb(d.column(SLOT), alike, d.column(DRAWN));
-  let drawn = alike;
-  for (; drawn < n; drawn++) {
-    const left = table_total(table);
-    const slot = left == 0 ? 0 : passes(t, load<f64>(d.f64At(REST, drawn)) * left);
-    if (slot == 0) break;
-    store<f64>(d.f64At(REST, drawn), left);
-    hide(tree, d, drawn, slot);
-    tree.climb(d.u32At(SLOT, drawn), 1, d.column(DRAWN));
-  }
-  show(tree, d, drawn);
-  draw_given(draw, table, drawn, ratio);
-  return drawn;
-}
-
 /** Fills what a draw tells of its items, whose slots are in SLOT. */
 export function draw_given(draw: usize, table: usize, n: u32, ratio: f64): void {
   const t = changetype<Table>(table);
@@ -111,25 +87,6 @@ function show(tree: SumTree, d: Draw, n: u32): void {
   if (n == 0) return;
   for (let i: u32 = 0; i < n; i++) store<f64>(tree.leaf(d.slot(i)), load<f64>(d.f64At(SAVED, i)));
   tree.climb(d.column(SLOT), n, d.column(DRAWN));
-}
-
-/** The first slot, oldest first, with which the sum of the leaves passes a point; of those that weigh something the last one, where rounding let none pass. */
-function passes(t: Table, point: f64): u32 {
-  const tree = t.sampler().tree();
-  const order = t.remover().order();
-  let slot = order.oldest;
-  let last: u32 = 0;
-  let sum: f64 = 0;
-  for (let i = t.count; i > 0; i--) {
-    const weight = load<f64>(tree.leaf(slot));
-    if (weight >= tree.floor(weight) && weight > f64.MIN_VALUE) {
-      last = slot;
-      sum += weight;
-      if (sum > point) return slot;
-    }
-    slot = order.next(slot);
-  }
-  return last;
 }
 
 function swap(ring: Ring, i: u32, j: u32): void {

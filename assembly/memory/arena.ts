@@ -63,12 +63,6 @@ export function arena_used(): f64 {
   return <f64>(h.top - h.free) * <f64>GRANULE;
 }
 
-/** Bytes that may still be taken. */
-export function arena_left(): f64 {
-  const h = header();
-  return <f64>(h.limit - h.top + h.free) * <f64>GRANULE;
-}
-
 /** 0, or the number of the broken invariant. */
 export function arena_check(): i32 {
   const h = header();

@@ -24,16 +24,3 @@ export function fail(code: i32, argument: i32, value: f64): i32 {
   h.errorValue = value;
   return code;
 }
-
-export function error_code(): i32 {
-  return header().errorCode;
-}
-
-/** Which argument of the call, counted from 0; for batches, which element. */
-export function error_argument(): i32 {
-  return header().errorArgument;
-}
-
-export function error_value(): f64 {
-  return header().errorValue;
-}

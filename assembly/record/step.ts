@@ -118,15 +118,17 @@ function canShare(p: Pool, before: u32, like: Leaf, k: u32, frames: u32, frame: 
   const own = k >= frames;
   if (own) k -= frames;
   if (own ? k >= frame : before == 0) return false;
-  const leaf = p.leaf(leafOf(p, k));
-  return leaf.pool == like.pool && (own || nameOf(p, before, leaf, placeOf(p, k)) != 0);
+  const place = placeOf(p, k);
+  const leaf = p.leaf(<u32>place);
+  return leaf.pool == like.pool && (own || nameOf(p, before, leaf, <u32>(place >> 32)) != 0);
 }
 
 /** Holds the k-th frame once more. */
 function sharedFrame(p: Pool, row: u32, before: u32, like: Leaf, k: u32, frames: u32): u32 {
   const own = k >= frames;
   if (own) k -= frames;
-  const name = nameOf(p, own ? row : before, p.leaf(leafOf(p, k)), placeOf(p, k));
+  const place = placeOf(p, k);
+  const name = nameOf(p, own ? row : before, p.leaf(<u32>place), <u32>(place >> 32));
   if (name != 0) changetype<Pool>(<usize>like.pool).retain(name);
   return name;
 }
@@ -137,8 +139,8 @@ function framesOf(p: Pool): u32 {
   return frames;
 }
 
-/** The leaf that has the k-th frame of a step. */
-function leafOf(p: Pool, k: u32): u32 {
+/** Where the k-th frame of a step is: its leaf, and its place among the leaf's frames in the upper half. */
+function placeOf(p: Pool, k: u32): u64 {
   let i: u32 = 0;
   for (; i < p.leaves; i++) {
     const leaf = p.leaf(i);
@@ -146,18 +148,7 @@ function leafOf(p: Pool, k: u32): u32 {
     if (k < leaf.frames) break;
     k -= leaf.frames;
   }
-  return i;
-}
-
-/** Where the k-th frame of a step stands in its leaf. */
-function placeOf(p: Pool, k: u32): u32 {
-  for (let i: u32 = 0; i < p.leaves; i++) {
-    const leaf = p.leaf(i);
-    if (leaf.kind != SHARED) continue;
-    if (k < leaf.frames) break;
-    k -= leaf.frames;
-  }
-  return k;
+  return ((<u64>k) << 32) | i;
 }
 
 function nameOf(p: Pool, row: u32, leaf: Leaf, f: u32): u32 {

@@ -2,7 +2,7 @@
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { GRANULE } from "../memory/layout";
-import { Stream, streamBytes } from "./stream";
+import { Stream, stream_bytes } from "./stream";
 
 /** Entries that are not beside the stream begin with one granule. */
 const FIRST_ENTRIES: u32 = GRANULE >> 2;
@@ -106,5 +106,5 @@ function continueFrom(to: Stream, from: Stream): void {
 
 /** Where entries stand that have room beside the stream. */
 function besideOf(s: Stream): u32 {
-  return <u32>changetype<usize>(s) + streamBytes(0);
+  return <u32>changetype<usize>(s) + stream_bytes(0);
 }

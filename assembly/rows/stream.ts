@@ -128,14 +128,9 @@ export class Stream {
 }
 if (offsetof<Stream>() != RING_AT || RING_AT + offsetof<Ring>() != STREAM_BYTES) ERROR("STREAM: RING at byte 24");
 
-/** A multiple of 8, as streams follow each other. */
-export function streamBytes(room: u32): u32 {
-  return STREAM_BYTES + (((room + 1) >> 1) << 3);
-}
-
-/** Bytes of a stream with room for so many recent steps beside it. */
+/** Bytes of a stream with room for so many recent steps beside it: a multiple of 8, as streams follow each other. */
 export function stream_bytes(room: u32): u32 {
-  return streamBytes(room);
+  return STREAM_BYTES + (((room + 1) >> 1) << 3);
 }
 
 /** In zeroed memory of `stream_bytes(room)`. It holds the last `limit` steps; 0: it grows, and lets none go by itself. */

@@ -13,7 +13,7 @@
  */
 import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "../memory/error";
 import { Run, SINGLE } from "../rows/run";
-import { Stream, stream_init, streamBytes } from "../rows/stream";
+import { Stream, stream_bytes, stream_init } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
 import { insertItem, Table } from "../tables/table";
 
@@ -72,7 +72,7 @@ if (offsetof<Rule>() != RULE_BYTES) ERROR("RULE is 24 bytes");
 
 /** `keep`: steps that each lane holds. May be more than there is memory. */
 export function writer_bytes(lanes: u32, rules: u32, keep: u32): f64 {
-  return <f64>(<u32>RULES_AT + rules * RULE_BYTES) + <f64>lanes * <f64>streamBytes(keep);
+  return <f64>(<u32>RULES_AT + rules * RULE_BYTES) + <f64>lanes * <f64>stream_bytes(keep);
 }
 
 /** `across`: 1 where steps at hand live on over the ends of episodes. Rules are set one by one. */
@@ -81,7 +81,7 @@ export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, ke
   w.lanes = lanes;
   w.rules = rules;
   w.streamsAt = <u32>writer + <u32>writer_bytes(0, rules, 0);
-  w.streamBytes = streamBytes(keep);
+  w.streamBytes = stream_bytes(keep);
   w.across = across;
   for (let lane: u32 = 0; lane < lanes; lane++) stream_init(changetype<usize>(w.stream(lane)), pool, keep, keep);
 }

@@ -5,7 +5,7 @@ import type { Engine } from "../core/engine.ts";
 import { Filler } from "../core/filler.ts";
 import { StreamSet, type StreamSetOptions } from "../core/streams.ts";
 import { integer, mustBe } from "../error.ts";
-import type { Selection } from "../spec/columns.ts";
+import { type Selection, wholeOf } from "../spec/columns.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { pack } from "../spec/nest.ts";
 
@@ -29,7 +29,7 @@ export class Windows {
   constructor(engine: Engine, options: StreamSetOptions) {
     this.streams = new StreamSet(engine, options);
     this.#engine = engine;
-    this.#whole = engine.layout.leaves.map((leaf) => ({ keys: leaf.keys, leaf, start: 0, step: 1, squeezed: false }));
+    this.#whole = wholeOf(engine.layout.leaves);
     this.#single = this.#whole.map((selection) => ({ ...selection, squeezed: true, steps: [0] }));
   }
 

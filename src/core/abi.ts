@@ -115,7 +115,6 @@ export interface Exports {
   draw_init: Fn<[draw: A, items: A, rows: A], void>;
   draw_mixed: Fn<[draw: A, table: A, n: A, alike: A, ratio: A]>;
   draw_n_step: Fn<[draw: A, pool: A, leaves: A, n: A, gamma: A, flags: A], void>;
-  draw_points: Fn<[draw: A, table: A, n: A, alike: A, ratio: A]>;
   draw_result: Fn<[draw: A, which: A]>;
   draw_rows: Fn<[draw: A, kind: A, source: A, n: A, width: A, from: A]>;
   draw_single: Fn<[draw: A, table: A, stream: A, n: A], void>;
@@ -161,7 +160,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 4;
+export const ABI_VERSION = 5;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;

@@ -6,7 +6,7 @@ import { type Selection, stepIndices } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { goesStraight, type PlacedLeaf, up } from "../spec/layout.ts";
 import type { BoundedText } from "../spec/leaf.ts";
-import { pack } from "../spec/nest.ts";
+import { pack, valueAt } from "../spec/nest.ts";
 import { readTexts } from "../spec/text.ts";
 import { LENGTH, WEIGHT } from "./abi.ts";
 import { Draw } from "./draw.ts";
@@ -95,7 +95,7 @@ export class Filler {
       const { dtype } = leaf.leaf;
       const isStraight = goesStraight(leaf);
       const path = `steps.${keys.join(".")}.data`;
-      const given: unknown = reach(into?.steps, keys)?.data;
+      const given: unknown = (valueAt(into?.steps, keys) as Column | undefined)?.data;
       const each = count * leaf.size;
       const data =
         dtype === "string" ? takeTexts(path, into === undefined, given, n * each) : take(path, given, DTYPES[dtype].array, each, isStraight ? undefined : from);
@@ -207,9 +207,4 @@ function takeTexts(path: string, isNew: boolean, given: unknown, n: number): str
   if (isNew) return new Array<string>(n).fill("");
   if (!Array.isArray(given)) throw mustBe("SPEC_MISMATCH", `into.${path}`, "an array", given);
   return given;
-}
-
-/** The column at a path of a batch's steps. */
-export function reach(steps: unknown, keys: readonly string[]): Column | undefined {
-  return keys.reduce((at, key) => (at as { [name: string]: unknown } | undefined)?.[key], steps) as Column | undefined;
 }

@@ -72,7 +72,8 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   signal?.throwIfAborted();
   await ready;
   const directory = typeof dir === "string" ? node(dir) : dir;
-  const saved = make(given(options.spec === undefined ? known(directory, options) : options), true);
+  const { spec, tables, seed, maxBytes } = options;
+  const saved = make(spec === undefined ? known(directory, options) : { spec, tables, seed, maxBytes, module }, true);
   const log = Log.open(directory, {
     about: about(saved, retain ?? "capacity"),
     durability: "manual",
@@ -101,16 +102,6 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     log.close();
     throw error;
   }
-}
-
-function given({ spec, tables, seed, maxBytes, module }: ReplayOptions): ReplayOptions {
-  return {
-    spec,
-    ...(tables && { tables }),
-    ...(seed !== undefined && { seed }),
-    ...(maxBytes !== undefined && { maxBytes }),
-    ...(module && { module }),
-  };
 }
 
 function about(saved: Saved, retain: Retain): About {

@@ -9,9 +9,6 @@ import { Malformed } from "./case.ts";
 
 type Scripted = { readonly [kind: string]: unknown };
 
-/** A column of a draw (assembly/draw/draw.ts). */
-const REST = 6;
-
 export class Script {
   /** What was asked, as the case notes it. */
   readonly calls: { readonly [name: string]: unknown }[] = [];
@@ -66,12 +63,30 @@ export class ScriptedPicker implements Picker {
       alike = script.next<number>("binomial");
     }
     this.#choose(items, draw, alike);
-    const rests = core.f64.subarray(draw.address(REST) / 8);
-    for (let i = alike; i < n; i++) rests[i] = script.next<number>("uniform");
-    const drawn = core.x.draw_points(draw.handle, items.handle, n, alike, ratio);
-    // What was left is in the points' place.
-    for (let i = alike; i < drawn; i++) script.calls.push({ fn: "uniform", lo: 0, hi: rests[i] });
-    return drawn;
+    const points = Array.from({ length: n - alike }, () => script.next<number>("uniform"));
+    // Priorities are set through scratch memory, where the draw is.
+    const at = core.scratch(0);
+    const kept = core.u8.slice(at, at + 64);
+    const picked: { readonly slot: number; readonly priority: number }[] = [];
+    const set = (slot: number, priority: number) => items.update([items.keyOf(slot)], [priority]);
+    // What was drawn weighs 0 until the end.
+    const pick = (slot: number) => {
+      picked.push({ slot, priority: items.priorityOf(slot) });
+      set(slot, 0);
+    };
+    for (const slot of draw.slots(alike).slice()) pick(slot);
+    for (const point of points) {
+      const left = items.total;
+      const slot = left === 0 ? undefined : this.#passing(items, point * left);
+      if (slot === undefined) break;
+      script.calls.push({ fn: "uniform", lo: 0, hi: left });
+      pick(slot);
+    }
+    for (const { slot, priority } of picked) set(slot, priority);
+    core.u8.set(kept, at);
+    draw.slots(picked.length).set(picked.map(({ slot }) => slot));
+    core.x.draw_given(draw.handle, items.handle, picked.length, ratio);
+    return picked.length;
   }
 
   single(_: GrowingTable, memory: Memory, draw: Draw, n: number): void {
@@ -90,6 +105,20 @@ export class ScriptedPicker implements Picker {
       this.#script.calls.push({ fn: "randint", lo: 0, hi: length - width + 1 });
       starts[i] = this.#script.next<number>("randint");
     }
+  }
+
+  /** The first slot, oldest first, with which the sum of priorities passes a point; of those that weigh something the last one, where rounding let none pass. */
+  #passing(items: GrowingTable, point: number): number | undefined {
+    let sum = 0;
+    let last: number | undefined;
+    for (const slot of this.#slots) {
+      const priority = items.priorityOf(slot);
+      if (priority === 0) continue;
+      sum += priority;
+      last = slot;
+      if (sum > point) break;
+    }
+    return last;
   }
 
   /** The first k items of a draw, by their ranks. */

@@ -30,12 +30,9 @@ export function* episodePass(episodes: EpisodeIds, windows: Windows, options: Ep
   const read = (cuts: readonly Cut[]): unknown => {
     const [{ sequence, begin, end }] = cuts as [Cut];
     if (sequence !== undefined) return stack(cuts.map((cut) => slice(cut.sequence, cut.begin, cut.end)));
-    return windows.read(
-      cuts.map(({ location }) => location),
-      cuts.map((cut) => cut.begin),
-      end - begin,
-      "stacked",
-    );
+    const locations = cuts.map(({ location }) => location);
+    const begins = cuts.map((cut) => cut.begin);
+    return windows.read(locations, begins, end - begin, "stacked");
   };
   const element = (cuts: readonly Cut[]): Element => [
     read(cuts),

@@ -130,7 +130,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const begins = this.#begin.ofFirst(batch);
     const ends = this.#end.ofAny(batch);
     const to = this.#episodes.addSequence(begins || id < 0 ? undefined : id, batch);
-    if (ends) this.#complete(to, true);
+    if (ends) this.#complete(to);
     return to;
   }
 
@@ -148,12 +148,10 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const batch = this.#form(items, integer("the number of ids", given.length, 1, MAX_ROWS));
     const begins = this.#begin.ofEach(batch);
     const ends = this.#end.ofEach(batch);
-    const added = this.#episodes.addBatch(
-      given.map((id, row) => (begins[row] || id < 0 ? undefined : id)),
-      batch,
-    );
+    const targets = given.map((id, row) => (begins[row] || id < 0 ? undefined : id));
+    const added = this.#episodes.addBatch(targets, batch);
     const leftOut = new Set(added.leftOut);
-    for (const [row, id] of added.ids.entries()) if (ends[row] && !leftOut.has(row)) this.#complete(id, true);
+    for (const [row, id] of added.ids.entries()) if (ends[row] && !leftOut.has(row)) this.#complete(id);
     for (const row of leftOut) this.#warn(`addBatch: row ${row} was left out: ${this.#episodes.stale(added.ids[row] as number).message}`);
     return added.ids;
   }
@@ -176,10 +174,9 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     const batches = items.map((one, j) => (length[j] === 0 ? undefined : this.#form(one, length[j])));
     const begins = batches.map((batch) => batch !== undefined && this.#begin.ofFirst(batch));
     const opens = new Set(places.filter((place, j) => begins[j] || (made[place] as number) < 0));
-    const added = this.#episodes.extend(
-      made.map((id, place) => (opens.has(place) ? undefined : id)),
-      batches.map((batch, j) => ({ place: places[j] as number, batch, completed: Boolean(completed[j]) })),
-    );
+    const targets = made.map((id, place) => (opens.has(place) ? undefined : id));
+    const copies = batches.map((batch, j) => ({ place: places[j] as number, batch, completed: Boolean(completed[j]) }));
+    const added = this.#episodes.extend(targets, copies);
     for (const j of added.leftOut)
       this.#warn(`extendEpisodes: episode ${j} was left out: ${this.#episodes.stale(added.ids[places[j] as number] as number).message}`);
     return added.ids;
@@ -275,8 +272,8 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     return this.#episodes.frames;
   }
 
-  #complete(id: number, completed: boolean): void {
-    this.#episodes.complete(this.#episodes.location(id), completed);
+  #complete(id: number): void {
+    this.#episodes.complete(this.#episodes.location(id), true);
   }
 
   /** An episode's steps: [T, …]. */
@@ -297,13 +294,10 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     if (drawn === undefined) throw this.#nothing(`no episode that can be drawn has ${numSteps} steps (numSteps)`);
     const { streams, starts, probabilities } = drawn;
     let { items } = drawn;
-    if (preprocess !== undefined)
-      items = stack(
-        Array.from(streams, (location, i) => {
-          const sequence = preprocessed(preprocess, this.#read(location), this.#episodes.steps(location), true);
-          return slice(sequence, starts[i] as number, (starts[i] as number) + numSteps);
-        }),
-      );
+    if (preprocess !== undefined) {
+      const sequences = Array.from(streams, (location) => preprocessed(preprocess, this.#read(location), this.#episodes.steps(location), true));
+      items = stack(sequences.map((sequence, i) => slice(sequence, starts[i] as number, (starts[i] as number) + numSteps)));
+    }
     const ids = numbers(Float64Array.from(streams, (location) => this.#episodes.idAt(location)));
     const element = [items, { ids, probabilities: numbers(probabilities) }];
     return (alone ? unbatch(element) : element) as unknown as Element<S>;

@@ -208,10 +208,10 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
         if (begin < (sequences === undefined ? this.#span().first - span.first : from)) continue;
         const items = sequences?.map((sequence) => (single ? at(sequence, begin - from) : slice(sequence, begin - from, end - from)));
         const time = span.first + begin;
-        const id = (segment: number, t: number) => segment * this.maxLength + time + t;
+        const firsts = Float64Array.from(group, (segment) => segment * this.maxLength);
         const element = [
           items === undefined ? this.#read(group, time, end - begin, single ? "single" : "stacked") : stack(items),
-          { ids: single ? numbers(group.map((segment) => id(segment, 0))) : idsOf(group, end - begin, id) },
+          { ids: timesOf(firsts, time, end - begin, single ? [group.length] : [group.length, end - begin]) },
         ];
         const [data, { ids }] = (alone ? unbatch(element) : element) as unknown as [StepsOf<S>, BufferInfo];
         yield [data, { ids, probabilities: numbers([]) }];
@@ -237,12 +237,8 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   /** Frames of some segments, from a time on: [segments, steps, …]. */
   #read(segments: readonly number[], time: number, steps: number, form: "single" | "stacked"): unknown {
     const start = time - this.#span().first;
-    return this.#windows.read(
-      segments,
-      segments.map(() => start),
-      steps,
-      form,
-    );
+    const starts = segments.map(() => start);
+    return this.#windows.read(segments, starts, steps, form);
   }
 }
 
@@ -251,15 +247,8 @@ function empty(): ReplayError {
 }
 
 /** The times of so many frames from each start on. By loops: a draw is as much as these and its bytes. */
-function timesOf(starts: Uint32Array, first: number, steps: number, shape: readonly number[]): Column<"f64"> {
+function timesOf(starts: Uint32Array | Float64Array, first: number, steps: number, shape: readonly number[]): Column<"f64"> {
   const data = new Float64Array(starts.length * steps);
   for (let i = 0, to = 0; i < starts.length; i++) for (let t = 0; t < steps; t++) data[to++] = first + (starts[i] as number) + t;
   return { data, shape };
-}
-
-/** One id a frame: [rows, steps]. */
-function idsOf(rows: readonly number[], steps: number, id: (row: number, step: number) => number): Column<"f64"> {
-  const data = new Float64Array(rows.length * steps);
-  for (let i = 0, to = 0; i < rows.length; i++) for (let t = 0; t < steps; t++) data[to++] = id(rows[i] as number, t);
-  return { data, shape: [rows.length, steps] };
 }

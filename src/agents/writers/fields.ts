@@ -54,10 +54,8 @@ export class Fields<S extends Spec> {
 
   /** A whole step, with zeros where there is no value. */
   whole(values: Values): StepOf<S> {
-    return pack(
-      this.#spec,
-      values.map((value, leaf) => value ?? this.zeros(leaf)),
-    ) as StepOf<S>;
+    const all = values.map((value, leaf) => value ?? this.zeros(leaf));
+    return pack(this.#spec, all) as StepOf<S>;
   }
 
   /** Zeros of a leaf, or of so many steps of it. */

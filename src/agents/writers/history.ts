@@ -1,6 +1,5 @@
 /** The steps that a writer has at hand, field by field. Reverb's `TrajectoryWriter.history`. */
 
-import type { Column } from "../../batch.ts";
 import { integer, mustBe, ReplayError } from "../../error.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import type { RowLeaf } from "../../spec/leaf.ts";
@@ -36,15 +35,15 @@ export class History implements ColumnSource {
   readonly #columns: (HistoryColumn | undefined)[] = [];
   readonly #spec: Spec;
   readonly #leaves: readonly PlacedLeaf[];
-  readonly #read: ColumnSource["read"];
+  /** Copies steps of a leaf out. */
+  readonly read: ColumnSource["read"];
   #nested: unknown;
 
-  /** @param read copies steps of a leaf out */
   constructor(spec: Spec, leaves: readonly PlacedLeaf[], keep: number, read: ColumnSource["read"]) {
     this.#spec = spec;
     this.#leaves = leaves;
     this.#keeps = leaves.map(() => keep);
-    this.#read = read;
+    this.read = read;
   }
 
   /** The longest time that a leaf is kept. */
@@ -75,10 +74,8 @@ export class History implements ColumnSource {
   /** More fields of the newest step. */
   extend(values: Values): void {
     const before = this.#absent.get(this.total - 1) ?? [];
-    this.#fill(
-      values,
-      [...before].filter((leaf) => values[leaf] === undefined),
-    );
+    const absent = [...before].filter((leaf) => values[leaf] === undefined);
+    this.#fill(values, absent);
   }
 
   /** Whether the newest step has a field. */
@@ -103,10 +100,6 @@ export class History implements ColumnSource {
             ? `one that has ${leaf.path}`
             : undefined;
     if (rule !== undefined) throw mustBe(RangeError, `a step of ${subject}`, rule, step - this.start);
-  }
-
-  read(leaf: PlacedLeaf, steps: readonly number[]): Column["data"] {
-    return this.#read(leaf, steps);
   }
 
   #fill(values: Values, absent: readonly number[]): void {

@@ -10,10 +10,8 @@ import { decodeTagged } from "../untagged.ts";
 import { LAYOUTS, WRITERS } from "./kinds.ts";
 
 export function writersBytes({ writers }: Saved): Uint8Array {
-  return encodeTagged(
-    writers.map(({ options }) => options),
-    "writers",
-  );
+  const all = writers.map(({ options }) => options);
+  return encodeTagged(all, "writers");
 }
 
 /** A list of layouts is never changed, but made anew. */

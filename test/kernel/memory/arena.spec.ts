@@ -1,8 +1,8 @@
-import { arena_alloc, arena_check, arena_free, arena_init, arena_left, arena_used } from "../../../assembly/memory/arena";
-import { E_OUT_OF_MEMORY, error_code, error_value } from "../../../assembly/memory/error";
+import { arena_alloc, arena_check, arena_free, arena_init, arena_used } from "../../../assembly/memory/arena";
+import { E_OUT_OF_MEMORY } from "../../../assembly/memory/error";
 import { GRANULE, header } from "../../../assembly/memory/layout";
 import { Dice } from "../support/dice";
-import { openArena, zeroed } from "../support/memory";
+import { arena_left, error_code, error_value, openArena, zeroed } from "../support/memory";
 
 const MIB: u32 = 1 << 20;
 

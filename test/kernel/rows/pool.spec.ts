@@ -1,12 +1,11 @@
-import { arena_left } from "../../../assembly/memory/arena";
-import { E_OUT_OF_MEMORY, error_code } from "../../../assembly/memory/error";
+import { E_OUT_OF_MEMORY } from "../../../assembly/memory/error";
 import { BLOCK_BYTES, GRANULE, header } from "../../../assembly/memory/layout";
 import { pool_check } from "../../../assembly/record/check";
 import { NARROW, SHARED, WIDE } from "../../../assembly/rows/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_room, reserveRows, rowOf } from "../../../assembly/rows/pool";
 import { HEAD_BYTES, Head, PLACE } from "../../../assembly/rows/row";
 import { Dice } from "../support/dice";
-import { openArena, zeroed } from "../support/memory";
+import { arena_left, error_code, openArena, zeroed } from "../support/memory";
 import { newPool } from "../support/world";
 
 const U8: u32 = 2;

@@ -24,3 +24,22 @@ export function zeroed(bytes: u32): usize {
   assert(at != 0, "the arena is full");
   return at;
 }
+
+/** Bytes that may still be taken. */
+export function arena_left(): f64 {
+  const h = header();
+  return <f64>(h.limit - h.top + h.free) * <f64>GRANULE;
+}
+
+export function error_code(): i32 {
+  return header().errorCode;
+}
+
+/** Which argument of the call, counted from 0; for batches, which element. */
+export function error_argument(): i32 {
+  return header().errorArgument;
+}
+
+export function error_value(): f64 {
+  return header().errorValue;
+}

@@ -1,7 +1,7 @@
-import { arena_check, arena_left } from "../../../assembly/memory/arena";
+import { arena_check } from "../../../assembly/memory/arena";
 import { Episodes } from "../../../assembly/tables/episodes";
 import { Dice } from "../support/dice";
-import { openArena } from "../support/memory";
+import { arena_left, openArena } from "../support/memory";
 
 const at: usize = memory.data(32, 16);
 

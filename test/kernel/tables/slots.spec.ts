@@ -1,9 +1,8 @@
-import { arena_left } from "../../../assembly/memory/arena";
-import { E_OUT_OF_MEMORY, error_code } from "../../../assembly/memory/error";
+import { E_OUT_OF_MEMORY } from "../../../assembly/memory/error";
 import { PLAIN, SINGLE } from "../../../assembly/rows/run";
 import { FREE, MAX_LENGTH, Slots, slotsBytes, slotsInit } from "../../../assembly/tables/slots";
 import { Dice } from "../support/dice";
-import { openArena, zeroed } from "../support/memory";
+import { arena_left, error_code, openArena, zeroed } from "../support/memory";
 
 const at: usize = memory.data(56, 16);
 

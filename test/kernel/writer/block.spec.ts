@@ -1,4 +1,4 @@
-import { E_PRIORITY, E_RATE_LIMITED, error_argument } from "../../../assembly/memory/error";
+import { E_PRIORITY, E_RATE_LIMITED } from "../../../assembly/memory/error";
 import { pool_check, table_check } from "../../../assembly/record/check";
 import { Pool, pool_live } from "../../../assembly/rows/pool";
 import { stream_check, stream_end } from "../../../assembly/rows/stream";
@@ -7,7 +7,7 @@ import { Table, table_limits } from "../../../assembly/tables/table";
 import { writer_append_block } from "../../../assembly/writer/block";
 import { Writer, writer_append, writer_rule, writer_stream } from "../../../assembly/writer/writer";
 import { Dice } from "../support/dice";
-import { openArena } from "../support/memory";
+import { error_argument, openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
 
 const MAX: u32 = 64;

@@ -1,5 +1,5 @@
-import { arena_alloc, arena_left } from "../../../assembly/memory/arena";
-import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, error_argument, error_code, error_value } from "../../../assembly/memory/error";
+import { arena_alloc } from "../../../assembly/memory/arena";
+import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED } from "../../../assembly/memory/error";
 import { pool_check, table_check } from "../../../assembly/record/check";
 import { pool_live } from "../../../assembly/rows/pool";
 import { stream_length } from "../../../assembly/rows/recent";
@@ -9,7 +9,7 @@ import { table_clear, table_counter } from "../../../assembly/tables/inspect";
 import { table_close, table_move, table_open } from "../../../assembly/tables/room";
 import { Table, table_limits } from "../../../assembly/tables/table";
 import { table_insert, writer_append, writer_rule, writer_stream } from "../../../assembly/writer/writer";
-import { openArena } from "../support/memory";
+import { arena_left, error_argument, error_code, error_value, openArena } from "../support/memory";
 import { newPool, newTable, newWriter, numberOf, stage } from "../support/world";
 
 /** The counter, as in src/core/abi.ts. */
