@@ -5,7 +5,7 @@ import { ALIKE, BY_STEPS, LEVEL, StreamSet, streams_bytes, streams_changed, stre
 import { pool_check } from "../../../assembly/record/check";
 import { Pool, pool_live, pool_reserve } from "../../../assembly/rows/pool";
 import { stream_drop, stream_hold, stream_lend, stream_length, stream_reserve, stream_rows, stream_shrink, stream_take } from "../../../assembly/rows/recent";
-import { Stream, stream_check, stream_clear, stream_end, stream_init, streamBytes } from "../../../assembly/rows/stream";
+import { Stream, stream_bytes, stream_check, stream_clear, stream_end, stream_init } from "../../../assembly/rows/stream";
 import { arena_left, openArena, zeroed } from "../support/memory";
 import { append, newPool, newStream, numberOf } from "../support/world";
 
@@ -20,9 +20,9 @@ function newSet(n: u32, first: usize, stride: u32): usize {
 
 /** Streams that grow. */
 function grown(pool: Pool, n: u32): usize {
-  const first = zeroed(n * streamBytes(0));
-  for (let i: u32 = 0; i < n; i++) stream_init(first + i * streamBytes(0), <u32>changetype<usize>(pool), 0, 0);
-  return newSet(n, first, streamBytes(0));
+  const first = zeroed(n * stream_bytes(0));
+  for (let i: u32 = 0; i < n; i++) stream_init(first + i * stream_bytes(0), <u32>changetype<usize>(pool), 0, 0);
+  return newSet(n, first, stream_bytes(0));
 }
 
 /** The address of stream i. */
@@ -70,17 +70,17 @@ describe("a set of streams", () => {
 
   it("draws windows from the lanes of a writer, which forget", () => {
     const p = newPool();
-    const base = zeroed(3 * streamBytes(4));
+    const base = zeroed(3 * stream_bytes(4));
     // Streams that follow each other, as a writer's lanes do.
     const streams: Stream[] = [];
     for (let lane: usize = 0; lane < 3; lane++) {
       const s = newStream(p, 4);
-      memory.copy(base + lane * streamBytes(4), changetype<usize>(s), streamBytes(4));
-      const copy = changetype<Stream>(base + lane * streamBytes(4));
-      copy.recent().entries = <u32>changetype<usize>(copy) + streamBytes(0);
+      memory.copy(base + lane * stream_bytes(4), changetype<usize>(s), stream_bytes(4));
+      const copy = changetype<Stream>(base + lane * stream_bytes(4));
+      copy.recent().entries = <u32>changetype<usize>(copy) + stream_bytes(0);
       streams.push(copy);
     }
-    const set = newSet(3, base, streamBytes(4));
+    const set = newSet(3, base, stream_bytes(4));
     const draw = newDraw(64);
     expect<u32>(streams_draw(set, changetype<usize>(draw), 1, 1, LEVEL)).toBe(0, "nothing is there");
     for (let t = 0; t < 9; t++) {
@@ -223,7 +223,7 @@ describe("a set of streams", () => {
     const p = newPool();
     const room: u32 = 4;
     const limit: u32 = 1500;
-    const at = zeroed(streamBytes(room));
+    const at = zeroed(stream_bytes(room));
     stream_init(at, <u32>changetype<usize>(p), room, limit);
     const writer = newStream(p, 1);
     const rows = zeroed(4 * limit);

@@ -2,7 +2,7 @@
 import { Draw, draw_bytes, draw_init } from "../../../assembly/draw/draw";
 import { NARROW } from "../../../assembly/rows/leaf";
 import { Pool, pool_bytes, pool_init, pool_leaf, pool_open } from "../../../assembly/rows/pool";
-import { Stream, stream_init, streamBytes } from "../../../assembly/rows/stream";
+import { Stream, stream_bytes, stream_init } from "../../../assembly/rows/stream";
 import { Table, table_bytes, table_exponents, table_init, table_limits, table_seed } from "../../../assembly/tables/table";
 import { writer_bytes, writer_init } from "../../../assembly/writer/writer";
 import { zeroed } from "./memory";
@@ -27,7 +27,7 @@ export function newPool(): Pool {
 }
 
 export function newStream(pool: Pool, keep: u32): Stream {
-  const s = changetype<Stream>(zeroed(streamBytes(keep)));
+  const s = changetype<Stream>(zeroed(stream_bytes(keep)));
   stream_init(changetype<usize>(s), <u32>changetype<usize>(pool), keep, keep);
   return s;
 }
