@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { some, whole } from "../support/size.ts";
-import { BUFFERS } from "./buffer-departures.ts";
+import { BUFFERS } from "./buffers/departures.ts";
+import { RLDS } from "./datasets/departures.ts";
 import { DEPARTURES } from "./departures.ts";
 import { runCase, runPaths } from "./files.ts";
-import { EPISODE, TRAJECTORY } from "./observer-departures.ts";
-import { PFRL } from "./pfrl-departures.ts";
-import { RLDS } from "./rlds-departures.ts";
+import { EPISODE, TRAJECTORY } from "./observers/departures.ts";
+import { PFRL } from "./transitions/departures.ts";
 
 type Raw = { name: string; tables: object[]; ops: [string, object?][]; expect: { results?: Record<string, unknown>[]; error?: object } };
 

@@ -1,14 +1,14 @@
 /** Files of cases: found in folders, read, and given to the runner of their family. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { runBufferCase } from "./buffer-cases.ts";
+import { runBufferCase } from "./buffers/cases.ts";
 import { isObject } from "./case.ts";
-import { isObserverCase, runObserverCase } from "./observer-cases.ts";
+import { runRldsCase } from "./datasets/cases.ts";
+import { isObserverCase, runObserverCase } from "./observers/cases.ts";
 import type { Outcome } from "./outcome.ts";
-import { runPfrlCase } from "./pfrl-cases.ts";
-import { runReverbBufferCase } from "./reverb-buffer-cases.ts";
-import { runRldsCase } from "./rlds-cases.ts";
-import { runTableCase } from "./table-cases.ts";
+import { runReverbBufferCase } from "./tables/buffer-cases.ts";
+import { runTableCase } from "./tables/cases.ts";
+import { runPfrlCase } from "./transitions/cases.ts";
 
 /** What came of a file, or of a path that leads to none. */
 export interface FileReport {

@@ -6,13 +6,13 @@ import { afterAll, describe, expect, it } from "vitest";
 import { root } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { some, whole } from "../support/size.ts";
-import { BUFFERS } from "./buffer-departures.ts";
+import { BUFFERS } from "./buffers/departures.ts";
+import { RLDS } from "./datasets/departures.ts";
 import { DEPARTURES } from "./departures.ts";
 import { runCase, runPaths } from "./files.ts";
-import { EPISODE, TRAJECTORY } from "./observer-departures.ts";
-import { PFRL } from "./pfrl-departures.ts";
+import { EPISODE, TRAJECTORY } from "./observers/departures.ts";
 import { reportOf } from "./report.ts";
-import { RLDS } from "./rlds-departures.ts";
+import { PFRL } from "./transitions/departures.ts";
 
 type Json = { [key: string]: unknown };
 interface Raw extends Json {

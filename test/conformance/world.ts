@@ -4,7 +4,7 @@ import { type Column, type Leaf, Replay, type Spec, type Table } from "../../src
 import { Malformed, type TableArgs, type TableCase } from "./case.ts";
 import { nestedColumn } from "./nested.ts";
 import { ourSpec, specOf } from "./step-spec.ts";
-import { tableOptions } from "./table-options.ts";
+import { tableOptions } from "./tables/options.ts";
 
 /** Every case draws from the same seed: what passes once passes always. */
 const SEED = 2026;

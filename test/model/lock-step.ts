@@ -2,8 +2,8 @@
 import { expect } from "vitest";
 import { BLOCKED, DRAW_LONGEST, E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "../../src/core/abi.ts";
 import { TestRandom } from "../support/random.ts";
+import { TwinStream } from "./buffers/twin-stream.ts";
 import { HEALTHY, Rig, type RigOptions } from "./rig.ts";
-import { TwinStream } from "./twin-stream.ts";
 import { isRandom, type TwinItem, TwinTable, weightOf } from "./twin-table.ts";
 
 /** Few values, so that there are many ties. */

@@ -1,0 +1,140 @@
+/** Draws as a case scripts them: in the order in which PFRL asks, no more and no fewer. They go through our own way from ranks and points to items. */
+import type { Draw } from "../../../src/core/draw.ts";
+import type { GrowingTable } from "../../../src/core/growing-table.ts";
+import type { MadeEpisodes } from "../../../src/pfrl/store/episodes.ts";
+import type { Memory } from "../../../src/pfrl/store/memory.ts";
+import type { Picker } from "../../../src/pfrl/store/picker.ts";
+import type { Made, Stored } from "../../../src/pfrl/store/stored.ts";
+import { Malformed } from "../case.ts";
+
+type Scripted = { readonly [kind: string]: unknown };
+
+export class Script {
+  /** What was asked, as the case notes it. */
+  readonly calls: { readonly [name: string]: unknown }[] = [];
+  readonly #draws: Scripted[];
+
+  constructor(draws: readonly Scripted[]) {
+    this.#draws = [...draws];
+  }
+
+  get left(): number {
+    return this.#draws.length;
+  }
+
+  next<T>(kind: string): T {
+    const draw = this.#draws.shift();
+    if (draw === undefined || Object.keys(draw).join() !== kind) throw new Malformed(`the script has ${JSON.stringify(draw)}, we ask ${kind}`);
+    return draw[kind] as T;
+  }
+
+  choice(n: number, k: number): number[] {
+    if (k === 0) return [];
+    this.calls.push({ fn: "choice", n, k, replace: false });
+    return this.next<number[]>("choice");
+  }
+}
+
+export class ScriptedPicker implements Picker {
+  readonly #script: Script;
+  readonly #made: Made | MadeEpisodes;
+  // Asked for before there is a draw: both take scratch.
+  readonly #slots: Uint32Array;
+  readonly #rows: Uint32Array;
+
+  constructor(script: Script, made: Made | MadeEpisodes) {
+    this.#script = script;
+    this.#made = made;
+    this.#slots = made.items.slots();
+    this.#rows = "memory" in made ? made.memory.rows() : new Uint32Array(0);
+  }
+
+  alike(items: GrowingTable, draw: Draw, n: number): void {
+    this.#choose(items, draw, n);
+    this.#made.steps.engine.core.x.draw_given(draw.handle, items.handle, n, 0);
+  }
+
+  weighed(items: GrowingTable, draw: Draw, n: number, ratio: number): number {
+    const script = this.#script;
+    const { core } = this.#made.steps.engine;
+    let alike = 0;
+    if (ratio > 0) {
+      script.calls.push({ fn: "binomial", n, p: ratio });
+      alike = script.next<number>("binomial");
+    }
+    this.#choose(items, draw, alike);
+    const points = Array.from({ length: n - alike }, () => script.next<number>("uniform"));
+    // Priorities are set through scratch memory, where the draw is.
+    const at = core.scratch(0);
+    const kept = core.u8.slice(at, at + 64);
+    const picked: { readonly slot: number; readonly priority: number }[] = [];
+    const set = (slot: number, priority: number) => items.update([items.keyOf(slot)], [priority]);
+    // What was drawn weighs 0 until the end.
+    const pick = (slot: number) => {
+      picked.push({ slot, priority: items.priorityOf(slot) });
+      set(slot, 0);
+    };
+    for (const slot of draw.slots(alike).slice()) pick(slot);
+    for (const point of points) {
+      const left = items.total;
+      const slot = left === 0 ? undefined : this.#passing(items, point * left);
+      if (slot === undefined) break;
+      script.calls.push({ fn: "uniform", lo: 0, hi: left });
+      pick(slot);
+    }
+    for (const { slot, priority } of picked) set(slot, priority);
+    core.u8.set(kept, at);
+    draw.slots(picked.length).set(picked.map(({ slot }) => slot));
+    core.x.draw_given(draw.handle, items.handle, picked.length, ratio);
+    return picked.length;
+  }
+
+  single(_: GrowingTable, memory: Memory, draw: Draw, n: number): void {
+    const ranks = this.#script.choice(memory.length, n);
+    draw.nameRows(
+      ranks.map((rank) => this.#rows[rank] as number),
+      memory,
+    );
+  }
+
+  starts(items: GrowingTable, draw: Draw, n: number, width: number): void {
+    const starts = draw.starts(n);
+    for (const [i, slot] of draw.slots(n).entries()) {
+      const length = items.lengthOf(slot);
+      if (length <= width) continue;
+      this.#script.calls.push({ fn: "randint", lo: 0, hi: length - width + 1 });
+      starts[i] = this.#script.next<number>("randint");
+    }
+  }
+
+  /** The first slot, oldest first, with which the sum of priorities passes a point; of those that weigh something the last one, where rounding let none pass. */
+  #passing(items: GrowingTable, point: number): number | undefined {
+    let sum = 0;
+    let last: number | undefined;
+    for (const slot of this.#slots) {
+      const priority = items.priorityOf(slot);
+      if (priority === 0) continue;
+      sum += priority;
+      last = slot;
+      if (sum > point) break;
+    }
+    return last;
+  }
+
+  /** The first k items of a draw, by their ranks. */
+  #choose(items: GrowingTable, draw: Draw, k: number): void {
+    const ranks = this.#script.choice(items.size, k);
+    draw.slots(k).set(ranks.map((rank) => this.#slots[rank] as number));
+  }
+}
+
+/** Carries a call out with scripted draws. */
+export function scripted<T>(stored: Stored, script: Script, call: () => T): T {
+  const { made, picker } = stored;
+  if (made !== undefined) stored.picker = new ScriptedPicker(script, made);
+  try {
+    return call();
+  } finally {
+    stored.picker = picker;
+  }
+}

@@ -1,0 +1,14 @@
+/** A draw that gives nothing reads nothing. */
+import { expect, test } from "vitest";
+import { f32, lifo, Replay } from "../../../src/index.ts";
+import { scaled } from "../../support/size.ts";
+
+test("an empty table can be sampled after any slot of another", () => {
+  const replay = new Replay({ spec: { a: f32() }, tables: { big: { maxSize: 4000, sampler: lifo() }, empty: { maxSize: 2 }, behind: { maxSize: 40_000 } } });
+  const writer = replay.writer({ items: [{ table: "big", length: 1 }] });
+  for (let a = 0; a < scaled(4000); a++) {
+    writer.append({ a });
+    expect(replay.table("big").sample(1).steps.a.data).toEqual(Float32Array.of(a));
+    expect(replay.table("empty").sample(1)).toMatchObject({ count: 0, blocked: { by: "minSize" } });
+  }
+});

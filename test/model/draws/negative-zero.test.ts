@@ -1,0 +1,49 @@
+/** -0 is a priority of 0: its sign must not be taken for the mark of an item that waits. */
+import { describe, expect, test } from "vitest";
+import { f32, fifo, prioritized, queueLimiter, Replay } from "../../../src/index.ts";
+import { broken } from "../../support/health.ts";
+
+function filled(tables: ConstructorParameters<typeof Replay>[0]["tables"]) {
+  const replay = new Replay({ spec: { a: f32() }, tables });
+  const writer = replay.writer();
+  writer.append({ a: 1 });
+  return { replay, writer, table: replay.table("t") };
+}
+
+describe("a priority of -0", () => {
+  test("makes a live item", () => {
+    const { replay, writer, table } = filled({ t: { maxSize: 4 } });
+    writer.createItem("t", { length: 1, priority: -0 });
+    expect(table.explain(writer.lastKey("t"))).toMatchObject({ state: "live", priority: 0 });
+    expect(broken(replay)).toEqual([]);
+  });
+
+  test("is what an update may set", () => {
+    const { replay, writer, table } = filled({ t: { maxSize: 4, sampler: prioritized(0.5) } });
+    writer.createItem("t", { length: 1 });
+    expect(table.updatePriorities([writer.lastKey("t")], [-0])).toBe(1);
+    expect(table.explain(writer.lastKey("t"))).toMatchObject({ state: "live", priority: 0 });
+    expect(broken(replay)).toEqual([]);
+  });
+
+  test("lets an item wait, new or updated", () => {
+    const { replay, writer, table } = filled({ t: { maxSize: 4, rateLimiter: queueLimiter(1) } });
+    writer.createItem("t", { length: 1 });
+    void writer.createItem("t", { length: 1, priority: -0 });
+    expect(table.explain(writer.lastKey("t"))).toMatchObject({ state: "waiting", priority: 0 });
+    expect(table.updatePriorities([writer.lastKey("t")], [-0])).toBe(1);
+    expect(table.explain(writer.lastKey("t"))).toMatchObject({ state: "waiting", priority: 0 });
+    expect(broken(replay)).toEqual([]);
+    table.sample(1);
+    expect(table.stats()).toMatchObject({ size: 2, pending: 0 });
+  });
+
+  test("passes in a block that takes the places of the oldest", () => {
+    const replay = new Replay({ spec: { a: f32() }, tables: { t: { maxSize: 16, sampler: prioritized(), remover: fifo() } } });
+    const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+    writer.appendColumns({ a: new Float32Array(40) });
+    writer.appendColumns({ a: new Float32Array(40) }, { priorities: { t: new Float64Array(40).fill(-0) } });
+    expect(broken(replay)).toEqual([]);
+    expect(replay.table("t").size).toBe(16);
+  });
+});
