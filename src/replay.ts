@@ -82,13 +82,10 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     const { spec, tables, maxBytes, seed } = this.options;
     const layout = layoutOf(leavesOf(spec));
     const plan = planOf(layout, tables, options.module, tracking);
-    if (plan.bytes > maxBytes)
-      throw mustBe(
-        RangeError,
-        "maxBytes",
-        `at least ${plan.bytes} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes (or lower maxSize or maxSteps)`,
-        maxBytes,
-      );
+    if (plan.bytes > maxBytes) {
+      const need = `at least ${plan.bytes} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes (or lower maxSize or maxSteps)`;
+      throw mustBe(RangeError, "maxBytes", need, maxBytes);
+    }
     const engine = new Engine(spec, layout, maxBytes, options.module, tracking);
     this.#engine = engine;
     Object.entries(tables).forEach(([name, table], number) => {

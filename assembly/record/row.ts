@@ -16,7 +16,6 @@ import { BYTES, Change, LINK } from "../rows/changes";
 import { SHARED, WIDE } from "../rows/leaf";
 import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
 import { Head, LINK_END, LINK_ROW } from "../rows/row";
-import { account } from "./live";
 
 const HEAD: u32 = 12;
 const LINK_BYTES: u32 = 8;
@@ -233,6 +232,12 @@ export function record_hold_frames(pool: usize, live: usize): i32 {
     p.free().push(row);
   }
   return free == p.free().count ? 0 : fail(E_CORRUPT, 1, free);
+}
+
+/** Adds to the bytes of records that still count, a u32 for each of 65,536 places of segments. */
+export function account(live: usize, segment: u32, bytes: u32): void {
+  const at = live + ((<usize>segment) << 2);
+  store<u32>(at, load<u32>(at) + bytes);
 }
 
 function linkOf(p: Pool, row: u32, number: u32): u32 {

@@ -11,7 +11,7 @@ import { numberOf } from "../rows/pool";
 import { PLAIN, SINGLE } from "../rows/run";
 import { Selector } from "../selectors/selector";
 import { Table } from "../tables/table";
-import { account } from "./live";
+import { account } from "./row";
 
 /** Bytes of a slot's record. */
 export function record_slot_bytes(table: usize): u32 {

@@ -68,39 +68,33 @@ export function drive<O, A>(
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw mustBe(TypeError, "limit.signal", "an AbortSignal", signal);
   if (!Array.isArray(observers) || !observers.every((observer) => typeof observer === "function"))
     throw mustBe(TypeError, "observers", "an array of functions", observers);
-  return settle(loop(environment, policy, observers, { steps: steps ?? Infinity, episodes: episodes ?? Infinity, signal }, from));
-}
+  return settle(loop(steps ?? Infinity, episodes ?? Infinity));
 
-function* loop<O, A>(
-  environment: Environment<O, A>,
-  policy: Policy<O, A>,
-  observers: readonly Observer<O, A>[],
-  { steps: maxSteps, episodes: maxEpisodes, signal }: Required<Omit<DriveLimit, "signal">> & Pick<DriveLimit, "signal">,
-  from: DriveState<O> | undefined,
-): Waiting<DriveState<O>> {
-  const now = <T>(value: Awaitable<T>) => waited(value, signal);
-  let timeStep = from?.timeStep ?? first<O>(yield* now(environment.reset()));
-  const batchSize = typeof timeStep.reward === "number" ? undefined : timeStep.reward.length;
-  const initialState = () => (typeof policy === "function" ? undefined : policy.initialState?.(batchSize));
-  let policyState = from === undefined ? initialState() : from.policyState;
-  let steps = 0;
-  let episodes = 0;
-  while (steps < maxSteps && episodes < maxEpisodes) {
-    signal?.throwIfAborted();
-    const answer: PolicyStep<A> =
-      typeof policy === "function" ? { action: yield* now(policy(timeStep.observation, timeStep)) } : yield* now(policy.action(timeStep, policyState));
-    const over = batchSize === undefined && isLast(timeStep) === true;
-    const next = over ? first<O>(yield* now(environment.reset())) : following(yield* now(environment.step(answer.action)));
-    const trajectory = fromTransition(timeStep, answer, next) as Trajectory<O, A, never>;
-    for (const observer of observers) yield* now(observer(trajectory));
-    const boundaries = count(isBoundary(trajectory));
-    steps += (batchSize ?? 1) - boundaries;
-    episodes += boundaries;
-    timeStep = next;
-    // An episode begins with a state of its own; the rows of a batch keep theirs, for the policy to see to.
-    policyState = over ? initialState() : (answer.state ?? policyState);
+  function* loop(maxSteps: number, maxEpisodes: number): Waiting<DriveState<O>> {
+    const now = <T>(value: Awaitable<T>) => waited(value, signal);
+    let timeStep = from?.timeStep ?? first<O>(yield* now(environment.reset()));
+    const batchSize = typeof timeStep.reward === "number" ? undefined : timeStep.reward.length;
+    const initialState = () => (typeof policy === "function" ? undefined : policy.initialState?.(batchSize));
+    let policyState = from === undefined ? initialState() : from.policyState;
+    let steps = 0;
+    let episodes = 0;
+    while (steps < maxSteps && episodes < maxEpisodes) {
+      signal?.throwIfAborted();
+      const answer: PolicyStep<A> =
+        typeof policy === "function" ? { action: yield* now(policy(timeStep.observation, timeStep)) } : yield* now(policy.action(timeStep, policyState));
+      const over = batchSize === undefined && isLast(timeStep) === true;
+      const next = over ? first<O>(yield* now(environment.reset())) : following(yield* now(environment.step(answer.action)));
+      const trajectory = fromTransition(timeStep, answer, next) as Trajectory<O, A, never>;
+      for (const observer of observers) yield* now(observer(trajectory));
+      const boundaries = count(isBoundary(trajectory));
+      steps += (batchSize ?? 1) - boundaries;
+      episodes += boundaries;
+      timeStep = next;
+      // An episode begins with a state of its own; the rows of a batch keep theirs, for the policy to see to.
+      policyState = over ? initialState() : (answer.state ?? policyState);
+    }
+    return { timeStep, policyState, steps, episodes };
   }
-  return { timeStep, policyState, steps, episodes };
 }
 
 /** A value, waited for where it is a promise, but no longer than the signal lets. */

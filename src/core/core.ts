@@ -100,11 +100,8 @@ export class Core {
 
   /** The error of a call that found no room, or no key. */
   failure(code?: number): Error {
-    return code === E_KEYS_EXHAUSTED
-      ? new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up: make a new Replay")
-      : new ReplayError(
-          "OUT_OF_MEMORY",
-          `out of memory: maxBytes (${Number((this.#maxBytes / 2 ** 20).toPrecision(4))} MiB) is reached; raise it, or ${this.remedy}`,
-        );
+    if (code === E_KEYS_EXHAUSTED) return new ReplayError("KEYS_EXHAUSTED", "all keys of this table are used up: make a new Replay");
+    const max = Number((this.#maxBytes / 2 ** 20).toPrecision(4));
+    return new ReplayError("OUT_OF_MEMORY", `out of memory: maxBytes (${max} MiB) is reached; raise it, or ${this.remedy}`);
   }
 }

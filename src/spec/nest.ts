@@ -38,14 +38,8 @@ export function nested<T>(names: readonly string[], parts: readonly T[], list: b
 /** Every leaf in order, with its path. */
 export function leaves<L>(nest: Nest<L>, isEnd?: (node: unknown) => boolean): { readonly keys: readonly string[]; readonly leaf: L }[] {
   const found: { readonly keys: readonly string[]; readonly leaf: L }[] = [];
-  fold<L, void>(
-    nest,
-    (_, keys, leaf) => {
-      found.push({ keys, leaf });
-    },
-    () => {},
-    isEnd,
-  );
+  const note = (_: number, keys: readonly string[], leaf: L) => void found.push({ keys, leaf });
+  fold<L, void>(nest, note, () => {}, isEnd);
   return found;
 }
 
@@ -134,14 +128,11 @@ function visitNode(names: readonly string[], parts: readonly Visit[], refused: (
 /** `flatten` for many values of the same spec. */
 export function flattener(spec: Nest<AnyLeaf>, refuse: Refuse = refused): (value: unknown) => unknown[] {
   let values: unknown[] = [];
-  const visit = visitor(
-    spec,
-    (index, keys) => (value) => {
-      if (value === undefined) throw refuse("SPEC_MISMATCH", keys, "given", value);
-      values[index] = value;
-    },
-    refuse,
-  );
+  const take = (index: number, keys: readonly string[]) => (value: unknown) => {
+    if (value === undefined) throw refuse("SPEC_MISMATCH", keys, "given", value);
+    values[index] = value;
+  };
+  const visit = visitor(spec, take, refuse);
   return (value) => {
     values = [];
     visit(value);

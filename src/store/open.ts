@@ -6,8 +6,9 @@ import { ready } from "./directory/builtins.ts";
 import type { Directory } from "./directory/directory.ts";
 import { node } from "./directory/node.ts";
 import { checkHead, headOf, type StateHead } from "./format/head.ts";
+import { KEPT } from "./format/kinds.ts";
+import { WritersReader } from "./format/writers.ts";
 import { Journal } from "./journal/journal.ts";
-import { Recovery } from "./journal/recovery.ts";
 import { checkDurability, type Durability, EVERY_SECOND, type Retain, retainOf } from "./log/durability.ts";
 import { Log } from "./log/log.ts";
 import type { Logger } from "./log/scan.ts";
@@ -101,6 +102,38 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   } catch (error) {
     log.close();
     throw error;
+  }
+}
+
+/** A Replay from its journal: records in the order in which they were written, then what they come to. */
+export class Recovery {
+  readonly #saved: Saved;
+  readonly #changes: Changes;
+  readonly #name: string;
+  readonly #writers = new WritersReader();
+  /** The program's own value, as bytes. */
+  kept: Uint8Array | undefined;
+
+  constructor(saved: Saved, changes: Changes, name: string) {
+    this.#saved = saved;
+    this.#changes = changes;
+    this.#name = name;
+  }
+
+  /** A section of a whole group. */
+  visit(kind: number, id: number, payload: Uint8Array, segment: number): void {
+    if (kind === KEPT) this.kept = payload.slice();
+    else if (!this.#writers.take(kind, id, payload) && !this.#changes.load(kind, id, payload, segment)) throw this.#corrupt(` in segment ${segment}`);
+  }
+
+  /** Once all sections were visited. */
+  finish(): void {
+    if (!this.#changes.loaded) return;
+    if (!this.#writers.adopt(this.#saved) || !this.#changes.finish()) throw this.#corrupt();
+  }
+
+  #corrupt(where = ""): ReplayError {
+    return new ReplayError("CORRUPT", `the journal in ${this.#name} contradicts itself${where}: another version of Reprise wrote it, or Reprise has a bug`);
   }
 }
 

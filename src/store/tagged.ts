@@ -1,5 +1,6 @@
 /** Any plain value as bytes (tags.ts). */
 import { mustBe } from "../error.ts";
+import { isPlain } from "../spec/infer.ts";
 import { ARRAYS, MAX_DEPTH, TAG } from "./tags.ts";
 
 const NAMES: readonly string[] = ARRAYS.map(({ name }) => name);
@@ -75,7 +76,7 @@ class TagWriter {
       let i = 0;
       for (const one of value) this.value(one, inside(value, `member ${i++}`, place));
     } else {
-      if (!isPlain(value)) throw refused(value, place);
+      if (!isPlain(value) || Object.getOwnPropertySymbols(value).length > 0) throw refused(value, place);
       const keys = Object.keys(value);
       this.#head(TAG.object, keys.length);
       for (const key of keys) {
@@ -138,12 +139,6 @@ class TagWriter {
 
 function inside(holds: object, step: string | number, parent: TagPlace): TagPlace {
   return { parent, step, depth: parent.depth + 1, holds };
-}
-
-/** Made by `{}`, or without a prototype; of another realm too. */
-function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  return (prototype === null || Object.getPrototypeOf(prototype) === null) && Object.getOwnPropertySymbols(value).length === 0;
 }
 
 function refused(value: unknown, place: TagPlace): Error {

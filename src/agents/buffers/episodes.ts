@@ -45,12 +45,6 @@ export interface Added {
   readonly leftOut: readonly number[];
 }
 
-/** What one writer appends, a lane each. */
-interface EpisodePart {
-  readonly writer: AnyWriter;
-  readonly targets: readonly Target[];
-}
-
 /** Sizes of batches that have a writer of their own. */
 const USUAL = 2;
 /** A sequence's writer keeps at least so many steps. */
@@ -298,8 +292,8 @@ export class EpisodeIds {
    * One writer for all rows, or a few that are made for any number of rows: a writer's memory is never given back whole, so that one for each number would be
    * a leak. Together they take no more than a few times the largest batch.
    */
-  #parts(targets: readonly Target[]): EpisodePart[] {
-    const parts: EpisodePart[] = [];
+  #parts(targets: readonly Target[]) {
+    const parts: { readonly writer: AnyWriter; readonly targets: readonly Target[] }[] = [];
     for (let from = 0; from < targets.length; ) {
       const left = targets.length - from;
       const lanes = this.#batches.has(left) || this.#batches.size < USUAL ? left : 2 ** Math.floor(Math.log2(left));

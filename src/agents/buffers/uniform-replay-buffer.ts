@@ -37,12 +37,6 @@ export interface UniformOptions extends StoreOptions {
   readonly statefulDataset?: boolean;
 }
 
-/** Frames by their time: `t` counts the calls of `addBatch` and never wraps. */
-interface Span {
-  readonly first: number;
-  readonly steps: number;
-}
-
 export class TFUniformReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
   readonly dataSpec: S;
   readonly batchSize: number;
@@ -160,8 +154,8 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     return this.batchSize * this.#span().steps;
   }
 
-  /** Which frames of a segment are there. */
-  #span(): Span {
+  /** Which frames of a segment are there, by their time, which counts the calls of `addBatch` and never wraps. */
+  #span() {
     const steps = Math.min(this.#added, this.maxLength);
     return { first: this.#added - steps, steps };
   }

@@ -23,6 +23,8 @@ export interface LegacyWriterOptions {
   readonly maxInFlightItems?: number | null;
 }
 
+const OPTIONS = "maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems";
+
 export class LegacyWriter<S extends Spec = Spec> {
   readonly #engine: Engine;
   readonly #signatures: (table: string) => Signature | undefined;
@@ -37,11 +39,7 @@ export class LegacyWriter<S extends Spec = Spec> {
   /** Made by `client.legacyWriter`. @throws RangeError, TypeError */
   constructor(replay: Replay<S, string>, options: LegacyWriterOptions, signatures: (table: string) => Signature | undefined) {
     pointAtCallersOf(new.target);
-    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = onlyKeys(
-      "options",
-      options,
-      "maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems",
-    );
+    const { maxSequenceLength, chunkLength, deltaEncoded, maxInFlightItems } = onlyKeys("options", options, OPTIONS);
     const keep = integer("maxSequenceLength", maxSequenceLength, 1, MAX_LENGTH);
     integer("chunkLength", chunkLength ?? keep, 1, keep);
     flag("deltaEncoded", deltaEncoded ?? false);

@@ -23,14 +23,9 @@ export interface Fs {
   realpathSync(path: string): string;
 }
 
-/** What is used of `node:os`. */
-export interface Os {
-  hostname(): string;
-}
-
 export interface Builtins {
   readonly fs: Fs;
-  readonly os: Os;
+  readonly os: { hostname(): string };
   readonly process: Host;
 }
 
@@ -47,7 +42,7 @@ const host = (globalThis as { process?: Host }).process;
 let builtins: Builtins | undefined;
 
 if (host?.getBuiltinModule !== undefined) {
-  builtins = { fs: host.getBuiltinModule("node:fs") as Fs, os: host.getBuiltinModule("node:os") as Os, process: host };
+  builtins = { fs: host.getBuiltinModule("node:fs") as Fs, os: host.getBuiltinModule("node:os") as Builtins["os"], process: host };
 }
 
 /** Before Node 20.16 modules come by `import` alone: after this promise they are there. */
@@ -55,7 +50,7 @@ export const ready: Promise<void> = builtins === undefined && host?.versions?.no
 
 async function load(process: Host): Promise<void> {
   const [fs, os] = await Promise.all(["node:fs", "node:os"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
-  builtins = { fs: fs as Fs, os: os as Os, process };
+  builtins = { fs: fs as Fs, os: os as Builtins["os"], process };
 }
 
 /** @throws ReplayError UNSUPPORTED where there are none */

@@ -3,7 +3,7 @@ import { Changes } from "../../../src/core/changes.ts";
 import { engineOf, Replay, savedOf } from "../../../src/replay.ts";
 import { WRITERS } from "../../../src/store/format/kinds.ts";
 import { layoutSections, writersBytes } from "../../../src/store/format/writers.ts";
-import { Recovery } from "../../../src/store/journal/recovery.ts";
+import { Recovery } from "../../../src/store/open.ts";
 import { tracked } from "../../support/core.ts";
 import { TestRandom } from "../../support/random.ts";
 import { type AnyReplay, SCENES, sceneNames } from "../../support/scenes.ts";
