@@ -158,11 +158,7 @@ export class EpisodeIds {
    * @throws ReplayError STALE_KEY where no row can be written, or an id was never given; OUT_OF_MEMORY
    */
   addBatch(given: readonly (number | undefined)[], { rows, values }: Batch): Added {
-    this.#checkGiven(given);
-    let last = this.last;
-    const ids = given.map((id) => id ?? ++last);
-    const leftOut = [...ids.keys()].filter((row) => !this.#validAfter(ids[row] as number, last));
-    if (leftOut.length === rows) throw this.stale(ids[0] as number);
+    const { ids, last, leftOut } = this.#assign(given, [...given.keys()]);
     // An id that comes more than once takes a turn for each.
     const turns: Target[][] = [];
     const times = new Map<number, number>();
@@ -189,17 +185,17 @@ export class EpisodeIds {
    * @throws ReplayError STALE_KEY where no copy can be written, or an id was never given; OUT_OF_MEMORY
    */
   extend(given: readonly (number | undefined)[], copies: readonly Copy[]): Added {
-    this.#checkGiven(copies.map(({ place }) => given[place]));
-    let last = this.last;
-    const ids = given.map((id) => id ?? ++last);
+    const places = copies.map(({ place }) => place);
+    const { ids, last, leftOut } = this.#assign(given, places);
     const idOf = ({ place }: Copy) => ids[place] as number;
-    const leftOut = [...copies.keys()].filter((j) => !this.#validAfter(idOf(copies[j] as Copy), last));
-    if (leftOut.length > 0 && leftOut.length === copies.length) throw this.stale(idOf(copies[0] as Copy));
     const written = copies.filter((copy) => this.#validAfter(idOf(copy), last));
     const rows = new Map<number, number>();
     for (const copy of written) rows.set(idOf(copy), (rows.get(idOf(copy)) ?? 0) + (copy.batch?.rows ?? 0));
     this.#reserve([...rows].map(([id, steps]) => ({ id, opens: id > this.last, rows: steps })));
-    this.#reserveSequence(Math.max(0, ...written.map(({ batch }) => batch?.rows ?? 0)));
+    // What a sequence's writer takes besides: its stream, and a block of the columns.
+    const longest = Math.max(0, ...written.map(({ batch }) => batch?.rows ?? 0));
+    if (longest > 0) this.#sequenceWriter(longest);
+    if (longest > 0) this.#engine.reserveBlock(longest);
     // From here on nothing fails.
     while (this.last < last) this.#begin(this.last + 1);
     for (const copy of written) {
@@ -215,10 +211,19 @@ export class EpisodeIds {
     return new ReplayError("STALE_KEY", `episode ${id} ${why}: the capacity is ${this.capacity} episodes, and the newest is ${this.last}`);
   }
 
-  /** An id that comes before it is given would be valid once the new ones are. @throws ReplayError STALE_KEY */
-  #checkGiven(ids: readonly (number | undefined)[]): void {
-    const early = ids.find((id) => id !== undefined && id > this.last);
+  /**
+   * Gives new ids where there are none. `leftOut`: which of some places in the list cannot be written, since their episodes are overwritten then.
+   * @throws ReplayError STALE_KEY where that is all of them, or an id was never given
+   */
+  #assign(given: readonly (number | undefined)[], places: readonly number[]) {
+    // An id that comes before it is given would be valid once the new ones are.
+    const early = places.map((place) => given[place]).find((id) => id !== undefined && id > this.last);
     if (early !== undefined) throw this.stale(early);
+    let last = this.last;
+    const ids = given.map((id) => id ?? ++last);
+    const leftOut = [...places.keys()].filter((j) => !this.#validAfter(ids[places[j] as number] as number, last));
+    if (leftOut.length > 0 && leftOut.length === places.length) throw this.stale(ids[places[0] as number] as number);
+    return { ids, last, leftOut };
   }
 
   /** Whether an id is valid once others are given, up to `last`. */
@@ -242,13 +247,6 @@ export class EpisodeIds {
       rows += addition.rows;
     }
     this.#engine.reserve(rows);
-  }
-
-  /** Makes room for what a sequence's writer takes besides: its stream, and a block of the columns. */
-  #reserveSequence(steps: number): void {
-    if (steps === 0) return;
-    this.#sequenceWriter(steps);
-    this.#engine.reserveBlock(steps);
   }
 
   /** Appends a sequence to an episode, or to a new one. */
@@ -297,16 +295,12 @@ export class EpisodeIds {
     for (let from = 0; from < targets.length; ) {
       const left = targets.length - from;
       const lanes = this.#batches.has(left) || this.#batches.size < USUAL ? left : 2 ** Math.floor(Math.log2(left));
-      parts.push({ writer: this.#batchWriter(lanes), targets: targets.slice(from, from + lanes) });
+      const writer = this.#batches.get(lanes) ?? (this.#replay.writer({ lanes, keep: 1 }) as unknown as AnyWriter);
+      this.#batches.set(lanes, writer);
+      parts.push({ writer, targets: targets.slice(from, from + lanes) });
       from += lanes;
     }
     return parts;
-  }
-
-  #batchWriter(lanes: number): AnyWriter {
-    const writer = this.#batches.get(lanes) ?? (this.#replay.writer({ lanes, keep: 1 }) as unknown as AnyWriter);
-    this.#batches.set(lanes, writer);
-    return writer;
   }
 }
 

@@ -138,7 +138,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   gatherAll(): StepsOf<S> {
     this.#engine.open();
     const { first, steps } = this.#span();
-    return this.#read([...this.#segments()], first, steps, "stacked") as StepsOf<S>;
+    return this.#read([...this.#writer.streams.keys()], first, steps, "stacked") as StepsOf<S>;
   }
 
   /** Forgets all frames; times begin with 0 again. */
@@ -158,10 +158,6 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   #span() {
     const steps = Math.min(this.#added, this.maxLength);
     return { first: this.#added - steps, steps };
-  }
-
-  #segments(): IterableIterator<number> {
-    return this.#writer.streams.keys();
   }
 
   #draw({ sampleBatchSize, numSteps, timeStacked = true }: GetNextOptions, preprocess?: (items: StepsOf<S>) => unknown): Element<S> | ApartElement<S> {
@@ -223,7 +219,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   /** The segments that go side by side. */
   *#groups(size = 1): Generator<number[], void> {
     for (let first = 0; first < this.batchSize; first += size) {
-      const group = [...this.#segments()].slice(first, first + size);
+      const group = [...this.#writer.streams.keys()].slice(first, first + size);
       if (group.length === size || !this.#dropRemainder) yield group;
     }
   }
