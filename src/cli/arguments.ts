@@ -1,6 +1,6 @@
 /** Parsers for values on the command line. A value that does not parse is wrong usage. */
 import { InvalidArgumentError } from "commander";
-import { fifo, lifo, maxHeap, minHeap, prioritized, type Selector, uniform } from "../index.ts";
+import { prioritized, SELECTORS, type Selector } from "../index.ts";
 
 /** A whole number of at least `min`. */
 export function whole(min: number): (text: string) => number {
@@ -16,14 +16,12 @@ export function several(text: string, before: readonly string[] | undefined): re
   return [...(before ?? []), text];
 }
 
-const SELECTORS: { readonly [name: string]: () => Selector } = { uniform, fifo, lifo, minHeap, maxHeap };
-
-/** `uniform`, `fifo`, …, or `prioritized`, optionally with a colon and its exponent. */
+/** The name of a selector; `prioritized` may have a colon and its exponent behind it. */
 export function selector(text: string): Selector {
   const [name, exponent, more] = text.split(":") as [string, string | undefined, string | undefined];
-  const made = SELECTORS[name];
-  if (Object.hasOwn(SELECTORS, name) && made !== undefined && exponent === undefined) return made();
   const power = exponent === undefined ? 1 : Number(exponent);
   if (name === "prioritized" && more === undefined && exponent !== "" && Number.isFinite(power)) return prioritized(power);
-  throw new InvalidArgumentError(`It must be ${Object.keys(SELECTORS).join(", ")}, prioritized, or prioritized with an exponent, such as prioritized:0.6.`);
+  const kind = SELECTORS.find((known) => known === text);
+  if (kind !== undefined) return { kind };
+  throw new InvalidArgumentError(`It must be ${SELECTORS.join(", ")}, or prioritized with an exponent, such as prioritized:0.6.`);
 }

@@ -1,7 +1,7 @@
 /** `reprise push`: pushes a dataset into the tables of a journal, which programs open with `Replay.open({ dir })`. */
 import type { Command } from "commander";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../agents/index.ts";
-import { type OpenReplay, Replay, ReplayError, type Selector, type Spec, type TableOptions } from "../index.ts";
+import { type OpenReplay, Replay, ReplayError, SELECTORS, type Selector, type Spec, type TableOptions } from "../index.ts";
 import { createTrajectoryDataSpec, type ImportedRlds, mapSteps, pushRldsToReverb, type RldsDataset, type StepSpec } from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { selector, several, whole } from "./arguments.ts";
@@ -31,7 +31,7 @@ export function addPush(command: Command): Command {
     .option("--stride <n>", "number of steps between the starts of two items (default: 1)", whole(1))
     .option("--episodes", "make an item of each whole episode")
     .option("--max-length <n>", "with --episodes: maximum number of steps in an episode (default: 10000)", whole(1))
-    .option("--sampler <sampler>", "for new tables: uniform, fifo, lifo, minHeap, maxHeap, prioritized or prioritized:EXPONENT (default: uniform)", selector)
+    .option("--sampler <sampler>", `for new tables: ${SELECTORS.join(", ")} or prioritized:EXPONENT (default: uniform)`, selector)
     .option(
       "--max-size <n>",
       "for new tables: maximum number of items; the oldest leave first (default: 1000000, or the largest power of ten whose steps fit into 4 GiB)",

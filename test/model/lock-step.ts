@@ -106,7 +106,6 @@ export class LockStep {
     const width = Math.max(rig.x.draw_result(rig.draw, DRAW_LONGEST), 1);
     const steps = rig.steps(width);
     const before = [...twin.live];
-    const weights = before.reduce((sum, item) => sum + weightOf(sampler, item.priority), 0);
     const drawn = new Set<TwinItem>();
     for (let i = 0; i < count; i++) {
       if (!twin.canSample()) throw new Error("the limiter allows no more draws");
@@ -117,7 +116,7 @@ export class LockStep {
       if (distinct) {
         const rest = before.filter((one) => !drawn.has(one));
         if (!isRandom(sampler)) probability = TwinTable.pick(sampler, rest) === item ? 1 : 0;
-        else probability = weights === 0 ? 1 / before.length : weightOf(sampler, item.priority) / weights;
+        else probability = TwinTable.share(sampler, item, before);
         if (drawn.has(item)) throw new Error("a draw without replacement gave an item twice");
         drawn.add(item);
       }

@@ -146,12 +146,17 @@ export class TwinTable {
     return items.reduce((best, item) => (before(item, best) ? item : best));
   }
 
+  /** The probability with which a random selector picks one of some items, which are in the order of insertion. */
+  static share(selector: Selector, item: TwinItem, items: readonly TwinItem[]): number {
+    const total = items.reduce((sum, one) => sum + weightOf(selector, one.priority), 0);
+    return total === 0 ? 1 / items.length : weightOf(selector, item.priority) / total;
+  }
+
   /** The probability with which a draw gives an item. */
   probability(item: TwinItem): number {
     const { sampler } = this.#options;
     if (!isRandom(sampler)) return TwinTable.pick(sampler, this.live) === item ? 1 : 0;
-    const total = this.live.reduce((sum, one) => sum + weightOf(sampler, one.priority), 0);
-    return total === 0 ? 1 / this.live.length : weightOf(sampler, item.priority) / total;
+    return TwinTable.share(sampler, item, this.live);
   }
 
   #admit(item: TwinItem): void {
