@@ -47,8 +47,6 @@ export class Ring {
   rotate(n: u32): void {
     this.head = this.index(n);
   }
-
-  /** Takes the oldest. */
   @inline
   shift(): u32 {
     if (!ASC_NO_ASSERT) assert(this.count != 0, "an empty ring has no oldest");

@@ -101,8 +101,6 @@ function measure(p: Pool, before: u32, from: usize, bytes: u32): u32 {
   }
   return used;
 }
-
-/** A new frame. */
 function takeFrame(leaf: Leaf, from: usize): u32 {
   const frames = changetype<Pool>(<usize>leaf.pool);
   const name = frames.take();

@@ -49,8 +49,6 @@ export class Leaf {
   }
 }
 if (offsetof<Leaf>() != LEAF_BYTES) ERROR("LEAF is 32 bytes");
-
-/** One element as a number. */
 export function readNumber(at: usize, dtype: u32): f64 {
   switch (dtype) {
     case BOOL:

@@ -117,8 +117,6 @@ export class Stream {
       this.keep(p, n);
     }
   }
-
-  /** Begins an episode. */
   private open(p: Pool): void {
     p.episodes += 1;
     this.episode = p.episodes;

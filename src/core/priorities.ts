@@ -30,11 +30,7 @@ export class ErrorPriorities {
 
   /** The priorities of errors. Infinity and NaN are values here. @throws RangeError where a power is no real number */
   of(core: Core, errors: ArrayLike<number>): number[] {
-    const n = errors.length;
-    const at = core.scratch(8 * n + 8);
-    core.f64.set(errors, at / 8);
-    this.weigh(core, at, n);
-    return [...core.f64.subarray(at / 8, at / 8 + n)];
+    return worked(core, errors, (at, n) => this.weigh(core, at, n));
   }
 
   /** n errors (f64 each) at an address become priorities. */
@@ -66,10 +62,15 @@ export function drawable(priority: number): number {
 
 /** Numbers above 0 to a power. */
 export function powers(core: Core, numbers: ArrayLike<number>, exponent: number): number[] {
+  return worked(core, numbers, (at, n) => core.x.priority_powers(at, n, exponent));
+}
+
+/** What becomes of numbers in scratch memory. */
+function worked(core: Core, numbers: ArrayLike<number>, work: (at: number, n: number) => void): number[] {
   const n = numbers.length;
   const at = core.scratch(8 * n + 8);
   core.f64.set(numbers, at / 8);
-  core.x.priority_powers(at, n, exponent);
+  work(at, n);
   return [...core.f64.subarray(at / 8, at / 8 + n)];
 }
 

@@ -16,13 +16,9 @@ export class CoreStream {
     this.engine = engine;
     this.handle = handle;
   }
-
-  /** Steps that it holds. */
   get length(): number {
     return this.engine.core.x.stream_length(this.handle);
   }
-
-  /** Steps of the open episode. */
   get episodeSteps(): number {
     return this.engine.core.x.stream_episode_steps(this.handle);
   }
@@ -64,8 +60,6 @@ export class CoreStream {
   hold(other: CoreStream): void {
     this.engine.core.x.stream_hold(this.handle, other.handle);
   }
-
-  /** Lets the n oldest go. */
   drop(n: number): void {
     this.engine.core.x.stream_drop(this.handle, n);
   }

@@ -36,13 +36,9 @@ export class StreamSet {
     const bits = BigInt.asUintN(64, BigInt(seed));
     x.streams_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), 0);
   }
-
-  /** Where stream i is. */
   at(i: number): number {
     return this.#first + i * this.#stride;
   }
-
-  /** Steps of stream i. */
   length(i: number): number {
     return this.#engine.core.x.stream_length(this.at(i));
   }
@@ -51,8 +47,6 @@ export class StreamSet {
   total(width: number, weigh: number): number {
     return this.#engine.core.x.streams_total(this.handle, width, weigh);
   }
-
-  /** Whether stream i can be drawn. */
   show(i: number, isShown: boolean): void {
     this.#engine.core.x.streams_show(this.handle, i, isShown ? 1 : 0);
   }

@@ -77,8 +77,6 @@ export class CoreTable {
     const sampledLimit = maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled;
     this.engine.core.x.table_limits(handle, stepLimit, sampledLimit, samplesPerInsert, minSize, minDiff, maxDiff);
   }
-
-  /** Items in the table. */
   get size(): number {
     return this.counter(0);
   }

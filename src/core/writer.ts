@@ -37,13 +37,9 @@ export class CoreWriter {
   rule(k: number, table: number, length: number, stride: number, layout: number, priority: number): number {
     return this.#x.writer_rule(this.#handle, k, table, length, stride, layout, priority);
   }
-
-  /** Steps at hand in a lane. */
   length(lane: number): number {
     return this.#x.stream_length(this.streams[lane] as number);
   }
-
-  /** Steps of a lane's open episode. */
   episodeSteps(lane: number): number {
     return this.#x.stream_episode_steps(this.streams[lane] as number);
   }
@@ -68,8 +64,6 @@ export class CoreWriter {
   newest(table: number): number {
     return this.#x.table_newest(table);
   }
-
-  /** Ends the episode of a lane. */
   end(lane: number): void {
     this.#x.stream_end(this.streams[lane] as number, this.#across);
   }

@@ -20,8 +20,6 @@ export function lengthOf(subject: string, numbers: Numbers, n = numbers?.length)
   if (numbers.length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers`, numbers);
   return n;
 }
-
-/** Copies n numbers into the core. */
 export function copyIn(to: Float64Array, at: number, subject: string, from: Numbers, n: number): void {
   lengthOf(subject, from, n);
   const wrong = Array.isArray(from) ? from.findIndex((value) => typeof value !== "number") : -1;

@@ -14,8 +14,6 @@ export interface Holder {
 
 /** What takes a file without text to be written, at the most: then its writer is gone. */
 const WRITING_MS = 10_000;
-
-/** What this process is. */
 export function selfOf({ fs, os, process }: Builtins): Holder {
   const boot = known(() => fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
   const space = known(() => fs.readlinkSync("/proc/self/ns/pid"));

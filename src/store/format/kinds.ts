@@ -46,8 +46,6 @@ export const EPISODE_END = 69;
 export const STATE = 70;
 export const RANDOM = 71;
 export const CLEAR = 72;
-
-/** Whether a kind is the log's own. */
 export function isOwn(kind: number): boolean {
   return kind >>> 4 === 1;
 }
