@@ -199,6 +199,8 @@ test("a sync dataset goes on while whole batches are there, and loses none that 
   expect(table.size).toBe(1);
   const signal = AbortSignal.abort(new Error("enough"));
   expect(() => [...table.dataset({ batchSize: 1, signal })]).toThrow("enough");
+  // Also where no batch is there.
+  expect(() => [...table.dataset({ batchSize: 2, signal })]).toThrow("enough");
   expect(table.size).toBe(1);
 });
 
