@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { some, whole } from "../support/size.ts";
+import { each, some, whole } from "../support/size.ts";
 import { BUFFERS } from "./buffers/departures.ts";
 import { RLDS } from "./datasets/departures.ts";
 import { DEPARTURES } from "./departures.ts";
@@ -21,7 +21,7 @@ const filesOf = (from: string) =>
 const cases = read("reverb-table.json");
 
 describe("recorded cases of tables", () => {
-  it.each(cases.map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
+  it.each(each(2, cases, 0).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
     const { state, why } = await runCase(raw);
     expect({ state, why }).toEqual({ state: "passed", why: undefined });
   });
@@ -37,7 +37,7 @@ describe.each([
 ])("recorded cases of $file", ({ file, departures }) => {
   const own = read(file);
 
-  it.each(own.map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+  it.each(each(2, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     const { state, why, departs } = await runCase(raw);
     expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(departures, name) });
   });
@@ -50,7 +50,7 @@ describe.each([
 describe("recorded cases of replay-buffer.json", () => {
   const own = read("replay-buffer.json");
 
-  it.each(own.map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+  it.each(each(2, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     const { state, why, departs } = await runCase(raw);
     // Theirs has no departures.
     expect({ state, why, departs: departs ?? false }).toEqual({ state: "passed", why: undefined, departs: Object.hasOwn(BUFFERS, name) });
@@ -64,13 +64,13 @@ describe("recorded cases of replay-buffer.json", () => {
 describe("recorded cases of RLDS", () => {
   const own = read("rlds.json");
 
-  it.each(own.map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+  it.each(each(2, own, 1).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     expect(await runCase(raw)).toMatchObject({ state: "passed", departs: (RLDS as readonly string[]).includes(name) });
   });
 
   // Other dtypes, nests, arguments and orders, recorded in the same way: variants/cases.py.
   const more = read("rlds.json", join(import.meta.dirname, "variants"));
-  it.each(more.map((raw) => [raw.name, raw] as const))("variant %s", async (_, raw) => {
+  it.each(each(2, more, 0).map((raw) => [raw.name, raw] as const))("variant %s", async (_, raw) => {
     const { state, why } = await runCase(raw);
     expect({ state, why }).toEqual({ state: "passed", why: undefined });
   });
@@ -89,7 +89,14 @@ describe("recorded cases of PFRL", () => {
   const owed = own.filter(({ tier }) => tier !== "internals" && tier !== "numpy");
 
   const counted = owed.filter(({ tier }) => tier === "statistical");
-  const tried = [...owed.filter((raw) => !counted.includes(raw)), ...some(counted, 1)];
+  const tried = [
+    ...each(
+      2,
+      owed.filter((raw) => !counted.includes(raw)),
+      0,
+    ),
+    ...some(counted, 1),
+  ];
 
   it.each(tried.map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
     const { state, why, departs } = await runCase(raw);

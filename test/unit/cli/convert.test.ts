@@ -4,7 +4,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type ColumnData, openRlds } from "../../../src/rlds/index.ts";
-import { some } from "../../support/size.ts";
+import { some, whole } from "../../support/size.ts";
 import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve, started, temporary } from "./support.ts";
 
 const temp = temporary();
@@ -80,7 +80,7 @@ test("options that do not fit are wrong usage, and nothing is written", async ()
   expect(existsSync(temp("a")) || existsSync(temp("a.parquet"))).toBe(false);
 });
 
-test("Ctrl-C leaves nothing half written behind", async () => {
+test.runIf(whole)("Ctrl-C leaves nothing half written behind", async () => {
   const server = await serve(join(DATA, "tfds"), /half_cheetah.*-00002-of/);
   const { child, ended } = started("convert", `${server.address}/half_cheetah/1.0.0/`, temp("interrupted", "a.jsonl"), "--json");
   await server.held;
