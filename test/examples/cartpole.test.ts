@@ -92,7 +92,7 @@ describe("npm start", () => {
     const result = JSON.parse(stdout);
     expect(result).toMatchObject({ seed: 3, envSteps: STEPS });
     for (const key of ["learningSeconds", "setUpSeconds", "replayShare", "bytes"]) expect(result[key]).toBeGreaterThan(0);
-    expect(result.learningSeconds).toBeGreaterThan(result.replayShare);
+    expect(result.replayShare).toBeLessThan(1);
     expect(result.curve).toEqual(whole ? [result.meanReturn] : []);
   });
 
