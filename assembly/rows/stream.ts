@@ -97,10 +97,8 @@ export class Stream {
 
   /** Rows that follow each other, in an open episode, each held `refs` times: episodes, links, ring. */
   pushMany(p: Pool, row: u32, count: u32, refs: u32): void {
-    if (this.last != 0) {
-      Head.of(this.last).next = row;
-      if (tracking()) p.noteChange(this.last, LINK);
-    }
+    const before = this.last;
+    if (before != 0) Head.of(before).next = row;
     const last = row + count - 1;
     const episode = this.episode;
     let head = Head.of(row);
@@ -116,6 +114,7 @@ export class Stream {
       p.retain(n);
       this.keep(p, n);
     }
+    if (before != 0 && tracking()) p.noteChange(before, LINK);
   }
   private open(p: Pool): void {
     p.episodes += 1;

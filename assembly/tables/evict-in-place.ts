@@ -4,7 +4,7 @@
  */
 import { tracking } from "../rows/changes";
 import { PLAIN, Run } from "../rows/run";
-import { ITEM_BYTES, Item, MAX_LENGTH } from "./slots";
+import { ITEM_BYTES, Item, MAX_LENGTH, Slots } from "./slots";
 import { countEpisodes, leaveEpisode, Table } from "./table";
 
 @unmanaged
@@ -92,9 +92,6 @@ export class EvictInPlace {
       item.timesSampled = 0;
       item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
     }
-    // Apart: a test in that loop is felt.
-    for (let i: u32 = 0; slots.layouts != 0 && i < n; i++) slots.setLayout(slot + i, layout);
-    if (tracking()) slots.track(slot, n);
     const priorityAt = slots.priorityAt(slot);
     for (let at = priorityAt; at < priorityAt + ((<usize>n) << 3); at += 8) {
       if (priorities != 0) priority = load<f64>(priorities + (at - priorityAt));
@@ -108,6 +105,8 @@ export class EvictInPlace {
     t.episodes().move(t.rows().episode(oldFirst), n);
     t.sampler().replaceMany(slot, n, priorityAt);
     Run.releaseMany(t.rows(), oldFirst, n, oldLength);
+    // Last: what a call in the middle keeps is felt.
+    if (slots.extras != 0) setManyExtras(slots, slot, n, layout);
   }
 }
 
@@ -119,4 +118,10 @@ function setExtras(t: Table, slot: u32, layout: u32): void {
   if (!tracking()) return;
   slots.track(slot);
   if (t.apart()) slots.track(t.sampler().moves(slot, 0));
+}
+
+/** The same of n neighbours, of a table without stamps. */
+function setManyExtras(slots: Slots, slot: u32, n: u32, layout: u32): void {
+  for (let i: u32 = 0; i < n; i++) slots.setLayout(slot + i, layout);
+  if (tracking()) slots.track(slot, n);
 }
