@@ -2,18 +2,12 @@
 import { arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { random_below, random_f64 } from "../memory/random";
-import { FREE, ITEM_BYTES, Slots } from "./slots";
+import { FREE, ITEM_BYTES, layKeys, Slots } from "./slots";
 import { CANONICAL_END, Table } from "./table";
-
-/** Keys are exact in a double. */
-const KEY_BITS: u32 = 53;
 
 /** On an empty table: keys as one of up to `max` items has them, so that they stay when it moves into a larger one. */
 export function table_open(table: usize, max: u32): void {
-  const s = changetype<Table>(table).slots();
-  s.bits = 32 - clz(max + 1);
-  s.scale = <f64>((<u64>1) << s.bits);
-  s.lastGeneration = s.bits <= KEY_BITS - 32 ? u32.MAX_VALUE : (1 << (KEY_BITS - s.bits)) - 1;
+  layKeys(changetype<Table>(table).slots(), max + 1);
 }
 
 /** Makes sure that items of n more episodes can be made; 0, or OUT_OF_MEMORY. */
@@ -73,7 +67,7 @@ function closeLayouts(s: Slots): void {
 export function table_free_slots(table: usize, out: usize): u32 {
   const s = changetype<Table>(table).slots();
   let count: u32 = 0;
-  for (let slot = s.freeFirst; slot != 0; slot = s.item(slot).first) {
+  for (let slot = s.freeFirst; slot != 0; slot = s.item(slot).nextFree) {
     store<u32>(out + ((<usize>count) << 2), slot);
     count += 1;
   }

@@ -241,6 +241,11 @@ export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): v
   s.stamps = withStamps ? s.priorities + ((capacity + 1) << 3) : 0;
   s.extras = u32(withStamps || tracking());
   s.capacity = capacity;
+  layKeys(s, capacity);
+}
+
+/** On empty slots: keys as one of up to `capacity` slots has them. */
+export function layKeys(s: Slots, capacity: u32): void {
   s.bits = 32 - clz(capacity);
   s.scale = <f64>((<u64>1) << s.bits);
   s.lastGeneration = s.bits <= KEY_BITS - 32 ? u32.MAX_VALUE : (1 << (KEY_BITS - s.bits)) - 1;

@@ -3,7 +3,7 @@
 import { ReplayError } from "../error.ts";
 import { Beside } from "../spec/beside.ts";
 import { type Layout, up } from "../spec/layout.ts";
-import { codeOf } from "../spec/leaf.ts";
+import { dtypeCode } from "../spec/leaf.ts";
 import type { Spec } from "../spec/spec.ts";
 import { Waiters } from "../wait.ts";
 import { ColumnLayouts } from "./column-layouts.ts";
@@ -45,7 +45,7 @@ export class Engine {
     this.pool = this.#pool(rowBytes, leaves.length, (pool) => {
       for (const { index, kind, leaf, bytes, frameBytes, offset, staged } of leaves) {
         const shared = this.framePools[pools.findIndex(({ name }) => name === leaf.shared)] ?? 0;
-        x.pool_leaf(pool, index, kind, codeOf(leaf), frameBytes, offset, staged, bytes / frameBytes, shared);
+        x.pool_leaf(pool, index, kind, dtypeCode(leaf), frameBytes, offset, staged, bytes / frameBytes, shared);
       }
     });
   }

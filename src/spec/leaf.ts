@@ -79,7 +79,7 @@ export function shapeOf({ shape, stack }: { readonly shape: readonly number[]; r
 export const TEXT_CODE = 11;
 
 /** The number in the core of what a leaf holds. */
-export function codeOf({ dtype }: RowLeaf): number {
+export function dtypeCode({ dtype }: RowLeaf): number {
   return dtype === "string" ? TEXT_CODE : DTYPES[dtype].code;
 }
 
