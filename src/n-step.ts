@@ -37,6 +37,9 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
     if (found.size === 1 && found.leaf.shared === undefined && !isText(found.leaf)) return found.index;
     throw mustBe("SPEC_MISMATCH", `nStep.${role}`, "a leaf with one number per step, and not shared", path);
   };
+  const factor = discount === undefined ? undefined : leafAt("nStep.discount", leaves, discount);
+  if (factor?.leaf.dtype === "bool")
+    throw mustBe("SPEC_MISMATCH", "nStep.discount", "a leaf of factors, of which 0 is terminal (give a flag that ends as nStep.terminal)", `${discount}, bool`);
   const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : NONE;
   return {
     leaves: leaf("reward", reward) + 65536 * ends,

@@ -9,6 +9,7 @@
  *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · those of one output column
  *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an entry in `rows`
  *   64 │ chosen u32   │ prefetched u32│  rows an entry in `selected` · of no meaning: what prefetching read
+ *   72 │ own u32      │ … u32        │  n-step: 1 where a row has its own next observation, so that the last step of a return is its bootstrap
  */
 import { align16 } from "../memory/layout";
 
@@ -51,6 +52,8 @@ export class Draw {
   width: u32;
   chosen: u32;
   prefetched: u32;
+  own: u32;
+  unused: u32;
 
   @inline
   column(which: u32): usize {
@@ -89,7 +92,7 @@ export class Draw {
     this.need = need;
   }
 }
-if (offsetof<Draw>() != 72) ERROR("DRAW: 80 bytes, the last 8 unused");
+if (offsetof<Draw>() != COLUMNS_AT) ERROR("DRAW is 80 bytes");
 
 /** Every column has room for f64, so that a column is found by its number. */
 function strideOf(items: u32): u32 {

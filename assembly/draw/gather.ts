@@ -24,7 +24,7 @@ export function gather_select(draw: usize, pool: usize, steps: usize, count: u32
     for (let k: u32 = 0; k < count; k++) {
       let at = load<i32>(steps + ((<usize>k) << 2));
       if (at < 0) at += length;
-      else if (at == BOOTSTRAP) at = <i32>load<u32>(d.u32At(STEPS, i));
+      else if (at == BOOTSTRAP) at = <i32>(load<u32>(d.u32At(STEPS, i)) - d.own);
       const n = at >= 0 && at < length ? load<u32>(window + ((<usize>at) << 2)) : 0;
       store<u32>(<usize>d.selected + to, n);
       store<u32>(<usize>d.addresses + to, n == 0 ? 0 : <u32>p.bytes(n));

@@ -21,7 +21,7 @@ const TERMINAL: u32 = 2;
  * O(count × n): fills RETURN, DISCOUNT, STEPS, TERMINATED and TRUNCATED.
  * `reward`, `ends`: leaf numbers (`ends` is a discount, or a terminal flag with flag 2, or NONE).
  * Where rows do not hold their own next observation, the last row of a window or episode only serves as one, and its reward is not read;
- * STEPS is then also the place of the bootstrap row, else that is STEPS - 1.
+ * STEPS is then also the place of the bootstrap row, else that is STEPS - 1: `own` of the draw tells `gather_select`.
  */
 export function draw_n_step(draw: usize, pool: usize, leaves: u32, n: u32, gamma: f64, flags: u32): void {
   const d = changetype<Draw>(draw);
@@ -29,6 +29,7 @@ export function draw_n_step(draw: usize, pool: usize, leaves: u32, n: u32, gamma
   const rewardLeaf = leaves & 0xffff;
   const endsLeaf = leaves >> 16;
   const own = (flags & OWN) != 0;
+  d.own = u32(own);
   for (let i: u32 = 0; i < d.count; i++) {
     const window = <usize>d.rows + <usize>((i * d.width) << 2);
     const length = load<u32>(d.u32At(LENGTH, i));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { f32, f64, i32, Replay, shared, u8 } from "../../src/index.ts";
+import { bool, f32, f64, i32, Replay, shared, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { expectRefused } from "../support/refused.ts";
 
@@ -80,15 +80,17 @@ test.each([
       expect(got.returns[i]).toBeCloseTo(expected.ret, 12);
       expect(got.discounts[i]).toBeCloseTo(expected.discount, 12);
       expect([got.steps[i], got.terminated[i], got.truncated[i]], `n ${n}, first ${first}`).toEqual([expected.steps, expected.terminated, expected.truncated]);
-      if (nextState === "following" && (batch.lengths[i] as number) > expected.steps) expect(batch.steps.next.data[i]).toBe(first + expected.steps);
+      // The row behind the return, or with a next observation of its own the last row of it.
+      const bootstrap = nextState === "own" ? expected.steps - 1 : expected.steps;
+      if ((batch.lengths[i] as number) > bootstrap) expect(batch.steps.next.data[i]).toBe(first + bootstrap);
     }
   }
 });
 
 test("nStep that means nothing is refused before anything is drawn", () => {
-  const replay = new Replay({ spec: { r: f32(), d: f32(), wide: f32(3), frame: shared("f", f32()) }, tables: { t: { maxSize: 3 } } });
+  const replay = new Replay({ spec: { r: f32(), d: f32(), done: bool(), wide: f32(3), frame: shared("f", f32()) }, tables: { t: { maxSize: 3 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
-  writer.append({ r: 1, d: 1, wide: [1, 2, 3], frame: 1 });
+  writer.append({ r: 1, d: 1, done: false, wide: [1, 2, 3], frame: 1 });
   const good = { n: 2, gamma: 0.9, reward: "r", discount: "d" };
   const bad: [object, typeof TypeError | typeof RangeError | "NOT_FOUND" | "SPEC_MISMATCH", ...RegExp[]][] = [
     [{ ...good, n: 0 }, RangeError, /^nStep\.n must/, /got 0/],
@@ -100,6 +102,7 @@ test("nStep that means nothing is refused before anything is drawn", () => {
     [{ ...good, reward: "wide" }, "SPEC_MISMATCH", /^nStep\.reward must be a leaf with one number per step/, /"wide"/],
     [{ ...good, reward: "frame" }, "SPEC_MISMATCH", /^nStep\.reward/, /"frame"/],
     [{ ...good, discount: "x" }, "NOT_FOUND", /^nStep\.discount must be one of/],
+    [{ ...good, discount: "done" }, "SPEC_MISMATCH", /^nStep\.discount must be a leaf of factors, .* nStep\.terminal/, /"done, bool"/],
     [{ ...good, terminal: "d" }, RangeError, /^nStep must be an object with discount or terminal, but not both/],
     [{ ...good, nextState: "next" }, RangeError, /^nStep\.nextState must be one of "following", "own"/, /"next"/],
     [{ ...good, lambda: 1 }, TypeError, /^nStep has no option "lambda"/],
