@@ -43,7 +43,7 @@ export { streams_bytes, streams_changed, streams_init, streams_seed, streams_sho
 export { streams_draw, streams_total } from "./draw/pick-runs";
 
 // table
-export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limits, table_seed } from "./tables/table";
+export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limits, table_number, table_seed } from "./tables/table";
 export { table_check } from "./record/check";
 export { table_clear, table_counter, table_item, table_layouts } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";

@@ -88,8 +88,8 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     }
     const engine = new Engine(spec, layout, maxBytes, options.module, tracking);
     this.#engine = engine;
-    Object.entries(tables).forEach(([name, table], number) => {
-      this.#tables.set(name, new Table<S>(engine, name, table, new CoreTable(engine, table, seed, number)));
+    Object.entries(tables).forEach(([name, table], number, { length }) => {
+      this.#tables.set(name, new Table<S>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
     });
   }
 

@@ -7,7 +7,7 @@ import { CANONICAL_END, Table } from "./table";
 
 /** On an empty table: keys as one of up to `max` items has them, so that they stay when it moves into a larger one. */
 export function table_open(table: usize, max: u32): void {
-  layKeys(changetype<Table>(table).slots(), max + 1);
+  layKeys(changetype<Table>(table).slots(), max + 1, 0, 1);
 }
 
 /** Makes sure that items of n more episodes can be made; 0, or OUT_OF_MEMORY. */

@@ -8,14 +8,14 @@
  *
  * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live.
  *
- * SLOTS, 56 bytes:
+ * SLOTS, 64 bytes:
  *    0 │ items u32    │ priorities u32 │  ITEM × (capacity + 1); f64 × (capacity + 1)
  *    8 │ stamps u32   │ capacity u32   │  f64 × (capacity + 1), 0 where no heap asks; slots are 1 … capacity
- *   16 │ scale f64                     │  key = generation × scale + slot; a power of two
- *   24 │ bits u32     │ lastGeneration u32 │  log2 of the scale
- *   32 │ layouts u32  │ extras u32     │  column layouts, u32 × (capacity + 1), an area of its own; 0 until an item has one · not 0: there are layouts, stamps or CHANGEs
- *   40 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
- *   48 │ freeLast u32 │ retired u32    │  slots whose generations are used up
+ *   16 │ scale f64    │ base f64       │  key = generation × scale + base + slot: scale a power of two, base another one for each table of a Replay
+ *   32 │ bits u32     │ lastGeneration u32 │  log2 of the scale
+ *   40 │ layouts u32  │ extras u32     │  column layouts, u32 × (capacity + 1), an area of its own; 0 until an item has one · not 0: there are layouts, stamps or CHANGEs
+ *   48 │ high u32     │ freeFirst u32  │  canonical from here: the highest slot ever used, the queue of free ones
+ *   56 │ freeLast u32 │ retired u32    │  slots whose generations are used up
  *
  * Where changes are tracked, the arrays end with CHANGE × (capacity + 1); the first one names the slot that changed last.
  */
@@ -101,6 +101,7 @@ export class Slots {
   stamps: u32;
   capacity: u32;
   scale: f64;
+  base: f64;
   bits: u32;
   lastGeneration: u32;
   layouts: u32;
@@ -218,7 +219,7 @@ export class Slots {
 
   @inline
   key(slot: u32): f64 {
-    return <f64>this.item(slot).generation * this.scale + <f64>slot;
+    return <f64>this.item(slot).generation * this.scale + this.base + <f64>slot;
   }
 
   /** The slot that still holds this item, live or pending; 0 = the item is gone, or the number was never a key. */
@@ -226,13 +227,15 @@ export class Slots {
     // Saturates: NaN, a fraction, or what is below 0 does not come back as it was; no generation is as great as that of a key above 2^53.
     const k = <u64>key;
     if (<f64>k != key) return 0;
-    const slot = <u32>(k & (((<u64>1) << this.bits) - 1));
-    if (slot == 0 || slot > this.high) return 0;
+    // Of another table, or 0: below 1 or above `high`, once both are without a sign.
+    const low = (k & (((<u64>1) << this.bits) - 1)) - <u64>this.base;
+    if (low - 1 >= <u64>this.high) return 0;
+    const slot = <u32>low;
     if (<u64>this.item(slot).generation != k >> this.bits) return 0;
     return this.priority(slot) == FREE ? 0 : slot;
   }
 }
-if (offsetof<Slots>() != 56) ERROR("SLOTS is 56 bytes");
+if (offsetof<Slots>() != 64) ERROR("SLOTS is 64 bytes");
 
 /** Lays the arrays out from `at` on. */
 export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): void {
@@ -241,12 +244,14 @@ export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): v
   s.stamps = withStamps ? s.priorities + ((capacity + 1) << 3) : 0;
   s.extras = u32(withStamps || tracking());
   s.capacity = capacity;
-  layKeys(s, capacity);
+  layKeys(s, capacity, 0, 1);
 }
 
-/** On empty slots: keys as one of up to `capacity` slots has them. */
-export function layKeys(s: Slots, capacity: u32): void {
-  s.bits = 32 - clz(capacity);
+/** Keys of an empty table as one of up to `capacity` slots has them, the `number`-th of `tables` whose keys differ. */
+export function layKeys(s: Slots, capacity: u32, number: u32, tables: u32): void {
+  const bits = 32 - clz(capacity);
+  s.base = <f64>((<u64>number) << bits);
+  s.bits = bits + 32 - clz(tables - 1);
   s.scale = <f64>((<u64>1) << s.bits);
   s.lastGeneration = s.bits <= KEY_BITS - 32 ? u32.MAX_VALUE : (1 << (KEY_BITS - s.bits)) - 1;
 }

@@ -1,7 +1,7 @@
 /**
  * A table: items, a sampler, a remover, a rate limiter, limits. It knows slots, and rows only as something to retain and release.
  *
- * TABLE, 304 bytes, then the arrays of slots and selectors:
+ * TABLE, 312 bytes, then the arrays of slots and selectors:
  *    0 │ pool u32            │ drawing u32    │  1 while a draw is open: what leaves is released at its end
  *    8 │ maxSize u32         │ maxPending u32 │
  *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
@@ -16,9 +16,9 @@
  *  112 │ longest u32         │ … u32          │  the longest item that was created
  *  120 │ RANDOM (32)                          │
  *  152 │ LIMITER (48)                         │  its two counts are canonical: up to byte 168
- *  200 │ SLOTS (56)                           │
- *  256 │ sampler (8)         │ remover (8)    │  one address where both are alike
- *  272 │ EPISODES (32)                        │
+ *  200 │ SLOTS (64)                           │
+ *  264 │ sampler (8)         │ remover (8)    │  one address where both are alike
+ *  280 │ EPISODES (32)                        │
  */
 
 import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "../memory/error";
@@ -30,15 +30,15 @@ import { Run, SINGLE } from "../rows/run";
 import { isFifo, needsStamps, Selector, selectorBytes, selectorInit, TOGETHER } from "../selectors/selector";
 import { Episodes } from "./episodes";
 import { RateLimiter } from "./rate-limiter";
-import { FREE, Slots, slotsBytes, slotsInit } from "./slots";
+import { FREE, layKeys, Slots, slotsBytes, slotsInit } from "./slots";
 
 const RANDOM_AT: usize = 120;
 const LIMITER_AT: usize = 152;
 const SLOTS_AT: usize = 200;
-const SAMPLER_AT: usize = 256;
-const REMOVER_AT: usize = 264;
-const EPISODES_AT: usize = 272;
-const TABLE_BYTES: u32 = 304;
+const SAMPLER_AT: usize = 264;
+const REMOVER_AT: usize = 272;
+const EPISODES_AT: usize = 280;
+const TABLE_BYTES: u32 = 312;
 /** What an image stores of TABLE itself ends with the limiter's counts. */
 export const CANONICAL_END: u32 = 168;
 
@@ -165,7 +165,7 @@ export class Table {
 if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 120");
 if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>("samplesPerInsert"))) ERROR("TABLE: canonical up to byte 168");
 if (LIMITER_AT + offsetof<RateLimiter>() != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 200");
-if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 304 bytes");
+if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 312 bytes");
 
 /** Slots of a table: its items, the one that is inserted before another leaves, and those that wait. */
 export function slotsOf(maxSize: u32, maxPending: u32): u32 {
@@ -221,6 +221,12 @@ export function table_limits(table: usize, maxSteps: f64, maxTimesSampled: u32, 
   limiter.minDiff = minDiff;
   limiter.maxDiff = maxDiff;
   t.evictsInPlace = u32(t.remover().isFifo() && limiter.lets() && maxSteps == Infinity);
+}
+
+/** On an empty table: its keys are those of the `number`-th of so many tables, so that a key names an item of one of them. */
+export function table_number(table: usize, number: u32, tables: u32): void {
+  const s = changetype<Table>(table).slots();
+  layKeys(s, s.capacity, number, tables);
 }
 
 /** Seeds the table's own random state. */

@@ -93,6 +93,7 @@ export interface Exports {
   table_min: Fn<[table: A, zeros: A]>;
   table_move: Fn<[from: A, to: A]>;
   table_newest: Fn<[table: A]>;
+  table_number: Fn<[table: A, number: A, tables: A], void>;
   table_open: Fn<[table: A, max: A], void>;
   table_random: Fn<[table: A]>;
   table_reserve: Fn<[table: A, n: A]>;

@@ -50,13 +50,14 @@ export class CoreTable {
   handle: number;
   protected readonly engine: Engine;
 
-  /** @param number its place among the tables of a Replay: each has a random state of its own. @throws ReplayError OUT_OF_MEMORY */
-  constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number) {
+  /** @param number its place among the `tables` of a Replay: each has a random state of its own, and other keys. @throws ReplayError OUT_OF_MEMORY */
+  constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number, tables = 1) {
     this.engine = engine;
     this.handle = this.make(options);
     engine.columnLayouts.tables.add(this);
     const bits = BigInt.asUintN(64, BigInt(seed));
     engine.core.x.table_seed(this.handle, Number(bits & 0xffffffffn), Number(bits >> 32n), number);
+    if (tables > 1) engine.core.x.table_number(this.handle, number, tables);
   }
 
   /** A table's memory, without items. @throws ReplayError OUT_OF_MEMORY */

@@ -33,6 +33,29 @@ test("updatePriorities counts the keys that were there; of a key that comes twic
   expect(table.explain(keys[3] as number).priority).toBe(0.5);
 });
 
+test("keys of one table are no keys of another", () => {
+  const names = ["a", "b", "c", "d", "e"];
+  const tables = Object.fromEntries(names.map((name, i) => [name, { maxSize: 2 + 3 * i, sampler: prioritized() }]));
+  const replay = new Replay({ spec: { x: i32() }, tables });
+  const writer = replay.writer({ items: names.map((table) => ({ table, length: 1 })) });
+  const keys = new Map<string, number[]>(names.map((name) => [name, []]));
+  for (let x = 0; x < 40; x++) {
+    writer.append({ x });
+    for (const name of names) keys.get(name)?.push(writer.lastKey(name));
+  }
+  const all = [...keys.values()].flat();
+  expect(new Set(all).size).toBe(all.length);
+  for (const name of names) {
+    const table = replay.table(name);
+    const { size } = table;
+    const strangers = names.filter((other) => other !== name).flatMap((other) => keys.get(other) as number[]);
+    expect(table.updatePriorities(strangers, new Array(strangers.length).fill(7))).toBe(0);
+    expect(table.delete(strangers)).toBe(0);
+    expect([table.size, table.explain(strangers[0] as number).state]).toEqual([size, "gone"]);
+    expect(table.updatePriorities(keys.get(name) as number[], new Array(40).fill(3))).toBe(size);
+  }
+});
+
 test("numbers that were never a key are skipped", () => {
   const { table, replay } = make();
   const never = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, Number.MAX_VALUE, 1, 7];

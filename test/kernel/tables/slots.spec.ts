@@ -1,14 +1,14 @@
 import { E_OUT_OF_MEMORY } from "../../../assembly/memory/error";
 import { PLAIN, SINGLE } from "../../../assembly/rows/run";
-import { FREE, MAX_LENGTH, Slots, slotsBytes, slotsInit } from "../../../assembly/tables/slots";
+import { FREE, layKeys, MAX_LENGTH, Slots, slotsBytes, slotsInit } from "../../../assembly/tables/slots";
 import { Dice } from "../support/dice";
 import { arena_left, error_code, openArena, zeroed } from "../support/memory";
 
-const at: usize = memory.data(56, 16);
+const at: usize = memory.data(64, 16);
 
 function empty(capacity: u32, withStamps: bool = false): Slots {
   openArena(1 << 20);
-  memory.fill(at, 0, 56);
+  memory.fill(at, 0, 64);
   const s = changetype<Slots>(at);
   slotsInit(s, <u32>zeroed(<u32>slotsBytes(capacity, withStamps)), capacity, withStamps);
   return s;
@@ -103,6 +103,23 @@ describe("slots", () => {
     expect<u32>(take(s)).toBe(0);
     free(s, 2);
     expect<u32>(take(s)).toBe(2, "the other one goes on");
+  });
+
+  it("gives keys that no other table of a Replay has", () => {
+    for (let tables: u32 = 1; tables < 6; tables++) {
+      for (let number: u32 = 0; number < tables; number++) {
+        const s = empty(3);
+        layKeys(s, 3, number, tables);
+        for (let k: u32 = 1; k <= 3; k++) {
+          const slot = take(s);
+          expect<u32>(s.find(s.key(slot))).toBe(slot);
+          for (let other: u32 = 0; other < tables; other++) {
+            const stranger = s.key(slot) - s.base + <f64>(other << 2);
+            expect<u32>(s.find(stranger)).toBe(other == number ? slot : 0, "of another table");
+          }
+        }
+      }
+    }
   });
 
   it("keeps every key exact in a double, at every capacity", () => {
