@@ -60,6 +60,8 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export class Replay<const S extends Spec = Spec, const TableName extends string = string> {
   readonly options: ResolvedReplayOptions;
+  /** All tables by their names: `const { memory } = replay.tables`. In the order of the options. */
+  readonly tables: { readonly [K in TableName]: Table<S> };
   readonly #engine: Engine;
   readonly #tables = new Map<string, Table<S>>();
   readonly #writers = new Set<Writer<S, TableName, boolean>>();
@@ -91,6 +93,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     Object.entries(tables).forEach(([name, table], number, { length }) => {
       this.#tables.set(name, new Table<S>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
     });
+    this.tables = Object.freeze(Object.fromEntries(this.#tables)) as { readonly [K in TableName]: Table<S> };
   }
 
   /** The memory that a Replay with these options would need. Allocates none of it. */
@@ -134,7 +137,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
       replay,
       engine: replay.#engine,
       options: replay.options,
-      tables: replay.tables,
+      tables: [...replay.#tables.values()],
       get writers() {
         return replay.writers;
       },
@@ -148,11 +151,6 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     const table = this.#tables.get(name);
     if (table === undefined) throw unknownTable(name, this.#tables.keys());
     return table;
-  }
-
-  /** All tables, in the order of the options. */
-  get tables(): readonly Table<S>[] {
-    return [...this.#tables.values()];
   }
 
   /** Makes a writer. Use one per environment, or one with several lanes for environments that run in lock-step. */
@@ -176,7 +174,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     return {
       steps,
       bytes: { used: bytes, max: this.options.maxBytes },
-      tables: Object.fromEntries(this.tables.map((table) => [table.name, table.stats()])),
+      tables: Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.stats()])),
       writers: this.#writers.size,
     };
   }

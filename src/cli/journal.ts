@@ -29,10 +29,9 @@ export async function lookInto(path: string, signal: AbortSignal): Promise<OpenR
 
 /** @throws ReplayError NOT_FOUND, which lists the existing tables */
 export function tableOf(replay: Replay, name: string): Table {
-  const { tables } = replay;
-  return tables.find((table) => table.name === name) ?? missing(name, replay);
+  return (Object.hasOwn(replay.tables, name) ? replay.tables[name] : undefined) ?? missing(name, replay);
 }
 
 function missing(name: string, { tables }: Replay): never {
-  throw new ReplayError("NOT_FOUND", `the journal has no table ${JSON.stringify(name)}; it has ${tables.map((table) => table.name).join(", ") || "none"}`);
+  throw new ReplayError("NOT_FOUND", `the journal has no table ${JSON.stringify(name)}; it has ${Object.keys(tables).join(", ") || "none"}`);
 }

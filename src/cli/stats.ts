@@ -51,7 +51,11 @@ async function ofJournal(dir: string, { signal }: Host): Promise<Answer> {
     const { steps, bytes: memory } = replay.stats();
     const { spec } = replay.options;
     const open = replay.writers.length;
-    const tables = replay.tables.map((table) => ({ ...table.stats(), sampler: table.options.sampler.kind, priorities: prioritiesOf(table, spec) }));
+    const tables = Object.values(replay.tables).map((table) => ({
+      ...table.stats(),
+      sampler: table.options.sampler.kind,
+      priorities: prioritiesOf(table, spec),
+    }));
     const value = { kind: "journal", dir, bytes: size, liveBytes, segments, memoryBytes: memory.used, steps, openWriters: open, spec, tables };
     const head = `${dir}: ${counted(steps, "step")}; ${bytes(size)} in ${counted(segments, "segment")}, ${bytes(liveBytes)} of them live; ${bytes(memory.used)} in memory`;
     const rows = tables.map(({ name, size: items, maxSize, inserts, samples, sampler, priorities }) => [

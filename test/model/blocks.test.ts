@@ -66,7 +66,7 @@ function play(twins: TwinBlocks, random: TestRandom, writers: number, blocks: nu
   for (let i = 0; i < blocks; i++) {
     twins.append(random.below(writers), length(), endRate, random.below(2) === 0);
     twins.compare();
-    const { name } = random.pick(block.tables);
+    const { name } = random.pick(Object.values(block.tables));
     const dice = random.below(12);
     if (dice < 4) {
       const { count, info } = twins.both((replay) => replay.table(name).sample(1 + (i % 9), { mask: true, beta: 0.5 }));

@@ -106,7 +106,7 @@ export class TwinBlocks {
 
   /** Every item of every table, with its steps. */
   compareAll(): void {
-    for (const { name, size } of this.block.tables) {
+    for (const { name, size } of Object.values(this.block.tables)) {
       if (size > 0) this.both((replay) => replay.table(name).sample(size, { replacement: false, mask: true }));
     }
   }

@@ -48,7 +48,7 @@ class Player {
   step(i: number): void {
     const random = this.#random;
     if (i === this.#scene.ops >> 1) this.#restart();
-    const table = random.pick(this.#replay.tables);
+    const table = random.pick(Object.values(this.#replay.tables));
     const writer = random.pick(this.#replay.writers);
     if (i % STATS_EVERY === 0) this.#stats();
     try {
@@ -99,7 +99,7 @@ class Player {
     this.#time += steps;
     append();
     this.#sink.number(writer.episodeSteps);
-    for (const table of this.#replay.tables) this.#sink.number(table.size);
+    for (const table of Object.values(this.#replay.tables)) this.#sink.number(table.size);
   }
 
   #appendColumns(writer: Writer): void {

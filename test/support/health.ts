@@ -1,6 +1,6 @@
 /** Every invariant that the core can check of itself. */
 
-import type { Replay, Spec } from "../../src/index.ts";
+import type { Replay, Spec, Table } from "../../src/index.ts";
 import { engineOf } from "../../src/replay.ts";
 
 /** What is broken, by name and number; empty where all is well. */
@@ -10,7 +10,7 @@ export function broken<S extends Spec, N extends string>(replay: Replay<S, N>): 
   const checks: [string, number][] = [
     ["arena", x.arena_check()],
     ...[...engine.framePools, engine.pool].map((pool): [string, number] => ["pool", x.pool_check(pool)]),
-    ...replay.tables.map((table): [string, number] => [`table ${table.name}`, x.table_check(table.handle)]),
+    ...(Object.values(replay.tables) as Table[]).map((table): [string, number] => [`table ${table.name}`, x.table_check(table.handle)]),
     ...replay.writers.flatMap((writer) => writer.streams).map((stream): [string, number] => ["stream", x.stream_check(stream)]),
   ];
   return checks.filter(([, code]) => code !== 0).map(([what, code]) => `${what}: ${code}`);

@@ -47,7 +47,7 @@ function scene(
     },
     act(replay, random) {
       const writer = replay.writers[random.below(replay.writers.length)] as Writer<Spec, string>;
-      const table = replay.tables[random.below(replay.tables.length)] as AnyReplay["tables"][number];
+      const table = random.pick(Object.values(replay.tables));
       const dice = random.next();
       const lane = random.below(writer.options.lanes);
       if (dice < 0.6) unlessFull(() => writer.append(step(random, writer.options.lanes)));
@@ -81,7 +81,7 @@ const numbered = (random: TestRandom, lanes: number) => {
   const o = new Float32Array(x.flatMap((v) => [v, -v]));
   return lanes === 1 ? { x: x[0], o } : { x, o };
 };
-const one = (replay: AnyReplay) => void replay.writer({ items: replay.tables.map(({ name }) => ({ table: name, length: 2 })) });
+const one = (replay: AnyReplay) => void replay.writer({ items: Object.values(replay.tables).map(({ name }) => ({ table: name, length: 2 })) });
 
 const frames = { s: shared("f", u8(40), 2), n: shared("f", u8(40)), wide: u8(1500), r: f32() };
 const framed = (random: TestRandom) => {

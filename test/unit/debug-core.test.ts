@@ -155,7 +155,7 @@ describe("the debug core under a random load", () => {
       if (i % 25 === 0) expect(broken(replay)).toEqual([]);
     }
     expect(broken(replay)).toEqual([]);
-    for (const table of replay.tables) for (const count of Object.values(table.stats())) if (typeof count === "number") note(count);
+    for (const table of Object.values(replay.tables)) for (const count of Object.values(table.stats())) if (typeof count === "number") note(count);
     replay.dispose();
     return String(digest);
   }

@@ -65,7 +65,10 @@ test("a Replay's options are checked", () => {
 test("a table that is not there is named, with those that are", () => {
   const replay = new Replay({ spec: f32(), tables: { a: { maxSize: 4 }, b: { maxSize: 4 } } });
   for (const name of ["c", "", "toString", undefined, 3]) expectRefused(replay, () => replay.table(name as "a"), "NOT_FOUND", /^table must be one of "a", "b"/);
-  expect(replay.tables.map(({ name }) => name)).toEqual(["a", "b"]);
+  const { a, b } = replay.tables;
+  expect([a, b]).toEqual([replay.table("a"), replay.table("b")]);
+  expect(Object.keys(replay.tables)).toEqual(["a", "b"]);
+  expect(() => Object.assign(replay.tables, { c: a })).toThrow(TypeError);
 });
 
 test.each([
@@ -204,7 +207,7 @@ test("without tables steps live in the windows of writers", () => {
     const replay = new Replay({ spec: { x: f32() }, tables: tables as never });
     const writer = replay.writer({ keep: 3 });
     for (let x = 0; x < 5; x++) writer.append({ x });
-    expect([replay.stats().steps, writer.length, replay.tables]).toEqual([3, 3, []]);
+    expect([replay.stats().steps, writer.length, replay.tables]).toEqual([3, 3, {}]);
     expectRefused(replay, () => replay.table("t" as never), "NOT_FOUND", /^table must be the name of a table, but there are none, got "t"/);
   }
 });

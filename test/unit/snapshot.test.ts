@@ -10,7 +10,7 @@ const DRAWS = 10_000;
 /** The next draws of every table, whatever they use up: keys, probabilities and steps, as bytes. */
 function draws(replay: AnyReplay): Buffer {
   const leaf = "x" in (replay.options.spec as object) ? "x" : "r";
-  const parts = replay.tables.flatMap((table) =>
+  const parts = Object.values(replay.tables).flatMap((table) =>
     [100, DRAWS / 2 - 100, DRAWS / 2].flatMap((n) => {
       const { info, steps } = table.sample(n, { columns: { v: { leaf, at: 0 } } }) as { info: object; steps: { v: { data: Int32Array } } };
       return [...Object.values(info), steps.v.data].map(({ buffer }) => new Uint8Array(buffer));
@@ -31,7 +31,7 @@ test.each(sceneNames(4))("a restored Replay goes on as the original: %s", (name)
   expect(restored.options).toEqual(original.options);
   expect(restored.writers.map(({ options }) => options)).toEqual(original.writers.map(({ options }) => options));
   for (const [i, writer] of original.writers.entries()) {
-    for (const table of original.tables) expect(restored.writers[i]?.lastKey(table.name)).toBe(writer.lastKey(table));
+    for (const table of Object.values(original.tables)) expect(restored.writers[i]?.lastKey(table.name)).toBe(writer.lastKey(table));
   }
   // On another core, with the same calls.
   const other = Replay.restore(bytes, { module: moduleOf("scalar") }) as AnyReplay;
@@ -172,7 +172,7 @@ test("an empty Replay, seeds of 64 bits, options of all kinds survive", () => {
   });
   const restored = Replay.restore(bytesOf(replay));
   expect(restored.options).toEqual(replay.options);
-  expect(restored.tables.map(({ name }) => name)).toEqual(["z", "a"]);
+  expect(Object.values(restored.tables).map(({ name }) => name)).toEqual(["z", "a"]);
   expect(bytesOf(restored).equals(bytesOf(replay))).toBe(true);
 });
 

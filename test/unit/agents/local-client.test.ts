@@ -22,7 +22,7 @@ test("a client can be made from a list of tables, each name once", () => {
     ],
     seed: 3,
   });
-  expect(made.replay.tables.map(({ name, options }) => [name, options.maxSize])).toEqual([
+  expect(Object.values(made.replay.tables).map(({ name, options }) => [name, options.maxSize])).toEqual([
     ["t", 3],
     ["u", 4],
   ]);

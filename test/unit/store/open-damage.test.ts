@@ -17,7 +17,7 @@ const SMALL: Partial<OpenOptions> = {
 /** One call, of every kind that changes something. */
 function act(replay: AnyReplay, random: TestRandom): void {
   const [writer] = replay.writers;
-  const table = replay.tables[0] as AnyReplay["tables"][number];
+  const table = Object.values(replay.tables)[0] as AnyReplay["tables"][number];
   const dice = random.next();
   if (writer === undefined) replay.writer({ items: [{ table: "t", length: 2 }] });
   else if (dice < 0.6) {

@@ -26,7 +26,7 @@ test.each(sceneNames(0))("reopened, a Replay goes on as one that was not interru
     // Else it is gone without a word.
     dir = dir.crash();
     replay = await opened(scene, dir, { segmentBytes: 16_384, durability: "manual" });
-    expect(replay.tables.map((table) => table.stats())).toEqual(twin.tables.map((table) => table.stats()));
+    expect(Object.values(replay.tables).map((table) => table.stats())).toEqual(Object.values(twin.tables).map((table) => table.stats()));
   }
   expect(draws(replay).equals(draws(twin))).toBe(true);
 });

@@ -21,7 +21,7 @@ export function seen(replay: AnyReplay): Buffer {
 /** The next 10,000 draws of every table, whatever they use up: keys, probabilities and steps. */
 export function draws(replay: AnyReplay): Buffer {
   const leaf = "x" in (replay.options.spec as object) ? "x" : "r";
-  const parts = replay.tables.flatMap((table) =>
+  const parts = Object.values(replay.tables).flatMap((table) =>
     [100, 4900, 5000].flatMap((n) => {
       const { info, steps } = table.sample(n, { columns: { v: { leaf, at: 0 } } }) as { info: object; steps: { v: { data: Int32Array } } };
       return [...Object.values(info), steps.v.data].map(({ buffer }) => new Uint8Array(buffer));
