@@ -1,5 +1,4 @@
 /** The options of an n-step return (Sutton and Barto, 2018, section 7.1), and their encoding for the core. */
-
 import { NONE, OWN, TERMINAL } from "./core/abi.ts";
 import { finite, integer, mustBe, oneOf, onlyKeys } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";

@@ -1,5 +1,4 @@
 /** A Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
-
 import { pointAtCallersOf } from "./caller.ts";
 import { MAX_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";

@@ -1,5 +1,4 @@
 /** Draws items of a table and copies their steps into arrays. */
-
 import type { Batch, Blocked, Column } from "./batch.ts";
 import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LAYOUT, DRAW_LONGEST, HAVE, LAYOUT, LONGEST, NEED, STRATIFIED } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";

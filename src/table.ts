@@ -1,5 +1,4 @@
 /** A table: draws, priorities, deletions, counters. */
-
 import type { Batch, Column, NStepColumns, StepsOf } from "./batch.ts";
 import { pointAtCallersOf } from "./caller.ts";
 import { COUNTERS } from "./core/abi.ts";

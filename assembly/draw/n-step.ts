@@ -6,7 +6,6 @@
  *   discount  γ^k d_0 … d_(k-1): what the value after step k is worth, 0 after a terminal step
  * k is n, or less where the window or the episode ends.
  */
-
 import { readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { DISCOUNT, Draw, LENGTH, RETURN, STEPS, TERMINATED, TRUNCATED } from "./draw";

@@ -1,5 +1,4 @@
 /** Draws of windows: which stream, which of its starts, and the rows from there on. */
-
 import { random_below } from "../memory/random";
 import { Draw, PROBABILITY, SLOT, START } from "./draw";
 import { draw_rows, OF_STREAMS } from "./rows";

@@ -2,7 +2,6 @@
  * Sampling: n draws, the limiter asked before each, every item's count raised, exhausted items taken out.
  * What leaves during a draw keeps its rows until `table_close_draw`, so that they can be gathered.
  */
-
 import { E_UNSUPPORTED, fail } from "../memory/error";
 import { tracking } from "../rows/changes";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";

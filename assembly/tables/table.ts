@@ -20,7 +20,6 @@
  *  264 │ sampler (8)         │ remover (8)    │  one address where both are alike
  *  280 │ EPISODES (32)                        │
  */
-
 import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "../memory/error";
 import { align16 } from "../memory/layout";
 import { random_init } from "../memory/random";

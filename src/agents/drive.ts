@@ -1,5 +1,4 @@
 /** The loop between environment and policy: TF-Agents' `PyDriver`, for one environment and for batched ones. */
-
 import { integer, mustBe, onlyKeys } from "../error.ts";
 import { within } from "../wait.ts";
 import { isPromise, settle, type Waiting } from "./settle.ts";

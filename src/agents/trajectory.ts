@@ -1,5 +1,4 @@
 /** What an agent lived through in one step: what it saw and did, and what came of it. After TF-Agents' `trajectory`. */
-
 import type { Column } from "../batch.ts";
 import { f32, i32 } from "../spec/constructors.ts";
 import type { Leaf } from "../spec/leaf.ts";

@@ -1,5 +1,4 @@
 /** What the public classes of one Replay share: the core, the pools, column layouts, and who waits. Not exported from the package. */
-
 import { ReplayError } from "../error.ts";
 import { Beside } from "../spec/beside.ts";
 import { type Layout, up } from "../spec/layout.ts";

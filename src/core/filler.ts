@@ -1,5 +1,4 @@
 /** How one batch object is filled: worked out once for it, so that the next sample into it allocates nothing. */
-
 import { arrayOf, type Batch, type Column, INFO, N_STEP } from "../batch.ts";
 import { mustBe } from "../error.ts";
 import { type Selection, stepIndices } from "../spec/columns.ts";

@@ -1,5 +1,4 @@
 /** Memory in which sections are made or read, and summed where they stand: an instance of the core without an arena, since it may outlive a Replay. */
-
 import { ReplayError } from "../error.ts";
 import type { Exports } from "./abi.ts";
 import type { Core } from "./core.ts";

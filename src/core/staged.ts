@@ -1,5 +1,4 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
-
 import { ReplayError } from "../error.ts";
 import { type ArrayOf, DTYPES, type Dtype, type Numbered } from "../spec/dtype.ts";
 import { putter, targetOf, type ViewTarget } from "../spec/fit.ts";

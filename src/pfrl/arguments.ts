@@ -1,5 +1,4 @@
 /** Arguments as the document has them, in their order, or by name in an object at the end. */
-
 import { integer, mustBe, onlyKeys } from "../error.ts";
 import { MAX_ITEMS } from "../limits.ts";
 import { isPlain } from "../spec/infer.ts";

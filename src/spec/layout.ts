@@ -1,5 +1,4 @@
 /** Where the leaves of a step are: in the row, widest first; from 1 KiB on in a column of their own; if shared, in another pool. */
-
 import { mustBe, show } from "../error.ts";
 import { elementBytes } from "./leaf.ts";
 import type { FoundLeaf } from "./spec.ts";

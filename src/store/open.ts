@@ -1,5 +1,4 @@
 /** `Replay.open`: a Replay in a directory, new, or brought back as it was. */
-
 import { Changes } from "../core/changes.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
 import { ready } from "./directory/builtins.ts";

@@ -1,5 +1,4 @@
 /** One pass over episodes, in order of their ids: whole, in windows, or in batches of windows. */
-
 import type { Spec } from "../../spec/spec.ts";
 import { lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
 import type { Windows } from "../windows.ts";

@@ -2,7 +2,6 @@
  * Episodes that grow: id e lives at location e mod capacity, until a later id takes it over. Each location is a stream of a set; ids and flags are here.
  * Writers check and stage the steps; they are lent the streams that they go on with.
  */
-
 import type { Engine } from "../../core/engine.ts";
 import type { StreamSet } from "../../core/streams.ts";
 import { ReplayError } from "../../error.ts";

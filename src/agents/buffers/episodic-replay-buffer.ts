@@ -1,5 +1,4 @@
 /** A buffer of whole episodes, the open ones too; windows never cross from one to the other. After TF-Agents' `EpisodicReplayBuffer`. */
-
 import type { StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
 import { ALIKE, BY_STEPS } from "../../core/abi.ts";

@@ -1,5 +1,4 @@
 /** A replay buffer over a table that observers fill. After TF-Agents' `ReverbReplayBuffer`. */
-
 import type { Batch, BatchInfo, StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
 import { type Dataset, type ElementSource, elementsOf } from "../../dataset.ts";

@@ -1,5 +1,4 @@
 /** An episodic buffer that remembers which episodes are being added to. After TF-Agents' `StatefulEpisodicReplayBuffer`. */
-
 import type { StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
 import type { Dataset } from "../../dataset.ts";

@@ -1,5 +1,4 @@
 /** A buffer of frames: the last ones of some environments in lock-step, drawn uniformly. After TF-Agents' `TFUniformReplayBuffer`. */
-
 import type { Column, StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";

@@ -1,5 +1,4 @@
 /** What the observers share: a writer that can be opened and closed, the count of its steps, and calls that stand in line where a table has no room. */
-
 import { ReplayError } from "../../error.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import { type WaitOptions, within } from "../../wait.ts";

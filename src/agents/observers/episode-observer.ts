@@ -1,5 +1,4 @@
 /** Writes whole episodes: TF-Agents' `ReverbAddEpisodeObserver`. */
-
 import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";

@@ -1,5 +1,4 @@
 /** The forms in which observers take a step: nested, as a flat list of leaves, or with columns that carry their shape. */
-
 import { mustBe } from "../../error.ts";
 import { isShaped } from "../../spec/fit.ts";
 import { type Leaf, type RowLeaf, shapeOf, zeroOf } from "../../spec/leaf.ts";

@@ -1,5 +1,4 @@
 /** Writes windows of fixed length: TF-Agents' `ReverbAddTrajectoryObserver` and `ReverbTrajectorySequenceObserver`. */
-
 import { finite, flag, integer, onlyKeys, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";

@@ -1,5 +1,4 @@
 /** The steps that a writer has at hand, field by field. Reverb's `TrajectoryWriter.history`. */
-
 import { integer, mustBe, ReplayError } from "../../error.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import type { RowLeaf } from "../../spec/leaf.ts";

@@ -1,5 +1,4 @@
 /** Items of the last steps, all fields of them. Reverb's older `Writer`. */
-
 import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";

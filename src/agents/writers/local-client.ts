@@ -1,5 +1,4 @@
 /** A client of the tables in this process. */
-
 import { pointAtCallersOf } from "../../caller.ts";
 import { finite, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_TIMEOUT_MS } from "../../limits.ts";

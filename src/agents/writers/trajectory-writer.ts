@@ -1,5 +1,4 @@
 /** Items of any steps at hand, each column with steps of its own. Reverb's `TrajectoryWriter`. */
-
 import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
 import { CoreStream } from "../../core/stream.ts";

@@ -1,5 +1,4 @@
 /** An HDF5 file, whoever wrote it. */
-
 import type { RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import { type D4rlOptions, d4rlOf } from "./d4rl.ts";

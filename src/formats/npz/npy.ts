@@ -1,5 +1,4 @@
 /** NumPy's arrays as files (.npy): a header, and the elements. Its objects are pickles, which nobody here runs. */
-
 import type { StepLeaf } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";

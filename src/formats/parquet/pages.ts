@@ -1,5 +1,4 @@
 /** One column of one row group: its pages, checked before they are decoded. */
-
 import type { AnyArray, Dtype } from "../../spec/dtype.ts";
 import { zeros } from "../../spec/dtype.ts";
 import { fromHalf } from "../half.ts";

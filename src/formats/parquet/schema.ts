@@ -1,5 +1,4 @@
 /** What columns a step has in Parquet. */
-
 import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { type FoundLeaf, leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";

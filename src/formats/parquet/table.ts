@@ -1,5 +1,4 @@
 /** A column's values as the column of a step's leaf. */
-
 import type { StepLeaf } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";

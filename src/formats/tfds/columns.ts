@@ -1,5 +1,4 @@
 /** A feature of the steps as one column of an episode. */
-
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { sizeOf } from "../../spec/leaf.ts";
 import type { Example } from "./example.ts";

@@ -1,5 +1,4 @@
 /** Tensors that are stored as bytes, each value by itself: plain or zlib. */
-
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { DTYPES } from "../../spec/dtype.ts";
 import { sizeOf } from "../../spec/leaf.ts";

@@ -1,5 +1,4 @@
 /** features.json: what tensorflow_datasets 4.9 makes its features of. */
-
 import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { type FoundLeaf, leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";

@@ -1,5 +1,4 @@
 /** features.json: what an example is made of. Both of its forms, the one of protobuf's JSON and the older one with `type` and `content`. */
-
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { Dtype } from "../../spec/dtype.ts";
 import { sizeOf } from "../../spec/leaf.ts";

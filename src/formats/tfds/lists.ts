@@ -1,5 +1,4 @@
 /** The lists of an Example as columns: floats in one copy, integers without a bigint each, bytes as views. */
-
 import type { AnyArray, ArrayOf, Dtype } from "../../spec/dtype.ts";
 import { DTYPES, zeros } from "../../spec/dtype.ts";
 import { BYTES, type Example, FLOATS, INTS, payload } from "./example.ts";

@@ -1,5 +1,4 @@
 /** A feature of the episode as one value beside the steps. */
-
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { sizeOf } from "../../spec/leaf.ts";
 import { valuesKey } from "./columns.ts";

@@ -1,5 +1,4 @@
 /** Replay of whole episodes that outlives the process: PFRL's PersistentEpisodicReplayBuffer. An episode goes to a log when it ends. */
-
 import { pointAtCallersOf } from "../../caller.ts";
 import type { Directory } from "../../store/index.ts";
 import { contentOfEpisodes, writeEpisode } from "../files/episodes-history.ts";

@@ -1,5 +1,4 @@
 /** Uniform replay that outlives the process: PFRL's PersistentReplayBuffer. Its items are single steps; each goes to a log as it comes. */
-
 import { pointAtCallersOf } from "../../caller.ts";
 import { EPISODE_END, SINGLE } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";

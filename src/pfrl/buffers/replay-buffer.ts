@@ -1,5 +1,4 @@
 /** Uniform experience replay: PFRL's ReplayBuffer. */
-
 import { pointAtCallersOf } from "../../caller.ts";
 import { integer } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";

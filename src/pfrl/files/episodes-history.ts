@@ -1,5 +1,4 @@
 /** Episodes as a history: written from the oldest on, and read again. */
-
 import { drawable } from "../../core/priorities.ts";
 import { EPISODE, EPISODE_END, FORM, STATE, STEP } from "../../store/format/kinds.ts";
 import type { EndedEpisodes, MadeEpisodes } from "../store/episodes.ts";

@@ -1,5 +1,4 @@
 /** N-step transitions as a history: written from the oldest on, and read again. */
-
 import { drawable } from "../../core/priorities.ts";
 import { EPISODE_END, FORM, ITEM, STATE, STEP } from "../../store/format/kinds.ts";
 import { formBytes, itemBytes, NOTHING, stateBytes, type Write, writeNothing } from "../store/history.ts";

@@ -1,5 +1,4 @@
 /** The batch form of what was drawn: one typed array a leaf. Worked out once for a batch, so that the next sample into it allocates nothing. */
-
 import type { Column } from "../../batch.ts";
 import { CROSS, FROM_START } from "../../core/abi.ts";
 import type { Draw } from "../../core/draw.ts";

@@ -1,5 +1,4 @@
 /** Whole episodes, and their transitions one by one beside them. A running episode is not seen before it ends. */
-
 import type { Filler } from "../../core/filler.ts";
 import { drawable, MAX_PRIORITY } from "../../core/priorities.ts";
 import { finite, ReplayError } from "../../error.ts";

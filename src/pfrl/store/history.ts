@@ -12,7 +12,6 @@
  *   RANDOM      │ 32 bytes                                          │ the random state alone
  *   CLEAR       │                                                   │ everything before it is gone
  */
-
 import { MAX_LENGTH } from "../../limits.ts";
 import { CLEAR, EPISODE, EPISODE_END, FORM, ITEM, RANDOM, SINGLE, STATE, STEP } from "../../store/format/kinds.ts";
 import { decodeTagged, encodeTagged } from "../../store/index.ts";

@@ -1,5 +1,4 @@
 /** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
-
 import type { Column } from "../../batch.ts";
 import { Filler } from "../../core/filler.ts";
 import type { GrowingTable } from "../../core/growing-table.ts";

@@ -1,5 +1,4 @@
 /** How a sample picks its items: by the table's random state, or as a test says. */
-
 import type { Draw } from "../../core/draw.ts";
 import type { GrowingTable } from "../../core/growing-table.ts";
 import { mustBe } from "../../error.ts";

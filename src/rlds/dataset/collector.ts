@@ -1,5 +1,4 @@
 /** Steps into columns: every value is checked against the spec, and copied. */
-
 import { mustBe } from "../../error.ts";
 import { type AnyArray, DTYPES, type Dtype, type Numbered, zeros } from "../../spec/dtype.ts";
 import { type LeafTarget, put } from "../../spec/fit.ts";

@@ -1,5 +1,4 @@
 /** The seven fields that every RLDS step has. */
-
 import { mustBe } from "../../error.ts";
 import { isLeaf } from "../../spec/leaf.ts";
 import type { RldsStep, StepSpec } from "./dataset.ts";

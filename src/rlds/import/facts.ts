@@ -1,5 +1,4 @@
 /** What is to be known of each step to judge its episode: its flags, its reward, whether it has its form, and what in it is not finite. */
-
 import { isText } from "../../spec/leaf.ts";
 import { valueAt } from "../../spec/nest.ts";
 import type { Each, RldsStep, StepSpec } from "../dataset/dataset.ts";

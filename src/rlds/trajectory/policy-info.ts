@@ -1,5 +1,4 @@
 /** What a policy knew at each step: made of the step and the next one. */
-
 import { isText, type RowLeaf, zeroOf } from "../../spec/leaf.ts";
 import { map, valueAt } from "../../spec/nest.ts";
 import type { Spec } from "../../spec/spec.ts";

@@ -1,5 +1,4 @@
 /** RLDS steps into tables: TF-Agents' `push_rlds_to_reverb`. */
-
 import type { Trajectory } from "../../agents/trajectory.ts";
 import type { Signature } from "../../agents/writers/client.ts";
 import { mustBe, onlyKeys, ReplayError } from "../../error.ts";

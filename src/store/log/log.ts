@@ -2,7 +2,6 @@
  * A log: groups of sections, one after the other, in segments of a directory. A group is applied whole or not at all. What was flushed is there when the
  * directory is opened again, whatever happened meanwhile; of what came later, the first groups, up to some one.
  */
-
 import { SectionMemory } from "../../core/section-memory.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { attempt } from "../directory/attempt.ts";

@@ -1,5 +1,4 @@
 /** What a directory holds: which segments, up to where, and what is wrong with it. */
-
 import type { SectionMemory } from "../../core/section-memory.ts";
 import { mustBe, ReplayError } from "../../error.ts";
 import { attempt } from "../directory/attempt.ts";

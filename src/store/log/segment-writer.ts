@@ -1,5 +1,4 @@
 /** The end of the newest segment: bytes that wait in memory, and the file that they go to. A write that fails leaves both as they were. */
-
 import { MAX_BYTES, type SectionMemory } from "../../core/section-memory.ts";
 import { ReplayError } from "../../error.ts";
 import { attempt, ioError } from "../directory/attempt.ts";

@@ -1,5 +1,4 @@
 /** What one segment holds: its sections in order, its head, its groups, whether it is sealed, and where it stops to make sense. */
-
 import type { SectionMemory } from "../../core/section-memory.ts";
 import { ReplayError } from "../../error.ts";
 import { attempt, ioError } from "../directory/attempt.ts";
