@@ -1,7 +1,7 @@
 /**
  * Items in proportion to their weights: a 4-ary tree of f64 sums with one leaf a slot.
  *
- * SUM_TREE, 112 bytes, then the levels, then their minima:
+ * SUM_TREE, 112 bytes, then from a multiple of 32 on, so that no family lies in two cache lines, the levels, then their minima:
  *    0 │ exponent f64                    │  weight = priority^exponent
  *    8 │ lowest f64      │ highest f64   │  the priorities above 0 that it takes
  *   24 │ depth u32       │ minima u32    │  levels above the leaves · from the sum of a family to its minimum, 0 where none is asked for
@@ -366,13 +366,13 @@ export function sumTreeBytes(slots: u32, withMin: bool): u32 {
     below = nodes;
     nodes = ((nodes >> 2) + 3) & ~3;
   }
-  return <u32>LEVELS_AT + ((leaves + (withMin ? upper << 1 : upper)) << 3);
+  return <u32>(LEVELS_AT + FAMILY) + ((leaves + (withMin ? upper << 1 : upper)) << 3);
 }
 
 /** On zeroed memory: all zeros is the empty tree. */
 export function sumTreeInit(t: SumTree, slots: u32, withMin: bool): void {
   const sums = changetype<usize>(t) + SUMS_AT;
-  let at = <u32>(changetype<usize>(t) + LEVELS_AT);
+  let at = <u32>((changetype<usize>(t) + LEVELS_AT + FAMILY - 1) & ~(FAMILY - 1));
   let depth: usize = 0;
   let nodes = (slots | 3) + 1;
   store<u32>(sums, at);
