@@ -15,7 +15,7 @@ import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { BYTES, Change, LINK } from "../rows/changes";
 import { SHARED, WIDE } from "../rows/leaf";
 import { growPool, numberOf, Pool, rowOf } from "../rows/pool";
-import { Head, LINK_END, LINK_ROW } from "../rows/row";
+import { Head, LINK_ENDS, LINK_ROW } from "../rows/row";
 
 const HEAD: u32 = 12;
 const LINK_BYTES: u32 = 8;
@@ -201,7 +201,7 @@ export function record_name_rows(pool: usize, numbers: usize): i32 {
     if ((head.refs & LOADED) == 0) continue;
     const next = head.next & LINK_ROW;
     if (number > high || next > high) return fail(E_CORRUPT, 1, number);
-    head.next = p.rowAfter(next == number + 1 ? row : 0, next) | (head.next & LINK_END);
+    head.next = p.rowAfter(next == number + 1 ? row : 0, next) | (head.next & LINK_ENDS);
     if (p.shares() && !nameFrames(p, row, p.bytes(row), false)) return fail(E_CORRUPT, 1, number);
   }
   return 0;
@@ -243,7 +243,7 @@ export function account(live: usize, segment: u32, bytes: u32): void {
 function linkOf(p: Pool, row: u32, number: u32): u32 {
   const link = Head.of(row).next;
   const next = link & LINK_ROW;
-  return (next == row + 1 ? number + 1 : numberOf(p, next)) | (link & LINK_END);
+  return (next == row + 1 ? number + 1 : numberOf(p, next)) | (link & LINK_ENDS);
 }
 
 function noteLink(change: Change, segment: u32, live: usize): void {

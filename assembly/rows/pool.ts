@@ -21,7 +21,7 @@ import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
 import { BYTES, CHANGE_BYTES, Change, chain, LINK, tracking } from "./changes";
 import { FreeRows } from "./free-rows";
 import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
-import { HEAD_BYTES, Head, LINK_END, LINK_ROW, PLACE, PLACE_BITS } from "./row";
+import { HEAD_BYTES, Head, LINK_ENDS, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 
 const FREE_AT: usize = 64;
 const LEAVES_AT: usize = 88;
@@ -96,7 +96,7 @@ export class Pool {
   /** Whether the episode ends with this row. */
   @inline
   ends(row: u32): bool {
-    return (Head.of(row).next & LINK_END) != 0;
+    return (Head.of(row).next & LINK_ENDS) != 0;
   }
 
   @inline

@@ -3,14 +3,16 @@
  *
  * HEAD, 12 bytes, at the block's beginning, one a place: │ refs u32 │ next u32 │ episode u32 │
  *   refs: items, streams and rows (of another pool) that hold this row
- *   next: the row that follows, 0 = none; bit 31: the episode ends here
+ *   next: the row that follows, 0 = none; its upper two bits: how the episode ends here
  */
 import { GRANULE_BITS } from "../memory/layout";
 
 /** The row in a link. */
 export const LINK_ROW: u32 = 0x3fffffff;
-/** The bit of a link that ends the episode. */
+/** How an episode ends with a row: LINK_ENDS masks it, 0 it goes on. Plainly; with a final step (what was seen last) after truncation; both bits: after termination. */
 export const LINK_END: u32 = 0x80000000;
+export const LINK_FINAL: u32 = 0x40000000;
+export const LINK_ENDS: u32 = 0xc0000000;
 export const PLACE_BITS: u32 = 10;
 export const PLACE: u32 = (1 << PLACE_BITS) - 1;
 export const HEAD_BYTES: u32 = 12;
@@ -68,5 +70,5 @@ export function row_episode(row: u32): u32 {
 
 /** Whether the episode ends with it. */
 export function row_ends(row: u32): bool {
-  return (Head.of(row).next & LINK_END) != 0;
+  return (Head.of(row).next & LINK_ENDS) != 0;
 }

@@ -1,6 +1,6 @@
 /** A run: rows that are linked, one after the other. What an item is made of. */
 import { Pool } from "./pool";
-import { Head, LINK_END, LINK_ROW } from "./row";
+import { Head, LINK_ENDS, LINK_ROW } from "./row";
 
 /** What a run is: single, no episode ends before its last row; plain, each row is its predecessor + 1 as well. Places in ITEM's word. */
 export const PLAIN: u32 = 1 << 24;
@@ -35,7 +35,7 @@ export class Run {
       left -= 1;
       if (left == 0) break;
       const link = head.next;
-      if (link != row + 1) kind &= (link & LINK_END) != 0 ? 0 : SINGLE;
+      if (link != row + 1) kind &= (link & LINK_ENDS) != 0 ? 0 : SINGLE;
       row = link & LINK_ROW;
       assert(row != 0, "a run is linked to its end");
     }
