@@ -1,0 +1,41 @@
+/** What the real Gymnasium gave on CartPole-v1 (test/data/README.md). */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** T steps: observations[t], actions[t] and rewards[t] belong together, and observations[T] is what was seen last. */
+export interface Episode {
+  readonly observations: number[][];
+  readonly actions: number[];
+  readonly rewards: number[];
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+}
+
+/** One call of a vector environment's `step`: one value a lane. */
+export interface VectorStep {
+  readonly actions: number[];
+  readonly observation: number[][];
+  readonly reward: number[];
+  readonly terminated: boolean[];
+  readonly truncated: boolean[];
+  /** SAME_STEP alone, where a lane ended: what it saw last. */
+  readonly final_obs?: (number[] | null)[];
+  /** DISABLED alone, where a lane ended: the observations after the reset of these lanes. */
+  readonly reset?: number[][];
+}
+
+export interface VectorRun {
+  readonly autoreset_mode: "NEXT_STEP" | "SAME_STEP" | "DISABLED";
+  /** The observations of the first reset. */
+  readonly first: number[][];
+  readonly steps: VectorStep[];
+  /** The episodes that each lane lived; the last one goes on. */
+  readonly lanes: Episode[][];
+}
+
+interface Recorded {
+  readonly episodes: (Episode & { readonly name: string })[];
+  readonly vector: VectorRun[];
+}
+
+export const cartPole: Recorded = JSON.parse(readFileSync(join(import.meta.dirname, "../data/gymnasium/cartpole.json"), "utf8"));
