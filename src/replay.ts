@@ -11,6 +11,7 @@ import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { layoutOf } from "./spec/layout.ts";
 import { leavesOf, type Spec } from "./spec/spec.ts";
+import type { TransitionRoles } from "./spec/transition-roles.ts";
 import type { Journal } from "./store/journal/journal.ts";
 import type { JournalOptions } from "./store/open.ts";
 import type { Saved, SavedOptions } from "./store/saved.ts";
@@ -28,6 +29,8 @@ export interface ReplayOptions<S extends Spec = Spec, TableName extends string =
   readonly maxBytes?: number;
   /** Seed of every random draw: the same seed and calls give the same bytes. Use a bigint for more than 53 bits. Default: 0. */
   readonly seed?: number | bigint;
+  /** Which leaf plays which part in a transition: for rules with `nStep`, and for views of transitions. Default: the leaves that have the parts' own names. */
+  readonly transition?: TransitionRoles;
   /** Another build of the core than the one that comes with the package, such as `reprise/core.wasm` where the host forbids compiling: all of the package runs with it. */
   readonly module?: WebAssembly.Module;
 }
@@ -43,6 +46,8 @@ export interface ReplayStats {
 /** The options with all defaults filled in, as a snapshot stores them. */
 export interface ResolvedReplayOptions extends SavedOptions {
   readonly tables: { readonly [name: string]: ResolvedTableOptions };
+  /** As it was given. */
+  readonly transition?: TransitionRoles | undefined;
 }
 
 /** For the package's own modules: the engine of a Replay, and what the store knows of it. */
@@ -87,7 +92,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
       const need = `at least ${plan.bytes} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes (or lower maxSize or maxSteps)`;
       throw mustBe(RangeError, "maxBytes", need, maxBytes);
     }
-    const engine = new Engine(spec, layout, maxBytes, options.module, tracking);
+    const engine = new Engine(spec, layout, { maxBytes, module: options.module, tracking, transition: options.transition });
     this.#engine = engine;
     Object.entries(tables).forEach(([name, table], number, { length }) => {
       this.#tables.set(name, new Table<S>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
@@ -226,13 +231,14 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
 }
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
-  const { spec, tables, maxBytes = MAX_BYTES, seed = 0 } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, module");
+  const { spec, tables, maxBytes = MAX_BYTES, seed = 0, transition } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, transition, module");
   if (typeof seed !== "bigint") integer("seed", seed, 0);
   return {
     spec,
     tables: Object.fromEntries(Object.entries(tables ?? {}).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
     maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MAX_BYTES),
     seed: String(seed),
+    ...(transition !== undefined && { transition: { ...transition } }),
   };
 }
 

@@ -4,15 +4,26 @@ import { Beside } from "../spec/beside.ts";
 import { type Layout, up } from "../spec/layout.ts";
 import { dtypeCode } from "../spec/leaf.ts";
 import type { Spec } from "../spec/spec.ts";
+import { Roles, type TransitionRoles } from "../spec/transition-roles.ts";
 import { Waiters } from "../wait.ts";
 import { ColumnLayouts } from "./column-layouts.ts";
 import { Core } from "./core.ts";
 import { type StepMaker, stepMaker } from "./staged.ts";
 
+export interface EngineOptions {
+  readonly maxBytes: number;
+  readonly module?: WebAssembly.Module | undefined;
+  /** Whether a journal will ask for changes. */
+  readonly tracking?: boolean;
+  readonly transition?: TransitionRoles | undefined;
+}
+
 export class Engine {
   readonly core: Core;
   readonly spec: Spec;
   readonly layout: Layout;
+  /** Which leaf plays which part in a transition. */
+  readonly roles: Roles;
   readonly pool: number;
   /** The pools of shared frames, in the layout's order. */
   readonly framePools: readonly number[];
@@ -31,9 +42,11 @@ export class Engine {
   /** Staging records of closed writers, by size. */
   readonly #spare = new Map<number, number[]>();
 
-  constructor(spec: Spec, layout: Layout, maxBytes: number, module?: WebAssembly.Module, tracking = false) {
+  /** @throws TypeError, ReplayError for a `transition` that does not fit */
+  constructor(spec: Spec, layout: Layout, { maxBytes, module, tracking = false, transition }: EngineOptions) {
     this.spec = spec;
     this.layout = layout;
+    this.roles = new Roles(layout.leaves, transition);
     this.makeStep = stepMaker(spec, layout.leaves, true);
     this.makeLanes = stepMaker(spec, layout.leaves, false);
     this.core = new Core(maxBytes, module, tracking);

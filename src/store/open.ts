@@ -36,10 +36,11 @@ interface ReplayOptions {
   readonly tables?: object;
   readonly maxBytes?: number;
   readonly seed?: number | bigint;
+  readonly transition?: object;
   readonly module?: WebAssembly.Module;
 }
 
-const OPTIONS = "dir, spec, tables, maxBytes, seed, module, durability, retain, segmentBytes, salvage, logger, signal, onProgress";
+const OPTIONS = "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, logger, signal, onProgress";
 const SEGMENT = 16 << 20;
 /** Bytes that are read between two looks at the signal. */
 const BREATH = 32 << 20;
@@ -72,8 +73,8 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   signal?.throwIfAborted();
   await ready;
   const directory = typeof dir === "string" ? node(dir) : dir;
-  const { spec, tables, seed, maxBytes } = options;
-  const saved = make(spec === undefined ? known(directory, options) : { spec, tables, seed, maxBytes, module }, true);
+  const { spec, tables, seed, maxBytes, transition } = options;
+  const saved = make(spec === undefined ? known(directory, options) : { spec, tables, seed, maxBytes, transition, module }, true);
   const log = Log.open(directory, {
     about: about(saved, retain ?? "capacity"),
     durability: "manual",
@@ -151,13 +152,13 @@ function aboutIn(directory: Directory, log: Log): About {
 }
 
 /** The options of the Replay that is there, but for those that are given. */
-function known(directory: Directory, { maxBytes, tables, seed, module }: ReplayOptions): ReplayOptions {
+function known(directory: Directory, { maxBytes, tables, seed, transition, module }: ReplayOptions): ReplayOptions {
   const log = Log.open(directory, { about: {}, readOnly: true, ...(module && { module }) });
   log.close();
   if (log.isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: pass spec and tables to create one`);
   const { options } = aboutIn(directory, log);
   const { spec } = options;
-  return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), maxBytes, module };
+  return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), transition: transition ?? options.transition, maxBytes, module };
 }
 
 /** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */

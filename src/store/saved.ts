@@ -8,6 +8,8 @@ export interface SavedOptions {
   readonly tables: { readonly [name: string]: object };
   readonly maxBytes: number;
   readonly seed: string;
+  /** What was said of it. */
+  readonly transition?: object | undefined;
 }
 
 export interface Saved<R = unknown> {

@@ -3,7 +3,7 @@
  * read: each says in one byte what it is, and in the next four how long or how many, so that a reader skips what it does not know.
  *
  *   object { version: number, of the records (assembly/record/)
- *            options: object { spec, tables: object by name, seed: text, maxBytes }
+ *            options: object { spec, tables: object by name, seed: text, maxBytes, transition: object of texts where it was given }
  *            layout:  object { rowBytes: number, leaves: array of object { path: text, dtype: text, shape: array, kind: number, offset: number } } }
  *
  * A leaf of the dtype "string", which is text, has maxBytes as well. Each of its elements is a length (u32), as many bytes of UTF-8, and zeros up to a multiple of 4

@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import { bool, f32, i32, Replay, shared, text } from "../../src/index.ts";
+import { engineOf } from "../../src/replay.ts";
+import { memory } from "../../src/store/directory/memory.ts";
+import { bytesOf, errorOf, expectError } from "../support/refused.ts";
+
+const spec = {
+  obs: { image: f32(2), state: { speed: f32() } },
+  act: [i32(), f32()],
+  r: f32(),
+  factor: f32(),
+  over: bool(),
+  says: text({ maxBytes: 8 }),
+  wide: f32(3),
+} as const;
+const transition = { observation: "obs", action: "act", reward: "r", discount: "factor", terminated: "over" };
+const paths = (replay: object, role: "observation" | "action" | "reward") =>
+  engineOf(replay as Replay)
+    .roles.required(role, "a view")
+    .map(({ path }) => path);
+
+test("a role is a leaf or a subtree, said by its path; or what has the role's own name", () => {
+  const replay = new Replay({ spec, transition });
+  expect(paths(replay, "observation")).toEqual(["obs.image", "obs.state.speed"]);
+  expect(paths(replay, "action")).toEqual(["act.0", "act.1"]);
+  expect(paths(replay, "reward")).toEqual(["r"]);
+  expect(paths(new Replay({ spec, transition: { observation: "obs.state" } }), "observation")).toEqual(["obs.state.speed"]);
+  const usual = new Replay({ spec: { observation: { a: f32(), b: f32() }, action: i32(), reward: f32(), observations: f32() } });
+  expect(paths(usual, "observation")).toEqual(["observation.a", "observation.b"]);
+  const { roles } = engineOf(usual);
+  expect([roles.optional("discount"), roles.optional("terminated"), roles.number("reward", "a rule").path]).toEqual([undefined, undefined, "reward"]);
+});
+
+test("snapshots and journals keep what was said", async () => {
+  const replay = new Replay({ spec, transition });
+  const restored = Replay.restore(bytesOf(replay));
+  expect(restored.options.transition).toEqual(transition);
+  expect(paths(restored, "reward")).toEqual(["r"]);
+  const dir = memory();
+  (await Replay.open({ spec, transition, dir })).dispose();
+  const again = await Replay.open({ dir });
+  expect(again.options.transition).toEqual(transition);
+  again.dispose();
+  const other = await Replay.open({ spec, transition: { ...transition, reward: "factor" }, dir }).catch((error) => error);
+  expectError(other, "SPEC_MISMATCH", /transition\.reward must be "r" as in/, /"factor"/);
+});
+
+test("a role that is said and does not fit is refused by the constructor", () => {
+  const bad: [object, Parameters<typeof expectError>[1], ...RegExp[]][] = [
+    [
+      { observation: "observation" },
+      "NOT_FOUND",
+      /^transition\.observation must be one of .*"obs", "obs\.image", "obs\.state", "obs\.state\.speed"/,
+      /got "observation"/,
+    ],
+    [{ action: 3 }, "NOT_FOUND", /^transition\.action must be one of "act", "act\.0"/, /got 3/],
+    [{ reward: "obs.speed" }, "NOT_FOUND", /^transition\.reward must be one of "act\.0"/],
+    [{ reward: "obs" }, "SPEC_MISMATCH", /^transition\.reward/, /obs, a subtree/],
+    [{ reward: "wide" }, "SPEC_MISMATCH", /^transition\.reward must be a leaf with one number per step/, /wide, f32 of shape \[3\]/],
+    [{ reward: "says" }, "SPEC_MISMATCH", /^transition\.reward/, /string/],
+    [{ reward: "over" }, "SPEC_MISMATCH", /^transition\.reward/, /bool/],
+    [{ discount: "over" }, "SPEC_MISMATCH", /^transition\.discount must be .*name a flag that ends as terminated/, /over, bool/],
+    [{ terminated: "wide" }, "SPEC_MISMATCH", /^transition\.terminated/],
+    [{ rewards: "r" }, TypeError, /^transition has no option "rewards"; its options are observation, action, reward, discount, terminated/],
+    ["r" as never, TypeError, /^transition must be an object/],
+    [null as never, TypeError, /^transition must be an object/],
+  ];
+  for (const [said, kind, ...says] of bad)
+    expectError(
+      errorOf(() => new Replay({ spec, transition: said as never })),
+      kind,
+      ...says,
+    );
+  const pixels = { reward: shared("f", f32()) };
+  expectError(
+    errorOf(() => new Replay({ spec: pixels, transition: { reward: "reward" } })),
+    "SPEC_MISMATCH",
+    /^transition\.reward .* shared/,
+  );
+});
+
+test("a role that nothing plays is refused where it is asked for, by the names that there are", () => {
+  const { roles } = engineOf(new Replay({ spec }));
+  const missing = errorOf(() => roles.number("reward", "nStep of items[0]"));
+  expectError(
+    missing,
+    "NOT_FOUND",
+    /^nStep of items\[0\] needs the reward, and spec has no leaf "reward": name one of "act\.0", .*"r".* transition: \{ reward \}/,
+  );
+  expectError(
+    errorOf(() => roles.required("observation", "transitions()")),
+    "NOT_FOUND",
+    /needs the observation/,
+    /"obs", "obs\.image"/,
+  );
+  const flag = engineOf(new Replay({ spec: { reward: bool() } })).roles;
+  expectError(
+    errorOf(() => flag.number("reward", "a rule")),
+    "SPEC_MISMATCH",
+    /^transition\.reward must be/,
+    /bool/,
+  );
+});
