@@ -72,7 +72,7 @@ export {
 export { priority_max, priority_of_errors, priority_powers } from "./draw/weights";
 
 // draw
-export { draw_bytes, draw_column, draw_init, draw_result } from "./draw/draw";
+export { draw_bytes, draw_column, draw_init, draw_narrow, draw_result } from "./draw/draw";
 export { draw_given, draw_mixed, draw_single } from "./draw/mixed";
 export { draw_n_step } from "./draw/n-step";
 export { draw_rows, draw_starts } from "./draw/rows";

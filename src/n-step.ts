@@ -1,5 +1,6 @@
 /** The options of an n-step return (Sutton and Barto, 2018, section 7.1), and their encoding for the core. */
-import { NONE, OWN, TERMINAL } from "./core/abi.ts";
+import { NONE, OWN } from "./core/abi.ts";
+import type { NStep } from "./core/draw.ts";
 import { finite, integer, mustBe, oneOf, onlyKeys } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { leafAt } from "./spec/columns.ts";
@@ -19,15 +20,6 @@ export interface NStepOptions<Path extends string = string> {
   readonly nextState?: "following" | "own";
 }
 
-/** The arguments of draw_n_step. */
-export interface NStep {
-  /** Reward, and discount or terminal flag, 16 bits each. */
-  readonly leaves: number;
-  readonly n: number;
-  readonly gamma: number;
-  readonly flags: number;
-}
-
 export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {
   const { n, gamma, reward, discount, terminal, nextState = "following" } = onlyKeys("nStep", options, "n, gamma, reward, discount, terminal, nextState");
   if (discount !== undefined && terminal !== undefined) throw mustBe(RangeError, "nStep", "an object with discount or terminal, but not both", options);
@@ -39,11 +31,12 @@ export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): N
   const factor = discount === undefined ? undefined : leafAt("nStep.discount", leaves, discount);
   if (factor?.leaf.dtype === "bool")
     throw mustBe("SPEC_MISMATCH", "nStep.discount", "a leaf of factors, of which 0 is terminal (give a flag that ends as nStep.terminal)", `${discount}, bool`);
-  const ends = discount !== undefined ? leaf("discount", discount) : terminal !== undefined ? leaf("terminal", terminal) : NONE;
   return {
-    leaves: leaf("reward", reward) + 65536 * ends,
+    reward: leaf("reward", reward),
+    discount: discount === undefined ? NONE : leaf("discount", discount),
+    terminated: terminal === undefined ? NONE : leaf("terminal", terminal),
     n: integer("nStep.n", n, 1, MAX_LENGTH),
     gamma: finite("nStep.gamma", gamma),
-    flags: oneOf("nStep.nextState", { following: 0, own: OWN }, nextState) + (terminal === undefined ? 0 : TERMINAL),
+    flags: oneOf("nStep.nextState", { following: 0, own: OWN }, nextState),
   };
 }

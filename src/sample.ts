@@ -90,7 +90,7 @@ export class Reader {
       }
       if (beta !== undefined) draw.weigh(handle, options, divisor);
       draw.runs(handle, count, filler.width, from + over);
-      if (nStep !== undefined) draw.nStep(nStep.leaves, nStep.n, nStep.gamma, nStep.flags);
+      if (nStep !== undefined) draw.nStep(nStep);
       filler.fill(count);
       const { batch } = filler;
       batch.blocked = count === n ? undefined : { by: BLOCKED_BY[draw.result(BLOCKED)] as Blocked["by"], have: draw.result(HAVE), need: draw.result(NEED) };

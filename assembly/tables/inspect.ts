@@ -14,8 +14,9 @@ const DELETED_EPISODES: u32 = 8;
 const RETIRED_SLOTS: u32 = 9;
 /** Of all items since the table was empty: their column layout, -1 where they had several. */
 const LAYOUT: u32 = 10;
-/** Of the same items the length of the longest. */
+/** Of the same items the lengths of the longest and the shortest. */
 const LONGEST: u32 = 11;
+const SHORTEST: u32 = 12;
 
 /** A counter by number. */
 export function table_counter(table: usize, which: u32): f64 {
@@ -45,6 +46,8 @@ export function table_counter(table: usize, which: u32): f64 {
       return t.mixed != 0 ? -1 : <f64>t.layout;
     case LONGEST:
       return t.longest;
+    case SHORTEST:
+      return t.shortest;
     default:
       return NaN;
   }

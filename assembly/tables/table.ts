@@ -13,7 +13,7 @@
  *   88 │ count u32           │ pending u32    │
  *   96 │ pendingFirst u32    │ pendingLast u32 │
  *  104 │ layout u32          │ mixed u32      │  the column layout of all items that were created; mixed 1: they had several
- *  112 │ longest u32         │ … u32          │  the longest item that was created
+ *  112 │ longest u32         │ shortest u32   │  of the items that were created
  *  120 │ RANDOM (32)                          │
  *  152 │ LIMITER (48)                         │  its two counts are canonical: up to byte 168
  *  200 │ SLOTS (64)                           │
@@ -65,7 +65,7 @@ export class Table {
   layout: u32;
   mixed: u32;
   longest: u32;
-  unused: u32;
+  shortest: u32;
 
   @inline
   rows(): Pool {
@@ -123,6 +123,7 @@ export class Table {
       if (this.longest == 0) this.layout = layout;
       else this.mixed = 1;
     }
+    if (length < this.shortest || this.longest == 0) this.shortest = length;
     if (length > this.longest) this.longest = length;
   }
 
@@ -299,6 +300,7 @@ export function removeItem(t: Table, slot: u32): void {
     t.layout = 0;
     t.mixed = 0;
     t.longest = 0;
+    t.shortest = 0;
   }
   t.steps -= <f64>item.length();
   countEpisodes(t, item.first, item.episodes(), false);

@@ -115,7 +115,8 @@ export interface Exports {
   draw_given: Fn<[draw: A, table: A, n: A, ratio: A], void>;
   draw_init: Fn<[draw: A, items: A, rows: A], void>;
   draw_mixed: Fn<[draw: A, table: A, n: A, alike: A, ratio: A]>;
-  draw_n_step: Fn<[draw: A, pool: A, leaves: A, n: A, gamma: A, flags: A], void>;
+  draw_n_step: Fn<[draw: A, pool: A, reward: A, discount: A, terminated: A, n: A, gamma: A, flags: A], void>;
+  draw_narrow: Fn<[draw: A, column: A], void>;
   draw_result: Fn<[draw: A, which: A]>;
   draw_rows: Fn<[draw: A, kind: A, source: A, n: A, width: A, from: A]>;
   draw_single: Fn<[draw: A, table: A, stream: A, n: A], void>;
@@ -215,7 +216,7 @@ export const STRATIFIED = 2;
 
 /** Flags of draw_n_step, and what stands for no leaf (assembly/draw/n-step.ts). */
 export const OWN = 1;
-export const TERMINAL = 2;
+export const ENDS_BEHIND = 2;
 export const NONE = 0xffff;
 
 /** Flags of priority_of_errors: which bounds there are (assembly/draw/weights.ts). */
@@ -231,9 +232,10 @@ export const BOOTSTRAP = 0x7fffffff;
 
 /** Counters of a table (assembly/tables/inspect.ts). */
 export const COUNTERS = ["size", "steps", "pending", "inserts", "samples", "deletes", "uniqueSamples", "episodes", "deletedEpisodes", "retiredSlots"] as const;
-/** Two more, of all items since the table was empty: their column layout (-1 where they had several), the length of the longest. */
+/** Three more, of all items since the table was empty: their column layout (-1 where they had several), the lengths of the longest and the shortest. */
 export const LAYOUT = 10;
 export const LONGEST = 11;
+export const SHORTEST = 12;
 
 /** What weighs a stream of a set (assembly/draw/streams.ts). */
 export const LEVEL = 0;

@@ -4,6 +4,16 @@ import type { Engine } from "./engine.ts";
 import type { CoreStream } from "./stream.ts";
 import type { StreamSet } from "./streams.ts";
 
+/** The arguments of draw_n_step: numbers of leaves, or NONE; n, gamma, flags. */
+export interface NStep {
+  readonly reward: number;
+  readonly discount: number;
+  readonly terminated: number;
+  readonly n: number;
+  readonly gamma: number;
+  readonly flags: number;
+}
+
 export class Draw {
   /** DRAW in linear memory. */
   handle = 0;
@@ -130,8 +140,14 @@ export class Draw {
   }
 
   /** n-step returns over the rows. */
-  nStep(leaves: number, n: number, gamma: number, flags: number): void {
+  nStep(how: NStep): void {
     const { core, pool } = this.#engine;
-    core.x.draw_n_step(this.handle, pool, leaves, n, gamma, flags);
+    // gamma is read here: handed on as an argument, a fraction would be allocated.
+    core.x.draw_n_step(this.handle, pool, how.reward, how.discount, how.terminated, how.n, how.gamma, how.flags);
+  }
+
+  /** Makes a column of f64 one of f32, in its place. */
+  narrow(column: number): void {
+    this.#engine.core.x.draw_narrow(this.handle, column);
   }
 }

@@ -1,6 +1,7 @@
-import { DISCOUNT as DISCOUNTS, Draw, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "../../../assembly/draw/draw";
+import { DISCOUNT as DISCOUNTS, Draw, draw_narrow, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "../../../assembly/draw/draw";
 import { draw_n_step } from "../../../assembly/draw/n-step";
 import { draw_rows, OF_ITEMS } from "../../../assembly/draw/rows";
+import { Head, LINK_ENDS, LINK_FINAL } from "../../../assembly/rows/row";
 import { Run } from "../../../assembly/rows/run";
 import { stream_end } from "../../../assembly/rows/stream";
 import { FIFO } from "../../../assembly/selectors/selector";
@@ -9,12 +10,13 @@ import { openArena } from "../support/memory";
 import { append, DISCOUNT, newDraw, newPool, newStream, newTable, REWARD } from "../support/world";
 
 const OWN: u32 = 1;
-const TERMINAL: u32 = 2;
-/** No leaf of ends. */
+const ENDS_BEHIND: u32 = 2;
+/** Here only: the discounts are flags that say terminated. */
+const TERMINAL: u32 = 4;
 const NONE: u32 = 0xffff;
 
-/** The n-step columns of one item whose steps have these rewards and discounts; `ends`: whether its episode ends with the last of them. */
-function nStep(rewards: f64[], discounts: f64[], ends: bool, endsLeaf: u32, n: u32, flags: u32): Draw {
+/** The n-step columns of one item whose steps have these rewards and discounts; `ends`: whether its episode ends with the last of them, `mark`: and how. */
+function nStep(rewards: f64[], discounts: f64[], ends: bool, leaf: u32, n: u32, flags: u32, mark: u32 = 0): Draw {
   openArena(1 << 20);
   const p = newPool();
   const s = newStream(p, 16);
@@ -23,11 +25,14 @@ function nStep(rewards: f64[], discounts: f64[], ends: bool, endsLeaf: u32, n: u
   const first = s.firstOf(rewards.length);
   insertItem(t, first, rewards.length, Run.retain(first, rewards.length), 0, 1);
   if (ends) stream_end(changetype<usize>(s), 1);
+  const last = s.firstOf(1);
+  Head.of(last).next |= mark;
   const d = newDraw(1, 16);
   d.count = 1;
   store<u32>(d.u32At(SLOT, 0), 1);
   draw_rows(changetype<usize>(d), OF_ITEMS, changetype<usize>(t), 1, rewards.length, 0);
-  draw_n_step(changetype<usize>(d), changetype<usize>(p), REWARD | (endsLeaf << 16), n, 0.5, flags);
+  const terminal = (flags & TERMINAL) != 0;
+  draw_n_step(changetype<usize>(d), changetype<usize>(p), REWARD, terminal ? NONE : leaf, terminal ? leaf : NONE, n, 0.5, flags & ~TERMINAL);
   return d;
 }
 
@@ -70,6 +75,33 @@ describe("n-step", () => {
     // The last row is the bootstrap only: it was reached, so the episode's end is seen.
     is(nStep([1, 2, 4], [1, 1, 1], true, DISCOUNT, 5, 0), 2, 0.25, 2, false, true);
     is(nStep([1, 2, 4], [1, 1, 1], true, DISCOUNT, 1, 0), 1, 0.5, 1, false, false);
+  });
+
+  it("takes a final step for the bootstrap, never for a step of the return, and masks where it says terminated", () => {
+    for (let own: u32 = 0; own < 2; own++) {
+      for (let n: u32 = 2; n < 9; n++) {
+        is(nStep([1, 2, 4], [1, 1, 1], false, DISCOUNT, n, own, LINK_ENDS), 2, 0, 2, true, false);
+        is(nStep([1, 2, 4], [1, 1, 1], false, NONE, n, own, LINK_FINAL), 2, 0.25, 2, false, true);
+      }
+      is(nStep([1, 2, 4], [1, 1, 1], false, NONE, 1, own, LINK_ENDS), 1, 0.5, 1, false, false);
+      // What a leaf said before counts.
+      is(nStep([1, 2, 4], [1, 0, 1], false, DISCOUNT, 5, own, LINK_FINAL), 2, 0, 2, true, false);
+      is(nStep([1, 2, 4], [0, 1, 1], false, DISCOUNT, 5, own, LINK_ENDS), 1, 0, 1, true, false);
+    }
+  });
+
+  it("looks behind a whole return for a plain end where it is told to", () => {
+    is(nStep([1, 2, 4], [1, 1, 1], true, NONE, 2, ENDS_BEHIND), 2, 0.25, 2, false, true);
+    is(nStep([1, 2, 4], [1, 1, 1], true, NONE, 1, ENDS_BEHIND), 1, 0.5, 1, false, false);
+    is(nStep([1, 2, 4], [1, 1, 1], true, NONE, 2, 0), 2, 0.25, 2, false, false);
+  });
+
+  it("becomes f32 in its place", () => {
+    const d = newDraw(5, 5);
+    d.count = 5;
+    for (let i: u32 = 0; i < 5; i++) store<f64>(d.f64At(RETURN, i), <f64>i + 0.1);
+    draw_narrow(changetype<usize>(d), RETURN);
+    for (let i: u32 = 0; i < 5; i++) expect<f32>(load<f32>(d.column(RETURN) + ((<usize>i) << 2))).toBe(<f32>(<f64>i + 0.1));
   });
 
   it("never ends without a leaf of ends, but for the episode's own", () => {
