@@ -1,6 +1,5 @@
 /** The options of an n-step return (Sutton and Barto, 2018, section 7.1), and their encoding for the core. */
 import { NONE, OWN } from "./core/abi.ts";
-import type { NStep } from "./core/draw.ts";
 import { finite, integer, mustBe, oneOf, onlyKeys } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { leafAt } from "./spec/columns.ts";
@@ -18,6 +17,16 @@ export interface NStepOptions<Path extends string = string> {
   readonly terminal?: Path;
   /** Where the observation after a step is: in the following step (default), or in a leaf of the step itself. */
   readonly nextState?: "following" | "own";
+}
+
+/** The arguments of draw_n_step: numbers of leaves, or NONE; n, gamma, flags. */
+export interface NStep {
+  readonly reward: number;
+  readonly discount: number;
+  readonly terminated: number;
+  readonly n: number;
+  readonly gamma: number;
+  readonly flags: number;
 }
 
 export function nStepOf(options: NStepOptions, leaves: readonly PlacedLeaf[]): NStep {

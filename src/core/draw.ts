@@ -1,18 +1,9 @@
 /** A draw: which items, streams or rows a call picked, and what there is to tell of them. It lives in scratch memory, until the next call that takes some. */
+import type { NStep } from "../n-step.ts";
 import { DISTINCT, OF_ITEMS, OF_ROWS, OF_STREAMS, ROWS, SLOT, START } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 import type { CoreStream } from "./stream.ts";
 import type { StreamSet } from "./streams.ts";
-
-/** The arguments of draw_n_step: numbers of leaves, or NONE; n, gamma, flags. */
-export interface NStep {
-  readonly reward: number;
-  readonly discount: number;
-  readonly terminated: number;
-  readonly n: number;
-  readonly gamma: number;
-  readonly flags: number;
-}
 
 export class Draw {
   /** DRAW in linear memory. */
