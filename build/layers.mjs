@@ -18,7 +18,7 @@ export const LAYERS = {
   src: [
     ["caller"],
     ["core/abi", "error", "limits"],
-    ["rate-limiter", "selector", "wait"],
+    ["rate-limiter", "selector", "wait", "warnings"],
     // What a step is, and where its bytes are.
     ["spec/"],
     ["batch", "n-step", "store/format/kinds"],

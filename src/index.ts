@@ -18,4 +18,5 @@ export type { ColumnsOf, Spec, StepOf } from "./spec/spec.ts";
 export type { RestoreOptions, SnapshotSource } from "./store/snapshot/read.ts";
 export type { BatchOf, Explanation, Table, TableOptions, TableStats } from "./table.ts";
 export type { WaitOptions } from "./wait.ts";
+export type { Logger, WarningKind } from "./warnings.ts";
 export type { ItemOptions, ItemRule, Writer, WriterOptions } from "./writer.ts";

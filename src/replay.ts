@@ -18,6 +18,7 @@ import type { Saved, SavedOptions } from "./store/saved.ts";
 import { type RestoreOptions, restore, type SnapshotSource } from "./store/snapshot/read.ts";
 import { snapshot } from "./store/snapshot/write.ts";
 import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "./table.ts";
+import { type Logger, toConsole, type WarningKind } from "./warnings.ts";
 import { type HasLanes, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, Writer, type WriterOptions } from "./writer.ts";
 
 export interface ReplayOptions<S extends Spec = Spec, TableName extends string = string> {
@@ -33,6 +34,11 @@ export interface ReplayOptions<S extends Spec = Spec, TableName extends string =
   readonly transition?: TransitionRoles;
   /** Another build of the core than the one that comes with the package, such as `reprise/core.wasm` where the host forbids compiling: all of the package runs with it. */
   readonly module?: WebAssembly.Module;
+  /**
+   * Told of what is allowed and hardly meant, each kind once; `stats().warnings` counts them. A function, or an object with a method `warn`. Snapshots do not
+   * have it. Default: `console.warn`; null for nobody.
+   */
+  readonly logger?: Logger | null;
 }
 
 export interface ReplayStats {
@@ -41,6 +47,8 @@ export interface ReplayStats {
   readonly bytes: { readonly used: number; readonly max: number };
   readonly tables: { readonly [name: string]: TableStats };
   readonly writers: number;
+  /** How often each kind of warning came up; `logger` is told the first time. */
+  readonly warnings: { readonly [K in WarningKind]: number };
 }
 
 /** The options with all defaults filled in, as a snapshot stores them. */
@@ -92,7 +100,8 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
       const need = `at least ${plan.bytes} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes (or lower maxSize or maxSteps)`;
       throw mustBe(RangeError, "maxBytes", need, maxBytes);
     }
-    const engine = new Engine(spec, layout, { maxBytes, module: options.module, tracking, transition: options.transition });
+    const { module, transition, logger = toConsole } = options;
+    const engine = new Engine(spec, layout, { maxBytes, module, tracking, transition, logger });
     this.#engine = engine;
     Object.entries(tables).forEach(([name, table], number, { length }) => {
       this.#tables.set(name, new Table<S>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
@@ -161,7 +170,8 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
   writer<const L extends number = 1>(options: WriterOptions<TableName, ColumnSet<S>> & { readonly lanes?: L } = {}): Writer<S, TableName, HasLanes<L>> {
     this.#engine.open();
     const resolved = resolveWriterOptions(this.#engine, this.#tables, options);
-    const writer = this.#adopt(resolved);
+    const bare = (options.items ?? []).filter((rule) => rule.priority === undefined).map((rule) => rule.table);
+    const writer = this.#adopt(resolved, bare);
     this.#engine.changed();
     return writer as Writer<S, TableName, HasLanes<L>>;
   }
@@ -180,6 +190,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
       bytes: { used: bytes, max: this.options.maxBytes },
       tables: Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.stats()])),
       writers: this.#writers.size,
+      warnings: { ...this.#engine.warnings.counts },
     };
   }
 
@@ -223,15 +234,21 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
     this.dispose();
   }
 
-  #adopt(options: ResolvedWriterOptions): Writer<S, TableName, boolean> {
-    const writer: Writer<S, TableName, boolean> = new Writer(this.#engine, this.#tables, options, () => this.#writers.delete(writer));
+  /** @param bare the tables of rules that came without a priority */
+  #adopt(options: ResolvedWriterOptions, bare: readonly string[] = []): Writer<S, TableName, boolean> {
+    const onClose = () => {
+      this.#writers.delete(writer);
+      this.#engine.countBare(bare, -1);
+    };
+    const writer: Writer<S, TableName, boolean> = new Writer(this.#engine, this.#tables, options, onClose);
+    this.#engine.countBare(bare, 1);
     this.#writers.add(writer);
     return writer;
   }
 }
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
-  const { spec, tables, maxBytes = MAX_BYTES, seed = 0, transition } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, transition, module");
+  const { spec, tables, maxBytes = MAX_BYTES, seed = 0, transition } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, transition, module, logger");
   if (typeof seed !== "bigint") integer("seed", seed, 0);
   return {
     spec,

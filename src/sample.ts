@@ -1,13 +1,13 @@
 /** Draws items of a table and copies their steps into arrays. */
 import type { Batch, Blocked, Column } from "./batch.ts";
-import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LAYOUT, DRAW_LONGEST, HAVE, LAYOUT, LONGEST, NEED, STRATIFIED } from "./core/abi.ts";
+import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LAYOUT, DRAW_LONGEST, HAVE, LAYOUT, LONGEST, NEED, OWN, STRATIFIED } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, WEIGHTS } from "./core/filler.ts";
 import type { CoreTable } from "./core/table.ts";
-import { finite, flag, integer, oneOf, onlyKeys, ReplayError } from "./error.ts";
+import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
-import { type NStepOptions, nStepOf } from "./n-step.ts";
-import { type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
+import { type NStep, type NStepOptions, nStepOf } from "./n-step.ts";
+import { checkSteps, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
 import { valueAt } from "./spec/nest.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
@@ -47,13 +47,15 @@ const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items"] as const;
 export class Reader {
   readonly #engine: Engine;
   readonly #table: CoreTable;
+  readonly #name: string;
   readonly #fillers = new WeakMap<object, Filler>();
   readonly #selections = new WeakMap<object, readonly Selection[]>();
   readonly #whole: readonly Selection[];
 
-  constructor(engine: Engine, table: CoreTable) {
+  constructor(engine: Engine, table: CoreTable, name: string) {
     this.#engine = engine;
     this.#table = table;
+    this.#name = name;
     this.#whole = wholeOf(engine.layout.leaves);
   }
 
@@ -78,6 +80,7 @@ export class Reader {
     const over = CROSS * flag("cross", cross);
     const longest = length ?? (into === undefined ? this.#table.counter(LONGEST) : this.#widthOf(into, chosen as readonly Selection[]));
     let filler = chosen === undefined ? Filler.ofAny(engine, longest) : this.#filler(n, longest, options, chosen, into);
+    if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, longest);
     const draw = filler.prepare();
     const count = draw.sample(handle, n, flags, among);
     if (count < 0) throw new ReplayError("UNSUPPORTED", engine.core.refusedArgument === 3 ? NO_STRATA : NO_AMONG);
@@ -106,7 +109,36 @@ export class Reader {
     const { length, columns } = onlyKeys("batch", options, OPTIONS);
     const selections = this.#selected(columns, this.#table.counter(LAYOUT));
     if (selections === undefined) throw differentColumns();
+    if (length !== undefined) checkSteps("columns", selections, length, `length is ${length}`);
     return this.#filler(integer("n", n, 1, MAX_LENGTH), integer("length", length, 1, MAX_LENGTH), options, selections).batch;
+  }
+
+  /** Refuses what no item of the table has, and warns of n-step returns that no item is long enough for. */
+  #longEnough(filler: Filler, nStep: NStep | undefined, window: number): void {
+    const longest = this.#table.counter(LONGEST);
+    if (longest === 0) return;
+    const steps = Math.min(longest, window);
+    if (filler.least > steps) checkSteps("columns", filler.selections, steps, `${this.#limit(steps, longest)} is ${steps}`);
+    if (nStep === undefined) return;
+    const own = (nStep.flags & OWN) !== 0;
+    const most = own ? steps : steps - 1;
+    if (most >= nStep.n) return;
+    const length = own ? nStep.n : nStep.n + 1;
+    const remedy = `make items of ${length} steps, by a rule with length: ${length} or nStep: ${nStep.n}`;
+    const limit = this.#limit(steps, longest);
+    if (most === 0) {
+      const other = 'or set nextState: "own" where a step holds its next observation';
+      throw mustBe(RangeError, limit, `at least 2 for nStep, which takes the last step only as the next state (${remedy}, ${other})`, steps);
+    }
+    // Longer ones may be still to come.
+    if (window >= longest && this.#engine.makes(this.#name, length)) return;
+    if (this.#engine.warnings.first("shortReturns"))
+      this.#engine.warnings.say(`nStep with n ${nStep.n} gives returns of at most ${most} steps, because ${limit} is ${steps}: ${remedy}`);
+  }
+
+  /** What limits a window to so many steps. */
+  #limit(steps: number, longest: number): string {
+    return steps < longest ? "length" : `the length of the longest item of table ${show(this.#name)}`;
   }
 
   /** The filler of the given batch, or of a new one. */

@@ -61,6 +61,9 @@ export interface Explanation {
   readonly probability?: number;
 }
 
+/** Before so many steps an empty table is nothing strange. */
+const ENOUGH = 5;
+
 /** A table of any spec, as other parts of the engine use it. */
 export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
 
@@ -81,7 +84,7 @@ export class Table<S = Spec> {
     this.options = options;
     this.handle = table.handle;
     this.#table = table;
-    this.#reader = new Reader(engine, table);
+    this.#reader = new Reader(engine, table, name);
   }
 
   /** Number of items in the table. */
@@ -101,7 +104,9 @@ export class Table<S = Spec> {
     if (options?.normalize === "table" && sampler.kind === "prioritized" && sampler.withMin !== true) {
       throw new ReplayError("UNSUPPORTED", `normalize: "table" needs the sampler prioritized(exponent, { withMin: true }) in table ${show(this.name)}`);
     }
-    return this.#reader.sample(n, options as SampleOptions) as BatchOf<S, O>;
+    const batch = this.#reader.sample(n, options as SampleOptions) as BatchOf<S, O>;
+    if (batch.count === 0) this.#nothing();
+    return batch;
   }
 
   /**
@@ -138,7 +143,9 @@ export class Table<S = Spec> {
    * @throws RangeError for a priority that is negative or not finite; then nothing has changed
    */
   updatePriorities(keys: Numbers, priorities: Numbers): number {
-    return this.#open().update(keys, priorities);
+    const found = this.#open().update(keys, priorities);
+    if (found > 0 && this.options.sampler.kind === "prioritized" && (this.#engine.bareRules.get(this.name) ?? 0) > 0) this.#compare(priorities);
+    return found;
   }
 
   /** Deletes items by key. Skips keys whose items are gone. O(n log size) @returns the number of deleted items */
@@ -185,6 +192,40 @@ export class Table<S = Spec> {
   #open(): CoreTable {
     this.#engine.open();
     return this.#table;
+  }
+
+  /** After a draw that gave nothing: warns where no item will ever come. */
+  #nothing(): void {
+    const { writers, appended } = this.#engine;
+    if (appended < ENOUGH || this.#table.newest !== 0) return;
+    const lengths: number[] = [];
+    let lanes = 0;
+    for (const writer of writers) {
+      lanes += writer.lanes;
+      for (const { table, length } of writer.items) if (table === this.name) lengths.push(length);
+    }
+    const shortest = Math.min(...lengths);
+    const name = show(this.name);
+    const empty = `table ${name} is empty after ${appended} steps, because`;
+    if (lengths.length === 0) {
+      const remedy = `give replay.writer() a rule such as items: [{ table: ${name}, length: 2 }], or call writer.createItem(${name}, { length })`;
+      this.#engine.warn("emptyTable", `${empty} no writer has a rule for it and createItem was not called: ${remedy}`);
+    } else if (appended > shortest * lanes) {
+      const remedy = "lower length, or call createItem before an episode ends";
+      this.#engine.warn("emptyTable", `${empty} its rules need ${shortest} steps of an episode and no episode had so many: ${remedy}`);
+    }
+  }
+
+  /** Warns where items get priorities beside which those of new items, which are 1, are low. */
+  #compare(priorities: Numbers): void {
+    for (let i = 0; i < priorities.length; i++) {
+      if (!((priorities[i] as number) > 1)) continue;
+      if (this.#engine.warnings.first("defaultPriority")) {
+        const why = `a rule for table ${show(this.name)} gives new items priority 1 by default, and others have more (${priorities[i]}): new items are hardly drawn`;
+        this.#engine.warnings.say(`${why}. Set the rule's priority to "max", or to a number`);
+      }
+      return;
+    }
   }
 
   /** Refuses to wait for draws that can never happen. */

@@ -7,7 +7,7 @@ import { type StagedOf, Staging, writerClosed } from "./core/staged.ts";
 import { CoreWriter } from "./core/writer.ts";
 import { finite, flag, integer, mustBe, oneFrom, onlyKeys, ReplayError } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
-import type { ColumnSet } from "./spec/columns.ts";
+import { type ColumnLayout, type ColumnSet, checkSteps } from "./spec/columns.ts";
 import { flattener, type Visit, visitor } from "./spec/nest.ts";
 import { priorityError } from "./spec/numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "./spec/spec.ts";
@@ -106,6 +106,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
         core.took(code);
       });
       engine.columnLayouts.rules.add(layouts);
+      engine.writers.add(options);
       this.#record = engine.stage(this.#recordBytes);
     } catch (error) {
       this.#free();
@@ -142,11 +143,16 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait). Then no step is appended, but `staged` may be
    * filled in part.
    */
+  append(): void;
+  append(step: Appended<S, Lanes>): void;
   append(step?: Appended<S, Lanes>): void {
     this.#open();
-    if (step === undefined) this.#staging.check();
-    else this.#fill(step);
+    if (step !== undefined) this.#fill(step);
+    // biome-ignore lint/complexity/noArguments: a list of the rest would be allocated
+    else if (arguments.length === 0) this.#staging.check();
+    else throw mustBe(TypeError, "step", "a step; append() without an argument appends what is in staged", step);
     this.#done(this.#writer.append(this.#record));
+    this.#engine.appended += this.options.lanes;
   }
 
   /**
@@ -168,6 +174,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     const own = tables.map((table) => priorities?.[table as TableName]);
     const block = placeBlock(this.#engine, this.#flatten(columns), lanes, ends, own);
     this.#done(this.#writer.appendBlock(block.at, block.rows, block.ends), "priorities");
+    this.#engine.appended += block.rows;
     return block.rows;
   }
 
@@ -184,7 +191,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
-    const layout = columns === undefined ? 0 : this.#engine.columnLayouts.numberOf(columns);
+    const layout = columns === undefined ? 0 : this.#layoutOf(columns, length);
     const state = this.#writer.insert(to.handle, lane, length, layout, options);
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
@@ -233,6 +240,7 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
 
   #free(): void {
     this.#engine.columnLayouts.rules.delete(this.options.layouts);
+    this.#engine.writers.delete(this.options);
     this.#engine.unstage(this.#record, this.#recordBytes);
     this.#writer.close();
   }
@@ -245,6 +253,14 @@ export class Writer<S = Spec, TableName extends string = string, Lanes extends b
     if (found === undefined || (found.name !== table && found !== table)) throw unknownTable(table, this.#tables.keys());
     this.#last = found;
     return found;
+  }
+
+  /** The number of a layout for items of so many steps. */
+  #layoutOf(columns: object, length: number): number {
+    const { columnLayouts } = this.#engine;
+    const layout = columnLayouts.numberOf(columns);
+    checkSteps("columns", (columnLayouts.get(layout) as ColumnLayout).selections, length, `the item has ${length} steps`);
+    return layout;
   }
 
   /** Resolves when the newest item is let in. */
@@ -294,7 +310,12 @@ export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string,
   });
   const longest = Math.max(1, ...rules.map((rule) => rule.length));
   const layouts: number[] = [];
-  for (const { columns } of items) layouts.push(columns === undefined ? 0 : engine.columnLayouts.numberOf(columns, layouts));
+  items.forEach(({ columns }, k) => {
+    const number = columns === undefined ? 0 : engine.columnLayouts.numberOf(columns, layouts);
+    const { length = 0 } = rules[k] ?? {};
+    checkSteps(`items[${k}].columns`, engine.columnLayouts.get(number)?.selections ?? [], length, `the rule makes items of ${length} steps`);
+    layouts.push(number);
+  });
   return {
     keep: integer("keep", keep ?? Math.max(DEFAULT_KEEP, longest), longest, MAX_LENGTH),
     lanes: integer("lanes", lanes, 1, 65536),

@@ -10,6 +10,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // The sources are loaded once a worker, not once a file.
     isolate: false,
+    // What a Replay without a logger says; tests of warnings give one.
+    onConsoleLog: (text, type) => type === "stdout" || !/^reprise: | are a torn tail, and are cut off/m.test(text),
     // Of two processors the default leaves one idle.
     maxWorkers: Math.max(2, availableParallelism() - 1),
   },

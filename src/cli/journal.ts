@@ -24,7 +24,7 @@ function filesIn(path: string): string[] {
 export async function lookInto(path: string, signal: AbortSignal): Promise<OpenReplay> {
   if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is not a journal: make one with reprise push or Replay.open`);
   await ready;
-  return Replay.open({ dir: new ReadOnlyDirectory(path), durability: "manual", signal });
+  return Replay.open({ dir: new ReadOnlyDirectory(path), durability: "manual", logger: null, signal });
 }
 
 /** @throws ReplayError NOT_FOUND, which lists the existing tables */

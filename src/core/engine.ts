@@ -6,6 +6,7 @@ import { dtypeCode } from "../spec/leaf.ts";
 import type { Spec } from "../spec/spec.ts";
 import { Roles, type TransitionRoles } from "../spec/transition-roles.ts";
 import { Waiters } from "../wait.ts";
+import { type Logger, type WarningKind, Warnings } from "../warnings.ts";
 import { ColumnLayouts } from "./column-layouts.ts";
 import { Core } from "./core.ts";
 import { type StepMaker, stepMaker } from "./staged.ts";
@@ -16,6 +17,13 @@ export interface EngineOptions {
   /** Whether a journal will ask for changes. */
   readonly tracking?: boolean;
   readonly transition?: TransitionRoles | undefined;
+  readonly logger?: Logger | null | undefined;
+}
+
+/** A writer, as warnings ask for it: which items it makes. */
+interface RuledWriter {
+  readonly lanes: number;
+  readonly items: readonly { readonly table: string; readonly length: number }[];
 }
 
 export class Engine {
@@ -39,11 +47,19 @@ export class Engine {
   /** Told after each of them, where there is a journal (reprise/storage). */
   journal?: () => void;
   closed = false;
+  readonly warnings: Warnings;
+  /** Steps that writers appended since it was made: they tell a table that nothing came into from one that has just begun. */
+  appended = 0;
+  /** Those that are open. */
+  readonly writers = new Set<RuledWriter>();
+  /** By table, how many of these give items priority 1 because nobody said another. */
+  readonly bareRules = new Map<string, number>();
   /** Staging records of closed writers, by size. */
   readonly #spare = new Map<number, number[]>();
 
   /** @throws TypeError, ReplayError for a `transition` that does not fit */
-  constructor(spec: Spec, layout: Layout, { maxBytes, module, tracking = false, transition }: EngineOptions) {
+  constructor(spec: Spec, layout: Layout, { maxBytes, module, tracking = false, transition, logger }: EngineOptions) {
+    this.warnings = new Warnings(logger);
     this.spec = spec;
     this.layout = layout;
     this.roles = new Roles(layout.leaves, transition);
@@ -70,6 +86,21 @@ export class Engine {
   dispose(): void {
     this.closed = true;
     this.waiters.rejectAll(disposed());
+  }
+
+  /** Says each kind once, and counts it. */
+  warn(kind: WarningKind, message: string): void {
+    this.warnings.warn(kind, message);
+  }
+
+  /** Notes rules without a priority: 1 when their writer opens, -1 when it is closed. */
+  countBare(tables: readonly string[], by: number): void {
+    for (const table of tables) this.bareRules.set(table, (this.bareRules.get(table) ?? 0) + by);
+  }
+
+  /** Whether a rule makes items of at least so many steps for a table. */
+  makes(table: string, length: number): boolean {
+    return [...this.writers].some(({ items }) => items.some((rule) => rule.table === table && rule.length >= length));
   }
 
   /** Steps that something holds. */

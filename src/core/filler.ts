@@ -1,7 +1,7 @@
 /** How one batch object of `sample` is filled. */
 import { arrayOf, type Batch, type Column, INFO, N_STEP } from "../batch.ts";
 import { mustBe } from "../error.ts";
-import { type Selection, stepIndices } from "../spec/columns.ts";
+import { type Selection, stepIndices, stepsOf } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { pack, valueAt } from "../spec/nest.ts";
 import { LENGTH, WEIGHT } from "./abi.ts";
@@ -19,6 +19,8 @@ export class Filler extends Gatherer {
   readonly batch: Writable<Batch<unknown>>;
   readonly width: number;
   readonly selections: readonly Selection[];
+  /** Steps that the longest item must have for these. */
+  readonly least: number;
   /** WEIGHTS, RETURNS, MASK where the batch has them. */
   readonly holds: number;
 
@@ -32,6 +34,7 @@ export class Filler extends Gatherer {
     super(engine, n, width);
     this.width = width;
     this.selections = selections;
+    this.least = stepsOf(selections);
     this.holds = asked | (into?.mask ? MASK : 0);
     const array = (path: string, given: unknown, kind: ArrayClass, each: number) => takeArray(`into.${path}`, into === undefined, given, kind, n * each);
     const columns = selections.map((selection) => {

@@ -87,6 +87,11 @@ export class CoreTable {
     return this.counter(1);
   }
 
+  /** The key of the item that came last; 0 if there never was one. */
+  get newest(): number {
+    return this.engine.core.x.table_newest(this.handle);
+  }
+
   /** A counter, by its place in COUNTERS; LAYOUT, LONGEST. */
   counter(which: number): number {
     return this.engine.core.x.table_counter(this.handle, which);

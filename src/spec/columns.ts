@@ -93,6 +93,28 @@ export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Se
   return selections;
 }
 
+/**
+ * How many steps an item must have so that every column finds its steps. A list may begin before the start of an item: a history, padded.
+ */
+export function stepsOf(selections: readonly Selection[]): number {
+  let most = 0;
+  for (const { steps = [], squeezed } of selections)
+    for (const step of steps) if (step !== BOOTSTRAP) most = Math.max(most, step < 0 ? (squeezed ? -step : 0) : step + 1);
+  return most;
+}
+
+/**
+ * @param subject "columns", or those of a rule
+ * @param why where it comes from that there are no more steps
+ * @throws RangeError for a column of a step that no item of so many steps has: it would be zeros for ever
+ */
+export function checkSteps(subject: string, selections: readonly Selection[], length: number, why: string): void {
+  if (stepsOf(selections) <= length) return;
+  const wrong = selections.find((selection) => stepsOf([selection]) > length) as Selection;
+  const step = wrong.steps?.find((one) => one >= length || one < -length);
+  throw mustBe(RangeError, `${subject}.${wrong.keys[0]}.${wrong.squeezed ? "at" : "steps"}`, `in ${-length} … ${length - 1}, because ${why}`, step);
+}
+
 /** The steps of a column in full windows of `width` steps. */
 export function stepIndices(selection: Selection, width: number): readonly number[] {
   const { steps, start, step, to = width } = selection;

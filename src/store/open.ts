@@ -1,6 +1,7 @@
 /** `Replay.open`: a Replay in a directory, new, or brought back as it was. */
 import { Changes } from "../core/changes.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
+import { type Logger, toConsole } from "../warnings.ts";
 import { ready } from "./directory/builtins.ts";
 import type { Directory } from "./directory/directory.ts";
 import { node } from "./directory/node.ts";
@@ -10,7 +11,6 @@ import { WritersReader } from "./format/writers.ts";
 import { Journal } from "./journal/journal.ts";
 import { checkDurability, type Durability, EVERY_SECOND, type Retain, retainOf } from "./log/durability.ts";
 import { Log } from "./log/log.ts";
-import type { Logger } from "./log/scan.ts";
 import type { Make, Saved } from "./saved.ts";
 
 export interface JournalOptions {
@@ -24,7 +24,8 @@ export interface JournalOptions {
   readonly segmentBytes?: number;
   /** Whether to go on with what stands before damage in the middle, and to cut off the rest. */
   readonly salvage?: boolean;
-  readonly logger?: Logger;
+  /** Told of warnings, those of the journal included: what a crash cut off, what was given up. Default: console.warn; null for nobody. */
+  readonly logger?: Logger | null;
   readonly signal?: AbortSignal;
   /** Told how far opening has come. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly of: number }) => void;
@@ -59,7 +60,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     retain,
     segmentBytes = SEGMENT,
     salvage = false,
-    logger,
+    logger = toConsole,
     signal,
     onProgress,
     module,
@@ -74,13 +75,13 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   await ready;
   const directory = typeof dir === "string" ? node(dir) : dir;
   const { spec, tables, seed, maxBytes, transition } = options;
-  const saved = make(spec === undefined ? known(directory, options) : { spec, tables, seed, maxBytes, transition, module }, true);
+  const saved = make(spec === undefined ? { ...known(directory, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger }, true);
   const log = Log.open(directory, {
     about: about(saved, retain ?? "capacity"),
     durability: "manual",
     segmentBytes,
     salvage,
-    ...(logger && { logger }),
+    logger,
     ...(module && { module }),
   });
   try {

@@ -151,7 +151,7 @@ test("draws that a table's selector cannot give are refused", () => {
 });
 
 test("columns: at, from, to and step, from both ends", () => {
-  const { all } = filled();
+  const { all, writer } = filled();
   const steps = (columns: object, options: object = {}) =>
     Object.fromEntries(
       Object.entries(all.sample(1, { columns, ...options } as object).steps as object).map(([name, { data, shape }]) => [name, [[...data], shape.slice(1)]]),
@@ -160,8 +160,6 @@ test("columns: at, from, to and step, from both ends", () => {
     steps({
       first: { leaf: "x", at: 0 },
       last: { leaf: "x", at: -1 },
-      beyond: { leaf: "x", at: 9 },
-      before: { leaf: "x", at: -9 },
       o: { leaf: "o", at: 2 },
       all: { leaf: "x" },
       tail: { leaf: "x", from: 1 },
@@ -175,8 +173,6 @@ test("columns: at, from, to and step, from both ends", () => {
   ).toEqual({
     first: [[40], []],
     last: [[43], []],
-    beyond: [[0], []],
-    before: [[0], []],
     o: [[2, 4], [2]],
     all: [[40, 41, 42, 43], [4]],
     tail: [[41, 42, 43], [3]],
@@ -188,6 +184,16 @@ test("columns: at, from, to and step, from both ends", () => {
     longer: [[0, 0, 40, 41, 42, 43], [6]],
   });
   expect(steps({ a: { leaf: "x", from: -2 } }, { length: 6 })).toEqual({ a: [[42, 43], [2]] });
+  // Where longer items have such steps, a shorter one is padded.
+  for (let s = 0; s < 8; s++) writer.append({ x: 100 + s, o: [0, 0], r: 1, d: 1 });
+  writer.createItem("all", { length: 9 });
+  const beyond = all.sample(2, { columns: { last: { leaf: "x", at: -1 }, beyond: { leaf: "x", at: 8 }, before: { leaf: "x", at: -9 } }, replacement: false });
+  const { last, ...outside } = beyond.steps;
+  const [short, long] = [last.data.indexOf(43), last.data.indexOf(107)];
+  expect(Object.values(outside).map(({ data }) => [data[short], data[long]])).toEqual([
+    [0, 107],
+    [0, 43],
+  ]);
 });
 
 test("columns of an item are shown until others are asked for, and its batch can be filled again", () => {

@@ -3,7 +3,7 @@ import { flag, mustBe, ReplayError } from "../../error.ts";
 import { CLEAR, EPISODE, RANDOM, SINGLE } from "../../store/format/kinds.ts";
 import { type Directory, type Durability, Log, type Logger, node } from "../../store/index.ts";
 import { type Retain, retainOf } from "../../store/log/durability.ts";
-import { loggerOf } from "../../store/log/scan.ts";
+import { type FullLogger, loggerOf } from "../../warnings.ts";
 import { deliver, type Family, type Write } from "../store/history.ts";
 import { ABOUT, checkAbout } from "./saving.ts";
 import type { StoredSink } from "./sink.ts";
@@ -45,7 +45,7 @@ export class BufferLog {
   readonly #ancestors: readonly Directory[];
   readonly #module: WebAssembly.Module | undefined;
   readonly #family: Family;
-  readonly #logger: Logger;
+  readonly #logger: FullLogger;
   readonly #retain: Retain;
   /** Oldest first. */
   readonly #brought: Brought[] = [];

@@ -4,12 +4,13 @@
  */
 import { SectionMemory } from "../../core/section-memory.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { type FullLogger, type Logger, loggerOf } from "../../warnings.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
 import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../format/kinds.ts";
 import { numberBytes } from "../format/section.ts";
 import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
-import { corrupt, faultOf, follows, type Logger, loggerOf, type Recovered, recover } from "./scan.ts";
+import { corrupt, faultOf, follows, type Recovered, recover } from "./scan.ts";
 import { FORMAT, fileOf, headBytes, rangesOf } from "./segment-head.ts";
 import { FULL_BYTES, SegmentWriter } from "./segment-writer.ts";
 import { Walk } from "./walk.ts";
@@ -25,7 +26,8 @@ export interface LogOptions {
   readonly salvage?: boolean;
   /** Nothing is changed, not even a torn tail, and nothing locked. */
   readonly readOnly?: boolean;
-  readonly logger?: Logger;
+  /** Told what was found and mended. Default: nobody. */
+  readonly logger?: Logger | null;
   /** Another build of the core, for hosts that forbid compiling. */
   readonly module?: WebAssembly.Module;
 }
@@ -52,7 +54,7 @@ export class Log {
   readonly #directory: Directory;
   readonly #segmentBytes: number;
   readonly #durability: Durability;
-  readonly #logger: Logger;
+  readonly #logger: FullLogger;
   /** What is read stands in it until it was replayed, then what is to be written. */
   readonly #memory: SectionMemory;
   readonly #release: () => void;

@@ -1,6 +1,7 @@
 /** What a directory holds: which segments, up to where, and what is wrong with it. */
 import type { SectionMemory } from "../../core/section-memory.ts";
-import { mustBe, ReplayError } from "../../error.ts";
+import { ReplayError } from "../../error.ts";
+import type { FullLogger } from "../../warnings.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";
 import { COMMIT, SEAL } from "../format/kinds.ts";
@@ -12,25 +13,11 @@ const PIECE = 1 << 20;
 /** Of a COMMIT, or a SEAL. */
 const END_BYTES = SECTION_BYTES + NUMBER_BYTES;
 
-/** Told what was found and mended. */
-export interface Logger {
-  info(message: string): void;
-  warn(message: string): void;
-}
-
-const SILENT: Logger = { info() {}, warn() {} };
-
-/** The logger that was given, or one that is told for nothing. @throws TypeError */
-export function loggerOf(logger: Logger | null | undefined): Logger {
-  if (logger === null || logger === undefined) return SILENT;
-  if (typeof logger.info !== "function" || typeof logger.warn !== "function") throw mustBe(TypeError, "logger", "an object with info and warn", logger);
-  return logger;
-}
-
 export interface RecoverOptions {
   /** Keep what stands before damage, and give up the rest. */
   readonly salvage: boolean;
-  readonly logger: Logger;
+  /** Told what was found and mended. */
+  readonly logger: FullLogger;
 }
 
 export interface Recovered {

@@ -1,7 +1,8 @@
 /** Restoring a snapshot: sections as they come, each checked before it is believed. */
 import { SectionMemory } from "../../core/section-memory.ts";
 import { State } from "../../core/state.ts";
-import { ReplayError } from "../../error.ts";
+import { onlyKeys, ReplayError } from "../../error.ts";
+import type { Logger } from "../../warnings.ts";
 import { checkHead, headOf } from "../format/head.ts";
 import { END, HEAD } from "../format/kinds.ts";
 import { MAGIC, SectionParser } from "../format/section.ts";
@@ -14,6 +15,8 @@ export type SnapshotSource = Uint8Array | Iterable<Uint8Array>;
 export interface RestoreOptions {
   /** Another build of the core than the one that comes with the package. */
   readonly module?: WebAssembly.Module;
+  /** Told of warnings. Default: console.warn; null for nobody. */
+  readonly logger?: Logger | null;
 }
 
 /** Bytes that are taken over at a time. */
@@ -40,7 +43,7 @@ export function restore<R>(source: SnapshotSource | AsyncIterable<Uint8Array>, o
 
 class SnapshotReader<R> {
   readonly #make: Make<R>;
-  readonly #module: WebAssembly.Module | undefined;
+  readonly #options: RestoreOptions;
   readonly #parser: SectionParser;
   #started = false;
   #saved: Saved<R> | undefined;
@@ -49,10 +52,10 @@ class SnapshotReader<R> {
   #sections = 0;
   #ended = false;
 
-  constructor({ module }: RestoreOptions, make: Make<R>) {
+  constructor(options: RestoreOptions, make: Make<R>) {
     this.#make = make;
-    this.#module = module;
-    this.#parser = new SectionParser(new SectionMemory(module));
+    this.#options = onlyKeys("Replay.restore", options, "module, logger");
+    this.#parser = new SectionParser(new SectionMemory(options.module));
   }
 
   feed(chunk: Uint8Array): void {
@@ -107,7 +110,7 @@ class SnapshotReader<R> {
   #head(payload: Uint8Array): void {
     const head = checkHead("snapshot", decodeTagged(payload));
     const { options } = head;
-    const saved = this.#make({ ...options, seed: BigInt(options.seed), ...(this.#module && { module: this.#module }) }, false);
+    const saved = this.#make({ ...options, seed: BigInt(options.seed), ...this.#options }, false);
     const layout = (of: object): string => JSON.stringify(of);
     if (layout(headOf(saved).layout) !== layout(head.layout))
       throw new ReplayError("UNSUPPORTED", "this snapshot was written by a version with another layout of steps");

@@ -1,0 +1,60 @@
+/** Warnings: what is allowed and hardly meant. A Replay says each kind once, and counts it. */
+import { mustBe } from "./error.ts";
+
+/** What warnings go to: a function, or an object with a method `warn`, such as `console`. A journal tells `info`, where there is one, what it did. */
+export type Logger = ((message: string) => void) | { warn(message: string): void; info?(message: string): void };
+
+/** A logger as the package calls it. */
+export interface FullLogger {
+  info(message: string): void;
+  warn(message: string): void;
+}
+
+/**
+ * - `emptyTable`: a draw from a table that never had an item, though steps were appended
+ * - `shortReturns`: n-step returns of fewer than n steps, because no item is longer
+ * - `defaultPriority`: priorities above 1, in a table whose new items come with priority 1 because no rule says another
+ */
+const KINDS = ["emptyTable", "shortReturns", "defaultPriority"] as const;
+export type WarningKind = (typeof KINDS)[number];
+
+const nothing = () => {};
+const SILENT: FullLogger = { info: nothing, warn: nothing };
+
+/** What is said with this logger; nothing without one. @throws TypeError */
+export function loggerOf(logger: Logger | null | undefined): FullLogger {
+  if (logger === null || logger === undefined) return SILENT;
+  if (typeof logger === "function") return { info: nothing, warn: logger };
+  if (typeof logger.warn !== "function") throw mustBe(TypeError, "logger", "a function, an object with a method warn such as console, or null", logger);
+  return { info: (message) => logger.info?.(message), warn: (message) => logger.warn(message) };
+}
+
+/** The logger where none was given. Asked for `console.warn` each time, since tests and frameworks replace it. */
+export function toConsole(message: string): void {
+  console.warn(message);
+}
+
+export class Warnings {
+  /** How often each kind came up. */
+  readonly counts: { readonly [K in WarningKind]: number };
+  readonly #logger: FullLogger;
+
+  constructor(logger: Logger | null | undefined) {
+    this.#logger = loggerOf(logger);
+    this.counts = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as { [K in WarningKind]: number };
+  }
+
+  /** Counts one of a kind; whether it is the first, to be said. Allocates nothing. */
+  first(kind: WarningKind): boolean {
+    return (this.counts as { [K in WarningKind]: number })[kind]++ === 0;
+  }
+
+  say(message: string): void {
+    this.#logger.warn(`reprise: ${message}`);
+  }
+
+  /** Both, where a message costs nothing. */
+  warn(kind: WarningKind, message: string): void {
+    if (this.first(kind)) this.say(message);
+  }
+}

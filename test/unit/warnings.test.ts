@@ -1,0 +1,221 @@
+/** What is allowed and hardly meant is said once, counted, and refused where it could only be a mistake. */
+import { afterEach, expect, test, vi } from "vitest";
+import { type ColumnSet, f32, fifo, i32, prioritized, Replay, type ReplayOptions } from "../../src/index.ts";
+import { errorOf } from "../support/refused.ts";
+
+const SPEC = { observation: f32(2), action: i32(), reward: f32() };
+const STEP = { observation: [1, 2], action: 1, reward: 1 };
+type Columns = ColumnSet<typeof SPEC>;
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** A Replay of one table, and what its logger was told. */
+function told(options: Partial<ReplayOptions> = {}) {
+  const said: string[] = [];
+  const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 100, ...options.tables?.t } }, logger: (message) => void said.push(message) });
+  return { replay, table: replay.tables.t, said };
+}
+
+function steps(writer: { append(step: typeof STEP): void }, n: number): void {
+  for (let i = 0; i < n; i++) writer.append(STEP);
+}
+
+/** An empty table, sampled: the simplest way to a warning. */
+function warns(replay: Replay<typeof SPEC, "t">): void {
+  steps(replay.writer(), 10);
+  for (let i = 0; i < 3; i++) replay.tables.t.sample(4);
+}
+
+test("logger is console.warn, a function, an object with warn, or nobody", () => {
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+  const options = { spec: SPEC, tables: { t: { maxSize: 10 } } };
+  warns(new Replay(options));
+  expect(warn).toHaveBeenCalledTimes(1);
+  const said: string[] = [];
+  warns(new Replay({ ...options, logger: (message) => void said.push(message) }));
+  warns(new Replay({ ...options, logger: { warn: (message: string) => void said.push(message) } }));
+  warns(new Replay({ ...options, logger: null }));
+  expect(said).toHaveLength(2);
+  expect(warn).toHaveBeenCalledTimes(1);
+  expect(said[0]).toBe(warn.mock.calls[0]?.[0]);
+  warns(new Replay({ ...options, logger: console }));
+  expect(warn).toHaveBeenCalledTimes(2);
+  expect(errorOf(() => new Replay({ ...options, logger: {} as never }))).toMatchObject({
+    name: "TypeError",
+    message: "logger must be a function, an object with a method warn such as console, or null, got an object with keys none",
+  });
+});
+
+test("a kind of warning is said once a Replay, and counted each time", () => {
+  const { replay, said } = told();
+  expect(replay.stats().warnings).toEqual({ emptyTable: 0, shortReturns: 0, defaultPriority: 0 });
+  warns(replay as never);
+  expect(said).toHaveLength(1);
+  expect(replay.stats().warnings).toEqual({ emptyTable: 3, shortReturns: 0, defaultPriority: 0 });
+});
+
+test("a restored Replay has the logger that it is given, and no other's counters", () => {
+  const { replay, said } = told();
+  warns(replay as never);
+  const again: string[] = [];
+  const restored = Replay.restore<typeof SPEC, "t">([...replay.snapshot()], { logger: (message) => void again.push(message) });
+  warns(restored);
+  expect([said.length, again.length]).toEqual([1, 1]);
+  expect(restored.options).toEqual(replay.options);
+  expect(errorOf(() => Replay.restore([...replay.snapshot()], { log: null } as never)).message).toMatch(/has no option "log"; its options are module, logger/);
+});
+
+test("append(undefined) is refused: it is no step, and does not mean the staged one", () => {
+  const { replay } = told();
+  const writer = replay.writer();
+  const message = "step must be a step; append() without an argument appends what is in staged, got undefined";
+  expect(errorOf(() => writer.append(undefined as never))).toMatchObject({ name: "TypeError", message });
+  expect(replay.stats().steps).toBe(0);
+  writer.append();
+  expect(replay.stats().steps).toBe(1);
+});
+
+test("an empty table that no rule and no createItem fills is told of", () => {
+  const { replay, table, said } = told();
+  const writer = replay.writer();
+  steps(writer, 4);
+  table.sample(4);
+  expect(said).toEqual([]);
+  steps(writer, 1);
+  expect(table.sample(4)).toMatchObject({ count: 0, blocked: { by: "minSize" } });
+  expect(said).toEqual([
+    'reprise: table "t" is empty after 5 steps, because no writer has a rule for it and createItem was not called: ' +
+      'give replay.writer() a rule such as items: [{ table: "t", length: 2 }], or call writer.createItem("t", { length })',
+  ]);
+});
+
+test("an empty table whose rules are longer than all episodes is told of", () => {
+  const { replay, table, said } = told();
+  const writer = replay.writer({ items: [{ table: "t", length: 5 }] });
+  steps(writer, 3);
+  writer.endEpisode();
+  table.sample(1);
+  steps(writer, 2);
+  table.sample(1);
+  expect(said).toEqual([]);
+  steps(writer, 1);
+  writer.endEpisode();
+  table.sample(1);
+  expect(said).toEqual([
+    'reprise: table "t" is empty after 6 steps, because its rules need 5 steps of an episode and no episode had so many: ' +
+      "lower length, or call createItem before an episode ends",
+  ]);
+});
+
+test("a table is empty for good reasons: items that left, or wait", () => {
+  const { replay, table, said } = told({ tables: { t: { maxSize: 10, maxTimesSampled: 1 } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  steps(writer, 10);
+  table.sample(10);
+  expect(table.sample(10).count).toBe(0);
+  steps(writer, 10);
+  table.clear();
+  expect(table.sample(10).count).toBe(0);
+  expect(said).toEqual([]);
+});
+
+const N_STEP = { n: 3, gamma: 0.9, reward: "reward" } as const;
+
+test("n-step returns of items of one step are refused: all would be 0", () => {
+  const { replay, table } = told();
+  steps(replay.writer({ items: [{ table: "t", length: 1 }] }), 5);
+  const remedy = 'make items of 4 steps, by a rule with length: 4 or nStep: 3, or set nextState: "own" where a step holds its next observation';
+  expect(errorOf(() => table.sample(2, { nStep: N_STEP }))).toMatchObject({
+    name: "RangeError",
+    message: `the length of the longest item of table "t" must be at least 2 for nStep, which takes the last step only as the next state (${remedy}), got 1`,
+  });
+  expect(table.stats().samples).toBe(0);
+  expect(table.sample(2, { nStep: { ...N_STEP, n: 1, nextState: "own" } }).nStep.returns[0]).toBe(1);
+});
+
+test("a window of one step gives no n-step returns either", () => {
+  const { replay, table } = told();
+  steps(replay.writer({ items: [{ table: "t", length: 4 }] }), 5);
+  expect(errorOf(() => table.sample(2, { nStep: N_STEP, length: 1 })).message).toMatch(/^length must be at least 2 for nStep, .*, got 1$/);
+});
+
+test("n-step returns that no item is long enough for are told of", () => {
+  const { replay, table, said } = told();
+  steps(replay.writer({ items: [{ table: "t", length: 3 }] }), 5);
+  for (let i = 0; i < 3; i++) expect(table.sample(2, { nStep: N_STEP }).nStep.steps).toEqual(new Uint32Array([2, 2]));
+  expect(said).toEqual([
+    'reprise: nStep with n 3 gives returns of at most 2 steps, because the length of the longest item of table "t" is 3: ' +
+      "make items of 4 steps, by a rule with length: 4 or nStep: 3",
+  ]);
+  expect(replay.stats().warnings.shortReturns).toBe(3);
+});
+
+test("n-step returns of whole items, and those before longer items come, are nothing to tell of", () => {
+  const { replay, table, said } = told();
+  const writer = replay.writer({ items: [{ table: "t", length: 4 }] });
+  steps(writer, 2);
+  writer.createItem("t", { length: 2 });
+  table.sample(2, { nStep: N_STEP });
+  steps(writer, 2);
+  table.sample(2, { nStep: N_STEP });
+  expect(said).toEqual([]);
+});
+
+test.each<[Columns, string]>([
+  [{ x: { leaf: "reward", at: 3 } }, "x.at must be in -2 … 1, because {} got 3"],
+  [{ x: { leaf: "reward", at: -3 } }, "x.at must be in -2 … 1, because {} got -3"],
+  [{ x: { leaf: "reward", at: 0 }, y: { leaf: "reward", steps: [0, 3] } }, "y.steps must be in -2 … 1, because {} got 3"],
+])("a column of a step that no item has is refused, by a rule, createItem and sample: %o", (columns, message) => {
+  const { replay, table } = told();
+  const because = (why: string) => message.replace("{}", `${why},`);
+  const rule = errorOf(() => replay.writer({ items: [{ table: "t", length: 2, columns }] }));
+  expect(rule).toMatchObject({ name: "RangeError", message: `items[0].columns.${because("the rule makes items of 2 steps")}` });
+  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  steps(writer, 5);
+  const item = errorOf(() => writer.createItem("t", { length: 2, columns }));
+  expect(item).toMatchObject({ name: "RangeError", message: `columns.${because("the item has 2 steps")}` });
+  const sample = errorOf(() => table.sample(2, { columns }));
+  expect(sample).toMatchObject({ name: "RangeError", message: `columns.${because('the length of the longest item of table "t" is 2')}` });
+  const batch = errorOf(() => table.batch(2, { columns, length: 2 }));
+  expect(batch).toMatchObject({ name: "RangeError", message: `columns.${because("length is 2")}` });
+  expect(table.stats()).toMatchObject({ size: 4, samples: 0 });
+  // A longer item has the step; shorter ones are padded beside it.
+  writer.createItem("t", { length: 4 });
+  expect(table.sample(2, { columns }).count).toBe(2);
+});
+
+test("a list may begin before an item does: a history, padded", () => {
+  const { replay, table } = told({ tables: { t: { maxSize: 10, sampler: fifo() } } });
+  const writer = replay.writer();
+  steps(writer, 2);
+  writer.createItem("t", { length: 2, columns: { history: { leaf: "reward", steps: [-4, -3, -2, -1] } } });
+  expect((table.sample(1).steps as unknown as { history: { data: unknown } }).history.data).toEqual(new Float32Array([0, 0, 1, 1]));
+});
+
+test("priorities above 1 beside a rule that gives new items 1 are told of", () => {
+  const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler: prioritized(1) } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  steps(writer, 4);
+  const { keys } = table.sample(4).info;
+  table.updatePriorities(keys, [0.5, 0.2, 1, 0.1]);
+  expect(said).toEqual([]);
+  for (let i = 0; i < 3; i++) table.updatePriorities(keys, [0.5, 50, 1, 70]);
+  expect(said).toEqual([
+    'reprise: a rule for table "t" gives new items priority 1 by default, and others have more (50): new items are hardly drawn. ' +
+      'Set the rule\'s priority to "max", or to a number',
+  ]);
+  expect(replay.stats().warnings.defaultPriority).toBe(3);
+  writer.close();
+  table.updatePriorities(keys, [9, 9, 9, 9]);
+  expect(replay.stats().warnings.defaultPriority).toBe(3);
+});
+
+test.each([{ sampler: prioritized(1), priority: 1 }, { sampler: fifo() }])("priorities above 1 are nothing to tell of where someone chose them: %o", (of) => {
+  const { sampler, ...rule } = of as { sampler: ReturnType<typeof fifo>; priority?: number };
+  const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler } } });
+  steps(replay.writer({ items: [{ table: "t", length: 1, ...rule }] }), 4);
+  table.updatePriorities(table.sample(4).info.keys, [50, 50, 50, 50]);
+  expect(said).toEqual([]);
+});
