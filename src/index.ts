@@ -1,5 +1,5 @@
 /** The main entry: exports only. */
-export type { Batch, BatchInfo, Blocked, Column, NStepColumns, StepsOf } from "./batch.ts";
+export type { AnySteps, Batch, BatchInfo, Blocked, Column, NStepColumns, StepsOf } from "./batch.ts";
 export type { StagedOf } from "./core/staged.ts";
 export type { Dataset, DatasetOptions } from "./dataset.ts";
 export { ReplayError, type ReplayErrorCode } from "./error.ts";

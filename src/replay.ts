@@ -21,7 +21,7 @@ import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } 
 import { type Logger, toConsole, type WarningKind } from "./warnings.ts";
 import { type HasLanes, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, Writer, type WriterOptions } from "./writer.ts";
 
-export interface ReplayOptions<S extends Spec = Spec, TableName extends string = string> {
+export interface ReplayOptions<S extends Spec = Any, TableName extends string = string> {
   /** The form of a step: a leaf, or leaves nested in objects and arrays. */
   readonly spec: S;
   /** The tables by name. Default: none; steps then live only in the windows of writers. */
@@ -62,15 +62,20 @@ export interface ResolvedReplayOptions extends SavedOptions {
 export let engineOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => Engine;
 export let savedOf: <S extends Spec, N extends string>(replay: Replay<S, N>) => Saved;
 
-export interface OpenOptions<S extends Spec = Spec, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {}
+export interface OpenOptions<S extends Spec = Any, N extends string = string> extends Partial<ReplayOptions<S, N>>, JournalOptions {}
 
 /** A Replay with a journal. */
-export type OpenReplay<S extends Spec = Spec, N extends string = string> = Replay<S, N> & { readonly journal: Journal };
+export type OpenReplay<S extends Spec = Any, N extends string = string> = Replay<S, N> & { readonly journal: Journal };
+
+/** A spec of which nothing is known: every Replay goes where `Replay` is asked for. */
+// biome-ignore lint/suspicious/noExplicitAny: nothing else goes both ways
+type Any = any;
 
 const DEFAULT_PENDING = 1023;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-export class Replay<const S extends Spec = Spec, const TableName extends string = string> {
+/** Without type arguments, `Replay` is one of any spec and tables. */
+export class Replay<const S extends Spec = Any, const TableName extends string = string> {
   readonly options: ResolvedReplayOptions;
   /** All tables by their names: `const { memory } = replay.tables`. In the order of the options. */
   readonly tables: { readonly [K in TableName]: Table<S> };
@@ -121,7 +126,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
    * @throws ReplayError LOCKED where another process has it open · CORRUPT where a file is damaged before its end (see `salvage`) · IO · NOT_FOUND where `spec`
    * is left out and nothing is there · SPEC_MISMATCH where something else is there than the options say; or the signal's reason
    */
-  static async open<const S extends Spec = Spec, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
+  static async open<const S extends Spec = Any, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
     // Loaded when asked for: a program that keeps nothing loads no files.
     const store = await import("./store/open.ts");
     const { replay, journal } = await store.open<Replay<S, N>>(options, Replay.#make);
@@ -134,8 +139,8 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
    * @param source bytes, an iterable of chunks, or an asynchronous one: then the result is a promise
    * @throws ReplayError CORRUPT where bytes are missing or altered · UNSUPPORTED for another version's snapshot
    */
-  static restore<S extends Spec = Spec, N extends string = string>(source: SnapshotSource, options?: RestoreOptions): Replay<S, N>;
-  static restore<S extends Spec = Spec, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions): Promise<Replay<S, N>>;
+  static restore<S extends Spec = Any, N extends string = string>(source: SnapshotSource, options?: RestoreOptions): Replay<S, N>;
+  static restore<S extends Spec = Any, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions): Promise<Replay<S, N>>;
   static restore(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions = {}): unknown {
     return restore(source, options, Replay.#make);
   }
@@ -198,7 +203,7 @@ export class Replay<const S extends Spec = Spec, const TableName extends string 
    * Everything, as chunks of at most about 64 KiB: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was read.
    * @throws ReplayError OUT_OF_TURN where something did
    */
-  snapshot(): Iterable<Uint8Array> {
+  snapshot(): Iterable<Uint8Array<ArrayBuffer>> {
     return snapshot(this.#saved());
   }
 

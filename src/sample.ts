@@ -1,5 +1,5 @@
 /** Draws items of a table and copies their steps into arrays. */
-import type { Batch, Blocked, Column } from "./batch.ts";
+import type { Batch, Blocked, Column, Into } from "./batch.ts";
 import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LAYOUT, DRAW_LONGEST, HAVE, LAYOUT, LONGEST, NEED, OWN, STRATIFIED } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, WEIGHTS } from "./core/filler.ts";
@@ -15,7 +15,7 @@ export interface SampleOptions<Path extends string = string, C = object> {
    * A batch to refill: a result of `sample` or `batch` with the same options, or arrays of your own in the same form. Its shapes stay. For text it has plain
    * arrays, of any length. Default: new arrays.
    */
-  readonly into?: Batch<unknown>;
+  readonly into?: Into;
   /** Whether an item can occur more than once. Default: true. */
   readonly replacement?: boolean;
   /** Draws only among the k oldest items. */
@@ -142,7 +142,7 @@ export class Reader {
   }
 
   /** The filler of the given batch, or of a new one. */
-  #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Batch<unknown>): Filler {
+  #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Into): Filler {
     const { beta, nStep, mask } = options;
     const asked = (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask ?? false);
     const known = into && this.#fillers.get(into);
@@ -154,7 +154,7 @@ export class Reader {
   }
 
   /** Number of steps per item in the given batch. */
-  #widthOf(into: Batch<unknown>, selections: readonly Selection[]): number {
+  #widthOf(into: Into, selections: readonly Selection[]): number {
     const { keys } = selections[0] as Selection;
     const column = valueAt(into?.steps, keys) as Column | undefined;
     const length = selections === this.#whole ? column?.shape?.[1] : 0;

@@ -1,5 +1,5 @@
 /** A table: draws, priorities, deletions, counters. */
-import type { Batch, Column, NStepColumns, StepsOf } from "./batch.ts";
+import type { AnySteps, Batch, ChosenOf, NStepColumns, StepsOf } from "./batch.ts";
 import { pointAtCallersOf } from "./caller.ts";
 import { COUNTERS } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
@@ -10,9 +10,9 @@ import { MAX_LENGTH } from "./limits.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { Reader, type SampleOptions } from "./sample.ts";
 import type { Selector } from "./selector.ts";
-import type { ColumnSet, DtypesOf } from "./spec/columns.ts";
+import type { ColumnSet } from "./spec/columns.ts";
 import type { Numbers } from "./spec/numbers.ts";
-import type { PathOf, Spec } from "./spec/spec.ts";
+import type { IsAny, PathOf } from "./spec/spec.ts";
 import type { WaitOptions } from "./wait.ts";
 
 export interface TableOptions {
@@ -40,11 +40,11 @@ type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 
 /** The type of a batch, by its options: the requested columns or every leaf; n-step returns, weights, a mask. */
 export type BatchOf<S, O> = Batch<
-  O extends { readonly columns: infer C extends ColumnSet<S> } ? { readonly [K in keyof C]: Column<DtypesOf<S, C>[K]> } : StepsOf<S>
+  O extends { readonly columns: infer C extends ColumnSet<S> } ? ChosenOf<S, C> : IsAny<S> extends true ? AnySteps : StepsOf<S, [number, number]>
 > &
   (O extends { readonly nStep: object } ? { readonly nStep: NStepColumns } : unknown) &
-  (O extends { readonly beta: number } ? { readonly info: { readonly weights: Float64Array } } : unknown) &
-  (O extends { readonly mask: true } ? { readonly mask: Uint8Array } : unknown);
+  (O extends { readonly beta: number } ? { readonly info: { readonly weights: Float64Array<ArrayBuffer> } } : unknown) &
+  (O extends { readonly mask: true } ? { readonly mask: Uint8Array<ArrayBuffer> } : unknown);
 
 /** The counters of a table. `inserts`, `samples` and `deletes` are those of the rate limiter since the last `clear`. */
 export type TableStats = { readonly [K in (typeof COUNTERS)[number]]: number } & { readonly name: string; readonly maxSize: number };
@@ -67,7 +67,9 @@ const ENOUGH = 5;
 /** A table of any spec, as other parts of the engine use it. */
 export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
 
-export class Table<S = Spec> {
+/** Without a type argument, `Table` is a table of any spec. */
+// biome-ignore lint/suspicious/noExplicitAny: every table goes where `Table` is asked for
+export class Table<S = any> {
   readonly name: string;
   readonly options: ResolvedTableOptions;
   /** The table's handle in the core. */
@@ -98,7 +100,7 @@ export class Table<S = Spec> {
    * each time. O(n log size + bytes)
    * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
    */
-  sample<const O extends Options<S> = object>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
+  sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
     const { sampler } = this.options;
     if (options?.normalize === "table" && sampler.kind === "prioritized" && sampler.withMin !== true) {
@@ -113,10 +115,7 @@ export class Table<S = Spec> {
    * Waits until the rate limiter allows n draws, then calls `sample`.
    * @throws RangeError if it never can · ReplayError TIMEOUT, or the reason of the signal
    */
-  async sampleWhenReady<const O extends Options<S> & WaitOptions = object>(
-    n: number,
-    options?: O & Only<O, SampleOptions & WaitOptions>,
-  ): Promise<BatchOf<S, O>> {
+  async sampleWhenReady<const O extends Options<S> & WaitOptions>(n: number, options?: O & Only<O, SampleOptions & WaitOptions>): Promise<BatchOf<S, O>> {
     this.#engine.open();
     integer("n", n, 1, MAX_LENGTH);
     const { signal, timeoutMs, ...rest } = (options ?? {}) as Options<S> & WaitOptions;

@@ -10,7 +10,7 @@ import { MAX_LENGTH } from "./limits.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "./spec/columns.ts";
 import { flattener, type Visit, visitor } from "./spec/nest.ts";
 import { priorityError } from "./spec/numbers.ts";
-import type { ColumnsOf, Spec, StepOf } from "./spec/spec.ts";
+import type { ColumnsOf, IsAny, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
 
@@ -66,7 +66,9 @@ export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : tru
 
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
-export class Writer<S = Spec, TableName extends string = string, Lanes extends boolean = false> {
+/** Without type arguments, `Writer` is one of any spec, tables and lanes. */
+// biome-ignore lint/suspicious/noExplicitAny: every writer goes where `Writer` is asked for
+export class Writer<S = any, TableName extends string = string, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
   readonly options: ResolvedWriterOptions;
   /** The streams in the core, one per lane, for snapshots. */
   readonly streams: readonly number[];

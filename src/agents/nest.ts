@@ -1,7 +1,7 @@
 /** Items as arrays that carry their shape: nests of columns, taken apart and put together along their first dimension. */
 import { type Column, isColumn } from "../batch.ts";
 import { mustBe } from "../error.ts";
-import type { AnyArray } from "../spec/dtype.ts";
+import type { ArrayOf, Dtype } from "../spec/dtype.ts";
 import { zip } from "../spec/nest.ts";
 
 /** What `each` makes of the columns at the same place of some nests, nested as the first. */
@@ -71,7 +71,7 @@ export function joined(parts: readonly Column["data"][]): Column["data"] {
   const [first] = parts as readonly [Column["data"]];
   if (Array.isArray(first)) return (parts as readonly unknown[]).flat() as never;
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const all = new (first.constructor as new (length: number) => AnyArray)(length);
+  const all = new (first.constructor as new (length: number) => ArrayOf<Dtype>)(length);
   let to = 0;
   for (const part of parts) {
     all.set(part as never, to);
@@ -94,7 +94,7 @@ export function lengthOf(nest: unknown): number {
 }
 
 /** Numbers as a column: of shape [], where there is one and it is no batch. */
-export function numbers(values: ArrayLike<number>, shape: readonly number[] = [values.length]): Column<"f64"> {
+export function numbers(values: ArrayLike<number>, shape: number[] = [values.length]): Column<"f64"> {
   // Not `from`, which goes by an iterator.
-  return { data: values instanceof Float64Array ? values : new Float64Array(values), shape };
+  return { data: values instanceof Float64Array ? (values as Float64Array<ArrayBuffer>) : new Float64Array(values), shape };
 }

@@ -93,27 +93,27 @@ interface Typed {
 }
 
 /** Whether an episode begins here. Of a batch one 0 or 1 a row, here and below. */
-export function isFirst(step: Typed): boolean | Uint8Array {
+export function isFirst(step: Typed): boolean | Uint8Array<ArrayBuffer> {
   return each(step.stepType, (type) => type === FIRST);
 }
 
 /** Whether a time step is between, or a trajectory leads from between to between. */
-export function isMid(step: Typed): boolean | Uint8Array {
+export function isMid(step: Typed): boolean | Uint8Array<ArrayBuffer> {
   const next = step.nextStepType ?? step.stepType;
   return each(step.stepType, (type, i) => type === MID && at(next, i) === MID);
 }
 
 /** Whether a time step is the last one, or a trajectory leads to it. */
-export function isLast(step: Typed): boolean | Uint8Array {
+export function isLast(step: Typed): boolean | Uint8Array<ArrayBuffer> {
   return each(step.nextStepType ?? step.stepType, (type) => type === LAST);
 }
 
 /** Whether a trajectory lies between two episodes. */
-export function isBoundary(trajectory: Typed): boolean | Uint8Array {
+export function isBoundary(trajectory: Typed): boolean | Uint8Array<ArrayBuffer> {
   return each(trajectory.stepType, (type) => type === LAST);
 }
 
-function each(types: Batched | Column, is: (type: number, row: number) => boolean): boolean | Uint8Array {
+function each(types: Batched | Column, is: (type: number, row: number) => boolean): boolean | Uint8Array<ArrayBuffer> {
   const alone = typeof types !== "object" || ("shape" in types && types.shape.length === 0);
   return alone ? is(at(types, 0), 0) : Uint8Array.from({ length: valuesOf(types).length }, (_, row) => Number(is(at(types, row), row)));
 }

@@ -1,5 +1,5 @@
 /** How one batch object of `sample` is filled. */
-import { arrayOf, type Batch, type Column, INFO, N_STEP } from "../batch.ts";
+import { arrayOf, type Batch, type Column, INFO, type Into, N_STEP } from "../batch.ts";
 import { mustBe } from "../error.ts";
 import { type Selection, stepIndices, stepsOf } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
@@ -30,7 +30,7 @@ export class Filler extends Gatherer {
    * @param into the batch; without it a new one is made
    * @throws ReplayError SPEC_MISMATCH where the batch has no array for something, or too small a one
    */
-  constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Batch<unknown>) {
+  constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Into) {
     super(engine, n, width);
     this.width = width;
     this.selections = selections;
@@ -71,7 +71,7 @@ export class Filler extends Gatherer {
       mask: this.holds & MASK ? array("mask", into?.mask, Uint8Array, width) : undefined,
       blocked: undefined,
     };
-    this.batch = into ?? (made as unknown as Batch<unknown>);
+    this.batch = (into as Batch<unknown> | undefined) ?? (made as unknown as Batch<unknown>);
   }
 
   /** Room for one item in a window of `width`, whatever its column layout: another filler goes on `after` it. */

@@ -52,7 +52,7 @@ export class SectionMemory {
 }
 
 /** A section made in a core's scratch: a copy of its bytes. @param head bytes before the payload, which may stand in its place already */
-export function sealed(core: Core, head: number, kind: number, id: number, payload: Uint8Array): Uint8Array {
+export function sealed(core: Core, head: number, kind: number, id: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = payload.length;
   const at = core.scratch(head + bytes);
   if (payload.byteOffset !== at + head) core.u8.set(payload, at + head);

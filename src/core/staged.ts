@@ -1,34 +1,35 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
 import { ReplayError } from "../error.ts";
-import { type ArrayOf, DTYPES, type Dtype, type Numbered } from "../spec/dtype.ts";
+import { DTYPES, type Dtype, type GivenArrayOf, type Numbered } from "../spec/dtype.ts";
 import { putter, targetOf, type ViewTarget } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
-import { type BoundedText, isText, type Leaf, type RowLeaf } from "../spec/leaf.ts";
+import { type BoundedText, isText, type Leaf, type RowLeaf, type ShapeOf } from "../spec/leaf.ts";
 import { fold, named, type Visit } from "../spec/nest.ts";
 import type { IsAny, Spec } from "../spec/spec.ts";
 import { readTexts, textBytes } from "../spec/text.ts";
 import type { Core } from "./core.ts";
 
 type StagedLeaf<D extends Dtype, Shape, Lanes> = Lanes extends true
-  ? ArrayOf<D>
+  ? GivenArrayOf<D>
   : Shape extends readonly []
     ? D extends "i64" | "u64"
       ? bigint
       : number
-    : ArrayOf<D>;
+    : GivenArrayOf<D>;
 type StagedText<Shape, Lanes> = Lanes extends true ? readonly string[] : Shape extends readonly [] ? string : readonly string[];
 type StagedNode<S, Lanes> =
-  S extends Leaf<infer D, infer Shape>
-    ? StagedLeaf<D, Shape, Lanes>
-    : S extends BoundedText<infer Shape>
-      ? StagedText<Shape, Lanes>
+  S extends Leaf<infer D>
+    ? StagedLeaf<D, ShapeOf<S>, Lanes>
+    : S extends BoundedText
+      ? StagedText<ShapeOf<S>, Lanes>
       : { -readonly [K in keyof S]: StagedNode<S[K], Lanes> };
 
 /**
  * A leaf of shape [] is a number (with several lanes: an array), any other leaf a typed array. Text is a string, or a frozen array of strings: assign another one.
  * A spec that is a leaf itself has the name `value`.
  */
-export type StagedOf<S, Lanes = false> = IsAny<S> extends true ? unknown : S extends RowLeaf ? { value: StagedNode<S, Lanes> } : StagedNode<S, Lanes>;
+// biome-ignore lint/suspicious/noExplicitAny: of any spec, any leaf can be assigned
+export type StagedOf<S, Lanes = false> = IsAny<S> extends true ? any : S extends RowLeaf ? { value: StagedNode<S, Lanes> } : StagedNode<S, Lanes>;
 
 /** Makes what the user sees of a staging record. */
 export type StepMaker = (staging: Staging) => object;

@@ -2,10 +2,8 @@
 import { BOOTSTRAP } from "../core/abi.ts";
 import { integer, mustBe, oneFrom, onlyKeys } from "../error.ts";
 import { MAX_LENGTH } from "../limits.ts";
-import type { Dtype } from "./dtype.ts";
 import type { PlacedLeaf } from "./layout.ts";
-import type { RowLeaf } from "./leaf.ts";
-import type { LeafAt, PathOf } from "./spec.ts";
+import type { PathOf } from "./spec.ts";
 
 /** A column of a batch: one step (`at`), a run (`from`, `to`, `step`) or a list of steps (`steps`) of one leaf. Negative numbers count from the item's end. */
 export interface ColumnOf<Path extends string = string> {
@@ -26,15 +24,6 @@ export interface ColumnOf<Path extends string = string> {
 export interface ColumnSet<S> {
   readonly [name: string]: ColumnOf<PathOf<S>>;
 }
-
-/** The dtype of each column; of a spec of which nothing is known, that of any numbers. */
-export type DtypesOf<S, C> = {
-  readonly [K in keyof C]: C[K] extends { readonly leaf: infer P extends string }
-    ? LeafAt<S, P> extends { readonly dtype: infer D extends RowLeaf["dtype"] }
-      ? D
-      : Dtype
-    : Dtype;
-};
 
 /** A checked column. */
 export interface Selection {

@@ -40,9 +40,17 @@ export function text<const S extends readonly number[]>(options: { readonly maxB
  * @param stack the number of frames in a value, which then has a leading dimension of that length; each frame is shared separately
  */
 export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack?: undefined): Leaf<D, S>;
-export function shared<D extends Dtype, const S extends readonly number[]>(name: string, leaf: Leaf<D, S>, stack: number): Leaf<D, readonly number[]>;
+export function shared<D extends Dtype, const S extends readonly number[], const N extends number>(
+  name: string,
+  leaf: Leaf<D, S>,
+  stack: N,
+): Leaf<D, S> & { readonly stack: N };
 export function shared<const S extends readonly number[]>(name: string, leaf: BoundedText<S>, stack?: undefined): BoundedText<S>;
-export function shared(name: string, leaf: BoundedText, stack: number): BoundedText<readonly number[]>;
+export function shared<const S extends readonly number[], const N extends number>(
+  name: string,
+  leaf: BoundedText<S>,
+  stack: N,
+): BoundedText<S> & { readonly stack: N };
 export function shared(name: string, leaf: RowLeaf, stack?: number): RowLeaf {
   return { ...leaf, shared: name, stack };
 }

@@ -3,22 +3,24 @@ import { kindOf } from "../error.ts";
 
 export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64";
 
-/** The typed array of a dtype; `bool` is bytes of 0 and 1. */
-export interface ArrayOfDtype {
-  bool: Uint8Array;
-  i8: Int8Array;
-  u8: Uint8Array;
-  i16: Int16Array;
-  u16: Uint16Array;
-  i32: Int32Array;
-  u32: Uint32Array;
-  i64: BigInt64Array;
-  u64: BigUint64Array;
-  f32: Float32Array;
-  f64: Float64Array;
+/** The typed array of a dtype; `bool` is bytes of 0 and 1. Its memory is not shared, so that `Blob`, `fetch` and `crypto.subtle` take it. */
+export interface ArrayOfDtype<Memory extends ArrayBufferLike = ArrayBuffer> {
+  bool: Uint8Array<Memory>;
+  i8: Int8Array<Memory>;
+  u8: Uint8Array<Memory>;
+  i16: Int16Array<Memory>;
+  u16: Uint16Array<Memory>;
+  i32: Int32Array<Memory>;
+  u32: Uint32Array<Memory>;
+  i64: BigInt64Array<Memory>;
+  u64: BigUint64Array<Memory>;
+  f32: Float32Array<Memory>;
+  f64: Float64Array<Memory>;
 }
 export type ArrayOf<D extends Dtype> = ArrayOfDtype[D];
-export type AnyArray = ArrayOfDtype[Dtype];
+/** The same from a caller, who may share its memory. */
+export type GivenArrayOf<D extends Dtype> = ArrayOfDtype<ArrayBufferLike>[D];
+export type AnyArray = GivenArrayOf<Dtype>;
 
 /** Stands for typed arrays of any dtype: values are checked before they are written. */
 export type Numbered = Float64Array;

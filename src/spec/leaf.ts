@@ -1,5 +1,5 @@
 /** The leaves of a spec: numbers with a dtype and a shape; text and bytes; objects of any form. */
-import { type AnyArray, type ArrayOf, DTYPES, type Dtype, zeros } from "./dtype.ts";
+import { type AnyArray, DTYPES, type Dtype, type GivenArrayOf, zeros } from "./dtype.ts";
 import { textBytes } from "./text.ts";
 
 /** Numbers. */
@@ -40,13 +40,20 @@ export interface ObjectLeaf {
 
 export type AnyLeaf = RowLeaf | TextLeaf | ObjectLeaf;
 
+/** The shape of a leaf's value; a stack comes first. */
+export type ShapeOf<L> = L extends { readonly stack: infer Stack extends number; readonly shape: infer S extends readonly number[] }
+  ? [Stack, ...S]
+  : L extends { readonly shape: infer S extends readonly number[] }
+    ? [...S]
+    : number[];
+
 /** The type of a single number of a leaf. */
 export type ScalarOf<D extends Dtype> = D extends "i64" | "u64" ? bigint : D extends "bool" ? boolean | number : number;
 export type Nested<T> = readonly (T | Nested<T>)[];
 
 /** The values that a leaf accepts: a typed array of its dtype, plain (nested) arrays, or a number if the shape is []. */
 export type LeafInput<D extends Dtype, S extends readonly number[]> =
-  | ArrayOf<D>
+  | GivenArrayOf<D>
   | (S extends readonly [] ? ScalarOf<D> | (D extends "i64" | "u64" ? number : never) : Nested<ScalarOf<D> | number>);
 
 /** The same for text. */

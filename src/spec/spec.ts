@@ -1,6 +1,6 @@
 /** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
 import { integer, mustBe, oneFrom } from "../error.ts";
-import { type ArrayOf, DTYPES, isDtype } from "./dtype.ts";
+import { DTYPES, type GivenArrayOf, isDtype } from "./dtype.ts";
 import {
   type BoundedText,
   elementBytes,
@@ -9,6 +9,7 @@ import {
   type Nested,
   type RowLeaf,
   type ScalarOf,
+  type ShapeOf,
   shapeOf,
   sizeOf,
   type TextInput,
@@ -17,17 +18,17 @@ import { fold, type Nest, named } from "./nest.ts";
 
 export type Spec = Nest<RowLeaf>;
 
-/** Whether a type is the general Spec, whose recursion would never end. */
+/** Whether a type is any spec: `any`, or the general Spec, whose recursion would never end. */
 export type IsAny<S> = [Spec] extends [S] ? true : false;
 
 /** The steps that `append` accepts. */
 export type StepOf<S> =
   IsAny<S> extends true
     ? unknown
-    : S extends Leaf<infer D, infer Shape>
-      ? LeafInput<D, Shape>
-      : S extends BoundedText<infer Shape>
-        ? TextInput<Shape>
+    : S extends Leaf<infer D>
+      ? LeafInput<D, ShapeOf<S>>
+      : S extends BoundedText
+        ? TextInput<ShapeOf<S>>
         : { readonly [K in keyof S]: StepOf<S[K]> };
 
 /** Columns of many steps: each leaf has a leading dimension of time. */
@@ -35,7 +36,7 @@ export type ColumnsOf<S> =
   IsAny<S> extends true
     ? unknown
     : S extends Leaf<infer D>
-      ? ArrayOf<D> | Nested<ScalarOf<D> | number>
+      ? GivenArrayOf<D> | Nested<ScalarOf<D> | number>
       : S extends BoundedText
         ? Nested<string>
         : { readonly [K in keyof S]: ColumnsOf<S[K]> };

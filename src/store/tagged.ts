@@ -11,7 +11,7 @@ const LONE = /\p{Surrogate}/u;
  * @param path how messages call the value
  * @throws TypeError that names the place of what has no such form: functions, symbols, instances of classes, circles, what is nested more than 128 deep
  */
-export function encodeTagged(value: unknown, path: string): Uint8Array {
+export function encodeTagged(value: unknown, path: string): Uint8Array<ArrayBuffer> {
   const writer = new TagWriter();
   writer.value(value, { parent: undefined, step: path, depth: 0, holds: undefined });
   return writer.bytes();
@@ -31,7 +31,7 @@ class TagWriter {
   #numbers = new DataView(this.#bytes.buffer);
   #end = 0;
 
-  bytes(): Uint8Array {
+  bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(0, this.#end);
   }
 

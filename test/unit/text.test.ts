@@ -268,14 +268,14 @@ describe("refused", () => {
 test("types", () => {
   const { writer, table } = appended("a");
   expectTypeOf(table.sample(1, ALL).steps).toEqualTypeOf<{
-    readonly task: Column<"string">;
-    readonly words: Column<"string">;
-    readonly reward: Column<"f32">;
+    readonly task: Column<"string", [number, number]>;
+    readonly words: Column<"string", [number, number, 2]>;
+    readonly reward: Column<"f32", [number, number]>;
   }>();
   expectTypeOf(table.sample(1, ALL).steps.task.data).toEqualTypeOf<string[]>();
   expectTypeOf(table.sample(1, { columns: { a: { leaf: "task" }, b: { leaf: "reward" } } }).steps).toEqualTypeOf<{
-    readonly a: Column<"string">;
-    readonly b: Column<"f32">;
+    readonly a: Column<"string", [number, number]>;
+    readonly b: Column<"f32", [number, number]>;
   }>();
   expectTypeOf(writer.staged).toEqualTypeOf<{ task: string; words: readonly string[]; reward: number }>();
   const never = () => {

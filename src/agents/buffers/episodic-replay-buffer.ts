@@ -57,8 +57,8 @@ export interface Episodes<S = Spec> {
 
 /** What `extract` gives. */
 export interface ExtractedEpisodes<S = Spec> extends Episodes<S> {
-  readonly length: Uint32Array;
-  readonly completed: Uint8Array;
+  readonly length: Uint32Array<ArrayBuffer>;
+  readonly completed: Uint8Array<ArrayBuffer>;
 }
 
 const OPTIONS = `capacity, completedOnly, bufferSize, beginEpisodeFn, endEpisodeFn, onWarning, ${STORE}`;
@@ -205,7 +205,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   }
 
   /** 1 for each id whose episode is there still. */
-  getValidIdsMask(ids: ArrayLike<number>): Uint8Array {
+  getValidIdsMask(ids: ArrayLike<number>): Uint8Array<ArrayBuffer> {
     return Uint8Array.from(idList(ids), (id) => Number(this.#episodes.valid(id)));
   }
 

@@ -74,7 +74,7 @@ export class StatefulEpisodicReplayBuffer<const S extends Spec = Spec> implement
     return this.#buffer.getEpisode(id);
   }
 
-  getValidIdsMask(ids: ArrayLike<number>): Uint8Array {
+  getValidIdsMask(ids: ArrayLike<number>): Uint8Array<ArrayBuffer> {
     return this.#buffer.getValidIdsMask(ids);
   }
 

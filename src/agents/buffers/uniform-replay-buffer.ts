@@ -236,7 +236,7 @@ function empty(): ReplayError {
 }
 
 /** The times of so many frames from each start on. By loops: a draw is as much as these and its bytes. */
-function timesOf(starts: Uint32Array | Float64Array, first: number, steps: number, shape: readonly number[]): Column<"f64"> {
+function timesOf(starts: Uint32Array | Float64Array, first: number, steps: number, shape: number[]): Column<"f64"> {
   const data = new Float64Array(starts.length * steps);
   for (let i = 0, to = 0; i < starts.length; i++) for (let t = 0; t < steps; t++) data[to++] = first + (starts[i] as number) + t;
   return { data, shape };

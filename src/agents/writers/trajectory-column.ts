@@ -26,7 +26,7 @@ export class TrajectoryColumn {
   }
 
   /** Steps, unless it is squeezed; then the leaf's own shape. */
-  get shape(): readonly number[] {
+  get shape(): number[] {
     return [...(this.isSqueezed ? [] : [this.#steps.length]), ...this.#leaf.shape];
   }
 

@@ -30,7 +30,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
   }
 
   /** Its keys. */
-  get waitingKeys(): Float64Array {
+  get waitingKeys(): Float64Array<ArrayBuffer> {
     return this.#priorities.last.keys.slice();
   }
 
@@ -56,7 +56,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
   }
 
   /** Keys and priorities of all items, of whole episodes all episodes, oldest first. O(size) */
-  priorities(): { readonly keys: Float64Array; readonly priorities: Float64Array } {
+  priorities(): { readonly keys: Float64Array<ArrayBuffer>; readonly priorities: Float64Array<ArrayBuffer> } {
     const items = this.#stored.made?.items;
     const slots = items?.slots() ?? new Uint32Array(0);
     return {

@@ -29,11 +29,11 @@ export type ColumnsOf<S> =
  */
 export interface TransitionBatch<S extends StepSpec = StepSpec> {
   readonly count: number;
-  readonly lengths: Uint32Array;
+  readonly lengths: Uint32Array<ArrayBuffer>;
   /** Identity of each item, for `updateErrors`. Never used again for another one. */
-  readonly keys: Float64Array;
+  readonly keys: Float64Array<ArrayBuffer>;
   /** With which each item would have been the first one drawn. */
-  readonly probabilities: Float64Array;
+  readonly probabilities: Float64Array<ArrayBuffer>;
   readonly state: ColumnsOf<S["state"]>;
   readonly action: ColumnsOf<S["action"]>;
   readonly reward: S["reward"] extends Leaf<infer D> ? Column<D> : Column<"f64">;
@@ -52,20 +52,20 @@ export interface TransitionBatch<S extends StepSpec = StepSpec> {
 
 /** A batch with importance weights. */
 export interface WeightedBatch<S extends StepSpec = StepSpec> extends TransitionBatch<S> {
-  readonly weights: Float64Array;
+  readonly weights: Float64Array<ArrayBuffer>;
 }
 
 /** A batch whatever its spec. */
 export interface AnyBatch extends TransitionBatch {
-  readonly weights?: Float64Array;
+  readonly weights?: Float64Array<ArrayBuffer>;
 }
 
 /** A list of what was drawn, with what is told of each beside it. */
 export type Listed<T> = readonly T[] & {
   /** Identity of each item, for `updateErrors`. */
-  readonly keys: Float64Array;
+  readonly keys: Float64Array<ArrayBuffer>;
   /** Importance weights, where the buffer gives them. */
-  readonly weights?: Float64Array;
+  readonly weights?: Float64Array<ArrayBuffer>;
 };
 
 export function listed<T>(list: T[], info: { readonly keys: Float64Array; readonly weights?: Float64Array }): Listed<T> {

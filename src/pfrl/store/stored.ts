@@ -186,7 +186,10 @@ export abstract class Stored<M extends Made = Made> {
 }
 
 /** What there is to tell of the n items of a draw, in arrays of its own. */
-export function infoOf(picks: Filler, n: number): { readonly keys: Float64Array; readonly probabilities: Float64Array; readonly weights?: Float64Array } {
+export function infoOf(
+  picks: Filler,
+  n: number,
+): { readonly keys: Float64Array<ArrayBuffer>; readonly probabilities: Float64Array<ArrayBuffer>; readonly weights?: Float64Array<ArrayBuffer> } {
   picks.fill(n);
   return picks.batch.info;
 }

@@ -30,7 +30,7 @@ export interface MemoryOptions {
 
 export interface MemoryDirectory extends Directory {
   /** Each file's bytes, as a program sees them. */
-  files(): Map<string, Uint8Array>;
+  files(): Map<string, Uint8Array<ArrayBuffer>>;
   /** Bytes that were written and not synced, in all files together. */
   readonly unsynced: number;
   /** A new directory with what is on the disk: what was synced, and of what was done since then, in order, all that comes before so many written bytes are used up. */
@@ -91,7 +91,7 @@ class Memory implements MemoryDirectory {
     };
   }
 
-  files(): Map<string, Uint8Array> {
+  files(): Map<string, Uint8Array<ArrayBuffer>> {
     return new Map(this.#files.names().map((name) => [name, this.#files.bytes(name).slice()]));
   }
 

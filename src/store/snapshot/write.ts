@@ -12,12 +12,12 @@ import { layoutSections, writersBytes } from "../format/writers.ts";
 import type { Saved } from "../saved.ts";
 import { encodeTagged } from "../tagged.ts";
 
-export function snapshot(saved: Saved): Iterable<Uint8Array> {
+export function snapshot(saved: Saved): Iterable<Uint8Array<ArrayBuffer>> {
   saved.engine.open();
   return chunks(saved);
 }
 
-function* chunks(saved: Saved): Generator<Uint8Array, void> {
+function* chunks(saved: Saved): Generator<Uint8Array<ArrayBuffer>, void> {
   const { engine } = saved;
   const { changes, core } = engine;
   yield new TextEncoder().encode(MAGIC);

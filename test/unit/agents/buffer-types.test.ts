@@ -26,13 +26,13 @@ stateful.addSequence({ x: [[1, 2]], l: [3] });
 test("ids are one column, also of datasets; a list of them only where steps are apart", () => {
   for (const buffer of [uniform, episodic, stateful] as const) {
     const [items, info] = buffer.getNext({ sampleBatchSize: 2, numSteps: 1 });
-    expectTypeOf(items).toEqualTypeOf<{ readonly x: Column<"f32">; readonly l: Column<"i64"> }>();
+    expectTypeOf(items).toEqualTypeOf<{ readonly x: Column<"f32", [...number[], 2]>; readonly l: Column<"i64"> }>();
     expectTypeOf(info).toEqualTypeOf<BufferInfo>();
-    expectTypeOf(info.ids.data).toEqualTypeOf<Float64Array>();
-    expectTypeOf(buffer.getNext({ numSteps: 1, timeStacked: true })[1].ids.shape).toEqualTypeOf<readonly number[]>();
-    for (const [, of] of buffer.asDataset({ singleDeterministicPass: true })) expectTypeOf(of.ids.data).toEqualTypeOf<Float64Array>();
+    expectTypeOf(info.ids.data).toEqualTypeOf<Float64Array<ArrayBuffer>>();
+    expectTypeOf(buffer.getNext({ numSteps: 1, timeStacked: true })[1].ids.shape).toEqualTypeOf<number[]>();
+    for (const [, of] of buffer.asDataset({ singleDeterministicPass: true })) expectTypeOf(of.ids.data).toEqualTypeOf<Float64Array<ArrayBuffer>>();
     const [apart, by] = buffer.getNext({ numSteps: 1, timeStacked: false });
-    expectTypeOf(apart[0]?.x).toEqualTypeOf<Column<"f32"> | undefined>();
+    expectTypeOf(apart[0]?.x).toEqualTypeOf<Column<"f32", [...number[], 2]> | undefined>();
     expectTypeOf(by).toEqualTypeOf<ApartInfo>();
     expectTypeOf(by.ids).toEqualTypeOf<Column<"f64"> | readonly Column<"f64">[]>();
     expectTypeOf(buffer.getNext({ numSteps: 1, timeStacked: true as boolean })).toEqualTypeOf<Element<S> | ApartElement<S>>();
@@ -49,8 +49,8 @@ test("every buffer of a spec is a ReplayBuffer of it, and one of any spec", () =
 
 test("copies of episodes are lists of numbers, and those that are extracted typed arrays", () => {
   const copies = episodic.extract([0]);
-  expectTypeOf(copies.length).toEqualTypeOf<Uint32Array>();
-  expectTypeOf(copies.completed).toEqualTypeOf<Uint8Array>();
+  expectTypeOf(copies.length).toEqualTypeOf<Uint32Array<ArrayBuffer>>();
+  expectTypeOf(copies.completed).toEqualTypeOf<Uint8Array<ArrayBuffer>>();
   expectTypeOf(episodic.extendEpisodes([-1], [0], copies)).toEqualTypeOf<number[]>();
   episodic.extendEpisodes([-1], [0], { length: [1], completed: [0], items: copies.items });
   stateful.extract([0]).length.fill(1);
@@ -59,7 +59,7 @@ test("copies of episodes are lists of numbers, and those that are extracted type
 test("a function that is given a sequence knows its columns", () => {
   uniform.asDataset({
     sequencePreprocessFn(items) {
-      expectTypeOf(items).toEqualTypeOf<{ readonly x: Column<"f32">; readonly l: Column<"i64"> }>();
+      expectTypeOf(items).toEqualTypeOf<{ readonly x: Column<"f32", [...number[], 2]>; readonly l: Column<"i64"> }>();
       return items;
     },
   });

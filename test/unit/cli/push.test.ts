@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
-import { Replay } from "../../../src/index.ts";
+import { type Leaf, Replay } from "../../../src/index.ts";
 import { createTrajectoryDataSpec, openRlds, pushRldsToReverb } from "../../../src/rlds/index.ts";
 import "../../../src/store/index.ts";
 import { root } from "../../support/core.ts";
@@ -126,13 +126,12 @@ describe("half_cheetah, pushed", () => {
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
     expect(readFileSync(temp("a", "00000001.rpr")).equals(before)).toBe(true);
 
-    const replay = await Replay.open({ dir: temp("a") });
+    const replay = await Replay.open<{ readonly reward: Leaf<"f32">; readonly observation: Leaf<"f32"> }>({ dir: temp("a") });
     for (const { key, steps } of items) {
       const batch = replay.table("twins").sample(1);
-      const drawn = batch.steps as { readonly reward: { readonly data: Float32Array }; readonly observation: { readonly data: Float32Array } };
       expect(key).toBe(batch.info.keys[0]);
-      expect(steps.reward).toEqual([...drawn.reward.data]);
-      expect(steps.observation.flat()).toEqual([...drawn.observation.data]);
+      expect(steps.reward).toEqual([...batch.steps.reward.data]);
+      expect(steps.observation.flat()).toEqual([...batch.steps.observation.data]);
     }
     // While this process has the journal, others may look, and not push.
     expect((await document("sample", temp("a"), "--table", "pairs")).items.length).toBe(5);

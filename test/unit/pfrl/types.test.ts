@@ -31,13 +31,13 @@ test("a batch has the columns of the spec", () => {
     expectTypeOf(batch.reward).toEqualTypeOf<Column<"f64">>();
     expectTypeOf(batch.isStateTerminal).toEqualTypeOf<Column<"bool">>();
     expectTypeOf(batch.extras).toEqualTypeOf<{ readonly logp: Column<"f32">; readonly said: Column<"string"> }>();
-    expectTypeOf(batch.keys).toEqualTypeOf<Float64Array>();
+    expectTypeOf(batch.keys).toEqualTypeOf<Float64Array<ArrayBuffer>>();
   }
   const weighted = prioritized.sample(1);
-  expectTypeOf(weighted.weights).toEqualTypeOf<Float64Array>();
+  expectTypeOf(weighted.weights).toEqualTypeOf<Float64Array<ArrayBuffer>>();
   prioritized.updateErrors([1]);
   expectTypeOf(prioritized.sample(1, { into: weighted })).toEqualTypeOf(weighted);
-  expectTypeOf(both.sampleEpisodes(1, 2).weights).toEqualTypeOf<Float64Array>();
+  expectTypeOf(both.sampleEpisodes(1, 2).weights).toEqualTypeOf<Float64Array<ArrayBuffer>>();
   const reward = new ReplayBuffer({ spec: { ...spec, reward: f32() } });
   reward.append(step);
   expectTypeOf(reward.sample(1).reward).toEqualTypeOf<Column<"f32">>();

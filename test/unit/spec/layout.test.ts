@@ -98,7 +98,7 @@ test("shared frames are kept once: of state and next state, of a stack, and zero
     const stack = (i: number) => Buffer.concat([at(i - 3), at(i - 2), at(i - 1), at(i)]);
     for (let i = 0; i < 250; i++) writer.append({ s: new Uint8Array(stack(i)), next: new Uint8Array(stack(i + 1)) });
     const taken = replay.stats().bytes.used - before;
-    const steps = replay.table("t").sample(100, { replacement: false }).steps as { s: Shown; next: Shown };
+    const steps = replay.table("t").sample(100, { replacement: false }).steps as unknown as { s: Shown; next: Shown };
     expect(steps.s.shape).toEqual([100, 1, 4, frame]);
     const firsts = Array.from({ length: 100 }, (_, k) => steps.s.data[(4 * k + 4) * frame - 1] as number).sort((a, b) => a - b);
     expect(firsts).toEqual(Array.from({ length: 100 }, (_, k) => 150 + k));

@@ -130,7 +130,7 @@ test("a value of another form is refused, names its path, and leaves no trace", 
 });
 
 test("nested arrays have the shape at every level, or are flat", () => {
-  const replay = new Replay({ spec: { m: f32(2, 2), x: f32() } as Spec, tables });
+  const replay: Replay = new Replay({ spec: { m: f32(2, 2), x: f32() }, tables });
   const writer = replay.writer();
   const lanes = replay.writer({ lanes: 2 });
   const good = [
@@ -149,8 +149,8 @@ test("nested arrays have the shape at every level, or are flat", () => {
     writer.createItem("t", { length: 1 });
     lanes.append({ m: [m, m], x: [1, 2] });
     lanes.createItem("t", { length: 1, lane: 1 });
-    const { steps } = replay.table("t").sample(4) as { steps: { m: { data: Float32Array } } };
-    for (let i = 0; i < steps.m.data.length; i += 4) expect([...steps.m.data.subarray(i, i + 4)]).toEqual([1, 2, 3, 4]);
+    const data = replay.table("t").sample(4).steps.m?.data as Float32Array;
+    for (let i = 0; i < data.length; i += 4) expect([...data.subarray(i, i + 4)]).toEqual([1, 2, 3, 4]);
   }
   const bad = [
     [[1], [2, 3, 4]],

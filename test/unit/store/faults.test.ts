@@ -215,10 +215,10 @@ describe("segments", () => {
 
   it("that were exchanged, cut, or brought from elsewhere are refused", () => {
     const [first, second] = names as [string, string];
-    const exchanged = new Map(files).set(first, files.get(second) as Uint8Array).set(second, files.get(first) as Uint8Array);
-    const cut = new Map(files).set(second, (files.get(second) as Uint8Array).subarray(0, -24));
-    const longer = new Map(files).set(second, Uint8Array.of(...(files.get(second) as Uint8Array), 1));
-    const strange = new Map(files).set(second, writtenLog(40_000, { segmentBytes: 4000 }).directory.files().get(second) as Uint8Array);
+    const exchanged = new Map(files).set(first, files.get(second) as Uint8Array<ArrayBuffer>).set(second, files.get(first) as Uint8Array<ArrayBuffer>);
+    const cut = new Map(files).set(second, (files.get(second) as Uint8Array<ArrayBuffer>).subarray(0, -24));
+    const longer = new Map(files).set(second, Uint8Array.of(...(files.get(second) as Uint8Array<ArrayBuffer>), 1));
+    const strange = new Map(files).set(second, writtenLog(40_000, { segmentBytes: 4000 }).directory.files().get(second) as Uint8Array<ArrayBuffer>);
     for (const altered of [exchanged, cut, longer, strange])
       expectError(
         errorOf(() => reopened(memory({ files: altered }))),

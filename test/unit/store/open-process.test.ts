@@ -49,7 +49,10 @@ test.each(["manual", "always", "often"])("after SIGKILL everything that was ackn
     expect(kept).toBeGreaterThanOrEqual(acknowledged());
     expect(acknowledged()).toBeGreaterThan(before);
     before = kept;
-    const batch = table?.sample(table.size, { replacement: false }) as { steps: { n: { data: Int32Array }; twice: { data: Int32Array } }; count: number };
+    const batch = table?.sample(table.size, { replacement: false }) as unknown as {
+      steps: { n: { data: Int32Array }; twice: { data: Int32Array } };
+      count: number;
+    };
     const numbers = [...batch.steps.n.data].sort((a, b) => a - b);
     // A kill between two calls: a step may be there whose number was not kept yet.
     const last = numbers.at(-1) as number;
