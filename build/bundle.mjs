@@ -11,6 +11,8 @@ const ENTRIES = {
   pfrl: "src/pfrl/index.ts",
   rlds: "src/rlds/index.ts",
   storage: "src/store/index.ts",
+  jax: "src/adapters/jax.ts",
+  tfjs: "src/adapters/tfjs.ts",
 };
 
 /** Packages that a user installs where a format needs them. */

@@ -33,7 +33,7 @@ test("types come first in each entry, as TypeScript asks for", () => {
 });
 
 /** What a program imports. */
-const ENTRIES = ["index.js", "agents.js", "pfrl.js", "rlds.js", "storage.js"];
+const ENTRIES = ["index.js", "agents.js", "pfrl.js", "rlds.js", "storage.js", "jax.js", "tfjs.js"];
 
 test("there is no runtime dependency", () => {
   for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"]) expect(manifest[kind]).toBe(undefined);

@@ -1,0 +1,64 @@
+/** What the adapters share: a batch with something else in place of each of its arrays of numbers. */
+import { type Column, isColumn } from "../batch.ts";
+import { mustBe } from "../error.ts";
+import { type AnyArray, dtypeOf } from "../spec/dtype.ts";
+
+/** A batch, or a nest of columns, with a `T` in place of each array of numbers. Text, keys, counts and methods are left out. */
+export type Handed<V, T> = unknown extends V
+  ? unknown
+  : V extends Column<"string">
+    ? never
+    : V extends Column | ArrayBufferView
+      ? T
+      : V extends readonly unknown[]
+        ? { [I in keyof V]: Handed<V[I], T> }
+        : V extends string | number | bigint | boolean | symbol | null | undefined | ((...args: never[]) => unknown)
+          ? never
+          : { [K in keyof V as IsLeftOut<K, V[K], T> extends true ? never : K]: Handed<V[K], T> };
+
+type IsLeftOut<K, V, T> = K extends symbol ? true : [K, V] extends ["keys", Float64Array] ? true : IsEmpty<Handed<V, T>>;
+
+type IsEmpty<H> = unknown extends H ? false : [H] extends [never] ? true : [keyof H] extends [never] ? true : false;
+
+type Node = { readonly [name: string]: unknown };
+
+/** The batch with `hand(data, shape, path)` in place of each array of numbers. Rows from `count` on, which have no meaning, are cut off. */
+export function handed<B extends object, T>(batch: B, hand: (data: AnyArray, shape: number[], path: string) => T): Handed<B, T> {
+  if (typeof batch !== "object" || batch === null || isColumn(batch)) throw mustBe(TypeError, "batch", "a batch, or a nest of columns", batch);
+  const { count = Infinity, lengths } = batch as { readonly count?: number; readonly lengths?: unknown };
+
+  function array(data: AnyArray, [rows = 1, ...rest]: readonly number[], path: string): T {
+    return rows <= count ? hand(data, [rows, ...rest], path) : hand(data.subarray(0, (data.length / rows) * count), [count, ...rest], path);
+  }
+
+  function part(value: unknown, keys: readonly string[]): unknown {
+    const path = keys.join(".");
+    if (isColumn(value)) return dtypeOf(value.data) && array(value.data, value.shape, path);
+    if (dtypeOf(value) !== undefined) {
+      const data = value as AnyArray;
+      if (keys.at(-1) === "keys") return undefined;
+      // Of the arrays that are no columns the mask alone has several numbers an item.
+      return array(data, path === "mask" && ArrayBuffer.isView(lengths) ? [items(lengths), data.length / items(lengths)] : [data.length], path);
+    }
+    if (typeof value !== "object" || value === null) return undefined;
+    if (Array.isArray(value)) return value.map((each, i) => part(each, [...keys, `${i}`]));
+    const parts = Object.keys(value).map((key) => [key, part((value as Node)[key], [...keys, key])] as const);
+    const given = parts.filter(([, each]) => each !== undefined);
+    return given.length === 0 ? undefined : Object.fromEntries(given);
+  }
+
+  return (part(batch, []) ?? {}) as Handed<B, T>;
+}
+
+const items = (lengths: unknown) => (lengths as Uint32Array).length;
+
+/** Integers in 32 bits. @throws RangeError for one that does not fit */
+export function int32(data: AnyArray, path: string): Int32Array<ArrayBuffer> {
+  const fitting = new Int32Array(data.length);
+  for (let i = 0; i < data.length; i++) {
+    const value = Number(data[i]);
+    fitting[i] = value;
+    if (fitting[i] !== value) throw mustBe(RangeError, `${path}[${i}]`, "from -2^31 to 2^31 - 1, the integers that a tensor can have", data[i]);
+  }
+  return fitting;
+}

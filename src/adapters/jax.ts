@@ -1,0 +1,40 @@
+/** reprise/adapters/jax: batches as arrays of jax-js. The library is an argument, so that there is never a second copy of it. */
+import type { AnyArray } from "../spec/dtype.ts";
+import { type Handed, handed, int32 } from "./columns.ts";
+
+/** What is needed of `@jax-js/jax`: its `numpy`. */
+export interface Numpy<T> {
+  array(values: Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | number[], options: { shape: number[] }): T;
+}
+
+/** The nest of a batch with jax-js' arrays in place of columns: a tree for `jit`, `grad`, `tree.ref` … */
+export type Arrays<B, T> = Handed<B, T>;
+
+/**
+ * Copies a batch into arrays of jax-js: a result of `sample`, of a view of transitions, of a dataset, or any nest of columns, such as `batch.steps`.
+ * The result has the same names. `f32` and `f64` become float32 (as JAX has it by default), `u32` uint32, other integers and `bool` int32. `keys`, text and counts
+ * are not in it: they stay in the batch. A batch that is shorter than asked for gives arrays of `count` rows.
+ *
+ * The arrays are yours, each with one reference: the function that takes one consumes it, `tree.dispose` frees what none has taken. They keep their values
+ * when the batch is refilled (`into`).
+ * @throws RangeError for an integer beyond 32 bits; no array is left behind then
+ */
+export function arrays<B extends object, T extends { dispose(): void }>(numpy: Numpy<T>, batch: B): Arrays<B, T> {
+  const made: T[] = [];
+  try {
+    return handed(batch, (data, shape, path) => {
+      // jax-js makes no array of an empty typed array.
+      const array = numpy.array(data.length === 0 ? [] : valuesOf(data, path), { shape });
+      made.push(array);
+      return array;
+    });
+  } catch (error) {
+    for (const array of made) array.dispose();
+    throw error;
+  }
+}
+
+function valuesOf(data: AnyArray, path: string): Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer> {
+  if (data instanceof Float32Array || data instanceof Int32Array || data instanceof Uint32Array) return data as Float32Array<ArrayBuffer>;
+  return data instanceof Float64Array ? new Float32Array(data) : int32(data, path);
+}

@@ -1,0 +1,77 @@
+import { jit, numpy as np, tree } from "@jax-js/jax";
+import { expect, expectTypeOf, test } from "vitest";
+import { arrays } from "../../../src/adapters/jax.ts";
+import { filled, OPTIONS, TOO_BIG } from "./batches.ts";
+
+test("a batch becomes arrays under the same names, with the same numbers", () => {
+  const { table } = filled();
+  const batch = table.sample(4, OPTIONS);
+  const a = arrays(np, batch);
+  const shown = ({ dtype, shape }: np.Array) => [dtype, shape];
+  expect(Object.keys(a).sort()).toEqual(["info", "lengths", "mask", "nStep", "steps"]);
+  expect(shown(a.steps.observation.position)).toEqual(["float32", [4, 3, 2]]);
+  expect(shown(a.steps.observation.pixels)).toEqual(["int32", [4, 3, 2, 2]]);
+  expect(shown(a.steps.reward)).toEqual(["float32", [4, 3]]);
+  expect(shown(a.steps.counter)).toEqual(["uint32", [4, 3]]);
+  for (const name of ["action", "big", "small", "ok"] as const) expect(shown(a.steps[name])).toEqual(["int32", [4, 3]]);
+  expect(shown(a.mask)).toEqual(["int32", [4, 3]]);
+  expect(shown(a.lengths)).toEqual(["uint32", [4]]);
+  expect(shown(a.nStep.returns)).toEqual(["float32", [4]]);
+  const data = tree.map((each: np.Array) => [...each.dataSync()], a);
+  expect(data.nStep.returns).toEqual([...batch.nStep.returns]);
+  expect(data.steps.big).toEqual([...batch.steps.big.data].map(Number));
+  expect(data.steps.observation.pixels).toEqual([...batch.steps.observation.pixels.data]);
+  expect([Object.hasOwn(a.info, "keys"), Object.hasOwn(a.steps, "note")]).toEqual([false, false]);
+});
+
+test("types: arrays where arrays of numbers are, nothing else", () => {
+  const { table } = filled();
+  const a = arrays(np, table.sample(2, OPTIONS));
+  expectTypeOf(a.steps.observation.position).toEqualTypeOf<np.Array>();
+  expectTypeOf<keyof typeof a>().toEqualTypeOf<"steps" | "lengths" | "mask" | "info" | "nStep">();
+  expectTypeOf<keyof typeof a.info>().toEqualTypeOf<"probabilities" | "priorities" | "timesSampled" | "tableSizes" | "weights">();
+  tree.dispose(a);
+});
+
+test("arrays keep their values when the batch is refilled", () => {
+  const { table } = filled();
+  const into = table.batch(4, OPTIONS);
+  table.sample(4, { ...OPTIONS, into });
+  const a = arrays(np, into);
+  const before = [...into.steps.observation.position.data];
+  for (let i = 0; i < 5; i++) table.sample(4, { ...OPTIONS, into });
+  expect([...into.steps.observation.position.data]).not.toEqual(before);
+  expect([...a.steps.observation.position.ref.dataSync()]).toEqual(before);
+  tree.dispose(a);
+});
+
+test("an empty batch has arrays of no rows", () => {
+  const { replay, table } = filled();
+  table.clear();
+  const a = arrays(np, replay.tables.t.sample(4, { ...OPTIONS, into: table.batch(4, OPTIONS) }));
+  expect([a.steps.observation.position.shape, a.mask.shape, a.nStep.returns.shape]).toEqual([[0, 3, 2], [0, 3], [0]]);
+  tree.dispose(a);
+});
+
+test("10,000 batches leave no array behind, consumed by a compiled function or disposed of", () => {
+  const { table } = filled();
+  const options = { ...OPTIONS, columns: { position: { leaf: "observation.position", at: 0 } } } as const;
+  const into = table.batch(2, options);
+  const sum = jit((position: np.Array, returns: np.Array) => position.sum().add(returns.sum()));
+  const made: np.Array[] = [];
+  for (let i = 0; i < 10_000; i++) {
+    const { steps, nStep } = table.sample(2, { ...options, into });
+    const { position, returns } = arrays(np, { position: steps.position, returns: nStep.returns });
+    made.push(position, returns);
+    if (i % 2 === 0) sum(position, returns).dispose();
+    else tree.dispose({ position, returns });
+  }
+  expect(made.filter(({ refCount }) => refCount !== 0)).toEqual([]);
+});
+
+test("an integer beyond 32 bits is refused by its path, and no array is left behind", () => {
+  const made: np.Array[] = [];
+  const numpy = { array: (...args: Parameters<typeof np.array>) => made[made.push(np.array(...args)) - 1] as np.Array };
+  expect(() => arrays(numpy, TOO_BIG)).toThrow(new RangeError("b.0[1] must be from -2^31 to 2^31 - 1, the integers that a tensor can have, got 2147483648"));
+  expect(made.map(({ refCount }) => refCount)).toEqual([0]);
+});
