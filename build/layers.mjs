@@ -34,6 +34,7 @@ export const LAYERS = {
     // The public nouns.
     ["sample"],
     ["dataset"],
+    ["transitions/"],
     ["table"],
     ["plan", "writer"],
     ["replay"],

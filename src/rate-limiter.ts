@@ -2,7 +2,7 @@
  * Rate limiters decide when inserts and draws must wait. All are Reverb's state machine with four numbers, chosen differently.
  * The cursor is inserts × samplesPerInsert - samples and must stay in minDiff … maxDiff. Below minSize items, inserts always pass and draws never.
  */
-import { finite, integer, mustBe } from "./error.ts";
+import { finite, integer, mustBe, show } from "./error.ts";
 
 export interface RateLimiter {
   readonly samplesPerInsert: number;
@@ -43,4 +43,19 @@ export function queueLimiter(size: number): RateLimiter {
 export function isRateLimiter(value: unknown): value is RateLimiter {
   const { samplesPerInsert, minSize, minDiff, maxDiff } = (value ?? {}) as RateLimiter;
   return minSize >= 1 && [samplesPerInsert, minSize, minDiff, maxDiff].every(Number.isFinite);
+}
+
+/** What of a table limits draws. */
+export interface DrawLimits {
+  readonly maxSize: number;
+  readonly maxTimesSampled: number;
+  readonly rateLimiter: RateLimiter;
+}
+
+/** Refuses to wait for n draws of a table that can never happen. @throws RangeError */
+export function checkDraws(name: string, { maxSize, maxTimesSampled, rateLimiter }: DrawLimits, n: number, replacement?: boolean): void {
+  const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
+  const max = replacement === false ? maxSize : maxSize * maxTimesSampled;
+  const range = minSize > maxSize ? 0 : Math.min(max, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
+  if (n > range) throw mustBe(RangeError, "n", `<= ${range}, because the rate limiter and maxSize of table ${show(name)} never allow more`, n);
 }

@@ -21,7 +21,7 @@ import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } 
 import { type Logger, toConsole, type WarningKind } from "./warnings.ts";
 import { type HasLanes, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, Writer, type WriterOptions } from "./writer.ts";
 
-export interface ReplayOptions<S extends Spec = Any, TableName extends string = string> {
+export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {
   /** The form of a step: a leaf, or leaves nested in objects and arrays. */
   readonly spec: S;
   /** The tables by name. Default: none; steps then live only in the windows of writers. */
@@ -31,7 +31,7 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
   /** Seed of every random draw: the same seed and calls give the same bytes. Use a bigint for more than 53 bits. Default: 0. */
   readonly seed?: number | bigint;
   /** Which leaf plays which part in a transition: for rules with `nStep`, and for views of transitions. Default: the leaves that have the parts' own names. */
-  readonly transition?: TransitionRoles;
+  readonly transition?: R;
   /** Another build of the core than the one that comes with the package, such as `reprise/core.wasm` where the host forbids compiling: all of the package runs with it. */
   readonly module?: WebAssembly.Module;
   /**
@@ -75,12 +75,12 @@ const DEFAULT_PENDING = 1023;
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 /** Without type arguments, `Replay` is one of any spec and tables. */
-export class Replay<const S extends Spec = Any, const TableName extends string = string> {
+export class Replay<const S extends Spec = Any, const TableName extends string = string, const R extends TransitionRoles = Any> {
   readonly options: ResolvedReplayOptions;
   /** All tables by their names: `const { memory } = replay.tables`. In the order of the options. */
-  readonly tables: { readonly [K in TableName]: Table<S> };
+  readonly tables: { readonly [K in TableName]: Table<S, R> };
   readonly #engine: Engine;
-  readonly #tables = new Map<string, Table<S>>();
+  readonly #tables = new Map<string, Table<S, R>>();
   readonly #writers = new Set<Writer<S, TableName, boolean>>();
 
   #journal: Journal | undefined;
@@ -94,8 +94,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * Takes the memory of the tables at once, and that of steps as they are appended.
    * @throws RangeError if the limits do not fit into `maxBytes`; `Replay.plan` computes what they need
    */
-  constructor(options: ReplayOptions<S, TableName>);
-  constructor(options: ReplayOptions<S, TableName>, tracking = false) {
+  constructor(options: ReplayOptions<S, TableName, R>);
+  constructor(options: ReplayOptions<S, TableName, R>, tracking = false) {
     pointAtCallersOf(new.target);
     this.options = resolveOptions(options);
     const { spec, tables, maxBytes, seed } = this.options;
@@ -109,9 +109,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     const engine = new Engine(spec, layout, { maxBytes, module, tracking, transition, logger });
     this.#engine = engine;
     Object.entries(tables).forEach(([name, table], number, { length }) => {
-      this.#tables.set(name, new Table<S>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
+      this.#tables.set(name, new Table<S, R>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
     });
-    this.tables = Object.freeze(Object.fromEntries(this.#tables)) as { readonly [K in TableName]: Table<S> };
+    this.tables = Object.freeze(Object.fromEntries(this.#tables)) as { readonly [K in TableName]: Table<S, R> };
   }
 
   /** The memory that a Replay with these options would need. Allocates none of it. */
@@ -164,7 +164,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   /** The table of this name. @throws ReplayError NOT_FOUND */
-  table(name: TableName): Table<S> {
+  table(name: TableName): Table<S, R> {
     this.#engine.open();
     const table = this.#tables.get(name);
     if (table === undefined) throw unknownTable(name, this.#tables.keys());

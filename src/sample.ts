@@ -7,6 +7,7 @@ import type { CoreTable } from "./core/table.ts";
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { type NStep, type NStepOptions, nStepOf } from "./n-step.ts";
+import type { Selector } from "./selector.ts";
 import { checkSteps, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
 import { valueAt } from "./spec/nest.ts";
 
@@ -41,7 +42,7 @@ export interface SampleOptions<Path extends string = string, C = object> {
 
 const OPTIONS = "into, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
 const OFFSETS = { start: 0, end: 1, uniform: 2 };
-const NORMALIZE = { none: 0, batch: 1, table: 2 };
+export const NORMALIZE = { none: 0, batch: 1, table: 2 };
 const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items"] as const;
 
 export class Reader {
@@ -83,7 +84,7 @@ export class Reader {
     if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, longest);
     const draw = filler.prepare();
     const count = draw.sample(handle, n, flags, among);
-    if (count < 0) throw new ReplayError("UNSUPPORTED", engine.core.refusedArgument === 3 ? NO_STRATA : NO_AMONG);
+    if (count < 0) throw refusedDraw(engine);
     try {
       if (into === undefined) {
         const width = length ?? draw.result(DRAW_LONGEST);
@@ -179,6 +180,17 @@ function differentColumns(): ReplayError {
 
 const NO_STRATA = "stratified needs a uniform or prioritized sampler, replacement and no maxTimesSampled";
 const NO_AMONG = "among needs a fifo sampler, a prioritized sampler with a fifo or lifo remover, or a uniform sampler (after deletions, raise among)";
+
+/** Why the core refused a draw. */
+export function refusedDraw({ core }: Engine): ReplayError {
+  return new ReplayError("UNSUPPORTED", core.refusedArgument === 3 ? NO_STRATA : NO_AMONG);
+}
+
+/** @throws ReplayError UNSUPPORTED where the table cannot tell the largest weight that it could give */
+export function checkNormalize(table: string, sampler: Selector, normalize: SampleOptions["normalize"]): void {
+  if (normalize !== "table" || sampler.kind !== "prioritized" || sampler.withMin === true) return;
+  throw new ReplayError("UNSUPPORTED", `normalize: "table" needs the sampler prioritized(exponent, { withMin: true }) in table ${show(table)}`);
+}
 
 /** Only an n-step return has a bootstrap step. */
 function isBootstrap(selection: Selection): boolean {

@@ -5,14 +5,16 @@ import { COUNTERS } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import type { CoreTable } from "./core/table.ts";
 import { type BatchSource, type Dataset, type DatasetOptions, datasetOf } from "./dataset.ts";
-import { integer, mustBe, ReplayError, show } from "./error.ts";
+import { integer, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
-import type { RateLimiter } from "./rate-limiter.ts";
-import { Reader, type SampleOptions } from "./sample.ts";
+import { checkDraws, type RateLimiter } from "./rate-limiter.ts";
+import { checkNormalize, Reader, type SampleOptions } from "./sample.ts";
 import type { Selector } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import type { Numbers } from "./spec/numbers.ts";
 import type { IsAny, PathOf } from "./spec/spec.ts";
+import type { NextName, TransitionOptions } from "./transitions/batch.ts";
+import { Transitions } from "./transitions/view.ts";
 import type { WaitOptions } from "./wait.ts";
 
 export interface TableOptions {
@@ -67,9 +69,9 @@ const ENOUGH = 5;
 /** A table of any spec, as other parts of the engine use it. */
 export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
 
-/** Without a type argument, `Table` is a table of any spec. */
+/** Without type arguments, `Table` is a table of any spec, and of any roles of its leaves. */
 // biome-ignore lint/suspicious/noExplicitAny: every table goes where `Table` is asked for
-export class Table<S = any> {
+export class Table<S = any, R = any> {
   readonly name: string;
   readonly options: ResolvedTableOptions;
   /** The table's handle in the core. */
@@ -102,10 +104,7 @@ export class Table<S = any> {
    */
   sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
-    const { sampler } = this.options;
-    if (options?.normalize === "table" && sampler.kind === "prioritized" && sampler.withMin !== true) {
-      throw new ReplayError("UNSUPPORTED", `normalize: "table" needs the sampler prioritized(exponent, { withMin: true }) in table ${show(this.name)}`);
-    }
+    checkNormalize(this.name, this.options.sampler, options?.normalize);
     const batch = this.#reader.sample(n, options as SampleOptions) as BatchOf<S, O>;
     if (batch.count === 0) this.#nothing();
     return batch;
@@ -119,7 +118,7 @@ export class Table<S = any> {
     this.#engine.open();
     integer("n", n, 1, MAX_LENGTH);
     const { signal, timeoutMs, ...rest } = (options ?? {}) as Options<S> & WaitOptions;
-    this.#couldSample(n, rest.replacement);
+    checkDraws(this.name, this.options, n, rest.replacement);
     const attempt = () => (this.ready(n, rest) ? (this.sample(n, rest as never) as BatchOf<S, O>) : undefined);
     return this.#engine.waiters.until(attempt, () => `sample of ${n} from table ${show(this.name)}`, { signal, timeoutMs });
   }
@@ -134,6 +133,16 @@ export class Table<S = any> {
   batch<const O extends Options<S> & { readonly length: number }>(n: number, options: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.open();
     return this.#reader.batch(n, options as SampleOptions) as BatchOf<S, O>;
+  }
+
+  /**
+   * A view of the items as transitions: an item of L steps is one of L - 1, whoever made it. Which leaf plays which part says the option `transition` of `new Replay`.
+   * Make it once: each view has its own batches to refill.
+   * @throws TypeError, RangeError for wrong options · ReplayError NOT_FOUND where no leaf plays a part, or for a name in `next`; SPEC_MISMATCH for a leaf that has the
+   * name of a column of the view, or a rule that makes items of a single step
+   */
+  transitions<const O extends TransitionOptions<NextName<S, R>>>(options: O & Only<O, TransitionOptions>): Transitions<S, R, O> {
+    return new Transitions(this.#engine, this.#open(), this, options);
   }
 
   /**
@@ -225,14 +234,5 @@ export class Table<S = any> {
       }
       return;
     }
-  }
-
-  /** Refuses to wait for draws that can never happen. */
-  #couldSample(n: number, replacement?: boolean): void {
-    const { maxSize, maxTimesSampled, rateLimiter } = this.options;
-    const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
-    const max = replacement === false ? maxSize : maxSize * maxTimesSampled;
-    const range = minSize > maxSize ? 0 : Math.min(max, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
-    if (n > range) throw mustBe(RangeError, "n", `<= ${range}, because the rate limiter and maxSize of table ${show(this.name)} never allow more`, n);
   }
 }

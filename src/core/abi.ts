@@ -232,6 +232,9 @@ export const BOOTSTRAP = 0x7fffffff;
 
 /** Counters of a table (assembly/tables/inspect.ts). */
 export const COUNTERS = ["size", "steps", "pending", "inserts", "samples", "deletes", "uniqueSamples", "episodes", "deletedEpisodes", "retiredSlots"] as const;
+/** Places of two of them. */
+export const PENDING = 2;
+export const INSERTS = 3;
 /** Three more, of all items since the table was empty: their column layout (-1 where they had several), the lengths of the longest and the shortest. */
 export const LAYOUT = 10;
 export const LONGEST = 11;

@@ -123,6 +123,11 @@ export class Engine {
     return this.core.x.row_ends(row) !== 0;
   }
 
+  /** Steps of the items that the rules of open writers make for a table. */
+  ruledLengths(table: string): number[] {
+    return [...this.writers].flatMap(({ items }) => items.filter((rule) => rule.table === table).map(({ length }) => length));
+  }
+
   /** Bytes that are taken. */
   get bytes(): number {
     return this.core.x.arena_used();

@@ -1,0 +1,70 @@
+/** How one batch of transitions is filled: worked out once for it, so that the next sample into it allocates nothing. */
+import { DISCOUNT, KEY, RETURN, STEPS, TERMINATED, TRUNCATED, WEIGHT } from "../core/abi.ts";
+import type { Engine } from "../core/engine.ts";
+import { takeArray, takeTexts } from "../core/filler.ts";
+import { Gatherer } from "../core/gatherer.ts";
+import { type ArrayClass, DTYPES } from "../spec/dtype.ts";
+import { pack, valueAt } from "../spec/nest.ts";
+import type { TransitionForm } from "./form.ts";
+
+/** A batch of any view. */
+export interface AnyTransitions {
+  count: number;
+  readonly keys: Float64Array;
+  readonly [name: string]: unknown;
+}
+
+export class TransitionFiller extends Gatherer {
+  readonly batch: AnyTransitions;
+  /** Rows of the longest transition that it has room for. */
+  readonly width: number;
+  /** Whether it has importance weights. */
+  readonly weighted: boolean;
+
+  /**
+   * @param float the class of returns, discounts and weights
+   * @param into the batch; without it a new one is made
+   * @throws ReplayError SPEC_MISMATCH where the batch has no array for something, or too small a one
+   */
+  constructor(engine: Engine, n: number, width: number, form: TransitionForm, float: ArrayClass, weighted: boolean, into?: object) {
+    super(engine, n, width);
+    this.width = width;
+    this.weighted = weighted;
+    const isNew = into === undefined;
+    const array = (path: string, kind: ArrayClass, length: number) => takeArray(`into.${path}`, isNew, valueAt(into, path.split(".")), kind, length);
+    const made: { [name: string]: unknown } = { count: 0 };
+    for (const { name, spec, leaves, at } of form.parts) {
+      const columns = leaves.map(({ keys, leaf }) => {
+        const { dtype } = leaf.leaf;
+        const path = [name, ...keys, "data"].join(".");
+        const size = n * leaf.size;
+        const data = dtype === "string" ? takeTexts(`into.${path}`, isNew, valueAt(into, path.split(".")), size) : array(path, DTYPES[dtype].array, size);
+        this.gather(leaf, at, data);
+        return { data, shape: [n, ...leaf.shape] };
+      });
+      made[name] = pack(spec, columns);
+    }
+    const drawn = (path: string, column: number, kind: ArrayClass) => {
+      const data = array(path, kind, n);
+      this.take(column, data, kind);
+      return data;
+    };
+    const column = (name: string, of: number, kind: ArrayClass) => {
+      made[name] = { data: drawn(`${name}.data`, of, kind), shape: [n] };
+    };
+    column("returns", RETURN, float);
+    column("discounts", DISCOUNT, float);
+    column("steps", STEPS, Uint32Array);
+    column("terminated", TERMINATED, Uint8Array);
+    column("truncated", TRUNCATED, Uint8Array);
+    if (weighted) column("weights", WEIGHT, float);
+    made.keys = drawn("keys", KEY, Float64Array);
+    this.batch = (into ?? made) as AnyTransitions;
+  }
+
+  /** Gathers what was drawn and copies it out. O(bytes) */
+  override fill(count: number): void {
+    super.fill(count);
+    this.batch.count = count;
+  }
+}

@@ -1,0 +1,220 @@
+/** A view of a table's items as transitions: what was seen and done, what came of it over some steps, and what was seen then. */
+import { pointAtCallersOf } from "../caller.ts";
+import { DISCOUNT, DISTINCT, ENDS_BEHIND, INSERTS, LONGEST, NONE, PENDING, RETURN, SHORTEST, STRATIFIED, WEIGHT } from "../core/abi.ts";
+import type { Engine } from "../core/engine.ts";
+import type { CoreTable } from "../core/table.ts";
+import { type BatchSource, type Dataset, type DatasetOptions, datasetOf } from "../dataset.ts";
+import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../error.ts";
+import { MAX_LENGTH } from "../limits.ts";
+import type { NStep } from "../n-step.ts";
+import { checkDraws, type DrawLimits } from "../rate-limiter.ts";
+import { checkNormalize, NORMALIZE, refusedDraw } from "../sample.ts";
+import type { Selector } from "../selector.ts";
+import type { ArrayClass } from "../spec/dtype.ts";
+import type { WaitOptions } from "../wait.ts";
+import type { SampleTransitions, TransitionBatch, TransitionDatasetOptions, TransitionOptions } from "./batch.ts";
+import { TransitionFiller } from "./filler.ts";
+import { formOf, type TransitionForm } from "./form.ts";
+
+/** Makes an unknown option a type error. */
+type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
+
+/** What a view knows of its table. */
+export interface ViewedTable {
+  readonly name: string;
+  readonly options: DrawLimits & { readonly sampler: Selector };
+  ready(n: number, options: Pick<SampleTransitions, "replacement" | "among">): boolean;
+}
+
+const OPTIONS = "gamma, n, next, dtype";
+const SAMPLE_OPTIONS = "into, replacement, among, stratified, normalize, beta";
+
+export class Transitions<S, R, O> {
+  readonly #engine: Engine;
+  readonly #core: CoreTable;
+  readonly #table: ViewedTable;
+  readonly #form: TransitionForm;
+  readonly #how: NStep;
+  /** The class of returns, discounts and weights. */
+  readonly #float: ArrayClass;
+  /** Undefined where transitions are as long as their items. */
+  readonly #n: number | undefined;
+  readonly #fillers = new WeakMap<object, TransitionFiller>();
+
+  /** `table.transitions` makes views. */
+  constructor(engine: Engine, core: CoreTable, table: ViewedTable, options: TransitionOptions) {
+    pointAtCallersOf(new.target);
+    const { gamma, n, next = [], dtype = "f32" } = onlyKeys("transitions", options, OPTIONS);
+    if (!Array.isArray(next)) throw mustBe(TypeError, "next", 'an array of names, such as ["action"]', next);
+    this.#engine = engine;
+    this.#core = core;
+    this.#table = table;
+    this.#n = n === undefined ? n : integer("n", n, 1, MAX_LENGTH);
+    this.#float = oneOf<ArrayClass>("dtype", { f32: Float32Array, f64: Float64Array }, dtype);
+    finite("gamma", gamma, 0, 1);
+    this.#form = formOf(engine, next);
+    const { reward, discount, terminated } = this.#form;
+    this.#how = {
+      reward: reward.index,
+      discount: discount?.index ?? NONE,
+      terminated: terminated?.index ?? NONE,
+      n: n ?? MAX_LENGTH,
+      gamma,
+      flags: ENDS_BEHIND,
+    };
+    const lengths = this.#ruled();
+    if (lengths.includes(1)) throw this.#singleRow();
+    if (lengths.length > 0) this.#checkN(core.counter(LONGEST));
+  }
+
+  /**
+   * Draws n items and copies their transitions into arrays. Never waits. Allocates nothing but strings with `into`. O(n log size + n × steps + bytes)
+   * The batch has n transitions; fewer only where the table has `maxTimesSampled`, and items left while they were drawn: see `count`.
+   * @throws ReplayError EMPTY for a table without items, RATE_LIMITED where the rate limiter does not allow n draws now, TOO_FEW where there are too few items that
+   * differ, SPEC_MISMATCH for items of a single step, UNSUPPORTED, OUT_OF_MEMORY · RangeError where no item can be as long as `n` asks
+   */
+  sample<const P extends SampleTransitions = object>(n: number, options?: P & Only<P, SampleTransitions>): TransitionBatch<S, R, O, P> {
+    return this.#sample(n, options ?? {}) as TransitionBatch<S, R, O, P>;
+  }
+
+  /**
+   * Waits until the rate limiter allows n draws, then calls `sample`.
+   * @throws RangeError if it never can · ReplayError TIMEOUT, or the reason of the signal
+   */
+  async sampleWhenReady<const P extends SampleTransitions & WaitOptions = object>(
+    n: number,
+    options?: P & Only<P, SampleTransitions & WaitOptions>,
+  ): Promise<TransitionBatch<S, R, O, P>> {
+    this.#engine.open();
+    const { name, options: limits } = this.#table;
+    const { signal, timeoutMs, ...rest } = (options ?? {}) as SampleTransitions & WaitOptions;
+    checkDraws(name, limits, integer("n", n, 1, MAX_LENGTH), rest.replacement);
+    const attempt = () => (this.#table.ready(n, rest) ? this.#sample(n, rest) : undefined);
+    const what = () => `${n} transitions of table ${show(name)}`;
+    return (await this.#engine.waiters.until(attempt, what, { signal, timeoutMs })) as TransitionBatch<S, R, O, P>;
+  }
+
+  /** Batches for a `for` or `for await` loop, as those of `table.dataset`. */
+  dataset<const P extends TransitionDatasetOptions>(options: P & Only<P, TransitionDatasetOptions>): Dataset<TransitionBatch<S, R, O, P>> {
+    this.#engine.open();
+    const source = {
+      ready: (n: number, how: object) => this.#table.ready(n, how),
+      sample: (n: number, how: object) => this.#sample(n, how),
+      sampleWhenReady: (n: number, how: object) => this.sampleWhenReady(n, how as never),
+    };
+    return datasetOf(source as unknown as BatchSource<TransitionBatch<S, R, O, P>>, options as unknown as DatasetOptions);
+  }
+
+  /** New arrays for n transitions, to pass as `into`; with `beta`, also for weights. */
+  batch<const P extends Pick<SampleTransitions, "beta"> = object>(
+    n: number,
+    options?: P & Only<P, Pick<SampleTransitions, "beta">>,
+  ): TransitionBatch<S, R, O, P> {
+    this.#engine.open();
+    const { beta } = onlyKeys("batch", (options ?? {}) as SampleTransitions, "beta");
+    const width = Math.min(this.#n ?? MAX_LENGTH, Math.max(this.#core.counter(LONGEST), ...this.#ruled(), 2) - 1) + 1;
+    return this.#filler(integer("n", n, 1, MAX_LENGTH), width, beta !== undefined).batch as unknown as TransitionBatch<S, R, O, P>;
+  }
+
+  #sample(n: number, options: SampleTransitions): object {
+    const engine = this.#engine;
+    engine.open();
+    const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch" } = onlyKeys("sample", options, SAMPLE_OPTIONS);
+    integer("n", n, 1, MAX_LENGTH);
+    integer("among", among, 0, 0xffffffff);
+    // Tested here because passing a fraction as an argument would allocate it.
+    if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
+    const flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
+    const divisor = oneOf("normalize", NORMALIZE, normalize);
+    checkNormalize(this.#table.name, this.#table.options.sampler, normalize);
+    const width = this.#width();
+    if (!this.#table.ready(n, options)) throw this.#notReady(n, among, replacement);
+    let filler = this.#filler(n, width, beta !== undefined, into);
+    const { handle } = this.#core;
+    const draw = filler.prepare();
+    const count = draw.sample(handle, n, flags, among);
+    if (count < 0) throw refusedDraw(engine);
+    try {
+      if (count < n && into === undefined) filler = this.#filler(count, width, beta !== undefined).after(filler);
+      if (beta !== undefined) draw.weigh(handle, options, divisor);
+      draw.runs(handle, count, width, 0);
+      draw.nStep(this.#how);
+      if (this.#float === Float32Array) {
+        draw.narrow(RETURN);
+        draw.narrow(DISCOUNT);
+        if (beta !== undefined) draw.narrow(WEIGHT);
+      }
+      filler.fill(count);
+      return filler.batch;
+    } finally {
+      draw.close(handle);
+      engine.changed();
+    }
+  }
+
+  /** The filler of the given batch, or of a new one. */
+  #filler(n: number, width: number, weighted: boolean, into?: object): TransitionFiller {
+    const known = into && this.#fillers.get(into);
+    if (known?.n === n && known.width >= width && known.weighted >= weighted) return known;
+    const made = new TransitionFiller(this.#engine, n, width, this.#form, this.#float, weighted, into);
+    this.#fillers.set(made.batch, made);
+    return made;
+  }
+
+  /** Rows of the longest transition. @throws what says why there is none */
+  #width(): number {
+    const longest = this.#core.counter(LONGEST);
+    if (this.#core.size === 0) throw this.#empty();
+    if (this.#core.counter(SHORTEST) === 1) throw this.#singleRow();
+    const n = this.#n;
+    if (n === undefined) return longest;
+    if (n >= longest) this.#checkN(longest);
+    return Math.min(n + 1, longest);
+  }
+
+  /** Steps of the items that rules of open writers make. */
+  #ruled(): number[] {
+    return this.#engine.ruledLengths(this.#table.name);
+  }
+
+  /** @throws RangeError where n is more steps than any item has or will have */
+  #checkN(longest: number): void {
+    const most = Math.max(longest, ...this.#ruled()) - 1;
+    if (this.#n !== undefined && this.#n > most)
+      throw mustBe(RangeError, "n", `<= ${most}, since no rule or item of table ${show(this.#table.name)} has more than ${most + 1} steps`, this.#n);
+  }
+
+  #singleRow(): ReplayError {
+    const rule = "give its rules nStep, or a length of 2 and more, and clear() it";
+    return new ReplayError(
+      "SPEC_MISMATCH",
+      `table ${show(this.#table.name)} has (or had, since it was empty) items of a single step, which are no transitions: ${rule}`,
+    );
+  }
+
+  #empty(): ReplayError {
+    const name = show(this.#table.name);
+    const [stats, lengths] = [this.#core, this.#ruled()];
+    const why =
+      stats.counter(PENDING) > 0
+        ? "its items still wait for the rate limiter"
+        : stats.counter(INSERTS) > 0
+          ? "all of its items have left it: they were evicted, deleted, or drawn maxTimesSampled times"
+          : lengths.length > 0
+            ? `no item was made yet: the first comes when an episode has ${Math.min(...lengths)} steps, or with nStep when it ends`
+            : "nothing was inserted yet, and no open writer has a rule for it: replay.writer({ items: [{ table, nStep }] })";
+    return new ReplayError("EMPTY", `table ${name} is empty: ${why}`);
+  }
+
+  #notReady(n: number, among: number, replacement: boolean): ReplayError {
+    const [core, name] = [this.#core, show(this.#table.name)];
+    const { minSize } = this.#table.options.rateLimiter;
+    if (core.canSample(n)) {
+      const there = `table ${name} has ${replacement || among === 0 ? core.size : Math.min(among, core.size)} items that can be drawn`;
+      return new ReplayError("TOO_FEW", `${there}, fewer draws than ${n}: sample fewer, or with replacement`);
+    }
+    const why =
+      core.size < minSize ? `has ${core.size} items, and its rate limiter asks for ${minSize}` : "needs inserts before its rate limiter allows as many draws";
+    return new ReplayError("RATE_LIMITED", `table ${name} ${why}: append first, or await sampleWhenReady(${n})`);
+  }
+}
