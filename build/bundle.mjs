@@ -9,6 +9,7 @@ const ENTRIES = {
   index: "src/index.ts",
   agents: "src/agents/index.ts",
   pfrl: "src/pfrl/index.ts",
+  remote: "src/remote/index.ts",
   rlds: "src/rlds/index.ts",
   storage: "src/store/index.ts",
   jax: "src/adapters/jax.ts",

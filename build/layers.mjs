@@ -37,6 +37,8 @@ export const LAYERS = {
     ["transitions/"],
     ["table"],
     ["plan", "writer"],
+    // Writers across a port: both of its ends.
+    ["remote/"],
     ["replay"],
     // The main entry: exports only.
     ["index"],

@@ -7,6 +7,8 @@ import { integer, mustBe, onlyKeys } from "./error.ts";
 import { MAX_ITEMS } from "./limits.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
+import type { AcceptedWriter, AcceptOptions, Host } from "./remote/accept.ts";
+import type { PortLike } from "./remote/port.ts";
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { layoutOf } from "./spec/layout.ts";
@@ -181,6 +183,27 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     return writer as Writer<S, TableName, HasLanes<L>>;
   }
 
+  /**
+   * Takes the steps of an environment at the other end of a port, where `remoteWriter` of `reprise/remote` writes them. Resolves when an actor has come; either
+   * end may come first. The options are those of a writer, but that the actor says how many lanes there are.
+   * @param port a MessagePort or a Worker
+   * @throws ReplayError SPEC_MISMATCH where the specs differ, which both ends are told · OUT_OF_TURN where the port has a writer already · UNSUPPORTED for another
+   * version of Reprise at the other end · CLOSED, TIMEOUT, or the signal's reason; and as `writer`
+   */
+  async acceptWriter(port: PortLike, options: AcceptOptions<TableName, ColumnSet<S>> = {}): Promise<AcceptedWriter> {
+    this.#engine.open();
+    // Loaded when asked for: most programs have no ports.
+    const remote = await import("./remote/accept.ts");
+    this.#engine.open();
+    const host: Host = {
+      engine: this.#engine,
+      tables: this.#tables,
+      resolve: (own) => resolveWriterOptions(this.#engine, this.#tables, own),
+      writer: (own) => this.writer(own as object) as unknown as ReturnType<Host["writer"]>,
+    };
+    return remote.accept(port, host, options as AcceptOptions);
+  }
+
   /** The open writers, in the order of their creation. */
   get writers(): readonly Writer<S, TableName, boolean>[] {
     return [...this.#writers];
@@ -223,6 +246,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /** Flushes and gives everything up; calls that wait are rejected, later calls throw CLOSED. Its memory goes with the garbage. */
   dispose(): void {
+    for (const each of this.#engine.closers) each.close();
     try {
       this.#journal?.close();
     } finally {

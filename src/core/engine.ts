@@ -46,6 +46,8 @@ export class Engine {
   changes = 0;
   /** Told after each of them, where there is a journal (reprise/storage). */
   journal?: () => void;
+  /** Told before it is disposed of: what has another end, at a port. */
+  readonly closers = new Set<{ close(): void }>();
   closed = false;
   readonly warnings: Warnings;
   /** Steps that writers appended since it was made: they tell a table that nothing came into from one that has just begun. */

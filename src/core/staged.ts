@@ -7,7 +7,6 @@ import { type BoundedText, isText, type Leaf, type RowLeaf, type ShapeOf } from 
 import { fold, named, type Visit } from "../spec/nest.ts";
 import type { IsAny, Spec } from "../spec/spec.ts";
 import { readTexts, textBytes } from "../spec/text.ts";
-import type { Core } from "./core.ts";
 
 type StagedLeaf<D extends Dtype, Shape, Lanes> = Lanes extends true
   ? GivenArrayOf<D>
@@ -156,6 +155,14 @@ interface LeafView extends ViewTarget {
   lent: number | undefined;
 }
 
+/** What a staging record is in: linear memory, or where no core is (reprise/remote) a buffer. */
+export interface StagedMemory {
+  readonly u8: Uint8Array<ArrayBuffer>;
+  readonly u32: Uint32Array<ArrayBuffer>;
+  /** Told where it has moved. */
+  readonly lookers: Set<{ moved(): void }>;
+}
+
 export class Staging {
   /** What the user sees. */
   readonly step: object;
@@ -164,7 +171,7 @@ export class Staging {
   /** The record and what follows it, one element a word. */
   f32!: Float32Array;
   i32!: Int32Array;
-  readonly #core: Core;
+  readonly #memory: StagedMemory;
   readonly #at: number;
   #views: readonly LeafView[];
   /** How often memory has moved. */
@@ -177,19 +184,19 @@ export class Staging {
    * @param addresses where each leaf begins
    * @param lead the first dimension of values: none where there is one lane
    */
-  constructor(core: Core, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], addresses: readonly number[], lead: readonly number[]) {
-    this.#core = core;
+  constructor(memory: StagedMemory, maker: StepMaker, at: number, leaves: readonly PlacedLeaf[], addresses: readonly number[], lead: readonly number[]) {
+    this.#memory = memory;
     this.#at = at;
     this.#views = leaves.map(({ leaf, shape, keys }, i) => {
       const target = targetOf(leaf.dtype, [...lead, ...shape]);
       return { ...target, leaf, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined };
     });
     // Of several lanes the record is a block of columns.
-    if (lead.length > 0) core.u32.set(addresses, at / 4);
+    if (lead.length > 0) memory.u32.set(addresses, at / 4);
     this.puts = this.#views.map(putter);
     this.moved();
     this.step = maker(this);
-    core.lookers.add(this);
+    memory.lookers.add(this);
   }
 
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
@@ -205,7 +212,7 @@ export class Staging {
 
   /** The memory is no longer this writer's. */
   close(): void {
-    this.#core.lookers.delete(this);
+    this.#memory.lookers.delete(this);
     this.f32 = CLOSED;
     this.i32 = CLOSED;
     this.puts = CLOSED;
@@ -234,7 +241,7 @@ export class Staging {
 
   /** Memory has moved. */
   moved(): void {
-    const { buffer } = this.#core.u8;
+    const { buffer } = this.#memory.u8;
     this.#moves++;
     this.f32 = new Float32Array(buffer, this.#at);
     this.i32 = new Int32Array(buffer, this.#at);

@@ -33,7 +33,7 @@ test("types come first in each entry, as TypeScript asks for", () => {
 });
 
 /** What a program imports. */
-const ENTRIES = ["index.js", "agents.js", "pfrl.js", "rlds.js", "storage.js", "jax.js", "tfjs.js"];
+const ENTRIES = ["index.js", "agents.js", "pfrl.js", "remote.js", "rlds.js", "storage.js", "jax.js", "tfjs.js"];
 
 test("there is no runtime dependency", () => {
   for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"]) expect(manifest[kind]).toBe(undefined);
@@ -45,9 +45,13 @@ test.each(ENTRIES)("%s loads nothing but chunks beside it: no package, no module
   for (const file of [entry, ...chunks]) expect(code(file).match(/\brequire\(|^(import|export)\b[^;"]*"[^."][^"]*";$/m)?.[0]).toBe(undefined);
 });
 
-test("the main entry loads files only when Replay.open asks for them", () => {
+test("the main entry loads files only when Replay.open asks for them, and ports only when acceptWriter does", () => {
   const later = loadedWith(dist, "index.js").flatMap((file) => [...code(file).matchAll(/\bimport\("([^"]+)"\)/g)].map(([, name]) => name as string));
-  expect(later).toEqual([expect.stringMatching(/^\.\/(chunks\/)?open-\w+\.js$/)]);
+  expect(later.sort()).toEqual(["accept", "open"].map((name) => expect.stringMatching(`^\\./(chunks/)?${name}-\\w+\\.js$`)));
+});
+
+test("an actor's entry loads no WebAssembly", () => {
+  for (const file of loadedWith(dist, "remote.js")) expect([file, code(file).match(/WebAssembly\.|AGFzbQ/)?.[0]]).toEqual([file, undefined]);
 });
 
 test.each(ENTRIES)("%s makes no code out of text: pages forbid it", (entry) => {

@@ -1,0 +1,241 @@
+/** The memory's end of a remote writer: takes its blocks in order, holds back where a rate limiter does, and gives their buffers back. */
+import type { Engine } from "../core/engine.ts";
+import { codeOf, integer, onlyKeys, ReplayError } from "../error.ts";
+import type { PlacedLeaf } from "../spec/layout.ts";
+import { packer } from "../spec/nest.ts";
+import type { ColumnsOf, Spec } from "../spec/spec.ts";
+import type { AnyTable } from "../table.ts";
+import type { WaitOptions } from "../wait.ts";
+import type { ResolvedWriterOptions, Writer, WriterOptions } from "../writer.ts";
+import { type BlockForm, blockForm, CALL, columnsOf, END, ITEM } from "./block.ts";
+import { admit, gone, type Met } from "./handshake.ts";
+import type { BlockMessage, ClosedMessage, FlushedMessage, FlushMessage, TakenMessage, ToMemory } from "./outbox.ts";
+import { type Channel, type PortLike, sent } from "./port.ts";
+
+/** The writer's own options but for its lanes, which the actor says. */
+export interface AcceptOptions<TableName extends string = string, Columns = object> extends Omit<WriterOptions<TableName, Columns>, "lanes">, WaitOptions {
+  /** Steps, items and ends of episodes that may be on their way: what is more the actor has to wait with. Default: 1024. */
+  readonly maxInFlight?: number;
+}
+
+/** How an accepted writer ended: by the actor's `close`, because the actor is gone, by `close` here, or by an error, which the actor is told. */
+export interface Farewell {
+  readonly how: "left" | "gone" | "closed" | "failed";
+  readonly error?: unknown;
+}
+
+/** What a Replay lends to the writers that it accepts. */
+export interface Host {
+  readonly engine: Engine;
+  readonly tables: ReadonlyMap<string, AnyTable>;
+  resolve(options: WriterOptions): ResolvedWriterOptions;
+  writer(options: WriterOptions): Writer<Spec, string, boolean>;
+}
+
+const OPTIONS = "keep, items, across, maxInFlight, signal, timeoutMs";
+const MAX_IN_FLIGHT = 1024;
+
+export async function accept(port: PortLike, host: Host, options: AcceptOptions): Promise<AcceptedWriter> {
+  const { maxInFlight = MAX_IN_FLIGHT, signal, timeoutMs, ...own } = onlyKeys("acceptWriter", options, OPTIONS);
+  integer("maxInFlight", maxInFlight, 1);
+  const { keep, across, items } = host.resolve(own);
+  const { leaves } = host.engine.layout;
+  const welcome = () => ({ kind: "welcome" as const, keep, across, tables: [...host.tables.keys()], rules: items.map(({ table }) => table), maxInFlight });
+  return admit(port, leaves, welcome, { signal, timeoutMs }, (met, lanes) => new AcceptedWriter(met, host, host.writer({ ...own, lanes }), leaves));
+}
+
+/** What has to wait on the way yields a promise. */
+type Work = Generator<Promise<unknown>, void, unknown>;
+
+export class AcceptedWriter {
+  /** Resolves when the actor has gone and all that came from it is in the memory, and with what ended it. It never rejects. */
+  readonly closed: Promise<Farewell>;
+  readonly #met: Met;
+  readonly #channel: Channel;
+  readonly #engine: Engine;
+  readonly #writer: Writer<Spec, string, boolean>;
+  readonly #leaves: readonly PlacedLeaf[];
+  readonly #pack: (values: readonly unknown[]) => unknown;
+  readonly #names: readonly string[];
+  /** The tables of its rules; without rules all. */
+  readonly #tables: readonly AnyTable[];
+  /** What came and is not taken yet. */
+  readonly #queue: ToMemory[] = [];
+  /** Ends what waits. */
+  readonly #over = new AbortController();
+  #form: BlockForm | undefined;
+  #steps = 0;
+  #isWorking = false;
+  #isGone = false;
+  #farewell!: (how: Farewell) => void;
+
+  /** `replay.acceptWriter` makes them. */
+  constructor(met: Met, host: Host, writer: Writer<Spec, string, boolean>, leaves: readonly PlacedLeaf[]) {
+    this.#met = met;
+    this.#channel = met.channel;
+    this.#engine = host.engine;
+    this.#writer = writer;
+    this.#leaves = leaves;
+    this.#pack = packer(host.engine.spec);
+    this.#names = [...host.tables.keys()];
+    const names = writer.options.items.map(({ table }) => table);
+    this.#tables = [...host.tables.values()].filter(({ name }) => names.length === 0 || names.includes(name));
+    this.closed = new Promise((resolve) => {
+      this.#farewell = resolve;
+    });
+    met.channel.heard = (message: ToMemory) => {
+      this.#queue.push(message);
+      this.#run();
+    };
+    met.channel.ended = () => this.#depart();
+    // What was sent before may still be on its way over the channel.
+    met.lost = () => setTimeout(() => this.#depart(), 0);
+    host.engine.closers.add(this);
+  }
+
+  /** Steps that are in the memory. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /**
+   * Closes it at once: what came and still waits for a rate limiter is given up, the open episode is truncated, and the actor's next call throws CLOSED. For a
+   * Worker that has died where the runtime does not tell: browsers.
+   */
+  close(): void {
+    this.#end({ how: "closed" }, new ReplayError("CLOSED", "the writer was closed where the memory is"));
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** Takes what came, up to where it has to wait. */
+  #run(): void {
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    this.#goOn(this.#work());
+  }
+
+  #goOn(work: Work): void {
+    try {
+      const { done, value } = work.next();
+      if (!done) {
+        value.then(
+          () => this.#goOn(work),
+          (error) => this.#fail(error),
+        );
+        return;
+      }
+      this.#isWorking = false;
+      if (this.#isGone) this.#end({ how: "gone" });
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  *#work(): Work {
+    for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
+      if (message.kind === "bye") return this.#end({ how: "left" });
+      if (message.kind === "flush") this.#flush(message);
+      else yield* this.#take(message);
+    }
+  }
+
+  *#take({ buffer, slots, used, calls, columns, count }: BlockMessage): Work {
+    if (this.#form?.slots !== slots) this.#form = blockForm(this.#leaves, this.#writer.options.lanes, slots);
+    const form = this.#form;
+    const writer = this.#writer;
+    let from = 0;
+    for (let k = 0; k < calls.length; k += CALL) {
+      const [slot, kind, a, b, c, d, e] = calls.slice(k, k + CALL) as [number, number, number, number, number, number, number];
+      yield* this.#append(form, buffer, from, slot);
+      from = slot;
+      if (kind === ITEM)
+        yield* this.#limited(() => writer.createItem(this.#names[a] as string, { length: b, priority: c, lane: d, columns: columns[e - 1] as never }));
+      else if (kind === END) yield* this.#limited(() => writer.endEpisode(a === 0 ? {} : { lane: a - 1 }));
+    }
+    yield* this.#append(form, buffer, from, used);
+    this.#channel.post({ kind: "taken", count, buffer } satisfies TakenMessage, [buffer]);
+  }
+
+  /** Appends slots: as many at once as the rate limiters take. */
+  *#append(form: BlockForm, buffer: ArrayBuffer, from: number, to: number): Work {
+    let many = to - from;
+    for (let at = from; at < to; ) {
+      const end = Math.min(at + many, to);
+      const columns = this.#pack(columnsOf(form, buffer, at, end)) as ColumnsOf<Spec>;
+      try {
+        this.#steps += this.#writer.appendColumns(columns);
+        at = end;
+      } catch (error) {
+        if (!isLimited(error)) throw error;
+        if (many === 1) yield this.#room();
+        else many >>= 1;
+      }
+    }
+  }
+
+  /** A call that is made again when the rate limiters may have room for it. */
+  *#limited(call: () => unknown): Work {
+    for (;;) {
+      try {
+        call();
+        return;
+      } catch (error) {
+        if (!isLimited(error)) throw error;
+      }
+      yield this.#room();
+    }
+  }
+
+  /** Waits until something has changed, and half of the items that wait are in: each try costs an error. */
+  #room(): Promise<unknown> {
+    const engine = this.#engine;
+    const { changes } = engine;
+    const pending = () => this.#tables.reduce((sum, table) => sum + table.stats().pending, 0);
+    const few = pending() >> 1;
+    return Promise.resolve(
+      engine.waiters.until(
+        () => (engine.changes !== changes && pending() <= few ? true : undefined),
+        () => "",
+        { signal: this.#over.signal },
+      ),
+    );
+  }
+
+  #flush({ id }: FlushMessage): void {
+    const { signal } = this.#over;
+    Promise.resolve(this.#writer.flush({ signal })).then(
+      () => signal.aborted || this.#channel.post({ kind: "flushed", id } satisfies FlushedMessage),
+      () => {},
+    );
+  }
+
+  /** The actor is gone: what came from it is taken, then that is the end. */
+  #depart(): void {
+    this.#isGone = true;
+    if (!this.#isWorking) this.#end({ how: "gone" });
+  }
+
+  #fail(error: unknown): void {
+    this.#end({ how: "failed", error }, error);
+  }
+
+  #end(farewell: Farewell, error?: unknown): void {
+    if (this.#over.signal.aborted) return;
+    this.#over.abort(error ?? gone());
+    this.#queue.length = 0;
+    this.#engine.closers.delete(this);
+    if (!this.#engine.closed) this.#writer.close();
+    const message: ClosedMessage = { kind: "closed", error: error === undefined ? undefined : sent(error) };
+    this.#channel.post(message);
+    this.#channel.close();
+    this.#met.leave();
+    this.#farewell(farewell);
+  }
+}
+
+function isLimited(error: unknown): boolean {
+  return codeOf(error) === "RATE_LIMITED";
+}

@@ -1,0 +1,55 @@
+/** A block: many steps on their way, a column a leaf, in one buffer that goes there and comes back. Behind the columns is a byte a row for what ends. */
+import { DTYPES } from "../spec/dtype.ts";
+import { type PlacedLeaf, up } from "../spec/layout.ts";
+import { readTexts } from "../spec/text.ts";
+
+/** What happens between two steps: numbers in the message, so many each; the first is the number of the slot that comes next. */
+export const CALL = 7;
+/** Slot, ITEM, table, length, priority, lane, columns + 1 (0 without). */
+export const ITEM = 0;
+/** Slot, END, lane + 1 (0 for all), terminated + 1 (0 where it is not said), whether the slot has the final step. */
+export const END = 1;
+/** Slot, FLAGS, whether `terminated`, `truncated` and `final` were given: a step of several lanes is in the slot, its final one in the next. */
+export const FLAGS = 2;
+
+/** Bits of a row's byte. */
+export const TERMINATED = 1;
+export const TRUNCATED = 2;
+export const ENDS = 4;
+
+/** Where things are in a block of so many slots; a slot has a row for each lane. */
+export interface BlockForm {
+  readonly slots: number;
+  readonly lanes: number;
+  readonly leaves: readonly PlacedLeaf[];
+  /** Of each leaf's column. */
+  readonly offsets: readonly number[];
+  readonly flags: number;
+  readonly bytes: number;
+}
+
+export function blockForm(leaves: readonly PlacedLeaf[], lanes: number, slots: number): BlockForm {
+  let at = 0;
+  const offsets = leaves.map(({ bytes }) => {
+    const offset = at;
+    at = up(at + bytes * lanes * slots, 16);
+    return offset;
+  });
+  return { slots, lanes, leaves, offsets, flags: at, bytes: up(at + lanes * slots, 16) };
+}
+
+/** A block's columns from one slot to another, one a leaf; texts are read out. */
+export function columnsOf({ lanes, leaves, offsets }: BlockForm, buffer: ArrayBuffer, from: number, to: number): unknown[] {
+  return leaves.map(({ leaf, bytes, size }, i) => {
+    const at = (offsets[i] as number) + from * lanes * bytes;
+    const length = (to - from) * lanes * size;
+    if (leaf.dtype !== "string") return new DTYPES[leaf.dtype].array(buffer, at, length);
+    const texts: string[] = [];
+    readTexts(new Uint8Array(buffer), at, leaf.maxBytes, texts, length);
+    return texts;
+  });
+}
+
+export function flagsOf({ lanes, flags }: BlockForm, buffer: ArrayBuffer, from: number, to: number): Uint8Array {
+  return new Uint8Array(buffer, flags + from * lanes, (to - from) * lanes);
+}

@@ -1,0 +1,5 @@
+/** reprise/remote: writers whose Replay is at the other end of a port. Loads no WebAssembly. Exports only. */
+export { ReplayError, type ReplayErrorCode } from "../error.ts";
+export * from "../spec/constructors.ts";
+export type { PortLike } from "./port.ts";
+export { RemoteWriter, type RemoteWriterOptions, remoteWriter } from "./writer.ts";

@@ -1,0 +1,294 @@
+/** What leaves an actor: blocks that fill up, calls between their steps, and the count of what is on its way. */
+import { ReplayError } from "../error.ts";
+import type { PlacedLeaf } from "../spec/layout.ts";
+import { type WaitOptions, within } from "../wait.ts";
+import { type BlockForm, blockForm } from "./block.ts";
+import { gone, type Met } from "./handshake.ts";
+import { type Channel, received, type SentError } from "./port.ts";
+
+/** Steps and calls; the memory's side gives the buffer back when it has appended them. */
+export interface BlockMessage {
+  readonly kind: "block";
+  readonly buffer: ArrayBuffer;
+  readonly slots: number;
+  readonly used: number;
+  /** CALL numbers each. */
+  readonly calls: readonly number[];
+  /** Those that items of this block name. */
+  readonly columns: readonly object[];
+  /** What it counts for in flight. */
+  readonly count: number;
+}
+
+export interface FlushMessage {
+  readonly kind: "flush";
+  readonly id: number;
+}
+
+export interface ByeMessage {
+  readonly kind: "bye";
+}
+
+export type ToMemory = BlockMessage | FlushMessage | ByeMessage;
+
+/** All of a message is in the memory: its buffer comes back. */
+export interface TakenMessage {
+  readonly kind: "taken";
+  readonly count: number;
+  readonly buffer: ArrayBuffer;
+}
+
+export interface FlushedMessage {
+  readonly kind: "flushed";
+  readonly id: number;
+}
+
+/** The writer is closed: after a goodbye, or because of an error. */
+export interface ClosedMessage {
+  readonly kind: "closed";
+  readonly error?: SentError;
+}
+
+export type ToActor = TakenMessage | FlushedMessage | ClosedMessage;
+
+/** Bytes and slots of a block, about: enough that a message costs little beside its steps. */
+const BLOCK_BYTES = 64 << 10;
+const MAX_SLOTS = 256;
+/** Blocks in which `maxInFlight` steps go, so that some come back while others are filled. */
+const BLOCKS = 4;
+
+interface Promised {
+  resolve(): void;
+  reject(reason: unknown): void;
+}
+
+/** Where a leaf's staged value is, and where it goes. */
+interface Way {
+  readonly bytes: Uint8Array;
+  /** In words, where it is short and made of them; else 0. */
+  readonly words: number;
+  readonly from: number;
+  readonly size: number;
+  readonly to: number;
+}
+
+/** Up to this many bytes are copied by a loop, which is faster than a call of `set`. */
+const SHORT = 128;
+
+export class Outbox {
+  readonly form: BlockForm;
+  readonly #channel: Channel;
+  readonly #met: Met;
+  readonly #max: number;
+  readonly #words: Int32Array;
+  readonly #ways: readonly Way[];
+  /** Buffers that came back. */
+  readonly #spare: ArrayBuffer[] = [];
+  #block: { readonly buffer: ArrayBuffer; readonly words: Int32Array; readonly bytes: Uint8Array } | undefined;
+  #used = 0;
+  #calls: number[] = [];
+  #columns: object[] = [];
+  /** In the open block, and in all that the memory has not taken. */
+  #count = 0;
+  #inFlight = 0;
+  #timed = false;
+  #room: (Promised & { readonly promise: Promise<void> }) | undefined;
+  readonly #flushes = new Map<number, Promised>();
+  #flushed = 0;
+  #closing: Promise<void> | undefined;
+  #left: Promised | undefined;
+  #error: Error | undefined;
+
+  /**
+   * @param record the staged step, one a lane
+   * @param addresses where each leaf begins in it
+   */
+  constructor(met: Met, leaves: readonly PlacedLeaf[], lanes: number, max: number, record: ArrayBuffer, addresses: readonly number[]) {
+    this.#met = met;
+    this.#channel = met.channel;
+    this.#max = max;
+    const slotBytes = leaves.reduce((sum, { bytes }) => sum + bytes, 0) * lanes;
+    const slots = Math.min(MAX_SLOTS, Math.floor(BLOCK_BYTES / slotBytes), Math.floor(max / lanes / BLOCKS));
+    this.form = blockForm(leaves, lanes, Math.max(2, slots));
+    this.#words = new Int32Array(record);
+    this.#ways = leaves.map(({ bytes }, i) => {
+      const [from, to, size] = [addresses[i] as number, this.form.offsets[i] as number, bytes * lanes];
+      const words = size <= SHORT && size % 4 === 0 ? size / 4 : 0;
+      return { bytes: new Uint8Array(record, from, size), words, from: from / 4, size, to };
+    });
+    met.lost = () => this.#fail(gone());
+    met.channel.ended = met.lost;
+    met.channel.heard = (message: ToActor) => this.#heard(message);
+    met.channel.hold(false);
+  }
+
+  /** Steps and calls that the memory has not taken yet. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Before a call. @throws ReplayError CLOSED, RATE_LIMITED, or what went wrong where the memory is */
+  ready(): void {
+    this.open();
+    if (this.#inFlight >= this.#max)
+      throw new ReplayError("RATE_LIMITED", `${this.#inFlight} steps and items are on their way already, maxInFlight is ${this.#max}: await what append gives`);
+  }
+
+  /** The same of calls that are always taken. */
+  open(): void {
+    if (this.#error !== undefined) throw this.#error;
+    if (this.#closing !== undefined) throw new ReplayError("CLOSED", "this writer was closed: make a new one with remoteWriter()");
+  }
+
+  /** Room for so many slots in one block. */
+  fit(slots: number): void {
+    if (this.#used + slots > this.form.slots) this.send();
+    if (this.#block !== undefined) return;
+    const buffer = this.#spare.pop() ?? new ArrayBuffer(this.form.bytes);
+    this.#block = { buffer, words: new Int32Array(buffer), bytes: new Uint8Array(buffer) };
+  }
+
+  /** Copies what is staged to the next slot, for which there is room. */
+  put(): void {
+    const { words: toWords, bytes: toBytes } = this.#block as { words: Int32Array; bytes: Uint8Array };
+    const fromWords = this.#words;
+    const ways = this.#ways;
+    const slot = this.#used++;
+    for (let i = 0; i < ways.length; i++) {
+      const { bytes, words, from, size, to } = ways[i] as Way;
+      const at = to + slot * size;
+      if (words === 0) toBytes.set(bytes, at);
+      else for (let k = 0, w = at / 4; k < words; k++) toWords[w + k] = fromWords[from + k] as number;
+    }
+  }
+
+  /** Notes a call behind the steps of the block so far; `columns` of an item, where it has some. */
+  call(kind: number, a: number, b = 0, c = 0, d = 0, columns?: object): void {
+    this.fit(0);
+    this.#calls.push(this.#used, kind, a, b, c, d, columns === undefined ? 0 : this.#columns.push(columns));
+  }
+
+  /** Ends a call that counts so much. `undefined`, or a promise where so much is on its way that the caller must wait. */
+  counted(count: number): Promise<void> | undefined {
+    this.#count += count;
+    this.#inFlight += count;
+    const full = this.#inFlight >= this.#max;
+    if (full || this.#used === this.form.slots) this.send();
+    else if (!this.#timed) {
+      this.#timed = true;
+      // What is left when the actor does something else, such as waiting for its environment, goes then.
+      setTimeout(() => {
+        this.#timed = false;
+        this.send();
+      }, 0);
+    }
+    return full ? this.#waitForRoom() : undefined;
+  }
+
+  /** Sends what there is. */
+  send(): void {
+    if (this.#block === undefined || this.#error !== undefined) return;
+    const { buffer } = this.#block;
+    const message: BlockMessage = {
+      kind: "block",
+      buffer,
+      slots: this.form.slots,
+      used: this.#used,
+      calls: this.#calls,
+      columns: this.#columns,
+      count: this.#count,
+    };
+    this.#block = undefined;
+    this.#used = 0;
+    this.#calls = [];
+    this.#columns = [];
+    this.#count = 0;
+    this.#channel.hold(true);
+    this.#channel.post(message, [buffer]);
+  }
+
+  /** Resolves when the memory has all that was sent before, and none of its items waits. */
+  async flush(options: WaitOptions): Promise<void> {
+    this.send();
+    const id = this.#flushed++;
+    const done = new Promise<void>((resolve, reject) => this.#flushes.set(id, { resolve, reject }));
+    this.#channel.hold(true);
+    this.#channel.post({ kind: "flush", id } satisfies FlushMessage);
+    return within(done, "steps are still on their way, or items wait for the rate limiter", options);
+  }
+
+  /** Sends what there is and leaves; resolves when the memory has it all. */
+  close(options: WaitOptions): Promise<void> {
+    if (this.#closing === undefined) {
+      if (this.#error !== undefined) return this.#inFlight === 0 ? Promise.resolve() : Promise.reject(this.#error);
+      this.send();
+      this.#closing = new Promise<void>((resolve, reject) => {
+        this.#left = { resolve, reject };
+      });
+      this.#closing.catch(() => {});
+      this.#channel.hold(true);
+      this.#channel.post({ kind: "bye" } satisfies ByeMessage);
+    }
+    return within(this.#closing, "steps are still on their way", options);
+  }
+
+  #heard(message: ToActor): void {
+    switch (message.kind) {
+      case "taken":
+        this.#inFlight -= message.count;
+        if (message.buffer.byteLength === this.form.bytes && this.#spare.length <= BLOCKS) this.#spare.push(message.buffer);
+        if (this.#inFlight < this.#max) {
+          this.#room?.resolve();
+          this.#room = undefined;
+        }
+        break;
+      case "flushed":
+        this.#flushes.get(message.id)?.resolve();
+        this.#flushes.delete(message.id);
+        break;
+      case "closed":
+        if (message.error === undefined) this.#end();
+        else this.#fail(received(message.error));
+        return;
+    }
+    if (this.#inFlight === this.#count && this.#flushes.size === 0 && this.#left === undefined) this.#channel.hold(false);
+  }
+
+  #waitForRoom(): Promise<void> {
+    if (this.#room === undefined) {
+      let settle: Promised | undefined;
+      const promise = new Promise<void>((resolve, reject) => {
+        settle = { resolve, reject };
+      });
+      // The caller need not await it, and an unhandled rejection must not end the program.
+      promise.catch(() => {});
+      this.#room = { ...(settle as unknown as Promised), promise };
+    }
+    return this.#room.promise;
+  }
+
+  /** From now on every call throws this. */
+  #fail(error: Error): void {
+    if (this.#error !== undefined) return;
+    this.#error = error;
+    this.#room?.reject(error);
+    this.#left?.reject(error);
+    for (const { reject } of this.#flushes.values()) reject(error);
+    this.#release();
+  }
+
+  #end(): void {
+    this.#room?.resolve();
+    for (const { resolve } of this.#flushes.values()) resolve();
+    this.#left?.resolve();
+    this.#error = new ReplayError("CLOSED", "this writer was closed: make a new one with remoteWriter()");
+    this.#release();
+  }
+
+  #release(): void {
+    this.#block = undefined;
+    this.#flushes.clear();
+    this.#channel.close();
+    this.#met.leave();
+  }
+}

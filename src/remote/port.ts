@@ -1,0 +1,105 @@
+/** Ports as Node, Deno, Bun and browsers have them: what is sent, what is heard, and how an error goes over. */
+import { codeOf, mustBe, ReplayError, type ReplayErrorCode } from "../error.ts";
+
+/** A method, so that each port's own listeners fit. */
+type Listener = { heard(event: unknown): void }["heard"];
+
+/** A MessagePort or a Worker; inside a worker, what leads out of it: `parentPort`, or the global scope. */
+export interface PortLike {
+  postMessage(message: unknown, transfer?: readonly object[]): void;
+  addEventListener?(type: string, listener: Listener): void;
+  removeEventListener?(type: string, listener: Listener): void;
+  on?(event: string, listener: Listener): unknown;
+  off?(event: string, listener: Listener): unknown;
+}
+
+/** What only some ports have. */
+interface Control {
+  start?(): void;
+  close?(): void;
+  ref?(): void;
+  unref?(): void;
+}
+
+/** What ends a port: a MessagePort closes, a Worker of Node exits. Not every browser tells. */
+const ENDS = ["close", "exit"] as const;
+
+/** @throws TypeError */
+export function checkPort(port: unknown): void {
+  const { postMessage, addEventListener, on } = (port ?? {}) as PortLike;
+  if (typeof postMessage !== "function" || (typeof on !== "function" && typeof addEventListener !== "function"))
+    throw mustBe(TypeError, "port", "a MessagePort or a Worker", port);
+}
+
+/** Calls `heard` with each message, and `ended` when the port is known to have ended. Gives what stops that. */
+export function listen(port: PortLike, heard: (message: unknown) => void, ended: () => void): () => void {
+  const { on, off } = port;
+  if (typeof on === "function" && typeof off === "function") {
+    on.call(port, "message", heard);
+    for (const event of ENDS) on.call(port, event, ended);
+    return () => {
+      off.call(port, "message", heard);
+      for (const event of ENDS) off.call(port, event, ended);
+    };
+  }
+  const opened = ({ data }: { readonly data: unknown }) => heard(data);
+  port.addEventListener?.("message", opened);
+  for (const event of ENDS) port.addEventListener?.(event, ended);
+  (port as Control).start?.();
+  return () => {
+    port.removeEventListener?.("message", opened);
+    for (const event of ENDS) port.removeEventListener?.(event, ended);
+  };
+}
+
+/** One end of a connection's own channel. What it hears goes to its owner of the moment. */
+export class Channel {
+  /** Told of each message. */
+  heard: (message: never) => void = () => {};
+  /** Told once when the other end is gone. */
+  ended: () => void = () => {};
+  readonly #port: PortLike & Control;
+  readonly #stop: () => void;
+
+  constructor(port: PortLike) {
+    this.#port = port;
+    this.#stop = listen(
+      port,
+      (message) => this.heard(message as never),
+      () => this.ended(),
+    );
+  }
+
+  post(message: object, transfer: readonly object[] = []): void {
+    this.#port.postMessage(message, transfer);
+  }
+
+  /** Whether the process stays for what may come, in Node. */
+  hold(stays: boolean): void {
+    if (stays) this.#port.ref?.();
+    else this.#port.unref?.();
+  }
+
+  /** Messages that were posted still arrive. */
+  close(): void {
+    this.#stop();
+    this.#port.close?.();
+  }
+}
+
+/** An error in a message. */
+export interface SentError {
+  readonly kind: "TypeError" | "RangeError" | "ReplayError";
+  readonly code?: ReplayErrorCode;
+  readonly message: string;
+}
+
+export function sent(error: unknown): SentError {
+  const { message } = error as Error;
+  if (error instanceof ReplayError) return { kind: "ReplayError", code: error.code, message };
+  return { kind: error instanceof RangeError ? "RangeError" : "TypeError", message: codeOf(error) === undefined ? message : `${codeOf(error)}: ${message}` };
+}
+
+export function received({ kind, code = "CLOSED", message }: SentError): Error {
+  return kind === "ReplayError" ? new ReplayError(code, message) : new (kind === "RangeError" ? RangeError : TypeError)(message);
+}

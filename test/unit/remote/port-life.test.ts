@@ -1,0 +1,239 @@
+/** Ends of a port: who comes first, who does not fit, who leaves, who dies. */
+import { EventEmitter } from "node:events";
+import { describe, expect, test } from "vitest";
+import { f32, fifo, i32, queueLimiter, Replay } from "../../../src/index.ts";
+import { RemoteWriter, remoteWriter } from "../../../src/remote/index.ts";
+import { errorFrom } from "../../support/later.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+import { ends, pair, turn, until } from "./support.ts";
+
+const spec = { x: i32(), y: f32(2) };
+const tables = { t: { maxSize: 100 } };
+const options = { spec, tables };
+const stepAt = (x: number) => ({ x, y: [x, x] });
+
+describe("a handshake", () => {
+  test.each(["actor", "memory"])("succeeds where the %s comes first", async (first) => {
+    const replay = new Replay(options);
+    const [here, there] = ends();
+    const come = { actor: () => remoteWriter(there, { spec }), memory: () => replay.acceptWriter(here) };
+    const one = come[first as "actor"]();
+    await turn();
+    const other = come[first === "actor" ? "memory" : "actor"]();
+    const all = await Promise.all([one, other]);
+    expect(all.some((each) => each instanceof RemoteWriter)).toBe(true);
+    expect(replay.writers.length).toBe(1);
+  });
+
+  test("asks again where nobody listened yet, as at a Worker", async () => {
+    // What is posted before someone listens is lost.
+    const [a, b] = [new EventEmitter(), new EventEmitter()] as const;
+    const end = (own: EventEmitter, other: EventEmitter) =>
+      Object.assign(own, {
+        postMessage(message: unknown, transfer: readonly object[] = []) {
+          const copy = transfer.length > 0 ? { ...(message as object), channel: transfer[0] } : message;
+          queueMicrotask(() => other.emit("message", copy));
+        },
+      });
+    const [here, there] = [end(a, b), end(b, a)];
+    const coming = remoteWriter(there, { spec });
+    await turn();
+    const accepted = await new Replay(options).acceptWriter(here);
+    const writer = await coming;
+    await writer.append(stepAt(1));
+    await writer.close();
+    expect(accepted.steps).toBe(1);
+    expect([here.listenerCount("message"), there.listenerCount("message"), here.listenerCount("close"), there.listenerCount("close")]).toEqual([0, 0, 0, 0]);
+  });
+
+  test.each([
+    ["a dtype", { x: f32(), y: f32(2) }, "x is f32 of shape [] in the spec of remoteWriter, and i32 of shape [] in that of the Replay"],
+    ["a shape", { x: i32(), y: f32(3) }, "y is f32 of shape [3] in the spec of remoteWriter, and f32 of shape [2] in that of the Replay"],
+    ["a leaf too few", { x: i32() }, "y is missing in the spec of remoteWriter, and f32 of shape [2] in that of the Replay"],
+    ["a leaf too many", { ...spec, z: { deep: i32() } }, "z.deep is i32 of shape [] in the spec of remoteWriter, and missing in that of the Replay"],
+  ])("names %s that differs, at both ends", async (_, other, says) => {
+    const replay = new Replay(options);
+    const [here, there] = ends();
+    const both = [replay.acceptWriter(here), remoteWriter(there, { spec: other })].map(errorFrom);
+    for (const error of await Promise.all(both)) {
+      expectError(error, "SPEC_MISMATCH");
+      expect(error.message).toBe(says);
+    }
+    // The port is free again.
+    await Promise.all([replay.acceptWriter(here), remoteWriter(there, { spec })]);
+  });
+
+  test("refuses another version of the protocol, at both ends", async () => {
+    const [here, there] = ends();
+    const { port1, port2 } = new MessageChannel();
+    const heard = new Promise<MessageEvent>((resolve) => port1.addEventListener("message", resolve));
+    port1.start();
+    there.postMessage({ reprise: "hello", version: 99, id: "1", channel: port2 }, [port2]);
+    const error = await errorFrom(new Replay(options).acceptWriter(here));
+    expectError(error, "UNSUPPORTED", /remoteWriter speaks version 99 of the protocol, acceptWriter 1/);
+    expect((await heard).data).toMatchObject({ kind: "refused", error: { code: "UNSUPPORTED", message: error.message } });
+    port1.close();
+  });
+
+  test("ends by a timeout or a signal, and leaves the port free", async () => {
+    const replay = new Replay(options);
+    const [here, there] = ends();
+    expectError(await errorFrom(remoteWriter(there, { spec, timeoutMs: 5 })), "TIMEOUT", /no acceptWriter answers/);
+    const controller = new AbortController();
+    const coming = remoteWriter(there, { spec, signal: controller.signal });
+    controller.abort(new Error("enough"));
+    expect((await errorFrom(coming)).message).toBe("enough");
+    expectError(await errorFrom(replay.acceptWriter(ends()[0], { timeoutMs: 5 })), "TIMEOUT", /no remoteWriter asks/);
+    expect((await errorFrom(replay.acceptWriter(here, { signal: AbortSignal.abort(new Error("no")) }))).message).toBe("no");
+    // Those who gave up are not taken for the one who comes.
+    const accepting = replay.acceptWriter(here);
+    await turn();
+    expect(replay.writers.length).toBe(0);
+    const writer = await remoteWriter(there, { spec });
+    expect((await accepting).steps).toBe(0);
+    await writer.close();
+  });
+
+  test("refuses what is no port, and wrong options", async () => {
+    const replay = new Replay(options);
+    const [here, there] = ends();
+    expectError(await errorFrom(replay.acceptWriter({} as never)), TypeError, /port must be a MessagePort or a Worker/);
+    expectError(await errorFrom(remoteWriter(null as never, { spec })), TypeError, /port/);
+    expectError(await errorFrom(replay.acceptWriter(here, { items: [{ table: "no" as never, length: 1 }] })), "NOT_FOUND", /"no"/);
+    expectError(await errorFrom(replay.acceptWriter(here, { lanes: 2 } as never)), TypeError, /lanes/);
+    expectError(await errorFrom(replay.acceptWriter(here, { maxInFlight: 0 })), RangeError, /maxInFlight/);
+    expectError(await errorFrom(remoteWriter(there, { spec, lanes: 0 })), RangeError, /lanes/);
+    expectError(await errorFrom(remoteWriter(there, { spec, timeoutMs: -1 })), RangeError, /timeoutMs/);
+    expectError(await errorFrom(remoteWriter(there, { spec, items: [] } as never)), TypeError, /items/);
+  });
+
+  test("is refused where the port has a writer already, at either end", async () => {
+    const { replay, writer, accepted, here, there } = await pair(options);
+    expectError(await errorFrom(replay.acceptWriter(here)), "OUT_OF_TURN", /this port already has a writer/);
+    expectError(await errorFrom(remoteWriter(there, { spec })), "OUT_OF_TURN", /this port already has a writer/);
+    // Another copy of the package does not know; the memory's end does.
+    const { port1, port2 } = new MessageChannel();
+    const heard = new Promise<MessageEvent>((resolve) => port1.addEventListener("message", resolve));
+    port1.start();
+    there.postMessage({ reprise: "hello", version: 1, id: "1", leaves: [], lanes: 1, channel: port2 }, [port2]);
+    expect((await heard).data).toMatchObject({ kind: "refused", error: { code: "OUT_OF_TURN" } });
+    await writer.append(stepAt(1));
+    await writer.close();
+    expect([accepted.steps, (await accepted.closed).how]).toEqual([1, "left"]);
+    const [again, other] = await Promise.all([replay.acceptWriter(here), remoteWriter(there, { spec })]);
+    await other.append(stepAt(2));
+    await other.close();
+    expect(again.steps).toBe(1);
+  });
+
+  test("of two ends that do the same is refused at both", async () => {
+    const [a, b] = ends();
+    for (const error of await Promise.all([remoteWriter(a, { spec }), remoteWriter(b, { spec })].map(errorFrom)))
+      expectError(error, "OUT_OF_TURN", /both ends of the port call remoteWriter/);
+    const replay = new Replay(options);
+    for (const error of await Promise.all([replay.acceptWriter(a), replay.acceptWriter(b)].map(errorFrom)))
+      expectError(error, "OUT_OF_TURN", /both ends of the port call acceptWriter/);
+  });
+
+  test("leaves other messages on the port alone", async () => {
+    const { writer, here, there } = await pair(options);
+    const heard: unknown[] = [];
+    there.addEventListener("message", ({ data }) => heard.push(data));
+    there.start();
+    here.postMessage({ weights: 1 });
+    here.postMessage(null);
+    await writer.append(stepAt(1));
+    await until(() => heard.length === 2);
+    expect(heard).toEqual([{ weights: 1 }, null]);
+    await writer.close();
+  });
+});
+
+describe("the end of a writer across a port", () => {
+  test("close gives the memory everything, then nothing goes", async () => {
+    const { writer, accepted, replay } = await pair(options, { items: [{ table: "t", length: 2 }] });
+    for (let k = 0; k < 5; k++) writer.append(stepAt(k));
+    const closing = writer.close();
+    expectError(
+      errorOf(() => writer.append(stepAt(9))),
+      "CLOSED",
+      /remoteWriter\(\)/,
+    );
+    expectError(await errorFrom(writer.flush()), "CLOSED");
+    await closing;
+    await writer.close();
+    expectError(
+      errorOf(() => writer.staged),
+      "CLOSED",
+    );
+    expect([accepted.steps, replay.tables.t.size, replay.writers.length]).toEqual([5, 4, 0]);
+  });
+
+  test("using and await using close it", async () => {
+    const one = await pair(options);
+    {
+      using writer = one.writer;
+      await writer.append(stepAt(1));
+    }
+    expect((await one.accepted.closed).how).toBe("left");
+    const two = await pair(options);
+    {
+      await using writer = two.writer;
+      await writer.append(stepAt(1));
+    }
+    expect([one.accepted.steps, two.accepted.steps]).toEqual([1, 1]);
+  });
+
+  test("an actor whose port closes is gone: its episode is cut off, what it had sent is in the memory", async () => {
+    const { writer, accepted, replay, there } = await pair(options, { items: [{ table: "t", length: 2 }], maxInFlight: 4 });
+    for (let k = 0; k < 4; k++) writer.append(stepAt(k));
+    await turn(0);
+    there.close();
+    expect(await accepted.closed).toEqual({ how: "gone" });
+    expect([accepted.steps, replay.tables.t.size, replay.writers.length]).toEqual([4, 3, 0]);
+    expectError(
+      errorOf(() => writer.append(stepAt(5))),
+      "CLOSED",
+      /port was closed/,
+    );
+  });
+
+  test("close at the memory's end ends what waits there, and the actor's calls", async () => {
+    const limited = { spec, tables: { q: { maxSize: 2, sampler: fifo(), rateLimiter: queueLimiter(2), maxPending: 0 } } };
+    const { writer, accepted, replay } = await pair(limited, { items: [{ table: "q", length: 1 }], maxInFlight: 4 });
+    for (let k = 0; k < 5; k++) await writer.append(stepAt(k));
+    const room = writer.append(stepAt(5)) as Promise<void>;
+    const flushed = errorFrom(writer.flush());
+    accepted.close();
+    expect(await accepted.closed).toEqual({ how: "closed" });
+    for (const error of [await errorFrom(room), await flushed, errorOf(() => writer.append(stepAt(4))), await errorFrom(writer.close())])
+      expectError(error, "CLOSED", /closed where the memory is/);
+    expect([replay.tables.q.size, replay.writers.length]).toEqual([2, 0]);
+  });
+
+  test("a Replay that is disposed of lets its actors go", async () => {
+    const { writer, accepted, replay } = await pair(options);
+    await writer.append(stepAt(1));
+    await writer.flush();
+    replay.dispose();
+    expect(await accepted.closed).toEqual({ how: "closed" });
+    await until(() => errorOf(() => writer.endEpisode({ lane: 9 })) instanceof Error);
+    await turn();
+    expectError(
+      errorOf(() => writer.append(stepAt(2))),
+      "CLOSED",
+    );
+  });
+
+  test("an actor that leaves while a rate limiter holds it back waits for its steps, or no longer than it says", async () => {
+    const limited = { spec, tables: { q: { maxSize: 1, sampler: fifo(), rateLimiter: queueLimiter(1), maxTimesSampled: 1, maxPending: 0 } } };
+    const { writer, accepted, replay } = await pair(limited, { items: [{ table: "q", length: 1 }] });
+    for (let k = 0; k < 3; k++) writer.append(stepAt(k));
+    expectError(await errorFrom(writer.close({ timeoutMs: 5 })), "TIMEOUT", /steps are still on their way/);
+    const closing = writer.close();
+    const seen: number[] = [];
+    while (seen.length < 3) seen.push(...(await replay.tables.q.sampleWhenReady(1, { timeoutMs: 5000 })).steps.x.data);
+    await closing;
+    expect([seen, (await accepted.closed).how, accepted.steps]).toEqual([[0, 1, 2], "left", 3]);
+  });
+});

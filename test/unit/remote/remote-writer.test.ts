@@ -1,0 +1,250 @@
+/** A writer across a port writes what a local one writes, and refuses what a local one refuses. */
+import { describe, expect, test } from "vitest";
+import { bool, f32, f64, i32, i64, minSize, prioritized, queueLimiter, Replay, shared, text, u8 } from "../../../src/index.ts";
+import { errorFrom } from "../../support/later.ts";
+import { bytesOf, errorOf, expectError } from "../../support/refused.ts";
+import { pair, turn, until } from "./support.ts";
+
+const spec = { observation: f32(3), action: i32(), reward: f32() };
+const tables = { t: { maxSize: 1000 } };
+const stepAt = (k: number) => ({ observation: [k, k + 0.5, -k], action: k, reward: k / 2 });
+
+describe("a writer across a port", () => {
+  test("writes steps by the rules of the accepting end", async () => {
+    const { replay, writer, accepted } = await pair({ spec, tables }, { items: [{ table: "t", length: 2 }] });
+    for (let k = 0; k < 10; k++) expect(writer.append(stepAt(k))).toBe(undefined);
+    expect([writer.length, writer.episodeSteps, writer.inFlight]).toEqual([10, 10, 10]);
+    expect(replay.tables.t.size).toBe(0);
+    await writer.flush();
+    expect([replay.tables.t.size, accepted.steps, writer.inFlight]).toEqual([9, 10, 0]);
+    expect(replay.tables.t.sample(4).steps.observation.shape).toEqual([4, 2, 3]);
+    await writer.close();
+    expect(await accepted.closed).toEqual({ how: "left" });
+    expect(replay.writers.length).toBe(0);
+  });
+
+  test("leaves the same bytes as a local writer that is given the same", async () => {
+    const wide = {
+      a: { flag: bool(), big: i64(2) },
+      frames: shared("pixels", u8(4, 4), 3),
+      image: u8(40, 40),
+      name: text({ maxBytes: 9 }),
+      words: text({ maxBytes: 3 }, 2),
+      x: f64(),
+    };
+    const options = { spec: wide, tables: { t: { maxSize: 300, sampler: prioritized(0.6) }, u: { maxSize: 20 } }, seed: 3 };
+    const rules = { items: [{ table: "t" as const, length: 3, stride: 2, priority: 2 }], keep: 7 };
+    const { replay, writer } = await pair(options, rules);
+    const local = new Replay(options);
+    const own = local.writer(rules);
+    for (let k = 0; k < 400; k++) {
+      const step = {
+        a: { flag: k % 3 === 0, big: [BigInt(k), -k] },
+        frames: Array.from({ length: 3 }, (_, f) => new Uint8Array(16).fill(k + f)).map((frame) =>
+          [...Array(4).keys()].map((r) => [...frame.slice(4 * r, 4 * r + 4)]),
+        ),
+        image: new Uint8Array(1600).fill(k),
+        name: "né".repeat(k % 4),
+        words: [`${k % 100}`, ""],
+        x: k / 7,
+      };
+      own.append(step as never);
+      await writer.append(step as never);
+      if (k % 5 === 4 && own.length > 2) {
+        const item = { length: 1 + (k % 3), priority: k / 10, columns: k % 2 ? { last: { leaf: "x" as const, at: -1 } } : undefined };
+        own.createItem("u", item);
+        await writer.createItem("u", item);
+      }
+      if (k % 37 === 36) {
+        own.endEpisode();
+        await writer.endEpisode();
+      }
+    }
+    await writer.flush();
+    expect([writer.length, writer.episodeSteps]).toEqual([own.length, own.episodeSteps]);
+    expect(bytesOf(replay).equals(bytesOf(local))).toBe(true);
+  });
+
+  test("takes the steps of several lanes at once, and ends them apart", async () => {
+    const options = { spec, tables, seed: 1 };
+    const rules = { items: [{ table: "t" as const, length: 2 }] };
+    const { replay, writer } = await pair(options, rules, { lanes: 3 });
+    const local = new Replay(options);
+    const own = local.writer({ ...rules, lanes: 3 });
+    for (let k = 0; k < 100; k++) {
+      const steps = { observation: Float32Array.from({ length: 9 }, (_, i) => i + k), action: [k, k + 1, k + 2], reward: new Float32Array(3).fill(k) };
+      own.append(steps);
+      await writer.append(steps);
+      if (k % 7 === 0) {
+        own.endEpisode({ lane: k % 3 });
+        await writer.endEpisode({ lane: k % 3 });
+      }
+    }
+    own.createItem("t", { length: 2, lane: 1, priority: 5 });
+    await writer.createItem("t", { length: 2, lane: 1, priority: 5 });
+    await writer.flush();
+    expect(bytesOf(replay).equals(bytesOf(local))).toBe(true);
+  });
+
+  test("takes a step that is staged", async () => {
+    const { replay, writer } = await pair({ spec, tables }, { items: [{ table: "t", length: 1 }] });
+    const { staged } = writer;
+    for (let k = 0; k < 3; k++) {
+      staged.observation.fill(k);
+      staged.reward = k;
+      staged.action = -k;
+      await writer.append();
+    }
+    await writer.flush();
+    const { steps } = replay.tables.t.sample(3, { replacement: false });
+    expect([...steps.action.data].sort()).toEqual([-1, -2, 0]);
+  });
+
+  test("sends what there is when the actor waits for something else", async () => {
+    const { accepted, writer } = await pair({ spec, tables });
+    for (let k = 0; k < 3; k++) writer.append(stepAt(k));
+    await until(() => writer.inFlight === 0);
+    expect(accepted.steps).toBe(3);
+  });
+
+  test("refuses what a local writer refuses, by the same errors, and goes on", async () => {
+    const { replay, writer, accepted } = await pair({ spec, tables: { t: { maxSize: 9 } } }, { items: [{ table: "t", length: 2 }] });
+    const local = new Replay({ spec, tables: { t: { maxSize: 9 } } });
+    const own = local.writer({ items: [{ table: "t", length: 2 }] });
+    writer.append(stepAt(0));
+    own.append(stepAt(0));
+    type Both = typeof own;
+    const wrong: readonly ((w: Both) => unknown)[] = [
+      (w) => w.append({ ...stepAt(1), extra: 1 } as never),
+      (w) => w.append({ observation: [1, 2, 3], action: 1 } as never),
+      (w) => w.append({ ...stepAt(1), observation: [1, 2] }),
+      (w) => w.append({ ...stepAt(1), action: 0.5 }),
+      (w) => w.append({ ...stepAt(1), action: 2 ** 31 }),
+      (w) => w.append({ ...stepAt(1), reward: "1" } as never),
+      (w) => w.createItem("x" as never, { length: 1 }),
+      (w) => w.createItem("t", { length: 2 }),
+      (w) => w.createItem("t", { length: 0 }),
+      (w) => w.createItem("t", { length: 1, priority: -1 }),
+      (w) => w.createItem("t", { length: 1, priority: Number.NaN }),
+      (w) => w.createItem("t", { length: 1, lane: 1 }),
+      (w) => w.createItem("t", { length: 1, prio: 1 } as never),
+      (w) => w.createItem("t", { length: 1, columns: { a: { leaf: "nothing" } } } as never),
+      (w) => w.createItem("t", undefined as never),
+      (w) => w.endEpisode({ lane: 1 }),
+      (w) => w.endEpisode({ last: true } as never),
+    ];
+    for (const call of wrong) {
+      const [here, there] = [errorOf(() => call(own)), errorOf(() => call(writer as unknown as Both))];
+      expect([there.constructor, there.message, (there as { code?: unknown }).code]).toEqual([
+        here.constructor,
+        here.message,
+        (here as { code?: unknown }).code,
+      ]);
+    }
+    await writer.append(stepAt(1));
+    await writer.flush();
+    expect([replay.tables.t.size, accepted.steps]).toEqual([1, 2]);
+  });
+
+  test("is told what only the memory can refuse: every later call throws it, and the writer is closed there", async () => {
+    const { writer, accepted, replay } = await pair({ spec, tables: { t: { maxSize: 9, sampler: prioritized(2) } } });
+    await writer.append(stepAt(0));
+    writer.createItem("t", { length: 1, priority: 1e300 });
+    expectError(await errorFrom(writer.flush()), RangeError, /^priority must be a finite number >= 0, with a weight/);
+    expectError(
+      errorOf(() => writer.append(stepAt(1))),
+      RangeError,
+      /priority/,
+    );
+    expectError(await errorFrom(writer.close()), RangeError, /priority/);
+    expect(await accepted.closed).toMatchObject({ how: "failed", error: { message: expect.stringContaining("priority") } });
+    expect([accepted.steps, replay.writers.length]).toEqual([1, 0]);
+  });
+});
+
+describe("back-pressure", () => {
+  test("append gives a promise where maxInFlight steps are on their way, and refuses who does not await it", async () => {
+    const { writer, accepted } = await pair({ spec, tables }, { maxInFlight: 8 });
+    for (let k = 0; k < 7; k++) expect(writer.append(stepAt(k))).toBe(undefined);
+    const room = writer.append(stepAt(7));
+    expect(room).toBeInstanceOf(Promise);
+    for (const call of [() => writer.append(stepAt(8)), () => writer.createItem("t", { length: 1 })]) {
+      expectError(errorOf(call), "RATE_LIMITED", /8 steps and items are on their way already, maxInFlight is 8: await what append gives/);
+    }
+    await room;
+    expect(writer.inFlight).toBeLessThan(8);
+    for (let k = 8; k < 100; k++) await writer.append(stepAt(k));
+    await writer.flush();
+    expect(accepted.steps).toBe(100);
+  });
+
+  test("an episode may end though maxInFlight steps are on their way", async () => {
+    const { writer } = await pair({ spec, tables }, { maxInFlight: 2 });
+    writer.append(stepAt(0));
+    const room = writer.append(stepAt(1));
+    expect(writer.endEpisode()).toBe(room);
+    for (let k = 0; k < 10; k++) expect(writer.endEpisode()).toBe(undefined);
+    expect(writer.inFlight).toBe(3);
+    await room;
+  });
+
+  test.each([
+    [0, 1],
+    [0, 40],
+    [5, 40],
+    [1023, 40],
+  ])("what a rate limiter holds back waits, and none of it is lost (maxPending %i, maxInFlight %i)", async (maxPending, maxInFlight) => {
+    const options = { spec, tables: { q: { maxSize: 4, maxPending, rateLimiter: queueLimiter(4), maxTimesSampled: 1, sampler: { kind: "fifo" } as never } } };
+    const { writer, accepted, replay } = await pair(options, { items: [{ table: "q", length: 1 }], maxInFlight });
+    const seen: number[] = [];
+    const acting = (async () => {
+      for (let k = 0; k < 300; k++) {
+        await writer.append(stepAt(k));
+        if (k % 10 === 3) await writer.createItem("q", { length: 1 });
+        if (k % 50 === 49) await writer.endEpisode();
+      }
+      await writer.close();
+    })();
+    while (seen.length < 330) {
+      const batch = await replay.tables.q.sampleWhenReady(1, { timeoutMs: 5000 });
+      seen.push(...batch.steps.action.data);
+      if (seen.length % 8 === 0) await turn(0);
+      expect(writer.inFlight).toBeLessThanOrEqual(maxInFlight + 1);
+    }
+    await acting;
+    expect(accepted.steps).toBe(300);
+    const wanted = Array.from({ length: 300 }, (_, k) => (k % 10 === 3 ? [k, k] : [k])).flat();
+    expect(seen).toEqual(wanted);
+  });
+
+  test("flush waits for items that wait, until its time is over or its signal says so", async () => {
+    const options = { spec, tables: { q: { maxSize: 4, rateLimiter: queueLimiter(1), maxTimesSampled: 1 } } };
+    const { writer, replay } = await pair(options, { items: [{ table: "q", length: 1 }] });
+    for (let k = 0; k < 2; k++) writer.append(stepAt(k));
+    expectError(await errorFrom(writer.flush({ timeoutMs: 10 })), "TIMEOUT", /10 ms/);
+    expect((await errorFrom(writer.flush({ signal: AbortSignal.abort(new Error("stop")) }))).message).toBe("stop");
+    const flushed = writer.flush();
+    await turn();
+    replay.tables.q.sample(1);
+    await flushed;
+  });
+
+  test("buffers come back and are used again: what is on its way is all that they take", async () => {
+    const { writer } = await pair({ spec, tables: { t: { maxSize: 100, rateLimiter: minSize(1) } } }, { items: [{ table: "t", length: 1 }], maxInFlight: 64 });
+    const Real = ArrayBuffer;
+    let count = 0;
+    globalThis.ArrayBuffer = class extends Real {
+      constructor(bytes: number) {
+        super(bytes);
+        count++;
+      }
+    } as typeof ArrayBuffer;
+    try {
+      for (let k = 0; k < 5000; k++) await writer.append(stepAt(k));
+      await writer.flush();
+    } finally {
+      globalThis.ArrayBuffer = Real;
+    }
+    expect(count).toBeLessThanOrEqual(6);
+  });
+});

@@ -1,0 +1,114 @@
+/** Actors in threads of their own: all that they write arrives once and in order, whether they leave, die or are killed. */
+import { once } from "node:events";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { MessageChannel, Worker } from "node:worker_threads";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { f32, fifo, i32, minSize, queueLimiter, Replay } from "../../../src/index.ts";
+import { errorFrom } from "../../support/later.ts";
+import { expectError } from "../../support/refused.ts";
+import { until } from "./support.ts";
+
+const ACTOR = join(import.meta.dirname, "actor.mjs");
+const spec = { actor: i32(), n: i32(), x: f32(4) };
+
+function start(workerData: object): Worker {
+  const worker = new Worker(ACTOR, { workerData });
+  onTestFinished(async () => void (await worker.terminate()));
+  return worker;
+}
+
+/** The steps of each actor in the order in which the memory has them. */
+function perActor(actors: ArrayLike<number>, ns: ArrayLike<number>): Map<number, number[]> {
+  const found = new Map<number, number[]>();
+  for (let i = 0; i < actors.length; i++) found.set(actors[i] as number, [...(found.get(actors[i] as number) ?? []), ns[i] as number]);
+  return found;
+}
+
+describe("actors in threads", () => {
+  test("4 actors of 10,000 steps each: nothing is lost, nothing is there twice, each one's order is kept", async () => {
+    const [ACTORS, STEPS] = [4, 10_000];
+    const replay = new Replay({ spec, tables: { t: { maxSize: ACTORS * STEPS, rateLimiter: minSize(1), sampler: fifo() }, items: { maxSize: 10 } } });
+    const workers = Array.from({ length: ACTORS }, (_, actor) => start({ actor, steps: STEPS, episode: 77 }));
+    const accepted = await Promise.all(workers.map((worker) => replay.acceptWriter(worker, { items: [{ table: "t", length: 1 }], maxInFlight: 500 })));
+    expect(await Promise.all(accepted.map(({ closed }) => closed))).toEqual(Array(ACTORS).fill({ how: "left" }));
+    expect(accepted.map(({ steps }) => steps)).toEqual(Array(ACTORS).fill(STEPS));
+    const { size } = replay.tables.t;
+    expect(size).toBe(ACTORS * STEPS);
+    const { actor, n, x } = replay.tables.t.sample(size).steps;
+    const all = perActor(actor.data, n.data);
+    expect([...all.keys()].sort()).toEqual([0, 1, 2, 3]);
+    for (const ns of all.values()) expect(ns).toEqual([...Array(STEPS).keys()]);
+    expect(x.data.every((value, i) => value === n.data[i >> 2])).toBe(true);
+    await Promise.all(workers.map((worker) => once(worker, "exit")));
+  });
+
+  test("a queue that is sampled slowly holds them back: each item comes once", async () => {
+    const STEPS = 700;
+    const queue = { maxSize: 16, maxTimesSampled: 1, sampler: fifo(), rateLimiter: queueLimiter(16), maxPending: 8 };
+    const replay = new Replay({ spec, tables: { queue } });
+    const accepted = [0, 1].map((actor) => replay.acceptWriter(start({ actor, steps: STEPS }), { items: [{ table: "queue", length: 1 }], maxInFlight: 64 }));
+    const [actors, ns]: [number[], number[]] = [[], []];
+    while (ns.length < 2 * STEPS) {
+      const { steps } = await replay.tables.queue.sampleWhenReady(1, { timeoutMs: 20_000 });
+      actors.push(...steps.actor.data);
+      ns.push(...steps.n.data);
+      if (ns.length % 50 === 0) await setImmediate();
+    }
+    for (const ns_ of perActor(actors, ns).values()) expect(ns_).toEqual([...Array(STEPS).keys()]);
+    for (const each of await Promise.all(accepted)) expect((await each.closed).how).toBe("left");
+  });
+
+  test("items with priorities travel with the steps", async () => {
+    const replay = new Replay({ spec, tables: { items: { maxSize: 1000, sampler: fifo() } } });
+    const accepted = await replay.acceptWriter(start({ actor: 1, steps: 300, items: true }), { maxInFlight: 40 });
+    await accepted.closed;
+    const batch = replay.tables.items.sample(300);
+    expect([...batch.info.priorities]).toEqual(Array.from({ length: 300 }, (_, n) => n + 1));
+  });
+
+  test("an actor that is killed is gone: its steps up to there are in the memory, without a gap", async () => {
+    const replay = new Replay({ spec, tables: { t: { maxSize: 100_000, sampler: fifo() } } });
+    const worker = start({ actor: 1, steps: 1e9, wait: true });
+    const accepted = await replay.acceptWriter(worker, { items: [{ table: "t", length: 1 }] });
+    await until(() => accepted.steps > 10, 20_000);
+    await worker.terminate();
+    expect(await accepted.closed).toEqual({ how: "gone" });
+    expect(replay.tables.t.size).toBe(accepted.steps);
+    expect([...replay.tables.t.sample(accepted.steps).steps.n.data]).toEqual([...Array(accepted.steps).keys()]);
+    expect(replay.writers.length).toBe(0);
+  });
+
+  test("an actor that ends without a word is gone, and had sent all that it could", async () => {
+    const replay = new Replay({ spec, tables: { t: { maxSize: 100_000 } } });
+    const worker = start({ actor: 1, steps: 5000, leaves: "silently" });
+    const accepted = await replay.acceptWriter(worker, { items: [{ table: "t", length: 1 }] });
+    expect(await accepted.closed).toEqual({ how: "gone" });
+    expect(accepted.steps).toBe(5000);
+  });
+
+  test("a worker that ends before it asks is told to who accepts, and so is a wrong spec", async () => {
+    const replay = new Replay({ spec, tables: {} });
+    const silent = new Worker("", { eval: true });
+    expectError(await errorFrom(replay.acceptWriter(silent)), "CLOSED", /the worker behind it has ended/);
+    const worker = start({ actor: 1, steps: 1 });
+    worker.on("error", () => {});
+    expectError(await errorFrom(new Replay({ spec: { n: i32() } }).acceptWriter(worker)), "SPEC_MISMATCH", /actor is i32 of shape \[\] in the spec of remoteWriter/);
+  });
+
+  test("a port of its own goes to a worker as well", async () => {
+    const { port1, port2 } = new MessageChannel();
+    const code = `
+      const { workerData: { port } } = require("node:worker_threads");
+      import("reprise/remote").then(async ({ i32, remoteWriter }) => {
+        const writer = await remoteWriter(port, { spec: { n: i32() } });
+        for (let n = 0; n < 10; n++) await writer.append({ n });
+        await writer.close();
+        port.close();
+      });`;
+    const worker = new Worker(code, { eval: true, workerData: { port: port2 }, transferList: [port2] });
+    const accepted = await new Replay({ spec: { n: i32() } }).acceptWriter(port1);
+    expect([await accepted.closed, accepted.steps]).toEqual([{ how: "left" }, 10]);
+    await once(worker, "exit");
+  });
+});
