@@ -16,7 +16,7 @@ export const LAYERS = {
     ["index", "kernels"],
   ],
   src: [
-    ["caller"],
+    ["caller", "host"],
     ["core/abi", "error", "limits"],
     ["rate-limiter", "selector", "wait", "warnings"],
     // What a step is, and where its bytes are.

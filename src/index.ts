@@ -1,4 +1,6 @@
 /** The main entry: exports only. */
+import "./host.ts";
+
 export type { AnySteps, Batch, BatchInfo, Blocked, Column, NStepColumns, StepsOf } from "./batch.ts";
 export type { StagedOf } from "./core/staged.ts";
 export type { Dataset, DatasetOptions } from "./dataset.ts";

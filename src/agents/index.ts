@@ -1,4 +1,5 @@
 /** reprise/agents: TF-Agents' observers and replay buffers, as views on the one engine. Exports only. */
+import "../host.ts";
 
 export type { EpisodeFn } from "./buffers/episode-flags.ts";
 export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer, type ExtractedEpisodes } from "./buffers/episodic-replay-buffer.ts";

@@ -4,10 +4,10 @@ export type Fn<Args extends number[], Result = number> = (...args: Args) => Resu
 export type A = number;
 
 export interface Exports {
-  readonly memory: WebAssembly.Memory;
-  readonly ABI_VERSION: WebAssembly.Global;
+  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
+  readonly ABI_VERSION: { readonly value: number };
   /** Where an instance without an arena keeps sections. */
-  readonly SECTIONS_AT: WebAssembly.Global;
+  readonly SECTIONS_AT: { readonly value: number };
 
   // arena
   arena_alloc: Fn<[bytes: A]>;

@@ -8,7 +8,7 @@ export { writeJsonl } from "./jsonl/write.ts";
 export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export { type NpzOptions, openNpz } from "./npz/open-npz.ts";
 export { openRlds, type RldsOptions } from "./open.ts";
-export type { ColumnNames } from "./parquet/mapping.ts";
+export type { ColumnNames } from "./parquet/columns.ts";
 export { openParquet, type ParquetOptions } from "./parquet/open-parquet.ts";
 export { type ParquetWriteOptions, writeParquet } from "./parquet/write-parquet.ts";
 export type { Format, ReadEpisode, ReadOptions, RldsReader } from "./reader.ts";

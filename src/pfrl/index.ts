@@ -1,4 +1,5 @@
 /** reprise/pfrl: PFRL's replay buffers, as views on the one engine. Exports only. */
+import "../host.ts";
 
 export { type ObjectLeaf, object } from "../spec/leaf.ts";
 export { type BatchExperiencesOptions, batchExperiences, type Experiences, type Stacked } from "./batch-experiences.ts";

@@ -1,4 +1,5 @@
 /** reprise/rlds: RLDS datasets in, trajectories out. Exports only. */
+import "../host.ts";
 
 export * from "../formats/index.ts";
 export type { TextLeaf } from "../spec/leaf.ts";

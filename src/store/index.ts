@@ -1,4 +1,6 @@
 /** reprise/storage: places for files, and the log of groups under a journal, for those who build on them. `Replay.open` is in the main entry. */
+import "../host.ts";
+
 export type { Logger } from "../warnings.ts";
 export { ready } from "./directory/builtins.ts";
 export type { Directory, StorageFile } from "./directory/directory.ts";

@@ -41,7 +41,7 @@ const modules = new Map<Target, WebAssembly.Module>();
 export function coreOf(target: Target, maxBytes = 1 << 28, tracking = false): CoreExports {
   const x = new WebAssembly.Instance(moduleOf(target), {}).exports as unknown as Exports;
   x.arena_init(Math.floor(maxBytes / 4096), tracking ? 1 : 0);
-  const kernels = new WebAssembly.Instance(moduleOf("kernels"), { env: { memory: x.memory } }).exports as unknown as KernelExports;
+  const kernels = new WebAssembly.Instance(moduleOf("kernels"), { env: { memory: x.memory as WebAssembly.Memory } }).exports as unknown as KernelExports;
   return { ...x, ...kernels };
 }
 

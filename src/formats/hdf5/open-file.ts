@@ -1,5 +1,7 @@
 /** From a source to the HDF5 file in it. */
+
 import { integer } from "../../error.ts";
+import type { Fetch } from "../../host.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ReadOptions } from "../reader.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
@@ -9,7 +11,7 @@ import type { H5wasm } from "./package.ts";
 
 export interface Hdf5Options extends ReadOptions {
   /** Instead of the runtime's own, for URLs. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   /** The package h5wasm itself (`import * as h5wasm from …`), where it is not found by its name: in a worker of a page without a bundler, that has no import map. */
   readonly h5wasm?: H5wasm;
 }

@@ -1,5 +1,7 @@
 /** Lines of JSON as datasets: our own form, and what others write. */
+
 import { integer, mustBe, onlyKeys } from "../../error.ts";
+import type { Fetch } from "../../host.ts";
 import { Collector } from "../../rlds/dataset/collector.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { leavesOf } from "../../rlds/dataset/leaves.ts";
@@ -21,7 +23,7 @@ export interface JsonlOptions extends ReadOptions {
   /** Of transitions, as openD4rl has it; `rlds` where it is left out. */
   readonly finalObservation?: FinalObservation;
   /** Instead of the runtime's own, for URLs. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
 }
 
 const OPTIONS = "stepSpec, finalObservation, fetch, signal, maxBytes";

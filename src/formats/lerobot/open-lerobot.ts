@@ -1,5 +1,7 @@
 /** LeRobot's datasets: Parquet of frames, videos beside them, and tables of episodes and tasks. */
+
 import { integer, mustBe, onlyKeys } from "../../error.ts";
+import type { Fetch } from "../../host.ts";
 import type { RldsStep } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
@@ -20,7 +22,7 @@ export interface LeRobotOptions extends ReadOptions {
   /** Which column says that the environment ended, in an episode's last frame: `next.success`, `next.done`, or none. Default: "success", where there is such a column */
   readonly terminal?: "success" | "done" | "never";
   /** Instead of the runtime's own, for URLs. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
 }
 
 const OPTIONS = "images, terminal, fetch, signal, maxBytes";

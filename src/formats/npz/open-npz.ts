@@ -1,5 +1,7 @@
 /** NumPy's archives of arrays (.npz) as datasets. */
+
 import { integer, mustBe, onlyKeys } from "../../error.ts";
+import type { Fetch } from "../../host.ts";
 import type { RldsStep, StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
@@ -20,7 +22,7 @@ export interface NpzOptions extends ReadOptions {
   /** Of flat columns with `terminals`, as openD4rl has it; `rlds` where it is left out. */
   readonly finalObservation?: FinalObservation;
   /** Instead of the runtime's own, for URLs. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
 }
 
 type Fields = { -readonly [F in Field]?: ColumnTree };

@@ -1,6 +1,9 @@
 /** The columns of a Parquet file: what their values are, and how deep their lists nest. */
 import type { Dtype } from "../../spec/dtype.ts";
 
+/** Of the RLDS path, or `episode`, `terminal`, `truncated` and `done`, the name of a column, with dots or slashes. */
+export type ColumnNames = { readonly [path: string]: string };
+
 /** What of hyparquet's tree is used here. */
 export interface SchemaNode {
   readonly element: {

@@ -1,12 +1,9 @@
 /** Which columns of somebody else's file are what of a step. */
 import { mustBe } from "../../error.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
-import type { FileColumn } from "./columns.ts";
+import type { ColumnNames, FileColumn } from "./columns.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 import { columnNamed } from "./table.ts";
-
-/** Of the RLDS path, or `episode`, `terminal`, `truncated` and `done`, the name of a column, with dots or slashes. */
-export type ColumnNames = { readonly [path: string]: string };
 
 export interface MappedColumn {
   readonly column: FileColumn;

@@ -1,11 +1,14 @@
 /** Parquet as an RLDS dataset: our own files as they were, and those of others by the names of their columns. */
+
 import { integer, mustBe, onlyKeys } from "../../error.ts";
+import type { Fetch } from "../../host.ts";
 import type { RldsStep } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ReadOptions, RldsReader } from "../reader.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
 import { type FoundSource, inOrder, type SourceFile } from "../sources/source.ts";
-import { type ColumnNames, mappingOf } from "./mapping.ts";
+import type { ColumnNames } from "./columns.ts";
+import { mappingOf } from "./mapping.ts";
 import { ownEpisodes } from "./own-episodes.ts";
 import { ownColumns, ownForm } from "./own-form.ts";
 import { type ParquetFile, parquetFile } from "./parquet-file.ts";
@@ -17,7 +20,7 @@ export interface ParquetOptions extends ReadOptions {
   /** Columns of files that are not ours whose names say nothing: of an RLDS path (`observation/state`), or of `episode`, `truncated`, `done`, the column. */
   readonly columns?: ColumnNames;
   /** Instead of the runtime's own, for URLs. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
 }
 
 const OPTIONS = "columns, fetch, signal, maxBytes";

@@ -1,5 +1,7 @@
 /** What a reader may be given, whatever it is. */
+
 import { mustBe } from "../../error.ts";
+import type { Fetch } from "../../host.ts";
 import { blobFile, filesFolder, mapFolder } from "./blob-source.ts";
 import { type FileHandleLike, type FolderHandleLike, handleFile, handleFolder } from "./handle-source.ts";
 import { nodeSource } from "./node-source.ts";
@@ -15,7 +17,7 @@ export type Source = string | URL | Blob | readonly File[] | FileHandleLike | Fo
 export interface SourceOptions {
   readonly signal?: AbortSignal;
   /** Instead of the runtime's own, for URLs. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   /** The most bytes of a file that are kept in memory where its server knows no ranges; 1 GiB where it is left out. */
   readonly maxBytes?: number;
 }

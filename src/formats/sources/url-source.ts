@@ -1,4 +1,5 @@
 /** Files behind URLs, read by ranges where the server knows them; where it does not, the whole file is kept. */
+import type { Fetch } from "../../host.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { bytesFile } from "./bytes-source.ts";
 import { inside, type SourceFile, type SourceFolder } from "./source.ts";
@@ -6,7 +7,7 @@ import { inside, type SourceFile, type SourceFolder } from "./source.ts";
 export interface UrlOptions {
   readonly signal?: AbortSignal;
   /** Instead of the runtime's own: for headers, for example. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   /** The most bytes of a file that are kept where its server knows no ranges. */
   readonly maxBytes: number;
 }

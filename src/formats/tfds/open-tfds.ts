@@ -1,5 +1,7 @@
 /** Datasets of tensorflow_datasets that are RLDS: TFRecord shards with dataset_info.json and features.json beside them. */
+
 import { integer, mustBe, onlyKeys } from "../../error.ts";
+import type { Fetch } from "../../host.ts";
 import type { RldsStep } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
@@ -21,7 +23,7 @@ export interface TfdsOptions extends ReadOptions {
   /** Whether PNG and JPEG become pixels, or stay bytes as they are stored; pixels where it is left out. */
   readonly images?: "decode" | "bytes";
   /** Instead of the runtime's own, for URLs. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
 }
 
 const OPTIONS = "split, text, images, fetch, signal, maxBytes";
