@@ -35,7 +35,17 @@ export {
 } from "./rows/recent";
 
 // writer
-export { writer_append, writer_bytes, writer_init, writer_rule, writer_stream } from "./writer/writer";
+export {
+  writer_append,
+  writer_barren,
+  writer_bytes,
+  writer_close,
+  writer_end,
+  writer_finish,
+  writer_init,
+  writer_rule,
+  writer_stream,
+} from "./writer/writer";
 export { writer_append_block } from "./writer/block";
 
 // streams: a set of streams that buffers draw from

@@ -36,7 +36,8 @@ export const LAYERS = {
     ["dataset"],
     ["transitions/"],
     ["table"],
-    ["plan", "writer"],
+    ["plan", "rules"],
+    ["writer"],
     // Writers across a port: both of its ends.
     ["remote/"],
     ["replay"],

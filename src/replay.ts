@@ -9,6 +9,7 @@ import { type Plan, planOf } from "./plan.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
 import type { AcceptedWriter, AcceptOptions, Host } from "./remote/accept.ts";
 import type { PortLike } from "./remote/port.ts";
+import { type ResolvedWriterOptions, resolveWriterOptions, unknownTable, type WriterOptions } from "./rules.ts";
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { layoutOf } from "./spec/layout.ts";
@@ -21,7 +22,7 @@ import { type RestoreOptions, restore, type SnapshotSource } from "./store/snaps
 import { snapshot } from "./store/snapshot/write.ts";
 import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } from "./table.ts";
 import { type Logger, toConsole, type WarningKind } from "./warnings.ts";
-import { type HasLanes, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, Writer, type WriterOptions } from "./writer.ts";
+import { type HasLanes, Writer } from "./writer.ts";
 
 export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {
   /** The form of a step: a leaf, or leaves nested in objects and arrays. */

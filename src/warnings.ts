@@ -12,10 +12,11 @@ export interface FullLogger {
 
 /**
  * - `emptyTable`: a draw from a table that never had an item, though steps were appended
+ * - `barrenEpisodes`: episodes that ended, of a writer whose rules and calls had made no item of them
  * - `shortReturns`: n-step returns of fewer than n steps, because no item is longer
  * - `defaultPriority`: priorities above 1, in a table whose new items come with priority 1 because no rule says another
  */
-const KINDS = ["emptyTable", "shortReturns", "defaultPriority"] as const;
+const KINDS = ["emptyTable", "barrenEpisodes", "shortReturns", "defaultPriority"] as const;
 export type WarningKind = (typeof KINDS)[number];
 
 const nothing = () => {};
@@ -44,9 +45,11 @@ export class Warnings {
     this.counts = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as { [K in WarningKind]: number };
   }
 
-  /** Counts one of a kind; whether it is the first, to be said. Allocates nothing. */
-  first(kind: WarningKind): boolean {
-    return (this.counts as { [K in WarningKind]: number })[kind]++ === 0;
+  /** Counts some of a kind; whether they are the first, to be said. Allocates nothing. */
+  first(kind: WarningKind, some = 1): boolean {
+    const counts = this.counts as { [K in WarningKind]: number };
+    counts[kind] += some;
+    return counts[kind] === some;
   }
 
   say(message: string): void {

@@ -1,41 +1,18 @@
 /** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
 import { pointAtCallersOf } from "./caller.ts";
-import { E_LENGTH, E_PRIORITY, E_RATE_LIMITED } from "./core/abi.ts";
-import { blockOffsets, placeBlock } from "./core/block.ts";
+import { E_FINAL, E_LENGTH, E_NO_EPISODE, E_PRIORITY, E_RATE_LIMITED, E_REWARD, LARGEST, TAILS } from "./core/abi.ts";
+import { blockOffsets, countEnds, type Ends, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals } from "./core/block.ts";
 import type { Engine } from "./core/engine.ts";
 import { type StagedOf, Staging, writerClosed } from "./core/staged.ts";
 import { CoreWriter } from "./core/writer.ts";
-import { finite, flag, integer, mustBe, oneFrom, onlyKeys, ReplayError } from "./error.ts";
-import { MAX_LENGTH } from "./limits.ts";
+import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "./error.ts";
+import { type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "./spec/columns.ts";
-import { flattener, type Visit, visitor } from "./spec/nest.ts";
-import { priorityError } from "./spec/numbers.ts";
-import type { ColumnsOf, IsAny, StepOf } from "./spec/spec.ts";
+import { flattener, flattenSome, type Visit, visitor } from "./spec/nest.ts";
+import { isList, priorityError } from "./spec/numbers.ts";
+import type { ColumnsOf, IsAny, SomeColumnsOf, SomeOf, Spec, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
-
-/** A rule: makes an item of the last `length` steps whenever an episode has reached `length`, `length + stride`, … steps. */
-export interface ItemRule<TableName extends string = string, Columns = object> {
-  readonly table: TableName;
-  readonly length: number;
-  /** Steps between the starts of two items. Default: 1. */
-  readonly stride?: number;
-  /** Default: 1. */
-  readonly priority?: number;
-  /** What a batch contains of these items unless `sample` asks for other columns. Default: every leaf of every step. */
-  readonly columns?: Columns;
-}
-
-export interface WriterOptions<TableName extends string = string, Columns = object> {
-  /** Number of steps in the writer's window, which is the maximum length of an item. Default: the longest rule, but at least 32. */
-  readonly keep?: number;
-  /** Number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
-  readonly lanes?: number;
-  /** Rules that make items of the appended steps. */
-  readonly items?: readonly ItemRule<TableName, Columns>[];
-  /** Whether items may span episodes. If so, `endEpisode` keeps the writer's window. Default: false. */
-  readonly across?: boolean;
-}
 
 export interface ItemOptions<Columns = object> {
   /** The item consists of the last `length` steps. */
@@ -47,22 +24,43 @@ export interface ItemOptions<Columns = object> {
   readonly columns?: Columns;
 }
 
-/** A writer's options with all defaults filled in, as a snapshot stores them. */
-export interface ResolvedWriterOptions {
-  readonly keep: number;
-  readonly lanes: number;
-  readonly items: readonly Required<Omit<ItemRule, "columns">>[];
-  /** The column layout of each rule's items. */
-  readonly layouts: readonly number[];
-  readonly across: boolean;
+/** How an episode ends. */
+export interface EndOptions<S = Spec> {
+  /** The step behind the last one: what was seen there, in any leaves of the spec; the others are zeros. It is kept, and begins no item. */
+  readonly final?: SomeOf<S>;
+  /** Whether there is nothing after it to be worth anything; false where only time ran out. With rules of `nStep` it must be said. */
+  readonly terminated?: boolean;
+  /** The lane that ends. Default: all, where neither `final` nor `terminated` is given. */
+  readonly lane?: number;
+}
+
+/** Which lanes' episodes end with a step: one value a lane. Where both flags are there it terminated. */
+export interface LaneEnds<S = Spec> {
+  readonly terminated?: ArrayLike<number | boolean>;
+  readonly truncated?: ArrayLike<number | boolean>;
+  /** What was seen last, in any leaves of the spec, one value a lane; only those of lanes that end are read. */
+  readonly final?: SomeColumnsOf<S>;
+}
+
+/** What belongs to the steps of a block: one number or boolean a step. */
+export interface BlockOptions<S = Spec, TableName extends string = string> {
+  /** Not 0 where the episode ends with the step, and nothing is known of what came after. */
+  readonly ends?: ArrayLike<number | boolean>;
+  readonly terminated?: ArrayLike<number | boolean>;
+  readonly truncated?: ArrayLike<number | boolean>;
+  /** Final steps: one for each episode that ends by `terminated` or `truncated`, in the order of the steps. */
+  readonly final?: SomeColumnsOf<S>;
+  /** By table: the priority of the item that ends with the step, for the writer's rules. */
+  readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> };
 }
 
 const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
 const onlyItemOptions = <T>(options: T): T => onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
-const DEFAULT_KEEP = 32;
 
 /** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. */
 export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : true;
+
+const NEEDS_TERMINATED = "said with rules of nStep: whether the episode terminated, or was only cut off";
 
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
@@ -78,11 +76,19 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #writer: CoreWriter;
   /** The staging record; with several lanes, a block of columns. */
   readonly #recordBytes: number;
+  /** Behind a block of columns, how the episode of each lane ends with it. */
+  readonly #endsAt: number;
+  /** Whether a rule makes transitions: then it must be said how episodes end. */
+  readonly #hasTransitions: boolean;
   #record = 0;
   readonly #staging: Staging;
   readonly #fill: Visit;
   readonly #flatten: (columns: unknown) => unknown[];
   #closed = false;
+  /** Whether `createItem` made one: then it is not for the rules alone to make something of an episode. */
+  #createsItems = false;
+  /** Episodes that ended without an item, of which `stats` knows. */
+  #barren = 0;
   /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
 
@@ -97,19 +103,25 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const { lanes, items, layouts } = options;
     const { leaves } = layout;
     const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
-    this.#recordBytes = offsets.pop() as number;
-    const writer = new CoreWriter(engine, options, items.length);
+    const end = offsets.pop() as number;
+    this.#recordBytes = lanes === 1 ? end : end + lanes;
+    this.#hasTransitions = items.some(({ nStep }) => nStep > 0);
+    const reward = items.some(({ nStep, finite }) => nStep > 0 && finite) ? engine.roles.optional("reward")?.index : undefined;
+    const writer = new CoreWriter(engine, { ...options, awaits: options.autoreset === "nextStep", reward }, items.length);
     this.#writer = writer;
     this.streams = writer.streams;
     try {
-      items.forEach(({ table, length, stride, priority }, k) => {
-        const code = writer.rule(k, this.#table(table).handle, length, stride, layouts[k] as number, priority);
+      items.forEach(({ table, length, stride, priority: given, nStep }, k) => {
+        const [priority, largest] = given === "max" ? [1, LARGEST] : [given, 0];
+        const flags = (nStep > 0 ? TAILS : 0) + largest;
+        const code = writer.rule(k, { table: this.#table(table).handle, length, stride, layout: layouts[k] as number, priority, flags });
         if (code === E_PRIORITY) throw priorityError(`items[${k}].priority`, priority);
         core.took(code);
       });
       engine.columnLayouts.rules.add(layouts);
       engine.writers.add(options);
       this.#record = engine.stage(this.#recordBytes);
+      this.#endsAt = this.#record + end;
     } catch (error) {
       this.#free();
       throw error;
@@ -144,38 +156,42 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    * With several lanes, every value has a leading dimension with one step per lane.
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY, RATE_LIMITED (too many items wait). Then no step is appended, but `staged` may be
    * filled in part.
+   * @param ends with several lanes: whose episodes end with this step; nothing of it is kept
    */
   append(): void;
-  append(step: Appended<S, Lanes>): void;
-  append(step?: Appended<S, Lanes>): void {
+  append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
+  append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
     this.#open();
     if (step !== undefined) this.#fill(step);
     // biome-ignore lint/complexity/noArguments: a list of the rest would be allocated
     else if (arguments.length === 0) this.#staging.check();
     else throw mustBe(TypeError, "step", "a step; append() without an argument appends what is in staged", step);
-    this.#done(this.#writer.append(this.#record));
+    if (ends === undefined) this.#done(this.#writer.append(this.#record));
+    else this.#appendEnds(ends);
     this.#engine.appended += this.options.lanes;
   }
 
   /**
    * Appends many steps at once. Each leaf is one column with a leading dimension of time; with several lanes, of time and lane. O(bytes + items)
-   * @param options.ends one number per step; the episode ends with the step if it is not 0
-   * @param options.priorities by table, one number per step: the priority of the item that ends with the step, for the writer's rules
    * @returns the number of steps, summed over the lanes
    * @throws RangeError for columns of different lengths · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, OUT_OF_MEMORY, RATE_LIMITED
    */
-  appendColumns(
-    columns: ColumnsOf<S>,
-    options: { readonly ends?: ArrayLike<number>; readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> } } = {},
-  ): number {
+  appendColumns(columns: ColumnsOf<S>, options: BlockOptions<S, TableName> = {}): number {
     this.#open();
-    const { ends, priorities } = onlyKeys("appendColumns", options, "ends, priorities");
+    const { final, priorities, ...ends } = onlyKeys("appendColumns", options, "ends, terminated, truncated, final, priorities");
     const { items, lanes } = this.options;
     const tables = items.map((rule) => rule.table);
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
-    const own = tables.map((table) => priorities?.[table as TableName]);
-    const block = placeBlock(this.#engine, this.#flatten(columns), lanes, ends, own);
-    this.#done(this.#writer.appendBlock(block.at, block.rows, block.ends), "priorities");
+    this.#mustSay(ends, final);
+    const block = placeBlock(this.#engine, lanes, {
+      columns: this.#flatten(columns),
+      ends,
+      finals: final === undefined ? undefined : flattenSome(this.#engine.spec, final, "final"),
+      priorities: tables.map((table) => priorities?.[table as TableName]),
+    });
+    this.#mustSee(final, block.truncated);
+    this.#done(this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals), "priorities");
+    if (block.ends !== 0) this.#countBarren();
     this.#engine.appended += block.rows;
     return block.rows;
   }
@@ -194,6 +210,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
     const layout = columns === undefined ? 0 : this.#layoutOf(columns, length);
+    this.#createsItems = true;
     const state = this.#writer.insert(to.handle, lane, length, layout, options);
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
@@ -204,13 +221,30 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#writer.newest(this.#table(table).handle);
   }
 
-  /** Ends the episode with the newest step, in all lanes or in one. Empties the window, so that no item spans two episodes, unless the writer is `across`. */
-  endEpisode(options: { readonly lane?: number } = {}): void {
+  /**
+   * Ends the episode. With `final` or `terminated` the step that was seen last ends it, from which transitions bootstrap unless it `terminated`; it stays at hand until the
+   * next append. Else the newest step ends it, in all lanes or in one, and the window is emptied. A writer that is `across` keeps its window. O(items + log size)
+   * @throws TypeError where rules of `nStep` need what is not said · ReplayError OUT_OF_TURN where no episode is open · SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY,
+   * RATE_LIMITED; then nothing has changed
+   */
+  endEpisode(options: EndOptions<S> = {}): void {
     this.#open();
-    const { lane } = onlyKeys("endEpisode", options, "lane");
-    const lanes = lane === undefined ? this.streams.keys() : [integer("lane", lane, 0, this.options.lanes - 1)];
-    for (const i of lanes) this.#writer.end(i);
-    this.#engine.changed();
+    const { lane, final, terminated } = onlyKeys("endEpisode", options, "final, terminated, lane");
+    const { lanes } = this.options;
+    if (lane !== undefined) integer("lane", lane, 0, lanes - 1);
+    if (terminated === undefined && this.#hasTransitions) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
+    if (terminated !== undefined) flag("terminated", terminated);
+    if (final === undefined && terminated !== true) {
+      if (terminated === false) this.#mustSee(final, 1);
+      for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
+      this.#countBarren();
+      this.#engine.changed();
+      return;
+    }
+    if (lane === undefined && lanes > 1) throw mustBe(TypeError, "lane", `given with final or terminated, since there are ${lanes}`, lane);
+    const staged = placeFinal(this.#engine, flattenSome(this.#engine.spec, final, "final"));
+    this.#done(this.#writer.finish(lane ?? 0, staged, terminated === true), "priority", lane);
+    this.#countBarren();
   }
 
   /** Waits until no item waits for the rate limiter in the tables of this writer's rules (without rules: in all tables). Returns `undefined` if none waits. */
@@ -221,7 +255,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#engine.waiters.untilFew(() => tables.reduce((sum, table) => sum + table.stats().pending, 0), options);
   }
 
-  /** Releases the window and the memory of the writer. Items stay. */
+  /**
+   * Releases the window and the memory of the writer. Items stay. With rules of `nStep` an open episode is truncated: its newest step serves as the final one, and begins
+   * no item.
+   */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -271,6 +308,70 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#engine.waiters.untilFew(() => Number(table.explain(key).state === "waiting"));
   }
 
+  /** Appends what is staged in several lanes, of which some end. */
+  #appendEnds(ends: LaneEnds<S>): void {
+    const { lanes } = this.options;
+    if (lanes === 1) throw mustBe(TypeError, "the second argument of append", "left out with one lane: call endEpisode({ final, terminated }) after it", ends);
+    const { final } = onlyKeys("append", ends, "terminated, truncated, final");
+    this.#mustSay(ends, final);
+    const [ended, truncated] = countEnds(ends, lanes);
+    this.#mustSee(final, truncated);
+    const finals = final === undefined || ended === 0 ? 0 : this.#placeLastSeen(ends, final, ended);
+    placeEnds(this.#engine.core, this.#endsAt, ends, lanes);
+    this.#done(this.#writer.appendBlock(this.#record, lanes, this.#endsAt, finals), "terminated");
+    this.#countBarren();
+  }
+
+  /** Final steps of the lanes that end; where they are. */
+  #placeLastSeen({ terminated, truncated }: LaneEnds<S>, final: unknown, ended: number): number {
+    const { core, spec, layout } = this.#engine;
+    const { lanes } = this.options;
+    const which = Array.from({ length: lanes }, (_, lane) => lane).filter((lane) => terminated?.[lane] || truncated?.[lane]);
+    const columns = flattenSome(spec, final, "final").map((column, i) => {
+      if (column === undefined) return column;
+      const { path, size } = layout.leaves[i] as { readonly path: string; readonly size: number };
+      const isFlat = isList(column) && column.length === lanes * size && !isList(column[0] ?? column[which[0] as number]);
+      if (!isList(column) || (!isFlat && column.length !== lanes))
+        throw mustBe("SPEC_MISMATCH", `final.${path}`, `one value for each of ${lanes} lanes`, column);
+      return isFlat ? which.flatMap((lane) => Array.prototype.slice.call(column, lane * size, (lane + 1) * size)) : which.map((lane) => column[lane]);
+    });
+    const at = core.scratch(finalsBytes(layout.leaves, ended));
+    placeFinals(core, layout.leaves, at, columns, ended);
+    return at;
+  }
+
+  /** Warns of episodes that ended and of which nothing can be learned. */
+  #countBarren(): void {
+    const { barren } = this.#writer;
+    const more = barren - this.#barren;
+    this.#barren = barren;
+    if (more === 0 || this.#createsItems || !this.#engine.warnings.first("barrenEpisodes", more)) return;
+    const { items } = this.options;
+    const shortest = Math.min(...items.map((rule) => rule.length));
+    const why =
+      items.length === 0 ? "the writer has no rules, and createItem was not called" : `the shortest rule needs ${shortest} steps, and the episode had fewer`;
+    const remedy =
+      items.length === 0
+        ? "say items: [{ table, nStep }] in replay.writer(), or call createItem"
+        : "lower length, or say nStep in its place, which makes transitions of short episodes too";
+    this.#engine.warnings.say(`an episode ended without an item: ${why}. ${remedy[0]?.toUpperCase()}${remedy.slice(1)}`);
+  }
+
+  /** With rules that make transitions it must be said whether episodes terminate. */
+  #mustSay({ ends, terminated, truncated }: Ends, final: unknown): void {
+    if (final !== undefined && this.options.autoreset === "nextStep")
+      throw mustBe(TypeError, "final", 'left out with autoreset: "nextStep", where it comes as the next step', final);
+    if (!this.#hasTransitions) return;
+    if (ends !== undefined) throw mustBe(TypeError, "ends", "left out with rules of nStep: say terminated and truncated", ends);
+    if (terminated === undefined && (truncated ?? final) !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
+  }
+
+  /** What is truncated needs what was seen last, to bootstrap from. */
+  #mustSee(final: unknown, truncated: number): void {
+    if (truncated === 0 || final !== undefined || !this.#hasTransitions || this.options.autoreset === "nextStep") return;
+    throw mustBe(TypeError, "final", "given where an episode is truncated: what was seen last, which its transitions bootstrap from", final);
+  }
+
   /** Ends a call to the core. Returns its result, or throws the error for its code. */
   #done(code: number, subject?: string, lane?: number): number {
     if (code < 0) throw this.#refused(code, subject, lane);
@@ -284,45 +385,22 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (code === E_RATE_LIMITED)
       return new ReplayError("RATE_LIMITED", "maxPending items already wait for the rate limiter: sample from the table, or await flush()");
     if (code === E_PRIORITY) return priorityError(subject === "priority" ? subject : `${subject}[${core.refusedArgument}]`, core.refusedValue);
+    if (code === E_REWARD) {
+      const rule = "finite, since rules of nStep sum it (finite: false in the rule allows others)";
+      return mustBe("INVALID_DATA", this.#engine.roles.path("reward"), rule, core.refusedValue);
+    }
+    if (code === E_NO_EPISODE) return this.#noEpisode(subject, core.refusedArgument);
+    if (code === E_FINAL) return mustBe(RangeError, "length", "such that the item does not begin with the final step of an episode", core.refusedValue);
     if (code !== E_LENGTH) return core.failure(code);
     const have = this.#writer.length(lane);
     return mustBe(RangeError, "length", `an integer in 1 … ${have}, the number of steps in the window (raise keep for longer items)`, core.refusedValue);
   }
-}
 
-export function unknownTable(name: unknown, known: Iterable<string>): Error {
-  const names = [...known];
-  return mustBe("NOT_FOUND", "table", names.length === 0 ? "the name of a table, but there are none" : oneFrom(names), name);
-}
-
-/** Checks the options of a writer and fills in the defaults. */
-export function resolveWriterOptions(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: WriterOptions): ResolvedWriterOptions {
-  const { items = [], keep, lanes = 1, across = false } = onlyKeys("writer", options, "keep, lanes, items, across");
-  if (!Array.isArray(items)) throw mustBe(TypeError, "items", "an array of rules", items);
-  const rules = (items as readonly ItemRule[]).map((rule, k) => {
-    const subject = `items[${k}]`;
-    const { table, length, stride = 1, priority = 1 } = onlyKeys(subject, rule, "table, length, stride, priority, columns");
-    if (!tables.has(table)) throw unknownTable(table, tables.keys());
-    return {
-      table,
-      length: integer(`${subject}.length`, length, 1, MAX_LENGTH),
-      stride: integer(`${subject}.stride`, stride, 1, MAX_LENGTH),
-      priority: finite(`${subject}.priority`, priority, 0),
-    };
-  });
-  const longest = Math.max(1, ...rules.map((rule) => rule.length));
-  const layouts: number[] = [];
-  items.forEach(({ columns }, k) => {
-    const number = columns === undefined ? 0 : engine.columnLayouts.numberOf(columns, layouts);
-    const { length = 0 } = rules[k] ?? {};
-    checkSteps(`items[${k}].columns`, engine.columnLayouts.get(number)?.selections ?? [], length, `the rule makes items of ${length} steps`);
-    layouts.push(number);
-  });
-  return {
-    keep: integer("keep", keep ?? Math.max(DEFAULT_KEEP, longest), longest, MAX_LENGTH),
-    lanes: integer("lanes", lanes, 1, 65536),
-    items: rules,
-    layouts,
-    across: flag("across", across) !== 0,
-  };
+  #noEpisode(subject: string, lane: number): Error {
+    const last = `the next step of lane ${lane} is the final one of its episode (autoreset: "nextStep")`;
+    if (subject === "terminated" || subject === "priorities")
+      return new ReplayError("INVALID_DATA", `${last}, and cannot end it again: if your environments give what was seen last beside the step, say "sameStep"`);
+    const why = this.#writer.episodeSteps(lane) > 0 ? last : "no step was appended since the last episode ended";
+    return new ReplayError("OUT_OF_TURN", `endEpisode has no episode to end: ${why}`);
+  }
 }

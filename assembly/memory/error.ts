@@ -15,6 +15,12 @@ export const E_KEYS_EXHAUSTED: i32 = -5;
 export const E_CORRUPT: i32 = -6;
 /** This selector cannot draw so. */
 export const E_UNSUPPORTED: i32 = -7;
+/** An item cannot begin with the final step of an episode. */
+export const E_FINAL: i32 = -8;
+/** An episode cannot end here: none is open, or its final step has yet to come. */
+export const E_NO_EPISODE: i32 = -9;
+/** A reward is not finite. */
+export const E_REWARD: i32 = -10;
 
 /** Fills the error cell and hands the code back. */
 export function fail(code: i32, argument: i32, value: f64): i32 {

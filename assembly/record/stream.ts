@@ -1,10 +1,11 @@
 /**
- * Streams as records: │ last u32 │ oldest u32 │ count u32 │ episode u32 │ its steps u32 │ fresh u32 │, rows by number.
+ * Streams as records: │ last u32 │ oldest u32 │ count u32 │ episode u32 │ its steps u32 │ awaits u32 │, rows by number.
  * The rows of its recent steps are linked, so that its oldest and their count tell them all.
  */
 import { E_CORRUPT, fail } from "../memory/error";
 import { numberOf, rowOf } from "../rows/pool";
-import { Stream } from "../rows/stream";
+import { LINK_ENDS, LINK_FINAL } from "../rows/row";
+import { FIRST_ALONE, Stream } from "../rows/stream";
 
 export function record_stream(stream: usize, out: usize): void {
   const s = changetype<Stream>(stream);
@@ -25,6 +26,7 @@ export function record_load_stream(stream: usize, from: usize): i32 {
   if (load<u32>(from) > p.high || load<u32>(from, 4) > p.high || count > recent.capacity) return fail(E_CORRUPT, 1, count);
   s.last = rowOf(p, load<u32>(from));
   memory.copy(stream + offsetof<Stream>("episode"), from + 12, 12);
+  if (s.awaits > FIRST_ALONE && s.awaits != LINK_FINAL && s.awaits != LINK_ENDS) return fail(E_CORRUPT, 1, s.awaits);
   let row = rowOf(p, load<u32>(from, 4));
   for (let i: u32 = 0; i < count; i++) {
     if (row == 0) return fail(E_CORRUPT, 1, i);

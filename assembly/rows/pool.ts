@@ -21,7 +21,7 @@ import { align16, BLOCK_BYTES, GRANULE, GRANULE_BITS } from "../memory/layout";
 import { BYTES, CHANGE_BYTES, Change, chain, LINK, tracking } from "./changes";
 import { FreeRows } from "./free-rows";
 import { LEAF_BYTES, Leaf, NARROW, SHARED, WIDE } from "./leaf";
-import { HEAD_BYTES, Head, LINK_ENDS, LINK_ROW, PLACE, PLACE_BITS } from "./row";
+import { HEAD_BYTES, Head, LINK_ENDS, LINK_FINAL, LINK_ROW, PLACE, PLACE_BITS } from "./row";
 
 const FREE_AT: usize = 64;
 const LEAVES_AT: usize = 88;
@@ -97,6 +97,12 @@ export class Pool {
   @inline
   ends(row: u32): bool {
     return (Head.of(row).next & LINK_ENDS) != 0;
+  }
+
+  /** Whether it is its episode's final step: nothing was done there. */
+  @inline
+  isFinal(row: u32): bool {
+    return (Head.of(row).next & LINK_FINAL) != 0;
   }
 
   @inline

@@ -2,7 +2,7 @@
 import { arena_alloc, arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { GRANULE } from "../memory/layout";
-import { Stream, stream_bytes } from "./stream";
+import { FIRST, Stream, stream_bytes } from "./stream";
 
 /** Entries that are not beside the stream begin with one granule. */
 const FIRST_ENTRIES: u32 = GRANULE >> 2;
@@ -45,7 +45,8 @@ export function stream_take(stream: usize, from: usize): void {
   while (rows.count != 0) s.keep(s.rows(), rows.shift());
   continueFrom(s, writer);
   writer.last = 0;
-  writer.fresh = 1;
+  writer.awaits = FIRST;
+  writer.episodeStep = 0;
 }
 
 /** Holds the steps of another stream as well, as the youngest; there must be room. O(steps) */
@@ -101,7 +102,7 @@ function continueFrom(to: Stream, from: Stream): void {
   to.last = from.last;
   to.episode = from.episode;
   to.episodeStep = from.episodeStep;
-  to.fresh = from.fresh;
+  to.awaits = from.awaits;
 }
 
 /** Where entries stand that have room beside the stream. */

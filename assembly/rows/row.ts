@@ -3,15 +3,18 @@
  *
  * HEAD, 12 bytes, at the block's beginning, one a place: │ refs u32 │ next u32 │ episode u32 │
  *   refs: items, streams and rows (of another pool) that hold this row
- *   next: the row that follows, 0 = none; its upper two bits: how the episode ends here
+ *   next: the row that follows, 0 = none; two bits say how the episode ends with this one:
+ *     0 it goes on · LINK_END · LINK_FINAL this is its final step, truncated · both: its final step, terminated
  */
 import { GRANULE_BITS } from "../memory/layout";
 
 /** The row in a link. */
 export const LINK_ROW: u32 = 0x3fffffff;
-/** How an episode ends with a row: LINK_ENDS masks it, 0 it goes on. Plainly; with a final step (what was seen last) after truncation; both bits: after termination. */
+/** The episode ends here; nothing is known of what came after. */
 export const LINK_END: u32 = 0x80000000;
+/** The episode ends here, with what was seen last: nothing was done at this step. */
 export const LINK_FINAL: u32 = 0x40000000;
+/** Both: there is nothing after it to be worth anything. */
 export const LINK_ENDS: u32 = 0xc0000000;
 export const PLACE_BITS: u32 = 10;
 export const PLACE: u32 = (1 << PLACE_BITS) - 1;

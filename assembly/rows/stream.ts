@@ -4,7 +4,7 @@
  * STREAM, 40 bytes, then entries of the ring:
  *    0 │ pool u32        │ last u32    │  the newest row, 0 where nothing may follow it
  *    8 │ episode u32     │ episodeStep u32 │  steps of the episode so far
- *   16 │ fresh u32       │ limit u32   │  1: the next step opens an episode · recent steps that it holds at most, 0 = it grows (recent.ts)
+ *   16 │ awaits u32      │ limit u32   │  what the next step is (below) · recent steps that it holds at most, 0 = it grows (recent.ts)
  *   24 │ RING (16)                     │  rows of the recent steps, oldest first; each is held once
  */
 import { Bytes, bytesEqual, bytesZero, copyBytes } from "../memory/bytes";
@@ -12,7 +12,12 @@ import { Ring } from "../memory/ring";
 import { BYTES, LINK, tracking } from "./changes";
 import { Leaf, SHARED, WIDE } from "./leaf";
 import { Pool, reserveRows } from "./pool";
-import { HEAD_BYTES, Head, LINK_END } from "./row";
+import { HEAD_BYTES, Head, LINK_END, LINK_FINAL } from "./row";
+
+/** What the next step is: one more of the open episode; the first of another, before which the steps at hand may have to go; or LINK_FINAL, LINK_ENDS: the final one, ending so. */
+export const ONE_MORE: u32 = 0;
+export const FIRST: u32 = 1;
+export const FIRST_ALONE: u32 = 2;
 
 const RING_AT: usize = 24;
 const STREAM_BYTES: u32 = 40;
@@ -23,7 +28,7 @@ export class Stream {
   last: u32;
   episode: u32;
   episodeStep: u32;
-  fresh: u32;
+  awaits: u32;
   limit: u32;
 
   @inline
@@ -47,7 +52,7 @@ export class Stream {
   /** Puts a row whose bytes are written at the young end: episode, link, ring. */
   @inline
   push(p: Pool, row: u32): void {
-    if (this.fresh != 0) this.open(p);
+    if (this.awaits != ONE_MORE) this.begin(p);
     this.episodeStep += 1;
     Head.of(row).episode = this.episode;
     const last = this.last;
@@ -116,11 +121,35 @@ export class Stream {
     }
     if (before != 0 && tracking()) p.noteChange(before, LINK);
   }
-  private open(p: Pool): void {
+
+  /** Whether an episode is open. */
+  @inline
+  isOpen(): bool {
+    return this.awaits == ONE_MORE || this.awaits >= LINK_FINAL;
+  }
+
+  /** The number of the next step in its episode. */
+  @inline
+  nextStep(): u32 {
+    // Between episodes it is 0.
+    return this.episodeStep + 1;
+  }
+
+  /** The newest step is its episode's final one, which ends so. The steps at hand stay until the next one comes; `across`: as long as there is room. */
+  finish(how: u32, across: u32): void {
+    Head.of(this.last).next |= how;
+    if (tracking()) this.rows().noteChange(this.last, LINK);
+    this.awaits = across != 0 ? FIRST : FIRST_ALONE;
+    this.episodeStep = 0;
+  }
+
+  /** Before a step that is not just one more. */
+  private begin(p: Pool): void {
+    if (this.awaits >= LINK_FINAL) return;
+    if (this.awaits == FIRST_ALONE) stream_clear(changetype<usize>(this));
     p.episodes += 1;
     this.episode = p.episodes;
-    this.episodeStep = 0;
-    this.fresh = 0;
+    this.awaits = ONE_MORE;
   }
 }
 if (offsetof<Stream>() != RING_AT || RING_AT + offsetof<Ring>() != STREAM_BYTES) ERROR("STREAM: RING at byte 24");
@@ -134,7 +163,7 @@ export function stream_bytes(room: u32): u32 {
 export function stream_init(stream: usize, pool: u32, room: u32, limit: u32): void {
   const s = changetype<Stream>(stream);
   s.pool = pool;
-  s.fresh = 1;
+  s.awaits = FIRST;
   s.limit = limit;
   s.recent().entries = <u32>stream + STREAM_BYTES;
   s.recent().capacity = room;
@@ -143,12 +172,12 @@ export function stream_init(stream: usize, pool: u32, room: u32, limit: u32): vo
 /** Ends the episode with the newest step; the next one opens another. Unless `across`, its steps are let go, so that no item spans both. */
 export function stream_end(stream: usize, across: u32): void {
   const s = changetype<Stream>(stream);
-  if (s.last != 0) {
+  if (s.last != 0 && s.isOpen()) {
     const head = Head.of(s.last);
     head.next |= LINK_END;
     if (tracking()) s.rows().noteChange(s.last, LINK);
   }
-  s.fresh = 1;
+  s.awaits = FIRST;
   s.episodeStep = 0;
   if (across == 0) stream_clear(stream);
 }
@@ -193,8 +222,8 @@ export function stream_check(stream: usize): i32 {
     if (n == 0 || Head.of(n).refs == 0) return 3;
     if (i + 1 < recent.count && p.next(n) != recent.get(i + 1)) return 4;
   }
-  if (s.fresh == 0 && (s.last == 0 || p.episode(s.last) != s.episode)) return 5;
-  return 0;
+  if (s.isOpen() && (s.last == 0 || p.episode(s.last) != s.episode)) return 5;
+  return !s.isOpen() && s.episodeStep != 0 ? 6 : 0;
 }
 
 /** Writes the value of leaf i of row n where it is not packed in the row; leaves are placed in order, before the row is pushed. */

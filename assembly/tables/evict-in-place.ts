@@ -43,6 +43,7 @@ export class EvictInPlace {
     t.sees(layout, length);
     item.generation += 1;
     store<f64>(t.slots().priorityAt(slot), Math.abs(priority));
+    t.seesPriority(priority);
     if (t.slots().extras != 0) setExtras(t, slot, layout);
     t.remover().order().renew();
     if (t.apart()) t.sampler().replace(slot, priority);
@@ -94,9 +95,13 @@ export class EvictInPlace {
     }
     const priorityAt = slots.priorityAt(slot);
     for (let at = priorityAt; at < priorityAt + ((<usize>n) << 3); at += 8) {
-      if (priorities != 0) priority = load<f64>(priorities + (at - priorityAt));
+      if (priorities != 0) {
+        priority = load<f64>(priorities + (at - priorityAt));
+        t.seesPriority(priority);
+      }
       store<f64>(at, Math.abs(priority));
     }
+    t.seesPriority(priority);
     order.oldest = order.next(newest);
     t.newest = newest;
     t.sees(layout, word & MAX_LENGTH);

@@ -82,6 +82,7 @@ export function table_clear(table: usize): void {
   }
   t.unique = 0;
   t.deletedEpisodes = 0;
+  t.maxPriority = 1;
   const limiter = t.limiter();
   limiter.inserts = 0;
   limiter.samples = 0;

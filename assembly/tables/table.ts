@@ -1,7 +1,7 @@
 /**
  * A table: items, a sampler, a remover, a rate limiter, limits. It knows slots, and rows only as something to retain and release.
  *
- * TABLE, 312 bytes, then the arrays of slots and selectors:
+ * TABLE, 320 bytes, then the arrays of slots and selectors:
  *    0 │ pool u32            │ drawing u32    │  1 while a draw is open: what leaves is released at its end
  *    8 │ maxSize u32         │ maxPending u32 │
  *   16 │ maxTimesSampled u32 │ doomed u32     │  0: no limit · chain of slots that left during the draw
@@ -10,15 +10,16 @@
  *   48 │ evictsInPlace u32   │ newest u32     │  canonical from byte 52: the slot of the last item created · evictsInPlace 1: a fifo without a limit but maxSize, so that in the end each item takes the place of the oldest
  *   56 │ steps f64           │ stamp f64      │  sum of the live items' lengths · the last stamp
  *   72 │ unique f64          │ deletedEpisodes f64 │
- *   88 │ count u32           │ pending u32    │
- *   96 │ pendingFirst u32    │ pendingLast u32 │
- *  104 │ layout u32          │ mixed u32      │  the column layout of all items that were created; mixed 1: they had several
- *  112 │ longest u32         │ shortest u32   │  of the items that were created
- *  120 │ RANDOM (32)                          │
- *  152 │ LIMITER (48)                         │  its two counts are canonical: up to byte 168
- *  200 │ SLOTS (64)                           │
- *  264 │ sampler (8)         │ remover (8)    │  one address where both are alike
- *  280 │ EPISODES (32)                        │
+ *   88 │ maxPriority f64                      │  the larger of 1 and every priority given to a live item since the table was made or cleared
+ *   96 │ count u32           │ pending u32    │
+ *  104 │ pendingFirst u32    │ pendingLast u32 │
+ *  112 │ layout u32          │ mixed u32      │  the column layout of all items that were created; mixed 1: they had several
+ *  120 │ longest u32         │ shortest u32   │  of the items that were created
+ *  128 │ RANDOM (32)                          │
+ *  160 │ LIMITER (48)                         │  its two counts are canonical: up to byte 176
+ *  208 │ SLOTS (64)                           │
+ *  272 │ sampler (8)         │ remover (8)    │  one address where both are alike
+ *  288 │ EPISODES (32)                        │
  */
 import { E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, fail } from "../memory/error";
 import { align16 } from "../memory/layout";
@@ -31,15 +32,15 @@ import { Episodes } from "./episodes";
 import { RateLimiter } from "./rate-limiter";
 import { FREE, layKeys, Slots, slotsBytes, slotsInit } from "./slots";
 
-const RANDOM_AT: usize = 120;
-const LIMITER_AT: usize = 152;
-const SLOTS_AT: usize = 200;
-const SAMPLER_AT: usize = 264;
-const REMOVER_AT: usize = 272;
-const EPISODES_AT: usize = 280;
-const TABLE_BYTES: u32 = 312;
+const RANDOM_AT: usize = 128;
+const LIMITER_AT: usize = 160;
+const SLOTS_AT: usize = 208;
+const SAMPLER_AT: usize = 272;
+const REMOVER_AT: usize = 280;
+const EPISODES_AT: usize = 288;
+const TABLE_BYTES: u32 = 320;
 /** What an image stores of TABLE itself ends with the limiter's counts. */
-export const CANONICAL_END: u32 = 168;
+export const CANONICAL_END: u32 = 176;
 
 @unmanaged
 export class Table {
@@ -58,6 +59,7 @@ export class Table {
   stamp: f64;
   unique: f64;
   deletedEpisodes: f64;
+  maxPriority: f64;
   count: u32;
   pending: u32;
   pendingFirst: u32;
@@ -127,6 +129,12 @@ export class Table {
     if (length > this.longest) this.longest = length;
   }
 
+  /** Notes a priority that a live item is given. */
+  @inline
+  seesPriority(priority: f64): void {
+    if (priority > this.maxPriority) this.maxPriority = priority;
+  }
+
   @inline
   mayInsert(): bool {
     return this.limiter().canInsert(1, this.count);
@@ -152,6 +160,7 @@ export class Table {
   @inline
   setPriority(slot: u32, priority: f64): void {
     store<f64>(this.slots().priorityAt(slot), Math.abs(priority));
+    this.seesPriority(priority);
     this.setStamp(slot);
   }
 
@@ -162,10 +171,10 @@ export class Table {
     store<f64>(this.slots().stampAt(slot), this.stamp);
   }
 }
-if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 120");
-if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>("samplesPerInsert"))) ERROR("TABLE: canonical up to byte 168");
-if (LIMITER_AT + offsetof<RateLimiter>() != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 200");
-if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 312 bytes");
+if (offsetof<Table>() != RANDOM_AT) ERROR("TABLE: RANDOM at byte 128");
+if (CANONICAL_END != <u32>(LIMITER_AT + offsetof<RateLimiter>("samplesPerInsert"))) ERROR("TABLE: canonical up to byte 176");
+if (LIMITER_AT + offsetof<RateLimiter>() != SLOTS_AT || SLOTS_AT + offsetof<Slots>() != SAMPLER_AT) ERROR("TABLE: SLOTS at byte 208");
+if (REMOVER_AT + offsetof<Selector>() != EPISODES_AT || EPISODES_AT + offsetof<Episodes>() != TABLE_BYTES) ERROR("TABLE is 320 bytes");
 
 /** Slots of a table: its items, the one that is inserted before another leaves, and those that wait. */
 export function slotsOf(maxSize: u32, maxPending: u32): u32 {
@@ -188,6 +197,7 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   t.pool = pool;
   t.maxSize = maxSize;
   t.maxPending = maxPending;
+  t.maxPriority = 1;
   t.episodes().forget();
   let at = align16(<u32>table + TABLE_BYTES);
   slotsInit(t.slots(), at, slots, stamped);

@@ -1,37 +1,77 @@
 /** Blocks: many steps at once, given as columns. */
 import { Bytes, copyBytes } from "../memory/bytes";
-import { E_OUT_OF_MEMORY, E_PRIORITY, fail } from "../memory/error";
-import { NARROW } from "../rows/leaf";
+import { E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, E_REWARD, fail } from "../memory/error";
+import { NARROW, readNumber, SHARED } from "../rows/leaf";
 import { Pool, reserveRows } from "../rows/pool";
-import { Head } from "../rows/row";
+import { Head, LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { PLAIN, SINGLE } from "../rows/run";
-import { placeLeaf, Stream, stream_end } from "../rows/stream";
+import { ONE_MORE, placeLeaf, Stream } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
-import { canTake, makeItem, Writer } from "./writer";
+import { canTake, endLane, finishLane, makeItem, makeLast, Writer } from "./writer";
+
+/** How an episode ends with a row: not, without a final step, truncated, terminated. */
+const GOES_ON: u8 = 0;
+const ENDS: u8 = 1;
+const TERMINATES: u8 = 3;
 
 /** A shorter run is not worth its preparation. */
 const SHORT: u32 = 4;
 
 /**
  * O(rows × (row + items)): appends rows given as columns, with the items that the rules make of them. Row r belongs to lane r mod lanes.
- * `columns`: u32 × leaves, where each begins, then u32 × rules: f64 × rows, the priority of the item that ends with the row; 0 for the rule's own. `ends`: u8 × rows, not 0 where the lane's episode ends with the row; 0 for none.
+ * `columns`: u32 × leaves, where each begins, then u32 × rules: f64 × rows, the priority of the item that ends with the row; 0 for the rule's own. `ends`: u8 × rows, how
+ * the lane's episode ends with the row (0 not, 1 without a final step, 2 truncated, 3 terminated); 0 for none. `finals`: u32 × leaves as in `columns`, of final steps, one a
+ * row that ends with 2 or 3, in their order; 0 where they are zeros, or (WRITER awaits) come as the next row of their lane.
  * Items that wait, or what is refused, and then nothing changed.
  */
-export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize): i32 {
+export function writer_append_block(writer: usize, columns: usize, rows: u32, ends: usize, finals: usize): i32 {
   const w = changetype<Writer>(writer);
   const pool = w.stream(0).rows();
   const refused = admissible(w, pool, columns, rows, ends);
   if (refused != 0) return refused;
   let waiting: u32 = 0;
+  let ended: u32 = 0;
   for (let r: u32 = 0; r < rows; ) {
     const live = pool.live();
-    const row = pool.takeMany(rows - r);
-    const count = pool.live() - live;
-    scatterRows(pool, columns, row, r, count);
-    waiting += pushRun(w, pool, columns, row, r, r + count, ends);
-    r += count;
+    let row = pool.takeMany(rows - r);
+    const end = r + pool.live() - live;
+    scatterRows(pool, columns, row, r, end - r);
+    while (r < end) {
+      const s = w.stream(r % w.lanes);
+      const count = rowsAlike(w, pool, s, ends, r, end);
+      const straight = pushStraight(w, s, pool, columns, row, r, count);
+      if (straight == 0) waiting += pushOne(w, s, pool, columns, row, r);
+      r += max(straight, 1);
+      row += max(straight, 1);
+      const how = endOf(ends, r - 1);
+      if (how == ENDS) endLane(w, s);
+      else if (how != GOES_ON && w.awaits != 0) s.awaits = markOf(how);
+      else if (how != GOES_ON) {
+        pushFinal(s, pool, finals, ended);
+        waiting += finishLane(w, s, markOf(how));
+        ended += 1;
+      }
+    }
   }
   return waiting;
+}
+
+/** How the episode of row r's lane ends with it. */
+function endOf(ends: usize, r: u32): u8 {
+  return ends == 0 ? GOES_ON : load<u8>(ends + <usize>r);
+}
+
+function markOf(how: u8): u32 {
+  return how == TERMINATES ? LINK_ENDS : LINK_FINAL;
+}
+
+/** From row r on, how many belong to one lane and one episode. */
+function rowsAlike(w: Writer, pool: Pool, s: Stream, ends: usize, r: u32, end: u32): u32 {
+  if (w.lanes != 1 || pool.apart() || s.awaits != ONE_MORE) return 1;
+  if (ends == 0) return end - r;
+  let count: u32 = 1;
+  while (r + count < end && endOf(ends, r + count - 1) == GOES_ON) count++;
+  return count;
 }
 
 /** The priorities that the block brings for rule k; 0 for none. */
@@ -39,45 +79,58 @@ function given(pool: Pool, columns: usize, k: u32): usize {
   return <usize>load<u32>(columns + ((<usize>(pool.leaves + k)) << 2));
 }
 
-/** Rows of the block that follow each other in the pool: `row` is the r-th of the block. Items that wait. */
-function pushRun(w: Writer, pool: Pool, columns: usize, row: u32, r: u32, end: u32, ends: usize): u32 {
+function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32): u32 {
   let waiting: u32 = 0;
-  while (r < end) {
-    const s = w.stream(r % w.lanes);
-    let limit: u32 = 1;
-    if (w.lanes == 1 && !pool.apart()) {
-      if (ends == 0) limit = end - r;
-      else while (r + limit < end && load<u8>(ends + <usize>(r + limit - 1)) == 0) limit++;
-    }
-    let count = pushStraight(w, s, pool, columns, row, r, limit);
-    if (count == 0) {
-      waiting += pushOne(w, s, pool, columns, row, r);
-      count = 1;
-    }
-    r += count;
-    row += count;
-    if (ends != 0 && load<u8>(ends + <usize>(r - 1)) != 0) stream_end(changetype<usize>(s), w.across);
+  const how = s.awaits;
+  placeApart(s, pool, columns, row, r);
+  pushRow(s, pool, row);
+  for (let k: u32 = 0; k < w.rules; k++) {
+    const rule = w.rule(k);
+    const priorities = given(pool, columns, k);
+    const priority = priorities == 0 ? rule.gives() : load<f64>(priorities + ((<usize>r) << 3));
+    if (how >= LINK_FINAL) waiting += makeLast(s, rule, priority);
+    else if (rule.makes(s.episodeStep)) waiting += u32(makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+  }
+  if (how >= LINK_FINAL) {
+    w.noteEnd(s, true);
+    s.finish(how, w.across);
   }
   return waiting;
 }
 
-function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32): u32 {
-  let waiting: u32 = 0;
+/** A row whose bytes are written, held by the stream alone. */
+function pushRow(s: Stream, pool: Pool, row: u32): void {
   // refs 1, next 0
   store<u64>(changetype<usize>(Head.of(row)), 1);
+  s.notePush(pool, row);
+  s.push(pool, row);
+}
+
+/** A final step: the f-th of `finals`, or zeros. */
+function pushFinal(s: Stream, pool: Pool, finals: usize, f: u32): void {
+  const row = pool.take();
+  if (finals == 0) zeroRow(pool, row);
+  else {
+    scatterRows(pool, finals, row, f, 1);
+    placeApart(s, pool, finals, row, f);
+  }
+  pushRow(s, pool, row);
+}
+
+/** Leaves of the r-th row of a block that are not in the row. */
+function placeApart(s: Stream, pool: Pool, columns: usize, row: u32, r: u32): void {
   for (let i: u32 = 0; pool.apart() && i < pool.leaves; i++) {
     placeLeaf(s, pool, row, i, <usize>load<u32>(columns + ((<usize>i) << 2)) + <usize>(r * pool.leaf(i).valueBytes()));
   }
-  s.notePush(pool, row);
-  s.push(pool, row);
-  for (let k: u32 = 0; k < w.rules; k++) {
-    const rule = w.rule(k);
-    if (!rule.makes(s.episodeStep)) continue;
-    const priorities = given(pool, columns, k);
-    const priority = priorities == 0 ? rule.priority : load<f64>(priorities + ((<usize>r) << 3));
-    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0) waiting += 1;
+}
+
+/** Frames that are zeros have the number 0. */
+function zeroRow(pool: Pool, row: u32): void {
+  memory.fill(pool.bytes(row), 0, pool.rowBytes);
+  for (let i: u32 = 0; pool.apart() && i < pool.leaves; i++) {
+    const leaf = pool.leaf(i);
+    if (leaf.kind != SHARED) memory.fill(pool.value(row, leaf), 0, leaf.bytes);
   }
-  return waiting;
 }
 
 /**
@@ -85,7 +138,7 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
  * the oldest in a full table. How many; 0 where that does not hold.
  */
 function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: u32, limit: u32): u32 {
-  let count: u32 = s.fresh != 0 ? 0 : limit;
+  let count: u32 = s.awaits != ONE_MORE ? 0 : limit;
   // Without an item nothing holds what the stream does not keep.
   if (w.rules == 0) count = min(count, s.recent().capacity);
   let refs: u32 = 0;
@@ -100,7 +153,7 @@ function pushStraight(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32
     const rule = w.rule(k);
     let priorities = given(pool, columns, k);
     if (priorities != 0) priorities += (<usize>r) << 3;
-    EvictInPlace.many(rule.to(), row + 1 - rule.length, rule.length | PLAIN | SINGLE, rule.layout, count, rule.priority, priorities);
+    EvictInPlace.many(rule.to(), row + 1 - rule.length, rule.length | PLAIN | SINGLE, rule.layout, count, rule.gives(), priorities);
   }
   return count;
 }
@@ -129,7 +182,23 @@ function evictable(w: Writer, k: u32, s: Stream, row: u32, limit: u32): u32 {
 /** Everything that could be refused half-way is asked for first. */
 function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usize): i32 {
   let episodes = w.lanes;
-  if (ends != 0) for (let r: u32 = 0; r < rows; r++) episodes += load<u8>(ends + <usize>r) != 0 ? 1 : 0;
+  let finals: u32 = 0;
+  for (let r: u32 = 0; ends != 0 && r < rows; r++) {
+    const how = endOf(ends, r);
+    episodes += u32(how != GOES_ON);
+    if (how <= ENDS) continue;
+    // The row that comes behind a done ends its episode already.
+    const before = r < w.lanes ? w.stream(r).awaits : u32(endOf(ends, r - w.lanes) > ENDS) * LINK_FINAL;
+    if (w.awaits != 0 && before >= LINK_FINAL) return fail(E_NO_EPISODE, r % w.lanes, <f64>r);
+    finals += 1;
+  }
+  if (w.reward != 0) {
+    const leaf = pool.leaf(w.reward - 1);
+    let value = <usize>load<u32>(columns + ((<usize>(w.reward - 1)) << 2));
+    for (let r: u32 = 0; r < rows; r++, value += <usize>leaf.bytes) {
+      if (!w.takesReward(value, pool)) return fail(E_REWARD, r, readNumber(value, leaf.dtype));
+    }
+  }
   for (let k: u32 = 0; k < w.rules; k++) {
     const rule = w.rule(k);
     const priorities = given(pool, columns, k);
@@ -141,7 +210,7 @@ function admissible(w: Writer, pool: Pool, columns: usize, rows: u32, ends: usiz
     const code = canTake(rule.to(), items, episodes);
     if (code != 0) return code;
   }
-  return reserveRows(pool, rows) ? 0 : E_OUT_OF_MEMORY;
+  return reserveRows(pool, rows + finals) ? 0 : E_OUT_OF_MEMORY;
 }
 
 /** The narrow leaves of the block's rows from the r-th on into rows that follow each other. */
@@ -158,11 +227,18 @@ function itemsOf(w: Writer, k: u32, rows: u32, ends: usize): u32 {
   let items: u32 = 0;
   for (let lane: u32 = 0; lane < w.lanes; lane++) {
     const s = w.stream(lane);
-    let step: u32 = s.fresh != 0 ? 0 : s.episodeStep;
+    let step: u32 = s.episodeStep;
+    let last = s.awaits >= LINK_FINAL;
     for (let r = lane; r < rows; r += w.lanes) {
       step += 1;
-      items += w.making(k, step);
-      if (ends != 0 && load<u8>(ends + <usize>r) != 0) step = 0;
+      items += last ? w.makingLast(k, step) : w.making(k, step);
+      const how = endOf(ends, r);
+      if (last || how == ENDS) step = 0;
+      last = how > ENDS && w.awaits != 0;
+      if (how > ENDS && !last) {
+        items += w.makingLast(k, step + 1);
+        step = 0;
+      }
     }
   }
   return items;

@@ -1,24 +1,31 @@
 /**
  * A writer: one stream a lane, and rules by which their steps become items. It joins streams and tables, which do not know each other.
  *
- * WRITER, 24 bytes, then RULE × rules, then STREAM × lanes:
+ * WRITER, 32 bytes, then RULE × rules, then STREAM × lanes:
  *    0 │ lanes u32     │ rules u32       │
  *    8 │ streamsAt u32 │ streamBytes u32 │
- *   16 │ across u32    │ … u32           │  1: steps at hand live on over the ends of episodes
+ *   16 │ across u32    │ awaits u32      │  1: steps at hand live on over the ends of episodes · 1: the final step of an episode comes as the next one of its lane
+ *   24 │ reward u32    │ barren u32      │  the leaf whose values must be finite, + 1; 0 for none · episodes that ended before a rule made an item of them
  *
- * RULE, 24 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them.
+ * RULE, 32 bytes: an item of the last `length` steps whenever an episode has `length`, `length + stride`, … of them.
  *    0 │ table u32     │ length u32      │
  *    8 │ stride u32    │ layout u32      │
  *   16 │ priority f64                    │
+ *   24 │ flags u32     │ … u32           │  TAILS: with the final step, also shorter items, so that each step before it begins one · LARGEST: with the table's maxPriority
  */
-import { E_LENGTH, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, fail } from "../memory/error";
+import { E_FINAL, E_LENGTH, E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, E_REWARD, fail } from "../memory/error";
+import { readNumber } from "../rows/leaf";
+import { Pool } from "../rows/pool";
+import { LINK_FINAL } from "../rows/row";
 import { Run, SINGLE } from "../rows/run";
-import { Stream, stream_bytes, stream_init } from "../rows/stream";
+import { ONE_MORE, Stream, stream_bytes, stream_clear, stream_end, stream_init } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
 import { insertItem, Table } from "../tables/table";
 
-const RULES_AT: usize = 24;
-const RULE_BYTES: u32 = 24;
+const RULES_AT: usize = 32;
+const RULE_BYTES: u32 = 32;
+const TAILS: u32 = 1;
+const LARGEST: u32 = 2;
 
 @unmanaged
 export class Writer {
@@ -27,7 +34,9 @@ export class Writer {
   streamsAt: u32;
   streamBytes: u32;
   across: u32;
-  unused: u32;
+  awaits: u32;
+  reward: u32;
+  barren: u32;
 
   @inline
   stream(lane: u32): Stream {
@@ -45,8 +54,45 @@ export class Writer {
     for (let j: u32 = 0; j <= k; j++) items += u32(this.rule(j).table == this.rule(k).table && this.rule(j).makes(step));
     return items;
   }
+
+  /** The same of the final step of an episode. */
+  makingLast(k: u32, step: u32): u32 {
+    let items: u32 = 0;
+    for (let j: u32 = 0; j <= k; j++) if (this.rule(j).table == this.rule(k).table) items += this.rule(j).makesLast(step);
+    return items;
+  }
+
+  /** Whether closing makes items of an episode of so many steps, and all of them may come in, or wait. */
+  closes(steps: u32): bool {
+    let some = false;
+    for (let k: u32 = 0; k < this.rules; k++) {
+      let items: u32 = 0;
+      for (let j: u32 = 0; j <= k; j++) {
+        const rule = this.rule(j);
+        if (rule.table == this.rule(k).table && rule.tails()) items += min(rule.length - 1, steps) - 1;
+      }
+      if (items == 0) continue;
+      if (canTake(this.rule(k).to(), items, 1) != 0) return false;
+      some = true;
+    }
+    return some;
+  }
+
+  /** Before an episode ends, with a final step or without: notes one of which the rules have made nothing. */
+  noteEnd(s: Stream, last: bool): void {
+    if (!s.isOpen()) return;
+    const steps = s.episodeStep;
+    for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).length <= steps || (last && this.rule(k).makesLast(steps) != 0)) return;
+    this.barren += 1;
+  }
+
+  /** Whether the reward of a step, whose leaves stand at `staged`, is one that rules can sum. */
+  @inline
+  takesReward(value: usize, pool: Pool): bool {
+    return Number.isFinite(readNumber(value, pool.leaf(this.reward - 1).dtype));
+  }
 }
-if (offsetof<Writer>() != RULES_AT) ERROR("WRITER: the rules follow at byte 24");
+if (offsetof<Writer>() != RULES_AT) ERROR("WRITER: the rules follow at byte 32");
 
 @unmanaged
 export class Rule {
@@ -55,6 +101,8 @@ export class Rule {
   stride: u32;
   layout: u32;
   priority: f64;
+  flags: u32;
+  unused: u32;
 
   @inline
   to(): Table {
@@ -67,22 +115,42 @@ export class Rule {
     if (step < this.length) return false;
     return this.stride == 1 || (step - this.length) % this.stride == 0;
   }
+
+  /** Items that end with the final step of an episode, its `step`-th; none begins there. */
+  makesLast(step: u32): u32 {
+    if (this.tails()) return min(this.length, step) - 1;
+    return u32(this.length > 1 && this.makes(step));
+  }
+
+  /** The priority that an item is given now. */
+  @inline
+  gives(): f64 {
+    return (this.flags & LARGEST) != 0 ? this.to().maxPriority : this.priority;
+  }
+
+  @inline
+  tails(): bool {
+    return (this.flags & TAILS) != 0;
+  }
 }
-if (offsetof<Rule>() != RULE_BYTES) ERROR("RULE is 24 bytes");
+if (offsetof<Rule>() != RULE_BYTES) ERROR("RULE is 32 bytes");
 
 /** `keep`: steps that each lane holds. May be more than there is memory. */
 export function writer_bytes(lanes: u32, rules: u32, keep: u32): f64 {
   return <f64>(<u32>RULES_AT + rules * RULE_BYTES) + <f64>lanes * <f64>stream_bytes(keep);
 }
 
-/** `across`: 1 where steps at hand live on over the ends of episodes. Rules are set one by one. */
-export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, keep: u32, across: u32): void {
+/** `across`, `awaits`, `reward`: as in WRITER. Rules are set one by one. */
+export function writer_init(writer: usize, pool: u32, lanes: u32, rules: u32, keep: u32, across: u32, awaits: u32, reward: u32): void {
   const w = changetype<Writer>(writer);
   w.lanes = lanes;
   w.rules = rules;
   w.streamsAt = <u32>writer + <u32>writer_bytes(0, rules, 0);
   w.streamBytes = stream_bytes(keep);
   w.across = across;
+  w.awaits = awaits;
+  w.reward = reward;
+  w.barren = 0;
   for (let lane: u32 = 0; lane < lanes; lane++) stream_init(changetype<usize>(w.stream(lane)), pool, keep, keep);
 }
 
@@ -91,16 +159,22 @@ export function writer_stream(writer: usize, lane: u32): u32 {
   return <u32>changetype<usize>(changetype<Writer>(writer).stream(lane));
 }
 
-/** 0, E_PRIORITY for a priority that the table does not take, or OUT_OF_MEMORY where its slots find no room for a column layout. */
-export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, layout: u32, priority: f64): i32 {
+/** `flags`: as in RULE. 0, E_PRIORITY for a priority that the table does not take, or OUT_OF_MEMORY where its slots find no room for a column layout. */
+export function writer_rule(writer: usize, k: u32, table: u32, length: u32, stride: u32, layout: u32, priority: f64, flags: u32): i32 {
   const rule = changetype<Writer>(writer).rule(k);
   rule.table = table;
   rule.length = length;
   rule.stride = stride;
   rule.layout = layout;
   rule.priority = priority;
+  rule.flags = flags;
   if (!rule.to().takes(priority)) return fail(E_PRIORITY, 6, priority);
   return layout == 0 || rule.to().slots().reserveLayouts() ? 0 : E_OUT_OF_MEMORY;
+}
+
+/** Episodes that ended before a rule made an item of them. */
+export function writer_barren(writer: usize): u32 {
+  return changetype<Writer>(writer).barren;
 }
 
 /** O(length + log n): an item of a stream's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
@@ -108,6 +182,7 @@ export function table_insert(table: usize, stream: usize, length: u32, layout: u
   const s = changetype<Stream>(stream);
   const first = s.firstOf(length);
   if (first == 0) return fail(E_LENGTH, 3, <f64>length);
+  if (s.rows().isFinal(first)) return fail(E_FINAL, 3, <f64>length);
   const t = changetype<Table>(table);
   if (!t.takes(priority)) return fail(E_PRIORITY, 5, priority);
   if (layout != 0 && !t.slots().reserveLayouts()) return E_OUT_OF_MEMORY;
@@ -119,11 +194,17 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const w = changetype<Writer>(writer);
   const s = w.stream(0);
   const rules = w.rules;
-  const step = (s.fresh != 0 ? 0 : s.episodeStep) + 1;
+  const step = s.nextStep();
+  const isFirst = s.awaits != ONE_MORE;
+  if (s.awaits >= LINK_FINAL) return finishWith(w, s, staged, s.awaits);
+  if (w.reward != 0) {
+    const value = staged + <usize>s.rows().leaf(w.reward - 1).staged;
+    if (!w.takesReward(value, s.rows())) return fail(E_REWARD, 0, readNumber(value, s.rows().leaf(w.reward - 1).dtype));
+  }
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
     // An item of the episode that came last, and of no other, needs nothing that could be refused.
-    if (rule.to().evictsInPlace == 0 || s.fresh != 0 || !rule.to().episodes().joins(s.episode)) {
+    if (rule.to().evictsInPlace == 0 || isFirst || !rule.to().episodes().joins(s.episode)) {
       const code = rule.makes(step) ? canTake(rule.to(), w.making(k, step), rule.length) : 0;
       if (code != 0) return code;
     }
@@ -133,8 +214,78 @@ export function writer_append(writer: usize, staged: usize): i32 {
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
     if (!rule.makes(step)) continue;
-    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, rule.priority) == 0) waiting += 1;
+    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, rule.gives()) == 0) waiting += 1;
   }
+  return waiting;
+}
+
+/**
+ * O(row + items): ends a lane's episode with its final step, which a staging record has; `how`: LINK_FINAL, or LINK_ENDS where it terminated.
+ * Items that wait, or what is refused, and then nothing changed.
+ */
+export function writer_finish(writer: usize, lane: u32, staged: usize, how: u32): i32 {
+  const w = changetype<Writer>(writer);
+  const s = w.stream(lane);
+  return s.awaits == ONE_MORE ? finishWith(w, s, staged, how) : fail(E_NO_EPISODE, lane, 0);
+}
+
+function finishWith(w: Writer, s: Stream, staged: usize, how: u32): i32 {
+  const step = s.nextStep();
+  for (let k: u32 = 0; k < w.rules; k++) {
+    const code = canTake(w.rule(k).to(), w.makingLast(k, step), 1);
+    if (code != 0) return code;
+  }
+  if (s.append(staged) == 0) return E_OUT_OF_MEMORY;
+  return finishLane(w, s, how);
+}
+
+/** Ends a lane's episode with the newest step, and lets the steps at hand go, unless they live on. */
+export function writer_end(writer: usize, lane: u32): void {
+  const w = changetype<Writer>(writer);
+  endLane(w, w.stream(lane));
+}
+
+/**
+ * Lets the steps at hand go. An open episode is truncated: its newest step is taken for the final one, as far as the limiters let the items in that this makes.
+ */
+export function writer_close(writer: usize): void {
+  const w = changetype<Writer>(writer);
+  for (let lane: u32 = 0; lane < w.lanes; lane++) {
+    const s = w.stream(lane);
+    if (s.isOpen() && s.last != 0 && w.closes(s.episodeStep)) {
+      for (let k: u32 = 0; k < w.rules; k++) if (w.rule(k).tails()) makeTails(s, w.rule(k), min(w.rule(k).length - 1, s.episodeStep), w.rule(k).gives());
+      s.finish(LINK_FINAL, 0);
+    }
+    stream_clear(changetype<usize>(s));
+  }
+}
+
+export function endLane(w: Writer, s: Stream): void {
+  w.noteEnd(s, false);
+  stream_end(changetype<usize>(s), w.across);
+}
+
+/** The newest step is the final one of its episode: the items that end with it. Items that wait. */
+export function finishLane(w: Writer, s: Stream, how: u32): u32 {
+  let waiting: u32 = 0;
+  for (let k: u32 = 0; k < w.rules; k++) waiting += makeLast(s, w.rule(k), w.rule(k).gives());
+  w.noteEnd(s, true);
+  s.finish(how, w.across);
+  return waiting;
+}
+
+/** The items of a rule that end with the final step of an episode, the newest. Items that wait. */
+export function makeLast(s: Stream, rule: Rule, priority: f64): u32 {
+  const step = s.episodeStep;
+  if (rule.tails()) return makeTails(s, rule, min(rule.length, step), priority);
+  if (rule.makesLast(step) == 0) return 0;
+  return u32(makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+}
+
+/** Items of the last `length` steps, and of fewer, down to 2. Items that wait. */
+function makeTails(s: Stream, rule: Rule, length: u32, priority: f64): u32 {
+  let waiting: u32 = 0;
+  for (; length > 1; length--) waiting += u32(makeItem(s, rule.to(), s.firstOf(length), length, rule.layout, priority) == 0);
   return waiting;
 }
 

@@ -52,10 +52,14 @@ export interface Exports {
 
   // writer
   writer_append: Fn<[writer: A, staged: A]>;
-  writer_append_block: Fn<[writer: A, columns: A, rows: A, ends: A]>;
+  writer_append_block: Fn<[writer: A, columns: A, rows: A, ends: A, finals: A]>;
+  writer_barren: Fn<[writer: A]>;
   writer_bytes: Fn<[lanes: A, rules: A, keep: A]>;
-  writer_init: Fn<[writer: A, pool: A, lanes: A, rules: A, keep: A, across: A], void>;
-  writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, layout: A, priority: A]>;
+  writer_close: Fn<[writer: A], void>;
+  writer_end: Fn<[writer: A, lane: A], void>;
+  writer_finish: Fn<[writer: A, lane: A, staged: A, how: A]>;
+  writer_init: Fn<[writer: A, pool: A, lanes: A, rules: A, keep: A, across: A, awaits: A, reward: A], void>;
+  writer_rule: Fn<[writer: A, rule: A, table: A, length: A, stride: A, layout: A, priority: A, flags: A]>;
   writer_stream: Fn<[writer: A, lane: A]>;
 
   // streams: a set of streams that buffers draw from
@@ -162,7 +166,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 6;
+export const ABI_VERSION = 7;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
@@ -170,6 +174,20 @@ export const E_RATE_LIMITED = -2;
 export const E_PRIORITY = -3;
 export const E_LENGTH = -4;
 export const E_KEYS_EXHAUSTED = -5;
+export const E_FINAL = -8;
+export const E_NO_EPISODE = -9;
+export const E_REWARD = -10;
+
+/** Flags of writer_rule (assembly/writer/writer.ts). */
+export const TAILS = 1;
+export const LARGEST = 2;
+
+/** How an episode ends with a row of a block (assembly/writer/block.ts), and with a final step (assembly/rows/row.ts). */
+export const ENDS = 1;
+export const TRUNCATES = 2;
+export const TERMINATES = 3;
+export const LINK_FINAL = 0x40000000;
+export const LINK_ENDS = 0xc0000000;
 
 /** HEADER in assembly/memory/layout.ts: which argument of a refused call, or which element of a batch, as i32; its value as f64; how many marks were set, as u32. */
 export const ERROR_ARGUMENT = 12 / 4;

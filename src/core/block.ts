@@ -1,54 +1,68 @@
-/** Columns of steps on their way into the core: how many steps there are, and where each column goes. */
+/** Columns of steps on their way into the core: how many steps there are, where each column goes, which steps end an episode. */
 import { mustBe } from "../error.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { mustPut, mustPutText, targetOf } from "../spec/fit.ts";
 import { type PlacedLeaf, up } from "../spec/layout.ts";
 import { named } from "../spec/nest.ts";
 import { copyIn, isList, lengthOf } from "../spec/numbers.ts";
+import { ENDS, TERMINATES, TRUNCATES } from "./abi.ts";
+import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
-/** A block in scratch memory: its rows, and where it is told which of them end an episode, 0 for none. */
+/** Which steps end an episode: one value a step, each not 0 where it does so. */
+export interface Ends {
+  /** Without a final step. */
+  readonly ends?: ArrayLike<unknown> | undefined;
+  readonly terminated?: ArrayLike<unknown> | undefined;
+  readonly truncated?: ArrayLike<unknown> | undefined;
+}
+
+export interface BlockParts {
+  /** One a leaf. */
+  readonly columns: readonly unknown[];
+  readonly ends: Ends;
+  /** Columns of final steps, one step for each row that `terminated` or `truncated` ends; a leaf without one is zeros. */
+  readonly finals: readonly unknown[] | undefined;
+  /** For each rule the priorities of its items, where there are some. */
+  readonly priorities: readonly (ArrayLike<number> | undefined)[];
+}
+
+/** A block in scratch memory: its rows, and where it is told which of them end an episode, and where their final steps are; 0 for none. */
 export interface Block {
   readonly at: number;
   readonly rows: number;
   readonly ends: number;
+  readonly finals: number;
+  /** Rows that `terminated` or `truncated` ends, and those that only `truncated` does. */
+  readonly ended: number;
+  readonly truncated: number;
 }
 
-/**
- * Places columns, one a leaf, and for each rule the priorities of its items where there are some.
- * @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY · RangeError
- */
-export function placeBlock(
-  { core, layout: { leaves } }: Engine,
-  columns: readonly unknown[],
-  lanes: number,
-  ends: ArrayLike<number> | undefined,
-  priorities: readonly (ArrayLike<number> | undefined)[],
-): Block {
+/** @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY · RangeError */
+export function placeBlock({ core, layout: { leaves } }: Engine, lanes: number, { columns, ends, finals, priorities }: BlockParts): Block {
   const steps = stepCount(leaves[0] as PlacedLeaf, columns[0], lanes);
   const rows = steps * lanes;
-  const lead = lanes === 1 ? [steps] : [steps, lanes];
+  const [ended, truncated] = countEnds(ends, rows);
   const offsets = blockOffsets(leaves, priorities.length, rows);
   const prioritiesAt = offsets.pop() as number;
   const endsAt = prioritiesAt + 8 * rows * priorities.length;
-  const at = core.scratch(endsAt + rows);
-  leaves.forEach(({ leaf, shape, keys }, i) => {
-    const address = at + (offsets[i] as number);
-    const target = targetOf(leaf.dtype, [...lead, ...shape]);
-    core.u32[at / 4 + i] = address;
-    if (leaf.dtype === "string") mustPutText(target, core.u8, address, columns[i], keys, leaf.maxBytes);
-    else mustPut(target, core[leaf.dtype as "f64"] as Numbered, address / DTYPES[leaf.dtype].bytes, columns[i], keys);
+  const finalsAt = up(endsAt + rows, 16);
+  const withFinals = finals !== undefined && ended > 0;
+  const at = core.scratch(finalsAt + (withFinals ? finalsBytes(leaves, ended) : 0));
+  const lead = lanes === 1 ? [steps] : [steps, lanes];
+  leaves.forEach((leaf, i) => {
+    placeColumn(core, leaf, at + (offsets[i] as number), lead, columns[i]);
+    core.u32[at / 4 + i] = at + (offsets[i] as number);
   });
-  if (ends !== undefined) {
-    lengthOf("ends", ends, rows);
-    for (let r = 0; r < rows; r++) core.u8[at + endsAt + r] = ends[r] ? 1 : 0;
-  }
+  const isEnding = (ends.ends ?? ends.terminated ?? ends.truncated) !== undefined;
+  if (isEnding) placeEnds(core, at + endsAt, ends, rows);
   priorities.forEach((own, k) => {
     const address = own === undefined ? 0 : at + prioritiesAt + 8 * rows * k;
     core.u32[at / 4 + leaves.length + k] = address;
     if (own !== undefined) copyIn(core.f64, address / 8, "priorities", own, rows);
   });
-  return { at, rows, ends: ends === undefined ? 0 : at + endsAt };
+  if (withFinals) placeFinals(core, leaves, at + finalsAt, finals, ended);
+  return { at, rows, ends: isEnding ? at + endsAt : 0, finals: withFinals ? at + finalsAt : 0, ended, truncated };
 }
 
 /** In a block of so many rows: where each column begins, behind the addresses of columns and of the rules' priorities; last, where the block ends. */
@@ -58,6 +72,57 @@ export function blockOffsets(leaves: readonly PlacedLeaf[], rules: number, rows:
     offsets.push(up((offsets[i] as number) + leaf.bytes * rows, 16));
   });
   return offsets;
+}
+
+/** Rows that end an episode with a final step, and those of them that only `truncated` does. */
+export function countEnds({ ends, terminated, truncated }: Ends, rows: number): readonly [ended: number, truncated: number] {
+  if (ends !== undefined) lengthOf("ends", ends as ArrayLike<number>, rows);
+  if (terminated !== undefined) lengthOf("terminated", terminated as ArrayLike<number>, rows);
+  if (truncated !== undefined) lengthOf("truncated", truncated as ArrayLike<number>, rows);
+  let all = 0;
+  let cut = 0;
+  for (let r = 0; r < rows; r++) {
+    if (terminated?.[r]) all++;
+    else if (truncated?.[r]) cut++;
+  }
+  return [all + cut, cut];
+}
+
+/** How the episode ends with each row. Where both flags are there it terminates. */
+export function placeEnds({ u8 }: Core, at: number, { ends, terminated, truncated }: Ends, rows: number): void {
+  for (let r = 0; r < rows; r++) u8[at + r] = terminated?.[r] ? TERMINATES : truncated?.[r] ? TRUNCATES : ends?.[r] ? ENDS : 0;
+}
+
+export function finalsBytes(leaves: readonly PlacedLeaf[], n: number): number {
+  return blockOffsets(leaves, 0, n).pop() as number;
+}
+
+/** Columns of n final steps; a leaf without one is zeros. */
+export function placeFinals(core: Core, leaves: readonly PlacedLeaf[], at: number, columns: readonly unknown[], n: number): void {
+  const offsets = blockOffsets(leaves, 0, n);
+  core.u8.fill(0, at, at + (offsets.pop() as number));
+  leaves.forEach((leaf, i) => {
+    const address = at + (offsets[i] as number);
+    core.u32[at / 4 + i] = address;
+    if (columns[i] !== undefined) placeColumn(core, leaf, address, [n], columns[i], "final.");
+  });
+}
+
+/** A final step as a staging record, in scratch memory; a leaf without a value is zeros. */
+export function placeFinal({ core, layout: { leaves, stagedBytes } }: Engine, values: readonly unknown[]): number {
+  const at = core.scratch(stagedBytes);
+  core.u8.fill(0, at, at + stagedBytes);
+  leaves.forEach((leaf, i) => {
+    if (values[i] !== undefined) placeColumn(core, leaf, at + leaf.staged, [], values[i], "final.");
+  });
+  return at;
+}
+
+function placeColumn(core: Core, { leaf, shape, keys }: PlacedLeaf, at: number, lead: readonly number[], value: unknown, where = ""): void {
+  const target = targetOf(leaf.dtype, [...lead, ...shape]);
+  const path = where === "" ? keys : [where + named(keys)];
+  if (leaf.dtype === "string") mustPutText(target, core.u8, at, value, path, leaf.maxBytes);
+  else mustPut(target, core[leaf.dtype as "f64"] as Numbered, at / DTYPES[leaf.dtype].bytes, value, path);
 }
 
 /** How many steps a column has: one a part where it is nested. */

@@ -1,5 +1,5 @@
 /** A writer of the core: a stream a lane, and the rules by which their steps become items. */
-import type { Exports } from "./abi.ts";
+import { type Exports, LINK_ENDS, LINK_FINAL } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 
 export interface CoreWriterOptions {
@@ -8,6 +8,21 @@ export interface CoreWriterOptions {
   readonly keep: number;
   /** Whether these live on over the ends of episodes. */
   readonly across: boolean;
+  /** Whether the final step of an episode comes as the next one of its lane. */
+  readonly awaits: boolean;
+  /** The leaf whose values must be finite. */
+  readonly reward: number | undefined;
+}
+
+/** A rule as the core has it. */
+export interface CoreRule {
+  readonly table: number;
+  readonly length: number;
+  readonly stride: number;
+  readonly layout: number;
+  readonly priority: number;
+  /** TAILS, LARGEST. */
+  readonly flags: number;
 }
 
 export class CoreWriter {
@@ -18,24 +33,22 @@ export class CoreWriter {
   readonly #handle: number;
   readonly #bytes: number;
   readonly #lanes: number;
-  readonly #across: number;
 
   /** @throws ReplayError OUT_OF_MEMORY */
-  constructor(engine: Engine, { lanes, keep, across }: CoreWriterOptions, rules: number) {
+  constructor(engine: Engine, { lanes, keep, across, awaits, reward }: CoreWriterOptions, rules: number) {
     const { core, pool } = engine;
     const { x } = core;
     this.#x = x;
     this.#lanes = lanes;
-    this.#across = across ? 1 : 0;
     this.#bytes = x.writer_bytes(lanes, rules, keep);
     this.#handle = core.alloc(this.#bytes);
-    x.writer_init(this.#handle, pool, lanes, rules, keep, this.#across);
+    x.writer_init(this.#handle, pool, lanes, rules, keep, across ? 1 : 0, awaits ? 1 : 0, reward === undefined ? 0 : reward + 1);
     this.streams = Array.from({ length: lanes }, (_, lane) => x.writer_stream(this.#handle, lane) >>> 0);
   }
 
   /** Rule k: 0, or a code where the table does not take the priority, or finds no room for a column layout. */
-  rule(k: number, table: number, length: number, stride: number, layout: number, priority: number): number {
-    return this.#x.writer_rule(this.#handle, k, table, length, stride, layout, priority);
+  rule(k: number, { table, length, stride, layout, priority, flags }: CoreRule): number {
+    return this.#x.writer_rule(this.#handle, k, table, length, stride, layout, priority, flags);
   }
   length(lane: number): number {
     return this.#x.stream_length(this.streams[lane] as number);
@@ -47,12 +60,22 @@ export class CoreWriter {
   /** Appends what is staged, a step a lane: how many items wait, or a code. */
   append(staged: number): number {
     const x = this.#x;
-    return this.#lanes === 1 ? x.writer_append(this.#handle, staged) : x.writer_append_block(this.#handle, staged, this.#lanes, 0);
+    return this.#lanes === 1 ? x.writer_append(this.#handle, staged) : x.writer_append_block(this.#handle, staged, this.#lanes, 0, 0);
   }
 
   /** Appends a block of rows (block.ts): how many items wait, or a code. */
-  appendBlock(block: number, rows: number, ends: number): number {
-    return this.#x.writer_append_block(this.#handle, block, rows, ends);
+  appendBlock(block: number, rows: number, ends: number, finals: number): number {
+    return this.#x.writer_append_block(this.#handle, block, rows, ends, finals);
+  }
+
+  /** Ends a lane's episode with its final step, which is staged: how many items wait, or a code. */
+  finish(lane: number, staged: number, terminated: boolean): number {
+    return this.#x.writer_finish(this.#handle, lane, staged, terminated ? LINK_ENDS : LINK_FINAL);
+  }
+
+  /** Episodes that ended before a rule made an item of them. */
+  get barren(): number {
+    return this.#x.writer_barren(this.#handle);
   }
 
   /** An item of a lane's last `length` steps: 1 it is in, 0 it waits, or a code. */
@@ -65,13 +88,12 @@ export class CoreWriter {
     return this.#x.table_newest(table);
   }
   end(lane: number): void {
-    this.#x.stream_end(this.streams[lane] as number, this.#across);
+    this.#x.writer_end(this.#handle, lane);
   }
 
-  /** Lets the steps at hand go, and its memory. */
+  /** Ends what is open, and lets the steps at hand go, and its memory. */
   close(): void {
-    const x = this.#x;
-    for (const stream of this.streams) x.stream_clear(stream);
-    x.arena_free(this.#handle, this.#bytes);
+    this.#x.writer_close(this.#handle);
+    this.#x.arena_free(this.#handle, this.#bytes);
   }
 }

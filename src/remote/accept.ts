@@ -1,12 +1,13 @@
 /** The memory's end of a remote writer: takes its blocks in order, holds back where a rate limiter does, and gives their buffers back. */
 import type { Engine } from "../core/engine.ts";
 import { codeOf, integer, onlyKeys, ReplayError } from "../error.ts";
+import type { ResolvedWriterOptions, WriterOptions } from "../rules.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { packer } from "../spec/nest.ts";
 import type { ColumnsOf, Spec } from "../spec/spec.ts";
 import type { AnyTable } from "../table.ts";
 import type { WaitOptions } from "../wait.ts";
-import type { ResolvedWriterOptions, Writer, WriterOptions } from "../writer.ts";
+import type { Writer } from "../writer.ts";
 import { type BlockForm, blockForm, CALL, columnsOf, END, ITEM } from "./block.ts";
 import { admit, gone, type Met } from "./handshake.ts";
 import type { BlockMessage, ClosedMessage, FlushedMessage, FlushMessage, TakenMessage, ToMemory } from "./outbox.ts";

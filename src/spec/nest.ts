@@ -148,6 +148,31 @@ export function flatten(spec: Nest<AnyLeaf>, value: unknown): unknown[] {
   return flattener(spec)(value);
 }
 
+/**
+ * The values of some leaves of a nested value, in the order of the spec's leaves; undefined for those that it lacks.
+ * @param where what the nest is called in messages
+ * @throws ReplayError SPEC_MISMATCH for what the spec does not have
+ */
+export function flattenSome(spec: Nest<AnyLeaf>, value: unknown, where: string): unknown[] {
+  const values: unknown[] = [];
+  const visit = fold<AnyLeaf, Visit>(
+    spec,
+    (index) => (at) => {
+      values[index] = at;
+    },
+    (names, parts, keys) => (at) => {
+      if (at === undefined) return;
+      const unknown = typeof at === "object" && at !== null && !ArrayBuffer.isView(at) ? Object.keys(at).find((name) => !names.includes(name)) : "";
+      const rule = `an object with some of the keys ${names.join(", ")}`;
+      if (unknown === "") throw mustBe("SPEC_MISMATCH", [where, ...keys].join("."), rule, at);
+      if (unknown !== undefined) throw mustBe("SPEC_MISMATCH", [where, ...keys].join("."), `${rule} (${unknown} is not one of them)`, at);
+      for (const [i, name] of names.entries()) (parts[i] as Visit)((at as Node<unknown>)[name]);
+    },
+  );
+  visit(value);
+  return values;
+}
+
 type Pack = (values: readonly unknown[]) => unknown;
 
 /** `pack` for many values of one spec. */

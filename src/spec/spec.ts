@@ -31,6 +31,9 @@ export type StepOf<S> =
         ? TextInput<ShapeOf<S>>
         : { readonly [K in keyof S]: StepOf<S[K]> };
 
+/** Any leaves of a step: the others are zeros. */
+export type SomeOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? StepOf<S> : { readonly [K in keyof S]?: SomeOf<S[K]> };
+
 /** Columns of many steps: each leaf has a leading dimension of time. */
 export type ColumnsOf<S> =
   IsAny<S> extends true
@@ -40,6 +43,9 @@ export type ColumnsOf<S> =
       : S extends BoundedText
         ? Nested<string>
         : { readonly [K in keyof S]: ColumnsOf<S[K]> };
+
+/** Columns of any leaves. */
+export type SomeColumnsOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> : { readonly [K in keyof S]?: SomeColumnsOf<S[K]> };
 
 /** The dotted paths of a spec's leaves; "" if the spec is a leaf. */
 export type PathOf<S> =

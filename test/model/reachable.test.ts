@@ -59,7 +59,7 @@ class Streams {
     const { x } = rig;
     this.rig = rig;
     const writer = x.arena_alloc(x.writer_bytes(1, 0, KEEP));
-    x.writer_init(writer, rig.pool, 1, 0, KEEP, 1);
+    x.writer_init(writer, rig.pool, 1, 0, KEEP, 1, 0, 0);
     const stream = x.writer_stream(writer, 0);
     rig.refresh();
     this.#writers = [

@@ -82,7 +82,7 @@ export class Rig {
     x.pool_leaf(this.pool, 0, 0, 6, 4, 0, 0, 1, 0);
     x.pool_open(this.pool);
     this.writer = x.arena_alloc(x.writer_bytes(1, 0, keep));
-    x.writer_init(this.writer, this.pool, 1, 0, keep, options.across ? 1 : 0);
+    x.writer_init(this.writer, this.pool, 1, 0, keep, options.across ? 1 : 0, 0, 0);
     this.stream = x.writer_stream(this.writer, 0);
     this.#across = options.across;
     const kinds = kindsOf(sampler, remover);

@@ -24,7 +24,7 @@ function threeSteps(x: Exports) {
   x.pool_leaf(pool, 0, 0, 6, 4, 0, 0, 1, 0);
   x.pool_open(pool);
   const writer = alloc(x.writer_bytes(1, 0, 4));
-  x.writer_init(writer, pool, 1, 0, 4, 0);
+  x.writer_init(writer, pool, 1, 0, 4, 0, 0, 0);
   const stream = x.writer_stream(writer, 0);
   const table = alloc(x.table_bytes(4, 0, 3, 1));
   x.table_init(table, pool, 4, 0, 3, 1);

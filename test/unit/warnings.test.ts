@@ -50,10 +50,10 @@ test("logger is console.warn, a function, an object with warn, or nobody", () =>
 
 test("a kind of warning is said once a Replay, and counted each time", () => {
   const { replay, said } = told();
-  expect(replay.stats().warnings).toEqual({ emptyTable: 0, shortReturns: 0, defaultPriority: 0 });
+  expect(replay.stats().warnings).toEqual({ emptyTable: 0, barrenEpisodes: 0, shortReturns: 0, defaultPriority: 0 });
   warns(replay as never);
   expect(said).toHaveLength(1);
-  expect(replay.stats().warnings).toEqual({ emptyTable: 3, shortReturns: 0, defaultPriority: 0 });
+  expect(replay.stats().warnings).toEqual({ emptyTable: 3, barrenEpisodes: 0, shortReturns: 0, defaultPriority: 0 });
 });
 
 test("a restored Replay has the logger that it is given, and no other's counters", () => {
@@ -94,16 +94,18 @@ test("an empty table that no rule and no createItem fills is told of", () => {
 test("an empty table whose rules are longer than all episodes is told of", () => {
   const { replay, table, said } = told();
   const writer = replay.writer({ items: [{ table: "t", length: 5 }] });
+  // Of the episodes themselves there is another one.
+  const ofTable = () => said.filter((message) => message.includes("table"));
   steps(writer, 3);
   writer.endEpisode();
   table.sample(1);
   steps(writer, 2);
   table.sample(1);
-  expect(said).toEqual([]);
+  expect(ofTable()).toEqual([]);
   steps(writer, 1);
   writer.endEpisode();
   table.sample(1);
-  expect(said).toEqual([
+  expect(ofTable()).toEqual([
     'reprise: table "t" is empty after 6 steps, because its rules need 5 steps of an episode and no episode had so many: ' +
       "lower length, or call createItem before an episode ends",
   ]);

@@ -300,6 +300,6 @@ test("a misspelt lane does not end the episodes of all", () => {
   const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 4 } } });
   const writer = replay.writer({ lanes: 2 });
   writer.append({ x: [1, 2] });
-  expect(() => writer.endEpisode({ lan: 1 } as never)).toThrow(/^endEpisode has no option "lan"; its options are lane/);
+  expect(() => writer.endEpisode({ lan: 1 } as never)).toThrow(/^endEpisode has no option "lan"; its options are final, terminated, lane/);
   expect(writer.episodeSteps).toBe(1);
 });

@@ -1,12 +1,13 @@
 /** What observers and buffers speak to: the tables of this process today, of a server as well once there is one. */
 import { mustBe } from "../../error.ts";
 import type { Replay } from "../../replay.ts";
+import type { ItemRule } from "../../rules.ts";
 import { leafText, type RowLeaf, shapeOf } from "../../spec/leaf.ts";
 import { leaves, map, type Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
-import type { ItemOptions, ItemRule } from "../../writer.ts";
+import type { ItemOptions } from "../../writer.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 

@@ -62,7 +62,7 @@ export function newTable(pool: Pool, maxSize: u32, maxPending: u32, sampler: u32
 /** A writer with a stream a lane; rules are set by the spec. */
 export function newWriter(pool: Pool, lanes: u32, keep: u32, rules: u32, across: bool = false): usize {
   const writer = zeroed(<u32>writer_bytes(lanes, rules, keep));
-  writer_init(writer, <u32>changetype<usize>(pool), lanes, rules, keep, across ? 1 : 0);
+  writer_init(writer, <u32>changetype<usize>(pool), lanes, rules, keep, across ? 1 : 0, 0, 0);
   return writer;
 }
 

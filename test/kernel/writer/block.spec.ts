@@ -47,8 +47,8 @@ class World {
     const b = newTable(pool, 20 + dice.below(20), 0, kinds[dice.below(2)], kinds[dice.below(5)]);
     const across = dice.below(3) == 0;
     const writer = newWriter(pool, lanes, 4 + dice.below(3), 2, across);
-    writer_rule(writer, 0, <u32>changetype<usize>(a), 1 + dice.below(4), 1, 1, 1);
-    writer_rule(writer, 1, <u32>changetype<usize>(b), 1 + dice.below(4), 1 + dice.below(2) * dice.below(2), 2, 1);
+    writer_rule(writer, 0, <u32>changetype<usize>(a), 1 + dice.below(4), 1, 1, 1, 0);
+    writer_rule(writer, 1, <u32>changetype<usize>(b), 1 + dice.below(4), 1 + dice.below(2) * dice.below(2), 2, 1, 0);
     this.pool = pool;
     this.a = a;
     this.b = b;
@@ -114,7 +114,7 @@ describe("block", () => {
         const fixed = dice.fraction();
         changetype<Writer>(blocks.writer).rule(1).priority = fixed;
         store<u32>(columns, weighed ? <u32>priorities : 0, 16);
-        assert(writer_append_block(blocks.writer, columns, rows, ending ? ends : 0) == 0, "nothing waits");
+        assert(writer_append_block(blocks.writer, columns, rows, ending ? ends : 0, 0) == 0, "nothing waits");
         for (let r: u32 = 0; r < rows; r++) {
           changetype<Writer>(steps.writer).rule(1).priority = weighed ? load<f64>(priorities + ((<usize>r) << 3)) : fixed;
           writer_append(steps.writer, stage(number + r, 0.25 * <f64>(number + r), 0.125 * <f64>(number + r)));
@@ -136,9 +136,9 @@ describe("block", () => {
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 1, 1);
-    writer_rule(writer, 0, <u32>changetype<usize>(t), 1, 1, 0, 1);
+    writer_rule(writer, 0, <u32>changetype<usize>(t), 1, 1, 0, 1, 0);
     fill(100, 50);
-    writer_append_block(writer, columns, 50, 0);
+    writer_append_block(writer, columns, 50, 0, 0);
     for (let slot: u32 = 1; slot <= 50; slot++) {
       const row = t.slots().item(slot).first;
       const number = 99 + <i32>slot;
@@ -154,11 +154,11 @@ describe("block", () => {
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 3, 2, 1);
-    writer_rule(writer, 0, <u32>changetype<usize>(t), 2, 1, 0, 1);
+    writer_rule(writer, 0, <u32>changetype<usize>(t), 2, 1, 0, 1, 0);
     fill(0, 30);
     memory.fill(ends, 0, MAX);
     store<u8>(ends + 13, 1);
-    writer_append_block(writer, columns, 30, ends);
+    writer_append_block(writer, columns, 30, ends, 0);
     expect<u32>(t.count).toBe(3 * 9 - 1, "ten steps a lane; one episode ends in lane 1");
     for (let slot: u32 = 1; slot <= t.count; slot++) {
       const first = t.slots().item(slot).first;
@@ -174,7 +174,7 @@ describe("block", () => {
     const writer = newWriter(p, 1, 3, 0);
     for (let k = 0; k < 20; k++) {
       fill(64 * k, 64);
-      expect<i32>(writer_append_block(writer, columns, 64, 0)).toBe(0);
+      expect<i32>(writer_append_block(writer, columns, 64, 0, 0)).toBe(0);
       expect<i32>(pool_check(changetype<usize>(p))).toBe(0);
       expect<u32>(pool_live(changetype<usize>(p))).toBe(3);
     }
@@ -186,17 +186,17 @@ describe("block", () => {
     const t = newTable(p, 10, 2, PRIORITIZED, FIFO);
     table_limits(changetype<usize>(t), Infinity, 0, 1, 1, 0, 5);
     const writer = newWriter(p, 1, 2, 1);
-    writer_rule(writer, 0, <u32>changetype<usize>(t), 1, 1, 0, 1);
+    writer_rule(writer, 0, <u32>changetype<usize>(t), 1, 1, 0, 1, 0);
     fill(0, 9);
     for (let r: u32 = 0; r < 9; r++) store<f64>(priorities + ((<usize>r) << 3), r == 6 ? -1 : 1);
     store<u32>(columns, <u32>priorities, 12);
-    expect<i32>(writer_append_block(writer, columns, 9, 0)).toBe(E_PRIORITY);
+    expect<i32>(writer_append_block(writer, columns, 9, 0, 0)).toBe(E_PRIORITY);
     expect<i32>(error_argument()).toBe(6, "which row");
     expect<u32>(t.count + pool_live(changetype<usize>(p))).toBe(0);
     store<f64>(priorities, 1, 48);
-    expect<i32>(writer_append_block(writer, columns, 9, 0)).toBe(E_RATE_LIMITED);
+    expect<i32>(writer_append_block(writer, columns, 9, 0, 0)).toBe(E_RATE_LIMITED);
     expect<u32>(t.count + pool_live(changetype<usize>(p))).toBe(0);
-    expect<i32>(writer_append_block(writer, columns, 5, 0)).toBe(0);
+    expect<i32>(writer_append_block(writer, columns, 5, 0, 0)).toBe(0);
     expect<u32>(t.count).toBe(5);
     expect<i32>(table_check(changetype<usize>(t))).toBe(0);
   });

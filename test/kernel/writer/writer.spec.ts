@@ -33,7 +33,7 @@ describe("writer", () => {
     const p = newPool();
     const t = newTable(p, 100, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 3, 1);
-    writer_rule(writer, 0, address(t), 3, 2, 5, 1);
+    writer_rule(writer, 0, address(t), 3, 2, 5, 1, 0);
     const firsts: i32[] = [];
     for (let i = 0; i < 20; i++) {
       const before = t.count;
@@ -56,7 +56,7 @@ describe("writer", () => {
     const p = newPool();
     const t = newTable(p, 5, 0, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 2, 1);
-    writer_rule(writer, 0, address(t), 2, 1, 0, 1);
+    writer_rule(writer, 0, address(t), 2, 1, 0, 1, 0);
     for (let i = 0; i < 3000; i++) {
       writer_append(writer, stage(i));
       assert(pool_live(changetype<usize>(p)) == (i < 6 ? i + 1 : 6), "five items of two are six steps");
@@ -70,8 +70,8 @@ describe("writer", () => {
     const a = newTable(p, 4, 0, UNIFORM, FIFO);
     const b = newTable(p, 9, 0, PRIORITIZED, FIFO);
     const writer = newWriter(p, 1, 4, 2);
-    writer_rule(writer, 0, address(a), 1, 1, 0, 1);
-    expect<i32>(writer_rule(writer, 1, address(b), 4, 1, 0, 2.5)).toBe(0);
+    writer_rule(writer, 0, address(a), 1, 1, 0, 1, 0);
+    expect<i32>(writer_rule(writer, 1, address(b), 4, 1, 0, 2.5, 0)).toBe(0);
     for (let i = 0; i < 50; i++) {
       writer_append(writer, stage(i));
       assert(check(a) == 0 && check(b) == 0, "check");
@@ -102,12 +102,12 @@ describe("writer", () => {
     const p = newPool();
     const t = newTable(p, 4, 0, PRIORITIZED, FIFO);
     const writer = newWriter(p, 1, 3, 1);
-    writer_rule(writer, 0, address(t), 1, 1, 0, 1);
+    writer_rule(writer, 0, address(t), 1, 1, 0, 1, 0);
     writer_append(writer, stage(0));
     const wrong: f64[] = [-1, NaN, Infinity, -Infinity, f64.MAX_VALUE, -1e-300];
     for (let i = 0; i < wrong.length; i++) {
       expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), 1, 0, wrong[i])).toBe(E_PRIORITY);
-      expect<i32>(writer_rule(writer, 0, address(t), 1, 1, 0, wrong[i])).toBe(E_PRIORITY);
+      expect<i32>(writer_rule(writer, 0, address(t), 1, 1, 0, wrong[i], 0)).toBe(E_PRIORITY);
     }
     expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), 1, 0, 0)).toBe(1);
     expect<i32>(table_insert(changetype<usize>(t), writer_stream(writer, 0), 1, 0, -0)).toBe(1, "-0 is 0");
@@ -119,7 +119,7 @@ describe("writer", () => {
       const p = newPool();
       const t = newTable(p, capacity, 1, UNIFORM, FIFO);
       const writer = newWriter(p, 1, 3, 1);
-      writer_rule(writer, 0, address(t), 1, 1, 0, 1);
+      writer_rule(writer, 0, address(t), 1, 1, 0, 1, 0);
       writer_append(writer, stage(0));
       for (let i: u32 = 0; i < 20; i++) {
         if (i % 3 == 0) expect<i32>(writer_append(writer, stage(i))).toBe(0);
@@ -146,7 +146,7 @@ describe("writer", () => {
     const t = newTable(p, 4, 0, UNIFORM, FIFO);
     table_open(address(t), 5000);
     const writer = newWriter(p, 1, 3, 1);
-    writer_rule(writer, 0, address(t), 1, 1, 0, 1);
+    writer_rule(writer, 0, address(t), 1, 1, 0, 1, 0);
     writer_append(writer, stage(0));
     for (let k: u32 = 1; k < 4; k++) table_insert(address(t), writer_stream(writer, 0), 1, 100 + k, 1);
     const u = newTable(p, 4000, 0, UNIFORM, FIFO);
@@ -171,11 +171,11 @@ describe("writer", () => {
     const p = newPool();
     const t = newTable(p, 100, 1, UNIFORM, FIFO);
     const writer = newWriter(p, 1, 3, 1);
-    writer_rule(writer, 0, address(t), 1, 1, 0, 1);
+    writer_rule(writer, 0, address(t), 1, 1, 0, 1, 0);
     writer_append(writer, stage(0));
     while (arena_alloc(1) != 0) {}
     expect<i32>(table_insert(address(t), writer_stream(writer, 0), 1, 1, 1)).toBe(E_OUT_OF_MEMORY);
-    expect<i32>(writer_rule(writer, 0, address(t), 1, 1, 1, 1)).toBe(E_OUT_OF_MEMORY);
+    expect<i32>(writer_rule(writer, 0, address(t), 1, 1, 1, 1, 0)).toBe(E_OUT_OF_MEMORY);
     expect<u32>(t.count).toBe(1);
     expect<i32>(table_insert(address(t), writer_stream(writer, 0), 1, 0, 1)).toBe(1);
     expect<i32>(check(t)).toBe(0);
@@ -186,7 +186,7 @@ describe("writer", () => {
     const t = newTable(p, 8, 2, UNIFORM, FIFO);
     table_limits(changetype<usize>(t), Infinity, 0, 1, 1, 0, 1);
     const writer = newWriter(p, 1, 2, 1);
-    writer_rule(writer, 0, address(t), 1, 1, 0, 1);
+    writer_rule(writer, 0, address(t), 1, 1, 0, 1, 0);
     expect<i32>(writer_append(writer, stage(0))).toBe(0);
     expect<i32>(writer_append(writer, stage(1))).toBe(1, "waits");
     expect<i32>(writer_append(writer, stage(2))).toBe(1);

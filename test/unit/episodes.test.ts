@@ -1,0 +1,286 @@
+/** How episodes end: what is asked for, what is refused, what is at hand. */
+import { describe, expect, test, vi } from "vitest";
+import { f32, i32, prioritized, queueLimiter, Replay, text, u8 } from "../../src/index.ts";
+import { broken } from "../support/health.ts";
+
+const spec = { observation: f32(2), action: i32(), reward: f32() };
+const step = (id: number) => ({ observation: [id, id], action: id, reward: id });
+const tables = { memory: { maxSize: 100 } };
+const ofCode = (code: string) => expect.objectContaining({ code });
+
+function lived(nStep = 3) {
+  const replay = new Replay({ spec, tables });
+  const writer = replay.writer({ items: [{ table: "memory", nStep }] });
+  return { replay, writer };
+}
+
+/** The first numbers of each item's steps, oldest item first. */
+function items(replay: Replay<typeof spec, "memory">): number[][] {
+  const { size } = replay.table("memory");
+  if (size === 0) return [];
+  const { steps, lengths, info } = replay.table("memory").sample(size, { replacement: false });
+  const width = steps.observation.shape[1] as number;
+  const rows = [...lengths].map((length, i) => Array.from({ length }, (_, t) => steps.observation.data[(i * width + t) * 2] as number));
+  return [...info.keys.keys()].sort((a, b) => (info.keys[a] as number) - (info.keys[b] as number)).map((i) => rows[i] as number[]);
+}
+
+describe("endEpisode with what was seen last", () => {
+  test("makes an item of each step, shorter ones at the end", () => {
+    const { replay, writer } = lived();
+    for (const id of [1, 2, 3, 4, 5]) writer.append(step(id));
+    writer.endEpisode({ final: { observation: [6, 6] }, terminated: false });
+    expect(items(replay)).toEqual([
+      [1, 2, 3, 4],
+      [2, 3, 4, 5],
+      [3, 4, 5, 6],
+      [4, 5, 6],
+      [5, 6],
+    ]);
+    const { nStep } = replay.table("memory").sample(50, { nStep: { n: 3, gamma: 0.5, reward: "reward" } });
+    expect(new Set(nStep.terminated)).toEqual(new Set([0]));
+  });
+
+  test("a final step that terminated may be left out, and is then zeros", () => {
+    const { replay, writer } = lived(1);
+    writer.append(step(1));
+    writer.endEpisode({ terminated: true });
+    expect(items(replay)).toEqual([[1, 0]]);
+    const { nStep } = replay.table("memory").sample(1, { nStep: { n: 1, gamma: 0.5, reward: "reward" } });
+    expect([...nStep.returns, ...nStep.discounts, ...nStep.terminated, ...nStep.truncated]).toEqual([1, 0, 1, 0]);
+  });
+
+  test("is at hand until the next append, and begins no item", () => {
+    const replay = new Replay({ spec, tables });
+    const writer = replay.writer();
+    writer.append(step(1));
+    writer.append(step(2));
+    writer.endEpisode({ final: { observation: [3, 3] }, terminated: true });
+    expect(writer.length).toBe(3);
+    writer.createItem("memory", { length: 2 });
+    writer.createItem("memory", { length: 3 });
+    expect(() => writer.createItem("memory", { length: 1 })).toThrow(/final step of an episode/);
+    writer.append(step(4));
+    expect(writer.length).toBe(1);
+    expect(items(replay)).toEqual([
+      [2, 3],
+      [1, 2, 3],
+    ]);
+    expect(broken(replay)).toEqual([]);
+  });
+
+  test("rules of a length count it as a step, and begin no item there", () => {
+    const replay = new Replay({ spec, tables });
+    const writer = replay.writer({
+      items: [
+        { table: "memory", length: 1 },
+        { table: "memory", length: 2 },
+      ],
+    });
+    writer.append(step(1));
+    writer.endEpisode({ final: { observation: [2, 2] }, terminated: false });
+    expect(items(replay)).toEqual([[1], [1, 2]]);
+  });
+
+  test("all its items come in, or none, and the episode stays open", () => {
+    const replay = new Replay({ spec, tables: { memory: { maxSize: 10, rateLimiter: queueLimiter(3), maxTimesSampled: 1, maxPending: 1 } } });
+    const writer = replay.writer({ items: [{ table: "memory", nStep: 5 }] });
+    for (const id of [1, 2, 3, 4, 5]) writer.append(step(id));
+    expect(() => writer.endEpisode({ terminated: true })).toThrow(ofCode("RATE_LIMITED"));
+    expect(replay.table("memory").stats()).toMatchObject({ size: 0, pending: 0 });
+    expect(writer.episodeSteps).toBe(5);
+    const two = replay.writer({ items: [{ table: "memory", nStep: 5 }] });
+    for (const id of [1, 2, 3, 4]) two.append(step(id));
+    two.endEpisode({ terminated: true });
+    expect(replay.table("memory").stats()).toMatchObject({ size: 3, pending: 1 });
+    expect(broken(replay)).toEqual([]);
+  });
+
+  test("of an episode without steps is out of turn", () => {
+    const { replay, writer } = lived();
+    expect(() => writer.endEpisode({ terminated: true })).toThrow(/no step was appended/);
+    writer.append(step(1));
+    writer.endEpisode({ terminated: true });
+    expect(() => writer.endEpisode({ terminated: true })).toThrow(ofCode("OUT_OF_TURN"));
+    expect(replay.table("memory").size).toBe(1);
+  });
+
+  test("text, wide and shared leaves of it are zeros where nothing was given", () => {
+    const replay = new Replay({ spec: { ...spec, image: u8(2000), note: text({ maxBytes: 8 }) }, tables });
+    const writer = replay.writer({ items: [{ table: "memory", nStep: 1 }] });
+    const image = new Uint8Array(2000).fill(7);
+    for (const id of [1, 2]) {
+      writer.append({ ...step(id), image, note: "seen" });
+      if (id === 1) writer.endEpisode({ final: { observation: [9, 9], note: "last" }, terminated: false });
+      else writer.endEpisode({ terminated: true });
+    }
+    const { steps, info } = replay.table("memory").sample(2, { replacement: false });
+    const at = info.keys.indexOf(Math.min(...info.keys));
+    expect(steps.note.data.slice(2 * at, 2 * at + 2)).toEqual(["seen", "last"]);
+    expect(steps.note.data.slice(2 * (1 - at), 2 * (1 - at) + 2)).toEqual(["seen", ""]);
+    expect(steps.image.data.subarray(2000, 4000).every((byte) => byte === 0)).toBe(true);
+  });
+});
+
+describe("a rule of nStep", () => {
+  test("needs terminated where an episode ends", () => {
+    const { writer } = lived();
+    writer.append(step(1));
+    expect(() => writer.endEpisode()).toThrow(/terminated must be said/);
+    expect(() => writer.endEpisode({ final: { observation: [1, 1] } })).toThrow(/terminated must be said/);
+    expect(() => writer.endEpisode({ terminated: false })).toThrow(/final must be given where an episode is truncated/);
+    expect(() => writer.endEpisode({ final: { seen: 1 } as never, terminated: true })).toThrow(/seen is not one of them/);
+    expect(() => writer.endEpisode({ terminated: 1 as never })).toThrow(/terminated must be a boolean/);
+    expect(writer.episodeSteps).toBe(1);
+  });
+
+  test("excludes length, stride and columns, and n is a whole number", () => {
+    const replay = new Replay({ spec, tables });
+    expect(() => replay.writer({ items: [{ table: "memory", nStep: 3, length: 4 } as never] })).toThrow(/no option "length"/);
+    for (const nStep of [0, -1, 1.5, "3"])
+      expect(() => replay.writer({ items: [{ table: "memory", nStep: nStep as never }] })).toThrow(/items\[0\]\.nStep must be/);
+  });
+
+  test("needs the leaves of a transition", () => {
+    const replay = new Replay({ spec: { obs: f32(), action: i32(), reward: f32() }, tables });
+    expect(() => replay.writer({ items: [{ table: "memory", nStep: 3 }] })).toThrow(/needs the observation.*transition: \{ observation \}/);
+    const named = new Replay({ spec: { obs: f32(), action: i32(), reward: f32() }, tables, transition: { observation: "obs" } });
+    expect(named.writer({ items: [{ table: "memory", nStep: 3 }] }).length).toBe(0);
+  });
+
+  test("takes finite rewards only, unless it is told otherwise", () => {
+    const { replay, writer } = lived();
+    for (const reward of [Number.NaN, Number.POSITIVE_INFINITY, 1e39]) {
+      expect(() => writer.append({ ...step(1), reward })).toThrow(/reward must be finite/);
+      expect(() => writer.appendColumns({ observation: [1, 1], action: [1], reward: [reward] })).toThrow(ofCode("INVALID_DATA"));
+    }
+    expect(writer.length).toBe(0);
+    const any = replay.writer({ items: [{ table: "memory", nStep: 3, finite: false }] });
+    any.append({ ...step(1), reward: Number.NaN });
+    expect(any.length).toBe(1);
+    const own = replay.writer({ items: [{ table: "memory", length: 1 }] });
+    own.append({ ...step(1), reward: Number.NaN });
+  });
+
+  test("a closed writer truncates: its last step begins no item", () => {
+    const { replay, writer } = lived();
+    for (const id of [1, 2, 3, 4, 5]) writer.append(step(id));
+    writer.close();
+    expect(items(replay)).toEqual([
+      [1, 2, 3, 4],
+      [2, 3, 4, 5],
+      [3, 4, 5],
+      [4, 5],
+    ]);
+    const { nStep } = replay.table("memory").sample(50, { nStep: { n: 3, gamma: 0.5, reward: "reward" } });
+    expect(new Set(nStep.terminated)).toEqual(new Set([0]));
+  });
+});
+
+describe("priority max", () => {
+  const weighted = () => new Replay({ spec, tables: { memory: { maxSize: 4, sampler: prioritized(1) } }, logger: null });
+  const newest = (replay: ReturnType<typeof weighted>) => {
+    const writer = replay.writer({ items: [{ table: "memory", nStep: 1 }] });
+    writer.append(step(1));
+    writer.append(step(2));
+    const key = writer.lastKey("memory");
+    writer.close();
+    return { key, priority: replay.table("memory").explain(key).priority };
+  };
+
+  test("is the default of transitions on prioritized tables: 1 at first, then the largest that was given", () => {
+    const replay = weighted();
+    const { key, priority } = newest(replay);
+    expect(priority).toBe(1);
+    replay.table("memory").updatePriorities([key], [50]);
+    expect(newest(replay).priority).toBe(50);
+    replay.table("memory").updatePriorities([key], [0.5]);
+    expect(newest(replay).priority).toBe(50);
+  });
+
+  test("counts what live items were given, until the table is cleared, over snapshots", () => {
+    const replay = weighted();
+    const writer = replay.writer();
+    writer.append(step(1));
+    writer.createItem("memory", { length: 1, priority: 7 });
+    for (let id = 2; id < 9; id++) newest(replay);
+    expect(replay.table("memory").explain(writer.lastKey("memory")).priority).toBe(7);
+    const again = Replay.restore<typeof spec, "memory">(replay.snapshot());
+    expect(newest(again as never).priority).toBe(7);
+    replay.table("memory").clear();
+    expect(newest(replay).priority).toBe(1);
+  });
+
+  test("is for rules of a length too, and in blocks", () => {
+    const replay = weighted();
+    const writer = replay.writer({ items: [{ table: "memory", length: 1, priority: "max" }] });
+    writer.append(step(1));
+    replay.table("memory").updatePriorities([writer.lastKey("memory")], [9]);
+    writer.appendColumns({ observation: new Float32Array(80), action: new Int32Array(40), reward: new Float32Array(40) });
+    expect([...replay.table("memory").sample(4, { replacement: false }).info.priorities]).toEqual([9, 9, 9, 9]);
+  });
+});
+
+describe("lanes", () => {
+  const two = { observation: [1, 1, 2, 2], action: [1, 2], reward: [1, 2] };
+
+  test("with transitions say how their environments begin anew", () => {
+    const replay = new Replay({ spec, tables });
+    expect(() => replay.writer({ lanes: 2, items: [{ table: "memory", nStep: 1 }] })).toThrow(/autoreset must be one of/);
+    expect(() => replay.writer({ autoreset: "never" as never })).toThrow(RangeError);
+  });
+
+  test("take what was seen last of the lanes that end, nested with gaps or flat", () => {
+    for (const observation of [[null, [9, 9]], [0, 0, 9, 9], [undefined, new Float32Array([9, 9])], new Float32Array([0, 0, 9, 9])]) {
+      const replay = new Replay({ spec, tables });
+      const writer = replay.writer({ lanes: 2, autoreset: "sameStep", items: [{ table: "memory", nStep: 1 }] });
+      writer.append(two, { terminated: [false, false], truncated: [false, true], final: { observation: observation as never } });
+      expect(items(replay)).toEqual([[2, 9]]);
+      expect(() => writer.append(two, { terminated: [0, 0], truncated: [1, 0] })).toThrow(/final must be given/);
+      expect(() => writer.append(two, { truncated: [1, 0] })).toThrow(/terminated must be said/);
+      expect(() => writer.append(two, { terminated: [0] })).toThrow(/terminated must be an array of 2/);
+      expect(() => writer.append(two, { terminated: [1, 0], final: { observation: [[1, 1]] } as never })).toThrow(/final\.observation/);
+      expect(() => writer.endEpisode({ terminated: true })).toThrow(/lane must be given/);
+      expect(broken(replay)).toEqual([]);
+    }
+  });
+
+  test("one lane ends by endEpisode", () => {
+    const { writer } = lived();
+    writer.append(step(1));
+    expect(() => writer.append(step(2), { terminated: [true] } as never)).toThrow(/call endEpisode/);
+    expect(writer.length).toBe(1);
+  });
+
+  test("with nextStep a step behind a done cannot end again, and final is not given", () => {
+    const replay = new Replay({ spec, tables });
+    const writer = replay.writer({ lanes: 2, autoreset: "nextStep", items: [{ table: "memory", nStep: 1 }] });
+    writer.append(two, { terminated: [true, false] });
+    expect(() => writer.append(two, { terminated: [true, false] })).toThrow(/lane 0 is the final one.*sameStep/);
+    expect(() => writer.append(two, { terminated: [false, true], final: two as never })).toThrow(/final must be left out/);
+    expect(() => writer.endEpisode({ lane: 0, terminated: true })).toThrow(/lane 0 is the final one/);
+    writer.append(two, { terminated: [false, false] });
+    expect(replay.table("memory").size).toBe(2);
+  });
+});
+
+test("an episode of which no rule made anything is told of, once, and counted", () => {
+  const logger = vi.fn();
+  const replay = new Replay({ spec, tables, logger });
+  const short = replay.writer({ items: [{ table: "memory", length: 4 }] });
+  const none = replay.writer();
+  const own = replay.writer();
+  for (const writer of [short, none, own]) {
+    writer.append(step(1));
+    if (writer === own) writer.createItem("memory", { length: 1 });
+    writer.endEpisode();
+    writer.endEpisode();
+  }
+  short.appendColumns({ observation: [1, 1], action: [1], reward: [1] }, { ends: [1] });
+  expect(replay.stats().warnings.barrenEpisodes).toBe(3);
+  expect(logger.mock.calls).toEqual([[expect.stringMatching(/an episode ended without an item: the shortest rule needs 4 steps/)]]);
+  const quiet = new Replay({ spec, tables, logger: null });
+  const writer = quiet.writer();
+  writer.append(step(1));
+  writer.endEpisode();
+  expect(quiet.stats().warnings.barrenEpisodes).toBe(1);
+});
