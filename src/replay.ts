@@ -178,7 +178,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   writer<const L extends number = 1>(options: WriterOptions<TableName, ColumnSet<S>> & { readonly lanes?: L } = {}): Writer<S, TableName, HasLanes<L>> {
     this.#engine.open();
     const resolved = resolveWriterOptions(this.#engine, this.#tables, options);
-    const bare = (options.items ?? []).filter((rule) => rule.priority === undefined).map((rule) => rule.table);
+    const bare = (options.items ?? []).filter((rule) => rule.priority === undefined && rule.nStep === undefined).map((rule) => rule.table);
     const writer = this.#adopt(resolved, bare);
     this.#engine.changed();
     return writer as Writer<S, TableName, HasLanes<L>>;

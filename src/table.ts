@@ -63,6 +63,8 @@ export interface Explanation {
   readonly probability?: number;
 }
 
+/** A priority beside which 1 is next to nothing. */
+const HIGH = 10;
 /** Before so many steps an empty table is nothing strange. */
 const ENOUGH = 5;
 
@@ -224,10 +226,10 @@ export class Table<S = any, R = any> {
     }
   }
 
-  /** Warns where items get priorities beside which those of new items, which are 1, are low. */
+  /** Warns where items get priorities beside which new items, whose priority is 1, are hardly drawn. */
   #compare(priorities: Numbers): void {
     for (let i = 0; i < priorities.length; i++) {
-      if (!((priorities[i] as number) > 1)) continue;
+      if (!((priorities[i] as number) > HIGH)) continue;
       if (this.#engine.warnings.first("defaultPriority")) {
         const why = `a rule for table ${show(this.name)} gives new items priority 1 by default, and others have more (${priorities[i]}): new items are hardly drawn`;
         this.#engine.warnings.say(`${why}. Set the rule's priority to "max", or to a number`);

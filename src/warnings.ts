@@ -14,7 +14,7 @@ export interface FullLogger {
  * - `emptyTable`: a draw from a table that never had an item, though steps were appended
  * - `barrenEpisodes`: episodes that ended, of a writer whose rules and calls had made no item of them
  * - `shortReturns`: n-step returns of fewer than n steps, because no item is longer
- * - `defaultPriority`: priorities above 1, in a table whose new items come with priority 1 because no rule says another
+ * - `defaultPriority`: priorities above 10, in a table whose new items come with priority 1 because no rule says another
  */
 const KINDS = ["emptyTable", "barrenEpisodes", "shortReturns", "defaultPriority"] as const;
 export type WarningKind = (typeof KINDS)[number];

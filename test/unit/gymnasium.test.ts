@@ -1,0 +1,215 @@
+/** What the real Gymnasium gave, through README's first program and through writers with lanes: each transition against returns computed naively. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import * as reprise from "../../src/index.ts";
+import { memory } from "../../src/store/directory/memory.ts";
+import { root } from "../support/core.ts";
+import { cartPole, type Episode, type VectorRun } from "../support/gymnasium.ts";
+import { broken } from "../support/health.ts";
+
+const { f32, i32, prioritized, Replay } = reprise;
+const GAMMA = 0.99;
+const NS = [1, 2, 3, 4, 5];
+const spec = { observation: f32(4), action: i32(), reward: f32() };
+type Memory = reprise.Replay<typeof spec, "memory">;
+
+interface Transition {
+  readonly observation: readonly number[];
+  readonly action: number;
+  readonly returns: number;
+  readonly discount: number;
+  readonly steps: number;
+  readonly terminated: number;
+  readonly truncated: number;
+  readonly next: readonly number[];
+}
+
+/** Of an episode, by the definition: a transition of each step, up to n steps on. Of one that goes on, those that are whole before its last step. */
+function transitionsOf({ observations, actions, rewards, terminated, truncated }: Episode, n: number): Transition[] {
+  const ends = terminated || truncated;
+  const made: Transition[] = [];
+  for (let t = 0; t < actions.length; t++) {
+    const steps = Math.min(n, actions.length - t);
+    const isLast = t + steps === actions.length;
+    // The observation behind the last step of an open episode is no row yet.
+    if (!ends && isLast) continue;
+    let returns = 0;
+    for (let k = steps - 1; k >= 0; k--) returns = (rewards[t + k] as number) + GAMMA * returns;
+    made.push({
+      observation: observations[t] as number[],
+      action: actions[t] as number,
+      returns,
+      discount: isLast && terminated ? 0 : GAMMA ** steps,
+      steps,
+      terminated: Number(isLast && terminated),
+      truncated: Number(isLast && !terminated),
+      next: observations[t + steps] as number[],
+    });
+  }
+  return made;
+}
+
+/** Every transition of the table, oldest first, as plain numbers. */
+function stored(replay: Memory): Transition[] {
+  expect(broken(replay)).toEqual([]);
+  const { memory } = replay.tables;
+  const batch = memory.transitions({ gamma: GAMMA, dtype: "f64" }).sample(memory.size, { replacement: false });
+  const order = [...batch.keys.keys()].sort((a, b) => (batch.keys[a] as number) - (batch.keys[b] as number));
+  const four = (column: { data: Float32Array }, i: number) => [...column.data.subarray(4 * i, 4 * i + 4)];
+  return order.map((i) => ({
+    observation: four(batch.observation, i),
+    action: batch.action.data[i] as number,
+    returns: batch.returns.data[i] as number,
+    discount: batch.discounts.data[i] as number,
+    steps: batch.steps.data[i] as number,
+    terminated: batch.terminated.data[i] as number,
+    truncated: batch.truncated.data[i] as number,
+    next: four(batch.nextObservation, i),
+  }));
+}
+
+function alike(got: readonly Transition[], wanted: readonly Transition[]): void {
+  expect(got.length).toBe(wanted.length);
+  got.forEach((one, i) => {
+    const { returns, discount, observation, next, ...rest } = wanted[i] as Transition;
+    expect(one).toMatchObject({ ...rest, observation: [...Float32Array.from(observation)], next: [...Float32Array.from(next)] });
+    expect(one.returns).toBeCloseTo(returns, 10);
+    expect(one.discount).toBeCloseTo(discount, 12);
+  });
+}
+
+/** README's first program, in whose place for a policy and an environment recorded episodes stand. Each replacement must find what it replaces. */
+function firstProgram(n: number): (parts: object) => Memory {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  let code = (readme.match(/^## First program\n\n```js\n([\s\S]*?)^```$/m) as RegExpMatchArray)[1] as string;
+  const put = (from: string | RegExp, to: string) => {
+    expect(code.split(from).length, String(from)).toBe(2);
+    code = code.replace(from, to);
+  };
+  put(/^import .* from "reprise";$/m, "const { f32, i32, prioritized, Replay } = reprise;");
+  put("observation: f32(1)", "observation: f32(4)");
+  put("nStep: 3", `nStep: ${n}`);
+  put("let observation = [0];", "let observation = world.reset();");
+  put("t <= 10_000", "t <= world.steps");
+  put(/const action = .*;.*your policy/, "const action = world.action();");
+  put(/const next = .*;.*your environment/, "const next = world.step();");
+  put(/const terminated = .*;.*your time limit/, "const { terminated, truncated } = world.ends();");
+  put("reward: terminated ? 1 : 0", "reward: world.reward()");
+  put("? [0] : next", "? world.reset() : next");
+  return (parts) => new Function(...Object.keys(parts), `${code}; return replay;`)(...Object.values(parts)) as Memory;
+}
+
+/** Episodes one after the other, as an environment gives them. */
+class World {
+  readonly steps: number;
+  readonly #episodes: readonly Episode[];
+  #at = -1;
+  #t = 0;
+
+  constructor(episodes: readonly Episode[]) {
+    this.#episodes = episodes;
+    this.steps = episodes.reduce((sum, { actions }) => sum + actions.length, 0);
+  }
+
+  get #episode(): Episode {
+    return this.#episodes[this.#at] as Episode;
+  }
+
+  reset(): readonly number[] | undefined {
+    this.#at++;
+    this.#t = 0;
+    return this.#episode?.observations[0];
+  }
+
+  action(): number | undefined {
+    return this.#episode.actions[this.#t];
+  }
+
+  step(): readonly number[] | undefined {
+    this.#t++;
+    return this.#episode.observations[this.#t];
+  }
+
+  reward(): number | undefined {
+    return this.#episode.rewards[this.#t - 1];
+  }
+
+  ends() {
+    const { actions, terminated, truncated } = this.#episode;
+    const isLast = this.#t === actions.length;
+    return { terminated: isLast && terminated, truncated: isLast && truncated };
+  }
+}
+
+test("the recorded episodes end in both ways, and in both at once", () => {
+  const ways = new Set(cartPole.episodes.map(({ terminated, truncated }) => `${terminated} ${truncated}`));
+  expect(ways).toEqual(new Set(["true false", "false true", "true true"]));
+});
+
+describe("README's first program on Gymnasium's CartPole", () => {
+  test.each(NS)("gives the transitions of %i steps", (n) => {
+    const replay = firstProgram(n)({ reprise, world: new World(cartPole.episodes), console: { log: () => {} } });
+    alike(
+      stored(replay),
+      cartPole.episodes.flatMap((episode) => transitionsOf(episode, n)),
+    );
+  });
+});
+
+const AUTORESET = { NEXT_STEP: "nextStep", SAME_STEP: "sameStep", DISABLED: "disabled" } as const;
+const tables = { memory: { maxSize: 10_000, sampler: prioritized(0.6) } };
+
+/** What happens to a Replay between two steps of its environments: it is what was there that goes on. */
+const MEANWHILE: { readonly [name: string]: { make(): Promise<Memory>; go(replay: Memory): Promise<Memory> } } = {
+  nothing: { make: async () => new Replay({ spec, tables }), go: async (replay) => replay },
+  "a snapshot": { make: async () => new Replay({ spec, tables }), go: async (replay) => Replay.restore<typeof spec, "memory">(replay.snapshot()) },
+  "a crash": {
+    make: async () => {
+      const dir = memory();
+      const replay = await Replay.open({ spec, tables, dir, durability: "manual" });
+      return Object.assign(replay, { dir }) as never;
+    },
+    go: async (replay) => {
+      await replay.flush();
+      const dir = (replay as never as { dir: ReturnType<typeof memory> }).dir.crash();
+      return Object.assign(await Replay.open<typeof spec, "memory">({ dir, durability: "manual" }), { dir }) as never;
+    },
+  },
+};
+
+/** A vector environment's steps into a writer with lanes. */
+async function lanesOf(run: VectorRun, n: number, meanwhile: string): Promise<Memory> {
+  const { make, go } = MEANWHILE[meanwhile] as (typeof MEANWHILE)[string];
+  let replay = await make();
+  const lanes = run.lanes.length;
+  let writer = replay.writer({ lanes, autoreset: AUTORESET[run.autoreset_mode], items: [{ table: "memory", nStep: n }] }) as reprise.Writer;
+  let observation = run.first;
+  for (const [i, { actions, reward, terminated, truncated, observation: next, final_obs, reset }] of run.steps.entries()) {
+    const final = run.autoreset_mode === "NEXT_STEP" ? undefined : { observation: run.autoreset_mode === "SAME_STEP" ? final_obs : next };
+    const given = final?.observation === undefined ? {} : { final };
+    writer.append({ observation, action: actions, reward }, { terminated, truncated, ...given } as never);
+    observation = reset === undefined ? next : next.map((one, lane) => (terminated[lane] || truncated[lane] ? (reset[lane] as number[]) : one));
+    if (i % 40 !== 17) continue;
+    replay = await go(replay);
+    writer = replay.writers[0] as reprise.Writer;
+  }
+  return replay;
+}
+
+/** Transitions of lanes come in turns: these are in an order of their own. */
+function sorted(transitions: readonly Transition[]): Transition[] {
+  const name = ({ observation, steps }: Transition) => `${[...Float32Array.from(observation)].join()} ${steps}`;
+  return [...transitions].sort((a, b) => (name(a) < name(b) ? -1 : 1));
+}
+
+describe.each(cartPole.vector)("lanes, autoreset $autoreset_mode", (run) => {
+  test.each(Object.keys(MEANWHILE).flatMap((meanwhile) => NS.map((n) => [meanwhile, n] as const)))(
+    "and %s in between: transitions of %i steps",
+    async (meanwhile, n) => {
+      const replay = await lanesOf(run, n, meanwhile);
+      const wanted = run.lanes.flatMap((episodes) => episodes.flatMap((episode) => transitionsOf(episode, n)));
+      alike(sorted(stored(replay)), sorted(wanted));
+    },
+  );
+});
