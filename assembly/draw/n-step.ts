@@ -8,7 +8,7 @@
  */
 import { F32, Leaf, readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
-import { Head, LINK_ENDS, LINK_FINAL, PLACE } from "../rows/row";
+import { Head, LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { DISCOUNT, Draw, LENGTH, RETURN, STEPS, TERMINATED, TRUNCATED } from "./draw";
 
 /** No leaf in this role. */
@@ -28,7 +28,7 @@ export function draw_n_step(draw: usize, pool: usize, reward: u32, discount: u32
   const own = (flags & OWN) != 0;
   const rewards = p.leaf(reward);
   d.own = u32(own);
-  prefetch(d, rewards);
+  prefetch(d, p, rewards);
   const width = <usize>(d.width << 2);
   let window = <usize>d.rows;
   for (let i: u32 = 0; i < d.count; i++, window += width) {
@@ -47,9 +47,9 @@ export function draw_n_step(draw: usize, pool: usize, reward: u32, discount: u32
         break;
       }
       if ((ends & LINK_FINAL) != 0 || (!own && (ends != 0 || steps + 1 == length))) break;
-      ret += factor * numberAt(row, rewards);
-      let alive: f64 = discount == NONE ? 1 : numberAt(row, p.leaf(discount));
-      if (terminatedLeaf != NONE && numberAt(row, p.leaf(terminatedLeaf)) != 0) alive = 0;
+      ret += factor * numberAt(p, row, rewards);
+      let alive: f64 = discount == NONE ? 1 : numberAt(p, row, p.leaf(discount));
+      if (terminatedLeaf != NONE && numberAt(p, row, p.leaf(terminatedLeaf)) != 0) alive = 0;
       factor *= gamma * alive;
       steps += 1;
       terminated = alive == 0;
@@ -68,26 +68,19 @@ export function draw_n_step(draw: usize, pool: usize, reward: u32, discount: u32
 }
 
 /** Reads one byte of each row and of its HEAD, so that their cache misses overlap (see prefetchItems). */
-function prefetch(d: Draw, leaf: Leaf): void {
+function prefetch(d: Draw, p: Pool, leaf: Leaf): void {
   let sum: u32 = 0;
   const end = <usize>d.rows + <usize>((d.count * d.width) << 2);
   for (let at = <usize>d.rows; at < end; at += 4) {
     const row = load<u32>(at);
     // Padding is row 0: that is no row, but there is memory in its place.
-    sum ^= Head.of(row).next ^ load<u8>(valueAt(row, leaf));
+    sum ^= Head.of(row).next ^ load<u8>(p.value(row, leaf));
   }
   d.prefetched = sum;
 }
 
-/** Most rewards are f32: the usual case without a call. */
-@inline
-function numberAt(row: u32, leaf: Leaf): f64 {
-  const at = valueAt(row, leaf);
+/** Most rewards are f32: the usual case without a table of cases. */
+function numberAt(p: Pool, row: u32, leaf: Leaf): f64 {
+  const at = p.value(row, leaf);
   return leaf.dtype == F32 ? <f64>load<f32>(at) : readNumber(at, leaf.dtype);
-}
-
-/** As Pool.value. */
-@inline
-function valueAt(row: u32, leaf: Leaf): usize {
-  return Head.block(row) + <usize>leaf.at + <usize>((row & PLACE) * leaf.step);
 }
