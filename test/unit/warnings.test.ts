@@ -214,6 +214,15 @@ test("priorities above 1 beside a rule that gives new items 1 are told of", () =
   expect(replay.stats().warnings.defaultPriority).toBe(3);
 });
 
+test("rules that give new items the largest priority have nothing to be told of: nStep by default, others by max", () => {
+  for (const rule of [{ nStep: 1 }, { length: 2, priority: "max" as const }]) {
+    const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler: prioritized(1) } } });
+    steps(replay.writer({ items: [{ table: "t", ...rule }] }), 4);
+    table.updatePriorities(table.sample(4).info.keys, [9, 9, 9, 9]);
+    expect([said, replay.stats().warnings.defaultPriority]).toEqual([[], 0]);
+  }
+});
+
 test.each([{ sampler: prioritized(1), priority: 1 }, { sampler: fifo() }])("priorities above 1 are nothing to tell of where someone chose them: %o", (of) => {
   const { sampler, ...rule } = of as { sampler: ReturnType<typeof fifo>; priority?: number };
   const { replay, table, said } = told({ tables: { t: { maxSize: 100, sampler } } });
