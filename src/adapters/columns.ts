@@ -25,10 +25,13 @@ type Node = { readonly [name: string]: unknown };
 /** The batch with `hand(data, shape, path)` in place of each array of numbers. Rows from `count` on, which have no meaning, are cut off. */
 export function handed<B extends object, T>(batch: B, hand: (data: AnyArray, shape: number[], path: string) => T): Handed<B, T> {
   if (typeof batch !== "object" || batch === null || isColumn(batch)) throw mustBe(TypeError, "batch", "a batch, or a nest of columns", batch);
-  const { count = Infinity, lengths } = batch as { readonly count?: number; readonly lengths?: unknown };
+  // Columns may have these names as well.
+  const { count, lengths } = batch as { readonly count?: unknown; readonly lengths?: unknown };
 
   function array(data: AnyArray, [rows = 1, ...rest]: readonly number[], path: string): T {
-    return rows <= count ? hand(data, [rows, ...rest], path) : hand(data.subarray(0, (data.length / rows) * count), [count, ...rest], path);
+    return typeof count !== "number" || rows <= count
+      ? hand(data, [rows, ...rest], path)
+      : hand(data.subarray(0, (data.length / rows) * count), [count, ...rest], path);
   }
 
   function part(value: unknown, keys: readonly string[]): unknown {

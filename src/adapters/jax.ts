@@ -1,4 +1,5 @@
 /** reprise/adapters/jax: batches as arrays of jax-js. The library is an argument, so that there is never a second copy of it. */
+import "../host.ts";
 import type { AnyArray } from "../spec/dtype.ts";
 import { type Handed, handed, int32 } from "./columns.ts";
 

@@ -1,5 +1,5 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /** reprise/adapters/tfjs: batches as tensors of TensorFlow.js. The library is an argument, so that any build of it will do. */
+import "../host.ts";
 import type { AnyArray } from "../spec/dtype.ts";
 import { type Handed, handed, int32 } from "./columns.ts";
 

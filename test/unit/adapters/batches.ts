@@ -29,3 +29,9 @@ export const TOO_BIG = {
   a: { data: Float32Array.of(1, 2), shape: [2] },
   b: [{ data: BigInt64Array.of(1n, 2n ** 31n), shape: [2] }],
 };
+
+/** A view of the same transitions, with leaves of all kinds beside the usual ones. */
+export const VIEW = { gamma: 0.5, next: ["action"] } as const;
+
+/** Names of what is a column of numbers in its batch, with weights. */
+export const VIEWED = "action big counter discounts nextAction nextObservation observation ok returns small steps terminated truncated weights".split(" ");

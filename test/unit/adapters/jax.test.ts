@@ -1,7 +1,7 @@
 import { jit, numpy as np, tree } from "@jax-js/jax";
 import { expect, expectTypeOf, test } from "vitest";
 import { arrays } from "../../../src/adapters/jax.ts";
-import { filled, OPTIONS, TOO_BIG } from "./batches.ts";
+import { filled, OPTIONS, TOO_BIG, VIEW, VIEWED } from "./batches.ts";
 
 test("a batch becomes arrays under the same names, with the same numbers", () => {
   const { table } = filled();
@@ -22,6 +22,24 @@ test("a batch becomes arrays under the same names, with the same numbers", () =>
   expect(data.steps.big).toEqual([...batch.steps.big.data].map(Number));
   expect(data.steps.observation.pixels).toEqual([...batch.steps.observation.pixels.data]);
   expect([Object.hasOwn(a.info, "keys"), Object.hasOwn(a.steps, "note")]).toEqual([false, false]);
+});
+
+test("a batch of transitions goes whole into a compiled function", () => {
+  const { table } = filled();
+  const view = table.transitions(VIEW);
+  const mean = jit(({ observation, returns, weights }: { observation: { position: np.Array }; returns: np.Array; weights: np.Array }) =>
+    observation.position.sum(1).add(returns).mul(weights).mean(),
+  );
+  for (let i = 0; i < 20; i++) {
+    const batch = view.sample(4, { beta: 0.5 });
+    const a = arrays(np, batch);
+    const made = tree.leaves(a) as np.Array[];
+    expect(Object.keys(a).sort()).toEqual(VIEWED);
+    // The position adds up to 0.
+    const expected = batch.returns.data.reduce((sum, x, j) => sum + x * (batch.weights.data[j] as number), 0) / 4;
+    expect(mean(a).item()).toBeCloseTo(expected, 4);
+    expect(made.filter(({ refCount }) => refCount !== 0)).toEqual([]);
+  }
 });
 
 test("types: arrays where arrays of numbers are, nothing else", () => {

@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, test } from "vitest";
 import { tensors } from "../../../src/adapters/tfjs.ts";
 import { tf } from "../../support/tfjs.mjs";
-import { filled, OPTIONS, TOO_BIG } from "./batches.ts";
+import { filled, OPTIONS, TOO_BIG, VIEW, VIEWED } from "./batches.ts";
 
 const shown = ({ shape, dtype }: { shape: number[]; dtype: string }) => [dtype, shape];
 
@@ -25,6 +25,26 @@ test("a batch becomes tensors under the same names, with the same numbers", () =
   // What is no number to learn from stays in the batch.
   expect([Object.hasOwn(t.info, "keys"), Object.hasOwn(t.steps, "note")]).toEqual([false, false]);
   tf.dispose(t);
+});
+
+test("a batch of transitions becomes tensors in the same way", () => {
+  const { table } = filled();
+  const view = table.transitions(VIEW);
+  const into = view.batch(4, { beta: 0.5 });
+  const before = tf.memory().numTensors;
+  for (let i = 0; i < 100; i++) {
+    const batch = view.sample(4, { beta: 0.5, into });
+    using t = tensors(tf, batch);
+    expect(Object.keys(t).sort()).toEqual(VIEWED);
+    expect(shown(t.observation.position)).toEqual(["float32", [4, 2]]);
+    expect(shown(t.nextObservation.pixels)).toEqual(["int32", [4, 2, 2]]);
+    expect([t.returns, t.discounts, t.weights].map(shown)).toEqual([1, 2, 3].map(() => ["float32", [4]]));
+    expect([t.steps, t.terminated, t.truncated, t.nextAction].map(shown)).toEqual([1, 2, 3, 4].map(() => ["int32", [4]]));
+    expect([...t.returns.dataSync()]).toEqual([...batch.returns.data]);
+    expect([...t.nextObservation.position.dataSync()]).toEqual([...batch.nextObservation.position.data]);
+    expectTypeOf<Exclude<keyof typeof t, symbol>[]>().toEqualTypeOf<Exclude<keyof typeof batch, "keys" | "count" | "note">[]>();
+  }
+  expect(tf.memory().numTensors).toBe(before);
 });
 
 test("types: tensors where arrays of numbers are, nothing else", () => {
