@@ -11,7 +11,7 @@ function learns(seed) {
   const { status, stdout, stderr } = spawnSync("npm", ["start", "--silent", "--", "--json", "--seed", String(seed)], { cwd: root, encoding: "utf8" });
   equal(status, 0, stderr);
   const { meanReturn, envSteps, learningSeconds, replayShare } = JSON.parse(stdout);
-  ok(meanReturn >= 195, `mean return ${meanReturn}`);
+  ok(meanReturn >= 475, `mean return ${meanReturn}`);
   ok(learningSeconds <= 90, `${learningSeconds} s`);
   ok(replayShare < 0.05, `replay took ${replayShare} of the time`);
   const share = `${(100 * replayShare).toFixed(1)} %`;

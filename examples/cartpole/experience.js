@@ -1,35 +1,35 @@
 /** The experience of the agent: steps go in, prioritized n-step transitions come out. */
-import { f32, i32, minSize, prioritized } from "reprise";
-import { ReverbAddTrajectoryObserver, trajectorySpec } from "reprise/agents";
+import { f32, i32, prioritized } from "reprise";
 
-const [N, HIGHEST] = [3, 10]; // number of rewards in a return, and the priority of new items
-const OPTIONS = {
-  // The observation and the action, and the observation at which the return ends.
-  columns: { state: { leaf: "observation", at: 0 }, action: { leaf: "action", at: 0 }, nextState: { leaf: "observation", at: "bootstrap" } },
-  nStep: { n: N, gamma: 0.99, reward: "reward", discount: "discount" },
-  beta: 0.4, // exponent of the importance weights, which correct for drawing by priority
-};
+const BETA = 0.4; // exponent of the importance weights, which correct for drawing by priority
 
 export const memory = {
-  spec: trajectorySpec({ observation: f32(4), action: i32() }),
-  tables: { transitions: { maxSize: 20_000, sampler: prioritized(0.6), rateLimiter: minSize(500) } },
+  spec: { observation: f32(4), action: i32(), reward: f32() },
+  tables: { transitions: { maxSize: 20_000, sampler: prioritized(0.6) } },
 };
 
 export class Experience {
   constructor(client, batchSize) {
     this.table = client.table("transitions");
-    this.batch = this.table.batch(batchSize, { ...OPTIONS, length: N + 1 }); // refilled by each sample
-    // Called with every step. An item is n + 1 consecutive steps: n rewards and the observation after them.
-    this.add = new ReverbAddTrajectoryObserver(client, { tableName: "transitions", sequenceLength: N + 1, priority: HIGHEST });
+    this.transitions = this.table.transitions({ gamma: 0.99 });
+    this.batch = this.transitions.batch(batchSize, { beta: BETA }); // refilled by each sample
+    this.writer = client.writer({ items: [{ table: "transitions", nStep: 3 }] });
+  }
+
+  /** Only where the pole fell is nothing to come: where time ran out, the value of what was seen last counts. */
+  add(step, next, terminated, truncated) {
+    this.writer.append(step);
+    if (terminated || truncated) this.writer.endEpisode({ final: { observation: next }, terminated });
   }
 
   sample() {
-    return this.table.sample(this.batch.lengths.length, { ...OPTIONS, into: this.batch });
+    if (this.table.size < 500) return; // not enough to learn from yet
+    return this.transitions.sample(this.batch.keys.length, { beta: BETA, into: this.batch });
   }
 
-  /** Items with larger errors are drawn more often. New items have the highest priority. */
+  /** Transitions with larger errors are drawn more often. New ones have the largest priority so far. */
   update(errors) {
-    const priorities = errors.map((error) => Math.min(Math.abs(error) + 0.01, HIGHEST));
-    this.table.updatePriorities(this.batch.info.keys, priorities);
+    this.priorities = errors.map((error) => Math.abs(error) + 0.01);
+    this.table.updatePriorities(this.batch.keys, this.priorities);
   }
 }

@@ -9,7 +9,7 @@ import { memory } from "./experience.js";
 program.name("npm start --").description("An agent learns to balance a pole, from prioritized n-step replay.");
 program.option("--seed <number>", "seed of all random numbers", Number, 1);
 program.option("--env-steps <number>", "maximum number of environment steps", Number, 50_000);
-program.option("--target <return>", "mean return of 20 greedy episodes at which to stop, at most 500", Number, 195);
+program.option("--target <return>", "mean return of 100 greedy episodes at which to stop, at most 500", Number, 475);
 program.option("--dir <path>", "folder to save the run in; a new start continues from there");
 program.option("--json", "print only one JSON object, at the end");
 const { seed, envSteps, target, dir, json } = program.parse().opts();
