@@ -8,11 +8,11 @@ import { block, SOURCE_STEPS, source, spec } from "./source.mjs";
 export const EXPONENT = 0.6;
 const BLOCK = 4096;
 
-/** A full table of n items of two steps, each new step an item. */
-export function fullTable(n, sampler = uniform()) {
+/** A full table of n items of two or more steps, each new step an item. */
+export function fullTable(n, sampler = uniform(), length = 2) {
   const options = { spec, tables: { t: { maxSize: n, sampler, remover: fifo() } }, seed: 1 };
   const replay = new Replay(options);
-  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  const writer = replay.writer({ items: [{ table: "t", length }] });
   const random = new Random(7);
   const columns = block(source().columns, BLOCK);
   // Once round, and a little further: every slot has been used, and the next item evicts.

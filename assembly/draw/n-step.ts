@@ -6,7 +6,7 @@
  *   discount  γ^k d_0 … d_(k-1): what the value after step k is worth, 0 where the episode terminated
  * k is n, or less where the window or the episode ends. Row k is the bootstrap; a final step is never more than that, and says whether the episode terminated.
  */
-import { readNumber } from "../rows/leaf";
+import { F32, Leaf, readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Head, LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { DISCOUNT, Draw, LENGTH, RETURN, STEPS, TERMINATED, TRUNCATED } from "./draw";
@@ -26,9 +26,12 @@ export function draw_n_step(draw: usize, pool: usize, reward: u32, discount: u32
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
   const own = (flags & OWN) != 0;
+  const rewards = p.leaf(reward);
   d.own = u32(own);
-  for (let i: u32 = 0; i < d.count; i++) {
-    const window = <usize>d.rows + <usize>((i * d.width) << 2);
+  prefetch(d, p, rewards);
+  const width = <usize>(d.width << 2);
+  let window = <usize>d.rows;
+  for (let i: u32 = 0; i < d.count; i++, window += width) {
     const length = load<u32>(d.u32At(LENGTH, i));
     let ret: f64 = 0;
     let factor: f64 = 1;
@@ -44,9 +47,9 @@ export function draw_n_step(draw: usize, pool: usize, reward: u32, discount: u32
         break;
       }
       if ((ends & LINK_FINAL) != 0 || (!own && (ends != 0 || steps + 1 == length))) break;
-      ret += factor * numberAt(p, row, reward);
-      let alive: f64 = discount == NONE ? 1 : numberAt(p, row, discount);
-      if (terminatedLeaf != NONE && numberAt(p, row, terminatedLeaf) != 0) alive = 0;
+      ret += factor * numberAt(p, row, rewards);
+      let alive: f64 = discount == NONE ? 1 : numberAt(p, row, p.leaf(discount));
+      if (terminatedLeaf != NONE && numberAt(p, row, p.leaf(terminatedLeaf)) != 0) alive = 0;
       factor *= gamma * alive;
       steps += 1;
       terminated = alive == 0;
@@ -59,12 +62,25 @@ export function draw_n_step(draw: usize, pool: usize, reward: u32, discount: u32
     store<f64>(d.f64At(RETURN, i), ret);
     store<f64>(d.f64At(DISCOUNT, i), factor);
     store<u32>(d.u32At(STEPS, i), steps);
-    store<u8>(d.column(TERMINATED) + <usize>i, terminated ? 1 : 0);
-    store<u8>(d.column(TRUNCATED) + <usize>i, ends != 0 && !terminated ? 1 : 0);
+    store<u8>(d.column(TERMINATED) + <usize>i, u8(terminated));
+    store<u8>(d.column(TRUNCATED) + <usize>i, u8(ends != 0 && !terminated));
   }
 }
 
-function numberAt(p: Pool, row: u32, i: u32): f64 {
-  const leaf = p.leaf(i);
-  return readNumber(p.value(row, leaf), leaf.dtype);
+/** Reads one byte of each row and of its HEAD, so that their cache misses overlap (see prefetchItems). */
+function prefetch(d: Draw, p: Pool, leaf: Leaf): void {
+  let sum: u32 = 0;
+  const end = <usize>d.rows + <usize>((d.count * d.width) << 2);
+  for (let at = <usize>d.rows; at < end; at += 4) {
+    const row = load<u32>(at);
+    // Padding is row 0: that is no row, but there is memory in its place.
+    sum ^= Head.of(row).next ^ load<u8>(p.value(row, leaf));
+  }
+  d.prefetched = sum;
+}
+
+/** Most rewards are f32: the usual case without a table of cases. */
+function numberAt(p: Pool, row: u32, leaf: Leaf): f64 {
+  const at = p.value(row, leaf);
+  return leaf.dtype == F32 ? <f64>load<f32>(at) : readNumber(at, leaf.dtype);
 }

@@ -25,7 +25,7 @@ const I32: u32 = 5;
 const U32: u32 = 6;
 const I64: u32 = 7;
 const U64: u32 = 8;
-const F32: u32 = 9;
+export const F32: u32 = 9;
 const F64: u32 = 10;
 // 11 is text: bytes here (src/spec/text.ts).
 
