@@ -6,10 +6,9 @@ import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
 import { some } from "../support/size.ts";
 
-const pages = ["README.md", ...readdirSync(join(root, "docs")).map((file) => `docs/${file}`)].map((path) => ({
-  path,
-  text: readFileSync(join(root, path), "utf8"),
-}));
+const pages = ["README.md", ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((file) => `docs/${file}`)]
+  .filter((path) => path.endsWith(".md"))
+  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
 /** Each block of JavaScript, under the page and heading that it follows. */
 const examples = pages.flatMap(({ path, text }) =>
