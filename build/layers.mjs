@@ -18,9 +18,10 @@ export const LAYERS = {
   src: [
     ["caller", "host"],
     ["core/abi", "error", "limits"],
-    ["rate-limiter", "selector", "wait", "warnings"],
+    ["rate-limiter", "selector", "wait", "warnings", "prints"],
     // What a step is, and where its bytes are.
     ["spec/"],
+    ["column"],
     ["batch", "n-step", "store/format/kinds"],
     // The only way to WebAssembly.
     ["core/"],

@@ -1,27 +1,12 @@
 /** A batch: the result of a sample, in arrays that belong to the caller. */
+import { type Column, type ColumnLike, isColumn, type NestedArray } from "./column.ts";
 import { DISCOUNT, KEY, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "./core/abi.ts";
-import type { ArrayOfDtype, Dtype } from "./spec/dtype.ts";
+import { printsAs, Word } from "./prints.ts";
+import { type Selection, stepIndices } from "./spec/columns.ts";
+import { dtypeOf } from "./spec/dtype.ts";
 import type { BoundedText, Leaf, RowLeaf, ShapeOf } from "./spec/leaf.ts";
-import type { IsAny, LeafAt } from "./spec/spec.ts";
-
-interface DataOf extends ArrayOfDtype {
-  readonly string: string[];
-}
-
-/**
- * One flat array and its shape: items, steps (unless the column is a single step), then the shape of the leaf. Numbers are in a typed array, text
- * (`Column<"string">`) is in a plain one. The type of the shape is as concrete as the spec: `[number, number, 84, 84]`.
- */
-export interface Column<D extends keyof DataOf = Dtype, Shape extends readonly number[] = number[]> {
-  readonly data: DataOf[D];
-  readonly shape: Shape;
-}
-
-/** A nest may have these names, too; its `shape` has no numbers. */
-export function isColumn(value: unknown): value is Column {
-  const { data, shape } = (value ?? {}) as Partial<Column>;
-  return (ArrayBuffer.isView(data) || Array.isArray(data)) && Array.isArray(shape) && shape.every((n) => typeof n === "number");
-}
+import { pack, zip } from "./spec/nest.ts";
+import type { IsAny, LeafAt, Spec } from "./spec/spec.ts";
 
 /** The column of a leaf. `Lead` are the dimensions before those of the leaf. */
 type LeafColumn<L, Lead extends readonly number[]> =
@@ -31,6 +16,17 @@ type LeafColumn<L, Lead extends readonly number[]> =
 export type StepsOf<S, Lead extends readonly number[] = number[]> =
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   IsAny<S> extends true ? any : S extends RowLeaf ? LeafColumn<S, Lead> : { readonly [K in keyof S]: StepsOf<S[K], Lead> };
+
+/** The same from a caller: anything with `data` and `shape` is a column. */
+export type StepsLike<S> =
+  IsAny<S> extends true
+    ? // biome-ignore lint/suspicious/noExplicitAny: of any spec
+      any
+    : S extends Leaf<infer D>
+      ? ColumnLike<D>
+      : S extends BoundedText
+        ? ColumnLike<"string">
+        : { readonly [K in keyof S]: StepsLike<S[K]> };
 
 /** The columns of a spec of which nothing is known: a column by every name, and nested. */
 export type AnySteps = Column & { readonly [name: string]: AnySteps };
@@ -44,6 +40,17 @@ type LeadOf<C> = C extends { readonly at: number | "bootstrap" }
   : C extends { readonly leaf: string; readonly at?: undefined }
     ? [number, number]
     : number[];
+
+/** One item of a batch, in plain arrays: nested as the steps, each leaf without the dimension of items. */
+export type ItemOf<Steps> = AnySteps extends Steps
+  ? // biome-ignore lint/suspicious/noExplicitAny: of steps of which nothing is known
+    any
+  : Steps extends Column<infer D, infer Shape>
+    ? Shape extends readonly [number, ...infer Rest extends number[]]
+      ? NestedArray<Column<D>["data"][number], Rest>
+      : // biome-ignore lint/suspicious/noExplicitAny: as deep as a shape that is not known
+        any
+    : { [K in keyof Steps]: ItemOf<Steps[K]> };
 
 /** One number per item. */
 export interface BatchInfo<Memory extends ArrayBufferLike = ArrayBuffer> {
@@ -95,10 +102,88 @@ export interface Batch<Steps = any, Memory extends ArrayBufferLike = ArrayBuffer
   readonly info: BatchInfo<Memory>;
   readonly nStep?: NStepColumns<Memory>;
   readonly blocked: Blocked | undefined;
+  /**
+   * A copy of the items, to look at or to write as JSON: each is nested as the steps, with plain arrays and numbers, and without padding behind its last step.
+   * A batch has it that Reprise made. O(elements)
+   */
+  toArray(): ItemOf<Steps>[];
 }
 
 /** A batch of the caller's, to be refilled: its arrays may be in shared memory. */
-export type Into = Batch<unknown, ArrayBufferLike>;
+export type Into = Omit<Batch<unknown, ArrayBufferLike>, "toArray">;
+
+type Fields = Omit<Batch<unknown>, "toArray">;
+/** Where the columns of a batch come from: in the order of its selections; nested by a spec, or by their names. */
+interface Form {
+  readonly columns: readonly Column[];
+  readonly selections: readonly Selection[];
+  /** Steps of a whole window. */
+  readonly width: number;
+  readonly spec: Spec | undefined;
+}
+
+/** A batch in arrays of its own. */
+export class DrawnBatch implements Batch<unknown> {
+  count = 0;
+  readonly steps: unknown;
+  readonly lengths: Fields["lengths"];
+  readonly mask: Fields["mask"];
+  readonly info: BatchInfo;
+  readonly nStep: Fields["nStep"];
+  blocked: Blocked | undefined = undefined;
+  readonly #form: Form;
+
+  constructor(form: Form, { lengths, info, nStep, mask }: Pick<Fields, "lengths" | "info" | "nStep" | "mask">) {
+    this.#form = form;
+    this.steps = nestedBy(form, form.columns);
+    this.lengths = lengths;
+    this.info = info;
+    this.nStep = nStep;
+    this.mask = mask;
+  }
+
+  toArray(): ItemOf<unknown>[] {
+    const { columns, selections, width } = this.#form;
+    return Array.from({ length: this.count }, (_, i) => {
+      const length = this.lengths[i] as number;
+      const values = columns.map((column, c) => {
+        const selection = selections[c] as Selection;
+        const value = column.at(i);
+        if (!isColumn(value)) return value;
+        const elements = value.toArray();
+        // Lists, and what is counted from the end, have padding where it was asked for.
+        const isRun = selection.steps === undefined && selection.start >= 0;
+        return isRun ? elements.slice(0, stepIndices(selection, width).filter((step) => step < length).length) : elements;
+      });
+      return nestedBy(this.#form, values);
+    });
+  }
+}
+
+/** Values of the columns under their names. */
+function nestedBy({ spec, selections }: Form, values: readonly unknown[]): unknown {
+  return spec === undefined ? Object.fromEntries(values.map((value, i) => [selections[i]?.keys[0], value])) : pack(spec, values);
+}
+
+printsAs(DrawnBatch, "Batch", ({ count, blocked, steps, lengths, info, nStep, mask }) => ({
+  count,
+  ...(blocked && { blocked }),
+  steps: zip([steps], isColumn, ([column]) => brief(column as Column)),
+  lengths: count === 0 ? new Word("none") : new Word(rangeOf(lengths.subarray(0, count))),
+  info: new Word(Object.keys(info).join(", ")),
+  ...(nStep && { nStep: new Word(Object.keys(nStep).join(", ")) }),
+  ...(mask && { mask: brief({ data: mask, shape: [lengths.length, mask.length / lengths.length] } as Column) }),
+}));
+
+/** A column in a word: `f32 [32, 1, 4]`. */
+function brief({ data, shape }: Column): Word {
+  return new Word(`${dtypeOf(data) ?? "string"} [${shape.join(", ")}]`);
+}
+
+function rangeOf(numbers: Uint32Array): string {
+  const [min, max] = [Math.min(...numbers), Math.max(...numbers)];
+  return min === max ? String(min) : `${min} … ${max}`;
+}
 
 /** The columns of a draw behind `info` (without weights) and `nStep`. */
 export const INFO = {

@@ -1,7 +1,8 @@
 /** The main entry: exports only. */
 import "./host.ts";
 
-export type { AnySteps, Batch, BatchInfo, Blocked, Column, NStepColumns, StepsOf } from "./batch.ts";
+export type { AnySteps, Batch, BatchInfo, Blocked, NStepColumns, StepsOf } from "./batch.ts";
+export type { Column, ColumnLike } from "./column.ts";
 export type { StagedOf } from "./core/staged.ts";
 export type { Dataset, DatasetOptions } from "./dataset.ts";
 export { ReplayError, type ReplayErrorCode } from "./error.ts";

@@ -6,6 +6,7 @@ import { CoreTable } from "./core/table.ts";
 import { integer, mustBe, onlyKeys } from "./error.ts";
 import { MAX_ITEMS } from "./limits.ts";
 import { type Plan, planOf } from "./plan.ts";
+import { printsAs, Word } from "./prints.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
 import type { AcceptedWriter, AcceptOptions, Host } from "./remote/accept.ts";
 import type { PortLike } from "./remote/port.ts";
@@ -13,6 +14,8 @@ import { type ResolvedWriterOptions, resolveWriterOptions, unknownTable, type Wr
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { layoutOf } from "./spec/layout.ts";
+import { shapeOf } from "./spec/leaf.ts";
+import { map } from "./spec/nest.ts";
 import { leavesOf, type Spec } from "./spec/spec.ts";
 import type { TransitionRoles } from "./spec/transition-roles.ts";
 import type { Journal } from "./store/journal/journal.ts";
@@ -91,6 +94,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   static {
     engineOf = (replay) => replay.#engine;
     savedOf = (replay) => replay.#saved();
+    printsAs<Replay>(Replay, "Replay", (replay) => replay.#shown());
   }
 
   /**
@@ -262,6 +266,14 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   /** As `dispose`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.dispose();
+  }
+
+  #shown(): object {
+    const spec = map(this.options.spec, ({ dtype, shape, stack }) => new Word(`${dtype} [${shapeOf({ shape, ...(stack && { stack }) }).join(", ")}]`));
+    if (this.#engine.closed) return { spec, tables: new Word("closed") };
+    const { steps, bytes, writers } = this.stats();
+    const used = new Word(`${(bytes.used / 2 ** 20).toFixed(1)} of ${(bytes.max / 2 ** 20).toFixed(0)} MiB`);
+    return { spec, tables: this.tables, steps, memory: used, writers };
   }
 
   /** @param bare the tables of rules that came without a priority */

@@ -1,5 +1,6 @@
 /** Draws items of a table and copies their steps into arrays. */
-import type { Batch, Blocked, Column, Into } from "./batch.ts";
+import type { Batch, Blocked, Into } from "./batch.ts";
+import type { Column } from "./column.ts";
 import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LAYOUT, DRAW_LONGEST, HAVE, LAYOUT, LONGEST, NEED, OWN, STRATIFIED } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, WEIGHTS } from "./core/filler.ts";

@@ -7,6 +7,7 @@ import type { CoreTable } from "./core/table.ts";
 import { type BatchSource, type Dataset, type DatasetOptions, datasetOf } from "./dataset.ts";
 import { integer, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
+import { printsAs, Word } from "./prints.ts";
 import { checkDraws, type RateLimiter } from "./rate-limiter.ts";
 import { checkNormalize, Reader, type SampleOptions } from "./sample.ts";
 import type { Selector } from "./selector.ts";
@@ -81,6 +82,10 @@ export class Table<S = any, R = any> {
   readonly #engine: Engine;
   readonly #table: CoreTable;
   readonly #reader: Reader;
+
+  static {
+    printsAs<Table<unknown>>(Table, "Table", (table) => table.#shown());
+  }
 
   /** `new Replay` makes tables. */
   constructor(engine: Engine, name: string, options: ResolvedTableOptions, table: CoreTable) {
@@ -196,6 +201,16 @@ export class Table<S = any, R = any> {
     if (item === undefined) return { key, state: "gone" };
     const { waits, length, timesSampled, priority, probability } = item;
     return { key, state: waits ? "waiting" : "live", length, timesSampled, priority, probability };
+  }
+
+  #shown(): object {
+    const { name, options } = this;
+    const { maxSize, rateLimiter } = options;
+    if (this.#engine.closed) return { name, maxSize, size: new Word("closed") };
+    const { size, steps, pending, inserts, samples, deletes } = this.stats();
+    const word = ({ kind, exponent }: Selector) => new Word(`${kind}(${exponent ?? ""})`);
+    const [sampler, remover] = [word(options.sampler), word(options.remover)];
+    return { name, maxSize, size, steps, pending, inserts, samples, deletes, sampler, remover, minSize: rateLimiter.minSize };
   }
 
   /** The core's table, as long as the Replay is open. */

@@ -6,6 +6,7 @@ import type { Engine } from "./core/engine.ts";
 import { type StagedOf, Staging, writerClosed } from "./core/staged.ts";
 import { CoreWriter } from "./core/writer.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "./error.ts";
+import { printsAs, Word } from "./prints.ts";
 import { type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "./spec/columns.ts";
 import { flattener, flattenSome, type Visit, visitor } from "./spec/nest.ts";
@@ -91,6 +92,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #barren = 0;
   /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
   #last: AnyTable | undefined;
+
+  static {
+    printsAs<Writer<unknown, string, boolean>>(Writer, "Writer", (writer) => writer.#shown());
+  }
 
   /** `replay.writer` makes writers. */
   constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void) {
@@ -270,6 +275,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  #shown(): object {
+    const { lanes, keep, items, across } = this.options;
+    if (this.#closed || this.#engine.closed) return { lanes, keep, items, across, length: new Word("closed") };
+    return { lanes, keep, items, across, length: this.length, episodeSteps: this.episodeSteps };
   }
 
   #open(): void {

@@ -1,14 +1,14 @@
 /** What the adapters share: a batch with something else in place of each of its arrays of numbers. */
-import { type Column, isColumn } from "../batch.ts";
+import { type ColumnLike, isColumn } from "../column.ts";
 import { mustBe } from "../error.ts";
 import { type AnyArray, dtypeOf } from "../spec/dtype.ts";
 
 /** A batch, or a nest of columns, with a `T` in place of each array of numbers. Text, keys, counts and methods are left out. */
 export type Handed<V, T> = unknown extends V
   ? unknown
-  : V extends Column<"string">
+  : V extends ColumnLike<"string">
     ? never
-    : V extends Column | ArrayBufferView
+    : V extends ColumnLike | ArrayBufferView
       ? T
       : V extends readonly unknown[]
         ? { [I in keyof V]: Handed<V[I], T> }

@@ -1,11 +1,11 @@
 /** Items as arrays that carry their shape: nests of columns, taken apart and put together along their first dimension. */
-import { type Column, isColumn } from "../batch.ts";
+import { Column, type ColumnLike, isColumn } from "../column.ts";
 import { mustBe } from "../error.ts";
 import type { ArrayOf, Dtype } from "../spec/dtype.ts";
 import { zip } from "../spec/nest.ts";
 
 /** What `each` makes of the columns at the same place of some nests, nested as the first. */
-function zipColumns(nests: readonly unknown[], each: (columns: readonly Column[], path: string) => unknown): unknown {
+function zipColumns(nests: readonly unknown[], each: (columns: readonly ColumnLike[], path: string) => unknown): unknown {
   const pathOf = (keys: readonly string[]) => ["items", ...keys].join(".");
   const isEnd = (node: unknown, keys: readonly string[]) => {
     if (typeof node === "object" && node !== null && !ArrayBuffer.isView(node)) return isColumn(node);
@@ -14,36 +14,36 @@ function zipColumns(nests: readonly unknown[], each: (columns: readonly Column[]
   return zip(nests, isEnd, (columns, keys) => {
     const other = columns.find((column) => !isColumn(column));
     if (other !== undefined || columns.includes(undefined)) throw mustBe("SPEC_MISMATCH", pathOf(keys), "a column in every item, like in the first one", other);
-    return each(columns as readonly Column[], pathOf(keys));
+    return each(columns as readonly ColumnLike[], pathOf(keys));
   });
 }
 
 /** What `each` makes of every column of a nest. */
-export function mapColumns(nest: unknown, each: (column: Column, path: string) => unknown): unknown {
-  return zipColumns([nest], ([column], path) => each(column as Column, path));
+export function mapColumns(nest: unknown, each: (column: ColumnLike, path: string) => unknown): unknown {
+  return zipColumns([nest], ([column], path) => each(column as ColumnLike, path));
 }
 
 /** Item i of a batch, or step i of a sequence. */
 export function at(nest: unknown, i: number): unknown {
-  return mapColumns(slice(nest, i, i + 1), ({ data, shape }) => ({ data, shape: shape.slice(1) }));
+  return mapColumns(slice(nest, i, i + 1), ({ data, shape }) => new Column(data, shape.slice(1)));
 }
 
 /** From the i-th to before the `end`-th along the first dimension. */
 export function slice(nest: unknown, begin: number, end: number): unknown {
   return mapColumns(nest, ({ data, shape }) => {
     const each = data.length / (shape[0] as number);
-    return { data: data.slice(begin * each, end * each), shape: [end - begin, ...shape.slice(1)] };
+    return new Column(data.slice(begin * each, end * each), [end - begin, ...shape.slice(1)]);
   });
 }
 
 /** A batch of one as the item alone. */
 export function unbatch(nest: unknown): unknown {
-  return mapColumns(nest, ({ data, shape }) => ({ data, shape: shape.slice(1) }));
+  return mapColumns(nest, ({ data, shape }) => new Column(data, shape.slice(1)));
 }
 
 /** The same item as a batch of one. */
 export function batchOfOne(nest: unknown): unknown {
-  return mapColumns(nest, ({ data, shape }) => ({ data, shape: [1, ...shape] }));
+  return mapColumns(nest, ({ data, shape }) => new Column(data, [1, ...shape]));
 }
 
 /** A batch of some items of one shape. */
@@ -54,7 +54,7 @@ export function stack(nests: readonly unknown[]): unknown {
 /** Some batches, or sequences, one after the other. */
 export function concat(nests: readonly unknown[]): unknown {
   return zipColumns(nests, (columns, path) => {
-    const [{ data, shape }] = columns as readonly [Column];
+    const [{ data, shape }] = columns as readonly [ColumnLike];
     const rest = shape.slice(1);
     let rows = 0;
     for (const column of columns) {
@@ -62,7 +62,7 @@ export function concat(nests: readonly unknown[]): unknown {
         throw mustBe("SPEC_MISMATCH", path, `of shape [${rest.join(", ")}] and of the same dtype in every item`, `[${column.shape.slice(1).join(", ")}]`);
       rows += column.shape[0] as number;
     }
-    return { data: joined(columns.map((column) => column.data)), shape: [rows, ...rest] };
+    return new Column(joined(columns.map((column) => column.data)), [rows, ...rest]);
   });
 }
 
@@ -96,5 +96,5 @@ export function lengthOf(nest: unknown): number {
 /** Numbers as a column: of shape [], where there is one and it is no batch. */
 export function numbers(values: ArrayLike<number>, shape: number[] = [values.length]): Column<"f64"> {
   // Not `from`, which goes by an iterator.
-  return { data: values instanceof Float64Array ? (values as Float64Array<ArrayBuffer>) : new Float64Array(values), shape };
+  return new Column<"f64">(values instanceof Float64Array ? (values as Float64Array<ArrayBuffer>) : new Float64Array(values), shape);
 }

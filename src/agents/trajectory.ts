@@ -1,5 +1,5 @@
 /** What an agent lived through in one step: what it saw and did, and what came of it. After TF-Agents' `trajectory`. */
-import type { Column } from "../batch.ts";
+import type { ColumnLike } from "../column.ts";
 import { f32, i32 } from "../spec/constructors.ts";
 import type { Leaf } from "../spec/leaf.ts";
 import type { Spec } from "../spec/spec.ts";
@@ -88,8 +88,8 @@ function isPolicyStep<A, P>(action: unknown): action is PolicyStep<A, P> {
 
 /** What these ask for: of a batch that was drawn as well, whose arrays carry their shape. */
 interface Typed {
-  readonly stepType: Batched | Column;
-  readonly nextStepType?: Batched | Column;
+  readonly stepType: Batched | ColumnLike;
+  readonly nextStepType?: Batched | ColumnLike;
 }
 
 /** Whether an episode begins here. Of a batch one 0 or 1 a row, here and below. */
@@ -113,16 +113,16 @@ export function isBoundary(trajectory: Typed): boolean | Uint8Array<ArrayBuffer>
   return each(trajectory.stepType, (type) => type === LAST);
 }
 
-function each(types: Batched | Column, is: (type: number, row: number) => boolean): boolean | Uint8Array<ArrayBuffer> {
+function each(types: Batched | ColumnLike, is: (type: number, row: number) => boolean): boolean | Uint8Array<ArrayBuffer> {
   const alone = typeof types !== "object" || ("shape" in types && types.shape.length === 0);
   return alone ? is(at(types, 0), 0) : Uint8Array.from({ length: valuesOf(types).length }, (_, row) => Number(is(at(types, row), row)));
 }
 
-function at(types: Batched | Column, row: number): number {
+function at(types: Batched | ColumnLike, row: number): number {
   // An int64 comes as a bigint.
   return Number(typeof types === "object" ? valuesOf(types)[row] : types);
 }
 
-function valuesOf(types: ArrayLike<number> | Column): ArrayLike<unknown> {
+function valuesOf(types: ArrayLike<number> | ColumnLike): ArrayLike<unknown> {
   return "data" in types ? types.data : types;
 }

@@ -1,5 +1,5 @@
 /** The windows of a buffer's streams: drawn or named, and read into new arrays. */
-import type { Column } from "../batch.ts";
+import type { Column } from "../column.ts";
 import { LEVEL } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
 import { Filler } from "../core/filler.ts";

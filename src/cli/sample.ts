@@ -1,6 +1,6 @@
 /** `reprise sample`: prints the items that a table would give next. */
 import type { Command } from "commander";
-import { isColumn } from "../batch.ts";
+import { isColumn } from "../column.ts";
 import { type Column, flatten, ReplayError, type Spec, type Table } from "../index.ts";
 import { sizeOf } from "../spec/leaf.ts";
 import { zip } from "../spec/nest.ts";

@@ -1,9 +1,10 @@
 /** How one batch object of `sample` is filled. */
-import { arrayOf, type Batch, type Column, INFO, type Into, N_STEP } from "../batch.ts";
+import { arrayOf, type Batch, DrawnBatch, INFO, type Into, N_STEP } from "../batch.ts";
+import { Column } from "../column.ts";
 import { mustBe } from "../error.ts";
 import { type Selection, stepIndices, stepsOf } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
-import { pack, valueAt } from "../spec/nest.ts";
+import { valueAt } from "../spec/nest.ts";
 import { LENGTH, WEIGHT } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 import { Gatherer } from "./gatherer.ts";
@@ -50,7 +51,7 @@ export class Filler extends Gatherer {
           : array(path, given, DTYPES[dtype].array, count * leaf.size);
       // One of the last steps may have more than the window, and more in a shorter one.
       this.gather(leaf, steps, data, Math.max(count, -start));
-      return { data, shape: [n, ...(squeezed ? [] : [count]), ...leaf.shape] };
+      return new Column(data as Column["data"], [n, ...(squeezed ? [] : [count]), ...leaf.shape]);
     });
     const drawn = (path: string, given: unknown, column: number) => {
       const kind = arrayOf(column);
@@ -62,16 +63,14 @@ export class Filler extends Gatherer {
       const given = into?.[name] as { readonly [name: string]: unknown } | undefined;
       return Object.fromEntries(Object.entries(names).map(([key, column]) => [key, drawn(`${name}.${key}`, given?.[key], column)]));
     };
-    const made = {
-      count: 0,
-      steps: whole ? pack(engine.spec, columns) : Object.fromEntries(columns.map((column, i) => [selections[i]?.keys[0], column])),
+    const fields = {
       lengths: drawn("lengths", into?.lengths, LENGTH),
       info: part("info", this.holds & WEIGHTS ? { ...INFO, weights: WEIGHT } : INFO),
       nStep: this.holds & RETURNS ? part("nStep", N_STEP) : undefined,
       mask: this.holds & MASK ? array("mask", into?.mask, Uint8Array, width) : undefined,
-      blocked: undefined,
     };
-    this.batch = (into as Batch<unknown> | undefined) ?? (made as unknown as Batch<unknown>);
+    const form = { columns, selections, width, spec: whole ? engine.spec : undefined };
+    this.batch = (into as Batch<unknown> | undefined) ?? new DrawnBatch(form, fields as never);
   }
 
   /** Room for one item in a window of `width`, whatever its column layout: another filler goes on `after` it. */

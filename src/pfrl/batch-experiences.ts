@@ -1,5 +1,5 @@
 /** PFRL's batch_experiences: n-step returns, discounts and ends of what was sampled, and its states and actions, as typed arrays. */
-import type { Column } from "../batch.ts";
+import { Column } from "../column.ts";
 import { finite, mustBe, onlyKeys } from "../error.ts";
 import { type Dtype, isDtype } from "../spec/dtype.ts";
 import { columnsOf, elementOf, type PlainDtype, stackOf } from "./rows/stack.ts";
@@ -121,10 +121,10 @@ function ofBatch(
   const made = {
     state: column("state", "nextState"),
     action: columnsOf("action", spec.action, batch.action, actions.dtype),
-    reward: { data: returns, shape },
+    reward: new Column<"f32">(returns, shape),
     nextState: column("nextState", "state"),
-    isStateTerminal: { data: ends, shape },
-    discount: { data: discounts, shape },
+    isStateTerminal: new Column<"f32">(ends, shape),
+    discount: new Column<"f32">(discounts, shape),
   };
   return hasNextAction.data.every((one) => one !== 0) ? { ...made, nextAction: columnsOf("nextAction", spec.action, batch.nextAction, actions.dtype) } : made;
 }
@@ -140,5 +140,5 @@ function returnOf(list: readonly Transition[], gamma: number): number {
 }
 
 function floats(values: readonly number[]): Column<"f32"> {
-  return { data: Float32Array.from(values), shape: [values.length] };
+  return new Column<"f32">(Float32Array.from(values), [values.length]);
 }

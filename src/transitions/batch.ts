@@ -1,5 +1,6 @@
 /** What a view of transitions is asked, and what it gives. */
-import type { Column, StepsOf } from "../batch.ts";
+import type { StepsOf } from "../batch.ts";
+import type { Column } from "../column.ts";
 import type { DatasetOptions } from "../dataset.ts";
 import type { SampleOptions } from "../sample.ts";
 import type { RowLeaf } from "../spec/leaf.ts";

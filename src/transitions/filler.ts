@@ -1,4 +1,5 @@
 /** How one batch of transitions is filled: worked out once for it, so that the next sample into it allocates nothing. */
+import { Column } from "../column.ts";
 import { DISCOUNT, KEY, RETURN, STEPS, TERMINATED, TRUNCATED, WEIGHT } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
 import { takeArray, takeTexts } from "../core/filler.ts";
@@ -40,7 +41,7 @@ export class TransitionFiller extends Gatherer {
         const size = n * leaf.size;
         const data = dtype === "string" ? takeTexts(`into.${path}`, isNew, valueAt(into, path.split(".")), size) : array(path, DTYPES[dtype].array, size);
         this.gather(leaf, at, data);
-        return { data, shape: [n, ...leaf.shape] };
+        return new Column(data as Column["data"], [n, ...leaf.shape]);
       });
       made[name] = pack(spec, columns);
     }
@@ -50,7 +51,7 @@ export class TransitionFiller extends Gatherer {
       return data;
     };
     const column = (name: string, of: number, kind: ArrayClass) => {
-      made[name] = { data: drawn(`${name}.data`, of, kind), shape: [n] };
+      made[name] = new Column(drawn(`${name}.data`, of, kind) as Column["data"], [n]);
     };
     column("returns", RETURN, float);
     column("discounts", DISCOUNT, float);

@@ -1,4 +1,4 @@
-import type { Column } from "../../src/index.ts";
+import type { ColumnLike } from "../../src/index.ts";
 
 /** Flat values as nested arrays of a shape. */
 export function nested(values: readonly number[], shape: readonly number[]): unknown {
@@ -9,6 +9,6 @@ export function nested(values: readonly number[], shape: readonly number[]): unk
 }
 
 /** A column as nested plain numbers. */
-export function nestedColumn({ data, shape }: Column): unknown {
+export function nestedColumn({ data, shape }: ColumnLike): unknown {
   return nested([...data].map(Number), shape);
 }

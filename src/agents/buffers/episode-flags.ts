@@ -1,5 +1,6 @@
 /** Where episodes begin and end: what a program's functions say of items, or what trajectories say of themselves. */
-import { isColumn, type StepsOf } from "../../batch.ts";
+import type { StepsOf } from "../../batch.ts";
+import { isColumn } from "../../column.ts";
 import { mustBe } from "../../error.ts";
 import type { Spec } from "../../spec/spec.ts";
 import { StepType } from "../time-step.ts";

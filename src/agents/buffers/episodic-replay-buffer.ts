@@ -1,5 +1,5 @@
 /** A buffer of whole episodes, the open ones too; windows never cross from one to the other. After TF-Agents' `EpisodicReplayBuffer`. */
-import type { StepsOf } from "../../batch.ts";
+import type { StepsLike, StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
 import { ALIKE, BY_STEPS } from "../../core/abi.ts";
 import type { Engine } from "../../core/engine.ts";
@@ -52,13 +52,14 @@ export interface Episodes<S = Spec> {
   /** 1 for a completed one. */
   readonly completed: ArrayLike<number>;
   /** The steps of each, [T, …]. */
-  readonly items: readonly StepsOf<S>[];
+  readonly items: readonly StepsLike<S>[];
 }
 
 /** What `extract` gives. */
-export interface ExtractedEpisodes<S = Spec> extends Episodes<S> {
+export interface ExtractedEpisodes<S = Spec> extends Omit<Episodes<S>, "items"> {
   readonly length: Uint32Array<ArrayBuffer>;
   readonly completed: Uint8Array<ArrayBuffer>;
+  readonly items: readonly StepsOf<S>[];
 }
 
 const OPTIONS = `capacity, completedOnly, bufferSize, beginEpisodeFn, endEpisodeFn, onWarning, ${STORE}`;

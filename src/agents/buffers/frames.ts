@@ -1,5 +1,5 @@
 /** Batches of items as they are given: checked against the spec, and as typed arrays, which is what a writer is fastest with. */
-import type { Column } from "../../batch.ts";
+import { Column } from "../../column.ts";
 import { mustBe } from "../../error.ts";
 import { type AnyArray, DTYPES, type Numbered } from "../../spec/dtype.ts";
 import { isShaped, put, targetOf } from "../../spec/fit.ts";
@@ -22,7 +22,7 @@ export interface Batch {
 
 /** A batch as columns, which carry their shape. */
 export function columnsOf(spec: Spec, { rows, values }: Batch): unknown {
-  return zip([spec, values], isLeaf, ([leaf, data]) => ({ data, shape: [rows, ...shapeOf(leaf as RowLeaf)] }));
+  return zip([spec, values], isLeaf, ([leaf, data]) => new Column(data as Column["data"], [rows, ...shapeOf(leaf as RowLeaf)]));
 }
 
 const refuse: Refuse = (code, keys, rule, value) => mustBe(code, keys.join(".") || "items", rule, value);

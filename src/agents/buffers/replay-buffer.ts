@@ -1,5 +1,6 @@
 /** What every replay buffer is. After TF-Agents' `replay_buffer.ReplayBuffer`. */
-import type { Column, StepsOf } from "../../batch.ts";
+import type { StepsOf } from "../../batch.ts";
+import type { Column } from "../../column.ts";
 import type { Dataset } from "../../dataset.ts";
 import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../../limits.ts";

@@ -1,6 +1,7 @@
 /** A replay buffer over a table that observers fill. After TF-Agents' `ReverbReplayBuffer`. */
 import type { Batch, BatchInfo, StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
+import { Column } from "../../column.ts";
 import { type Dataset, type ElementSource, elementsOf } from "../../dataset.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import type { BoundedText } from "../../spec/leaf.ts";
@@ -142,14 +143,14 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     const isUsedUp = table.options.maxTimesSampled < Number.MAX_SAFE_INTEGER;
     if (pass && !isUsedUp) {
       // It would be drawn for ever: each once, in the sampler's order.
-      if (table.size > 0) give(table.sample(table.size, { ...WHOLE, replacement: false }));
+      if (table.size > 0) give(table.sample(table.size, { ...WHOLE, replacement: false }) as unknown as Drawn<S>);
       return { next: () => (deal.missing === 0 ? taken() : undefined) };
     }
     const next = (): Element<S> | undefined => {
       for (let n = deal.missing; n > 0; n = deal.missing) {
         // What is drawn for a batch that does not come is lost.
         if (!table.ready(n)) return undefined;
-        const element = give(table.sample(n, WHOLE));
+        const element = give(table.sample(n, WHOLE) as unknown as Drawn<S>);
         if (element !== undefined) return element;
       }
       return taken();
@@ -159,7 +160,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
       for (let n = deal.missing; n > 0; n = deal.missing) {
         signal?.throwIfAborted();
         // There may never be as many at once as a batch has.
-        const element = give(await table.sampleWhenReady(isUsedUp ? 1 : n, { ...WHOLE, signal, timeoutMs }));
+        const element = give((await table.sampleWhenReady(isUsedUp ? 1 : n, { ...WHOLE, signal, timeoutMs })) as unknown as Drawn<S>);
         if (element !== undefined) return element;
       }
       return taken();
@@ -182,7 +183,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     const each = (values: ArrayLike<number>) => {
       const data = new Float64Array(count * length);
       for (let i = 0; i < count; i++) data.fill(values[i] as number, i * length, (i + 1) * length);
-      return { data, shape: [count, length] };
+      return new Column<"f64">(data, [count, length]);
     };
     return [steps, infoOf(info, each)];
   }

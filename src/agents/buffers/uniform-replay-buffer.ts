@@ -1,6 +1,7 @@
 /** A buffer of frames: the last ones of some environments in lock-step, drawn uniformly. After TF-Agents' `TFUniformReplayBuffer`. */
-import type { Column, StepsOf } from "../../batch.ts";
+import type { StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
+import { Column } from "../../column.ts";
 import type { Engine } from "../../core/engine.ts";
 import { type Dataset, elementsOf } from "../../dataset.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
@@ -239,5 +240,5 @@ function empty(): ReplayError {
 function timesOf(starts: Uint32Array | Float64Array, first: number, steps: number, shape: number[]): Column<"f64"> {
   const data = new Float64Array(starts.length * steps);
   for (let i = 0, to = 0; i < starts.length; i++) for (let t = 0; t < steps; t++) data[to++] = first + (starts[i] as number) + t;
-  return { data, shape };
+  return new Column<"f64">(data, shape);
 }

@@ -1,5 +1,5 @@
 /** A column of an item to be: some steps of one leaf of a writer's history. Reverb's `TrajectoryColumn`. */
-import type { Column } from "../../batch.ts";
+import { Column } from "../../column.ts";
 import { mustBe } from "../../error.ts";
 import type { ColumnOf } from "../../spec/columns.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
@@ -36,7 +36,7 @@ export class TrajectoryColumn {
    */
   values(): Column {
     this.held("this column", this.#source);
-    return { data: this.#source.read(this.#leaf, this.#steps), shape: this.shape };
+    return new Column(this.#source.read(this.#leaf, this.#steps), this.shape);
   }
 
   /** The steps, if the writer's history holds them all. @throws RangeError */

@@ -1,5 +1,5 @@
 /** Values of one form, stacked into one array: as numpy and PyTorch do with those of a batch. */
-import type { Column } from "../../batch.ts";
+import { Column } from "../../column.ts";
 import { mustBe } from "../../error.ts";
 import { type AnyArray, type Dtype, type Numbered, zeros } from "../../spec/dtype.ts";
 import { put, targetOf } from "../../spec/fit.ts";
@@ -59,16 +59,17 @@ function leafOf(leaf: PartLeaf, values: readonly unknown[]): Column {
   values.forEach((value, i) => {
     put(target, data as Numbered, i * target.size, value);
   });
-  return { data, shape: [values.length, ...target.shape] };
+  return new Column(data, [values.length, ...target.shape]);
 }
 
 /** A column of plain numbers in another dtype. @throws RangeError for a number that it cannot hold */
-function castTo(name: string, dtype: Dtype, { data, shape }: Column): Column {
-  if (dtype === "f64") return { data, shape };
+function castTo(name: string, dtype: Dtype, column: Column): Column {
+  const { data, shape } = column;
+  if (dtype === "f64") return column;
   const made = zeros(dtype, data.length);
   const misfit = put(targetOf(dtype, [data.length]), made as AnyArray as Numbered, 0, data, { anyNumbers: true });
   if (misfit !== undefined) throw mustBe(RangeError, name, `a number that ${dtype} can hold`, misfit.value);
-  return { data: made, shape };
+  return new Column<Dtype>(made, shape);
 }
 
 /** Columns of a batch as they are; those of plain numbers in the dtype that the caller decided. */

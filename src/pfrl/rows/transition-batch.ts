@@ -1,5 +1,5 @@
 /** What a sample gives: a batch, or a list. */
-import type { Column } from "../../batch.ts";
+import type { Column } from "../../column.ts";
 import type { BoundedText, Leaf, ObjectLeaf } from "../../spec/leaf.ts";
 import type { PartSpec } from "./leaf.ts";
 import type { StepSpec } from "./step-spec.ts";

@@ -1,5 +1,5 @@
 /** The batch form of what was drawn: one typed array a leaf. Worked out once for a batch, so that the next sample into it allocates nothing. */
-import type { Column } from "../../batch.ts";
+import { Column } from "../../column.ts";
 import { CROSS, FROM_START } from "../../core/abi.ts";
 import type { Draw } from "../../core/draw.ts";
 import { Filler, WEIGHTS } from "../../core/filler.ts";
@@ -89,7 +89,7 @@ export class Filling {
     } as AnyBatch;
     if (form.extras.length > 0) this.#present = column("present");
     const { data, shape } = this.batch.isStateTerminal;
-    for (const { name } of form.extras) (this.batch.hasExtras as { [name: string]: Column })[name] = { data: new Uint8Array(data.length), shape };
+    for (const { name } of form.extras) (this.batch.hasExtras as { [name: string]: Column })[name] = new Column<"bool">(new Uint8Array(data.length), shape);
     if (shown === "ends") specs.set(this.batch, form.spec);
   }
 

@@ -1,5 +1,5 @@
 /** PFRL's form of what was drawn: lists of transitions, each an object of its own. */
-import type { Column } from "../../batch.ts";
+import type { Column } from "../../column.ts";
 import { Filler } from "../../core/filler.ts";
 import type { GrowingTable } from "../../core/growing-table.ts";
 import type { Selection } from "../../spec/columns.ts";

@@ -1,7 +1,8 @@
 /** Windows of trajectories within an episode, as columns: what the trajectory observer would write as items. */
 import { joined } from "../../agents/nest.ts";
 import type { Trajectory } from "../../agents/trajectory.ts";
-import type { Column, StepsOf } from "../../batch.ts";
+import type { StepsOf } from "../../batch.ts";
+import { Column } from "../../column.ts";
 import type { RowLeaf } from "../../spec/leaf.ts";
 import { pack } from "../../spec/nest.ts";
 import type { Spec } from "../../spec/spec.ts";
@@ -56,6 +57,6 @@ export class TrajectoryWindows {
   }
 
   #column({ shape }: RowLeaf, i: number): Column {
-    return { data: joined(this.#cached.map((values) => values[i] as Column["data"])), shape: [this.#length, ...shape] };
+    return new Column(joined(this.#cached.map((values) => values[i] as Column["data"])), [this.#length, ...shape]);
   }
 }

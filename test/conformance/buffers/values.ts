@@ -1,5 +1,5 @@
 /** Values of the replay buffers' cases: theirs as ours on the way in, ours as theirs on the way out. */
-import type { Column } from "../../../src/batch.ts";
+import type { Column } from "../../../src/column.ts";
 import type { Leaf, Spec } from "../../../src/index.ts";
 import { DTYPES } from "../../../src/spec/dtype.ts";
 import { isObject, numberOf } from "../case.ts";

@@ -6,7 +6,7 @@ import {
   type Trajectory,
   trajectorySpec,
 } from "../../../src/agents/index.ts";
-import { type Column, f32, fifo, type Leaf, Replay, type Spec } from "../../../src/index.ts";
+import { type ColumnLike, f32, fifo, type Leaf, Replay, type Spec } from "../../../src/index.ts";
 import {
   convertRldsToTrajectories,
   createTrajectoryDataSpec,
@@ -187,7 +187,7 @@ function itemsOf(replay: Replay<Spec, string>): unknown[] {
     items.push({
       table: "t",
       priority: info.priorities[0],
-      columns: theirFields(mapped(steps, ({ data, shape }) => nestedColumn({ data, shape: shape.slice(1) } as Column))),
+      columns: theirFields(mapped(steps, ({ data, shape }) => nestedColumn({ data, shape: shape.slice(1) } as ColumnLike))),
     });
   }
 }

@@ -1,0 +1,218 @@
+/** Looking at what there is: columns one by one, batches as plain values, objects in a console. */
+import { inspect } from "node:util";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { bool, type Column, f32, fifo, i64, prioritized, Replay, text, uniform } from "../../src/index.ts";
+import { errorOf } from "../support/refused.ts";
+
+const SPEC = {
+  observation: { image: f32(2, 2), speed: f32() },
+  action: [i64(), f32(3)],
+  crashed: bool(),
+  word: text({ maxBytes: 4 }),
+  words: text({ maxBytes: 4 }, 2),
+} as const;
+
+/** Three items of two steps and one of one, oldest first. */
+function filled() {
+  const replay = new Replay({ spec: SPEC, tables: { t: { maxSize: 10, sampler: fifo(), remover: fifo() } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  for (let t = 0; t < 4; t++) {
+    const image = [
+      [t, t + 0.5],
+      [-t, 1],
+    ];
+    writer.append({ observation: { image, speed: t }, action: [BigInt(t), [t, 0, 1]], crashed: t === 3, word: `w${t}`, words: ["a", `${t}`] });
+  }
+  return { replay, writer, table: replay.tables.t };
+}
+
+/** A batch of all its items, each once. */
+function all(length = 2) {
+  const { writer, table } = filled();
+  writer.createItem("t", { length: 1 });
+  return table.sample(4, { replacement: false, length });
+}
+
+describe("a column", () => {
+  test("has at(i): a view of an item, of a step of it, and so on down to a number", () => {
+    const { steps } = all();
+    const { image } = steps.observation;
+    const item = image.at(1);
+    expect(item.shape).toEqual([2, 2, 2]);
+    expect(item.data.buffer).toBe(image.data.buffer);
+    const step = item.at(0);
+    expect(step).toMatchObject({ shape: [2, 2], data: new Float32Array([1, 1.5, -1, 1]) });
+    expect(step.at(0).at(-1)).toBe(1.5);
+    step.data[0] = 7;
+    expect(image.data[8]).toBe(7);
+    expect(steps.action[0].at(-2).at(1)).toBe(3n);
+    expectTypeOf(image.at(0)).toEqualTypeOf<Column<"f32", [number, 2, 2]>>();
+    expectTypeOf(step.at(0).at(0)).toEqualTypeOf<number>();
+    expectTypeOf(steps.action[0].at(0).at(0)).toEqualTypeOf<bigint>();
+  });
+
+  test("has text, too", () => {
+    const { word, words } = all().steps;
+    expect(word.at(1).at(0)).toBe("w1");
+    expect(words.at(2).at(1)).toMatchObject({ shape: [2], data: ["a", "3"] });
+    expectTypeOf(word.at(0).at(0)).toEqualTypeOf<string>();
+  });
+
+  test("is an iterable of what at gives", () => {
+    const { steps } = all();
+    expect([...steps.observation.speed].map((item) => [...item])).toEqual([
+      [0, 1],
+      [1, 2],
+      [2, 3],
+      [3, 0],
+    ]);
+    let sum = 0;
+    for (const item of steps.observation.speed) for (const value of item) sum += value;
+    expect(sum).toBe(12);
+  });
+
+  test("has a plain copy: nested arrays", () => {
+    const { observation, words } = all().steps;
+    expect(observation.speed.toArray()).toEqual([
+      [0, 1],
+      [1, 2],
+      [2, 3],
+      [3, 0],
+    ]);
+    expect(observation.image.at(1).at(0).toArray()).toEqual([
+      [1, 1.5],
+      [-1, 1],
+    ]);
+    expect(words.at(0).toArray()).toEqual([
+      ["a", "0"],
+      ["a", "1"],
+    ]);
+    expectTypeOf(observation.image.toArray()).toEqualTypeOf<number[][][][]>();
+  });
+
+  test.each([4, -5, 0.5, "0"])("refuses at(%o)", (i) => {
+    const { speed } = all().steps.observation;
+    expect(errorOf(() => speed.at(i as number)).message).toMatch(/^i must be an integer in -4 … 3, got/);
+  });
+
+  test("of no items is empty", () => {
+    const { speed } = filled().table.sample(1, { replacement: false, among: 1, length: 1 }).steps.observation;
+    expect([...speed]).toHaveLength(1);
+    const empty = new Replay({ spec: f32(), tables: { t: { maxSize: 1 } } }).tables.t.sample(3).steps;
+    expect([...empty]).toEqual([]);
+    expect(empty.toArray()).toEqual([]);
+    expect(errorOf(() => empty.at(0)).name).toBe("RangeError");
+  });
+});
+
+describe("batch.toArray", () => {
+  test("has an object for each item, without padding", () => {
+    const items = all(3).toArray();
+    expect(items).toHaveLength(4);
+    expect(items[1]).toEqual({
+      observation: {
+        image: [
+          [
+            [1, 1.5],
+            [-1, 1],
+          ],
+          [
+            [2, 2.5],
+            [-2, 1],
+          ],
+        ],
+        speed: [1, 2],
+      },
+      action: [
+        [1n, 2n],
+        [
+          [1, 0, 1],
+          [2, 0, 1],
+        ],
+      ],
+      crashed: [0, 0],
+      word: ["w1", "w2"],
+      words: [
+        ["a", "1"],
+        ["a", "2"],
+      ],
+    });
+    expect(items[3]).toMatchObject({ observation: { speed: [3] }, crashed: [1], word: ["w3"] });
+    expectTypeOf(items[0]?.observation.image).toEqualTypeOf<number[][][] | undefined>();
+    expectTypeOf(items[0]?.action[0]).toEqualTypeOf<bigint[] | undefined>();
+  });
+
+  test("has columns under their names: single steps, runs without padding, lists as they were asked for", () => {
+    const { writer, table } = filled();
+    writer.createItem("t", { length: 1 });
+    const columns = {
+      last: { leaf: "observation.speed", at: -1 },
+      run: { leaf: "observation.speed", from: 0 },
+      history: { leaf: "observation.speed", steps: [-3, -2, -1] },
+    } as const;
+    expect(table.sample(4, { replacement: false, columns }).toArray()).toEqual([
+      { last: 1, run: [0, 1], history: [0, 0, 1] },
+      { last: 2, run: [1, 2], history: [0, 1, 2] },
+      { last: 3, run: [2, 3], history: [0, 2, 3] },
+      { last: 3, run: [3], history: [0, 0, 3] },
+    ]);
+  });
+
+  test("has as many items as the batch, also of one that is filled again", () => {
+    const replay = new Replay({ spec: f32(), tables: { t: { maxSize: 10, sampler: uniform(), maxTimesSampled: 1 } } });
+    const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+    const into = replay.tables.t.batch(4, { length: 1 });
+    writer.append(1);
+    writer.append(1);
+    expect(into.toArray()).toEqual([]);
+    expect(replay.tables.t.sample(4, { into }).toArray()).toEqual([[1], [1]]);
+  });
+});
+
+/** As Deno's console asks. */
+const inDeno = (value: object) => (value as { [symbol: symbol]: (how: unknown, options: object) => string })[Symbol.for("Deno.customInspect")]?.(inspect, {});
+
+describe("in a console", () => {
+  test("a Replay shows its spec, tables, steps and memory", () => {
+    const { replay } = filled();
+    const shown = inspect(replay, { depth: 4, breakLength: 160 });
+    for (const part of [/^Replay \{/, /image: f32 \[2, 2\]/, /tables: \{\s+t: Table \{/, /size: 3/, /steps: 4/, /memory: 0\.\d of 4096 MiB/, /writers: 1/])
+      expect(shown).toMatch(part);
+    expect(inspect(replay, { depth: 1 })).toMatch(/t: \[Table\]/);
+    expect(inDeno(replay)).toMatch(/^Replay \{/);
+    replay.dispose();
+    expect(inspect(replay)).toMatch(/tables: closed/);
+  });
+
+  test("a table shows its limits, counters and selectors", () => {
+    const replay = new Replay({ spec: f32(), tables: { per: { maxSize: 9, sampler: prioritized(0.6) } } });
+    const { per } = replay.tables;
+    expect(inspect(per)).toMatch(/^Table \{\s+name: 'per',\s+maxSize: 9,\s+size: 0/);
+    expect(inspect(per)).toMatch(/sampler: prioritized\(0\.6\),\s+remover: fifo\(\)/);
+    replay.dispose();
+    expect(inspect(per)).toMatch(/size: closed/);
+  });
+
+  test("a writer shows its rules and where its episode is", () => {
+    const { writer } = filled();
+    expect(inspect(writer)).toMatch(/^Writer \{\s+lanes: 1,\s+keep: 32,\s+items: \[ \{ table: 't', length: 2/);
+    expect(inspect(writer)).toMatch(/length: 4,\s+episodeSteps: 4/);
+    writer.close();
+    expect(inspect(writer)).toMatch(/length: closed/);
+  });
+
+  test("a batch shows the form of its steps, a column its data", () => {
+    const batch = all();
+    const shown = inspect(batch, { depth: 4 });
+    for (const part of [/^Batch \{\s+count: 4/, /image: f32 \[4, 2, 2, 2\]/, /word: string \[4, 2\]/, /lengths: 1 … 2/, /info: keys, probabilities/])
+      expect(shown).toMatch(part);
+    expect(shown).not.toMatch(/Float32Array/);
+    expect(inspect(batch.steps.observation.speed)).toMatch(/^Column \{\s+data: Float32Array\(8\)/);
+    expect(inspect(filled().table.sample(20, { replacement: false }))).toMatch(/blocked: \{ by: 'items'/);
+  });
+
+  test("a prototype or a proxy does no harm", () => {
+    expect(inspect(Replay.prototype)).toBe("{}");
+    expect(inspect(new Proxy(filled().writer, {}))).toMatch(/Writer/);
+  });
+});
