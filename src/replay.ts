@@ -10,7 +10,7 @@ import { printsAs, Word } from "./prints.ts";
 import { isRateLimiter, minSize } from "./rate-limiter.ts";
 import type { AcceptedWriter, AcceptOptions, Host } from "./remote/accept.ts";
 import type { PortLike } from "./remote/port.ts";
-import { type ResolvedWriterOptions, resolveWriterOptions, unknownTable, type WriterOptions } from "./rules.ts";
+import { type ItemRule, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, type WriterOptions } from "./rules.ts";
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { layoutOf } from "./spec/layout.ts";
@@ -182,8 +182,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   writer<const L extends number = 1>(options: WriterOptions<TableName, ColumnSet<S>> & { readonly lanes?: L } = {}): Writer<S, TableName, HasLanes<L>> {
     this.#engine.open();
     const resolved = resolveWriterOptions(this.#engine, this.#tables, options);
-    const bare = (options.items ?? []).filter((rule) => rule.priority === undefined && rule.nStep === undefined).map((rule) => rule.table);
-    const writer = this.#adopt(resolved, bare);
+    const writer = this.#adopt(resolved, options);
     this.#engine.changed();
     return writer as Writer<S, TableName, HasLanes<L>>;
   }
@@ -276,13 +275,14 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     return { spec, tables: this.tables, steps, memory: used, writers };
   }
 
-  /** @param bare the tables of rules that came without a priority */
-  #adopt(options: ResolvedWriterOptions, bare: readonly string[] = []): Writer<S, TableName, boolean> {
+  /** @param asked what the options came from: rules without a priority, or a list of none, say something */
+  #adopt(options: ResolvedWriterOptions, { items }: { readonly items?: readonly object[] } = options): Writer<S, TableName, boolean> {
+    const bare = ((items ?? []) as readonly ItemRule[]).filter((rule) => rule.priority === undefined && rule.nStep === undefined).map((rule) => rule.table);
     const onClose = () => {
       this.#writers.delete(writer);
       this.#engine.countBare(bare, -1);
     };
-    const writer: Writer<S, TableName, boolean> = new Writer(this.#engine, this.#tables, options, onClose);
+    const writer: Writer<S, TableName, boolean> = new Writer(this.#engine, this.#tables, options, onClose, items?.length === 0);
     this.#engine.countBare(bare, 1);
     this.#writers.add(writer);
     return writer;

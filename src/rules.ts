@@ -42,7 +42,7 @@ export interface WriterOptions<TableName extends string = string, Columns = obje
   readonly keep?: number;
   /** Number of environments in lock-step. With more than one, every value has a leading dimension of that length. Default: 1. */
   readonly lanes?: number;
-  /** Rules that make items of the appended steps. */
+  /** Rules that make items of the appended steps. An empty list says that there are none on purpose: no warning of episodes without items. */
   readonly items?: readonly ItemRule<TableName, Columns>[];
   /** Whether items may span episodes. If so, `endEpisode` keeps the writer's window. Default: false. */
   readonly across?: boolean;

@@ -86,8 +86,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #fill: Visit;
   readonly #flatten: (columns: unknown) => unknown[];
   #closed = false;
-  /** Whether `createItem` made one: then it is not for the rules alone to make something of an episode. */
-  #createsItems = false;
+  /** Whether `createItem` made one, or will: then it is not for the rules alone to make something of an episode. */
+  #createsItems: boolean;
   /** Episodes that ended without an item, of which `stats` knows. */
   #barren = 0;
   /** The table that was used last, because comparing names is cheaper than a lookup in the map. */
@@ -98,8 +98,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /** `replay.writer` makes writers. */
-  constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void) {
+  constructor(engine: Engine, tables: ReadonlyMap<string, AnyTable>, options: ResolvedWriterOptions, onClose: () => void, createsItems = false) {
     pointAtCallersOf(new.target);
+    this.#createsItems = createsItems;
     this.options = options;
     this.#engine = engine;
     this.#tables = tables;

@@ -96,7 +96,7 @@ function checkUsage({ table, episodes, sequenceLength, stride, maxLength }: Push
 async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: Host): Promise<OpenReplay> {
   const { dir, table, sampler, maxSize, maxTextBytes, seed } = options;
   if (isJournal(dir)) {
-    const replay = await Replay.open({ dir, signal });
+    const replay = await Replay.open({ dir, logger: null, signal });
     try {
       for (const name of table) mustBeAs(tableOf(replay, name).options, { sampler, maxSize }, name);
       if (seed !== undefined && String(seed) !== replay.options.seed)
@@ -112,7 +112,7 @@ async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: H
   const tablesOf = (size: number) => Object.fromEntries(table.map((name) => [name, { maxSize: size, ...(sampler && { sampler }) }]));
   const tables = tablesOf(maxSize ?? largest((size) => Replay.plan<Spec, string>({ spec, tables: tablesOf(size) }).bytes));
   // A TrajectoryDataSpec is a Spec, but to TypeScript its Replay is not a Replay of any Spec.
-  return Replay.open<Spec, string>({ dir, spec, tables, ...(seed !== undefined && { seed }), signal });
+  return Replay.open<Spec, string>({ dir, spec, tables, ...(seed !== undefined && { seed }), logger: null, signal });
 }
 
 /** The largest power of ten, up to a million items, whose steps fit into the largest possible memory. */

@@ -195,7 +195,7 @@ describe("in a console", () => {
 
   test("a writer shows its rules and where its episode is", () => {
     const { writer } = filled();
-    expect(inspect(writer)).toMatch(/^Writer \{\s+lanes: 1,\s+keep: 32,\s+items: \[ \{ table: 't', length: 2/);
+    expect(inspect(writer)).toMatch(/^Writer \{\s+lanes: 1,\s+keep: 32,\s+items: \[\s+\{\s+table: 't',\s+length: 2/);
     expect(inspect(writer)).toMatch(/length: 4,\s+episodeSteps: 4/);
     writer.close();
     expect(inspect(writer)).toMatch(/length: closed/);

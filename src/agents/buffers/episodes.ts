@@ -278,7 +278,7 @@ export class EpisodeIds {
   #sequenceWriter(steps: number): AnyWriter {
     if (this.#sequences === undefined || this.#sequences.options.keep < steps) {
       const keep = Math.max(MIN_KEEP, steps, Math.min(2 ** Math.ceil(Math.log2(steps)), MAX_LENGTH));
-      const made = this.#replay.writer({ keep }) as unknown as AnyWriter;
+      const made = this.#replay.writer({ keep, items: [] }) as unknown as AnyWriter;
       this.#sequences?.close();
       this.#sequences = made;
     }
@@ -294,7 +294,7 @@ export class EpisodeIds {
     for (let from = 0; from < targets.length; ) {
       const left = targets.length - from;
       const lanes = this.#batches.has(left) || this.#batches.size < USUAL ? left : 2 ** Math.floor(Math.log2(left));
-      const writer = this.#batches.get(lanes) ?? (this.#replay.writer({ lanes, keep: 1 }) as unknown as AnyWriter);
+      const writer = this.#batches.get(lanes) ?? (this.#replay.writer({ lanes, keep: 1, items: [] }) as unknown as AnyWriter);
       this.#batches.set(lanes, writer);
       parts.push({ writer, targets: targets.slice(from, from + lanes) });
       from += lanes;

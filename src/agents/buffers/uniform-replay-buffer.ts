@@ -70,7 +70,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
     this.#shift = datasetWindowShift;
     const replay = new Replay<Spec, never>({ spec: dataSpec, seed, maxBytes, module });
     this.#engine = engineOf(replay);
-    this.#writer = replay.writer({ lanes: batchSize as number, keep: maxLength }) as unknown as Writer<S, never, boolean>;
+    this.#writer = replay.writer({ lanes: batchSize as number, keep: maxLength, items: [] }) as unknown as Writer<S, never, boolean>;
     this.#windows = new Windows(this.#engine, { seed, streams: this.#writer.streams });
     this.#form = batchForm(dataSpec);
   }

@@ -48,7 +48,7 @@ export class LegacyWriter<S extends Spec = Spec> {
     this.#fields = new Fields<S>(this.#engine);
     this.#pending = new Pending(replay as unknown as Replay);
     this.#tables = replay.options.tables;
-    this.#writer = replay.writer({ keep }) as Writer<S, string>;
+    this.#writer = replay.writer({ keep, items: [] }) as Writer<S, string>;
   }
 
   /** Appends a step. The first one decides which fields of the spec there are. O(bytes) @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY */

@@ -79,7 +79,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   writer(options: StepWriterOptions): Writer<S, string> {
-    return this.replay.writer(options as object) as unknown as Writer<S, string>;
+    return this.replay.writer({ items: [], ...options } as object) as unknown as Writer<S, string>;
   }
 
   /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */

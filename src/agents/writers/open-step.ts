@@ -15,7 +15,7 @@ export class OpenStep<S extends Spec> {
 
   constructor(replay: Replay<S, string>, fields: Fields<S>) {
     this.#fields = fields;
-    this.#draft = replay.writer({ keep: 1 }) as Writer<S, string>;
+    this.#draft = replay.writer({ keep: 1, items: [] }) as Writer<S, string>;
     this.#stream = new CoreStream(engineOf(replay), this.#draft.streams[0] as number);
   }
 

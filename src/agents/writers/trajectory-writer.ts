@@ -208,7 +208,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   #live(): Writer<S, string> {
     this.#check();
     if (this.#writer === undefined) {
-      this.#writer = this.#replay.writer({ keep: this.#history.keep, across: true }) as Writer<S, string>;
+      this.#writer = this.#replay.writer({ keep: this.#history.keep, items: [], across: true }) as Writer<S, string>;
       this.#stream = new CoreStream(this.#engine, this.#writer.streams[0] as number);
     }
     return this.#writer;

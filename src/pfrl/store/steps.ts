@@ -55,7 +55,7 @@ export class Steps {
     this.engine.core.remedy = "give a smaller capacity";
     // So that what is stored can be read when memory is full.
     this.engine.core.scratch(scratchOf(this.engine));
-    const writer = replay.writer({ keep: 1 }) as Writer<unknown>;
+    const writer = replay.writer({ keep: 1, items: [] }) as Writer<unknown>;
     const { step } = this.form;
     this.#lane = writer.streams[0] as number;
     this.#append = () => writer.append(step);
