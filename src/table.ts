@@ -98,6 +98,11 @@ export class Table<S = any, R = any> {
     this.#reader = new Reader(engine, table, name);
   }
 
+  /** The form of a step, as the Replay was given it. */
+  get spec(): S {
+    return this.#engine.spec as S;
+  }
+
   /** Number of items in the table. */
   get size(): number {
     return this.#open().size;

@@ -1,4 +1,6 @@
 /** reprise/remote: writers whose Replay is at the other end of a port. Loads no WebAssembly. Exports only. */
+import "../host.ts";
+
 export { ReplayError, type ReplayErrorCode } from "../error.ts";
 export * from "../spec/constructors.ts";
 export type { PortLike } from "./port.ts";

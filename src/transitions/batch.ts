@@ -66,7 +66,7 @@ interface TransitionColumns<Float extends "f32" | "f64"> {
   /** 1 where the episode ended within the transition, but did not terminate. */
   readonly truncated: Column<"u8", [number]>;
   /** The keys of the items, for `updatePriorities` and `delete`. */
-  readonly keys: Float64Array;
+  readonly keys: Float64Array<ArrayBuffer>;
 }
 
 /**

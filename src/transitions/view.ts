@@ -73,7 +73,7 @@ export class Transitions<S, R, O> {
    * @throws ReplayError EMPTY for a table without items, RATE_LIMITED where the rate limiter does not allow n draws now, TOO_FEW where there are too few items that
    * differ, SPEC_MISMATCH for items of a single step, UNSUPPORTED, OUT_OF_MEMORY · RangeError where no item can be as long as `n` asks
    */
-  sample<const P extends SampleTransitions = object>(n: number, options?: P & Only<P, SampleTransitions>): TransitionBatch<S, R, O, P> {
+  sample<const P extends SampleTransitions>(n: number, options?: P & Only<P, SampleTransitions>): TransitionBatch<S, R, O, P> {
     return this.#sample(n, options ?? {}) as TransitionBatch<S, R, O, P>;
   }
 
@@ -81,7 +81,7 @@ export class Transitions<S, R, O> {
    * Waits until the rate limiter allows n draws, then calls `sample`.
    * @throws RangeError if it never can · ReplayError TIMEOUT, or the reason of the signal
    */
-  async sampleWhenReady<const P extends SampleTransitions & WaitOptions = object>(
+  async sampleWhenReady<const P extends SampleTransitions & WaitOptions>(
     n: number,
     options?: P & Only<P, SampleTransitions & WaitOptions>,
   ): Promise<TransitionBatch<S, R, O, P>> {
@@ -106,10 +106,7 @@ export class Transitions<S, R, O> {
   }
 
   /** New arrays for n transitions, to pass as `into`; with `beta`, also for weights. */
-  batch<const P extends Pick<SampleTransitions, "beta"> = object>(
-    n: number,
-    options?: P & Only<P, Pick<SampleTransitions, "beta">>,
-  ): TransitionBatch<S, R, O, P> {
+  batch<const P extends Pick<SampleTransitions, "beta">>(n: number, options?: P & Only<P, Pick<SampleTransitions, "beta">>): TransitionBatch<S, R, O, P> {
     this.#engine.open();
     const { beta } = onlyKeys("batch", (options ?? {}) as SampleTransitions, "beta");
     const width = Math.min(this.#n ?? MAX_LENGTH, Math.max(this.#core.counter(LONGEST), ...this.#ruled(), 2) - 1) + 1;

@@ -1,22 +1,13 @@
 /** Every example of README.md and docs/ runs as it stands, by the package's own name, and prints what its comments say. */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../support/core.ts";
 import { some } from "../support/size.ts";
+import { pages, programs } from "./programs.ts";
 
-const pages = ["README.md", ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((file) => `docs/${file}`)]
-  .filter((path) => path.endsWith(".md"))
-  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
-
-/** Each block of JavaScript, under the page and heading that it follows. */
-const examples = pages.flatMap(({ path, text }) =>
-  text.split(/^## /m).flatMap((part) => {
-    const heading = part.slice(0, part.indexOf("\n"));
-    return [...part.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => [`${path}: ${heading}`, match[1] as string] as const);
-  }),
-);
+const examples = programs("js").map(({ path, heading, code }) => [`${path}: ${heading}`, code] as const);
 
 /** What follows each `// →`, a line each. */
 function said(code: string): string[] {

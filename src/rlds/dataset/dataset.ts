@@ -5,16 +5,19 @@ import type { Nest } from "../../spec/nest.ts";
 /** What can be gone through, at once or as it comes. */
 export type Each<T> = Iterable<T> | AsyncIterable<T>;
 
+// biome-ignore lint/suspicious/noExplicitAny: what is in a file is known to who reads it: say it by a type of steps, as in openRlds<S>
+export type AnyValue = any;
+
 /** One step, under the names that RLDS has for its fields; fields beside these are metadata. Action, reward and discount belong to the observation that they stand beside. */
 export interface RldsStep {
-  readonly observation: unknown;
-  readonly action: unknown;
-  readonly reward: unknown;
-  readonly discount: unknown;
-  readonly is_first: unknown;
-  readonly is_last: unknown;
-  readonly is_terminal: unknown;
-  readonly [metadata: string]: unknown;
+  readonly observation: AnyValue;
+  readonly action: AnyValue;
+  readonly reward: AnyValue;
+  readonly discount: AnyValue;
+  readonly is_first: AnyValue;
+  readonly is_last: AnyValue;
+  readonly is_terminal: AnyValue;
+  readonly [metadata: string]: AnyValue;
 }
 
 /** Steps, and whatever is known of the episode as a whole. */

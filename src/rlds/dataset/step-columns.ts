@@ -2,7 +2,7 @@
 import type { AnyArray } from "../../spec/dtype.ts";
 import { isLeaf, isText, sizeOf } from "../../spec/leaf.ts";
 import { pack } from "../../spec/nest.ts";
-import type { RldsStep, StepLeaf, StepSpec } from "./dataset.ts";
+import type { AnyValue, RldsStep, StepLeaf, StepSpec } from "./dataset.ts";
 import { type FoundLeaf, leavesOf } from "./leaves.ts";
 
 /** Of a leaf: all its elements in order of time; of text a list. */
@@ -44,7 +44,7 @@ export class StepColumns<S = RldsStep> implements Iterable<S> {
   }
 
   /** The columns, nested as the spec. */
-  get columns(): unknown {
+  get columns(): AnyValue {
     return pack(
       this.spec,
       this.#leaves.map(({ leaf }, i): StepColumn => ({ data: this.#data[i] as ColumnData, shape: [this.length, ...leaf.shape] })),

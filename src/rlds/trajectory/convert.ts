@@ -3,7 +3,7 @@ import type { Trajectory } from "../../agents/trajectory.ts";
 import { integer, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { keeperOf } from "../dataset/copied.ts";
-import type { RldsDataset, RldsEpisode, StepSpec } from "../dataset/dataset.ts";
+import type { AnyValue, RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { episodesOf } from "../dataset/derived.ts";
 import { mustBeStep } from "../dataset/step-fields.ts";
 import { stepSpecOf } from "../dataset/step-spec.ts";
@@ -19,6 +19,12 @@ export interface WindowOptions {
   readonly strideLength?: number;
 }
 
+/** One step's: its types are numbers. */
+export interface StepTrajectory<P = unknown> extends Trajectory<AnyValue, AnyValue, P> {
+  readonly stepType: number;
+  readonly nextStepType: number;
+}
+
 /**
  * One trajectory a step, as TF-Agents makes them of pairs of adjacent steps: the last step of an episode becomes a boundary, the one of all as if a first step followed; where
  * `is_terminal` is true, the discount is 0. With a `sequenceLength`, windows instead: every leaf a column `{data, shape: [sequenceLength, …]}`, within one episode, as the trajectory observer writes them.
@@ -26,7 +32,7 @@ export interface WindowOptions {
  * @throws RldsError EMPTY for no steps at all; INVALID_DATA where an episode does not end with a last step, a terminal step is not the last one, or a last one is not followed by a first one, after
  * all trajectories before it; SPEC_MISMATCH for a step without RLDS's fields
  */
-export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn): AsyncIterable<Trajectory>;
+export function convertRldsToTrajectories<P = readonly []>(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn<RldsStep, P>): AsyncIterable<StepTrajectory<P>>;
 export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn: PolicyInfoFn | undefined, options: WindowOptions): AsyncIterable<WindowOf>;
 export function convertRldsToTrajectories(rlds: RldsDataset, policyInfoFn?: PolicyInfoFn, options?: WindowOptions): AsyncIterable<Trajectory | WindowOf> {
   mustBeFn(policyInfoFn);

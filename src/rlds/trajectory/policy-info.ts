@@ -8,7 +8,7 @@ import { type Place, RldsError } from "../dataset/rlds-error.ts";
 import { stepSpecOf } from "../dataset/step-spec.ts";
 
 /** Of the step after the very last one every field is zeros, and `is_first` is true. */
-export type PolicyInfoFn<S = RldsStep> = (step: S, next: S) => unknown;
+export type PolicyInfoFn<S = RldsStep, P = unknown> = (step: S, next: S) => P;
 
 /** A step of zeros that begins an episode: what follows the last step of all. */
 export function zeroStep(spec: StepSpec): RldsStep {

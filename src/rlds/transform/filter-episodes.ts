@@ -7,15 +7,18 @@ import { isSync } from "../dataset/each.ts";
 import { checkedEpisode } from "../dataset/pass.ts";
 import { StepColumns } from "../dataset/step-columns.ts";
 
+/** An episode whose steps are there as columns, as readers of files give it. */
+type Read<S> = RldsEpisode<S> & { readonly steps: StepColumns<S> };
+type Predicate<E> = (episode: E, index: number) => boolean | Promise<boolean>;
+
 /**
  * The episodes for which the predicate says true. It may look at the episode's steps, as far as it likes: those that come only once are kept for whoever comes after it.
  * Memory: the steps of one episode, where it looked at them and they are neither an array nor columns.
  * @throws TypeError
  */
-export function filterEpisodes<S = RldsStep>(
-  rlds: RldsDataset<S>,
-  predicate: (episode: RldsEpisode<S>, index: number) => boolean | Promise<boolean>,
-): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
+export function filterEpisodes<S = RldsStep>(rlds: AsyncIterable<Read<S>>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<Read<S>>;
+export function filterEpisodes<S = RldsStep>(rlds: RldsDataset<S>, predicate: Predicate<RldsEpisode<S>>): RldsDataset<S> & AsyncIterable<RldsEpisode<S>>;
+export function filterEpisodes<S>(rlds: RldsDataset<S>, predicate: Predicate<Read<S>>): RldsDataset<S> & AsyncIterable<RldsEpisode<S>> {
   if (typeof predicate !== "function") throw mustBe(TypeError, "predicate", "a function (episode, index)", predicate);
   const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode<S>>;
   const wanted = {
@@ -25,12 +28,12 @@ export function filterEpisodes<S = RldsStep>(
         const episode = checkedEpisode(given, index);
         const { steps } = episode;
         if (Array.isArray(steps) || steps instanceof StepColumns) {
-          if (await predicate(episode, index)) yield episode;
+          if (await predicate(episode as Read<S>, index)) yield episode;
         } else {
           const seen = isSync(steps) ? new Seen(steps) : new SeenLater(steps);
           let isWanted = false;
           try {
-            isWanted = await predicate({ ...episode, steps: seen.each }, index);
+            isWanted = await predicate({ ...episode, steps: seen.each } as unknown as Read<S>, index);
           } finally {
             if (!isWanted) await seen.close();
           }

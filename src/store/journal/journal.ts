@@ -85,7 +85,8 @@ export class Journal {
   }
 
   /** What `keep` was given last, in this run or one before; undefined before the first. */
-  get kept(): unknown {
+  // biome-ignore lint/suspicious/noExplicitAny: the program's own value
+  get kept(): any {
     return this.#kept && decodeTagged(this.#kept);
   }
 

@@ -1,0 +1,189 @@
+/**
+ * A project that installs the tarball and compiles against its declarations, libraries checked too: every TypeScript from the least one on, every way of resolving
+ * modules, with and without the types of pages and of Node. What is compiled are the files in consumer/, and every program of the documents.
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type * as typescript from "typescript";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { declarations } from "../../build/steps.mjs";
+import { root } from "../support/core.ts";
+import { whole } from "../support/size.ts";
+import { programs } from "./programs.ts";
+
+const VERSIONS = ["5.7", "5.9", "6.0"] as const;
+const RESOLUTIONS = ["bundler", "node16", "nodenext"] as const;
+const HOSTS = { none: [["lib.es2022.d.ts"], []], page: [["lib.es2022.d.ts", "lib.dom.d.ts"], []], node: [["lib.es2022.d.ts"], ["node"]] } as const;
+type Version = (typeof VERSIONS)[number];
+type Resolution = (typeof RESOLUTIONS)[number];
+type Host = keyof typeof HOSTS;
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), "reprise-consumer-")));
+const pageOnly = ["page.ts"];
+const sources = readdirSync(join(import.meta.dirname, "consumer"));
+const { exports, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const entries = Object.keys(exports).filter((name) => typeof exports[name] === "object");
+
+const require = createRequire(import.meta.url);
+/** @param version of the two numbers */
+function compiler(version: Version): typeof typescript {
+  const { version: own } = require("typescript");
+  return require(own.startsWith(version) ? "typescript" : `typescript-${version}`);
+}
+
+const parsed = new Map<string, typescript.SourceFile | undefined>();
+
+/** What the compiler says about files of the project. */
+function compile(version: Version, resolution: Resolution, host: Host, files: readonly string[]): string[] {
+  const ts = compiler(version);
+  const [lib, types] = HOSTS[host];
+  const { module, moduleResolution } = {
+    bundler: { module: ts.ModuleKind.Preserve, moduleResolution: ts.ModuleResolutionKind.Bundler },
+    node16: { module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16 },
+    nodenext: { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
+  }[resolution];
+  const options: typescript.CompilerOptions = {
+    ...{ module, moduleResolution, lib: [...lib], types: [...types], target: ts.ScriptTarget.ES2022, noEmit: true },
+    ...{ strict: true, allowJs: true, checkJs: true, skipLibCheck: false, moduleDetection: ts.ModuleDetectionKind.Force },
+  };
+  const compilerHost = ts.createCompilerHost(options);
+  compilerHost.getCurrentDirectory = () => folder;
+  const { getSourceFile } = compilerHost;
+  // Libraries are the same for many programs: they are read once.
+  compilerHost.getSourceFile = (name, how, ...rest) => {
+    const key = `${version} ${resolution} ${name}`;
+    if (!parsed.has(key)) parsed.set(key, getSourceFile.call(compilerHost, name, how, ...rest));
+    return parsed.get(key);
+  };
+  const program = ts.createProgram({ rootNames: files.map((file) => join(folder, file)), options, host: compilerHost });
+  return ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
+    const at = file === undefined ? "" : `${file.fileName.replace(`${folder}/`, "")}:${file.getLineAndCharacterOfPosition(start ?? 0).line + 1}: `;
+    return `${at}${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
+  });
+}
+
+let documents: string[] = [];
+
+beforeAll(async () => {
+  await declarations();
+  const [{ filename }] = JSON.parse(execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], { cwd: root, encoding: "utf8" }));
+  mkdirSync(join(folder, "node_modules"));
+  execFileSync("tar", ["-xzf", join(folder, filename), "-C", join(folder, "node_modules")]);
+  cpSync(join(folder, "node_modules/package"), join(folder, "node_modules/reprise"), { recursive: true });
+  for (const name of ["@types", "undici-types", "@tensorflow", "@jax-js"])
+    symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name), "junction");
+  writeFileSync(join(folder, "package.json"), '{ "type": "module", "private": true }\n');
+  cpSync(join(import.meta.dirname, "consumer"), folder, { recursive: true });
+  entries.forEach((name, i) => {
+    writeFileSync(join(folder, `entry-${i}.ts`), `import * as all from "reprise${name.slice(1)}";\nexport { all };\n`);
+  });
+  documents = (["js", "ts"] as const).flatMap((language) =>
+    programs(language).map(({ path, heading, code }, i) => {
+      const name = `${`${path} ${heading}`.replace(/\W+/g, "-")}-${i}.${language}`;
+      writeFileSync(join(folder, name), code);
+      return name;
+    }),
+  );
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+  parsed.clear();
+});
+
+const cells = VERSIONS.flatMap((version) =>
+  RESOLUTIONS.flatMap((resolution) => (["none", "page", "node"] as const).map((host) => [version, resolution, host] as const)),
+);
+/** `npm test` tries the least TypeScript, without any types of a host. */
+const tried = whole ? cells : cells.filter(([version, resolution, host]) => version === VERSIONS[0] && resolution === "nodenext" && host === "none");
+
+test.each(tried)("TypeScript %s, module resolution %s, types of %s", (version, resolution, host) => {
+  const files = [...sources.filter((file) => host === "page" || !pageOnly.includes(file)), ...entries.map((_, i) => `entry-${i}.ts`)];
+  expect(compile(version, resolution, host, files)).toEqual([]);
+});
+
+test.each(whole ? VERSIONS : (["5.9"] as const))("every program of the documents compiles under strict: TypeScript %s", (version) => {
+  expect(documents.length).toBeGreaterThan(30);
+  expect(compile(version, "nodenext", "node", documents)).toEqual([]);
+});
+
+test.runIf(whole).each(entries.map((name, i) => [name, i] as const))("%s alone needs no types of a host", (_, i) => {
+  expect(compile("6.0", "nodenext", "none", [`entry-${i}.ts`])).toEqual([]);
+});
+
+test("README says which TypeScript is the least", () => {
+  expect(compiler("6.0").version).toMatch(/^6\./);
+  expect(readFileSync(join(root, "README.md"), "utf8")).toContain(`TypeScript ${VERSIONS[0]} or later`);
+  expect(engines.node).toBe(">=20");
+});
+
+/** Where the cursor is in an empty object, and some of what an editor is to offer there. */
+const CURSORS: readonly (readonly [code: string, names: readonly string[]])[] = [
+  ["new Replay({ | })", ["spec", "tables", "seed", "maxBytes", "transition"]],
+  ["new Replay({ spec, tables: { t: { | } } })", ["maxSize", "sampler", "rateLimiter"]],
+  ["Replay.open({ | })", ["dir", "spec", "tables", "durability"]],
+  ["replay.writer({ | })", ["items", "keep", "lanes", "across"]],
+  ["replay.writer({ items: [{ | }] })", ["table", "length", "priority"]],
+  ["replay.writer({ items: [{ table: '|' }] })", ["memory", "best"]],
+  ["memory.sample(32, { | })", ["beta", "columns", "nStep", "into", "mask"]],
+  ["memory.sample(32, { beta: 0.4, | })", ["columns", "nStep", "into", "mask"]],
+  ["memory.sample(32, { nStep: { | } })", ["n", "gamma", "reward"]],
+  ["memory.sample(32, { nStep: { n: 1, gamma: 1, reward: '|' } })", ["observation", "action", "reward"]],
+  ["memory.sample(32, { columns: { now: { | } } })", ["leaf", "at", "from", "to"]],
+  ["memory.sample(32, { columns: { now: { leaf: '|' } } })", ["observation", "action", "reward"]],
+  ["memory.sampleWhenReady(32, { | })", ["beta", "signal", "timeoutMs"]],
+  ["memory.dataset({ | })", ["batchSize", "beta", "prefetch"]],
+  ["memory.batch(32, { | })", ["length", "beta", "columns"]],
+  ["memory.transitions({ | })", ["gamma", "n", "next"]],
+  ["memory.transitions({ gamma: 0.99 }).sample(32, { | })", ["beta", "into"]],
+  ["any.sample(32, { | })", ["beta", "columns"]],
+  ["replay.tables.|", ["memory", "best"]],
+  ["writer.append({ | })", ["observation", "action", "reward"]],
+  ["writer.createItem('|', { length: 1 })", ["memory", "best"]],
+  ["writer.createItem('memory', { | })", ["length", "priority"]],
+  ["writer.endEpisode({ | })", ["lane"]],
+];
+
+test("an editor offers the options where none is written yet, and names of tables and leaves", () => {
+  const ts = compiler("6.0");
+  const file = join(folder, "cursor.ts");
+  const head = `import { f32, i32, Replay, type Table } from "reprise";
+    const spec = { observation: f32(4), action: i32(), reward: f32() };
+    const replay = new Replay({ spec, tables: { memory: { maxSize: 9 }, best: { maxSize: 9 } } });
+    const { memory } = replay.tables;
+    const writer = replay.writer();
+    declare const any: Table;
+    `;
+  let text = head;
+  let version = 0;
+  const texts = new Map<string, typescript.IScriptSnapshot>();
+  const snapshot = (name: string) => {
+    const known = texts.get(name) ?? ts.ScriptSnapshot.fromString(readFileSync(name, "utf8"));
+    texts.set(name, known);
+    return known;
+  };
+  const service = ts.createLanguageService({
+    getScriptFileNames: () => [file],
+    getScriptVersion: (name) => (name === file ? String(version) : "0"),
+    getScriptSnapshot: (name) => (name === file ? ts.ScriptSnapshot.fromString(text) : ts.sys.fileExists(name) ? snapshot(name) : undefined),
+    getCurrentDirectory: () => folder,
+    getCompilationSettings: () => ({ strict: true, module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, lib: ["lib.es2022.d.ts"], types: [] }),
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+    fileExists: (name) => name === file || ts.sys.fileExists(name),
+    readFile: ts.sys.readFile,
+    directoryExists: ts.sys.directoryExists,
+    getDirectories: ts.sys.getDirectories,
+    ...(ts.sys.realpath && { realpath: ts.sys.realpath }),
+  });
+  const offered = CURSORS.map(([code, names]) => {
+    text = head + code.replace("|", "");
+    version++;
+    const found = service.getCompletionsAtPosition(file, head.length + code.indexOf("|"), {});
+    const all = found === undefined || found.isGlobalCompletion ? [] : found.entries.map(({ name }) => name);
+    return [code, names.filter((name) => all.includes(name))];
+  });
+  expect(offered).toEqual(CURSORS);
+});

@@ -1,0 +1,19 @@
+/** The programs in README.md and docs/, as they stand there. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../support/core.ts";
+
+export const pages = ["README.md", ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((file) => `docs/${file}`)]
+  .filter((path) => path.endsWith(".md"))
+  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+
+/** Each fenced program, under the page and heading that it follows. */
+export function programs(language: "js" | "ts"): { readonly path: string; readonly heading: string; readonly code: string }[] {
+  return pages.flatMap(({ path, text }) =>
+    text.split(/^## /m).flatMap((part) => {
+      const heading = part.slice(0, part.indexOf("\n"));
+      const fences = part.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"));
+      return [...fences].map((match) => ({ path, heading, code: match[1] as string }));
+    }),
+  );
+}
