@@ -33,7 +33,7 @@ export async function core(targets = ["release"]) {
   }
 }
 
-/** The types of the main entry. */
+/** The declarations of all entries. They are not checked here: `npm run check` does that. */
 export async function declarations() {
   await step("types", "dist/.stamp-types", [...files("src"), "tsconfig.json", "tsconfig.build.json"], () => {
     rmSync("dist/types", { recursive: true, force: true });

@@ -27,6 +27,9 @@ const sources = readdirSync(join(import.meta.dirname, "consumer"));
 const { exports, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const entries = Object.keys(exports).filter((name) => typeof exports[name] === "object");
 
+/** Packages that documents use, with declarations that need a page's types. */
+const OTHERS = /node_modules\/@(tensorflow|jax-js|webgpu)\//;
+
 const require = createRequire(import.meta.url);
 /** @param version of the two numbers */
 function compiler(version: Version): typeof typescript {
@@ -59,7 +62,8 @@ function compile(version: Version, resolution: Resolution, host: Host, files: re
     return parsed.get(key);
   };
   const program = ts.createProgram({ rootNames: files.map((file) => join(folder, file)), options, host: compilerHost });
-  return ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
+  const found = ts.getPreEmitDiagnostics(program).filter(({ file }) => !file?.fileName.match(OTHERS));
+  return found.map(({ file, start, messageText }) => {
     const at = file === undefined ? "" : `${file.fileName.replace(`${folder}/`, "")}:${file.getLineAndCharacterOfPosition(start ?? 0).line + 1}: `;
     return `${at}${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
   });
