@@ -34,8 +34,8 @@ export function gather_select(draw: usize, pool: usize, steps: usize, count: u32
   prefetchRows(d, d.count * count);
 }
 
-/** Reads one byte of each selected row, so that their cache misses overlap (see prefetchItems). */
-function prefetchRows(d: Draw, count: u32): void {
+/** Reads one byte of each row of which there is an address, so that their cache misses overlap (see prefetchItems). */
+export function prefetchRows(d: Draw, count: u32): void {
   let sum: u32 = 0;
   const end = <usize>d.addresses + ((<usize>count) << 2);
   for (let at = <usize>d.addresses; at < end; at += 4) sum ^= load<u8>(load<u32>(at));

@@ -6,10 +6,13 @@
  *   discount  γ^k d_0 … d_(k-1): what the value after step k is worth, 0 where the episode terminated
  * k is n, or less where the window or the episode ends. Row k is the bootstrap; a final step is never more than that, and says whether the episode terminated.
  */
-import { F32, Leaf, readNumber } from "../rows/leaf";
+import { F32, readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Head, LINK_ENDS, LINK_FINAL } from "../rows/row";
-import { DISCOUNT, Draw, LENGTH, RETURN, STEPS, TERMINATED, TRUNCATED } from "./draw";
+import { Item } from "../tables/slots";
+import { Table } from "../tables/table";
+import { DISCOUNT, Draw, LENGTH, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "./draw";
+import { prefetchRows } from "./gather";
 
 /** No leaf in this role. */
 const NONE: u32 = 0xffff;
@@ -21,66 +24,103 @@ const ENDS_BEHIND: u32 = 2;
  * O(count × n): fills RETURN, DISCOUNT, STEPS, TERMINATED and TRUNCATED. `reward`, `discount`, `terminatedLeaf`: numbers of leaves, the latter two or NONE.
  * Where rows do not hold their own next observation, the last row of a window or episode only serves as one, and its reward is not read;
  * STEPS is then also the place of the bootstrap row, else that is STEPS - 1: `own` of the draw tells `gather_select`.
+ * `table`: where windows begin with the items of one, which remember how their last rows end; else 0.
  */
-export function draw_n_step(draw: usize, pool: usize, reward: u32, discount: u32, terminatedLeaf: u32, n: u32, gamma: f64, flags: u32): void {
+export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32, discount: u32, terminatedLeaf: u32, n: u32, gamma: f64, flags: u32): void {
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
+  const t = changetype<Table>(table);
   const own = (flags & OWN) != 0;
-  const rewards = p.leaf(reward);
   d.own = u32(own);
-  prefetch(d, p, rewards);
+  prefetch(d, p, t);
   const width = <usize>(d.width << 2);
+  const addresses = <usize>(d.addresses - d.rows);
+  const terminals = d.column(TERMINATED);
+  const cuts = d.column(TRUNCATED);
+  const slots = d.column(SLOT);
+  const items: usize = table == 0 ? 0 : changetype<usize>(t.slots().item(0));
+  // Most rewards are f32.
+  const rewards = p.leaf(reward);
+  const rewardAt = <usize>(rewards.at - p.rowsAt);
+  const plainly = rewards.dtype == F32;
+  const lengths = d.column(LENGTH);
+  const returns = d.column(RETURN);
+  const factors = d.column(DISCOUNT);
+  const taken = d.column(STEPS);
   let window = <usize>d.rows;
   for (let i: u32 = 0; i < d.count; i++, window += width) {
-    const length = load<u32>(d.u32At(LENGTH, i));
+    const item = items == 0 ? 0 : items + ((<usize>load<u32>(slots + ((<usize>i) << 2))) << 4);
+    const length = load<u32>(lengths + ((<usize>i) << 2));
+    const limit = min(n, own ? length : max(length, 1) - 1);
+    let at = window;
+    const end = window + ((<usize>limit) << 2);
     let ret: f64 = 0;
     let factor: f64 = 1;
-    let steps: u32 = 0;
-    let terminated = false;
+    let alive: f64 = 1;
     let ends: u32 = 0;
-    while (steps < length) {
-      const row = load<u32>(window + ((<usize>steps) << 2));
-      ends = Head.of(row).next & LINK_ENDS;
-      if (steps == n) {
-        // The row behind a whole return.
-        if ((ends & LINK_FINAL) == 0 && (flags & ENDS_BEHIND) == 0) ends = 0;
-        break;
-      }
-      if ((ends & LINK_FINAL) != 0 || (!own && (ends != 0 || steps + 1 == length))) break;
-      ret += factor * numberAt(p, row, rewards);
-      let alive: f64 = discount == NONE ? 1 : numberAt(p, row, p.leaf(discount));
-      if (terminatedLeaf != NONE && numberAt(p, row, p.leaf(terminatedLeaf)) != 0) alive = 0;
+    while (at < end) {
+      ends = Returns.ends(item, <u32>(at - window) >> 2, load<u32>(at));
+      // A final step is no step of a return; nor, where the next row has what was seen next, is the last one of an episode.
+      if ((ends & LINK_FINAL) != 0 || (ends != 0 && !own)) break;
+      const bytes = <usize>load<u32>(at + addresses);
+      ret += factor * (plainly ? <f64>load<f32>(bytes + rewardAt) : readNumber(bytes + rewardAt, rewards.dtype));
+      if (discount != NONE) alive = Returns.number(p, bytes, discount);
+      if (terminatedLeaf != NONE && Returns.number(p, bytes, terminatedLeaf) != 0) alive = 0;
       factor *= gamma * alive;
-      steps += 1;
-      terminated = alive == 0;
-      if (terminated || ends != 0) break;
+      at += 4;
+      // Asked first, since it is always alike: what is alive is not.
+      if (at == end) break;
+      if (alive == 0 || ends != 0) break;
     }
-    if (ends == LINK_ENDS) {
-      factor = 0;
-      terminated = true;
+    const steps = <u32>(at - window) >> 2;
+    if (ends == 0 && steps < length) {
+      ends = Returns.ends(item, steps, load<u32>(at));
+      // Behind a whole return.
+      if (steps == n && (ends & LINK_FINAL) == 0 && (flags & ENDS_BEHIND) == 0) ends = 0;
     }
-    store<f64>(d.f64At(RETURN, i), ret);
-    store<f64>(d.f64At(DISCOUNT, i), factor);
-    store<u32>(d.u32At(STEPS, i), steps);
-    store<u8>(d.column(TERMINATED) + <usize>i, u8(terminated));
-    store<u8>(d.column(TRUNCATED) + <usize>i, u8(ends != 0 && !terminated));
+    if (ends == LINK_ENDS) factor = 0;
+    const terminated = u8(alive == 0) | u8(ends == LINK_ENDS);
+    store<f64>(returns + ((<usize>i) << 3), ret);
+    store<f64>(factors + ((<usize>i) << 3), factor);
+    store<u32>(taken + ((<usize>i) << 2), steps);
+    store<u8>(terminals + <usize>i, terminated);
+    store<u8>(cuts + <usize>i, u8(ends != 0) & (terminated ^ 1));
   }
 }
 
-/** Reads one byte of each row and of its HEAD, so that their cache misses overlap (see prefetchItems). */
-function prefetch(d: Draw, p: Pool, leaf: Leaf): void {
-  let sum: u32 = 0;
-  const end = <usize>d.rows + <usize>((d.count * d.width) << 2);
+/** Where the bytes of each row are, and that they are at hand: the misses of all rows overlap (see prefetchItems), and those of the HEADs that are asked. */
+function prefetch(d: Draw, p: Pool, t: Table): void {
+  const rows = d.count * d.width;
+  const addresses = <usize>(d.addresses - d.rows);
+  const end = <usize>d.rows + ((<usize>rows) << 2);
   for (let at = <usize>d.rows; at < end; at += 4) {
     const row = load<u32>(at);
-    // Padding is row 0: that is no row, but there is memory in its place.
-    sum ^= Head.of(row).next ^ load<u8>(p.value(row, leaf));
+    store<u32>(at + addresses, row == 0 ? 0 : <u32>p.bytes(row));
   }
-  d.prefetched = sum;
+  prefetchRows(d, rows);
+  let sum: u32 = 0;
+  for (let i: u32 = 0; i < d.count; i++) {
+    if (changetype<usize>(t) != 0 && t.slots().item(d.slot(i)).settled()) continue;
+    const last = max(load<u32>(d.u32At(LENGTH, i)), 1) - 1;
+    sum ^= Head.of(load<u32>(<usize>d.rows + ((<usize>(i * d.width + last)) << 2))).next;
+  }
+  d.prefetched ^= sum;
 }
 
-/** Most rewards are f32: the usual case without a table of cases. */
-function numberAt(p: Pool, row: u32, leaf: Leaf): f64 {
-  const at = p.value(row, leaf);
-  return leaf.dtype == F32 ? <f64>load<f32>(at) : readNumber(at, leaf.dtype);
+@unmanaged
+class Returns {
+  /** How an episode ends with the k-th row of an item, or with a row of anything: two bits of its link. Most items know it, which spares a cache miss. */
+  @inline
+  static ends(item: usize, k: u32, row: u32): u32 {
+    if (item == 0 || !changetype<Item>(item).single()) return Head.of(row).next & LINK_ENDS;
+    return k + 1 < changetype<Item>(item).length() ? 0 : changetype<Item>(item).ends(row);
+  }
+
+  /** The number that a leaf has in a row, by the address of its bytes. Most are f32: the usual case without a call. */
+  @inline
+  static number(p: Pool, bytes: usize, i: u32): f64 {
+    const leaf = p.leaf(i);
+    const at = bytes + <usize>(leaf.at - p.rowsAt);
+    return leaf.dtype == F32 ? <f64>load<f32>(at) : readNumber(at, leaf.dtype);
+  }
 }

@@ -8,7 +8,6 @@
  */
 import { E_CORRUPT, E_OUT_OF_MEMORY, fail } from "../memory/error";
 import { numberOf } from "../rows/pool";
-import { PLAIN, SINGLE } from "../rows/run";
 import { Selector } from "../selectors/selector";
 import { Table } from "../tables/table";
 import { account } from "./row";
@@ -84,7 +83,7 @@ function saveSlot(t: Table, slot: u32, at: usize): void {
   // Of a free slot `first` is a slot.
   store<u32>(at, slots.isUsed(slot) ? numberOf(t.rows(), item.first) : item.first, 4);
   // What kind of run it is hangs on where rows stand.
-  store<u32>(at, item.word & ~(PLAIN | SINGLE), 8);
+  store<u32>(at, item.length(), 8);
   store<u64>(at, load<u64>(changetype<usize>(item), 8), 12);
   store<u32>(at, slots.layout(slot), 20);
   store<f64>(at, slots.priority(slot), 24);

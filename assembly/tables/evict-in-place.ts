@@ -61,14 +61,14 @@ export class EvictInPlace {
     const order = t.remover().order();
     const first = slots.item(slot).first;
     let item = slots.item(slot);
-    const word = item.word;
+    const word = item.form();
     const left = t.rows().episode(first);
     if ((word & PLAIN) == 0) return 0;
     limit = min(min(limit, t.maxSize), t.episodes().items(left) - 1);
     // Runs of two rows or more overlap, and none of them spans two episodes.
     const overlap = (word & MAX_LENGTH) > 1;
     for (let n: u32 = 0; n < limit; n++) {
-      if (item.first != first + n || item.word != word || item.generation >= slots.lastGeneration) return n;
+      if (item.first != first + n || item.form() != word || item.generation >= slots.lastGeneration) return n;
       if (!overlap && t.rows().episode(first + n) != left) return n;
       if (order.next(slot + n) != slot + n + 1) return n + 1;
       item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);

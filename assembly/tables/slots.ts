@@ -2,8 +2,9 @@
  * The slots of a table: what an item is, its key, and which slots are free.
  *
  * ITEM, 16 bytes, one cache line for a draw:
- *   │ first u32 │ length 24 bits, plain 1, single 1 │ generation u32 │ timesSampled u32 │
+ *   │ first u32 │ length 24 bits, plain 1, single 1, settled 1, ends 2 (the highest) │ generation u32 │ timesSampled u32 │
  *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block
+ *   settled: `ends` is how an episode ends with its last row, since nothing changes that any more. It was looked up; it is derived
  *   of free slots `first` is `nextFree`; of pending and doomed ones `timesSampled` is `nextInChain`
  *
  * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live.
@@ -21,11 +22,13 @@
  */
 import { arena_alloc } from "../memory/arena";
 import { BYTES, CHANGE_BYTES, Change, chain, tracking } from "../rows/changes";
+import { Head, LINK_ENDS } from "../rows/row";
 import { PLAIN, SINGLE } from "../rows/run";
 
 export const ITEM_BYTES: u32 = 16;
 /** The longest run that an item can name. */
 export const MAX_LENGTH: u32 = 0xffffff;
+const SETTLED: u32 = 1 << 29;
 
 /** Priority of a free slot. */
 export const FREE: f64 = Infinity;
@@ -76,6 +79,27 @@ export class Item {
   @inline
   single(): bool {
     return (this.word & SINGLE) != 0;
+  }
+
+  @inline
+  settled(): bool {
+    return (this.word & SETTLED) != 0;
+  }
+
+  /** How an episode ends with its last row: the bits of that row's link. */
+  @inline
+  ends(last: u32): u32 {
+    if (this.settled()) return this.word & LINK_ENDS;
+    const link = Head.of(last).next;
+    // Of a stream's newest row it is not known yet.
+    if (link != 0) this.word |= SETTLED | (link & LINK_ENDS);
+    return link & LINK_ENDS;
+  }
+
+  /** Length and kind. */
+  @inline
+  form(): u32 {
+    return this.word & (MAX_LENGTH | PLAIN | SINGLE);
   }
 
   /** Episodes that it may touch at most. */

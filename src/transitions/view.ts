@@ -135,7 +135,7 @@ export class Transitions<S, R, O> {
       if (count < n && into === undefined) filler = this.#filler(count, width, beta !== undefined).after(filler);
       if (beta !== undefined) draw.weigh(handle, options, divisor);
       draw.runs(handle, count, width, 0);
-      draw.nStep(this.#how);
+      draw.nStep(this.#how, handle);
       if (this.#float === Float32Array) {
         draw.narrow(RETURN);
         draw.narrow(DISCOUNT);

@@ -16,7 +16,7 @@ const TERMINAL: u32 = 4;
 const NONE: u32 = 0xffff;
 
 /** The n-step columns of one item whose steps have these rewards and discounts; `ends`: whether its episode ends with the last of them, `mark`: and how. */
-function nStep(rewards: f64[], discounts: f64[], ends: bool, leaf: u32, n: u32, flags: u32, mark: u32 = 0): Draw {
+function nStep(rewards: f64[], discounts: f64[], ends: bool, leaf: u32, n: u32, flags: u32, mark: u32 = 0, whole: bool = false): Draw {
   openArena(1 << 20);
   const p = newPool();
   const s = newStream(p, 16);
@@ -32,7 +32,17 @@ function nStep(rewards: f64[], discounts: f64[], ends: bool, leaf: u32, n: u32, 
   store<u32>(d.u32At(SLOT, 0), 1);
   draw_rows(changetype<usize>(d), OF_ITEMS, changetype<usize>(t), 1, rewards.length, 0);
   const terminal = (flags & TERMINAL) != 0;
-  draw_n_step(changetype<usize>(d), changetype<usize>(p), REWARD, terminal ? NONE : leaf, terminal ? leaf : NONE, n, 0.5, flags & ~TERMINAL);
+  draw_n_step(
+    changetype<usize>(d),
+    changetype<usize>(p),
+    whole ? changetype<usize>(t) : 0,
+    REWARD,
+    terminal ? NONE : leaf,
+    terminal ? leaf : NONE,
+    n,
+    0.5,
+    flags & ~TERMINAL,
+  );
   return d;
 }
 
@@ -82,6 +92,8 @@ describe("n-step", () => {
       for (let n: u32 = 2; n < 9; n++) {
         is(nStep([1, 2, 4], [1, 1, 1], false, DISCOUNT, n, own, LINK_ENDS), 2, 0, 2, true, false);
         is(nStep([1, 2, 4], [1, 1, 1], false, NONE, n, own, LINK_FINAL), 2, 0.25, 2, false, true);
+        is(nStep([1, 2, 4], [1, 1, 1], false, NONE, n, own, LINK_FINAL, true), 2, 0.25, 2, false, true);
+        is(nStep([1, 2, 4], [1, 1, 1], false, NONE, n, own, LINK_ENDS, true), 2, 0, 2, true, false);
       }
       is(nStep([1, 2, 4], [1, 1, 1], false, NONE, 1, own, LINK_ENDS), 1, 0.5, 1, false, false);
       // What a leaf said before counts.
