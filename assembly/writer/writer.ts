@@ -196,7 +196,10 @@ export function writer_append(writer: usize, staged: usize): i32 {
   const rules = w.rules;
   const step = s.nextStep();
   const isFirst = s.awaits != ONE_MORE;
-  if (s.awaits >= LINK_FINAL) return finishWith(w, s, staged, s.awaits);
+  // Nested, since V8 keeps the value of each && as a number.
+  if (isFirst) {
+    if (s.awaits >= LINK_FINAL) return finishWith(w, s, staged, s.awaits);
+  }
   if (w.reward != 0) {
     const value = staged + <usize>s.rows().leaf(w.reward - 1).staged;
     if (!w.takesReward(value, s.rows())) return fail(E_REWARD, 0, readNumber(value, s.rows().leaf(w.reward - 1).dtype));

@@ -53,9 +53,12 @@ function scene(
       if (dice < 0.6) unlessFull(() => writer.append(step(random, writer.options.lanes)));
       else if (dice < 0.75) {
         const length = 1 + random.below(4);
-        if (writer.options.lanes === 1 && length <= writer.length) unlessFull(() => writer.createItem(table, { length, lane, priority: random.below(5) }));
-      } else if (dice < 0.8) writer.endEpisode({ lane });
-      else if (dice < 0.9) {
+        if (writer.options.lanes === 1 && length <= writer.length)
+          unlessFull(() => unlessFinal(() => writer.createItem(table, { length, lane, priority: random.below(5) })));
+      } else if (dice < 0.8) {
+        if (writer.options.items.some(({ nStep }) => nStep > 0)) return;
+        writer.endEpisode({ lane });
+      } else if (dice < 0.9) {
         const { info, count } = table.sample(4, { length: 1, columns: first });
         table.updatePriorities(
           info.keys.subarray(0, count),
@@ -73,6 +76,59 @@ function unlessFull(call: () => unknown): void {
   } catch (error) {
     if ((error as { code?: string }).code !== "RATE_LIMITED") throw error;
   }
+}
+
+/** An item cannot begin with a final step. */
+function unlessFinal(call: () => unknown): void {
+  try {
+    call();
+  } catch (error) {
+    if (!(error as Error).message.includes("final step")) throw error;
+  }
+}
+
+/** Transitions: episodes end with what was seen last, by every way to say so; each lane's next step may be the final one. */
+function transitions(tables: { readonly [name: string]: TableOptions }, open: (replay: AnyReplay) => void): Scene {
+  const spec = { x: i32(), observation: f32(2), action: i32(), reward: f32() };
+  const steps = (random: TestRandom, n: number) => {
+    const x = Array.from({ length: n }, () => random.below(1e6));
+    return { x, observation: new Float32Array(x.flatMap((v) => [v, -v])), action: x.map((v) => v % 3), reward: x.map((v) => v / 8) };
+  };
+  const single = (random: TestRandom) => {
+    const { x, observation, action, reward } = steps(random, 1);
+    return { x: x[0], observation, action: action[0], reward: reward[0] };
+  };
+  const { make, act } = scene(spec, tables, open, (random, lanes) => (lanes === 1 ? single(random) : steps(random, lanes)));
+  const flags = (random: TestRandom, n: number) => Array.from({ length: n }, () => random.below(6) === 0);
+  return {
+    make,
+    act(replay, random) {
+      const dice = random.below(8);
+      if (dice > 3) return act(replay, random);
+      const writer = replay.writers[random.below(replay.writers.length)] as Writer;
+      const { lanes, autoreset } = writer.options;
+      const [terminated, truncated] = [flags(random, lanes), flags(random, lanes)];
+      // In one lane only what was appended can end; of the rows behind those that end some may be refused.
+      unlessOver(() => {
+        if (dice < 2 && lanes === 1)
+          writer.endEpisode({ final: random.below(2) === 0 ? single(random) : { observation: [1, 2] }, terminated: random.below(2) === 0 });
+        else if (autoreset === "nextStep") writer.append(steps(random, lanes), { terminated, truncated });
+        else if (lanes > 1) writer.append(steps(random, lanes), { terminated, truncated, final: steps(random, lanes) });
+        else writer.appendColumns(steps(random, 3), { terminated: [0, 1, 0], truncated: [1, 0, 0], final: steps(random, 2) });
+      });
+    },
+  };
+}
+
+/** Calls that nothing is wrong with but that there is no episode to end. */
+function unlessOver(call: () => unknown): void {
+  unlessFull(() => {
+    try {
+      call();
+    } catch (error) {
+      if (!["OUT_OF_TURN", "INVALID_DATA"].includes((error as { code?: string }).code as string)) throw error;
+    }
+  });
 }
 
 const numbers = { x: i32(), o: f32(2) };
@@ -148,6 +204,18 @@ export const SCENES: { readonly [name: string]: Scene } = {
     },
     framed,
   ),
+  transitions: transitions({ t: { maxSize: 30, sampler: prioritized(0.6) }, u: { maxSize: 12 } }, (replay) => {
+    replay.writer({ items: [{ table: "t", nStep: 3 }] });
+    replay.writer({
+      lanes: 3,
+      autoreset: "nextStep",
+      items: [
+        { table: "t", nStep: 2 },
+        { table: "u", length: 2 },
+      ],
+    });
+    replay.writer({ lanes: 2, autoreset: "sameStep", across: true, items: [{ table: "u", nStep: 1 }] });
+  }),
   text: scene(
     texts,
     { t: { maxSize: 30 }, u: { maxSize: 8, sampler: prioritized(2), remover: lifo() } },
