@@ -41,7 +41,7 @@ class Player {
     this.#sink = outputs;
     this.#snapshots = snapshots;
     this.#module = module;
-    this.#replay = new Replay<Spec, string>({ ...scene.options, module });
+    this.#replay = new Replay<Spec, string>({ ...scene.options, module, logger: null });
     for (const options of scene.writers) this.#replay.writer(options);
   }
 
@@ -192,7 +192,7 @@ class Player {
     const chunks = this.#snapshot();
     this.#replay.dispose();
     this.#batches.clear();
-    this.#replay = Replay.restore<Spec, string>(chunks, { module: this.#module });
+    this.#replay = Replay.restore<Spec, string>(chunks, { module: this.#module, logger: null });
   }
 }
 
