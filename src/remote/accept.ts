@@ -15,7 +15,7 @@ import { type Channel, type PortLike, sent } from "./port.ts";
 
 /** The writer's own options but for its lanes, which the actor says. */
 export interface AcceptOptions<TableName extends string = string, Columns = object> extends Omit<WriterOptions<TableName, Columns>, "lanes">, WaitOptions {
-  /** Steps, items and ends of episodes that may be on their way: what is more the actor has to wait with. Default: 1024. */
+  /** Steps that may be on their way from the actor, and items of each table; then it has to wait. Default: 1024. */
   readonly maxInFlight?: number;
 }
 
@@ -143,7 +143,7 @@ export class AcceptedWriter {
     }
   }
 
-  *#take({ buffer, slots, used, calls, columns, count }: BlockMessage): Work {
+  *#take({ buffer, slots, used, calls, columns, counts }: BlockMessage): Work {
     if (this.#form?.slots !== slots) this.#form = blockForm(this.#leaves, this.#writer.options.lanes, slots);
     const form = this.#form;
     const writer = this.#writer;
@@ -157,7 +157,7 @@ export class AcceptedWriter {
       else if (kind === END) yield* this.#limited(() => writer.endEpisode(a === 0 ? {} : { lane: a - 1 }));
     }
     yield* this.#append(form, buffer, from, used);
-    this.#channel.post({ kind: "taken", count, buffer } satisfies TakenMessage, [buffer]);
+    this.#channel.post({ kind: "taken", counts, buffer } satisfies TakenMessage, [buffer]);
   }
 
   /** Appends slots: as many at once as the rate limiters take. */

@@ -16,8 +16,8 @@ export interface BlockMessage {
   readonly calls: readonly number[];
   /** Those that items of this block name. */
   readonly columns: readonly object[];
-  /** What it counts for in flight. */
-  readonly count: number;
+  /** Its steps, then its items by table. */
+  readonly counts: readonly number[];
 }
 
 export interface FlushMessage {
@@ -34,7 +34,7 @@ export type ToMemory = BlockMessage | FlushMessage | ByeMessage;
 /** All of a message is in the memory: its buffer comes back. */
 export interface TakenMessage {
   readonly kind: "taken";
-  readonly count: number;
+  readonly counts: readonly number[];
   readonly buffer: ArrayBuffer;
 }
 
@@ -72,6 +72,10 @@ interface Way {
   readonly to: number;
 }
 
+function limited(count: number, what: string, max: number, call: string): ReplayError {
+  return new ReplayError("RATE_LIMITED", `${count} ${what} are on their way already, maxInFlight is ${max}: await what ${call} gives`);
+}
+
 /** Up to this many bytes are copied by a loop, which is faster than a call of `set`. */
 const SHORT = 128;
 
@@ -88,9 +92,11 @@ export class Outbox {
   #used = 0;
   #calls: number[] = [];
   #columns: object[] = [];
-  /** In the open block, and in all that the memory has not taken. */
-  #count = 0;
-  #inFlight = 0;
+  /** Steps, then items by table: in the open block, and in all that the memory has not taken. */
+  #counts: number[];
+  readonly #inFlight: Float64Array;
+  /** Messages that have not come back. */
+  #away = 0;
   #timed = false;
   #room: (Promised & { readonly promise: Promise<void> }) | undefined;
   readonly #flushes = new Map<number, Promised>();
@@ -100,13 +106,16 @@ export class Outbox {
   #error: Error | undefined;
 
   /**
+   * @param max steps that may be on their way, and items of each table
    * @param record the staged step, one a lane
    * @param addresses where each leaf begins in it
    */
-  constructor(met: Met, leaves: readonly PlacedLeaf[], lanes: number, max: number, record: ArrayBuffer, addresses: readonly number[]) {
+  constructor(met: Met, leaves: readonly PlacedLeaf[], lanes: number, tables: number, max: number, record: ArrayBuffer, addresses: readonly number[]) {
     this.#met = met;
     this.#channel = met.channel;
     this.#max = max;
+    this.#counts = new Array(1 + tables).fill(0);
+    this.#inFlight = new Float64Array(1 + tables);
     const slotBytes = leaves.reduce((sum, { bytes }) => sum + bytes, 0) * lanes;
     const slots = Math.min(MAX_SLOTS, Math.floor(BLOCK_BYTES / slotBytes), Math.floor(max / lanes / BLOCKS));
     this.form = blockForm(leaves, lanes, Math.max(2, slots));
@@ -122,16 +131,23 @@ export class Outbox {
     met.channel.hold(false);
   }
 
-  /** Steps and calls that the memory has not taken yet. */
+  /** Steps that the memory has not taken yet. */
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#inFlight[0] as number;
   }
 
-  /** Before a call. @throws ReplayError CLOSED, RATE_LIMITED, or what went wrong where the memory is */
+  /** Before a step. @throws ReplayError CLOSED, RATE_LIMITED, or what went wrong where the memory is */
   ready(): void {
     this.open();
-    if (this.#inFlight >= this.#max)
-      throw new ReplayError("RATE_LIMITED", `${this.#inFlight} steps and items are on their way already, maxInFlight is ${this.#max}: await what append gives`);
+    const steps = this.#inFlight[0] as number;
+    if (steps >= this.#max) throw limited(steps, "steps", this.#max, "append");
+  }
+
+  /** The same before an item, which comes behind a step: more are taken, since that may have reached the limit. */
+  readyForItem(table: number): void {
+    this.open();
+    const items = this.#inFlight[1 + table] as number;
+    if (items >= 2 * this.#max) throw limited(items, "items", this.#max, "createItem");
   }
 
   /** The same of calls that are always taken. */
@@ -168,21 +184,32 @@ export class Outbox {
     this.#calls.push(this.#used, kind, a, b, c, d, columns === undefined ? 0 : this.#columns.push(columns));
   }
 
-  /** Ends a call that counts so much. `undefined`, or a promise where so much is on its way that the caller must wait. */
-  counted(count: number): Promise<void> | undefined {
-    this.#count += count;
-    this.#inFlight += count;
-    const full = this.#inFlight >= this.#max;
+  /** Ends a call with so many steps: `undefined`, or a promise where so many are on their way that the caller must wait. */
+  stepped(steps: number): Promise<void> | undefined {
+    return this.#counted(0, steps);
+  }
+
+  itemMade(table: number): Promise<void> | undefined {
+    return this.#counted(1 + table, 1);
+  }
+
+  #counted(what: number, more: number): Promise<void> | undefined {
+    (this.#counts[what] as number) += more;
+    (this.#inFlight[what] as number) += more;
+    const full = (this.#inFlight[what] as number) >= this.#max;
     if (full || this.#used === this.form.slots) this.send();
-    else if (!this.#timed) {
-      this.#timed = true;
-      // What is left when the actor does something else, such as waiting for its environment, goes then.
-      setTimeout(() => {
-        this.#timed = false;
-        this.send();
-      }, 0);
-    }
+    else this.#sendSoon();
     return full ? this.#waitForRoom() : undefined;
+  }
+
+  /** What is left when the actor does something else, such as waiting for its environment, goes then. */
+  #sendSoon(): void {
+    if (this.#timed) return;
+    this.#timed = true;
+    setTimeout(() => {
+      this.#timed = false;
+      this.send();
+    }, 0);
   }
 
   /** Sends what there is. */
@@ -196,13 +223,14 @@ export class Outbox {
       used: this.#used,
       calls: this.#calls,
       columns: this.#columns,
-      count: this.#count,
+      counts: this.#counts,
     };
     this.#block = undefined;
     this.#used = 0;
     this.#calls = [];
     this.#columns = [];
-    this.#count = 0;
+    this.#counts = this.#counts.map(() => 0);
+    this.#away++;
     this.#channel.hold(true);
     this.#channel.post(message, [buffer]);
   }
@@ -220,7 +248,7 @@ export class Outbox {
   /** Sends what there is and leaves; resolves when the memory has it all. */
   close(options: WaitOptions): Promise<void> {
     if (this.#closing === undefined) {
-      if (this.#error !== undefined) return this.#inFlight === 0 ? Promise.resolve() : Promise.reject(this.#error);
+      if (this.#error !== undefined) return this.inFlight === 0 ? Promise.resolve() : Promise.reject(this.#error);
       this.send();
       this.#closing = new Promise<void>((resolve, reject) => {
         this.#left = { resolve, reject };
@@ -235,9 +263,12 @@ export class Outbox {
   #heard(message: ToActor): void {
     switch (message.kind) {
       case "taken":
-        this.#inFlight -= message.count;
+        this.#away--;
+        message.counts.forEach((count, what) => {
+          (this.#inFlight[what] as number) -= count;
+        });
         if (message.buffer.byteLength === this.form.bytes && this.#spare.length <= BLOCKS) this.#spare.push(message.buffer);
-        if (this.#inFlight < this.#max) {
+        if (this.#inFlight.every((count) => count < this.#max)) {
           this.#room?.resolve();
           this.#room = undefined;
         }
@@ -251,7 +282,7 @@ export class Outbox {
         else this.#fail(received(message.error));
         return;
     }
-    if (this.#inFlight === this.#count && this.#flushes.size === 0 && this.#left === undefined) this.#channel.hold(false);
+    if (this.#away === 0 && this.#flushes.size === 0 && this.#left === undefined) this.#channel.hold(false);
   }
 
   #waitForRoom(): Promise<void> {

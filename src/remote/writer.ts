@@ -73,7 +73,7 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
     const maker = stepMaker(spec as Spec, leaves, lanes === 1);
     this.#staging = new Staging(memory, maker, 0, leaves, addresses, lanes === 1 ? [] : [lanes]);
     this.#fill = visitor(spec as Spec, (i) => this.#staging.puts[i] as Visit);
-    this.#outbox = new Outbox(met, leaves, lanes, welcome.maxInFlight, record, addresses);
+    this.#outbox = new Outbox(met, leaves, lanes, welcome.tables.length, welcome.maxInFlight, record, addresses);
   }
 
   /** The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
@@ -92,7 +92,12 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
     return this.#episode[0] as number;
   }
 
-  /** Steps, items and ends of episodes that the memory has not taken yet. */
+  /** Steps that the writer at the other end keeps: the most that an item may have. */
+  get keep(): number {
+    return this.#welcome.keep;
+  }
+
+  /** Steps that the memory has not taken yet. */
   get inFlight(): number {
     return this.#outbox.inFlight;
   }
@@ -113,18 +118,18 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
     outbox.put();
     const { lanes } = this;
     for (let lane = 0; lane < lanes; lane++) this.#stepped(lane);
-    return outbox.counted(lanes);
+    return outbox.stepped(lanes);
   }
 
   /**
    * Makes an item of the last steps, when those are in the memory. O(1)
-   * @returns as `append`; whether a rate limiter makes the item wait `flush` tells
+   * @returns `undefined`, or a promise to await where `maxInFlight` items of the table are on their way. Whether a rate limiter makes it wait `flush` tells.
    * @throws RangeError for a length beyond the window or a wrong priority · ReplayError NOT_FOUND, RATE_LIMITED, CLOSED
    */
   createItem(table: string, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     const { tables, lanes } = this;
     const outbox = this.#outbox;
-    outbox.ready();
+    outbox.open();
     const number = tables.indexOf(table);
     if (number < 0) throw mustBe("NOT_FOUND", "table", tables.length === 0 ? "the name of a table, but there are none" : oneFrom(tables), table);
     const { length, priority = 1, lane = 0, columns } = onlyKeys("item", options, ITEM_OPTIONS);
@@ -134,8 +139,9 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
     const have = this.#window[lane] as number;
     if (length > have) throw mustBe(RangeError, "length", `an integer in 1 … ${have}, the number of steps in the window (raise keep for longer items)`, length);
     if (columns !== undefined) selectionsOf(columns, this.#layout.leaves);
+    outbox.readyForItem(number);
     outbox.call(ITEM, number, length, priority, lane, columns);
-    return outbox.counted(1);
+    return outbox.itemMade(number);
   }
 
   /** Ends the episode with the newest step, in all lanes or in one. @returns as `append`; it is never refused for what is on its way */
@@ -148,10 +154,10 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
     const to = lane === undefined ? lanes : from + 1;
     let steps = 0;
     for (let i = from; i < to; i++) steps += this.#ended(i);
-    // Ends of nothing could pile up.
+    // Each end has a step before it, so that they do not pile up.
     if (steps === 0) return undefined;
     outbox.call(END, lane === undefined ? 0 : lane + 1);
-    return outbox.counted(1);
+    return outbox.stepped(0);
   }
 
   /**

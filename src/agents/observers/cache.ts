@@ -1,7 +1,8 @@
 /** What the observers share: a writer that can be opened and closed, the count of its steps, and calls that stand in line where a table has no room. */
-import { ReplayError } from "../../error.ts";
+import { mustBe, ReplayError } from "../../error.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import { type WaitOptions, within } from "../../wait.ts";
+import type { Writer } from "../../writer.ts";
 import { isPromise, settle, type Waiting } from "../settle.ts";
 import type { Trajectory } from "../trajectory.ts";
 import { type Awaitable, type Client, type Signature, type StepWriter, type StepWriterOptions, tableNames } from "../writers/client.ts";
@@ -68,6 +69,28 @@ export class Cache<S extends Spec> {
     return this.#writer;
   }
 
+  /**
+   * Goes on with a writer that was brought back, and the episode that is open in it.
+   * @throws ReplayError OUT_OF_TURN while calls wait for room · SPEC_MISMATCH for a writer that was made for something else
+   */
+  resume(writer: Writer): void {
+    if (this.#line !== undefined) throw new ReplayError("OUT_OF_TURN", "calls of this observer wait for room: await flush() before resume");
+    const wanted = this.#options(this.tables);
+    const { keep, lanes, items } = writer.options;
+    const rules = (wanted.items ?? []) as readonly WholeRule[];
+    const fits = items.length === rules.length && items.every((rule, k) => isRule(rule, rules[k] as WholeRule));
+    if (lanes !== 1 || !fits || keep < wanted.keep) {
+      const text = (list: readonly WholeRule[]) =>
+        list.map(({ table, length, stride, priority }) => `${table} ${length}/${stride}/${priority}`).join(", ") || "none";
+      const rule = `one that this observer made: 1 lane, keep ${wanted.keep}, rules (table length/stride/priority) ${text(rules)}`;
+      throw mustBe("SPEC_MISMATCH", "writer", rule, `${lanes} lanes, keep ${keep}, rules ${text(items as readonly WholeRule[])}`);
+    }
+    if (writer === (this.#writer as unknown)) return;
+    this.#writer?.close();
+    this.#writer = writer as unknown as StepWriter<S>;
+    this.steps = writer.episodeSteps;
+  }
+
   open(): void {
     this.#writer ??= this.#client.writer(this.#options(this.tables));
   }
@@ -130,12 +153,14 @@ export class Cache<S extends Spec> {
   }
 
   /** Where more items would wait for a rate limiter than the table allows, waits until those are in, and tries again. */
-  *#withRoom(call: (writer: StepWriter<S>) => void): Work {
+  *#withRoom(call: (writer: StepWriter<S>) => unknown): Work {
     const { writer } = this;
     const { signal } = this.#closing;
     for (;;) {
       try {
-        return call(writer);
+        const taken = call(writer) as Awaitable<unknown>;
+        if (isPromise(taken)) yield taken;
+        return;
       } catch (error) {
         const room = isLimited(error) ? writer.flush({ signal }) : undefined;
         if (room === undefined) throw error;
@@ -159,6 +184,19 @@ export class Cache<S extends Spec> {
   }
 }
 
+/** A rule as observers make them. */
+interface WholeRule {
+  readonly table: string;
+  readonly length: number;
+  readonly stride: number;
+  readonly priority: number;
+}
+
+function isRule(a: object, b: WholeRule): boolean {
+  const { table, length, stride, priority } = a as WholeRule;
+  return table === b.table && length === b.length && stride === b.stride && priority === b.priority;
+}
+
 function closed(): ReplayError {
   return new ReplayError("CLOSED", "this observer was closed: call open() or reset()");
 }
@@ -179,6 +217,15 @@ export abstract class CachedObserver<S extends Spec> extends Callable<ObserverCa
   /** Steps since the last reset, boundary or close; of an episode that is longer than `maxSequenceLength`, so many. */
   get cachedSteps(): number {
     return this.#cache.steps;
+  }
+
+  /**
+   * Goes on with a writer that `Replay.open` or `Replay.restore` brought back (`replay.writers`), in the midst of its episode. It must be one that such an observer made,
+   * with the same options; the writer that this observer has is closed.
+   * @throws ReplayError SPEC_MISMATCH for another writer · OUT_OF_TURN while calls wait for room · CLOSED
+   */
+  resume(writer: Writer): void {
+    this.#cache.resume(writer);
   }
 
   /** Opens it again after `close`; does nothing where it is open. */

@@ -2,8 +2,9 @@
 import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
+import { isPromise } from "../settle.ts";
 import { StepType } from "../time-step.ts";
-import type { ClientLike } from "../writers/client.ts";
+import type { Awaitable, ClientLike } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
 import { Cache, CachedObserver, type ObserverCall, type Work } from "./cache.ts";
 import { stepTypeOf } from "./step-form.ts";
@@ -70,20 +71,32 @@ export class ReverbAddEpisodeObserver<S extends Spec = Spec> extends CachedObser
     // Closed it takes no step, not even to look at.
     cache.writer;
     const step = cache.form.nested(given);
-    if (!cache.waits) return this.#ends(step) ? cache.inLine(() => this.#end(true)) : undefined;
+    if (!cache.waits) {
+      // Also where it is not kept: the writer checks its form.
+      const taken = cache.writer.append(step) as Awaitable<unknown>;
+      const ends = this.#ends(step);
+      if (isPromise(taken)) return cache.inLine(() => this.#behind(taken, ends));
+      return ends ? cache.inLine(() => this.#end(true)) : undefined;
+    }
     // The caller may use the step's arrays again meanwhile.
     const copy = structuredClone(step);
-    const self = this;
-    return cache.inLine(function* () {
-      if (self.#ends(copy)) yield* self.#end(true);
-    });
+    return cache.inLine(() => this.#take(copy));
   }
 
-  /** Takes a step; whether an episode ends with it that is to be written. */
+  *#take(step: StepOf<S>): Work {
+    const taken = this.#cache.writer.append(step) as Awaitable<unknown>;
+    yield* this.#behind(taken, this.#ends(step));
+  }
+
+  /** What follows a step waits until the other end of a port has taken some. */
+  *#behind(taken: Awaitable<unknown>, ends: boolean): Work {
+    if (isPromise(taken)) yield taken;
+    if (ends) yield* this.#end(true);
+  }
+
+  /** Counts a step that was appended; whether an episode ends with it that is to be written. */
   #ends(step: StepOf<S>): boolean {
     const cache = this.#cache;
-    // Also where it is not kept: the writer checks its form.
-    cache.writer.append(step);
     const last = stepTypeOf(step) === StepType.LAST;
     const known = this.#over;
     if (!known && cache.steps < this.#max) {

@@ -2,8 +2,9 @@
 import { finite, flag, integer, onlyKeys, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
+import { isPromise } from "../settle.ts";
 import { StepType } from "../time-step.ts";
-import type { ClientLike } from "../writers/client.ts";
+import type { Awaitable, ClientLike } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
 import { Cache, CachedObserver, isLimited, type ObserverCall, type Work } from "./cache.ts";
 import { stepTypeOf } from "./step-form.ts";
@@ -84,14 +85,17 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
     const { writer } = cache;
     const step = cache.form.nested(given);
     if (cache.waits) return this.#later(step);
+    let taken: Awaitable<unknown>;
     try {
-      writer.append(step);
+      taken = writer.append(step) as Awaitable<unknown>;
     } catch (error) {
       if (isLimited(error)) return this.#later(step);
       throw error;
     }
     cache.steps++;
-    return this.#endsWith(step) ? cache.inLine(() => this.#end(this.#pads)) : undefined;
+    const ends = this.#endsWith(step);
+    if (isPromise(taken)) return this.#behind(taken, ends);
+    return ends ? cache.inLine(() => this.#end(this.#pads)) : undefined;
   }
 
   /** The same behind those calls that wait. The caller may use the step's arrays again meanwhile: it is copied. */
@@ -104,6 +108,15 @@ export class ReverbAddTrajectoryObserver<S extends Spec = Spec> extends CachedOb
       yield* cache.append(step);
       cache.steps++;
       if (endsWith) yield* end();
+    });
+  }
+
+  /** What follows a step waits until the other end of a port has taken some. */
+  #behind(taken: Promise<unknown>, ends: boolean): Promise<void> | undefined {
+    const end = () => this.#end(this.#pads);
+    return this.#cache.inLine(function* () {
+      yield taken;
+      if (ends) yield* end();
     });
   }
 

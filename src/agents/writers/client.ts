@@ -1,5 +1,6 @@
 /** What observers and buffers speak to: the tables of this process today, of a server as well once there is one. */
 import { mustBe } from "../../error.ts";
+import type { RemoteWriter } from "../../remote/writer.ts";
 import type { Replay } from "../../replay.ts";
 import type { ItemRule } from "../../rules.ts";
 import { leafText, type RowLeaf, shapeOf } from "../../spec/leaf.ts";
@@ -20,9 +21,10 @@ export interface LeafSignature {
 
 /** Takes the steps of one environment. What must wait for a rate limiter gives a promise, all else nothing. */
 export interface StepWriter<S extends Spec = Spec> {
-  append(step: StepOf<S>): void;
+  /** A promise where steps are taken elsewhere, and too many are on their way. */
+  append(step: StepOf<S>): unknown;
   createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined;
-  endEpisode(): void;
+  endEpisode(): unknown;
   flush(options?: WaitOptions): Promise<void> | undefined;
   close(): void;
 }
@@ -58,8 +60,8 @@ export function tableNames(client: Pick<Client, "knows">, tableName: unknown): r
   return names as readonly string[];
 }
 
-/** A Replay stands for its own tables, wherever a client is asked for. */
-export type ClientLike<S extends Spec = Spec, N extends string = string> = Client<S> | Replay<S, N>;
+/** Wherever a client is asked for, a Replay stands for its own tables, and a writer across a port for those at the other end. */
+export type ClientLike<S extends Spec = Spec, N extends string = string> = Client<S> | Replay<S, N> | RemoteWriter<S>;
 
 /** A column of an item to be. */
 interface Shaped {

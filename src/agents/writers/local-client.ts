@@ -2,6 +2,7 @@
 import { pointAtCallersOf } from "../../caller.ts";
 import { finite, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_TIMEOUT_MS } from "../../limits.ts";
+import { RemoteWriter } from "../../remote/writer.ts";
 import { engineOf, Replay, type ReplayOptions } from "../../replay.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { Table, TableOptions } from "../../table.ts";
@@ -10,6 +11,7 @@ import type { Writer } from "../../writer.ts";
 import { type Client, type ClientLike, mustFit, type Signature, type StepWriterOptions, signatureOf, type TableClient, tableNames } from "./client.ts";
 import { Fields, type PartOf } from "./fields.ts";
 import { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
+import { RemoteClient } from "./remote-client.ts";
 import { TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
 export interface LocalClientOptions<N extends string = string> {
@@ -139,11 +141,17 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
 }
 
 const locals = new WeakMap<Replay, LocalClient>();
+const remotes = new WeakMap<object, unknown>();
 
-/** The client itself, or the one of a Replay; always the same one. */
+/** The client itself, or the one of a Replay or of a remote writer; always the same one. */
 export function clientOf<S extends Spec, N extends string>(client: ClientLike<S, N>): Client<S> {
+  if (client instanceof RemoteWriter) {
+    const remote = (remotes.get(client) as Client<S> | undefined) ?? new RemoteClient<S>(client);
+    remotes.set(client, remote);
+    return remote;
+  }
   if (!(client instanceof Replay)) {
-    if (typeof client?.writer !== "function") throw mustBe(TypeError, "client", "a Replay, or a client", client);
+    if (typeof client?.writer !== "function") throw mustBe(TypeError, "client", "a Replay, or a client, or a remote writer", client);
     return client;
   }
   const replay = client as unknown as Replay;
