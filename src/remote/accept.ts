@@ -1,7 +1,7 @@
 /** The memory's end of a remote writer: takes its blocks in order, holds back where a rate limiter does, and gives their buffers back. */
 import type { Engine } from "../core/engine.ts";
 import { codeOf, integer, onlyKeys, ReplayError } from "../error.ts";
-import type { ResolvedWriterOptions, ResolvedWriterOptions, WriterOptions, WriterOptions } from "../rules.ts";
+import type { ResolvedWriterOptions, WriterOptions } from "../rules.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { packer } from "../spec/nest.ts";
 import type { ColumnsOf, Spec } from "../spec/spec.ts";
