@@ -38,6 +38,7 @@ export const LAYERS = {
     ["transitions/"],
     ["table"],
     ["plan", "rules"],
+    ["ends"],
     ["writer"],
     // Writers across a port: both of its ends.
     ["remote/"],

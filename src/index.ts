@@ -5,6 +5,7 @@ export type { AnySteps, Batch, BatchInfo, Blocked, NStepColumns, StepsOf } from 
 export type { Column, ColumnLike } from "./column.ts";
 export type { StagedOf } from "./core/staged.ts";
 export type { Dataset, DatasetOptions } from "./dataset.ts";
+export type { BlockOptions, EndOptions, LaneEnds } from "./ends.ts";
 export { ReplayError, type ReplayErrorCode } from "./error.ts";
 export type { NStepOptions } from "./n-step.ts";
 export type { Plan } from "./plan.ts";
@@ -27,4 +28,4 @@ export type { SampleTransitions, TransitionBatch, TransitionDatasetOptions, Tran
 export type { Transitions } from "./transitions/view.ts";
 export type { WaitOptions } from "./wait.ts";
 export type { Logger, WarningKind } from "./warnings.ts";
-export type { BlockOptions, EndOptions, ItemOptions, LaneEnds, Writer } from "./writer.ts";
+export type { ItemOptions, Writer } from "./writer.ts";

@@ -131,6 +131,11 @@ function resolveRule(engine: Engine, tables: ReadonlyMap<string, AnyTable>, rule
   };
 }
 
+/** The leaf whose values must be finite, by its number. */
+export function finiteReward(engine: Engine, items: readonly ResolvedRule[]): number | undefined {
+  return items.some(({ nStep, finite }) => nStep > 0 && finite) ? engine.roles.optional("reward")?.index : undefined;
+}
+
 export function unknownTable(name: unknown, known: Iterable<string>): Error {
   const names = [...known];
   return mustBe("NOT_FOUND", "table", names.length === 0 ? "the name of a table, but there are none" : oneFrom(names), name);

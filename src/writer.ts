@@ -1,17 +1,34 @@
 /** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
 import { pointAtCallersOf } from "./caller.ts";
 import { E_FINAL, E_LENGTH, E_NO_EPISODE, E_PRIORITY, E_RATE_LIMITED, E_REWARD, LARGEST, TAILS } from "./core/abi.ts";
-import { blockOffsets, countEnds, type Ends, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals } from "./core/block.ts";
+import { blockOffsets, countEnds, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals } from "./core/block.ts";
 import type { Engine } from "./core/engine.ts";
 import { type StagedOf, Staging, writerClosed } from "./core/staged.ts";
 import { CoreWriter } from "./core/writer.ts";
-import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "./error.ts";
+import {
+  type BlockOptions,
+  beginsWithFinal,
+  beyondWindow,
+  checkEnd,
+  checkLaneEnds,
+  type EndOptions,
+  type EndRules,
+  endRulesOf,
+  endsAlready,
+  type LaneEnds,
+  lastSeen,
+  mustSay,
+  mustSee,
+  noEpisode,
+  notFinite,
+} from "./ends.ts";
+import { finite, integer, mustBe, onlyKeys, ReplayError } from "./error.ts";
 import { printsAs, Word } from "./prints.ts";
-import { type ResolvedWriterOptions, unknownTable } from "./rules.ts";
+import { finiteReward, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "./spec/columns.ts";
 import { flattener, flattenSome, type Visit, visitor } from "./spec/nest.ts";
-import { isList, priorityError } from "./spec/numbers.ts";
-import type { ColumnsOf, IsAny, SomeColumnsOf, SomeOf, Spec, StepOf } from "./spec/spec.ts";
+import { priorityError } from "./spec/numbers.ts";
+import type { ColumnsOf, IsAny, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
 
@@ -25,43 +42,11 @@ export interface ItemOptions<Columns = object> {
   readonly columns?: Columns;
 }
 
-/** How an episode ends. */
-export interface EndOptions<S = Spec> {
-  /** The step behind the last one: what was seen there, in any leaves of the spec; the others are zeros. It is kept, and begins no item. */
-  readonly final?: SomeOf<S>;
-  /** Whether there is nothing after it to be worth anything; false where only time ran out. With rules of `nStep` it must be said. */
-  readonly terminated?: boolean;
-  /** The lane that ends. Default: all, where neither `final` nor `terminated` is given. */
-  readonly lane?: number;
-}
-
-/** Which lanes' episodes end with a step: one value a lane. Where both flags are there it terminated. */
-export interface LaneEnds<S = Spec> {
-  readonly terminated?: ArrayLike<number | boolean>;
-  readonly truncated?: ArrayLike<number | boolean>;
-  /** What was seen last, in any leaves of the spec, one value a lane; only those of lanes that end are read. */
-  readonly final?: SomeColumnsOf<S>;
-}
-
-/** What belongs to the steps of a block: one number or boolean a step. */
-export interface BlockOptions<S = Spec, TableName extends string = string> {
-  /** Not 0 where the episode ends with the step, and nothing is known of what came after. */
-  readonly ends?: ArrayLike<number | boolean>;
-  readonly terminated?: ArrayLike<number | boolean>;
-  readonly truncated?: ArrayLike<number | boolean>;
-  /** Final steps: one for each episode that ends by `terminated` or `truncated`, in the order of the steps. */
-  readonly final?: SomeColumnsOf<S>;
-  /** By table: the priority of the item that ends with the step, for the writer's rules. */
-  readonly priorities?: { readonly [T in TableName]?: ArrayLike<number> };
-}
-
 const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
 const onlyItemOptions = <T>(options: T): T => onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
 
 /** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. */
 export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : true;
-
-const NEEDS_TERMINATED = "said with rules of nStep: whether the episode terminated, or was only cut off";
 
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
@@ -79,8 +64,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   readonly #recordBytes: number;
   /** Behind a block of columns, how the episode of each lane ends with it. */
   readonly #endsAt: number;
-  /** Whether a rule makes transitions: then it must be said how episodes end. */
-  readonly #hasTransitions: boolean;
+  readonly #rules: EndRules;
   #record = 0;
   readonly #staging: Staging;
   readonly #fill: Visit;
@@ -111,8 +95,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
     const end = offsets.pop() as number;
     this.#recordBytes = lanes === 1 ? end : end + lanes;
-    this.#hasTransitions = items.some(({ nStep }) => nStep > 0);
-    const reward = items.some(({ nStep, finite }) => nStep > 0 && finite) ? engine.roles.optional("reward")?.index : undefined;
+    this.#rules = endRulesOf(options);
+    const reward = finiteReward(engine, items);
     const writer = new CoreWriter(engine, { ...options, awaits: options.autoreset === "nextStep", reward }, items.length);
     this.#writer = writer;
     this.streams = writer.streams;
@@ -188,14 +172,14 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const { items, lanes } = this.options;
     const tables = items.map((rule) => rule.table);
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
-    this.#mustSay(ends, final);
+    mustSay(this.#rules, ends, final);
     const block = placeBlock(this.#engine, lanes, {
       columns: this.#flatten(columns),
       ends,
       finals: final === undefined ? undefined : flattenSome(this.#engine.spec, final, "final"),
       priorities: tables.map((table) => priorities?.[table as TableName]),
     });
-    this.#mustSee(final, block.truncated);
+    mustSee(this.#rules, final, block.truncated);
     this.#done(this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals), "priorities");
     if (block.ends !== 0) this.#countBarren();
     this.#engine.appended += block.rows;
@@ -235,19 +219,13 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    */
   endEpisode(options: EndOptions<S> = {}): void {
     this.#open();
-    const { lane, final, terminated } = onlyKeys("endEpisode", options, "final, terminated, lane");
-    const { lanes } = this.options;
-    if (lane !== undefined) integer("lane", lane, 0, lanes - 1);
-    if (terminated === undefined && this.#hasTransitions) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
-    if (terminated !== undefined) flag("terminated", terminated);
+    const { lane, final, terminated } = checkEnd(this.#rules, options);
     if (final === undefined && terminated !== true) {
-      if (terminated === false) this.#mustSee(final, 1);
       for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
       this.#countBarren();
       this.#engine.changed();
       return;
     }
-    if (lane === undefined && lanes > 1) throw mustBe(TypeError, "lane", `given with final or terminated, since there are ${lanes}`, lane);
     const staged = placeFinal(this.#engine, flattenSome(this.#engine.spec, final, "final"));
     this.#done(this.#writer.finish(lane ?? 0, staged, terminated === true), "priority", lane);
     this.#countBarren();
@@ -323,11 +301,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /** Appends what is staged in several lanes, of which some end. */
   #appendEnds(ends: LaneEnds<S>): void {
     const { lanes } = this.options;
-    if (lanes === 1) throw mustBe(TypeError, "the second argument of append", "left out with one lane: call endEpisode({ final, terminated }) after it", ends);
-    const { final } = onlyKeys("append", ends, "terminated, truncated, final");
-    this.#mustSay(ends, final);
+    const { final } = checkLaneEnds(lanes, ends);
+    mustSay(this.#rules, ends, final);
     const [ended, truncated] = countEnds(ends, lanes);
-    this.#mustSee(final, truncated);
+    mustSee(this.#rules, final, truncated);
     const finals = final === undefined || ended === 0 ? 0 : this.#placeLastSeen(ends, final, ended);
     placeEnds(this.#engine.core, this.#endsAt, ends, lanes);
     this.#done(this.#writer.appendBlock(this.#record, lanes, this.#endsAt, finals), "terminated");
@@ -335,18 +312,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   /** Final steps of the lanes that end; where they are. */
-  #placeLastSeen({ terminated, truncated }: LaneEnds<S>, final: unknown, ended: number): number {
+  #placeLastSeen(ends: LaneEnds<S>, final: unknown, ended: number): number {
     const { core, spec, layout } = this.#engine;
-    const { lanes } = this.options;
-    const which = Array.from({ length: lanes }, (_, lane) => lane).filter((lane) => terminated?.[lane] || truncated?.[lane]);
-    const columns = flattenSome(spec, final, "final").map((column, i) => {
-      if (column === undefined) return column;
-      const { path, size } = layout.leaves[i] as { readonly path: string; readonly size: number };
-      const isFlat = isList(column) && column.length === lanes * size && !isList(column[0] ?? column[which[0] as number]);
-      if (!isList(column) || (!isFlat && column.length !== lanes))
-        throw mustBe("SPEC_MISMATCH", `final.${path}`, `one value for each of ${lanes} lanes`, column);
-      return isFlat ? which.flatMap((lane) => Array.prototype.slice.call(column, lane * size, (lane + 1) * size)) : which.map((lane) => column[lane]);
-    });
+    const columns = lastSeen(spec, layout.leaves, this.options.lanes, ends, final);
     const at = core.scratch(finalsBytes(layout.leaves, ended));
     placeFinals(core, layout.leaves, at, columns, ended);
     return at;
@@ -369,21 +337,6 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#engine.warnings.say(`an episode ended without an item: ${why}. ${remedy[0]?.toUpperCase()}${remedy.slice(1)}`);
   }
 
-  /** With rules that make transitions it must be said whether episodes terminate. */
-  #mustSay({ ends, terminated, truncated }: Ends, final: unknown): void {
-    if (final !== undefined && this.options.autoreset === "nextStep")
-      throw mustBe(TypeError, "final", 'left out with autoreset: "nextStep", where it comes as the next step', final);
-    if (!this.#hasTransitions) return;
-    if (ends !== undefined) throw mustBe(TypeError, "ends", "left out with rules of nStep: say terminated and truncated", ends);
-    if (terminated === undefined && (truncated ?? final) !== undefined) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
-  }
-
-  /** What is truncated needs what was seen last, to bootstrap from. */
-  #mustSee(final: unknown, truncated: number): void {
-    if (truncated === 0 || final !== undefined || !this.#hasTransitions || this.options.autoreset === "nextStep") return;
-    throw mustBe(TypeError, "final", "given where an episode is truncated: what was seen last, which its transitions bootstrap from", final);
-  }
-
   /** Ends a call to the core. Returns its result, or throws the error for its code. */
   #done(code: number, subject?: string, lane?: number): number {
     if (code < 0) throw this.#refused(code, subject, lane);
@@ -397,22 +350,15 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (code === E_RATE_LIMITED)
       return new ReplayError("RATE_LIMITED", "maxPending items already wait for the rate limiter: sample from the table, or await flush()");
     if (code === E_PRIORITY) return priorityError(subject === "priority" ? subject : `${subject}[${core.refusedArgument}]`, core.refusedValue);
-    if (code === E_REWARD) {
-      const rule = "finite, since rules of nStep sum it (finite: false in the rule allows others)";
-      return mustBe("INVALID_DATA", this.#engine.roles.path("reward"), rule, core.refusedValue);
-    }
+    if (code === E_REWARD) return notFinite(this.#engine.roles.path("reward"), core.refusedValue);
     if (code === E_NO_EPISODE) return this.#noEpisode(subject, core.refusedArgument);
-    if (code === E_FINAL) return mustBe(RangeError, "length", "such that the item does not begin with the final step of an episode", core.refusedValue);
+    if (code === E_FINAL) return beginsWithFinal(core.refusedValue);
     if (code !== E_LENGTH) return core.failure(code);
-    const have = this.#writer.length(lane);
-    return mustBe(RangeError, "length", `an integer in 1 … ${have}, the number of steps in the window (raise keep for longer items)`, core.refusedValue);
+    return beyondWindow(this.#writer.length(lane), core.refusedValue);
   }
 
   #noEpisode(subject: string, lane: number): Error {
-    const last = `the next step of lane ${lane} is the final one of its episode (autoreset: "nextStep")`;
-    if (subject === "terminated" || subject === "priorities")
-      return new ReplayError("INVALID_DATA", `${last}, and cannot end it again: if your environments give what was seen last beside the step, say "sameStep"`);
-    const why = this.#writer.episodeSteps(lane) > 0 ? last : "no step was appended since the last episode ended";
-    return new ReplayError("OUT_OF_TURN", `endEpisode has no episode to end: ${why}`);
+    if (subject === "terminated" || subject === "priorities") return endsAlready(lane);
+    return noEpisode(lane, this.#writer.episodeSteps(lane) > 0);
   }
 }

@@ -2,7 +2,7 @@
 import { mustBe } from "../error.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { mustPut, mustPutText, targetOf } from "../spec/fit.ts";
-import { type PlacedLeaf, up } from "../spec/layout.ts";
+import { type Layout, type PlacedLeaf, up } from "../spec/layout.ts";
 import { named } from "../spec/nest.ts";
 import { copyIn, isList, lengthOf } from "../spec/numbers.ts";
 import { ENDS, TERMINATES, TRUNCATES } from "./abi.ts";
@@ -38,8 +38,15 @@ export interface Block {
   readonly truncated: number;
 }
 
+/** What a block is placed in: linear memory, or where no core is (reprise/remote) a buffer. It has a view for each dtype. */
+export type BlockMemory = Pick<Core, "u8" | "u32" | "f64">;
+
 /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA, OUT_OF_MEMORY · RangeError */
-export function placeBlock({ core, layout: { leaves } }: Engine, lanes: number, { columns, ends, finals, priorities }: BlockParts): Block {
+export function placeBlock(
+  { core, layout: { leaves } }: { readonly core: BlockMemory & Pick<Core, "scratch">; readonly layout: Pick<Layout, "leaves"> },
+  lanes: number,
+  { columns, ends, finals, priorities }: BlockParts,
+): Block {
   const steps = stepCount(leaves[0] as PlacedLeaf, columns[0], lanes);
   const rows = steps * lanes;
   const [ended, truncated] = countEnds(ends, rows);
@@ -89,7 +96,7 @@ export function countEnds({ ends, terminated, truncated }: Ends, rows: number): 
 }
 
 /** How the episode ends with each row. Where both flags are there it terminates. */
-export function placeEnds({ u8 }: Core, at: number, { ends, terminated, truncated }: Ends, rows: number): void {
+export function placeEnds({ u8 }: Pick<Core, "u8">, at: number, { ends, terminated, truncated }: Ends, rows: number): void {
   for (let r = 0; r < rows; r++) u8[at + r] = terminated?.[r] ? TERMINATES : truncated?.[r] ? TRUNCATES : ends?.[r] ? ENDS : 0;
 }
 
@@ -98,7 +105,7 @@ export function finalsBytes(leaves: readonly PlacedLeaf[], n: number): number {
 }
 
 /** Columns of n final steps; a leaf without one is zeros. */
-export function placeFinals(core: Core, leaves: readonly PlacedLeaf[], at: number, columns: readonly unknown[], n: number): void {
+export function placeFinals(core: BlockMemory, leaves: readonly PlacedLeaf[], at: number, columns: readonly unknown[], n: number): void {
   const offsets = blockOffsets(leaves, 0, n);
   core.u8.fill(0, at, at + (offsets.pop() as number));
   leaves.forEach((leaf, i) => {
@@ -118,11 +125,11 @@ export function placeFinal({ core, layout: { leaves, stagedBytes } }: Engine, va
   return at;
 }
 
-function placeColumn(core: Core, { leaf, shape, keys }: PlacedLeaf, at: number, lead: readonly number[], value: unknown, where = ""): void {
+export function placeColumn(core: Pick<Core, "u8">, { leaf, shape, keys }: PlacedLeaf, at: number, lead: readonly number[], value: unknown, where = ""): void {
   const target = targetOf(leaf.dtype, [...lead, ...shape]);
   const path = where === "" ? keys : [where + named(keys)];
   if (leaf.dtype === "string") mustPutText(target, core.u8, at, value, path, leaf.maxBytes);
-  else mustPut(target, core[leaf.dtype as "f64"] as Numbered, at / DTYPES[leaf.dtype].bytes, value, path);
+  else mustPut(target, core[leaf.dtype as "u8"] as unknown as Numbered, at / DTYPES[leaf.dtype].bytes, value, path);
 }
 
 /** How many steps a column has: one a part where it is nested. */

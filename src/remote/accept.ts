@@ -1,16 +1,18 @@
 /** The memory's end of a remote writer: takes its blocks in order, holds back where a rate limiter does, and gives their buffers back. */
+import { ENDS, TERMINATES, TRUNCATES } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
+import { type BlockOptions, endRulesOf } from "../ends.ts";
 import { codeOf, integer, onlyKeys, ReplayError } from "../error.ts";
-import type { ResolvedWriterOptions, WriterOptions } from "../rules.ts";
+import { finiteReward, type ResolvedWriterOptions, type WriterOptions } from "../rules.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { packer } from "../spec/nest.ts";
 import type { ColumnsOf, Spec } from "../spec/spec.ts";
 import type { AnyTable } from "../table.ts";
 import type { WaitOptions } from "../wait.ts";
 import type { Writer } from "../writer.ts";
-import { type BlockForm, blockForm, CALL, columnsOf, END, ITEM } from "./block.ts";
+import { type BlockForm, blockForm, CALL, columnAt, columnsOf, END, ITEM } from "./block.ts";
 import { admit, gone, type Met } from "./handshake.ts";
-import type { BlockMessage, ClosedMessage, FlushedMessage, FlushMessage, TakenMessage, ToMemory } from "./outbox.ts";
+import type { BlockMessage, ClosedMessage, ColumnsMessage, FlushedMessage, FlushMessage, TakenMessage, ToMemory } from "./outbox.ts";
 import { type Channel, type PortLike, sent } from "./port.ts";
 
 /** The writer's own options but for its lanes, which the actor says. */
@@ -33,16 +35,41 @@ export interface Host {
   writer(options: WriterOptions): Writer<Spec, string, boolean>;
 }
 
-const OPTIONS = "keep, items, across, maxInFlight, signal, timeoutMs";
+const OPTIONS = "keep, items, across, autoreset, maxInFlight, signal, timeoutMs";
 const MAX_IN_FLIGHT = 1024;
 
 export async function accept(port: PortLike, host: Host, options: AcceptOptions): Promise<AcceptedWriter> {
   const { maxInFlight = MAX_IN_FLIGHT, signal, timeoutMs, ...own } = onlyKeys("acceptWriter", options, OPTIONS);
   integer("maxInFlight", maxInFlight, 1);
-  const { keep, across, items } = host.resolve(own);
-  const { leaves } = host.engine.layout;
-  const welcome = () => ({ kind: "welcome" as const, keep, across, tables: [...host.tables.keys()], rules: items.map(({ table }) => table), maxInFlight });
+  host.resolve(own);
+  const { engine, tables } = host;
+  const { leaves } = engine.layout;
+  const welcome = (lanes: number) => {
+    const resolved = host.resolve({ ...own, lanes });
+    const { keep, across, items } = resolved;
+    const rules = items.map(({ table }) => table);
+    return {
+      kind: "welcome" as const,
+      keep,
+      across,
+      ends: endRulesOf(resolved),
+      reward: finiteReward(engine, items),
+      tables: [...tables.keys()],
+      rules,
+      maxInFlight,
+    };
+  };
   return admit(port, leaves, welcome, { signal, timeoutMs }, (met, lanes) => new AcceptedWriter(met, host, host.writer({ ...own, lanes }), leaves));
+}
+
+/** Steps to append; each part is read when it is. */
+interface Steps {
+  readonly steps: number;
+  readonly columns: (from: number, steps: number) => unknown[];
+  /** As placeEnds has them, a byte a row. */
+  readonly ends?: Uint8Array | undefined;
+  readonly finals?: ((from: number, count: number) => unknown[]) | undefined;
+  readonly priorities?: { readonly [table: string]: Float64Array };
 }
 
 /** What has to wait on the way yields a promise. */
@@ -139,6 +166,7 @@ export class AcceptedWriter {
     for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
       if (message.kind === "bye") return this.#end({ how: "left" });
       if (message.kind === "flush") this.#flush(message);
+      else if (message.kind === "columns") yield* this.#takeColumns(message);
       else yield* this.#take(message);
     }
   }
@@ -150,25 +178,80 @@ export class AcceptedWriter {
     let from = 0;
     for (let k = 0; k < calls.length; k += CALL) {
       const [slot, kind, a, b, c, d, e] = calls.slice(k, k + CALL) as [number, number, number, number, number, number, number];
-      yield* this.#append(form, buffer, from, slot);
+      yield* this.#appendSlots(form, buffer, from, slot);
       from = slot;
-      if (kind === ITEM)
-        yield* this.#limited(() => writer.createItem(this.#names[a] as string, { length: b, priority: c, lane: d, columns: columns[e - 1] as never }));
-      else if (kind === END) yield* this.#limited(() => writer.endEpisode(a === 0 ? {} : { lane: a - 1 }));
+      if (kind === ITEM) {
+        const options = { length: b, priority: c, lane: d, columns: columns[e - 1] as never };
+        yield* this.#limited(() => writer.createItem(this.#names[a] as string, options));
+      } else if (kind === END) {
+        const options = {
+          lane: a === 0 ? undefined : a - 1,
+          terminated: b === 0 ? undefined : b === 2,
+          final: c === 1 ? this.#finalStep(form, buffer, slot) : undefined,
+        };
+        yield* this.#limited(() => writer.endEpisode(options));
+        // Also where nothing was given but `terminated`, the slot is there.
+        if (c === 1 || b === 2) from++;
+      } else {
+        const { lanes, flags } = form;
+        const ends = new Uint8Array(buffer, flags + slot * lanes, lanes);
+        const finals = a === 0 ? undefined : (n: number, rows: number) => (n === 0 ? columnsOf(form, buffer, slot + 1, rows) : []);
+        yield* this.#append({ steps: 1, columns: () => columnsOf(form, buffer, slot, lanes), ends, finals });
+        from += a === 0 ? 1 : 2;
+      }
     }
-    yield* this.#append(form, buffer, from, used);
+    yield* this.#appendSlots(form, buffer, from, used);
     this.#channel.post({ kind: "taken", counts, buffer } satisfies TakenMessage, [buffer]);
   }
 
-  /** Appends slots: as many at once as the rate limiters take. */
-  *#append(form: BlockForm, buffer: ArrayBuffer, from: number, to: number): Work {
-    let many = to - from;
-    for (let at = from; at < to; ) {
-      const end = Math.min(at + many, to);
-      const columns = this.#pack(columnsOf(form, buffer, at, end)) as ColumnsOf<Spec>;
+  #appendSlots(form: BlockForm, buffer: ArrayBuffer, from: number, to: number): Work {
+    return this.#append({ steps: to - from, columns: (step, steps) => columnsOf(form, buffer, from + step, steps * form.lanes) });
+  }
+
+  #finalStep(form: BlockForm, buffer: ArrayBuffer, slot: number): unknown {
+    const values = columnsOf(form, buffer, slot, 1);
+    return this.#pack(values.map((value, i) => (Array.isArray(value) && this.#leaves[i]?.shape.length === 0 ? value[0] : value)));
+  }
+
+  *#takeColumns({ buffer, rows, ends, finals, counts }: ColumnsMessage): Work {
+    const leaves = this.#leaves;
+    const { lanes, items } = this.#writer.options;
+    const addresses = new Uint32Array(buffer, 0, leaves.length + items.length);
+    const columns = (from: number, steps: number) =>
+      leaves.map((leaf, i) => columnAt(leaf, buffer, (addresses[i] as number) + from * lanes * leaf.bytes, steps * lanes));
+    const last = finals === 0 ? undefined : new Uint32Array(buffer, finals, leaves.length);
+    const lastOf = (from: number, n: number) => leaves.map((leaf, i) => columnAt(leaf, buffer, (last?.[i] as number) + from * leaf.bytes, n));
+    const priorities: { [table: string]: Float64Array } = {};
+    items.forEach(({ table }, k) => {
+      const at = addresses[leaves.length + k] as number;
+      if (at !== 0) priorities[table] = new Float64Array(buffer, at, rows);
+    });
+    yield* this.#append({
+      steps: rows / lanes,
+      columns,
+      ends: ends === 0 ? undefined : new Uint8Array(buffer, ends, rows),
+      finals: last === undefined ? undefined : lastOf,
+      priorities,
+    });
+    this.#channel.post({ kind: "taken", counts, buffer } satisfies TakenMessage, [buffer]);
+  }
+
+  /** Appends steps: as many at once as the rate limiters take. */
+  *#append({ steps, columns, ends, finals, priorities = {} }: Steps): Work {
+    const { lanes } = this.#writer.options;
+    let many = steps;
+    let seen = 0;
+    for (let at = 0; at < steps; ) {
+      const n = Math.min(many, steps - at);
+      const [from, to] = [at * lanes, (at + n) * lanes];
+      const own = ends?.subarray(from, to);
+      const ended = own === undefined ? 0 : own.reduce((sum, how) => sum + Number(how > ENDS), 0);
+      const final = finals === undefined || ended === 0 ? undefined : this.#pack(finals(seen, ended));
+      const of = Object.fromEntries(Object.entries(priorities).map(([table, all]) => [table, all.subarray(from, to)]));
       try {
-        this.#steps += this.#writer.appendColumns(columns);
-        at = end;
+        this.#steps += this.#writer.appendColumns(this.#pack(columns(at, n)) as ColumnsOf<Spec>, { ...endsOf(own), final: final as never, priorities: of });
+        at += n;
+        seen += ended;
       } catch (error) {
         if (!isLimited(error)) throw error;
         if (many === 1) yield this.#room();
@@ -235,6 +318,13 @@ export class AcceptedWriter {
     this.#met.leave();
     this.#farewell(farewell);
   }
+}
+
+/** What `appendColumns` takes, from the bytes of placeEnds. */
+function endsOf(bytes: Uint8Array | undefined): Omit<BlockOptions, "final" | "priorities"> {
+  if (bytes === undefined) return {};
+  const flags = { terminated: bytes.map((how) => Number(how === TERMINATES)), truncated: bytes.map((how) => Number(how === TRUNCATES)) };
+  return bytes.includes(ENDS) ? { ...flags, ends: bytes.map((how) => Number(how === ENDS)) } : flags;
 }
 
 function isLimited(error: unknown): boolean {

@@ -7,15 +7,10 @@ import { readTexts } from "../spec/text.ts";
 export const CALL = 7;
 /** Slot, ITEM, table, length, priority, lane, columns + 1 (0 without). */
 export const ITEM = 0;
-/** Slot, END, lane + 1 (0 for all), terminated + 1 (0 where it is not said), whether the slot has the final step. */
+/** Slot, END, lane + 1 (0 for all), terminated + 1 (0 where it is not said), whether the slot has the final step: in its first row. */
 export const END = 1;
-/** Slot, FLAGS, whether `terminated`, `truncated` and `final` were given: a step of several lanes is in the slot, its final one in the next. */
+/** Slot, FLAGS, how many final steps: the step of several lanes in the slot ends some of them, as their bytes say; the final steps are in the next slot. */
 export const FLAGS = 2;
-
-/** Bits of a row's byte. */
-export const TERMINATED = 1;
-export const TRUNCATED = 2;
-export const ENDS = 4;
 
 /** Where things are in a block of so many slots; a slot has a row for each lane. */
 export interface BlockForm {
@@ -38,18 +33,15 @@ export function blockForm(leaves: readonly PlacedLeaf[], lanes: number, slots: n
   return { slots, lanes, leaves, offsets, flags: at, bytes: up(at + lanes * slots, 16) };
 }
 
-/** A block's columns from one slot to another, one a leaf; texts are read out. */
-export function columnsOf({ lanes, leaves, offsets }: BlockForm, buffer: ArrayBuffer, from: number, to: number): unknown[] {
-  return leaves.map(({ leaf, bytes, size }, i) => {
-    const at = (offsets[i] as number) + from * lanes * bytes;
-    const length = (to - from) * lanes * size;
-    if (leaf.dtype !== "string") return new DTYPES[leaf.dtype].array(buffer, at, length);
-    const texts: string[] = [];
-    readTexts(new Uint8Array(buffer), at, leaf.maxBytes, texts, length);
-    return texts;
-  });
+/** A block's columns from one slot on, of so many rows, one a leaf. */
+export function columnsOf({ lanes, leaves, offsets }: BlockForm, buffer: ArrayBuffer, slot: number, rows: number): unknown[] {
+  return leaves.map((leaf, i) => columnAt(leaf, buffer, (offsets[i] as number) + slot * lanes * leaf.bytes, rows));
 }
 
-export function flagsOf({ lanes, flags }: BlockForm, buffer: ArrayBuffer, from: number, to: number): Uint8Array {
-  return new Uint8Array(buffer, flags + from * lanes, (to - from) * lanes);
+/** A leaf's column of so many rows; texts are read out. */
+export function columnAt({ leaf, size }: PlacedLeaf, buffer: ArrayBuffer, at: number, rows: number): unknown {
+  if (leaf.dtype !== "string") return new DTYPES[leaf.dtype].array(buffer, at, rows * size);
+  const texts: string[] = [];
+  readTexts(new Uint8Array(buffer), at, leaf.maxBytes, texts, rows * size);
+  return texts;
 }

@@ -1,4 +1,5 @@
 /** How the two ends of a port meet: either may come first, both compare their specs, and from then on they speak over a channel of their own. */
+import type { EndRules } from "../ends.ts";
 import { finite, ReplayError } from "../error.ts";
 import { MAX_TIMEOUT_MS } from "../limits.ts";
 import { leafText } from "../spec/leaf.ts";
@@ -37,6 +38,9 @@ export interface Welcome {
   readonly kind: "welcome";
   readonly keep: number;
   readonly across: boolean;
+  readonly ends: EndRules;
+  /** The leaf whose values must be finite, by its number. */
+  readonly reward: number | undefined;
   readonly tables: readonly string[];
   /** The table of each rule. */
   readonly rules: readonly string[];

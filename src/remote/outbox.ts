@@ -1,6 +1,8 @@
 /** What leaves an actor: blocks that fill up, calls between their steps, and the count of what is on its way. */
+import { type Block, type Ends, placeColumn, placeEnds } from "../core/block.ts";
 import { ReplayError } from "../error.ts";
-import type { PlacedLeaf } from "../spec/layout.ts";
+import { DTYPES } from "../spec/dtype.ts";
+import { type PlacedLeaf, up } from "../spec/layout.ts";
 import { type WaitOptions, within } from "../wait.ts";
 import { type BlockForm, blockForm } from "./block.ts";
 import { gone, type Met } from "./handshake.ts";
@@ -20,6 +22,13 @@ export interface BlockMessage {
   readonly counts: readonly number[];
 }
 
+/** Columns that were given as such: the buffer has them as placeBlock places them, from byte 0 on. */
+export interface ColumnsMessage extends Pick<Block, "rows" | "ends" | "finals"> {
+  readonly kind: "columns";
+  readonly buffer: ArrayBuffer;
+  readonly counts: readonly number[];
+}
+
 export interface FlushMessage {
   readonly kind: "flush";
   readonly id: number;
@@ -29,7 +38,7 @@ export interface ByeMessage {
   readonly kind: "bye";
 }
 
-export type ToMemory = BlockMessage | FlushMessage | ByeMessage;
+export type ToMemory = BlockMessage | ColumnsMessage | FlushMessage | ByeMessage;
 
 /** All of a message is in the memory: its buffer comes back. */
 export interface TakenMessage {
@@ -72,6 +81,32 @@ interface Way {
   readonly to: number;
 }
 
+/** A buffer for columns, with a view for each dtype. */
+export class ColumnMemory {
+  buffer: ArrayBuffer;
+  u8!: Uint8Array<ArrayBuffer>;
+  u32!: Uint32Array<ArrayBuffer>;
+  f64!: Float64Array<ArrayBuffer>;
+
+  /** @param spare one that may be large enough */
+  constructor(spare: ArrayBuffer | undefined) {
+    this.buffer = spare ?? new ArrayBuffer(0);
+    this.#look();
+  }
+
+  /** As the core's: everything begins at 0. */
+  scratch(bytes: number): number {
+    // Never of a block's own size, by which those are known.
+    if (this.buffer.byteLength < bytes) this.buffer = new ArrayBuffer(up(bytes, 16) + 8);
+    this.#look();
+    return 0;
+  }
+
+  #look(): void {
+    for (const dtype in DTYPES) this[dtype as "u8"] = new DTYPES[dtype as "u8"].array(this.buffer) as Uint8Array<ArrayBuffer>;
+  }
+}
+
 function limited(count: number, what: string, max: number, call: string): ReplayError {
   return new ReplayError("RATE_LIMITED", `${count} ${what} are on their way already, maxInFlight is ${max}: await what ${call} gives`);
 }
@@ -88,7 +123,9 @@ export class Outbox {
   readonly #ways: readonly Way[];
   /** Buffers that came back. */
   readonly #spare: ArrayBuffer[] = [];
-  #block: { readonly buffer: ArrayBuffer; readonly words: Int32Array; readonly bytes: Uint8Array } | undefined;
+  /** The last one of columns that came back. */
+  #large: ArrayBuffer | undefined;
+  #block: { readonly buffer: ArrayBuffer; readonly words: Int32Array; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
   #used = 0;
   #calls: number[] = [];
   #columns: object[] = [];
@@ -176,6 +213,46 @@ export class Outbox {
       if (words === 0) toBytes.set(bytes, at);
       else for (let k = 0, w = at / 4; k < words; k++) toWords[w + k] = fromWords[from + k] as number;
     }
+  }
+
+  /** Writes final steps to the first rows of a slot that comes so many behind the next one; a leaf without a column is zeros. */
+  putFinals(behind: number, columns: readonly unknown[], lead: readonly number[]): void {
+    const { buffer, bytes: u8 } = this.#block as { buffer: ArrayBuffer; bytes: Uint8Array<ArrayBuffer> };
+    const { leaves, lanes, offsets } = this.form;
+    const rows = lead[0] ?? 1;
+    leaves.forEach((leaf, i) => {
+      const at = (offsets[i] as number) + (this.#used + behind) * lanes * leaf.bytes;
+      u8.fill(0, at, at + rows * leaf.bytes);
+      const { dtype } = leaf.leaf;
+      const memory = dtype === "string" ? { u8 } : { u8, [dtype]: new DTYPES[dtype].array(buffer) };
+      if (columns[i] !== undefined) placeColumn(memory, leaf, at, lead, columns[i], "final.");
+    });
+  }
+
+  /** How the lanes' episodes end with the step of the next slot. */
+  putEnds(ends: Ends): void {
+    const { lanes, flags } = this.form;
+    placeEnds({ u8: (this.#block as { bytes: Uint8Array<ArrayBuffer> }).bytes }, flags + this.#used * lanes, ends, lanes);
+  }
+
+  /** The next slot has been filled. */
+  skip(): void {
+    this.#used++;
+  }
+
+  /** Sends columns, behind all that came before. */
+  sendColumns(place: (memory: ColumnMemory) => Block): { readonly rows: number; readonly room: Promise<void> | undefined } {
+    const memory = new ColumnMemory(this.#large);
+    const { rows, ends, finals } = place(memory);
+    this.send();
+    this.#large = undefined;
+    const { buffer } = memory;
+    const counts = this.#counts.map((_, what) => (what === 0 ? rows : 0));
+    this.#away++;
+    this.#channel.hold(true);
+    this.#channel.post({ kind: "columns", buffer, rows, ends, finals, counts } satisfies ColumnsMessage, [buffer]);
+    (this.#inFlight[0] as number) += rows;
+    return { rows, room: this.inFlight >= this.#max ? this.#waitForRoom() : undefined };
   }
 
   /** Notes a call behind the steps of the block so far; `columns` of an item, where it has some. */
@@ -267,7 +344,8 @@ export class Outbox {
         message.counts.forEach((count, what) => {
           (this.#inFlight[what] as number) -= count;
         });
-        if (message.buffer.byteLength === this.form.bytes && this.#spare.length <= BLOCKS) this.#spare.push(message.buffer);
+        if (message.buffer.byteLength !== this.form.bytes) this.#large = message.buffer;
+        else if (this.#spare.length <= BLOCKS) this.#spare.push(message.buffer);
         if (this.#inFlight.every((count) => count < this.#max)) {
           this.#room?.resolve();
           this.#room = undefined;

@@ -1,18 +1,35 @@
 /** The writer of an actor: it takes the steps of an environment here, and the memory is at the other end of a port. */
 import { pointAtCallersOf } from "../caller.ts";
-import { blockOffsets } from "../core/block.ts";
+import { blockOffsets, countEnds, placeBlock } from "../core/block.ts";
 import { type StagedOf, Staging, stepMaker } from "../core/staged.ts";
-import { finite, integer, mustBe, oneFrom, onlyKeys } from "../error.ts";
+import {
+  type BlockOptions,
+  beginsWithFinal,
+  beyondWindow,
+  checkEnd,
+  checkLaneEnds,
+  type EndOptions,
+  endsAlready,
+  type LaneEnds,
+  lastSeen,
+  mustSay,
+  mustSee,
+  noEpisode,
+  notFinite,
+} from "../ends.ts";
+import { finite, integer, mustBe, onlyKeys } from "../error.ts";
 import { MAX_TIMEOUT_MS } from "../limits.ts";
-import { type ColumnSet, selectionsOf } from "../spec/columns.ts";
-import { type Layout, layoutOf, up } from "../spec/layout.ts";
-import { type Visit, visitor } from "../spec/nest.ts";
+import { unknownTable } from "../rules.ts";
+import { type ColumnSet, checkSteps, selectionsOf } from "../spec/columns.ts";
+import { DTYPES, type Numbered } from "../spec/dtype.ts";
+import { type Layout, layoutOf, type PlacedLeaf, up } from "../spec/layout.ts";
+import { flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
 import { type ColumnsOf, leavesOf, type Spec, type StepOf } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
 import type { HasLanes, ItemOptions } from "../writer.ts";
-import { END, ITEM } from "./block.ts";
+import { END, FLAGS, ITEM } from "./block.ts";
 import { knock, type Met, type Welcome } from "./handshake.ts";
-import { Outbox } from "./outbox.ts";
+import { type ColumnMemory, Outbox } from "./outbox.ts";
 import type { PortLike } from "./port.ts";
 
 export interface RemoteWriterOptions<S extends Spec = Spec, L extends number = number> extends WaitOptions {
@@ -40,6 +57,11 @@ export async function remoteWriter<const S extends Spec, const L extends number 
   return knock(port, layout.leaves, lanes, { signal, timeoutMs }, (met, welcome) => new RemoteWriter<S, HasLanes<L>>(spec, layout, lanes, met, welcome));
 }
 
+/** Where a lane stands to the final step of an episode. */
+const NONE = 0;
+const AT_HAND = 1;
+const NEXT = 2;
+
 const ITEM_OPTIONS = "length, priority, lane, columns";
 
 export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
@@ -51,10 +73,13 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
   readonly #layout: Layout;
   readonly #staging: Staging;
   readonly #fill: Visit;
+  readonly #flatten: (columns: unknown) => unknown[];
   readonly #outbox: Outbox;
   /** Of each lane: steps in its window, and in its open episode, as the writer at the other end has them when it has taken all. */
   readonly #window: Float64Array;
   readonly #episode: Float64Array;
+  /** Whether its newest step is the final one of an episode, or the next one will be. */
+  readonly #final: Uint8Array;
 
   /** `remoteWriter` makes them. */
   constructor(spec: S, layout: Layout, lanes: number, met: Met, welcome: Welcome) {
@@ -67,12 +92,14 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
     this.#layout = layout;
     this.#window = new Float64Array(lanes);
     this.#episode = new Float64Array(lanes);
+    this.#final = new Uint8Array(lanes);
     const addresses = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), stagedBytes] : blockOffsets(leaves, 0, lanes);
     const record = new ArrayBuffer(up(addresses.pop() as number, 16));
     const memory = { u8: new Uint8Array(record), u32: new Uint32Array(record), lookers: new Set<{ moved(): void }>() };
     const maker = stepMaker(spec as Spec, leaves, lanes === 1);
     this.#staging = new Staging(memory, maker, 0, leaves, addresses, lanes === 1 ? [] : [lanes]);
     this.#fill = visitor(spec as Spec, (i) => this.#staging.puts[i] as Visit);
+    this.#flatten = flattener(spec as Spec);
     this.#outbox = new Outbox(met, leaves, lanes, welcome.tables.length, welcome.maxInFlight, record, addresses);
   }
 
@@ -105,20 +132,62 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
   /**
    * Appends a step, or the step in `staged`. The values are checked and copied here, and go over in a block: when it is full, when the actor waits for something
    * else, or by `flush`. With several lanes, every value has a leading dimension with one step per lane. O(bytes)
+   * @param ends with several lanes: whose episodes end with this step
    * @returns `undefined`, or a promise to await where `maxInFlight` steps are on their way: until the memory has taken some
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA · RATE_LIMITED where such a promise was not awaited · CLOSED, or what went wrong where the memory is. Then no
    * step is appended, but `staged` may be filled in part.
    */
-  append(step?: Appended<S, Lanes>): Promise<void> | undefined {
+  append(): Promise<void> | undefined;
+  append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): Promise<void> | undefined;
+  append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): Promise<void> | undefined {
     const outbox = this.#outbox;
     outbox.ready();
-    if (step === undefined) this.#staging.check();
-    else this.#fill(step);
-    outbox.fit(1);
-    outbox.put();
+    if (step !== undefined) this.#fill(step);
+    // biome-ignore lint/complexity/noArguments: a list of the rest would be allocated
+    else if (arguments.length === 0) this.#staging.check();
+    else throw mustBe(TypeError, "step", "a step; append() without an argument appends what is in staged", step);
+    if (this.#welcome.reward !== undefined) this.#checkReward(this.#welcome.reward);
     const { lanes } = this;
-    for (let lane = 0; lane < lanes; lane++) this.#stepped(lane);
+    if (ends !== undefined) this.#putEnds(ends);
+    else {
+      outbox.fit(1);
+      outbox.put();
+      for (let lane = 0; lane < lanes; lane++) this.#stepped(lane);
+    }
     return outbox.stepped(lanes);
+  }
+
+  /**
+   * Appends many steps at once, which go over as they are: in one buffer. Each leaf is one column with a leading dimension of time; with several lanes, of time and
+   * lane. However many they are, they are taken where fewer than `maxInFlight` steps are on their way. O(bytes)
+   * @returns as `append`
+   * @throws RangeError for columns of different lengths · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, RATE_LIMITED, CLOSED
+   */
+  appendColumns(columns: ColumnsOf<S>, options: BlockOptions<S> = {}): Promise<void> | undefined {
+    const outbox = this.#outbox;
+    outbox.ready();
+    const { final, priorities, ...ends } = onlyKeys("appendColumns", options, "ends, terminated, truncated, final, priorities");
+    const { ends: rules, rules: tables } = this.#welcome;
+    for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
+    mustSay(rules, ends, final);
+    const { rows, room } = outbox.sendColumns((memory) => {
+      const block = placeBlock({ core: memory, layout: this.#layout }, this.lanes, {
+        columns: this.#flatten(columns),
+        ends,
+        finals: final === undefined ? undefined : flattenSome(this.spec as Spec, final, "final"),
+        priorities: tables.map((table) => priorities?.[table]),
+      });
+      mustSee(rules, final, block.truncated);
+      this.#checkRewards(memory, block.rows);
+      return block;
+    });
+    for (let row = 0; row < rows; row++) {
+      const lane = row % this.lanes;
+      this.#stepped(lane);
+      if (ends.terminated?.[row] || ends.truncated?.[row]) this.#flagged(lane);
+      else if (ends.ends?.[row]) this.#ended(lane);
+    }
+    return room;
   }
 
   /**
@@ -131,32 +200,49 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
     const outbox = this.#outbox;
     outbox.open();
     const number = tables.indexOf(table);
-    if (number < 0) throw mustBe("NOT_FOUND", "table", tables.length === 0 ? "the name of a table, but there are none" : oneFrom(tables), table);
+    if (number < 0) throw unknownTable(table, tables);
     const { length, priority = 1, lane = 0, columns } = onlyKeys("item", options, ITEM_OPTIONS);
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, lanes - 1);
     const have = this.#window[lane] as number;
-    if (length > have) throw mustBe(RangeError, "length", `an integer in 1 … ${have}, the number of steps in the window (raise keep for longer items)`, length);
-    if (columns !== undefined) selectionsOf(columns, this.#layout.leaves);
+    if (length > have) throw beyondWindow(have, length);
+    if (length === 1 && this.#final[lane] === AT_HAND) throw beginsWithFinal(length);
+    if (columns !== undefined) checkSteps("columns", selectionsOf(columns, this.#layout.leaves), length, `the item has ${length} steps`);
     outbox.readyForItem(number);
     outbox.call(ITEM, number, length, priority, lane, columns);
     return outbox.itemMade(number);
   }
 
-  /** Ends the episode with the newest step, in all lanes or in one. @returns as `append`; it is never refused for what is on its way */
-  endEpisode(options: { readonly lane?: number } = {}): Promise<void> | undefined {
+  /**
+   * Ends the episode. With `final` or `terminated` the step that was seen last ends it, from which transitions bootstrap unless it `terminated`; it stays at hand
+   * until the next append. Else the newest step ends it, in all lanes or in one. What is on its way is no hindrance.
+   * @returns as `append`
+   * @throws TypeError where rules of `nStep` need what is not said · ReplayError OUT_OF_TURN where no episode is open · SPEC_MISMATCH, INVALID_DATA, CLOSED
+   */
+  endEpisode(options: EndOptions<S> = {}): Promise<void> | undefined {
     const outbox = this.#outbox;
     outbox.open();
-    const { lane } = onlyKeys("endEpisode", options, "lane");
-    const { lanes } = this;
-    const from = lane === undefined ? 0 : integer("lane", lane, 0, lanes - 1);
-    const to = lane === undefined ? lanes : from + 1;
-    let steps = 0;
-    for (let i = from; i < to; i++) steps += this.#ended(i);
-    // Each end has a step before it, so that they do not pile up.
-    if (steps === 0) return undefined;
-    outbox.call(END, lane === undefined ? 0 : lane + 1);
+    const { lane, final, terminated } = checkEnd(this.#welcome.ends, options);
+    const isPlain = final === undefined && terminated !== true;
+    const from = lane ?? 0;
+    const to = lane === undefined ? this.lanes : lane + 1;
+    if (isPlain) {
+      let open = false;
+      for (let i = from; i < to; i++) open = this.#ended(i) || open;
+      // Each end has a step before it, so that they do not pile up.
+      if (!open) return undefined;
+    } else {
+      const awaits = this.#final[from] === NEXT;
+      if (awaits || this.#episode[from] === 0) throw noEpisode(from, awaits);
+      const values = flattenSome(this.spec as Spec, final, "final");
+      outbox.fit(1);
+      outbox.putFinals(0, values, []);
+      this.#seen(from);
+      this.#finished(from);
+    }
+    outbox.call(END, lane === undefined ? 0 : lane + 1, terminated === undefined ? 0 : 1 + Number(terminated), Number(final !== undefined));
+    if (!isPlain) outbox.skip();
     return outbox.stepped(0);
   }
 
@@ -187,17 +273,87 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
     return this.close();
   }
 
-  #stepped(lane: number): void {
-    this.#window[lane] = Math.min((this.#window[lane] as number) + 1, this.#welcome.keep);
-    this.#episode[lane] = (this.#episode[lane] as number) + 1;
+  /** Puts a step that ends the episodes of some lanes in the next slot, and what was seen last behind it. */
+  #putEnds(ends: LaneEnds<S>): void {
+    const outbox = this.#outbox;
+    const { lanes } = this;
+    const { ends: rules } = this.#welcome;
+    const { final } = checkLaneEnds(lanes, ends);
+    mustSay(rules, ends, final);
+    const [ended, truncated] = countEnds(ends, lanes);
+    mustSee(rules, final, truncated);
+    const isOver = (lane: number) => Boolean(ends.terminated?.[lane] || ends.truncated?.[lane]);
+    for (let lane = 0; lane < lanes; lane++) if (isOver(lane) && this.#final[lane] === NEXT) throw endsAlready(lane);
+    outbox.fit(2);
+    const finals = final === undefined ? 0 : ended;
+    if (finals > 0) outbox.putFinals(1, lastSeen(this.spec as Spec, this.#layout.leaves, lanes, ends, final), [ended]);
+    outbox.putEnds(ends);
+    if (ended > 0) outbox.call(FLAGS, finals);
+    outbox.put();
+    if (finals > 0) outbox.skip();
+    for (let lane = 0; lane < lanes; lane++) {
+      this.#stepped(lane);
+      if (isOver(lane)) this.#flagged(lane);
+    }
   }
 
-  /** How many steps the episode had. */
-  #ended(lane: number): number {
-    const steps = this.#episode[lane] as number;
-    if (!this.#welcome.across) this.#window[lane] = 0;
+  /** Rules that sum rewards need finite ones; a final step has none. */
+  #checkReward(leaf: number): void {
+    const { dtype } = (this.#layout.leaves[leaf] as PlacedLeaf).leaf;
+    if ((dtype !== "f32" && dtype !== "f64") || (this.lanes === 1 && this.#final[0] === NEXT)) return;
+    const values = this.#staging.view(leaf);
+    for (let i = 0; i < values.length; i++) if (!Number.isFinite(values[i])) throw this.#rewardError(leaf, values[i]);
+  }
+
+  #checkRewards(memory: ColumnMemory, rows: number): void {
+    const { reward } = this.#welcome;
+    const { dtype } = (reward === undefined ? undefined : this.#layout.leaves[reward]?.leaf) ?? {};
+    if (reward === undefined || (dtype !== "f32" && dtype !== "f64")) return;
+    const at = memory.u32[reward] as number;
+    const values = new DTYPES[dtype].array(memory.buffer, at, rows) as Numbered;
+    for (let i = 0; i < rows; i++) if (!Number.isFinite(values[i])) throw this.#rewardError(reward, values[i]);
+  }
+
+  #rewardError(leaf: number, value: unknown): Error {
+    return notFinite((this.#layout.leaves[leaf] as PlacedLeaf).path, value);
+  }
+
+  #stepped(lane: number): void {
+    const final = this.#final[lane];
+    if (final === AT_HAND && !this.#welcome.across) this.#window[lane] = 0;
+    this.#seen(lane);
+    if (final !== NEXT) this.#episode[lane] = (this.#episode[lane] as number) + 1;
+    else this.#episode[lane] = 0;
+    this.#final[lane] = final === NEXT ? AT_HAND : NONE;
+  }
+
+  #seen(lane: number): void {
+    this.#window[lane] = Math.min((this.#window[lane] as number) + 1, this.#welcome.keep);
+  }
+
+  /** The episode ends with a final step, which was seen. */
+  #finished(lane: number): void {
+    this.#final[lane] = AT_HAND;
     this.#episode[lane] = 0;
-    return steps;
+  }
+
+  /** The episode ends by a flag: with the final step that came beside it, which was seen now, or with the next step. */
+  #flagged(lane: number): void {
+    if (this.#welcome.ends.autoreset === "nextStep") this.#final[lane] = NEXT;
+    else {
+      this.#seen(lane);
+      this.#finished(lane);
+    }
+  }
+
+  /** A plain end; whether there was something to end. */
+  #ended(lane: number): boolean {
+    const { across } = this.#welcome;
+    const open = this.#episode[lane] !== 0 || (this.#final[lane] !== NONE && !across);
+    if (!across) this.#window[lane] = 0;
+    this.#episode[lane] = 0;
+    this.#final[lane] = NONE;
+    return open;
   }
 }
 
