@@ -1,5 +1,5 @@
 /** Batches of a table as an iterable. */
-import { codeOf, integer } from "./error.ts";
+import { codeOf, integer, mustBe } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import type { SampleOptions } from "./sample.ts";
 import type { WaitOptions } from "./wait.ts";
@@ -79,6 +79,7 @@ export function elementsOf<E>(begin: () => ElementSource<E>, { prefetch = 0, sig
 }
 
 export function datasetOf<B>(table: BatchSource<B>, options: DatasetOptions): Dataset<B> {
+  if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of dataset", "an object with batchSize", options);
   const { batchSize, signal, timeoutMs, prefetch = 0, ...sample } = options;
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
   const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;

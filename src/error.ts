@@ -39,6 +39,7 @@ export function codeOf(error: unknown): unknown {
 /** A value as messages show it: short, with strings in quotes. */
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
   if (ArrayBuffer.isView(value)) return `${kindOf(value)}(${(value as Uint8Array).length})`;
   if (Array.isArray(value)) return `an array of ${value.length}`;

@@ -109,8 +109,10 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     const layout = layoutOf(leavesOf(spec));
     const plan = planOf(layout, tables, options.module, tracking);
     if (plan.bytes > maxBytes) {
-      const need = `at least ${plan.bytes} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes (or lower maxSize or maxSteps)`;
-      throw mustBe(RangeError, "maxBytes", need, maxBytes);
+      const remedy =
+        plan.bytes > MAX_BYTES ? "; a Replay has 4 GiB at most: lower maxSize or maxSteps, or store less a step" : " (or lower maxSize or maxSteps)";
+      const need = `at least ${plan.bytes} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes${remedy}`;
+      throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", need, maxBytes);
     }
     const { module, transition, logger = toConsole } = options;
     const engine = new Engine(spec, layout, { maxBytes, module, tracking, transition, logger });
@@ -290,7 +292,11 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 }
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
+  if (options === undefined) throw mustBe(TypeError, "the options of Replay", "an object with spec and tables", options);
   const { spec, tables, maxBytes = MAX_BYTES, seed = 0, transition } = onlyKeys("Replay", options, "spec, tables, maxBytes, seed, transition, module, logger");
+  if (spec === undefined) throw mustBe(TypeError, "spec", "given: the form of a step, such as { observation: f32(4), action: i32(), reward: f32() }", spec);
+  if (typeof (tables ?? {}) !== "object" || Array.isArray(tables))
+    throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
   if (typeof seed !== "bigint") integer("seed", seed, 0);
   return {
     spec,

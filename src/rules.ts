@@ -114,6 +114,7 @@ function resolveRule(engine: Engine, tables: ReadonlyMap<string, AnyTable>, rule
   const to = tables.get(table);
   if (to === undefined) throw unknownTable(table, tables.keys());
   const { priority = isNStep && to.options.sampler.kind === "prioritized" ? "max" : 1 } = rule;
+  if (length === undefined && !isNStep) throw mustBe(TypeError, subject, "a rule with length (windows of so many steps) or nStep (transitions)", rule);
   if (isNStep) {
     integer(`${subject}.nStep`, nStep, 1, MAX_LENGTH - 1);
     const needs = `${subject} (nStep: ${nStep})`;

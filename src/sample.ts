@@ -150,6 +150,13 @@ export class Reader {
     const known = into && this.#fillers.get(into);
     if (known?.n === n && known.selections === selections && known.width === width && (known.holds | MASK) === (asked | MASK) && known.holds >= asked)
       return known;
+    if (known !== undefined && known.n < n)
+      throw mustBe(
+        "SPEC_MISMATCH",
+        "into",
+        `a batch of at least ${n} items, which are asked for (table.batch(${n}, { length }) makes one)`,
+        `one of ${known.n}`,
+      );
     const made = new Filler(this.#engine, n, width, selections, selections === this.#whole, asked, into);
     this.#fillers.set(made.batch, made);
     return made;
@@ -157,6 +164,8 @@ export class Reader {
 
   /** Number of steps per item in the given batch. */
   #widthOf(into: Into, selections: readonly Selection[]): number {
+    if (typeof into !== "object" || into === null || into.steps === undefined)
+      throw mustBe("SPEC_MISMATCH", "into", "a batch, such as table.batch(n, { length }) makes", into);
     const { keys } = selections[0] as Selection;
     const column = valueAt(into?.steps, keys) as Column | undefined;
     const length = selections === this.#whole ? column?.shape?.[1] : 0;

@@ -26,8 +26,8 @@ import { finite, integer, mustBe, onlyKeys, ReplayError } from "./error.ts";
 import { printsAs, Word } from "./prints.ts";
 import { finiteReward, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "./spec/columns.ts";
-import { flattener, flattenSome, type Visit, visitor } from "./spec/nest.ts";
-import { priorityError } from "./spec/numbers.ts";
+import { checkNodes, flattener, flattenSome, type Visit, visitor } from "./spec/nest.ts";
+import { isList, priorityError } from "./spec/numbers.ts";
 import type { ColumnsOf, IsAny, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
@@ -43,7 +43,8 @@ export interface ItemOptions<Columns = object> {
 }
 
 const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
-const onlyItemOptions = <T>(options: T): T => onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
+const onlyItemOptions = <T>(options: T): T =>
+  onlyKeys(typeof options === "object" && options !== null ? "item" : "the second argument of createItem", options, Object.keys(ITEM_OPTIONS).join(", "));
 
 /** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. */
 export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : true;
@@ -152,7 +153,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
     this.#open();
-    if (step !== undefined) this.#fill(step);
+    if (step !== undefined) this.#put(step);
     // biome-ignore lint/complexity/noArguments: a list of the rest would be allocated
     else if (arguments.length === 0) this.#staging.check();
     else throw mustBe(TypeError, "step", "a step; append() without an argument appends what is in staged", step);
@@ -194,7 +195,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     this.#open();
     const to = this.#table(table);
-    const { length, priority = 1, lane = 0, columns } = options ?? onlyItemOptions(options);
+    const { length, priority = 1, lane = 0, columns } = typeof options === "object" && options !== null ? options : onlyItemOptions(options);
     for (const key in options) if (!(key in ITEM_OPTIONS)) onlyItemOptions(options);
     integer("length", length, 1);
     finite("priority", priority, 0);
@@ -254,6 +255,17 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  /** Stages a step. */
+  #put(step: Appended<S, Lanes>): void {
+    try {
+      this.#fill(step);
+    } catch (error) {
+      // A misspelt field is missing first.
+      checkNodes(this.#engine.spec, step);
+      throw error;
+    }
   }
 
   #shown(): object {

@@ -1,15 +1,31 @@
 /** The core as a module, compiled once: the only file that compiles WebAssembly. A host that forbids that gives a module instead, and then nothing is compiled. */
 import bytes from "../../dist/core-bytes.js";
-import { mustBe } from "../error.ts";
+import { kindOf, mustBe, ReplayError } from "../error.ts";
 import { ABI_VERSION, type Exports } from "./abi.ts";
 
 let builtIn: WebAssembly.Module | undefined;
 
 /** The module that was given, or the package's own. */
 export function moduleOf(given?: WebAssembly.Module): WebAssembly.Module {
-  if (given !== undefined) return given;
-  builtIn ??= new WebAssembly.Module(Uint8Array.from(atob(bytes), (char) => char.charCodeAt(0)));
+  if (given !== undefined) {
+    if (kindOf(given) !== "WebAssembly.Module")
+      throw mustBe(TypeError, "module", "a WebAssembly.Module, such as await WebAssembly.compile(bytes) gives", given);
+    return given;
+  }
+  builtIn ??= compiled();
   return builtIn;
+}
+
+/** @throws ReplayError UNSUPPORTED where the host compiles nothing: a page by its policy, or an edge runtime */
+function compiled(): WebAssembly.Module {
+  try {
+    return new WebAssembly.Module(Uint8Array.from(atob(bytes), (char) => char.charCodeAt(0)));
+  } catch (cause) {
+    const remedy = `let the page's Content-Security-Policy have 'wasm-unsafe-eval', or give the option module: a WebAssembly.Module of reprise/core.wasm`;
+    const error = new ReplayError("UNSUPPORTED", `this host does not compile WebAssembly (${(cause as Error)?.message}): ${remedy}`);
+    error.cause = cause;
+    throw error;
+  }
 }
 
 /** A new instance, with a memory of its own. @throws ReplayError UNSUPPORTED for another version's module, or what is none of ours */

@@ -21,13 +21,19 @@ export function fold<L, T>(
   let index = 0;
   const visit = (at: Nest<L>, keys: readonly string[]): T => {
     if (isEnd(at)) return leaf(index++, keys, at as L);
-    if (typeof at !== "object" || at === null) throw mustBe(TypeError, `spec of ${named(keys)}`, "a leaf {dtype, shape}, an object or an array", at);
+    if (typeof at !== "object" || at === null) throw notSpec(at, keys);
     const list = Array.isArray(at);
     const names = list ? Object.keys(at) : Object.keys(at).sort();
     const parts = names.map((name) => visit((at as Node<Nest<L>>)[name] as Nest<L>, [...keys, name]));
     return node(names, parts, keys, list);
   };
   return visit(nest, []);
+}
+
+function notSpec(at: unknown, keys: readonly string[]): Error {
+  const hint = typeof at === "function" ? " (call it: f32() in the place of f32)" : "";
+  const subject = keys.length === 0 ? "spec" : `spec of ${named(keys)}`;
+  return mustBe(TypeError, subject, `a leaf such as f32(4), or an object or array of leaves${hint}`, at);
 }
 
 /** Parts under their names: a list, or an object. */
@@ -92,17 +98,35 @@ export const refused: Refuse = (code, keys, rule, value) => mustBe(code, named(k
 
 /** Visits the leaves of nested values, with one function per leaf, made once from the spec. Generates no code, because web pages may forbid that. */
 export function visitor<L>(spec: Nest<L>, leaf: (index: number, keys: readonly string[], leaf: L) => Visit, refuse: Refuse = refused): Visit {
-  return fold(spec, leaf, (names, parts, keys) => visitNode(names, parts, (value) => refuse("SPEC_MISMATCH", keys, nodeRule(names, value), value)));
+  return fold(spec, leaf, (names, parts, keys) =>
+    visitNode(names, parts, (value) => refuse("SPEC_MISMATCH", keys, nodeRule(names, value, named(keys)), value)),
+  );
 }
 
-/** The rule for an object or array of a nest, with the key that a value lacks or has too many. */
-export function nodeRule(names: readonly string[], value: unknown): string {
-  const isNode = typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
-  const missing = isNode ? names.find((name) => !Object.hasOwn(value, name)) : undefined;
-  const unknown = isNode ? Object.keys(value).find((name) => !names.includes(name)) : undefined;
-  const odd = missing !== undefined ? ` (${missing} is missing)` : unknown !== undefined ? ` (${unknown} is not one of them)` : "";
+/** The rule for an object or array of a nest: it names the key that a value lacks, and the one that it has too many. @param path of the value */
+export function nodeRule(names: readonly string[], value: unknown, path = "step"): string {
   const isList = names.length > 0 && names.every((name, i) => name === String(i));
-  return isList ? `an array of ${names.length}` : `an object with keys ${names.join(", ")}${odd}`;
+  if (isList) return `an array of ${names.length}`;
+  const isNode = typeof value === "object" && value !== null && !ArrayBuffer.isView(value) && !Array.isArray(value);
+  const missing = isNode ? names.find((name) => !(name in value)) : undefined;
+  const unknown = isNode ? Object.keys(value).find((name) => !names.includes(name)) : undefined;
+  if (missing === undefined && unknown === undefined) return `an object with keys ${names.join(", ")}`;
+  const parts = [...(missing === undefined ? [] : [`with ${missing}`]), ...(unknown === undefined ? [] : [`without ${unknown}`])];
+  const why = [
+    ...(missing === undefined ? [] : [`${path}.${missing} is missing`]),
+    ...(unknown === undefined ? [] : [`${path}.${unknown} is not in the spec`]),
+  ];
+  return `an object ${parts.join(" and ")} (${why.join(", ")})`;
+}
+
+/** Looks for objects that have another form than the spec's, where a leaf has been refused for want of a value. @throws as `refuse` says */
+export function checkNodes<L>(spec: Nest<L>, value: unknown, refuse: Refuse = refused, keys: readonly string[] = []): void {
+  if (isLeaf(spec)) return;
+  const names = Array.isArray(spec) ? Object.keys(spec) : Object.keys(spec as object).sort();
+  const isNode = typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
+  if (!isNode || (Array.isArray(value) && !Array.isArray(spec)) || names.some((name) => !(name in value)))
+    throw refuse("SPEC_MISMATCH", keys, nodeRule(names, value, named(keys)), value);
+  for (const name of names) checkNodes((spec as Node<Nest<L>>)[name] as Nest<L>, (value as Node<unknown>)[name], refuse, [...keys, name]);
 }
 
 /** Visits an object or array. The first six keys are unrolled, so that each place in the code sees a single key, which engines run fast. */

@@ -101,7 +101,10 @@ function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   if (leaf.dtype === "string") integer(`maxBytes of ${path}, which is text,`, leaf.maxBytes, 1, MAX_BYTES);
   else if (!isDtype(dtype)) throw mustBe(RangeError, `dtype of ${path}`, oneFrom([...Object.keys(DTYPES), "string"]), dtype);
   if (!Array.isArray(own)) throw mustBe(TypeError, `shape of ${path}`, "an array of integers >= 1", own);
-  for (const n of own) integer(`shape of ${path}`, n, 1, 0x7fffffff);
+  for (const n of own) {
+    if (Array.isArray(n)) throw mustBe(TypeError, `shape of ${path}`, "integers, one argument each: f32(2, 3) in the place of f32([2, 3])", n);
+    integer(`shape of ${path}`, n, 1, 0x7fffffff);
+  }
   if (stack !== undefined) {
     integer(`stack of ${path}`, stack, 1, 1024);
     if (shared === undefined) throw new RangeError(`${path} has a stack of frames, which only shared(name, leaf, stack) can declare`);

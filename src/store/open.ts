@@ -73,6 +73,8 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   flag("salvage", salvage);
   signal?.throwIfAborted();
   await ready;
+  if (typeof dir !== "string" && typeof dir?.list !== "function")
+    throw mustBe(TypeError, "dir", "the path of a directory, or what opfs() or memory() of reprise/storage gives", dir);
   const directory = typeof dir === "string" ? node(dir) : dir;
   const { spec, tables, seed, maxBytes, transition } = options;
   const saved = make(spec === undefined ? { ...known(directory, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger }, true);

@@ -33,7 +33,7 @@ test("a Replay's options are checked", () => {
     [table({ maxSize: 1.5 }), TypeError, /^tables\.t\.maxSize must/, /1\.5/],
     [table({ maxSize: "4" }), TypeError, /^tables\.t\.maxSize must/, /"4"/],
     [table({ maxSize: 2 ** 26 }), RangeError, /^tables\.t\.maxSize must/, /67108864/],
-    [{ spec: f32(4), tables: { t: { maxSize: 2 ** 26 - 1 } } }, RangeError, /^maxBytes must be at least/],
+    [{ spec: f32(4), tables: { t: { maxSize: 2 ** 26 - 1 } } }, RangeError, /^maxBytes( \(4 GiB by default\))? must be at least/],
     [table({ maxSize: 4, size: 1 }), TypeError, /^tables\.t has no option "size"/],
     [table({ maxSize: 4, maxTimesSampled: 0 }), RangeError, /^tables\.t\.maxTimesSampled must/, /got 0/],
     [table({ maxSize: 4, maxSteps: 0 }), RangeError, /^tables\.t\.maxSteps must/, /got 0/],

@@ -39,15 +39,24 @@ async function modules(): Promise<Modules> {
   return { fs, now, path };
 }
 
-/** @throws RldsError NOT_FOUND, UNSUPPORTED */
+/** @throws RldsError NOT_FOUND, UNSUPPORTED, IO where reading is not allowed */
 export async function nodeSource(path: string): Promise<FoundSource> {
   const found = await modules();
   const { fs, path: paths } = found;
   const stat = await fs.stat(path).catch((cause) => {
-    throw new RldsError("NOT_FOUND", "there is no such file or folder", { file: path }, { cause });
+    throw unopened("there is no such file or folder", path, cause);
   });
   if (stat.isDirectory()) return { folder: folderOf(path, found) };
   return { file: await fileOf(path, paths.basename(path), found) };
+}
+
+/** What may be there, and may not be read, is not missing. */
+export function unopened(what: string, file: string, cause: unknown): RldsError {
+  const { code, name } = (cause ?? {}) as { readonly code?: unknown; readonly name?: unknown };
+  if (name === "NotCapable" || name === "PermissionDenied")
+    return new RldsError("IO", "the file may not be read: start Deno with --allow-read", { file }, { cause });
+  if (code === "EACCES" || code === "EPERM") return new RldsError("IO", `the file may not be read (${code}): ask for its permissions`, { file }, { cause });
+  return new RldsError("NOT_FOUND", what, { file }, { cause });
 }
 
 function folderOf(root: string, found: Modules): SourceFolder {
@@ -58,7 +67,7 @@ function folderOf(root: string, found: Modules): SourceFolder {
       const full = path.join(root, inside(name, root));
       // A link may lead anywhere: what it leads to must be inside as well.
       const [real, top] = await Promise.all([fs.realpath(full), fs.realpath(root)]).catch((cause) => {
-        throw new RldsError("NOT_FOUND", "there is no such file", { file: full }, { cause });
+        throw unopened("there is no such file", full, cause);
       });
       if (!real.startsWith(top.endsWith(path.sep) ? top : top + path.sep))
         throw new RldsError("CORRUPT", "the file is a link that leads outside the dataset's folder", { file: full });
@@ -85,7 +94,7 @@ async function fileOf(full: string, name: string, { fs, now }: Modules): Promise
   try {
     handle = await fs.open(full, "r");
   } catch (cause) {
-    throw new RldsError("NOT_FOUND", "the file cannot be opened", { file: full }, { cause });
+    throw unopened("the file cannot be opened", full, cause);
   }
   const stat = await handle.stat();
   if (!stat.isFile()) {

@@ -40,7 +40,7 @@ function nodeOf(name: string, spec: PartSpec, values: readonly unknown[], plain:
   const names = Object.keys(spec);
   values.forEach((value, i) => {
     const same = (Array.isArray(value) || isPlain(value)) && Object.keys(value).length === names.length && names.every((key) => Object.hasOwn(value, key));
-    if (!same) throw mustBe(TypeError, `${name} of item ${i}`, nodeRule(names, value), value);
+    if (!same) throw mustBe(TypeError, `${name} of item ${i}`, nodeRule(names, value, name), value);
   });
   const parts = names.map((key) =>
     stackOf(

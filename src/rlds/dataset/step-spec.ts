@@ -84,7 +84,7 @@ export function stepChecker(spec: StepSpec): Check {
     (names, checks, keys) => (value) => {
       let seen = 0;
       if (typeof value === "object" && value !== null) for (const _ in value) seen++;
-      if (seen !== names.length) return { path: pathOf(keys), rule: nodeRule(names, value), value };
+      if (seen !== names.length) return { path: pathOf(keys), rule: nodeRule(names, value, pathOf(keys)), value };
       for (let i = 0; i < names.length; i++) {
         const misfit = (checks[i] as Check)((value as { [name: string]: unknown })[names[i] as string]);
         if (misfit !== undefined) return misfit;

@@ -10,6 +10,8 @@ const MEANING: { readonly [code: string]: string } = {
   EIO: "the device failed",
   EACCES: "it is not allowed",
   EPERM: "it is not allowed",
+  PermissionDenied: "it is not allowed: start Deno with --allow-read and --allow-write",
+  NotCapable: "it is not allowed: start Deno with --allow-read and --allow-write",
   EROFS: "the file system is read only",
   ENOENT: "there is no such file",
   EMFILE: "too many files are open",

@@ -1,0 +1,155 @@
+/** What a first program may get wrong is answered by name: the argument, the rule, the value, the remedy. */
+import { afterEach, expect, test, vi } from "vitest";
+import { unopened } from "../../src/formats/sources/node-source.ts";
+import { f32, i32, prioritized, Replay, u8 } from "../../src/index.ts";
+import { attempt } from "../../src/store/directory/attempt.ts";
+import { memory } from "../../src/store/index.ts";
+import { errorOf, expectError } from "../support/refused.ts";
+
+const spec = { observation: f32(4), action: i32(), reward: f32() };
+const step = { observation: [1, 2, 3, 4], action: 1, reward: 1 };
+const tables = { t: { maxSize: 100, sampler: prioritized(0.6) } };
+
+function filled() {
+  const replay = new Replay({ spec, tables, logger: null });
+  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  for (let i = 0; i < 10; i++) writer.append(step);
+  return { replay, writer, table: replay.tables.t };
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.resetModules();
+});
+
+const { reward: _, ...lacking } = step;
+test.each<[string, unknown, RegExp]>([
+  ["a missing field", lacking, /^step must be an object with reward \(step\.reward is missing\), got an object with keys observation, action$/],
+  ["an extra field", { ...step, done: true }, /^step must be an object without done \(step\.done is not in the spec\), got/],
+  [
+    "a misspelt field",
+    { ...lacking, rewrd: 1 },
+    /^step must be an object with reward and without rewrd \(step\.reward is missing, step\.rewrd is not in the spec\)/,
+  ],
+  ["no object", null, /^step must be an object with keys action, observation, reward, got null$/],
+  ["a bigint for a number", { ...step, action: 1n }, /^action must be i32, .*, got 1n$/],
+])("append names %s", (_what, wrong, says) => {
+  const { replay, writer } = filled();
+  expectError(
+    errorOf(() => writer.append(wrong as never)),
+    "SPEC_MISMATCH",
+    says,
+  );
+  expect(replay.tables.t.size).toBe(9);
+});
+
+test("a nested field is named with its path, also where a sibling is misspelt", () => {
+  const writer = new Replay({ spec: { o: { image: u8(2), speed: f32() } } }).writer();
+  expect(errorOf(() => writer.append({ o: { image: [1, 2] } } as never)).message).toMatch(/^o must be an object with speed \(o\.speed is missing\)/);
+  expect(errorOf(() => writer.append({ o: { image: [1, 2], sped: 1 } } as never)).message).toMatch(/o\.speed is missing, o\.sped is not in the spec/);
+});
+
+test.each<[string, unknown, RegExp]>([
+  ["without options", undefined, /^the options of Replay must be an object with spec and tables, got undefined$/],
+  ["without a spec", { tables }, /^spec must be given: the form of a step, such as \{ observation: f32\(4\)/],
+  ["with null as a spec", { spec: null }, /^spec must be a leaf such as f32\(4\), or an object or array of leaves, got null$/],
+  ["with f32 for f32()", { spec: { a: f32 } }, /^spec of a must be .* \(call it: f32\(\) in the place of f32\), got a function$/],
+  ["with f32([2, 3])", { spec: { a: f32([2, 3] as never) } }, /^shape of a must be integers, one argument each: f32\(2, 3\) in the place of f32\(\[2, 3\]\)/],
+  ["with tables in a list", { spec, tables: [{ maxSize: 1 }] }, /^tables must be an object of tables by their names, such as/],
+  [
+    "with bytes as a module",
+    { spec, module: new Uint8Array(8) },
+    /^module must be a WebAssembly\.Module, such as await WebAssembly\.compile\(bytes\) gives, got Uint8Array\(8\)$/,
+  ],
+])("new Replay %s says what is wrong", (_what, options, says) => {
+  expectError(
+    errorOf(() => new Replay(options as never)),
+    TypeError,
+    says,
+  );
+});
+
+test("maxBytes that was never given is named as the default, with what can be done", () => {
+  const big = { spec: u8(84, 84, 4), tables: { t: { maxSize: 1_000_000 } } };
+  const says =
+    /^maxBytes \(4 GiB by default\) must be at least \d+ for the tables and 1000000 steps of \d+ bytes; a Replay has 4 GiB at most: lower maxSize or maxSteps/;
+  expectError(
+    errorOf(() => new Replay(big)),
+    RangeError,
+    says,
+  );
+  expect(errorOf(() => new Replay({ spec, tables, maxBytes: 1000 })).message).toMatch(
+    /^maxBytes must be at least \d+ .*\(or lower maxSize or maxSteps\), got 1000$/,
+  );
+});
+
+test.each<[string, unknown[]]>([
+  ["undefined", ["t"]],
+  ["2", ["t", 2]],
+  ["null", ["t", null]],
+])("createItem without options says which argument: %s", (given, wrong) => {
+  const { writer } = filled();
+  const says = new RegExp(`^the second argument of createItem must be an object of length, priority, lane, columns, got ${given}$`);
+  expectError(
+    errorOf(() => (writer.createItem as (...given: unknown[]) => unknown)(...wrong)),
+    TypeError,
+    says,
+  );
+});
+
+test("a rule without length or nStep is told of both", () => {
+  const { replay } = filled();
+  expect(errorOf(() => replay.writer({ items: [{ table: "t" } as never] })).message).toMatch(
+    /^items\[0\] must be a rule with length \(windows of so many steps\) or nStep/,
+  );
+});
+
+test("into of another n names both, and what makes one", () => {
+  const { table } = filled();
+  const says = 'into must be a batch of at least 8 items, which are asked for (table.batch(8, { length }) makes one), got "one of 4"';
+  expect(errorOf(() => table.sample(8, { into: table.sample(4) }))).toMatchObject({ code: "SPEC_MISMATCH", message: says });
+  for (const wrong of [true, {}, table.sample(4).steps])
+    expect(errorOf(() => table.sample(4, { into: wrong as never })).message).toMatch(
+      /^into must be a batch, such as table\.batch\(n, \{ length \}\) makes, got/,
+    );
+});
+
+test("dataset() without options says what it needs", () => {
+  const { table } = filled();
+  expect(errorOf(() => (table.dataset as () => unknown)()).message).toMatch(/^the options of dataset must be an object with batchSize, got undefined$/);
+});
+
+test("Replay.open without dir says what it takes", async () => {
+  await expect(Replay.open({ spec } as never)).rejects.toThrow(
+    /^dir must be the path of a directory, or what opfs\(\) or memory\(\) of reprise\/storage gives, got undefined$/,
+  );
+});
+
+test("a host that forbids compiling is told of module, and of wasm-unsafe-eval", async () => {
+  const { moduleOf } = await import("../../src/core/module.ts?forbidden" as string);
+  vi.spyOn(WebAssembly, "Module").mockImplementation(
+    class {
+      constructor() {
+        throw new WebAssembly.CompileError("Wasm code generation disallowed by embedder");
+      }
+    } as never,
+  );
+  const error = errorOf(() => moduleOf());
+  expect(error).toMatchObject({ name: "ReplayError", code: "UNSUPPORTED", cause: { name: "CompileError" } });
+  expect(error.message).toMatch(/disallowed by embedder\): let the page's Content-Security-Policy have 'wasm-unsafe-eval', or give the option module/);
+});
+
+test.each(["NotCapable", "PermissionDenied"])("Deno without --allow-read (%s) is not told of a missing file", (name) => {
+  const cause = Object.assign(new Error('Requires read access to "data"'), { name });
+  expect(unopened("there is no such file", "data", cause)).toMatchObject({
+    code: "IO",
+    message: expect.stringMatching(/may not be read: start Deno with --allow-read/),
+  });
+  const told = errorOf(() =>
+    attempt("listing", memory(), "", () => {
+      throw cause;
+    }),
+  );
+  expect(told.message).toMatch(/it is not allowed: start Deno with --allow-read/);
+  expect(unopened("there is no such file", "data", Object.assign(new Error(), { code: "ENOENT" }))).toMatchObject({ code: "NOT_FOUND" });
+});
