@@ -21,6 +21,8 @@ plain.append(step);
 const staged = ruled.staged;
 const item = { length: 2, priority: 0.7 };
 const beta = { into: table.batch(BATCH, { length: 2, beta: 0.4 }), beta: 0.4 };
+const view = table.transitions({ gamma: 0.99 });
+const ofView = { into: view.batch(BATCH, { beta: 0.4 }), beta: 0.4 };
 const { keys } = table.sample(BATCH, { length: 2 }).info;
 const priorities = new Float64Array(BATCH).fill(0.3);
 
@@ -55,6 +57,9 @@ const calls = {
       plain.append(step);
       plain.createItem("t", item);
     }
+  },
+  "transitions into": (n) => {
+    for (let i = 0; i < n; i++) view.sample(BATCH, ofView);
   },
   "sample into": (n) => {
     for (let i = 0; i < n; i++) table.sample(BATCH, beta);
