@@ -124,6 +124,11 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#flatten = flattener(spec);
   }
 
+  /** The form of a step. */
+  get spec(): S {
+    return this.#engine.spec as S;
+  }
+
   /** The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
   get staged(): StagedOf<S, Lanes> {
     this.#open();

@@ -19,9 +19,17 @@ export { checkStep, stepSpecOf } from "./dataset/step-spec.ts";
 export { type ImportedRlds, type ImportOptions, importRlds, inspectRlds } from "./import/import.ts";
 export type { Fault, Finding, Found, ImportMode, ImportReport, Range, Repair, Totals } from "./import/import-report.ts";
 export { convertRldsToTrajectories, type WindowOptions } from "./trajectory/convert.ts";
+export type { StepFields } from "./trajectory/episode-columns.ts";
 export type { PolicyInfoFn } from "./trajectory/policy-info.ts";
 export { type PushOptions, pushRldsToReverb, type TrajectoryTaker } from "./trajectory/push.ts";
-export { createTrajectoryDataSpec, type TrajectoryDataSpec, type TrajectoryDataSpecOptions } from "./trajectory/trajectory-spec.ts";
+export { type PushEpisodesOptions, type PushedEpisodes, pushEpisodes } from "./trajectory/push-episodes.ts";
+export {
+  createTrajectoryDataSpec,
+  createTransitionSpec,
+  type TrajectoryDataSpec,
+  type TrajectoryDataSpecOptions,
+  type TransitionSpec,
+} from "./trajectory/trajectory-spec.ts";
 export type { WindowOf } from "./trajectory/trajectory-windows.ts";
 export { type BatchOptions, batch, batchSteps, type StepBatch } from "./transform/batch-steps.ts";
 export { concatIfTerminal, type TruncateOptions, truncateAfter } from "./transform/episode-ends.ts";

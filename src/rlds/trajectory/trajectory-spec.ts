@@ -40,9 +40,36 @@ export async function createTrajectoryDataSpec(
   policyInfoFn?: PolicyInfoFn,
   options: TrajectoryDataSpecOptions = {},
 ): Promise<TrajectoryDataSpec> {
+  return dataSpecOf(await specOf(rlds), policyInfoFn, checkedLimit(options));
+}
+
+/** What a Replay holds of each step for transitions: RLDS's fields that learning reads, as the data has them. */
+export interface TransitionSpec {
+  readonly observation: Spec;
+  readonly action: Spec;
+  readonly reward: Spec;
+  readonly discount: Spec;
+  readonly [name: string]: Spec;
+}
+
+/**
+ * What a Replay is made with that `pushEpisodes` fills. It may have other leaves of the data's steps beside these, or fewer; and a Replay of an environment has its own spec.
+ * Reads as `createTrajectoryDataSpec`, and throws what that does.
+ */
+export async function createTransitionSpec(rlds: RldsDataset, options: TrajectoryDataSpecOptions = {}): Promise<TransitionSpec> {
+  const limit = checkedLimit(options);
+  const spec = mustBeStepSpec(await specOf(rlds));
+  const field = (name: string) => replayable(spec[name] as StepSpec, name, limit);
+  return { observation: field("observation"), action: field("action"), reward: field("reward"), discount: field("discount") };
+}
+
+async function specOf(rlds: RldsDataset): Promise<StepSpec> {
+  return rlds?.stepSpec ?? stepSpecOf(mustBeStep(await firstStep(rlds)));
+}
+
+function checkedLimit(options: TrajectoryDataSpecOptions): number | undefined {
   const { maxTextBytes } = onlyKeys("options", options, "maxTextBytes");
-  if (maxTextBytes !== undefined) integer("maxTextBytes", maxTextBytes, 1);
-  return dataSpecOf(rlds?.stepSpec ?? stepSpecOf(mustBeStep(await firstStep(rlds))), policyInfoFn, maxTextBytes);
+  return maxTextBytes === undefined ? maxTextBytes : integer("maxTextBytes", maxTextBytes, 1);
 }
 
 export interface TrajectoryDataSpecOptions {
