@@ -3,9 +3,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/core.ts";
 
-export const pages = ["README.md", ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((file) => `docs/${file}`)]
-  .filter((path) => path.endsWith(".md"))
-  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+const files = ["README.md", ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((file) => `docs/${file}`)];
+const texts = files.flatMap((path) => (/\.(md|js)$/.test(path) ? [{ path, text: readFileSync(join(root, path), "utf8") }] : []));
+export const pages = texts.filter(({ path }) => path.endsWith(".md"));
+/** Programs that are files. */
+export const recipes = texts.filter(({ path }) => path.endsWith(".js"));
 
 /** Each fenced program, under the page and heading that it follows. */
 export function programs(language: "js" | "ts"): { readonly path: string; readonly heading: string; readonly code: string }[] {
