@@ -1,0 +1,79 @@
+/** docs/options.md has every option of the main entry and of reprise/remote, and no other. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { expect, test } from "vitest";
+import { root } from "../support/core.ts";
+
+/** What holds options. */
+const IS_OPTIONS = /(Options|Rule|Ends|Roles|SampleTransitions)$/;
+
+/** The options that each exported type has, by its name. */
+function options(): Map<string, Set<string>> {
+  const program = ts.createProgram(
+    ["src/index.ts", "src/remote/index.ts"].map((file) => join(root, file)),
+    { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, allowImportingTsExtensions: true, noEmit: true, strict: true, types: [] },
+  );
+  const checker = program.getTypeChecker();
+  const found = new Map<string, Set<string>>();
+  for (const name of program.getRootFileNames()) {
+    const entry = checker.getSymbolAtLocation(program.getSourceFile(name) as ts.SourceFile) as ts.Symbol;
+    for (const exported of checker.getExportsOfModule(entry)) {
+      const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
+      const type = checker.getDeclaredTypeOfSymbol(symbol);
+      if (!IS_OPTIONS.test(symbol.name) || type.isUnion()) continue;
+      const isNever = (property: ts.Symbol) => /readonly \w+\?: never;/.test(property.valueDeclaration?.getText() ?? "");
+      const own = checker.getPropertiesOfType(type).filter((property) => !isNever(property));
+      found.set(symbol.name, new Set(own.map((property) => property.name)));
+    }
+  }
+  return found;
+}
+
+interface Section {
+  readonly own: Set<string>;
+  /** The types whose options it has as well. */
+  readonly also: readonly string[];
+}
+
+const page = readFileSync(join(root, "docs", "options.md"), "utf8");
+const sections = new Map<string, Section>();
+for (const part of page.split(/^## /m).slice(1)) {
+  const type = part.match(/`(\w+)`\n/)?.[1] as string;
+  const own = [...part.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, names]) => (names as string).split(", ").map((name) => name.replaceAll("`", "")));
+  const [before] = part.split("| option");
+  const also = /And all of/.test(before as string)
+    ? [...(before as string).matchAll(/`(\w+(?:Options|SampleTransitions)|SampleTransitions)`/g)].map(([, name]) => name as string)
+    : [];
+  sections.set(type, { own: new Set(own), also: also.filter((name) => name !== type) });
+}
+
+function written(type: string): Set<string> {
+  const { own, also } = sections.get(type) ?? { own: [], also: [] };
+  return new Set([...own, ...also.flatMap((name) => [...written(name)])]);
+}
+
+test("docs/options.md has every option, by its type, and no other", () => {
+  const types = options();
+  expect([...sections.keys()].sort()).toEqual([...types.keys()].sort());
+  for (const [type, names] of types) {
+    expect(
+      [...names].filter((name) => !written(type).has(name)),
+      `${type} has more than docs/options.md`,
+    ).toEqual([]);
+    expect(
+      [...(sections.get(type) as Section).own].filter((name) => !names.has(name)),
+      `docs/options.md has more than ${type}`,
+    ).toEqual([]);
+  }
+});
+
+test("its links lead to its sections", () => {
+  const anchor = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, "")
+      .replaceAll(" ", "-");
+  const anchors = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => anchor(heading as string));
+  for (const [, link] of page.matchAll(/\]\(#([^)]+)\)/g)) expect(anchors).toContain(link);
+});
