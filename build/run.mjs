@@ -31,6 +31,11 @@ const verbs = {
     process.env.REPRISE_RUNTIMES = "all";
     process.exitCode = await test(["runtime", ...args], "all");
   },
+  async "soak:port"() {
+    await core();
+    await bundle();
+    run("test/soak/port.mjs", args);
+  },
   async pages() {
     await core();
     await bundle();
