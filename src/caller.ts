@@ -11,17 +11,23 @@ export function pointAtCallersOf(entrance: Entrance): void {
   for (let each = entrance; each.name !== ""; each = Object.getPrototypeOf(each)) entrances.add(each);
 }
 
+/** No call of the package is as deep. */
+const OURS = 60;
+
 /** V8's frames: `at new Replay (file:1:2)`, `at Table.sample (file:1:2)`, `at file:1:2`. Those of the language itself have no file. */
 const FRAME = /^ +at (?:(.+) \()?(.+):\d+:\d+\)?$/;
 
 /** The same error. Where the runtime can do that, its stack begins with who called the package; an error of a call without an entrance keeps its own. */
 export function atCaller<E extends Error>(error: E): E {
-  const { captureStackTrace } = Error as { readonly captureStackTrace?: (target: object, below?: unknown) => void };
+  const { captureStackTrace, stackTraceLimit } = Error as { readonly captureStackTrace?: (target: object, below?: unknown) => void; stackTraceLimit?: number };
   if (captureStackTrace === undefined) return error;
   // Not the error's own stack: once it was read, V8 no longer knows the place that it tells.
   const stackBelow = (called?: unknown) => {
     const probe = { stack: "" };
+    // Our own frames may be more than those that a program wants to see.
+    Reflect.set(Error, "stackTraceLimit", OURS);
     captureStackTrace(probe, called);
+    Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
     return String(probe.stack);
   };
   let folder: string | undefined;

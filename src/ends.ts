@@ -5,7 +5,7 @@ import type { ResolvedWriterOptions } from "./rules.ts";
 import type { PlacedLeaf } from "./spec/layout.ts";
 import { flattenSome } from "./spec/nest.ts";
 import { isList } from "./spec/numbers.ts";
-import type { SomeColumnsOf, SomeOf, Spec } from "./spec/spec.ts";
+import type { GappedColumnsOf, SomeColumnsOf, SomeOf, Spec } from "./spec/spec.ts";
 
 /** How an episode ends. */
 export interface EndOptions<S = Spec> {
@@ -22,7 +22,7 @@ export interface LaneEnds<S = Spec> {
   readonly terminated?: ArrayLike<number | boolean>;
   readonly truncated?: ArrayLike<number | boolean>;
   /** What was seen last, in any leaves of the spec, one value a lane; only those of lanes that end are read. */
-  readonly final?: SomeColumnsOf<S>;
+  readonly final?: GappedColumnsOf<S>;
 }
 
 /** What belongs to the steps of a block: one number or boolean a step. */

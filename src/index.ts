@@ -12,7 +12,7 @@ export type { Plan } from "./plan.ts";
 export { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "./rate-limiter.ts";
 export type { AcceptedWriter, AcceptOptions, Farewell } from "./remote/accept.ts";
 export { type OpenOptions, type OpenReplay, Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
-export type { ItemRule, LengthRule, NStepRule, WriterOptions } from "./rules.ts";
+export type { ItemOptions, ItemRule, LengthRule, NStepRule, WriterOptions } from "./rules.ts";
 export type { SampleOptions } from "./sample.ts";
 export * from "./selector.ts";
 export type { ColumnOf, ColumnSet } from "./spec/columns.ts";
@@ -28,4 +28,4 @@ export type { SampleTransitions, TransitionBatch, TransitionDatasetOptions, Tran
 export type { Transitions } from "./transitions/view.ts";
 export type { WaitOptions } from "./wait.ts";
 export type { Logger, WarningKind } from "./warnings.ts";
-export type { ItemOptions, Writer } from "./writer.ts";
+export type { Writer } from "./writer.ts";

@@ -141,3 +141,22 @@ export function unknownTable(name: unknown, known: Iterable<string>): Error {
   const names = [...known];
   return mustBe("NOT_FOUND", "table", names.length === 0 ? "the name of a table, but there are none" : oneFrom(names), name);
 }
+
+export interface ItemOptions<Columns = object> {
+  /** The item consists of the last `length` steps. */
+  readonly length: number;
+  /** Default: 1. */
+  readonly priority?: number;
+  /** The lane of the steps. Default: 0. */
+  readonly lane?: number;
+  readonly columns?: Columns;
+}
+
+const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
+
+/** The options of `createItem`, checked. Allocates nothing. @throws TypeError */
+export function onlyItemOptions<T>(options: T): T {
+  const given = typeof options === "object" && options !== null;
+  if (given) for (const key in options) if (!(key in ITEM_OPTIONS)) return onlyKeys("item", options, Object.keys(ITEM_OPTIONS).join(", "));
+  return given ? options : onlyKeys("the second argument of createItem", options, Object.keys(ITEM_OPTIONS).join(", "));
+}

@@ -24,27 +24,13 @@ import {
 } from "./ends.ts";
 import { finite, integer, mustBe, onlyKeys, ReplayError } from "./error.ts";
 import { printsAs, Word } from "./prints.ts";
-import { finiteReward, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
+import { finiteReward, type ItemOptions, onlyItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "./spec/columns.ts";
 import { checkNodes, flattener, flattenSome, type Visit, visitor } from "./spec/nest.ts";
 import { isList, priorityError } from "./spec/numbers.ts";
 import type { ColumnsOf, IsAny, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";
-
-export interface ItemOptions<Columns = object> {
-  /** The item consists of the last `length` steps. */
-  readonly length: number;
-  /** Default: 1. */
-  readonly priority?: number;
-  /** The lane of the steps. Default: 0. */
-  readonly lane?: number;
-  readonly columns?: Columns;
-}
-
-const ITEM_OPTIONS = { length: 0, priority: 0, lane: 0, columns: 0 };
-const onlyItemOptions = <T>(options: T): T =>
-  onlyKeys(typeof options === "object" && options !== null ? "item" : "the second argument of createItem", options, Object.keys(ITEM_OPTIONS).join(", "));
 
 /** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. */
 export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : true;
@@ -200,8 +186,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
     this.#open();
     const to = this.#table(table);
-    const { length, priority = 1, lane = 0, columns } = typeof options === "object" && options !== null ? options : onlyItemOptions(options);
-    for (const key in options) if (!(key in ITEM_OPTIONS)) onlyItemOptions(options);
+    const { length, priority = 1, lane = 0, columns } = onlyItemOptions(options);
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);

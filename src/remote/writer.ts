@@ -19,14 +19,14 @@ import {
 } from "../ends.ts";
 import { finite, integer, mustBe, onlyKeys } from "../error.ts";
 import { MAX_TIMEOUT_MS } from "../limits.ts";
-import { unknownTable } from "../rules.ts";
+import { type ItemOptions, onlyItemOptions, unknownTable } from "../rules.ts";
 import { type ColumnSet, checkSteps, selectionsOf } from "../spec/columns.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { type Layout, layoutOf, type PlacedLeaf, up } from "../spec/layout.ts";
 import { flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
 import { type ColumnsOf, leavesOf, type Spec, type StepOf } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
-import type { HasLanes, ItemOptions } from "../writer.ts";
+import type { HasLanes } from "../writer.ts";
 import { END, FLAGS, ITEM } from "./block.ts";
 import { knock, type Met, type Welcome } from "./handshake.ts";
 import { type ColumnMemory, Outbox } from "./outbox.ts";
@@ -61,8 +61,6 @@ export async function remoteWriter<const S extends Spec, const L extends number 
 const NONE = 0;
 const AT_HAND = 1;
 const NEXT = 2;
-
-const ITEM_OPTIONS = "length, priority, lane, columns";
 
 export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
   readonly spec: S;
@@ -201,7 +199,7 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
     outbox.open();
     const number = tables.indexOf(table);
     if (number < 0) throw unknownTable(table, tables);
-    const { length, priority = 1, lane = 0, columns } = onlyKeys("item", options, ITEM_OPTIONS);
+    const { length, priority = 1, lane = 0, columns } = onlyItemOptions(options);
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, lanes - 1);

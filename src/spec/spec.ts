@@ -47,6 +47,10 @@ export type ColumnsOf<S> =
 /** Columns of any leaves. */
 export type SomeColumnsOf<S> = IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> : { readonly [K in keyof S]?: SomeColumnsOf<S[K]> };
 
+/** Columns of any leaves, in which null stands for a row that nobody reads. */
+export type GappedColumnsOf<S> =
+  IsAny<S> extends true ? unknown : S extends RowLeaf ? ColumnsOf<S> | readonly (StepOf<S> | null)[] : { readonly [K in keyof S]?: GappedColumnsOf<S[K]> };
+
 /** The dotted paths of a spec's leaves; "" if the spec is a leaf. */
 export type PathOf<S> =
   IsAny<S> extends true ? string : S extends RowLeaf ? "" : { [K in keyof S & string]: S[K] extends RowLeaf ? K : `${K}.${PathOf<S[K]>}` }[keyof S & string];

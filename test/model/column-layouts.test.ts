@@ -26,6 +26,12 @@ function columnsOf(k: number) {
   return { [`c${k}`]: { leaf: "x", steps: [k % 4, -1 - (k % 3)] }, ys: { leaf: "y", from: -(k % 2) - 1 }, last: { leaf: "x", at: -1 } } as const;
 }
 
+/** How many steps an item must have to show layout k. */
+const leastOf = (k: number) => 1 + Math.max(k % 4, k % 3);
+
+/** As layout k, of items of one step. */
+const columnsOfOne = (k: number) => ({ [`c${k}`]: { leaf: "x", steps: [0, -1] }, ys: { leaf: "y", from: -(k % 2) - 1 } }) as const;
+
 /** What an item of these steps shows; with no layout whole steps. */
 function shownOf(values: readonly number[], k: number | undefined): { [name: string]: number[] } {
   const pairs = (xs: readonly number[]) => xs.flatMap((x) => [x, 0 - x]);
@@ -94,8 +100,11 @@ class Side {
     const x = ++this.#x;
     writer.append({ x, y: [x, -x] });
     this.#own.push(x);
-    const length = 1 + this.#random.below(Math.min(4, this.#own.length));
-    const k = name === "t" ? this.#random.below(LAYOUTS) : undefined;
+    const most = Math.min(4, this.#own.length);
+    const drawn = this.#random.below(LAYOUTS);
+    const k = name !== "t" ? undefined : leastOf(drawn) > most ? 0 : drawn;
+    const least = k === undefined ? 1 : leastOf(k);
+    const length = least + this.#random.below(most - least + 1);
     writer.createItem(name, { length, priority: this.#random.below(9), ...(k !== undefined && { columns: columnsOf(k) }) });
     this.#note(name, this.#own.slice(-length), k, 1200);
   }
@@ -211,7 +220,7 @@ function layoutsIn(bytes: Buffer): string[] {
 test("a new layout for each episode, for ever: those that nothing names are let go", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 1, maxPending: 0 }, u: { maxSize: 3 } } });
   const { columnLayouts } = engineOf(replay as unknown as Replay);
-  const ruled = replay.writer({ items: [{ table: "u", length: 1, columns: columnsOf(1) }] });
+  const ruled = replay.writer({ items: [{ table: "u", length: 1, columns: columnsOfOne(1) }] });
   const writer = replay.writer();
   for (let k = 0; k < 3 * FEW; k++) {
     writer.append({ x: k, y: [0, 0] });
@@ -224,7 +233,7 @@ test("a new layout for each episode, for ever: those that nothing names are let 
   }
   // What a rule names stays, though it has made no item yet.
   ruled.append({ x: 7, y: [0, 0] });
-  expect(Object.keys(replay.table("u").sample(1).steps)).toEqual(Object.keys(columnsOf(1)));
+  expect(Object.keys(replay.table("u").sample(1).steps)).toEqual(Object.keys(columnsOfOne(1)));
   ruled.close();
   replay.table("t").clear();
   replay.table("u").clear();
@@ -235,7 +244,7 @@ test("a new layout for each episode, for ever: those that nothing names are let 
 
 test("rules with more layouts than are kept at a time have all of them", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 2 * FEW, sampler: fifo(), maxTimesSampled: 1 } } });
-  const writer = replay.writer({ items: Array.from({ length: FEW + 10 }, (_, k) => ({ table: "t", length: 1, columns: columnsOf(k) }) as const) });
+  const writer = replay.writer({ items: Array.from({ length: FEW + 10 }, (_, k) => ({ table: "t", length: 1, columns: columnsOfOne(k) }) as const) });
   writer.append({ x: 3, y: [1, 2] });
   for (let k = 0; k < FEW + 10; k++) expect(Object.keys(replay.table("t").sample(1).steps)[0]).toBe(`c${k}`);
 });
@@ -244,7 +253,7 @@ test("items that wait keep their layouts", () => {
   const replay = new Replay({ spec, tables: { q: { maxSize: 50, sampler: fifo(), maxTimesSampled: 1, rateLimiter: queueLimiter(2), maxPending: 50 } } });
   const writer = replay.writer();
   writer.append({ x: 9, y: [1, 2] });
-  const waits = Array.from({ length: 50 }, (_, k) => writer.createItem("q", { length: 1, columns: columnsOf(k) }));
+  const waits = Array.from({ length: 50 }, (_, k) => writer.createItem("q", { length: 1, columns: columnsOfOne(k) }));
   const again = Replay.restore(bytesOf(replay)) as unknown as typeof replay;
   for (const one of [replay, again]) {
     for (let k = 0; k < 50; k++) expect(Object.keys(one.table("q").sample(1).steps)[0]).toBe(`c${k}`);
@@ -269,13 +278,13 @@ test("where memory is full, the first item with columns of its own is refused, a
     expectError(error, "OUT_OF_MEMORY");
   }
   const { writers } = replay.stats();
-  expectRefused(replay, () => writer.createItem("t", { length: 1, columns: columnsOf(1) }), "OUT_OF_MEMORY", /maxBytes/);
-  expectRefused(replay, () => replay.writer({ items: [{ table: "t", length: 1, columns: columnsOf(2) }] }), "OUT_OF_MEMORY", /maxBytes/);
+  expectRefused(replay, () => writer.createItem("t", { length: 1, columns: columnsOfOne(1) }), "OUT_OF_MEMORY", /maxBytes/);
+  expectRefused(replay, () => replay.writer({ items: [{ table: "t", length: 1, columns: columnsOfOne(2) }] }), "OUT_OF_MEMORY", /maxBytes/);
   expect(replay.stats().writers).toBe(writers);
   expect(broken(replay)).toEqual([]);
   writer.createItem("t", { length: 1 });
   for (const one of hoard) one.close();
-  writer.createItem("t", { length: 1, columns: columnsOf(1) });
+  writer.createItem("t", { length: 1, columns: columnsOfOne(1) });
   expect(replay.table("t").size).toBe(3);
   expect(broken(replay)).toEqual([]);
 });
@@ -284,7 +293,7 @@ test("a snapshot or journal whose items name a layout that is missing is CORRUPT
   const replay = new Replay({ spec, tables: { t: { maxSize: 3 } } });
   const writer = replay.writer();
   writer.append({ x: 1, y: [1, 2] });
-  writer.createItem("t", { length: 1, columns: columnsOf(1) });
+  writer.createItem("t", { length: 1, columns: columnsOfOne(1) });
   const { columnLayouts } = engineOf(replay as unknown as Replay);
   columnLayouts.chunks.clear();
   expectError(

@@ -14,12 +14,13 @@ function replayOf(seed: number) {
   return new Replay({ spec: { n: i32(), v: f32(3), w: u8(1100) }, tables, seed });
 }
 
-function columnsOf(random: TestRandom): Columns {
+/** Of a window of `width` steps. */
+function columnsOf(random: TestRandom, width: number): Columns {
   return Object.fromEntries(
     Array.from({ length: 1 + random.below(3) }, (_, i) => {
       const leaf = random.pick(["n", "v", "w"] as const);
       const place = () => random.below(17) - 8;
-      if (random.below(3) === 0) return [`c${i}`, { leaf, at: place() }];
+      if (random.below(3) === 0) return [`c${i}`, { leaf, at: random.below(2 * width) - width }];
       return [`c${i}`, { leaf, from: place(), ...(random.below(2) === 0 ? { to: place() } : {}), step: 1 + random.below(3) }];
     }),
   );
@@ -59,9 +60,14 @@ test("filled again or new, a batch shows the same", () => {
     const random = new TestRandom(seed);
     const replays = [replayOf(seed), replayOf(seed)] as const;
     const writers = replays.map((replay) => replay.writer({ keep: 9 }));
-    const sets = Array.from({ length: 4 }, () => columnsOf(random));
+    const sets = Array.from({ length: 9 }, (_, i) => [columnsOf(random, i + 1), columnsOf(random, i + 1)]);
     const batches = new Map<string, Batch<unknown>>();
     let n = 0;
+    // No window is longer than the longest item.
+    for (const writer of writers) {
+      for (let k = 0; k < 9; k++) writer.append({ n: k, v: [k, k, k], w: new Uint8Array(1100) });
+      writer.createItem("t", { length: 9 });
+    }
     for (let op = 0; op < 300; op++) {
       const length = 1 + random.below(9);
       const steps = random.below(3);
@@ -72,11 +78,12 @@ test("filled again or new, a batch shows the same", () => {
         for (const k of value) writer.append({ n: k, v: [k, k + 0.25, k + 0.5], w: new Uint8Array(1100).fill(k) });
         if (item && writer.length >= length) writer.createItem("t", { length, priority });
       }
+      const width = 1 + random.below(9);
       const options: SampleOptions<"n", never> = {
-        length: 1 + random.below(9),
-        ...(random.below(4) === 0 ? {} : { columns: random.pick(sets) as never }),
+        length: width,
+        ...(random.below(4) === 0 ? {} : { columns: random.pick(sets[width - 1] as Columns[]) as never }),
         ...(random.below(3) === 0 ? { beta: 0.5 } : {}),
-        ...(random.below(3) === 0 ? { nStep: N_STEP } : {}),
+        ...(width > 1 && random.below(3) === 0 ? { nStep: N_STEP } : {}),
         ...(random.below(3) === 0 ? { mask: true } : {}),
         ...(random.below(4) === 0 ? { replacement: false } : {}),
         ...(random.below(4) === 0 ? { offset: random.pick(["end", "uniform"] as const) } : {}),

@@ -16,6 +16,12 @@ const column = fc.oneof(
 );
 type Column = { readonly at?: number; readonly from?: number; readonly to?: number; readonly step?: number; readonly steps?: readonly number[] };
 
+/** The same column, with steps that a window of `width` has. */
+function inside(column: Column, width: number): Column {
+  const near = (step: number) => (step < 0 ? -1 - ((-1 - step) % width) : step % width);
+  return { ...column, ...(column.at !== undefined && { at: near(column.at) }), ...(column.steps && { steps: column.steps.map(near) }) };
+}
+
 /** The steps of a column in a window of `width`, as Python would slice it; a list is what it names. */
 function named({ at, from = 0, to, step = 1, steps }: Column, width: number): readonly number[] {
   if (steps !== undefined) return steps;
@@ -33,7 +39,8 @@ test("give the steps of each item that they name, zeros where there are none", (
       fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 5 }),
       fc.array(fc.tuple(fc.constantFrom("x", "wide", "frame"), column), { minLength: 1, maxLength: 6 }),
       fc.integer({ min: 1, max: 7 }),
-      (lengths, columns, width) => {
+      (lengths, drawn, width) => {
+        const columns = drawn.map(([leaf, how]) => [leaf, inside(how, Math.min(width, Math.max(...lengths)))] as const);
         const replay = new Replay({ spec, tables: { t: { maxSize: 9 } } });
         const writer = replay.writer({ keep: 9 });
         const items = lengths.map((length, e) => {

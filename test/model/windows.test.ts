@@ -152,11 +152,13 @@ describe("columns", () => {
       fc.property(
         scene,
         fc.integer({ min: 1, max: 6 }),
-        fc.integer({ min: -6, max: 7 }),
+        fc.nat(),
         fc.integer({ min: 0, max: 7 }),
         fc.integer({ min: 1, max: 3 }),
-        (given, width, at, to, step) => {
+        (given, width, place, to, step) => {
           const { table, items } = record(given);
+          const most = Math.min(width, Math.max(...items.map(({ length }) => length)));
+          const at = (place % (2 * most)) - most;
           const columns = { one: { leaf: "n", at }, run: { leaf: "n", from: Math.max(at, 0), to, step } } as const;
           const batch = table.sample(items.length, { replacement: false, length: width, cross: true, columns });
           const count = Math.max(Math.ceil((Math.min(to, width) - Math.max(at, 0)) / step), 0);
@@ -214,6 +216,11 @@ describe("n-step returns", () => {
         const { n, gamma, ends, own, width, cross } = how;
         const nStep = { n, gamma, reward: "reward", nextState: own ? "own" : "following", ...(ends === "none" ? {} : { [ends]: ends }) } as const;
         const columns = { first: { leaf: "n", at: 0 }, next: { leaf: "n", at: "bootstrap" } } as const;
+        // Nothing follows a single step.
+        if (!own && Math.min(width, Math.max(...items.map(({ length }) => length))) < 2) {
+          expect(() => table.sample(items.length, { replacement: false, length: width, cross, nStep, columns })).toThrow(RangeError);
+          return;
+        }
         const batch = table.sample(items.length, { replacement: false, length: width, cross, nStep, columns });
         const seen = batch.nStep as NonNullable<typeof batch.nStep>;
         for (const [i, item] of items.entries()) {
@@ -225,7 +232,7 @@ describe("n-step returns", () => {
           expect(seen.terminated[i]).toBe(wanted.terminated);
           expect(seen.truncated[i]).toBe(wanted.truncated);
           expect(batch.steps.first.data[i]).toBe((rows[0] as Step).n);
-          if (!own) expect(batch.steps.next.data[i]).toBe(wanted.bootstrap.n);
+          expect(batch.steps.next.data[i]).toBe(wanted.bootstrap.n);
         }
       }),
       RUNS,

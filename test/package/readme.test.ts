@@ -28,7 +28,9 @@ test.each(some(examples, 7))("%s", (_, code) => {
 
 test.each(pages)("what $path names is there", ({ path, text }) => {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const named = [...text.matchAll(/npm (?:run )?(test:all|test|start|build|check|bench|conformance|runtimes|soak:port|pages)\b/g)].map((match) => match[1] as string);
+  const named = [...text.matchAll(/npm (?:run )?(test:all|test|start|build|check|bench|conformance|runtimes|soak:port|pages)\b/g)].map(
+    (match) => match[1] as string,
+  );
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
   for (const [, file] of text.matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)) expect(existsSync(join(root, dirname(path), file as string)), file).toBe(true);
   for (const [, folder] of text.matchAll(/^\| `([a-z/]+)\/` \|/gm)) expect(existsSync(join(root, folder as string)), folder).toBe(true);

@@ -14,7 +14,7 @@ export async function open(directory) {
   let sum = 0;
   for (let session = 0; session < 3; session++) {
     const replay = await Replay.open({ dir: directory, ...OPTIONS });
-    const [writer = replay.writer({ items: [{ table: "items", length: 3 }] })] = replay.writers;
+    const [writer = replay.writer({ items: [{ table: "items", length: 3, priority: 1 }] })] = replay.writers;
     const table = replay.table("items");
     const from = replay.journal.kept ?? 0;
     for (let n = from; n < from + 1000; n++) {

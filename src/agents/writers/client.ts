@@ -2,13 +2,12 @@
 import { mustBe } from "../../error.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";
 import type { Replay } from "../../replay.ts";
-import type { ItemRule } from "../../rules.ts";
+import type { ItemOptions, ItemRule } from "../../rules.ts";
 import { leafText, type RowLeaf, shapeOf } from "../../spec/leaf.ts";
 import { leaves, map, type Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
-import type { ItemOptions } from "../../writer.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 

@@ -1,10 +1,9 @@
 /** A client of the tables at the other end of a port: its writers are one remote writer, that of one environment. */
 import { mustBe, ReplayError } from "../../error.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";
-import type { ItemRule } from "../../rules.ts";
+import type { ItemOptions, ItemRule } from "../../rules.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
-import type { ItemOptions } from "../../writer.ts";
 import { type Client, type Signature, type StepWriter, type StepWriterOptions, signatureOf } from "./client.ts";
 
 export class RemoteClient<S extends Spec = Spec> implements Client<S> {

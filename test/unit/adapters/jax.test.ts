@@ -90,6 +90,6 @@ test("10,000 batches leave no array behind, consumed by a compiled function or d
 test("an integer beyond 32 bits is refused by its path, and no array is left behind", () => {
   const made: np.Array[] = [];
   const numpy = { array: (...args: Parameters<typeof np.array>) => made[made.push(np.array(...args)) - 1] as np.Array };
-  expect(() => arrays(numpy, TOO_BIG)).toThrow(new RangeError("b.0[1] must be from -2^31 to 2^31 - 1, the integers that a tensor can have, got 2147483648"));
+  expect(() => arrays(numpy, TOO_BIG)).toThrow(new RangeError("b.0[1] must be from -2^31 to 2^31 - 1, the integers that a tensor can have, got 2147483648n"));
   expect(made.map(({ refCount }) => refCount)).toEqual([0]);
 });

@@ -116,7 +116,7 @@ test("10,000 batches leave no tensor behind, freed by `using`, by tf.dispose, or
 
 test("an integer that no tensor can have is refused by its path, and no tensor is left behind", () => {
   const before = tf.memory().numTensors;
-  expect(() => tensors(tf, TOO_BIG)).toThrow(new RangeError("b.0[1] must be from -2^31 to 2^31 - 1, the integers that a tensor can have, got 2147483648"));
+  expect(() => tensors(tf, TOO_BIG)).toThrow(new RangeError("b.0[1] must be from -2^31 to 2^31 - 1, the integers that a tensor can have, got 2147483648n"));
   expect(tf.memory().numTensors).toBe(before);
 });
 
