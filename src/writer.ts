@@ -27,7 +27,7 @@ import { printsAs, Word } from "./prints.ts";
 import { finiteReward, type ItemOptions, onlyItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "./spec/columns.ts";
 import { checkNodes, flattener, flattenSome, type Visit, visitor } from "./spec/nest.ts";
-import { isList, priorityError } from "./spec/numbers.ts";
+import { priorityError } from "./spec/numbers.ts";
 import type { ColumnsOf, IsAny, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
 import type { WaitOptions } from "./wait.ts";

@@ -106,7 +106,7 @@ test("a rule without length or nStep is told of both", () => {
 
 test("into of another n names both, and what makes one", () => {
   const { table } = filled();
-  const says = 'into must be a batch of at least 8 items, as table.batch(8, …) makes it, got one of 4';
+  const says = "into must be a batch of at least 8 items, as table.batch(8, …) makes it, got one of 4";
   expect(errorOf(() => table.sample(8, { into: table.sample(4) }))).toMatchObject({ code: "SPEC_MISMATCH", message: says });
   for (const wrong of [true, {}, table.sample(4).steps])
     expect(errorOf(() => table.sample(4, { into: wrong as never })).message).toMatch(
