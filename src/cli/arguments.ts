@@ -2,11 +2,12 @@
 import { InvalidArgumentError } from "commander";
 import { prioritized, SELECTORS, type Selector } from "../index.ts";
 
-/** A whole number of at least `min`. */
-export function whole(min: number): (text: string) => number {
+/** A whole number of at least `min`, and at most `max`. */
+export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (text.trim() === "" || !Number.isSafeInteger(value) || value < min) throw new InvalidArgumentError(`It must be a whole number >= ${min}.`);
+    if (text.trim() === "" || !Number.isSafeInteger(value) || value < min || value > max)
+      throw new InvalidArgumentError(`It must be a whole number ${max < Number.MAX_SAFE_INTEGER ? `in ${min} … ${max}` : `>= ${min}`}.`);
     return value;
   };
 }

@@ -2,7 +2,17 @@
 import type { Command } from "commander";
 import { ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver } from "../agents/index.ts";
 import { type OpenReplay, Replay, ReplayError, SELECTORS, type Selector, type Spec, type TableOptions } from "../index.ts";
-import { createTrajectoryDataSpec, type ImportedRlds, mapSteps, pushRldsToReverb, type RldsDataset, type StepSpec } from "../rlds/index.ts";
+import { MAX_LENGTH } from "../limits.ts";
+import {
+  createTrajectoryDataSpec,
+  createTransitionSpec,
+  type ImportReport,
+  mapSteps,
+  type PushedEpisodes,
+  pushRldsToReverb,
+  type RldsDataset,
+  type StepSpec,
+} from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
 import { selector, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
@@ -10,26 +20,31 @@ import { Interrupted, UsageError } from "./failure.ts";
 import { hasOtherFiles, isJournal, tableOf } from "./journal.ts";
 import { leavesIn } from "./leaf-tables.ts";
 import { bytes, counted, table as tableText } from "./text.ts";
+import { pushTransitions, transitionsText } from "./transitions.ts";
 
 const EXAMPLES = `
 A new journal gets the named tables. An existing journal keeps its tables, which must have the dataset's spec, and the new items are added.
-Without --sequence-length or --episodes, an item is a transition of two steps. No item spans two episodes.
+Without --sequence-length or --episodes, an item is a trajectory of two steps. No item spans two episodes.
+With --n-step, every step but an episode's last one begins a transition of n steps, or of fewer where the episode ends before.
+A program draws these from table.transitions({ gamma }).
 
 Examples:
   $ npx reprise push tensorflow_datasets/half_cheetah --dir runs/a --table transitions
   $ npx reprise push cartpole.parquet --dir runs/b --table replay --sampler prioritized:0.6 --sequence-length 8 --stride 4
   $ npx reprise push half_cheetah.hdf5 --dir runs/c --table episodes --episodes --max-length 1001 --mode repair
+  $ npx reprise push half_cheetah.hdf5 --dir runs/d --table memory --n-step 3 --sampler prioritized:0.6
 `;
 
 export function addPush(command: Command): Command {
   command
-    .description("Pushes a dataset, as trajectories, into the tables of a journal. A program opens it with Replay.open({ dir }).")
+    .description("Pushes a dataset, as trajectories or transitions, into the tables of a journal. A program opens it with Replay.open({ dir }).")
     .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
     .requiredOption("--dir <journal>", "the folder of the journal; created if it does not exist")
     .requiredOption("--table <name>", "a table to push every item into; may be repeated", several)
     .option("--sequence-length <n>", "number of steps in an item (default: 2)", whole(1))
     .option("--stride <n>", "number of steps between the starts of two items (default: 1)", whole(1))
     .option("--episodes", "make an item of each whole episode")
+    .option("--n-step <n>", "make transitions of n steps, instead of trajectories", whole(1, MAX_LENGTH - 1))
     .option("--max-length <n>", "with --episodes: maximum number of steps in an episode (default: 10000)", whole(1))
     .option("--sampler <sampler>", `for new tables: ${SELECTORS.join(", ")} or prioritized:EXPONENT (default: uniform)`, selector)
     .option(
@@ -50,6 +65,7 @@ export interface PushVerbOptions extends ModeOption, OpenOptions {
   readonly sequenceLength?: number;
   readonly stride?: number;
   readonly episodes?: true;
+  readonly nStep?: number;
   readonly maxLength?: number;
   readonly sampler?: Selector;
   readonly maxSize?: number;
@@ -60,7 +76,7 @@ export interface PushVerbOptions extends ModeOption, OpenOptions {
 
 const MAX_SIZE = 1_000_000;
 const MAX_BYTES = 2 ** 32 - 2 ** 16;
-const MAX_LENGTH = 10_000;
+const MAX_EPISODE_LENGTH = 10_000;
 
 export function push(path: string, options: PushVerbOptions, host: Host): Promise<Answer> {
   checkUsage(options);
@@ -70,7 +86,9 @@ export function push(path: string, options: PushVerbOptions, host: Host): Promis
     const replay = await opened(data, options, host);
     try {
       const before = replay.stats().tables;
-      const pushed = await pushedInto(replay, data, options, host, reader.steps);
+      const { nStep } = options;
+      const transitions = nStep === undefined ? nStep : await pushTransitions(replay, data, { ...options, nStep }, host, reader.steps);
+      const pushed = transitions?.steps ?? (await pushedInto(replay, data, options, host, reader.steps));
       await replay.flush();
       const { tables } = replay.stats();
       const made = options.table.map((name) => ({
@@ -78,15 +96,17 @@ export function push(path: string, options: PushVerbOptions, host: Host): Promis
         inserted: (tables[name]?.inserts ?? 0) - (before[name]?.inserts ?? 0),
         size: tables[name]?.size ?? 0,
       }));
-      return answer(options.dir, pushed, made, replay.journal.stats, judged);
+      return answer(options.dir, { pushed, transitions }, made, replay.journal.stats, judged.report);
     } finally {
       replay.dispose();
     }
   });
 }
 
-function checkUsage({ table, episodes, sequenceLength, stride, maxLength }: PushVerbOptions): void {
+function checkUsage({ table, episodes, sequenceLength, stride, maxLength, nStep }: PushVerbOptions): void {
   if (new Set(table).size < table.length) throw new UsageError("--table names the same table twice");
+  if (nStep !== undefined && (episodes ?? sequenceLength ?? stride) !== undefined)
+    throw new UsageError("--n-step makes one transition of each step: leave --sequence-length, --stride and --episodes out");
   if (episodes && (sequenceLength ?? stride) !== undefined)
     throw new UsageError("--episodes makes an item of each whole episode: leave --sequence-length and --stride out");
   if (!episodes && maxLength !== undefined) throw new UsageError("--max-length works only with --episodes");
@@ -94,10 +114,11 @@ function checkUsage({ table, episodes, sequenceLength, stride, maxLength }: Push
 
 /** The existing journal or a new one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
 async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: Host): Promise<OpenReplay> {
-  const { dir, table, sampler, maxSize, maxTextBytes, seed } = options;
+  const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep } = options;
   if (isJournal(dir)) {
     const replay = await Replay.open({ dir, logger: null, signal });
     try {
+      mustHold(replay, dir, nStep === undefined);
       for (const name of table) mustBeAs(tableOf(replay, name).options, { sampler, maxSize }, name);
       if (seed !== undefined && String(seed) !== replay.options.seed)
         throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}: leave --seed out`);
@@ -108,10 +129,10 @@ async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: H
     }
   }
   if (hasOtherFiles(dir)) throw new ReplayError("SPEC_MISMATCH", `${dir} contains files that do not belong to a journal: use another folder`);
-  const spec = await createTrajectoryDataSpec(data, undefined, { ...(maxTextBytes !== undefined && { maxTextBytes }) });
+  const limit = { ...(maxTextBytes !== undefined && { maxTextBytes }) };
+  const spec: Spec = await (nStep === undefined ? createTrajectoryDataSpec(data, undefined, limit) : createTransitionSpec(data, limit));
   const tablesOf = (size: number) => Object.fromEntries(table.map((name) => [name, { maxSize: size, ...(sampler && { sampler }) }]));
   const tables = tablesOf(maxSize ?? largest((size) => Replay.plan<Spec, string>({ spec, tables: tablesOf(size) }).bytes));
-  // A TrajectoryDataSpec is a Spec, but to TypeScript its Replay is not a Replay of any Spec.
   return Replay.open<Spec, string>({ dir, spec, tables, ...(seed !== undefined && { seed }), logger: null, signal });
 }
 
@@ -120,6 +141,12 @@ function largest(bytesOf: (maxSize: number) => number): number {
   let size = MAX_SIZE;
   while (size > 1 && bytesOf(size) > MAX_BYTES) size /= 10;
   return size;
+}
+
+function mustHold({ options: { spec } }: OpenReplay, dir: string, trajectories: boolean): void {
+  if ("nextStepType" in spec === trajectories) return;
+  const instead = trajectories ? "no trajectories: push transitions with --n-step" : "trajectories: leave --n-step out";
+  throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} holds ${instead}, or use another folder`);
 }
 
 function mustBeAs(there: TableOptions, { sampler, maxSize }: Partial<TableOptions>, name: string): void {
@@ -137,7 +164,7 @@ async function pushedInto(
   { signal, progress }: Host,
   of: number | undefined,
 ): Promise<number> {
-  const { table, episodes, maxLength = MAX_LENGTH, sequenceLength = 2, stride = 1 } = options;
+  const { table, episodes, maxLength = MAX_EPISODE_LENGTH, sequenceLength = 2, stride = 1 } = options;
   const observer = episodes
     ? new ReverbAddEpisodeObserver(replay, { tableName: table, maxSequenceLength: maxLength })
     : new ReverbAddTrajectoryObserver(replay, { tableName: table, sequenceLength, strideLength: stride });
@@ -163,18 +190,26 @@ function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 }
 
+interface Pushed {
+  /** Trajectories or transitions. */
+  readonly pushed: number;
+  readonly transitions: PushedEpisodes | undefined;
+}
+
 interface Filled {
   readonly name: string;
   readonly inserted: number;
   readonly size: number;
 }
 
-function answer(dir: string, pushed: number, tables: readonly Filled[], journal: OpenReplay["journal"]["stats"], { report }: ImportedRlds): Answer {
+function answer(dir: string, what: Pushed, tables: readonly Filled[], journal: OpenReplay["journal"]["stats"], report: ImportReport): Answer {
+  const { pushed, transitions } = what;
+  const trajectories = () => `${counted(pushed, "trajectory", "trajectories")} of ${counted(report.kept.episodes, "episode")} pushed`;
   const { bytes: size, segments } = journal;
   const rows = tables.map(({ name, inserted, size: items }) => [name, inserted, items]);
-  const text = `${dir}: ${counted(pushed, "trajectory", "trajectories")} of ${counted(report.kept.episodes, "episode")} pushed; ${bytes(size)} in ${counted(segments, "segment")}
+  const text = `${dir}: ${transitions ? transitionsText(transitions, report) : trajectories()}; ${bytes(size)} in ${counted(segments, "segment")}
 ${tableText([["table", "new items", "items"], ...rows])}${reportText(report)}`;
-  return { value: { dir, pushed, tables, journal: { bytes: size, segments }, report }, text };
+  return { value: { dir, pushed, transitions, tables, journal: { bytes: size, segments }, report }, text };
 }
 
 interface Nested {

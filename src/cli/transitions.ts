@@ -1,0 +1,45 @@
+/** `reprise push --n-step`: what a rule of `nStep` makes of the episodes of a dataset. */
+import type { OpenReplay } from "../index.ts";
+import { type ImportReport, type PushedEpisodes, pushEpisodes, type RldsDataset } from "../rlds/index.ts";
+import type { Host } from "./answer.ts";
+import { Interrupted } from "./failure.ts";
+import { counted, number } from "./text.ts";
+
+export interface TransitionOptions {
+  readonly dir: string;
+  readonly table: readonly string[];
+  readonly nStep: number;
+}
+
+/** Closes its writer, so that the journal keeps none with an open episode. @param of steps of the data, if it is known */
+export async function pushTransitions(
+  replay: OpenReplay,
+  data: RldsDataset,
+  { dir, table, nStep }: TransitionOptions,
+  { signal, progress }: Host,
+  of: number | undefined,
+): Promise<PushedEpisodes> {
+  const writer = replay.writer({ items: table.map((name) => ({ table: name, nStep })) });
+  const bar = progress("pushing");
+  let pushed = 0;
+  const onProgress = ({ steps }: { readonly steps: number }) => {
+    pushed = steps;
+    bar.at(steps, of);
+  };
+  try {
+    return await pushEpisodes(data, writer, { signal, onProgress });
+  } catch (error) {
+    if (signal.aborted) throw new Interrupted(`${counted(pushed, "transition")} of whole episodes are in ${dir}`);
+    throw error;
+  } finally {
+    bar.end();
+    writer.close();
+  }
+}
+
+/** An episode of a single step has no transition. */
+export function transitionsText({ episodes, steps, terminated, truncated }: PushedEpisodes, { kept }: ImportReport): string {
+  const of = `${counted(steps, "transition")} of ${counted(episodes, "episode")} with ${counted(kept.steps, "step")}`;
+  const short = kept.episodes > episodes ? `, ${counted(kept.episodes - episodes, "episode")} of a single step left out` : "";
+  return `${of} pushed (${number(terminated)} terminated, ${number(truncated)} truncated${short})`;
+}

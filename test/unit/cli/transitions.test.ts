@@ -1,0 +1,122 @@
+/** `reprise push --n-step`: a program finds in the journal the transitions that the library makes of the data, and goes on with them. */
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { f32, i64, prioritized, Replay, type Spec } from "../../../src/index.ts";
+import { createTransitionSpec, openRlds, pushEpisodes } from "../../../src/rlds/index.ts";
+import "../../../src/store/index.ts";
+import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, reprise, serve, started, temporary } from "./support.ts";
+
+const temp = temporary();
+
+/** Every transition of a table, in the order of its next draws. */
+function transitionsOf(replay: Replay, name: string) {
+  const table = replay.table(name);
+  return table.transitions({ gamma: 0.9 }).sample(table.size, { replacement: false, beta: 0.5 });
+}
+
+describe("cartpole, pushed as transitions of three steps", () => {
+  const args = ["push", CARTPOLE, "--dir", temp("a"), "--table", "memory", "--table", "twin", "--n-step", "3", "--sampler", "prioritized:0.6", "--seed", "7"];
+  let pushed: Awaited<ReturnType<typeof document>>;
+  beforeAll(async () => {
+    pushed = await document(...args);
+  });
+
+  test("tells episodes, steps, transitions, and how episodes ended", async () => {
+    const transitions = { episodes: 40, steps: 3412, terminated: 26, truncated: 14 };
+    expect(pushed).toMatchObject({ pushed: 3412, transitions, report: { complete: true, kept: { episodes: 40, steps: 3452 } } });
+    expect(pushed.tables).toEqual(["memory", "twin"].map((name) => ({ name, inserted: 3412, size: 3412 })));
+    const { stdout } = await reprise(...args.map((arg) => (arg === temp("a") ? temp("b") : arg)));
+    expect(stdout).toMatch(/^.*: 3,412 transitions of 40 episodes with 3,452 steps pushed \(26 terminated, 14 truncated\); [\d.]+ KB in 1 segment\n/);
+    expect(stdout).toMatch(/\n {2}memory +3,412 {2}3,412\n {2}twin +3,412 {2}3,412\n$/);
+  });
+
+  test("stats tells of the spec and the tables", async () => {
+    const { spec, tables, openWriters, steps } = await document("stats", temp("a"));
+    expect(Object.keys(spec)).toEqual(["observation", "action", "reward", "discount"]);
+    expect([openWriters, steps]).toEqual([0, 3452]);
+    expect(tables).toMatchObject([{ name: "memory", size: 3412, maxSize: 1_000_000, sampler: "prioritized" }, { name: "twin" }]);
+  });
+
+  test("a program that opens the journal draws what one draws that pushed the data itself", async () => {
+    const data = await openRlds(CARTPOLE);
+    const table = { maxSize: 1_000_000, sampler: prioritized(0.6) };
+    const here: Replay = new Replay<Spec, string>({ spec: await createTransitionSpec(data), tables: { memory: table, twin: table }, seed: 7 });
+    await pushEpisodes(data, here.writer({ items: ["memory", "twin"].map((name) => ({ table: name, nStep: 3 })) }));
+    await data.close();
+    const there: Replay = await Replay.open({ dir: temp("a"), durability: "manual" });
+    for (const name of ["memory", "twin"]) {
+      const found = transitionsOf(there, name);
+      expect(found.count).toBe(3412);
+      expect(found).toEqual(transitionsOf(here, name));
+    }
+    there.dispose();
+  });
+
+  test("what does not fit the journal is refused, and changes nothing", async () => {
+    const { tables, steps } = await document("stats", temp("a"));
+    const to = ["--dir", temp("a"), "--table", "memory"];
+    expect((await failure(1, "push", CARTPOLE, ...to)).line).toMatch(/SPEC_MISMATCH: .* holds no trajectories: push transitions with --n-step, or use another/);
+    expect((await failure(1, "push", HALF_CHEETAH, ...to, "--n-step", "3")).line).toMatch(/SPEC_MISMATCH: action is i64 of shape \[\] .* f32 of shape \[6\]/);
+    await document("push", CARTPOLE, "--dir", temp("pairs"), "--table", "t", "--split", "train[:1]");
+    const { line } = await failure(1, "push", CARTPOLE, "--dir", temp("pairs"), "--table", "t", "--n-step", "1");
+    expect(line).toMatch(/SPEC_MISMATCH: the journal in .* holds trajectories: leave --n-step out, or use another folder$/);
+    expect(await document("stats", temp("a"))).toMatchObject({ tables, steps, openWriters: 0 });
+  });
+});
+
+test("a program's own journal takes them in: its spec may have fewer leaves, its tables are as they were", async () => {
+  const dir = temp("own");
+  const replay = await Replay.open({ dir, spec: { observation: f32(4), action: i64(), reward: f32() }, tables: { memory: { maxSize: 1000 } } });
+  const writer = replay.writer({ items: [{ table: "memory", nStep: 2 }] });
+  for (let t = 0; t < 5; t++) writer.append({ observation: [t, 0, 0, 0], action: 1n, reward: 1 });
+  writer.endEpisode({ final: { observation: [5, 0, 0, 0] }, terminated: false });
+  await replay.flush();
+  replay.dispose();
+  const { tables } = await document("push", CARTPOLE, "--dir", dir, "--table", "memory", "--n-step", "2", "--split", "train[:4]");
+  expect(tables).toEqual([{ name: "memory", inserted: 296, size: 301 }]);
+  expect((await document("push", CARTPOLE, "--dir", dir, "--table", "memory", "--n-step", "2")).tables[0]).toEqual({
+    name: "memory",
+    inserted: 3412,
+    size: 1000,
+  });
+});
+
+test("episodes of a single step are left out and counted; without any other there is nothing to push", async () => {
+  const step = (first: boolean, last: boolean) =>
+    `{"observation":[1],"action":0,"reward":1,"discount":1,"is_first":${first},"is_last":${last},"is_terminal":false}\n`;
+  const alone = step(true, true);
+  writeFileSync(temp("some.jsonl"), alone + step(true, false) + step(false, true) + alone);
+  const { stdout } = await reprise("push", temp("some.jsonl"), "--dir", temp("some"), "--table", "t", "--n-step", "5");
+  expect(stdout).toContain(": 1 transition of 1 episode with 4 steps pushed (0 terminated, 1 truncated, 2 episodes of a single step left out); ");
+  writeFileSync(temp("none.jsonl"), alone);
+  const { line } = await failure(1, "push", temp("none.jsonl"), "--dir", temp("none"), "--table", "t", "--n-step", "1");
+  expect(line).toMatch(/^reprise: EMPTY: no episode of the data has two steps, which a transition needs/);
+});
+
+test("text and leaves left out are as without --n-step; what is not finite is refused or mended", async () => {
+  const push = (path: string, ...more: string[]) => ["push", join(DATA, "extra", path), "--dir", temp(path), "--table", "t", "--n-step", "3", ...more];
+  expect((await failure(1, ...push("lerobot_v2"))).line).toMatch(/^reprise: UNSUPPORTED: observation\/images\/wrist\/path is text/);
+  expect(existsSync(temp("lerobot_v2"))).toBe(false);
+  const few = await document(...push("lerobot_v2", "--without", "observation/images/wrist", "--without", "observation/matrix"));
+  expect([few.pushed, few.transitions.items]).toEqual([few.tables[0].inserted, few.tables[0].inserted]);
+  const strict = await failure(1, ...push("plain.parquet"));
+  expect(strict.error).toMatchObject({ code: "INVALID_DATA", episode: 0, step: 2 });
+  rmSync(temp("plain.parquet"), { recursive: true });
+  expect((await document(...push("plain.parquet", "--mode", "repair"))).pushed).toBeGreaterThan(0);
+});
+
+test("Ctrl-C keeps the transitions of whole episodes, and no open writer", async () => {
+  const server = await serve(join(DATA, "tfds"), /half_cheetah.*-00002-of/);
+  const { child, ended } = started("push", `${server.address}/half_cheetah/1.0.0/`, "--dir", temp("interrupted"), "--table", "t", "--n-step", "3");
+  await server.held;
+  child.kill("SIGINT");
+  const { status, stdout, stderr } = await ended;
+  server.close();
+  expect([status, stdout]).toEqual([130, ""]);
+  const [, told] = /^reprise: INTERRUPTED: ([\d,]+) transitions of whole episodes are in .*interrupted\n$/.exec(stderr) ?? [];
+  const transitions = Number(told?.replaceAll(",", ""));
+  const { openWriters, tables } = await document("stats", temp("interrupted"));
+  expect([openWriters, transitions % 250, tables[0].size - transitions]).toEqual([0, 0, 0]);
+  expect(transitions).toBeGreaterThan(20 * 250);
+});
