@@ -48,6 +48,16 @@ test("Rainbow's memory finds the way of a blind cliff walk", () => {
   expect(Math.abs(numberAfter("at the start: ", out) - 0.95 ** 7)).toBeLessThan(0.05);
 });
 
+test("SAC learns from recorded data before it lives a step, and goes on with live ones", () => {
+  const out = run("sac", 60);
+  expect(out).toContain("warm start: 200 transitions of 40 episodes");
+  expect(Math.abs(numberAfter("episodes, gain ", out) + 0.465)).toBeLessThan(0.05);
+  expect(out).toContain("500 transitions, 300 of them live");
+  expect(Math.abs(numberAfter("live; gain ", out) + 0.465)).toBeLessThan(0.03);
+  // Time ran out in each recorded episode. If that is taken for an end, the gain is another one.
+  expect(numberAfter("live; gain ", run("sac", 60, ["is_terminal: false", "is_terminal: is_last"]))).toBeGreaterThan(-0.38);
+});
+
 test("R2D2's windows begin with the state that was stored", () => {
   expect(numberAfter("last quarter: ", run("r2d2", 200))).toBe(100);
   const forgets = run("r2d2", 200, ["next(state.data[first], ", "next(0, "]);
