@@ -66,8 +66,9 @@ export interface Explanation {
 
 /** A priority beside which 1 is next to nothing. */
 const HIGH = 10;
-/** Before so many steps an empty table is nothing strange. */
+/** Before so many steps an empty table is nothing strange, nor before so many episodes that were too short. */
 const ENOUGH = 5;
+const SOME = 2;
 
 /** A table of any spec, as other parts of the engine use it. */
 export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
@@ -226,23 +227,18 @@ export class Table<S = any, R = any> {
 
   /** After a draw that gave nothing: warns where no item will ever come. */
   #nothing(): void {
-    const { writers, appended } = this.#engine;
-    if (appended < ENOUGH || this.#table.newest !== 0) return;
-    const lengths: number[] = [];
-    let lanes = 0;
-    for (const writer of writers) {
-      lanes += writer.lanes;
-      for (const { table, length } of writer.items) if (table === this.name) lengths.push(length);
-    }
-    const shortest = Math.min(...lengths);
+    if (this.#table.newest !== 0) return;
     const name = show(this.name);
-    const empty = `table ${name} is empty after ${appended} steps, because`;
-    if (lengths.length === 0) {
-      const remedy = `give replay.writer() a rule such as items: [{ table: ${name}, length: 2 }], or call writer.createItem(${name}, { length })`;
-      this.#engine.warn("emptyTable", `${empty} no writer has a rule for it and createItem was not called: ${remedy}`);
-    } else if (appended > shortest * lanes) {
+    const empty = `table ${name} is empty, because`;
+    const ruled = [...this.#engine.writers].filter(({ items }) => items.some(({ table }) => table === this.name));
+    if (ruled.length > 0) {
+      if (ruled.reduce((sum, { core }) => sum + core.barren, 0) < SOME) return;
+      const shortest = Math.min(...this.#engine.ruledLengths(this.name));
       const remedy = "lower length, or call createItem before an episode ends";
       this.#engine.warn("emptyTable", `${empty} its rules need ${shortest} steps of an episode and no episode had so many: ${remedy}`);
+    } else if (this.#engine.hadSteps(ENOUGH)) {
+      const remedy = `give replay.writer() a rule such as items: [{ table: ${name}, length: 2 }], or call writer.createItem(${name}, { length })`;
+      this.#engine.warn("emptyTable", `${empty} no writer has a rule for it and createItem was not called: ${remedy}`);
     }
   }
 

@@ -22,7 +22,7 @@ import {
   noEpisode,
   notFinite,
 } from "./ends.ts";
-import { finite, integer, mustBe, onlyKeys, ReplayError } from "./error.ts";
+import { finite, integer, onlyKeys, ReplayError } from "./error.ts";
 import { printsAs, Word } from "./prints.ts";
 import { finiteReward, type ItemOptions, onlyItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "./spec/columns.ts";
@@ -52,6 +52,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /** Behind a block of columns, how the episode of each lane ends with it. */
   readonly #endsAt: number;
   readonly #rules: EndRules;
+  /** What the engine knows of this writer. */
+  #ruled: Parameters<Engine["forget"]>[0] | undefined;
   #record = 0;
   readonly #staging: Staging;
   readonly #fill: Visit;
@@ -96,7 +98,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         core.took(code);
       });
       engine.columnLayouts.rules.add(layouts);
-      engine.writers.add(options);
+      this.#ruled = { lanes, items, core: writer };
+      engine.writers.add(this.#ruled);
       this.#record = engine.stage(this.#recordBytes);
       this.#endsAt = this.#record + end;
     } catch (error) {
@@ -118,7 +121,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /** The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
   get staged(): StagedOf<S, Lanes> {
     this.#open();
-    return this.#staging.step as StagedOf<S, Lanes>;
+    return this.#staging.use() as StagedOf<S, Lanes>;
   }
 
   /** Number of steps in the window (of lane 0), the maximum length of an item now. */
@@ -144,13 +147,19 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
     this.#open();
-    if (step !== undefined) this.#put(step);
-    // biome-ignore lint/complexity/noArguments: a list of the rest would be allocated
-    else if (arguments.length === 0) this.#staging.check();
-    else throw mustBe(TypeError, "step", "a step; append() without an argument appends what is in staged", step);
+    if (step === undefined) this.#staging.check();
+    else {
+      // Here, and not in a method of its own: V8 compiles that to slower code.
+      try {
+        this.#fill(step);
+      } catch (error) {
+        // A misspelt field is missing first.
+        checkNodes(this.#engine.spec, step);
+        throw error;
+      }
+    }
     if (ends === undefined) this.#done(this.#writer.append(this.#record));
     else this.#appendEnds(ends);
-    this.#engine.appended += this.options.lanes;
   }
 
   /**
@@ -174,7 +183,6 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     mustSee(this.#rules, final, block.truncated);
     this.#done(this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals), "priorities");
     if (block.ends !== 0) this.#countBarren();
-    this.#engine.appended += block.rows;
     return block.rows;
   }
 
@@ -247,17 +255,6 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.close();
   }
 
-  /** Stages a step. */
-  #put(step: Appended<S, Lanes>): void {
-    try {
-      this.#fill(step);
-    } catch (error) {
-      // A misspelt field is missing first.
-      checkNodes(this.#engine.spec, step);
-      throw error;
-    }
-  }
-
   #shown(): object {
     const { lanes, keep, items, across } = this.options;
     if (this.#closed || this.#engine.closed) return { lanes, keep, items, across, length: new Word("closed") };
@@ -271,7 +268,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   #free(): void {
     this.#engine.columnLayouts.rules.delete(this.options.layouts);
-    this.#engine.writers.delete(this.options);
+    if (this.#ruled) this.#engine.forget(this.#ruled);
     this.#engine.unstage(this.#record, this.#recordBytes);
     this.#writer.close();
   }

@@ -24,7 +24,11 @@ export interface EngineOptions {
 interface RuledWriter {
   readonly lanes: number;
   readonly items: readonly { readonly table: string; readonly length: number }[];
+  readonly core: { readonly barren: number; episodeSteps(lane: number): number };
 }
+
+/** Steps of a writer's open episodes. */
+const openSteps = ({ lanes, core }: RuledWriter): number => Array.from({ length: lanes }, (_, lane) => core.episodeSteps(lane)).reduce((a, b) => a + b, 0);
 
 export class Engine {
   readonly core: Core;
@@ -50,8 +54,8 @@ export class Engine {
   readonly closers = new Set<{ close(): void }>();
   closed = false;
   readonly warnings: Warnings;
-  /** Steps that writers appended since it was made: they tell a table that nothing came into from one that has just begun. */
-  appended = 0;
+  /** Whether a writer that is closed by now had appended steps. */
+  #hadSteps = false;
   /** Those that are open. */
   readonly writers = new Set<RuledWriter>();
   /** By table, how many of these give items priority 1 because nobody said another. */
@@ -98,6 +102,17 @@ export class Engine {
   /** Notes rules without a priority: 1 when their writer opens, -1 when it is closed. */
   countBare(tables: readonly string[], by: number): void {
     for (const table of tables) this.bareRules.set(table, (this.bareRules.get(table) ?? 0) + by);
+  }
+
+  /** Lets a writer go that is about to close. */
+  forget(writer: RuledWriter): void {
+    if (this.writers.delete(writer)) this.#hadSteps ||= openSteps(writer) > 0 || writer.core.barren > 0;
+  }
+
+  /** Whether there were so many steps, as far as open episodes and those without an item tell. */
+  hadSteps(some: number): boolean {
+    const open = [...this.writers];
+    return this.#hadSteps || open.some(({ core }) => core.barren > 0) || open.reduce((sum, writer) => sum + openSteps(writer), 0) >= some;
   }
 
   /** Whether a rule makes items of at least so many steps for a table. */

@@ -1,5 +1,5 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
-import { ReplayError } from "../error.ts";
+import { mustBe, ReplayError } from "../error.ts";
 import { DTYPES, type Dtype, type GivenArrayOf, type Numbered } from "../spec/dtype.ts";
 import { putter, targetOf, type ViewTarget } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
@@ -164,8 +164,7 @@ export interface StagedMemory {
 }
 
 export class Staging {
-  /** What the user sees. */
-  readonly step: object;
+  readonly #step: object;
   /** What writes a leaf's value to its place, leaf by leaf. */
   puts: readonly Visit[];
   /** The record and what follows it, one element a word. */
@@ -177,7 +176,8 @@ export class Staging {
   /** How often memory has moved. */
   #moves = 0;
   /** The count when all arrays that were lent were good. */
-  #checked = 0;
+  #checked = -1;
+  #used = false;
 
   /**
    * @param at where the record begins
@@ -195,13 +195,20 @@ export class Staging {
     if (lead.length > 0) memory.u32.set(addresses, at / 4);
     this.puts = this.#views.map(putter);
     this.moved();
-    this.step = maker(this);
+    this.#step = maker(this);
     memory.lookers.add(this);
+  }
+
+  /** What the user sees. */
+  use(): object {
+    this.#used = true;
+    return this.#step;
   }
 
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
     if (this.#checked === this.#moves) return;
+    if (!this.#used) throw mustBe(TypeError, "step", "a step, since nothing is in writer.staged, which append() without a step appends", undefined);
     // No function here: one that holds another allocates at each call.
     for (const { lent = this.#moves, keys } of this.#views) {
       if (lent < this.#moves)

@@ -104,7 +104,7 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
   /** The next step, to fill in place: assign numbers and fill arrays, then call `append()`. Values that you do not write stay as they are. */
   get staged(): StagedOf<S, Lanes> {
     this.#outbox.open();
-    return this.#staging.step as StagedOf<S, Lanes>;
+    return this.#staging.use() as StagedOf<S, Lanes>;
   }
 
   /** Number of steps in the window (of lane 0), the maximum length of an item now. */
@@ -140,10 +140,8 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
   append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): Promise<void> | undefined {
     const outbox = this.#outbox;
     outbox.ready();
-    if (step !== undefined) this.#fill(step);
-    // biome-ignore lint/complexity/noArguments: a list of the rest would be allocated
-    else if (arguments.length === 0) this.#staging.check();
-    else throw mustBe(TypeError, "step", "a step; append() without an argument appends what is in staged", step);
+    if (step === undefined) this.#staging.check();
+    else this.#fill(step);
     if (this.#welcome.reward !== undefined) this.#checkReward(this.#welcome.reward);
     const { lanes } = this;
     if (ends !== undefined) this.#putEnds(ends);

@@ -70,9 +70,10 @@ test("a restored Replay has the logger that it is given, and no other's counters
 test("append(undefined) is refused: it is no step, and does not mean the staged one", () => {
   const { replay } = told();
   const writer = replay.writer();
-  const message = "step must be a step; append() without an argument appends what is in staged, got undefined";
+  const message = "step must be a step, since nothing is in writer.staged, which append() without a step appends, got undefined";
   expect(errorOf(() => writer.append(undefined as never))).toMatchObject({ name: "TypeError", message });
   expect(replay.stats().steps).toBe(0);
+  writer.staged.reward = 1;
   writer.append();
   expect(replay.stats().steps).toBe(1);
 });
@@ -86,7 +87,7 @@ test("an empty table that no rule and no createItem fills is told of", () => {
   steps(writer, 1);
   expect(table.sample(4)).toMatchObject({ count: 0, blocked: { by: "minSize" } });
   expect(said).toEqual([
-    'reprise: table "t" is empty after 5 steps, because no writer has a rule for it and createItem was not called: ' +
+    'reprise: table "t" is empty, because no writer has a rule for it and createItem was not called: ' +
       'give replay.writer() a rule such as items: [{ table: "t", length: 2 }], or call writer.createItem("t", { length })',
   ]);
 });
@@ -106,7 +107,7 @@ test("an empty table whose rules are longer than all episodes is told of", () =>
   writer.endEpisode();
   table.sample(1);
   expect(ofTable()).toEqual([
-    'reprise: table "t" is empty after 6 steps, because its rules need 5 steps of an episode and no episode had so many: ' +
+    'reprise: table "t" is empty, because its rules need 5 steps of an episode and no episode had so many: ' +
       "lower length, or call createItem before an episode ends",
   ]);
 });
