@@ -17,7 +17,7 @@ import {
   noEpisode,
   notFinite,
 } from "../ends.ts";
-import { finite, integer, mustBe, onlyKeys } from "../error.ts";
+import { finite, integer, onlyKeys } from "../error.ts";
 import { MAX_TIMEOUT_MS } from "../limits.ts";
 import { type ItemOptions, onlyItemOptions, unknownTable } from "../rules.ts";
 import { type ColumnSet, checkSteps, selectionsOf } from "../spec/columns.ts";
