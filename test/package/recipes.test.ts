@@ -1,20 +1,37 @@
 /** The programs of docs/recipes run as users run them, on a small budget; they learn what there is to learn, and say so. What a recipe is about is shown by breaking it. */
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { root } from "../support/core.ts";
 
 const folder = join(root, "docs", "recipes");
 const names = readdirSync(folder).filter((file) => file.endsWith(".js"));
 
-/** What a recipe prints. @param wrong text of the program, and what stands there instead */
-function run(name: string, budget: number, wrong?: readonly [right: string, wrong: string]): string {
-  const file = join(folder, `${name}.js`);
-  const code = readFileSync(file, "utf8");
-  if (wrong !== undefined) expect(code).toContain(wrong[0]);
-  const program = wrong === undefined ? [file] : ["--input-type=module", "-e", code.replaceAll(...wrong), "recipe"];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...program, String(budget)], { cwd: root, encoding: "utf8" });
+/** Broken recipes: files, because a recipe may start itself again in a worker. */
+const broken = mkdtempSync(join(tmpdir(), "reprise-recipes-"));
+mkdirSync(join(broken, "node_modules"));
+symlinkSync(root, join(broken, "node_modules", "reprise"), "junction");
+afterAll(() => rmSync(broken, { recursive: true, force: true }));
+
+type Wrong = readonly [right: string, wrong: string];
+
+/** @param wrong text of the program, and what stands there instead */
+function started(name: string, budget: number, wrong?: Wrong) {
+  let file = join(folder, `${name}.js`);
+  if (wrong !== undefined) {
+    const code = readFileSync(file, "utf8");
+    expect(code).toContain(wrong[0]);
+    file = join(broken, `${name}.mjs`);
+    writeFileSync(file, code.replaceAll(...wrong));
+  }
+  return spawnSync(process.execPath, [file, String(budget)], { cwd: root, encoding: "utf8" });
+}
+
+/** What a recipe prints. */
+function run(name: string, budget: number, wrong?: Wrong): string {
+  const { status, stdout, stderr } = started(name, budget, wrong);
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   return stdout;
 }
@@ -72,4 +89,19 @@ test("vector environments give the same values in each autoreset mode", () => {
   // With the next episode's observation in place of the last one seen, the values are wrong.
   const wrong = run("vector", 60, ["next.finalObs", "next.observation"]).trimEnd().split("\n");
   expect(wrong.map((line) => line.includes(`values ${truth}`))).toEqual([true, false, true]);
+});
+
+test("actors in workers append while the learner draws: every step is a transition, and none is lost", () => {
+  const out = run("actors", 1000);
+  expect(out).toContain("actors: left, left, left; 1000 + 1000 + 1000 steps, 3000 transitions");
+  expect(Math.abs(numberAfter("at the start: ", out) - 0.9 ** 4)).toBeLessThan(0.02);
+  // Eight draws a transition, in batches of 32; the rate limiter keeps 600 to 2,600 of them back.
+  const batches = numberAfter("transitions\n", out);
+  expect(batches).toBeGreaterThanOrEqual((3000 * 8 - 2600) / 32 - 1);
+  expect(batches).toBeLessThanOrEqual((3000 * 8 - 600) / 32);
+  // Who does not wait is refused, and who leaves without a word is gone.
+  const hasty = started("actors", 1000, ["await writer.append(", "writer.append("]);
+  expect([hasty.status, hasty.stdout]).toEqual([1, ""]);
+  expect(hasty.stderr).toContain("RATE_LIMITED");
+  expect(run("actors", 100, ["await writer.close();", ""])).toContain("actors: gone, gone, gone; 100 + 100 + 100 steps, 300 transitions");
 });
