@@ -49,7 +49,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
   const taken = d.column(STEPS);
   let window = <usize>d.rows;
   for (let i: u32 = 0; i < d.count; i++, window += width) {
-    const item = items == 0 ? 0 : items + ((<usize>load<u32>(slots + ((<usize>i) << 2))) << 4);
+    const item: usize = items == 0 ? 0 : items + ((<usize>load<u32>(slots + ((<usize>i) << 2))) << 4);
     const length = load<u32>(lengths + ((<usize>i) << 2));
     const limit = min(n, own ? length : max(length, 1) - 1);
     let at = window;

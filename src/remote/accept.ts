@@ -85,8 +85,9 @@ export class AcceptedWriter {
   readonly #leaves: readonly PlacedLeaf[];
   readonly #pack: (values: readonly unknown[]) => unknown;
   readonly #names: readonly string[];
-  /** The tables of its rules; without rules all. */
-  readonly #tables: readonly AnyTable[];
+  readonly #byName: ReadonlyMap<string, AnyTable>;
+  /** The tables of its rules. */
+  readonly #ruled: readonly AnyTable[];
   /** What came and is not taken yet. */
   readonly #queue: ToMemory[] = [];
   /** Ends what waits. */
@@ -106,8 +107,8 @@ export class AcceptedWriter {
     this.#leaves = leaves;
     this.#pack = packer(host.engine.spec);
     this.#names = [...host.tables.keys()];
-    const names = writer.options.items.map(({ table }) => table);
-    this.#tables = [...host.tables.values()].filter(({ name }) => names.length === 0 || names.includes(name));
+    this.#byName = host.tables;
+    this.#ruled = [...new Set(writer.options.items.map(({ table }) => host.tables.get(table) as AnyTable))];
     this.closed = new Promise((resolve) => {
       this.#farewell = resolve;
     });
@@ -182,14 +183,15 @@ export class AcceptedWriter {
       from = slot;
       if (kind === ITEM) {
         const options = { length: b, priority: c, lane: d, columns: columns[e - 1] as never };
-        yield* this.#limited(() => writer.createItem(this.#names[a] as string, options));
+        const table = this.#names[a] as string;
+        yield* this.#limited([this.#byName.get(table) as AnyTable], () => writer.createItem(table, options));
       } else if (kind === END) {
         const options = {
           lane: a === 0 ? undefined : a - 1,
           terminated: b === 0 ? undefined : b === 2,
           final: c === 1 ? this.#finalStep(form, buffer, slot) : undefined,
         };
-        yield* this.#limited(() => writer.endEpisode(options));
+        yield* this.#limited(this.#ruled, () => writer.endEpisode(options));
         // Also where nothing was given but `terminated`, the slot is there.
         if (c === 1 || b === 2) from++;
       } else {
@@ -254,14 +256,14 @@ export class AcceptedWriter {
         seen += ended;
       } catch (error) {
         if (!isLimited(error)) throw error;
-        if (many === 1) yield this.#room();
+        if (many === 1) yield this.#room(this.#ruled);
         else many >>= 1;
       }
     }
   }
 
-  /** A call that is made again when the rate limiters may have room for it. */
-  *#limited(call: () => unknown): Work {
+  /** A call that is made again when the rate limiters of these tables may have room for it. */
+  *#limited(tables: readonly AnyTable[], call: () => unknown): Work {
     for (;;) {
       try {
         call();
@@ -269,19 +271,21 @@ export class AcceptedWriter {
       } catch (error) {
         if (!isLimited(error)) throw error;
       }
-      yield this.#room();
+      yield this.#room(tables);
     }
   }
 
-  /** Waits until something has changed, and half of the items that wait are in: each try costs an error. */
-  #room(): Promise<unknown> {
+  /** Waits until something has changed, and half of the items that wait for one of the limiters are in: each try costs an error. */
+  #room(tables: readonly AnyTable[]): Promise<unknown> {
     const engine = this.#engine;
     const { changes } = engine;
-    const pending = () => this.#tables.reduce((sum, table) => sum + table.stats().pending, 0);
-    const few = pending() >> 1;
+    // Any of these may be the one that has no room.
+    const limiting = tables.filter(({ options }) => options.rateLimiter.maxDiff < Number.MAX_VALUE);
+    const few = limiting.map((table) => table.stats().pending >> 1);
+    const isRoom = () => limiting.some((table, i) => table.stats().pending <= (few[i] as number));
     return Promise.resolve(
       engine.waiters.until(
-        () => (engine.changes !== changes && pending() <= few ? true : undefined),
+        () => (engine.changes !== changes && isRoom() ? true : undefined),
         () => "",
         { signal: this.#over.signal },
       ),

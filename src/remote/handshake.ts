@@ -5,7 +5,7 @@ import { MAX_TIMEOUT_MS } from "../limits.ts";
 import { leafText } from "../spec/leaf.ts";
 import type { FoundLeaf } from "../spec/spec.ts";
 import { type WaitOptions, within } from "../wait.ts";
-import { Channel, checkPort, listen, type PortLike, received, type SentError, sent } from "./port.ts";
+import { Channel, checkPort, isPort, listen, type PortLike, received, type SentError, sent } from "./port.ts";
 
 /** Of all messages. Both ends must have the same. */
 export const VERSION = 1;
@@ -242,7 +242,8 @@ export async function admit<T>(
     };
     const heard = (message: unknown) => {
       const { reprise } = (message ?? {}) as Hello | Invitation;
-      if (reprise === "hello") hello(message as Hello);
+      // Without a channel there is nobody to answer.
+      if (reprise === "hello" && isPort((message as Hello).channel)) hello(message as Hello);
       if (reprise === "invitation")
         reject(new ReplayError("OUT_OF_TURN", "both ends of the port call acceptWriter: where the environment is, call remoteWriter"));
     };

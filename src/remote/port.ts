@@ -26,9 +26,12 @@ const ENDS = ["close", "exit"] as const;
 
 /** @throws TypeError */
 export function checkPort(port: unknown): void {
-  const { postMessage, addEventListener, on } = (port ?? {}) as PortLike;
-  if (typeof postMessage !== "function" || (typeof on !== "function" && typeof addEventListener !== "function"))
-    throw mustBe(TypeError, "port", "a MessagePort or a Worker", port);
+  if (!isPort(port)) throw mustBe(TypeError, "port", "a MessagePort or a Worker", port);
+}
+
+export function isPort(value: unknown): value is PortLike {
+  const { postMessage, addEventListener, on } = (value ?? {}) as PortLike;
+  return typeof postMessage === "function" && (typeof on === "function" || typeof addEventListener === "function");
 }
 
 /** Calls `heard` with each message, and `ended` when the port is known to have ended. Gives what stops that. */

@@ -23,7 +23,7 @@ import { type ItemOptions, onlyItemOptions, unknownTable } from "../rules.ts";
 import { type ColumnSet, checkSteps, selectionsOf } from "../spec/columns.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { type Layout, layoutOf, type PlacedLeaf, up } from "../spec/layout.ts";
-import { flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
+import { checkNodes, flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
 import { type ColumnsOf, leavesOf, type Spec, type StepOf } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
 import type { HasLanes } from "../writer.ts";
@@ -141,7 +141,15 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
     const outbox = this.#outbox;
     outbox.ready();
     if (step === undefined) this.#staging.check();
-    else this.#fill(step);
+    else {
+      try {
+        this.#fill(step);
+      } catch (error) {
+        // A misspelt field is missing first.
+        checkNodes(this.spec as Spec, step);
+        throw error;
+      }
+    }
     if (this.#welcome.reward !== undefined) this.#checkReward(this.#welcome.reward);
     const { lanes } = this;
     if (ends !== undefined) this.#putEnds(ends);

@@ -149,6 +149,19 @@ describe("a handshake", () => {
   });
 });
 
+test("what is no greeting is left alone, whatever it says", async () => {
+  const replay = new Replay(options);
+  const [here, there] = ends();
+  const accepting = replay.acceptWriter(here);
+  const greetings = [{}, { version: 1, id: "1" }, { version: 1, id: "1", channel: {} }, { version: 9, id: "1", channel: 1 }];
+  for (const message of [...greetings.map((rest) => ({ reprise: "hello", ...rest })), { reprise: 3 }, "hello", null, [1]]) there.postMessage(message);
+  await turn();
+  const writer = await remoteWriter(there, { spec });
+  await writer.append(stepAt(1));
+  await writer.close();
+  expect((await accepting).steps).toBe(1);
+});
+
 describe("the end of a writer across a port", () => {
   test("close gives the memory everything, then nothing goes", async () => {
     const { writer, accepted, replay } = await pair(options, { items: [{ table: "t", length: 2 }] });

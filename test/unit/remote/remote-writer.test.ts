@@ -1,6 +1,6 @@
 /** A writer across a port writes what a local one writes, and refuses what a local one refuses. */
 import { describe, expect, test } from "vitest";
-import { bool, f32, f64, i32, i64, minSize, prioritized, queueLimiter, Replay, shared, text, u8 } from "../../../src/index.ts";
+import { bool, f32, f64, fifo, i32, i64, minSize, prioritized, queueLimiter, Replay, shared, text, u8 } from "../../../src/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { bytesOf, errorOf, expectError } from "../../support/refused.ts";
 import { pair, turn, until } from "./support.ts";
@@ -117,6 +117,7 @@ describe("a writer across a port", () => {
     const wrong: readonly ((w: Both) => unknown)[] = [
       (w) => w.append({ ...stepAt(1), extra: 1 } as never),
       (w) => w.append({ observation: [1, 2, 3], action: 1 } as never),
+      (w) => w.append({ observations: [1, 2, 3], action: 1, reward: 1 } as never),
       (w) => w.append({ ...stepAt(1), observation: [1, 2] }),
       (w) => w.append({ ...stepAt(1), action: 0.5 }),
       (w) => w.append({ ...stepAt(1), action: 2 ** 31 }),
@@ -224,6 +225,24 @@ describe("back-pressure", () => {
     expect(accepted.steps).toBe(300);
     const wanted = Array.from({ length: 300 }, (_, k) => (k % 10 === 3 ? [k, k] : [k])).flat();
     expect(seen).toEqual(wanted);
+  });
+
+  test.each([
+    ["createItem", []],
+    ["a rule", [{ table: "quick", length: 1 }] as const],
+  ])("goes on where the table of %s has room, whatever waits for another one", async (_, rules) => {
+    const queue = (maxPending: number) => ({ maxSize: 2, maxTimesSampled: 1, sampler: fifo(), rateLimiter: queueLimiter(2), maxPending });
+    const items = [{ table: "slow", length: 1 }, ...rules] as const;
+    const { writer, replay } = await pair({ spec, tables: { slow: queue(1000), quick: queue(4) } }, { items });
+    for (let k = 0; k < 30; k++) {
+      await writer.append(stepAt(k));
+      if (rules.length === 0) await writer.createItem("quick", { length: 1 });
+    }
+    const seen: number[] = [];
+    while (seen.length < 30) seen.push(...(await replay.tables.quick.sampleWhenReady(1, { timeoutMs: 5000 })).steps.action.data);
+    expect(seen).toEqual([...Array(30).keys()]);
+    await turn();
+    expect(replay.tables.slow.stats().pending).toBe(28);
   });
 
   test("flush waits for items that wait, until its time is over or its signal says so", async () => {
