@@ -95,7 +95,7 @@ export class Reader {
       }
       if (beta !== undefined) draw.weigh(handle, options, divisor);
       draw.runs(handle, count, filler.width, from + over);
-      if (nStep !== undefined) draw.nStep(nStep);
+      if (nStep !== undefined && draw.nStep(nStep) > 0) warnOfLost(engine, this.#name);
       filler.fill(count);
       const { batch } = filler;
       batch.blocked = count === n ? undefined : { by: BLOCKED_BY[draw.result(BLOCKED)] as Blocked["by"], have: draw.result(HAVE), need: draw.result(NEED) };
@@ -196,6 +196,14 @@ export function refusedDraw({ core }: Engine): ReplayError {
 export function checkNormalize(table: string, sampler: Selector, normalize: SampleOptions["normalize"]): void {
   if (normalize !== "table" || sampler.kind !== "prioritized" || sampler.withMin === true) return;
   throw new ReplayError("UNSUPPORTED", `normalize: "table" needs the sampler prioritized(exponent, { withMin: true }) in table ${show(table)}`);
+}
+
+/** Warns of episodes whose last step has a reward, or says that they terminated, and in no return: they ended without what was seen next. */
+export function warnOfLost({ warnings }: Engine, table: string): void {
+  if (!warnings.first("lostRewards")) return;
+  const why = "it ended by endEpisode() alone, so that the step only serves as the next state of the one before";
+  const remedy = "Say endEpisode({ final, terminated }), which keeps what was seen after it";
+  warnings.say(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return counts: ${why}. ${remedy}`);
 }
 
 /** Only an n-step return has a bootstrap step. */

@@ -14,9 +14,10 @@ export interface FullLogger {
  * - `emptyTable`: a draw from a table that never had an item, though steps were appended
  * - `barrenEpisodes`: episodes that ended, of a writer whose rules and calls had made no item of them
  * - `shortReturns`: n-step returns of fewer than n steps, because no item is longer
+ * - `lostRewards`: n-step returns that miss the reward, or the terminal flag, of an episode's last step, behind which nothing was seen
  * - `defaultPriority`: priorities above 10, in a table whose new items come with priority 1 because no rule says another
  */
-const KINDS = ["emptyTable", "barrenEpisodes", "shortReturns", "defaultPriority"] as const;
+const KINDS = ["emptyTable", "barrenEpisodes", "shortReturns", "lostRewards", "defaultPriority"] as const;
 export type WarningKind = (typeof KINDS)[number];
 
 const nothing = () => {};

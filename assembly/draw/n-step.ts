@@ -8,7 +8,7 @@
  */
 import { F32, readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
-import { Head, LINK_ENDS, LINK_FINAL } from "../rows/row";
+import { Head, LINK_END, LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { Item } from "../tables/slots";
 import { Table } from "../tables/table";
 import { DISCOUNT, Draw, LENGTH, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "./draw";
@@ -25,8 +25,9 @@ const ENDS_BEHIND: u32 = 2;
  * Where rows do not hold their own next observation, the last row of a window or episode only serves as one, and its reward is not read;
  * STEPS is then also the place of the bootstrap row, else that is STEPS - 1: `own` of the draw tells `gather_select`.
  * `table`: where windows begin with the items of one, which remember how their last rows end; else 0.
+ * How many windows bootstrap from the last row of an episode that ended plainly, and has a reward or says that it terminated: no return ever counts that.
  */
-export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32, discount: u32, terminatedLeaf: u32, n: u32, gamma: f64, flags: u32): void {
+export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32, discount: u32, terminatedLeaf: u32, n: u32, gamma: f64, flags: u32): u32 {
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
   const t = changetype<Table>(table);
@@ -48,6 +49,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
   const factors = d.column(DISCOUNT);
   const taken = d.column(STEPS);
   let window = <usize>d.rows;
+  let lost: u32 = 0;
   for (let i: u32 = 0; i < d.count; i++, window += width) {
     const item: usize = items == 0 ? 0 : items + ((<usize>load<u32>(slots + ((<usize>i) << 2))) << 4);
     const length = load<u32>(lengths + ((<usize>i) << 2));
@@ -73,11 +75,11 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
       if (alive == 0 || ends != 0) break;
     }
     const steps = <u32>(at - window) >> 2;
-    if (ends == 0 && steps < length) {
-      ends = Returns.ends(item, steps, load<u32>(at));
-      // Behind a whole return.
-      if (steps == n && (ends & LINK_FINAL) == 0 && (flags & ENDS_BEHIND) == 0) ends = 0;
-    }
+    const behind = ends == 0 && steps < length;
+    if (behind) ends = Returns.ends(item, steps, load<u32>(at));
+    if (ends == LINK_END && !own && alive != 0) lost += Returns.says(p, <usize>load<u32>(at + addresses), reward, terminatedLeaf);
+    // Behind a whole return.
+    if (behind && steps == n && (ends & LINK_FINAL) == 0 && (flags & ENDS_BEHIND) == 0) ends = 0;
     if (ends == LINK_ENDS) factor = 0;
     const terminated = u8(alive == 0) | u8(ends == LINK_ENDS);
     store<f64>(returns + ((<usize>i) << 3), ret);
@@ -86,6 +88,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
     store<u8>(terminals + <usize>i, terminated);
     store<u8>(cuts + <usize>i, u8(ends != 0) & (terminated ^ 1));
   }
+  return lost;
 }
 
 /** Where the bytes of each row are, and that they are at hand: the misses of all rows overlap (see prefetchItems), and those of the HEADs that are asked. */
@@ -114,6 +117,11 @@ class Returns {
   static ends(item: usize, k: u32, row: u32): u32 {
     if (item == 0 || !changetype<Item>(item).single()) return Head.of(row).next & LINK_ENDS;
     return k + 1 < changetype<Item>(item).length() ? 0 : changetype<Item>(item).ends(row);
+  }
+
+  /** 1 where a row has a reward, or says that the episode terminated; else 0. */
+  static says(p: Pool, bytes: usize, reward: u32, terminatedLeaf: u32): u32 {
+    return u32(Returns.number(p, bytes, reward) != 0 || (terminatedLeaf != NONE && Returns.number(p, bytes, terminatedLeaf) != 0));
   }
 
   /** The number that a leaf has in a row, by the address of its bytes. Most are f32: the usual case without a call. */

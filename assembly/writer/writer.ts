@@ -62,20 +62,23 @@ export class Writer {
     return items;
   }
 
-  /** Whether closing makes items of an episode of so many steps, and all of them may come in, or wait. */
+  /** Whether some rule makes an item of each step. */
+  tails(): bool {
+    for (let k: u32 = 0; k < this.rules; k++) if (this.rule(k).tails()) return true;
+    return false;
+  }
+
+  /** Whether all items that closing makes of an episode of so many steps may come in, or wait. */
   closes(steps: u32): bool {
-    let some = false;
     for (let k: u32 = 0; k < this.rules; k++) {
       let items: u32 = 0;
       for (let j: u32 = 0; j <= k; j++) {
         const rule = this.rule(j);
         if (rule.table == this.rule(k).table && rule.tails()) items += min(rule.length - 1, steps) - 1;
       }
-      if (items == 0) continue;
-      if (canTake(this.rule(k).to(), items, 1) != 0) return false;
-      some = true;
+      if (items != 0 && canTake(this.rule(k).to(), items, 1) != 0) return false;
     }
-    return some;
+    return true;
   }
 
   /** Before an episode ends, with a final step or without: notes one of which the rules have made nothing. */
@@ -249,14 +252,16 @@ export function writer_end(writer: usize, lane: u32): void {
 }
 
 /**
- * Lets the steps at hand go. An open episode is truncated: its newest step is taken for the final one, as far as the limiters let the items in that this makes.
+ * Lets the steps at hand go. An open episode is truncated: its newest step is taken for the final one, and makes the items that end there, if the limiters let all of them in.
  */
 export function writer_close(writer: usize): void {
   const w = changetype<Writer>(writer);
   for (let lane: u32 = 0; lane < w.lanes; lane++) {
     const s = w.stream(lane);
-    if (s.isOpen() && s.last != 0 && w.closes(s.episodeStep)) {
-      for (let k: u32 = 0; k < w.rules; k++) if (w.rule(k).tails()) makeTails(s, w.rule(k), min(w.rule(k).length - 1, s.episodeStep), w.rule(k).gives());
+    if (s.isOpen() && s.last != 0 && w.tails()) {
+      const closes = w.closes(s.episodeStep);
+      for (let k: u32 = 0; closes && k < w.rules; k++)
+        if (w.rule(k).tails()) makeTails(s, w.rule(k), min(w.rule(k).length - 1, s.episodeStep), w.rule(k).gives());
       s.finish(LINK_FINAL, 0);
     }
     stream_clear(changetype<usize>(s));

@@ -119,7 +119,7 @@ export interface Exports {
   draw_given: Fn<[draw: A, table: A, n: A, ratio: A], void>;
   draw_init: Fn<[draw: A, items: A, rows: A], void>;
   draw_mixed: Fn<[draw: A, table: A, n: A, alike: A, ratio: A]>;
-  draw_n_step: Fn<[draw: A, pool: A, table: A, reward: A, discount: A, terminated: A, n: A, gamma: A, flags: A], void>;
+  draw_n_step: Fn<[draw: A, pool: A, table: A, reward: A, discount: A, terminated: A, n: A, gamma: A, flags: A]>;
   draw_narrow: Fn<[draw: A, column: A], void>;
   draw_result: Fn<[draw: A, which: A]>;
   draw_rows: Fn<[draw: A, kind: A, source: A, n: A, width: A, from: A]>;
@@ -166,7 +166,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 7;
+export const ABI_VERSION = 8;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;

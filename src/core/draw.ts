@@ -130,11 +130,11 @@ export class Draw {
     this.#engine.core.x.draw_weights_by(this.handle, divisor, options.beta, bounded);
   }
 
-  /** n-step returns over the rows. @param table where they begin with items of one */
-  nStep(how: NStep, table = 0): void {
+  /** n-step returns over the rows; how many miss what the last step of an episode says. @param table where they begin with items of one */
+  nStep(how: NStep, table = 0): number {
     const { core, pool } = this.#engine;
     // gamma is read here: handed on as an argument, a fraction would be allocated.
-    core.x.draw_n_step(this.handle, pool, table, how.reward, how.discount, how.terminated, how.n, how.gamma, how.flags);
+    return core.x.draw_n_step(this.handle, pool, table, how.reward, how.discount, how.terminated, how.n, how.gamma, how.flags);
   }
 
   /** Makes a column of f64 one of f32, in its place. */

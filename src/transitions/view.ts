@@ -8,7 +8,7 @@ import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } fro
 import { MAX_LENGTH } from "../limits.ts";
 import type { NStep } from "../n-step.ts";
 import { checkDraws, type DrawLimits } from "../rate-limiter.ts";
-import { checkNormalize, NORMALIZE, refusedDraw } from "../sample.ts";
+import { checkNormalize, NORMALIZE, refusedDraw, warnOfLost } from "../sample.ts";
 import type { Selector } from "../selector.ts";
 import type { ArrayClass } from "../spec/dtype.ts";
 import type { WaitOptions } from "../wait.ts";
@@ -135,7 +135,7 @@ export class Transitions<S, R, O> {
       if (count < n && into === undefined) filler = this.#filler(count, width, beta !== undefined).after(filler);
       if (beta !== undefined) draw.weigh(handle, options, divisor);
       draw.runs(handle, count, width, 0);
-      draw.nStep(this.#how, handle);
+      if (draw.nStep(this.#how, handle) > 0) warnOfLost(engine, this.#table.name);
       if (this.#float === Float32Array) {
         draw.narrow(RETURN);
         draw.narrow(DISCOUNT);

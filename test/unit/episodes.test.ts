@@ -1,6 +1,6 @@
 /** How episodes end: what is asked for, what is refused, what is at hand. */
 import { describe, expect, test, vi } from "vitest";
-import { f32, i32, prioritized, queueLimiter, Replay, text, u8 } from "../../src/index.ts";
+import { f32, fifo, i32, prioritized, queueLimiter, Replay, text, u8 } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 
 const spec = { observation: f32(2), action: i32(), reward: f32() };
@@ -174,6 +174,17 @@ describe("a rule of nStep", () => {
     const { nStep } = replay.table("memory").sample(50, { nStep: { n: 3, gamma: 0.5, reward: "reward" } });
     expect(new Set(nStep.terminated)).toEqual(new Set([0]));
   });
+});
+
+test.each([1, 2])("a closed writer with a rule of %i steps marks its newest step as the final one, also where it makes no more items", (nStep) => {
+  const replay = new Replay({ spec, tables: { memory: { maxSize: 50, sampler: fifo() } }, logger: null });
+  const writer = replay.writer({ items: [{ table: "memory", nStep }] });
+  for (const id of [1, 2, 3]) writer.append(step(id));
+  writer.close();
+  const { steps, truncated } = replay.tables.memory.transitions({ gamma: 0.5 }).sample(2, { replacement: false });
+  expect([steps.data, truncated.data]).toEqual(
+    nStep === 1 ? [new Uint32Array([1, 1]), new Uint8Array([0, 1])] : [new Uint32Array([2, 1]), new Uint8Array([1, 1])],
+  );
 });
 
 describe("priority max", () => {

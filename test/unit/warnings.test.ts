@@ -1,6 +1,6 @@
 /** What is allowed and hardly meant is said once, counted, and refused where it could only be a mistake. */
-import { afterEach, expect, test, vi } from "vitest";
-import { type ColumnSet, f32, fifo, i32, prioritized, Replay, type ReplayOptions } from "../../src/index.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { bool, type ColumnSet, f32, fifo, i32, prioritized, Replay, type ReplayOptions } from "../../src/index.ts";
 import { errorOf } from "../support/refused.ts";
 
 const SPEC = { observation: f32(2), action: i32(), reward: f32() };
@@ -50,10 +50,10 @@ test("logger is console.warn, a function, an object with warn, or nobody", () =>
 
 test("a kind of warning is said once a Replay, and counted each time", () => {
   const { replay, said } = told();
-  expect(replay.stats().warnings).toEqual({ emptyTable: 0, barrenEpisodes: 0, shortReturns: 0, defaultPriority: 0 });
+  expect(replay.stats().warnings).toEqual({ emptyTable: 0, barrenEpisodes: 0, shortReturns: 0, lostRewards: 0, defaultPriority: 0 });
   warns(replay as never);
   expect(said).toHaveLength(1);
-  expect(replay.stats().warnings).toEqual({ emptyTable: 3, barrenEpisodes: 0, shortReturns: 0, defaultPriority: 0 });
+  expect(replay.stats().warnings).toEqual({ emptyTable: 3, barrenEpisodes: 0, shortReturns: 0, lostRewards: 0, defaultPriority: 0 });
 });
 
 test("a restored Replay has the logger that it is given, and no other's counters", () => {
@@ -164,6 +164,49 @@ test("n-step returns of whole items, and those before longer items come, are not
   steps(writer, 2);
   table.sample(2, { nStep: N_STEP });
   expect(said).toEqual([]);
+});
+
+describe("rules of two steps and a plain endEpisode, as in a Gymnasium loop that drops what it saw last", () => {
+  const spec = { ...SPEC, done: bool() };
+  const tables = { t: { maxSize: 100, sampler: fifo() } };
+  const message =
+    'reprise: the last step of an episode in table "t" has a reward or a terminal flag that no n-step return counts: it ended by endEpisode() alone, so that ' +
+    "the step only serves as the next state of the one before. Say endEpisode({ final, terminated }), which keeps what was seen after it";
+  /** Three episodes of four steps, of which the last has these. */
+  function lived(last: object, end: object = {}) {
+    const said: string[] = [];
+    const replay = new Replay({ spec, tables, transition: { terminated: "done" }, logger: (text) => void said.push(text) });
+    const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+    for (let t = 0; t < 12; t++) {
+      writer.append({ ...STEP, reward: 0, done: false, ...(t % 4 === 3 && last) });
+      if (t % 4 === 3) writer.endEpisode(end);
+    }
+    return { replay, table: replay.tables.t, said };
+  }
+
+  test.each([{ reward: 1 }, { done: true }])("are told of what no return counts: %o", (last) => {
+    const { replay, table, said } = lived(last);
+    for (let i = 0; i < 3; i++) table.sample(9, { replacement: false, nStep: { n: 1, gamma: 0.9, reward: "reward", terminal: "done" } });
+    expect(said).toEqual([message]);
+    expect(replay.stats().warnings.lostRewards).toBe(3);
+  });
+
+  test("are told of it by views of transitions, too", () => {
+    const { table, said } = lived({ reward: 1 });
+    table.transitions({ gamma: 0.9 }).sample(9, { replacement: false });
+    expect(said).toEqual([message]);
+  });
+
+  test("a last step that only serves as the next state, a final step, and steps with their own next state are nothing to tell of", () => {
+    for (const each of [lived({}), lived({ reward: 1 }, { final: { observation: [3, 4] }, terminated: true })]) {
+      each.table.sample(9, { replacement: false, nStep: { n: 1, gamma: 0.9, reward: "reward", terminal: "done" } });
+      each.table.transitions({ gamma: 0.9 }).sample(9, { replacement: false });
+      expect(each.said).toEqual([]);
+    }
+    const own = lived({ reward: 1 });
+    own.table.sample(9, { replacement: false, nStep: { n: 2, gamma: 0.9, reward: "reward", nextState: "own" } });
+    expect(own.said).toEqual([]);
+  });
 });
 
 test.each<[Columns, string]>([
