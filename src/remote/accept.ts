@@ -315,12 +315,18 @@ export class AcceptedWriter {
     this.#over.abort(error ?? gone());
     this.#queue.length = 0;
     this.#engine.closers.delete(this);
-    if (!this.#engine.closed) this.#writer.close();
-    const message: ClosedMessage = { kind: "closed", error: error === undefined ? undefined : sent(error) };
+    let [ended, reason] = [farewell, error];
+    try {
+      if (!this.#engine.closed) this.#writer.close();
+    } catch (broken) {
+      // The writer is closed, but a journal could not write that down.
+      if (reason === undefined) [ended, reason] = [{ how: "failed", error: broken }, broken];
+    }
+    const message: ClosedMessage = { kind: "closed", error: reason === undefined ? undefined : sent(reason) };
     this.#channel.post(message);
     this.#channel.close();
     this.#met.leave();
-    this.#farewell(farewell);
+    this.#farewell(ended);
   }
 }
 

@@ -3,10 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as reprise from "../../src/index.ts";
+import { remoteWriter } from "../../src/remote/index.ts";
 import { memory } from "../../src/store/directory/memory.ts";
 import { root } from "../support/core.ts";
 import { cartPole, type Episode, type VectorRun } from "../support/gymnasium.ts";
 import { broken } from "../support/health.ts";
+import { ends } from "./remote/support.ts";
 
 const { f32, i32, prioritized, Replay } = reprise;
 const GAMMA = 0.99;
@@ -161,8 +163,11 @@ const AUTORESET = { NEXT_STEP: "nextStep", SAME_STEP: "sameStep", DISABLED: "dis
 const tables = { memory: { maxSize: 10_000, sampler: prioritized(0.6) } };
 
 /** What happens to a Replay between two steps of its environments: it is what was there that goes on. */
-const MEANWHILE: { readonly [name: string]: { make(): Promise<Memory>; go(replay: Memory): Promise<Memory> } } = {
+const MEANWHILE: {
+  readonly [name: string]: { make(): Promise<Memory>; go(replay: Memory): Promise<Memory>; writer?(replay: Memory, options: object): Promise<Taker> };
+} = {
   nothing: { make: async () => new Replay({ spec, tables }), go: async (replay) => replay },
+  "a port": { make: async () => new Replay({ spec, tables }), go: async (replay) => replay, writer: remote },
   "a snapshot": { make: async () => new Replay({ spec, tables }), go: async (replay) => Replay.restore<typeof spec, "memory">(replay.snapshot()) },
   "a crash": {
     make: async () => {
@@ -178,22 +183,35 @@ const MEANWHILE: { readonly [name: string]: { make(): Promise<Memory>; go(replay
   },
 };
 
+/** A writer, here or at the other end of a port. */
+type Taker = Pick<reprise.Writer, "flush"> & Record<"append" | "appendColumns" | "endEpisode", (...given: never[]) => unknown>;
+
+/** Across a port, with little on its way at a time. */
+async function remote(replay: Memory, { lanes = 1, ...options }: { readonly lanes?: number } = {}): Promise<Taker> {
+  const [here, there] = ends();
+  const [writer] = await Promise.all([remoteWriter(there, { spec, lanes }), replay.acceptWriter(here, { ...options, maxInFlight: 7 })]);
+  return writer as unknown as Taker;
+}
+
 /** A vector environment's steps into a writer with lanes. */
 async function lanesOf(run: VectorRun, n: number, meanwhile: string): Promise<Memory> {
-  const { make, go } = MEANWHILE[meanwhile] as (typeof MEANWHILE)[string];
+  const { make, go, writer: writerOf } = MEANWHILE[meanwhile] as (typeof MEANWHILE)[string];
   let replay = await make();
   const lanes = run.lanes.length;
-  let writer = replay.writer({ lanes, autoreset: AUTORESET[run.autoreset_mode], items: [{ table: "memory", nStep: n }] }) as reprise.Writer;
+  const options = { lanes, autoreset: AUTORESET[run.autoreset_mode], items: [{ table: "memory", nStep: n }] } as const;
+  let writer: Taker = writerOf === undefined ? replay.writer(options) : await writerOf(replay, options);
   let observation = run.first;
   for (const [i, { actions, reward, terminated, truncated, observation: next, final_obs, reset }] of run.steps.entries()) {
     const final = run.autoreset_mode === "NEXT_STEP" ? undefined : { observation: run.autoreset_mode === "SAME_STEP" ? final_obs : next };
     const given = final?.observation === undefined ? {} : { final };
-    writer.append({ observation, action: actions, reward }, { terminated, truncated, ...given } as never);
+    const room = writer.append({ observation, action: actions, reward } as never, { terminated, truncated, ...given } as never);
+    if (room !== undefined) await room;
     observation = reset === undefined ? next : next.map((one, lane) => (terminated[lane] || truncated[lane] ? (reset[lane] as number[]) : one));
-    if (i % 40 !== 17) continue;
+    if (i % 40 !== 17 || writerOf !== undefined) continue;
     replay = await go(replay);
     writer = replay.writers[0] as reprise.Writer;
   }
+  await writer.flush();
   return replay;
 }
 
@@ -212,4 +230,38 @@ describe.each(cartPole.vector)("lanes, autoreset $autoreset_mode", (run) => {
       alike(sorted(stored(replay)), sorted(wanted));
     },
   );
+});
+
+describe("one environment's episodes across a port", () => {
+  const wanted = (n: number) => cartPole.episodes.flatMap((episode) => transitionsOf(episode, n));
+
+  test.each(NS)("step by step, beside a writer that is given the same: transitions of %i steps", async (n) => {
+    const items = [{ table: "memory", nStep: n }] as const;
+    const [replay, home] = [new Replay({ spec, tables, seed: n }), new Replay({ spec, tables, seed: n })];
+    const writers: readonly Taker[] = [await remote(replay, { items } as object), home.writer({ items })];
+    const digest = ({ tables: { memory } }: Memory) => memory.size > 0 && memory.transitions({ gamma: GAMMA }).sample(32, { beta: 0.4 });
+    for (const { observations, actions, rewards, terminated } of cartPole.episodes) {
+      for (const writer of writers) {
+        for (const [t, action] of actions.entries()) await writer.append({ observation: observations[t], action, reward: rewards[t] } as never);
+        await writer.endEpisode({ final: { observation: observations[actions.length] }, terminated } as never);
+        await writer.flush();
+      }
+      expect(digest(replay)).toEqual(digest(home));
+    }
+    alike(stored(replay), wanted(n));
+    alike(stored(home), wanted(n));
+  });
+
+  test.each(NS)("as columns: transitions of %i steps", async (n) => {
+    const replay = new Replay({ spec, tables });
+    const writer = await remote(replay, { items: [{ table: "memory", nStep: n }] } as object);
+    for (const { observations, actions, rewards, terminated, truncated } of cartPole.episodes) {
+      const last = (flag: boolean) => actions.map((_, t) => flag && t === actions.length - 1);
+      const columns = { observation: observations.slice(0, -1), action: actions, reward: rewards };
+      const ends = { terminated: last(terminated), truncated: last(truncated), final: { observation: observations.slice(-1) } };
+      await writer.appendColumns(columns as never, ends as never);
+    }
+    await writer.flush();
+    alike(stored(replay), wanted(n));
+  });
 });

@@ -1,0 +1,70 @@
+/** Actors whose memory is a journal: what was flushed survives a crash, and a disk that fails ends them with the reason. */
+import { describe, expect, test } from "vitest";
+import { fifo, i32, type OpenReplay, Replay } from "../../../src/index.ts";
+import { remoteWriter } from "../../../src/remote/index.ts";
+import { memory } from "../../../src/store/directory/memory.ts";
+import { errorFrom } from "../../support/later.ts";
+import { expectError } from "../../support/refused.ts";
+import { ends } from "./support.ts";
+
+const spec = { n: i32() };
+
+async function journal(durability: "manual" | "always") {
+  const disk = { isFull: false };
+  const dir = memory({ fault: ({ kind }) => (disk.isFull && kind === "write" ? { code: "ENOSPC" } : undefined) });
+  const replay = await Replay.open({ spec, tables: { t: { maxSize: 1000, sampler: fifo() } }, dir, durability });
+  const [here, there] = ends();
+  const accepting = replay.acceptWriter(here, { items: [{ table: "t", length: 1 }], maxInFlight: 7 });
+  const writer = await remoteWriter(there, { spec });
+  return { disk, dir, replay, writer, accepted: await accepting };
+}
+
+type Journal = OpenReplay<typeof spec, "t">;
+
+describe("an actor whose memory is a journal", () => {
+  test("finds all that was flushed at both ends after a crash, in order and without a gap", async () => {
+    const { dir, replay, writer } = await journal("manual");
+    for (let n = 1; n <= 300; n++) {
+      await writer.append({ n });
+      if (n % 50 === 0) {
+        await writer.flush();
+        await replay.flush();
+      } else if (n % 50 === 9 && n > 50) {
+        await writer.flush();
+        const again = (await Replay.open({ dir: dir.crash(), logger: null })) as unknown as Journal;
+        const { size } = again.tables.t;
+        expect(size).toBe(n - 9);
+        expect([...again.tables.t.sample(size, { replacement: false }).steps.n.data]).toEqual(Array.from({ length: size }, (_, i) => i + 1));
+        // The actor's writer is there; its environment is gone.
+        expect(again.writers.length).toBe(1);
+        again.writers[0]?.close();
+        again.dispose();
+      }
+    }
+    await writer.close();
+    replay.dispose();
+  });
+
+  test.each([
+    ["the disk is full", "IO", ({ disk }) => Object.assign(disk, { isFull: true })],
+    ["the directory was opened again", "CLOSED", async ({ dir }) => void (await Replay.open({ dir, logger: null }))],
+  ] as [string, "IO" | "CLOSED", (of: Awaited<ReturnType<typeof journal>>) => unknown][])("is told that %s, at both ends", async (_, code, happens) => {
+    for (const call of ["append", "close"] as const) {
+      const all = await journal("always");
+      const { disk, replay, writer, accepted } = all;
+      await writer.append({ n: 1 });
+      await writer.flush();
+      await happens(all);
+      if (call === "append") await writer.append({ n: 2 });
+      const { how, error } = await Promise.all([errorFrom(writer.close()), accepted.closed]).then(([refused, farewell]) => {
+        expectError(refused, code);
+        return farewell;
+      });
+      expect(how).toBe("failed");
+      expectError(error as Error, code);
+      expect(replay.writers.length).toBe(0);
+      disk.isFull = false;
+      if (code === "IO") replay.dispose();
+    }
+  });
+});
