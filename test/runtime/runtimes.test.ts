@@ -15,6 +15,7 @@ const required = process.env.REPRISE_RUNTIMES === "all";
 const digest = readFileSync(join(import.meta.dirname, "digest.txt"), "utf8").trim();
 const JOURNAL = "journal: 300 groups, sum 2383523371, same values: true";
 const OPENED = "a Replay: sum 304258597";
+const ACTORS = ["actors: left,left, 2000 transitions, in order: true", "killed: true, in order: true, writers: 0", "in one thread: left, 500 steps"];
 const REPORT = "2000 transitions, values 0.071 from the truth";
 
 /** Lines of datasets-story.mjs, against what tensorflow_datasets, minari and h5py read. */
@@ -62,16 +63,17 @@ describe("programs", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   describe.each([
-    { name: "node", digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/node.js"] },
+    { name: "node", actorsArgs: [], digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/node.js"] },
     {
       name: "deno",
+      actorsArgs: ["run", "--allow-read=test/runtime,dist"],
       digestArgs: ["run"],
       journalArgs: ["run", `--allow-read=${folder}`, `--allow-write=${folder}`],
       datasetsArgs: ["run", "--allow-read=test/data"],
       exampleArgs: ["run", `--allow-read=${folder}`, `--allow-write=${folder}`, "examples/deno.js"],
     },
-    { name: "bun", digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/bun.js"] },
-  ] as const)("$name", ({ name, digestArgs, journalArgs, datasetsArgs, exampleArgs }) => {
+    { name: "bun", actorsArgs: [], digestArgs: [], journalArgs: [], datasetsArgs: [], exampleArgs: ["examples/bun.js"] },
+  ] as const)("$name", ({ name, actorsArgs, digestArgs, journalArgs, datasetsArgs, exampleArgs }) => {
     of(name)("is there", () => {
       it.runIf(whole)("and gives the digests, from both builds of the core", () => {
         expect(run(name, ...digestArgs, "dist/digest.mjs")).toBe(digest);
@@ -81,6 +83,10 @@ describe("programs", () => {
         const path = file(`${name}-journal`);
         expect(run(name, ...journalArgs, "test/runtime/journal.mjs", path)).toBe(`${JOURNAL}\n${OPENED}`);
         expect(run("node", "test/runtime/journal.mjs", path, "again")).toBe(JOURNAL);
+      });
+
+      it("and actors in its workers write to a Replay, without WebAssembly of their own", () => {
+        expect(run(name, ...actorsArgs, "test/runtime/actors.mjs").split("\n")).toEqual(ACTORS);
       });
 
       it("and opens datasets by their paths", () => {
@@ -111,6 +117,11 @@ of("chromium")("chromium", () => {
   it("has a journal in its own files, that one worker at a time may open, and that outlives it", async () => {
     const { lines } = await browser.open("/test/runtime/journal.html", "document.title === 'done'");
     expect(lines).toEqual([`${JOURNAL}\n${OPENED}`, "LOCKED while another worker has it", JOURNAL]);
+  });
+
+  it("has actors in its workers", async () => {
+    const { lines } = await browser.open("/test/runtime/actors.html", "document.title === 'done'");
+    expect(lines).toEqual(ACTORS);
   });
 
   it("opens datasets by URLs, and as Blobs in the page and in a worker", async () => {
