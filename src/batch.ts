@@ -176,7 +176,7 @@ printsAs(DrawnBatch, "Batch", ({ count, blocked, steps, lengths, info, nStep, ma
 }));
 
 /** A column in a word: `f32 [32, 1, 4]`. */
-function brief({ data, shape }: Column): Word {
+export function brief({ data, shape }: Column): Word {
   return new Word(`${dtypeOf(data) ?? "string"} [${shape.join(", ")}]`);
 }
 

@@ -1,11 +1,13 @@
 /** How one batch of transitions is filled: worked out once for it, so that the next sample into it allocates nothing. */
-import { Column } from "../column.ts";
+import { brief } from "../batch.ts";
+import { Column, isColumn } from "../column.ts";
 import { DISCOUNT, KEY, RETURN, STEPS, TERMINATED, TRUNCATED, WEIGHT } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
 import { takeArray, takeTexts } from "../core/filler.ts";
 import { Gatherer } from "../core/gatherer.ts";
+import { printsAs } from "../prints.ts";
 import { type ArrayClass, DTYPES } from "../spec/dtype.ts";
-import { pack, valueAt } from "../spec/nest.ts";
+import { pack, valueAt, zip } from "../spec/nest.ts";
 import type { TransitionForm } from "./form.ts";
 
 /** A batch of any view. */
@@ -14,6 +16,18 @@ export interface AnyTransitions {
   readonly keys: Float64Array;
   readonly [name: string]: unknown;
 }
+
+/** One that a view made. */
+class DrawnTransitions {
+  [name: string]: unknown;
+  count = 0;
+}
+
+printsAs(DrawnTransitions, "Transitions", ({ count, keys, ...columns }) => ({
+  count,
+  ...(zip([columns], isColumn, ([column]) => brief(column as Column)) as object),
+  keys: brief({ data: keys, shape: [(keys as Float64Array).length] } as Column),
+}));
 
 export class TransitionFiller extends Gatherer {
   readonly batch: AnyTransitions;
@@ -33,7 +47,7 @@ export class TransitionFiller extends Gatherer {
     this.weighted = weighted;
     const isNew = into === undefined;
     const array = (path: string, kind: ArrayClass, length: number) => takeArray(`into.${path}`, isNew, valueAt(into, path.split(".")), kind, length);
-    const made: { [name: string]: unknown } = { count: 0 };
+    const made = new DrawnTransitions();
     for (const { name, spec, leaves, at } of form.parts) {
       const columns = leaves.map(({ keys, leaf }) => {
         const { dtype } = leaf.leaf;
@@ -60,7 +74,7 @@ export class TransitionFiller extends Gatherer {
     column("truncated", TRUNCATED, Uint8Array);
     if (weighted) column("weights", WEIGHT, float);
     made.keys = drawn("keys", KEY, Float64Array);
-    this.batch = (into ?? made) as AnyTransitions;
+    this.batch = (into ?? made) as unknown as AnyTransitions;
   }
 
   /** Gathers what was drawn and copies it out. O(bytes) */

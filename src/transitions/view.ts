@@ -152,7 +152,8 @@ export class Transitions<S, R, O> {
   /** The filler of the given batch, or of a new one. */
   #filler(n: number, width: number, weighted: boolean, into?: object): TransitionFiller {
     const known = into && this.#fillers.get(into);
-    if (known?.n === n && known.width >= width && known.weighted >= weighted) return known;
+    if (known?.weighted && !weighted) throw mustBe(TypeError, "beta", "given, since into has weights", undefined);
+    if (known?.n === n && known.width >= width && known.weighted === weighted) return known;
     const made = new TransitionFiller(this.#engine, n, width, this.#form, this.#float, weighted, into);
     this.#fillers.set(made.batch, made);
     return made;

@@ -1,7 +1,7 @@
 /** Looking at what there is: columns one by one, batches as plain values, objects in a console. */
 import { inspect } from "node:util";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { bool, type Column, f32, fifo, i64, prioritized, Replay, text, uniform } from "../../src/index.ts";
+import { bool, type Column, f32, fifo, i32, i64, prioritized, Replay, text, uniform } from "../../src/index.ts";
 import { errorOf } from "../support/refused.ts";
 
 const SPEC = {
@@ -209,6 +209,20 @@ describe("in a console", () => {
     expect(shown).not.toMatch(/Float32Array/);
     expect(inspect(batch.steps.observation.speed)).toMatch(/^Column \{\s+data: Float32Array\(8\)/);
     expect(inspect(filled().table.sample(20, { replacement: false }))).toMatch(/blocked: \{ by: 'items'/);
+  });
+
+  test("a batch of transitions shows the form of its columns", () => {
+    const replay = new Replay({
+      spec: { observation: { x: f32(2) }, action: i32(), reward: f32(), word: text({ maxBytes: 4 }) },
+      tables: { t: { maxSize: 9 } },
+    });
+    const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
+    for (const id of [1, 2]) writer.append({ observation: { x: [id, id] }, action: id, reward: id, word: "w" });
+    const batch = replay.tables.t.transitions({ gamma: 0.9 }).sample(4);
+    const shown = inspect(batch, { depth: 4 });
+    for (const part of [/^Transitions \{\s+count: 4/, /nextObservation: \{ x: f32 \[4, 2\] \}/, /word: string \[4\]/, /steps: u32 \[4\]/, /keys: f64 \[4\]/])
+      expect(shown).toMatch(part);
+    expect(shown).not.toMatch(/Float32Array/);
   });
 
   test("a prototype or a proxy does no harm", () => {
