@@ -172,11 +172,11 @@ printsAs(DrawnBatch, "Batch", ({ count, blocked, steps, lengths, info, nStep, ma
   lengths: count === 0 ? new Word("none") : new Word(rangeOf(lengths.subarray(0, count))),
   info: new Word(Object.keys(info).join(", ")),
   ...(nStep && { nStep: new Word(Object.keys(nStep).join(", ")) }),
-  ...(mask && { mask: brief({ data: mask, shape: [lengths.length, mask.length / lengths.length] } as Column) }),
+  ...(mask && { mask: brief({ data: mask, shape: [lengths.length, mask.length / lengths.length] }) }),
 }));
 
 /** A column in a word: `f32 [32, 1, 4]`. */
-export function brief({ data, shape }: Column): Word {
+export function brief({ data, shape }: { readonly data: unknown; readonly shape: readonly number[] }): Word {
   return new Word(`${dtypeOf(data) ?? "string"} [${shape.join(", ")}]`);
 }
 

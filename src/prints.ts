@@ -12,15 +12,11 @@ export class Word {
   }
 }
 
-/** Objects of a class are shown as its name, which bundlers may have changed, and these fields. */
+/** Objects of a class are shown as its name, which bundlers may have changed, and these fields, however deep they nest: they are few. */
 export function printsAs<T extends object>({ prototype }: { readonly prototype: T }, name: string, fields: (object: T) => object): void {
-  printsText(prototype, name, (object, inspect, options) => `${name} ${inspect(fields(object), options)}`);
-}
-
-function printsText<T extends object>(prototype: T, name: string, text: (object: T, inspect: Inspect, options: object) => string): void {
   const shown = (object: T, inspect: Inspect, options: object) => {
     try {
-      return text(object, inspect, options);
+      return `${name} ${inspect(fields(object), { ...options, depth: Number.POSITIVE_INFINITY })}`;
     } catch {
       // A proxy: it has no private fields.
       return `[${name}]`;
@@ -32,8 +28,15 @@ function printsText<T extends object>(prototype: T, name: string, text: (object:
   const deno = function (this: T, inspect: Inspect, options: object) {
     return shown(this, inspect, options);
   };
+  ask(prototype, node, deno);
+}
+
+function ask(prototype: object, node: (...args: never[]) => string, deno: (...args: never[]) => string): void {
   Object.defineProperty(prototype, Symbol.for("nodejs.util.inspect.custom"), { value: node });
   Object.defineProperty(prototype, Symbol.for("Deno.customInspect"), { value: deno });
 }
 
-printsText(Word.prototype, "Word", ({ text }) => text);
+function itself(this: Word): string {
+  return this.text;
+}
+ask(Word.prototype, itself, itself);

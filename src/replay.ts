@@ -14,9 +14,7 @@ import { type ItemRule, type ResolvedWriterOptions, resolveWriterOptions, unknow
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { layoutOf } from "./spec/layout.ts";
-import { shapeOf } from "./spec/leaf.ts";
-import { map } from "./spec/nest.ts";
-import { leavesOf, type Spec } from "./spec/spec.ts";
+import { leavesOf, type Spec, specWords } from "./spec/spec.ts";
 import type { TransitionRoles } from "./spec/transition-roles.ts";
 import type { Journal } from "./store/journal/journal.ts";
 import type { JournalOptions } from "./store/open.ts";
@@ -270,11 +268,12 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   }
 
   #shown(): object {
-    const spec = map(this.options.spec, ({ dtype, shape, stack }) => new Word(`${dtype} [${shapeOf({ shape, ...(stack && { stack }) }).join(", ")}]`));
+    const spec = specWords(this.options.spec);
     if (this.#engine.closed) return { spec, tables: new Word("closed") };
     const { steps, bytes, writers } = this.stats();
     const used = new Word(`${(bytes.used / 2 ** 20).toFixed(1)} of ${(bytes.max / 2 ** 20).toFixed(0)} MiB`);
-    return { spec, tables: this.tables, steps, memory: used, writers };
+    const tables = [...this.#tables.values()].map(({ name, size, options }) => [name, new Word(`${size} of ${options.maxSize} items`)]);
+    return { spec, tables: Object.fromEntries(tables), steps, memory: used, writers };
   }
 
   /** @param asked what the options came from: rules without a priority, or a list of none, say something */

@@ -3,6 +3,7 @@ import { ENDS, TERMINATES, TRUNCATES } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
 import { type BlockOptions, endRulesOf } from "../ends.ts";
 import { codeOf, integer, onlyKeys, ReplayError } from "../error.ts";
+import { printsAs } from "../prints.ts";
 import { finiteReward, type ResolvedWriterOptions, type WriterOptions } from "../rules.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { packer } from "../spec/nest.ts";
@@ -98,6 +99,10 @@ export class AcceptedWriter {
   #isGone = false;
   #farewell!: (how: Farewell) => void;
 
+  static {
+    printsAs<AcceptedWriter>(AcceptedWriter, "AcceptedWriter", (writer) => writer.#shown());
+  }
+
   /** `replay.acceptWriter` makes them. */
   constructor(met: Met, host: Host, writer: Writer<Spec, string, boolean>, leaves: readonly PlacedLeaf[]) {
     this.#met = met;
@@ -137,6 +142,11 @@ export class AcceptedWriter {
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  #shown(): object {
+    const { lanes, items } = this.#writer.options;
+    return { lanes, items, steps: this.#steps, ...(this.#over.signal.aborted && { closed: true }) };
   }
 
   /** Takes what came, up to where it has to wait. */

@@ -19,12 +19,13 @@ import {
 } from "../ends.ts";
 import { finite, integer, onlyKeys } from "../error.ts";
 import { MAX_TIMEOUT_MS } from "../limits.ts";
+import { printsAs } from "../prints.ts";
 import { type ItemOptions, onlyItemOptions, unknownTable } from "../rules.ts";
 import { type ColumnSet, checkSteps, selectionsOf } from "../spec/columns.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { type Layout, layoutOf, type PlacedLeaf, up } from "../spec/layout.ts";
 import { checkNodes, flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
-import { type ColumnsOf, leavesOf, type Spec, type StepOf } from "../spec/spec.ts";
+import { type ColumnsOf, leavesOf, type Spec, type StepOf, specWords } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
 import type { HasLanes } from "../writer.ts";
 import { END, FLAGS, ITEM } from "./block.ts";
@@ -78,6 +79,10 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
   readonly #episode: Float64Array;
   /** Whether its newest step is the final one of an episode, or the next one will be. */
   readonly #final: Uint8Array;
+
+  static {
+    printsAs<RemoteWriter<unknown, boolean>>(RemoteWriter, "RemoteWriter", (writer) => writer.#shown());
+  }
 
   /** `remoteWriter` makes them. */
   constructor(spec: S, layout: Layout, lanes: number, met: Met, welcome: Welcome) {
@@ -275,6 +280,11 @@ export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #shown(): object {
+    const { lanes, tables, length, episodeSteps, inFlight } = this;
+    return { spec: specWords(this.spec as Spec), lanes, tables, length, episodeSteps, inFlight };
   }
 
   /** Puts a step that ends the episodes of some lanes in the next slot, and what was seen last behind it. */

@@ -1,5 +1,6 @@
 /** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
 import { integer, mustBe, oneFrom } from "../error.ts";
+import { Word } from "../prints.ts";
 import { DTYPES, type GivenArrayOf, isDtype } from "./dtype.ts";
 import {
   type BoundedText,
@@ -14,7 +15,7 @@ import {
   sizeOf,
   type TextInput,
 } from "./leaf.ts";
-import { fold, type Nest, named } from "./nest.ts";
+import { fold, map, type Nest, named } from "./nest.ts";
 
 export type Spec = Nest<RowLeaf>;
 
@@ -117,4 +118,9 @@ function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   const size = sizeOf(shape);
   integer(`bytes of ${path}`, size * elementBytes(leaf), 1, MAX_BYTES);
   return { path: keys.join("."), keys, leaf, size, shape };
+}
+
+/** A spec as consoles show it: `f32 [4]` in the place of each leaf. */
+export function specWords(spec: Spec): Nest<Word> {
+  return map(spec, ({ dtype, shape, stack }: RowLeaf) => new Word(`${dtype} [${shapeOf({ shape, ...(stack && { stack }) }).join(", ")}]`));
 }

@@ -1,5 +1,5 @@
 /** What a view of transitions is asked, and what it gives. */
-import type { StepsOf } from "../batch.ts";
+import type { ItemOf, StepsOf } from "../batch.ts";
 import type { Column } from "../column.ts";
 import type { DatasetOptions } from "../dataset.ts";
 import type { SampleOptions } from "../sample.ts";
@@ -71,9 +71,18 @@ interface TransitionColumns<Float extends "f32" | "f64"> {
 
 /**
  * A batch of transitions, in arrays that belong to the caller. Columns have the shape [n, ...shape of the leaf]: `observation`, `nextObservation`, `action`, what `next`
- * asks for, and every leaf of the spec that plays no other part, under its own name.
+ * asks for, and every leaf of the spec that plays no other part, under its own name. Without type arguments it is one of any view.
  */
-export type TransitionBatch<S, R, O, P> = TransitionColumns<FloatOf<O>> &
+// biome-ignore lint/suspicious/noExplicitAny: of any spec, roles and options
+export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
+  /** A copy of the transitions, to look at or to write as JSON: plain arrays and numbers under the same names. A batch has it that Reprise made. O(elements) */
+  toArray(): TransitionOf<PartsOf<S, R, O, P>>[];
+};
+
+/** One transition of a batch, under the same names. */
+type TransitionOf<Parts> = { [K in keyof Parts as K extends "count" ? never : K]: Parts[K] extends Float64Array ? number : ItemOf<Parts[K]> };
+
+type PartsOf<S, R, O, P> = TransitionColumns<FloatOf<O>> &
   (P extends { readonly beta: number } ? { readonly weights: Column<FloatOf<O>, [number]> } : unknown) &
   (IsAny<S> extends true
     ? // biome-ignore lint/suspicious/noExplicitAny: of any spec

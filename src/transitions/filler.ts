@@ -17,17 +17,21 @@ export interface AnyTransitions {
   readonly [name: string]: unknown;
 }
 
-/** One that a view made. */
+/** A batch in arrays of its own: what the view shows, each part under its name. */
 class DrawnTransitions {
-  [name: string]: unknown;
-  count = 0;
+  toArray(this: AnyTransitions): object[] {
+    const { count, keys, ...parts } = this;
+    const rowOf = (i: number) => (columns: readonly unknown[]) => {
+      const value = (columns[0] as Column).at(i);
+      return isColumn(value) ? value.toArray() : value;
+    };
+    return Array.from({ length: count }, (_, i) => ({ ...(zip([parts], isColumn, rowOf(i)) as object), keys: keys[i] }));
+  }
 }
-
-printsAs(DrawnTransitions, "Transitions", ({ count, keys, ...columns }) => ({
-  count,
-  ...(zip([columns], isColumn, ([column]) => brief(column as Column)) as object),
-  keys: brief({ data: keys, shape: [(keys as Float64Array).length] } as Column),
-}));
+printsAs(DrawnTransitions, "TransitionBatch", (batch) => {
+  const { keys, count, ...parts } = batch as unknown as AnyTransitions;
+  return { count, ...(zip([parts], isColumn, ([column]) => brief(column as Column)) as object), keys: brief({ data: keys, shape: [keys.length] }) };
+});
 
 export class TransitionFiller extends Gatherer {
   readonly batch: AnyTransitions;
@@ -47,7 +51,7 @@ export class TransitionFiller extends Gatherer {
     this.weighted = weighted;
     const isNew = into === undefined;
     const array = (path: string, kind: ArrayClass, length: number) => takeArray(`into.${path}`, isNew, valueAt(into, path.split(".")), kind, length);
-    const made = new DrawnTransitions();
+    const made: { [name: string]: unknown } = Object.assign(new DrawnTransitions() as object, { count: 0 });
     for (const { name, spec, leaves, at } of form.parts) {
       const columns = leaves.map(({ keys, leaf }) => {
         const { dtype } = leaf.leaf;
@@ -74,7 +78,7 @@ export class TransitionFiller extends Gatherer {
     column("truncated", TRUNCATED, Uint8Array);
     if (weighted) column("weights", WEIGHT, float);
     made.keys = drawn("keys", KEY, Float64Array);
-    this.batch = (into ?? made) as unknown as AnyTransitions;
+    this.batch = (into ?? made) as AnyTransitions;
   }
 
   /** Gathers what was drawn and copies it out. O(bytes) */

@@ -27,7 +27,7 @@ export interface TransitionForm {
 
 const FIRST: readonly number[] = [0];
 const LAST: readonly number[] = [BOOTSTRAP];
-const OWN = "count, observation, nextObservation, action, returns, discounts, steps, terminated, truncated, weights, keys".split(", ");
+const OWN = "count, observation, nextObservation, action, returns, discounts, steps, terminated, truncated, weights, keys, toArray".split(", ");
 
 /**
  * @param next names of the batch's parts that are shown at the bootstrap as well

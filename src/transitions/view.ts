@@ -7,6 +7,7 @@ import { type BatchSource, type Dataset, type DatasetOptions, datasetOf } from "
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../error.ts";
 import { MAX_LENGTH } from "../limits.ts";
 import type { NStep } from "../n-step.ts";
+import { printsAs, Word } from "../prints.ts";
 import { checkDraws, type DrawLimits } from "../rate-limiter.ts";
 import { checkNormalize, NORMALIZE, refusedDraw, warnOfLost } from "../sample.ts";
 import type { Selector } from "../selector.ts";
@@ -29,7 +30,8 @@ export interface ViewedTable {
 const OPTIONS = "gamma, n, next, dtype";
 const SAMPLE_OPTIONS = "into, replacement, among, stratified, normalize, beta";
 
-export class Transitions<S, R, O> {
+// biome-ignore lint/suspicious/noExplicitAny: without type arguments it is a view of any table
+export class Transitions<S = any, R = any, O = any> {
   readonly #engine: Engine;
   readonly #core: CoreTable;
   readonly #table: ViewedTable;
@@ -40,6 +42,10 @@ export class Transitions<S, R, O> {
   /** Undefined where transitions are as long as their items. */
   readonly #n: number | undefined;
   readonly #fillers = new WeakMap<object, TransitionFiller>();
+
+  static {
+    printsAs<Transitions>(Transitions, "Transitions", (view) => view.#shown());
+  }
 
   /** `table.transitions` makes views. */
   constructor(engine: Engine, core: CoreTable, table: ViewedTable, options: TransitionOptions) {
@@ -111,6 +117,12 @@ export class Transitions<S, R, O> {
     const { beta } = onlyKeys("batch", (options ?? {}) as SampleTransitions, "beta");
     const width = Math.min(this.#n ?? MAX_LENGTH, Math.max(this.#core.counter(LONGEST), ...this.#ruled(), 2) - 1) + 1;
     return this.#filler(integer("n", n, 1, MAX_LENGTH), width, beta !== undefined).batch as unknown as TransitionBatch<S, R, O, P>;
+  }
+
+  #shown(): object {
+    const { gamma } = this.#how;
+    const parts = [...this.#form.parts.map(({ name }) => name), "returns", "discounts", "steps", "terminated", "truncated", "keys"];
+    return { table: this.#table.name, gamma, ...(this.#n !== undefined && { n: this.#n }), parts: new Word(parts.join(", ")) };
   }
 
   #sample(n: number, options: SampleTransitions): object {

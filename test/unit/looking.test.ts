@@ -2,6 +2,7 @@
 import { inspect } from "node:util";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { bool, type Column, f32, fifo, i32, i64, prioritized, Replay, text, uniform } from "../../src/index.ts";
+import { remoteWriter } from "../../src/remote/index.ts";
 import { errorOf } from "../support/refused.ts";
 
 const SPEC = {
@@ -169,16 +170,107 @@ describe("batch.toArray", () => {
   });
 });
 
+/** Two transitions of one step, the second of which terminates. */
+function transitions() {
+  const spec = { observation: { image: f32(2, 2), name: text({ maxBytes: 4 }) }, action: i64(), reward: f32(), mask: bool(3) };
+  const replay = new Replay({ spec, tables: { t: { maxSize: 10, sampler: fifo(), maxTimesSampled: 2 } } });
+  const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
+  const observation = (t: number) => ({ image: [t, 0, 0, 1], name: `s${t}` });
+  for (let t = 0; t < 2; t++) writer.append({ observation: observation(t), action: BigInt(t), reward: t, mask: [1, 1, t] });
+  writer.endEpisode({ final: { observation: observation(2), mask: [0, 0, 0] }, terminated: true });
+  return replay.tables.t.transitions({ gamma: 0.5, n: 1, next: ["mask"] });
+}
+
+describe("a batch of transitions has toArray", () => {
+  test("an object for each transition, under the names of the columns", () => {
+    const view = transitions();
+    const items = view.sample(2, { replacement: false }).toArray();
+    expect(items).toEqual([
+      {
+        ...{
+          observation: {
+            image: [
+              [0, 0],
+              [0, 1],
+            ],
+            name: "s0",
+          },
+          action: 0n,
+          mask: [1, 1, 0],
+        },
+        ...{
+          nextObservation: {
+            image: [
+              [1, 0],
+              [0, 1],
+            ],
+            name: "s1",
+          },
+          nextMask: [1, 1, 1],
+        },
+        ...{ returns: 0, discounts: 0.5, steps: 1, terminated: 0, truncated: 0, keys: expect.any(Number) },
+      },
+      {
+        ...{
+          observation: {
+            image: [
+              [1, 0],
+              [0, 1],
+            ],
+            name: "s1",
+          },
+          action: 1n,
+          mask: [1, 1, 1],
+        },
+        ...{
+          nextObservation: {
+            image: [
+              [2, 0],
+              [0, 1],
+            ],
+            name: "s2",
+          },
+          nextMask: [0, 0, 0],
+        },
+        ...{ returns: 1, discounts: 0, steps: 1, terminated: 1, truncated: 0, keys: expect.any(Number) },
+      },
+    ]);
+    expectTypeOf(items[0]?.observation.image).toEqualTypeOf<number[][] | undefined>();
+    expectTypeOf(items[0]?.nextMask).toEqualTypeOf<number[] | undefined>();
+    expectTypeOf(items[0]?.returns).toEqualTypeOf<number | undefined>();
+    expectTypeOf(items[0]?.keys).toEqualTypeOf<number | undefined>();
+    const [into, weighted] = [view.batch(4), view.batch(2, { beta: 1 })];
+    expect(into.toArray()).toEqual([]);
+    expect(view.sample(2, { into: weighted, beta: 1 }).toArray()[0]).toMatchObject({ weights: expect.any(Number) });
+    expect(Object.keys(weighted)).not.toContain("toArray");
+  });
+
+  test("no leaf may have its name", () => {
+    const spec = { observation: f32(), action: f32(), reward: f32(), toArray: f32() };
+    const { t } = new Replay({ spec, tables: { t: { maxSize: 1 } } }).tables;
+    expect(errorOf(() => t.transitions({ gamma: 1 })).message).toMatch(/^the leaf "toArray" has the name of a column/);
+  });
+});
+
 /** As Deno's console asks. */
 const inDeno = (value: object) => (value as { [symbol: symbol]: (how: unknown, options: object) => string })[Symbol.for("Deno.customInspect")]?.(inspect, {});
 
 describe("in a console", () => {
   test("a Replay shows its spec, tables, steps and memory", () => {
     const { replay } = filled();
-    const shown = inspect(replay, { depth: 4, breakLength: 160 });
-    for (const part of [/^Replay \{/, /image: f32 \[2, 2\]/, /tables: \{\s+t: Table \{/, /size: 3/, /steps: 4/, /memory: 0\.\d of 4096 MiB/, /writers: 1/])
-      expect(shown).toMatch(part);
-    expect(inspect(replay, { depth: 1 })).toMatch(/t: \[Table\]/);
+    for (const shown of [inspect(replay), inspect(replay, { depth: 0 })]) {
+      for (const part of [
+        /^Replay \{/,
+        /image: f32 \[2, 2\]/,
+        /action: \[ i64 \[\], f32 \[3\] \]/,
+        /tables: \{ t: 3 of 10 items \}/,
+        /steps: 4/,
+        /memory: 0\.\d of 4096 MiB/,
+        /writers: 1/,
+      ])
+        expect(shown).toMatch(part);
+    }
+    expect(inspect({ of: { replay } }, { depth: 1 })).toMatch(/replay: \[Replay\]/);
     expect(inDeno(replay)).toMatch(/^Replay \{/);
     replay.dispose();
     expect(inspect(replay)).toMatch(/tables: closed/);
@@ -203,7 +295,7 @@ describe("in a console", () => {
 
   test("a batch shows the form of its steps, a column its data", () => {
     const batch = all();
-    const shown = inspect(batch, { depth: 4 });
+    const shown = inspect(batch);
     for (const part of [/^Batch \{\s+count: 4/, /image: f32 \[4, 2, 2, 2\]/, /word: string \[4, 2\]/, /lengths: 1 … 2/, /info: keys, probabilities/])
       expect(shown).toMatch(part);
     expect(shown).not.toMatch(/Float32Array/);
@@ -220,9 +312,41 @@ describe("in a console", () => {
     for (const id of [1, 2]) writer.append({ observation: { x: [id, id] }, action: id, reward: id, word: "w" });
     const batch = replay.tables.t.transitions({ gamma: 0.9 }).sample(4);
     const shown = inspect(batch, { depth: 4 });
-    for (const part of [/^Transitions \{\s+count: 4/, /nextObservation: \{ x: f32 \[4, 2\] \}/, /word: string \[4\]/, /steps: u32 \[4\]/, /keys: f64 \[4\]/])
+    for (const part of [
+      /^TransitionBatch \{\s+count: 4/,
+      /nextObservation: \{ x: f32 \[4, 2\] \}/,
+      /word: string \[4\]/,
+      /steps: u32 \[4\]/,
+      /keys: f64 \[4\]/,
+    ])
       expect(shown).toMatch(part);
     expect(shown).not.toMatch(/Float32Array/);
+  });
+
+  test("a batch of transitions shows the form of its columns, its view what it has", () => {
+    const view = transitions();
+    expect(inspect(view)).toMatch(
+      /^Transitions \{\s+table: 't',\s+gamma: 0\.5,\s+n: 1,\s+parts: observation, action, mask, nextObservation, nextMask, returns,/,
+    );
+    const shown = inspect(view.sample(2, { beta: 1 }));
+    for (const part of [/^TransitionBatch \{\s+count: 2/, /image: f32 \[2, 2, 2\]/, /nextMask: u8 \[2, 3\]/, /weights: f32 \[2\]/, /keys: f64 \[2\]/])
+      expect(shown).toMatch(part);
+    expect(shown).not.toMatch(/Float32Array/);
+    expect(inDeno(view.batch(1))).toMatch(/^TransitionBatch \{\s+count: 0/);
+  });
+
+  test("writers across a port show where they are", async () => {
+    const { replay } = filled();
+    const { port1, port2 } = new MessageChannel();
+    const [actor, accepted] = await Promise.all([remoteWriter(port1, { spec: SPEC }), replay.acceptWriter(port2, { items: [{ table: "t", length: 2 }] })]);
+    expect(inspect(actor)).toMatch(
+      /^RemoteWriter \{\s+spec: \{\s+observation: \{ image: f32 \[2, 2\][\s\S]*tables: \[ 't' \],\s+length: 0,\s+episodeSteps: 0,\s+inFlight: 0/,
+    );
+    expect(inspect(accepted)).toMatch(/^AcceptedWriter \{\s+lanes: 1,\s+items: \[\s+\{\s+table: 't'[\s\S]*steps: 0/);
+    await actor.close();
+    await accepted.closed;
+    expect(inspect(accepted)).toMatch(/closed: true/);
+    expect(inspect(actor)).toMatch(/^RemoteWriter/);
   });
 
   test("a prototype or a proxy does no harm", () => {

@@ -1,5 +1,5 @@
 /** Rules, ends of episodes and views of transitions: what belongs together, and what excludes each other. */
-import { type Column, f32, i32, prioritized, Replay, type Table, u8, type Writer } from "reprise";
+import { type Column, f32, i32, prioritized, Replay, type Table, type TransitionBatch, type Transitions, u8, type Writer } from "reprise";
 
 const replay = new Replay({
   spec: { obs: { image: u8(2, 2), speed: f32() }, move: i32(), gain: f32(), mask: u8(2) },
@@ -60,3 +60,13 @@ export function anySpec(table: Table, writer: Writer): number | undefined {
   return observation.shape[0] ?? returns.shape[0];
 }
 anySpec(memory, writer);
+
+class Learner {
+  constructor(readonly view: Transitions) {}
+  learn(batch: TransitionBatch): number {
+    return batch.returns.at(0) + batch.observation.image.data[0] + batch.toArray().length;
+  }
+}
+export const learned: number = new Learner(transitions).learn(batch);
+export const plain: { readonly speed: number; readonly image: number[][] } | undefined = batch.toArray()[0]?.observation;
+export const errors: number[] = batch.toArray().map(({ returns, weights }) => returns * weights);
