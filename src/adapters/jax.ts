@@ -1,5 +1,6 @@
 /** reprise/adapters/jax: batches as arrays of jax-js. The library is an argument, so that there is never a second copy of it. */
 import "../host.ts";
+import { mustBe } from "../error.ts";
 import type { AnyArray } from "../spec/dtype.ts";
 import { type Handed, handed, int32 } from "./columns.ts";
 
@@ -18,9 +19,10 @@ export type Arrays<B, T> = Handed<B, T>;
  *
  * The arrays are yours, each with one reference: the function that takes one consumes it, `tree.dispose` frees what none has taken. They keep their values
  * when the batch is refilled (`into`).
- * @throws RangeError for an integer beyond 32 bits; no array is left behind then
+ * @throws TypeError · RangeError for an integer beyond 32 bits; no array is left behind then
  */
 export function arrays<B extends object, T extends { dispose(): void }>(numpy: Numpy<T>, batch: B): Arrays<B, T> {
+  if (typeof numpy?.array !== "function") throw mustBe(TypeError, "numpy", 'that of jax-js (import { numpy } from "@jax-js/jax")', numpy);
   const made: T[] = [];
   try {
     return handed(batch, (data, shape, path) => {

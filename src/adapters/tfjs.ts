@@ -1,5 +1,6 @@
 /** reprise/adapters/tfjs: batches as tensors of TensorFlow.js. The library is an argument, so that any build of it will do. */
 import "../host.ts";
+import { mustBe } from "../error.ts";
 import type { AnyArray } from "../spec/dtype.ts";
 import { type Handed, handed, int32 } from "./columns.ts";
 
@@ -17,9 +18,10 @@ export type Tensors<B, T> = Handed<B, T> & { [Symbol.dispose](): void };
  * batch. A batch that is shorter than asked for gives tensors of `count` rows.
  *
  * The tensors are yours: free them with `using`, `tf.dispose`, or by a call inside of `tf.tidy`. They keep their values when the batch is refilled (`into`).
- * @throws RangeError for an integer beyond 32 bits; no tensor is left behind then
+ * @throws TypeError · RangeError for an integer beyond 32 bits; no tensor is left behind then
  */
 export function tensors<B extends object, T extends { dispose(): void }>(tf: TensorFlow<T>, batch: B): Tensors<B, T> {
+  if (typeof tf?.tensor !== "function") throw mustBe(TypeError, "tf", 'TensorFlow.js (import * as tf from "@tensorflow/tfjs")', tf);
   const made: T[] = [];
   const dispose = () => {
     for (const tensor of made) tensor.dispose();

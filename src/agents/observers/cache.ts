@@ -75,6 +75,7 @@ export class Cache<S extends Spec> {
    */
   resume(writer: Writer): void {
     if (this.#line !== undefined) throw new ReplayError("OUT_OF_TURN", "calls of this observer wait for room: await flush() before resume");
+    if (writer?.options === undefined) throw mustBe(TypeError, "writer", "a writer that Replay.open brought back: one of replay.writers", writer);
     const wanted = this.#options(this.tables);
     const { keep, lanes, items } = writer.options;
     const rules = (wanted.items ?? []) as readonly WholeRule[];

@@ -93,3 +93,14 @@ test("an integer beyond 32 bits is refused by its path, and no array is left beh
   expect(() => arrays(numpy, TOO_BIG)).toThrow(new RangeError("b.0[1] must be from -2^31 to 2^31 - 1, the integers that a tensor can have, got 2147483648n"));
   expect(made.map(({ refCount }) => refCount)).toEqual([0]);
 });
+
+test("arguments in the wrong order are told", () => {
+  const { table } = filled();
+  const batch = table.sample(2);
+  const other = arrays as unknown as (...given: unknown[]) => unknown;
+  for (const [given, got] of [
+    [[batch, np], "an object"],
+    [[{ numpy: np }, batch], "an object with keys numpy"],
+  ] as const)
+    expect(() => other(...given)).toThrow(new RegExp(`^numpy must be that of jax-js \\(import { numpy } from "@jax-js/jax"\\), got ${got}`));
+});

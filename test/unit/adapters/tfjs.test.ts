@@ -130,3 +130,14 @@ test("a nest of columns is enough; a single column or no batch is refused", () =
   expect(() => tensors(tf, steps.action)).toThrow(/^batch must be a batch, or a nest of columns, got /);
   expect(() => tensors(tf, undefined as never)).toThrow(/^batch must be a batch, or a nest of columns, got undefined$/);
 });
+
+test("arguments in the wrong order are told", () => {
+  const { table } = filled();
+  const batch = table.sample(2);
+  const other = tensors as unknown as (...given: unknown[]) => unknown;
+  for (const [given, got] of [
+    [[batch, tf], "an object"],
+    [[undefined, batch], "undefined"],
+  ] as const)
+    expect(() => other(...given)).toThrow(new RegExp(`^tf must be TensorFlow.js \\(import \\* as tf from "@tensorflow/tfjs"\\), got ${got}`));
+});

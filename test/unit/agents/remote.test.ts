@@ -169,5 +169,10 @@ describe("observer.resume", () => {
       );
     }
     expect(replay.writers.length).toBe(4);
+    expectError(
+      errorOf(() => observer.resume(replay.writers[9] as never)),
+      TypeError,
+      /writer must be a writer that Replay.open brought back: one of replay.writers, got undefined/,
+    );
   });
 });
