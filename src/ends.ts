@@ -56,9 +56,10 @@ export function checkEnd<S>(rules: EndRules, options: EndOptions<S>): EndOptions
   if (lane !== undefined) integer("lane", lane, 0, lanes - 1);
   if (terminated === undefined && hasTransitions) throw mustBe(TypeError, "terminated", NEEDS_TERMINATED, terminated);
   if (terminated !== undefined) flag("terminated", terminated);
-  if (terminated === false) mustSee(rules, final, 1);
+  // It ends here and now, however the environments begin anew.
+  if (terminated === false) mustSee({ ...rules, autoreset: "disabled" }, final, 1);
   const isPlain = final === undefined && terminated !== true;
-  if (!isPlain && lane === undefined && lanes > 1) throw mustBe(TypeError, "lane", `given with final or terminated, since there are ${lanes}`, lane);
+  if (!isPlain && lane === undefined && lanes > 1) throw mustBe(TypeError, "lane", `given with final or terminated, since the writer has ${lanes} lanes`, lane);
   return { lane, final, terminated };
 }
 
@@ -79,8 +80,13 @@ export function mustSay({ autoreset, hasTransitions }: EndRules, { ends, termina
 
 /** What is truncated needs what was seen last, to bootstrap from. */
 export function mustSee({ autoreset, hasTransitions }: EndRules, final: unknown, truncated: number): void {
-  if (truncated === 0 || final !== undefined || !hasTransitions || autoreset === "nextStep") return;
+  if (truncated === 0 || !hasTransitions || autoreset === "nextStep" || holds(final)) return;
   throw mustBe(TypeError, "final", "given where an episode is truncated: what was seen last, which its transitions bootstrap from", final);
+}
+
+/** Whether there is a value in a nest. */
+function holds(nest: unknown): boolean {
+  return typeof nest === "object" && nest !== null && !isList(nest) ? Object.values(nest).some(holds) : nest !== undefined;
 }
 
 /** Columns of the final steps of the lanes that end; undefined for a leaf without. */

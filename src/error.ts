@@ -43,8 +43,13 @@ export function show(value: unknown): string {
   if (typeof value === "function") return "a function";
   if (ArrayBuffer.isView(value)) return `${kindOf(value)}(${(value as Uint8Array).length})`;
   if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (typeof value === "object" && value !== null) return `an object with keys ${Object.keys(value).slice(0, 8).join(", ") || "none"}`;
+  if (typeof value === "object" && value !== null) return keysOf(value);
   return String(value);
+}
+
+function keysOf(value: object): string {
+  const keys = Object.keys(value).slice(0, 8).join(", ");
+  return keys === "" ? "an object without keys" : `an object with keys ${keys}`;
 }
 
 /** The class name of a typed array, also of subclasses and from other realms. Bigints have such a tag too and are excluded. */
@@ -100,9 +105,15 @@ export function oneOf<T>(subject: string, words: { readonly [word: string]: T },
 /** Sets of keys, cached by the string that lists them, because hot paths check their options too. */
 const KNOWN = new Map<string, Set<string>>();
 
+/** What takes its options under its own name. */
+const CALLS = new Set(
+  "Replay Replay.open Replay.restore Replay.plan writer transitions sample batch endEpisode append appendColumns acceptWriter remoteWriter text".split(" "),
+);
+
 /** Checks that an options object has only known keys: an unknown one is usually misspelt. */
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
-  if (typeof value !== "object" || value === null) throw mustBe(TypeError, subject, `an object of ${keys}`, value);
+  if (typeof value !== "object" || value === null)
+    throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object of ${keys}`, value);
   const known = KNOWN.get(keys) ?? new Set(keys.split(", "));
   KNOWN.set(keys, known);
   for (const key in value) if (!known.has(key)) throw atCaller(new TypeError(`${subject} has no option ${show(key)}; its options are ${keys}`));

@@ -112,7 +112,7 @@ function resolveRule(engine: Engine, tables: ReadonlyMap<string, AnyTable>, rule
   const known = isNStep ? "table, nStep, priority, finite" : "table, length, stride, priority, columns, nStep";
   const { table, length, stride = 1, nStep = 0, finite: onlyFinite = true } = onlyKeys(subject, rule, known);
   const to = tables.get(table);
-  if (to === undefined) throw unknownTable(table, tables.keys());
+  if (to === undefined) throw unknownTable(table, tables.keys(), `${subject}.table`);
   const { priority = isNStep && to.options.sampler.kind === "prioritized" ? "max" : 1 } = rule;
   if (length === undefined && !isNStep) throw mustBe(TypeError, subject, "a rule with length (windows of so many steps) or nStep (transitions)", rule);
   if (isNStep) {
@@ -137,9 +137,9 @@ export function finiteReward(engine: Engine, items: readonly ResolvedRule[]): nu
   return items.some(({ nStep, finite }) => nStep > 0 && finite) ? engine.roles.optional("reward")?.index : undefined;
 }
 
-export function unknownTable(name: unknown, known: Iterable<string>): Error {
+export function unknownTable(name: unknown, known: Iterable<string>, subject = "table"): Error {
   const names = [...known];
-  return mustBe("NOT_FOUND", "table", names.length === 0 ? "the name of a table, but there are none" : oneFrom(names), name);
+  return mustBe("NOT_FOUND", subject, names.length === 0 ? "the name of a table, but there are none" : oneFrom(names), name);
 }
 
 export interface ItemOptions<Columns = object> {

@@ -16,7 +16,10 @@ export function isList(value: unknown): value is ArrayLike<unknown> {
 
 /** Checks an array of numbers, and its length if `n` is given. @returns the length */
 export function lengthOf(subject: string, numbers: Numbers, n = numbers?.length): number {
-  if (!isList(numbers) || kindOf(numbers)?.startsWith("Big")) throw mustBe(TypeError, subject, "an array of numbers", numbers);
+  if (!isList(numbers) || kindOf(numbers)?.startsWith("Big")) {
+    const isColumn = ArrayBuffer.isView((numbers as { readonly data?: unknown } | undefined)?.data);
+    throw mustBe(TypeError, subject, `an array of numbers${isColumn ? ", such as the column's data" : ""}`, numbers);
+  }
   if (numbers.length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers`, numbers);
   return n;
 }

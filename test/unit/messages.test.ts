@@ -104,6 +104,53 @@ test("a rule without length or nStep is told of both", () => {
   );
 });
 
+const lost = undefined as never;
+test.each<[string, object | undefined]>([
+  ["nothing", undefined],
+  ["an observation that is undefined", { observation: lost }],
+  ["no leaf", {}],
+])("a truncated episode without what was seen last is refused, never zeros: final with %s", (_what, final) => {
+  const replay = new Replay({ spec, tables });
+  const says = /^final must be given where an episode is truncated: what was seen last, which its transitions bootstrap from, got/;
+  const items = [{ table: "t", nStep: 2 }] as const;
+  const writer = replay.writer({ items });
+  writer.append(step);
+  expectError(
+    errorOf(() => writer.endEpisode({ final, terminated: false } as never)),
+    TypeError,
+    says,
+  );
+  const two = { observation: [step.observation, step.observation], action: [1, 1], reward: [1, 1] };
+  const lanes = replay.writer({ items, lanes: 2, autoreset: "sameStep" });
+  lanes.append(two, { terminated: [false, false], final } as never);
+  expectError(
+    errorOf(() => lanes.append(two, { terminated: [false, false], truncated: [true, false], final } as never)),
+    TypeError,
+    says,
+  );
+  // Where the next step is the final one, an end that comes without a step has none.
+  const next = replay.writer({ items, lanes: 2, autoreset: "nextStep" });
+  next.append(two);
+  expectError(
+    errorOf(() => next.endEpisode({ lane: 0, final, terminated: false } as never)),
+    TypeError,
+    says,
+  );
+  expect(replay.tables.t.size).toBe(0);
+});
+
+test("a misspelt table of a rule is named with its rule, a column in the place of its data as one, several lanes as lanes", () => {
+  const { replay, table } = filled();
+  expect(errorOf(() => replay.writer({ items: [{ table: "x" as never, nStep: 1 }] })).message).toBe('items[0].table must be one of "t", got "x"');
+  const { keys, returns } = table.transitions({ gamma: 1 }).sample(2);
+  expect(errorOf(() => table.updatePriorities(keys, returns as never)).message).toMatch(
+    /^priorities must be an array of numbers, such as the column's data, got an object with keys data, shape$/,
+  );
+  expect(errorOf(() => table.transitions(undefined as never)).message).toMatch(/^the options of transitions must be an object of gamma, n, next, dtype, got/);
+  const lanes = replay.writer({ lanes: 2 });
+  expect(errorOf(() => lanes.endEpisode({ terminated: true })).message).toMatch(/^lane must be given with final or terminated, since the writer has 2 lanes/);
+});
+
 test("into of another n names both, and what makes one", () => {
   const { table } = filled();
   const says = "into must be a batch of at least 8 items, as table.batch(8, …) makes it, got one of 4";

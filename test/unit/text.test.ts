@@ -224,7 +224,7 @@ describe("refused", () => {
     expectError(
       errorOf(() => text(undefined as never)),
       TypeError,
-      /^text must be an object of maxBytes, got undefined/,
+      /^the options of text must be an object of maxBytes, got undefined/,
     );
     expectError(
       errorOf(() => text({} as never)),

@@ -89,7 +89,7 @@ test("a view that means nothing is refused", () => {
     [{ gamma: 0.9, next: "mask" }, TypeError, /^next must be an array of names/],
     [{ gamma: 0.9, next: ["observation"] }, "NOT_FOUND", /^each of next must be one of "action", "mask", "note", got "observation"/],
     [{ gamma: 0.9, lambda: 1 }, TypeError, /^transitions has no option "lambda"; its options are gamma, n, next, dtype/],
-    [null as never, TypeError, /^transitions must be an object/],
+    [null as never, TypeError, /^the options of transitions must be an object/],
   ];
   for (const [options, kind, ...says] of bad) expectRefused(replay, () => table.transitions(options as never), kind, ...says);
   const view = table.transitions({ gamma: 0.9 });

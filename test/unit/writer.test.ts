@@ -21,7 +21,7 @@ test("a writer's options are checked", () => {
   const rule = { table: "t", length: 2 };
   const bad: [unknown, Kind, ...RegExp[]][] = [
     [{ kep: 3 }, TypeError, /^writer has no option "kep"/],
-    [null, TypeError, /^writer must be an object/, /null/],
+    [null, TypeError, /^the options of writer must be an object/, /null/],
     [{ keep: 0 }, RangeError, /^keep must/, /got 0/],
     [{ keep: 1.5 }, TypeError, /^keep must/, /1\.5/],
     [{ keep: 2 ** 24 }, RangeError, /^keep must/, /16777216/],
@@ -33,7 +33,7 @@ test("a writer's options are checked", () => {
     [{ across: null }, TypeError, /^across must be/, /got null/],
     [{ items: {} }, TypeError, /^items must be an array/],
     [{ items: [null] }, TypeError, /^items\[0\] must be an object/, /null/],
-    [{ items: [rule, { ...rule, table: "x" }] }, "NOT_FOUND", /^table must be one of "t", "u"/, /"x"/],
+    [{ items: [rule, { ...rule, table: "x" }] }, "NOT_FOUND", /^items\[1\]\.table must be one of "t", "u"/, /"x"/],
     [{ items: [rule, { ...rule, length: 0 }] }, RangeError, /^items\[1\]\.length must/, /got 0/],
     [{ items: [{ ...rule, length: "2" }] }, TypeError, /^items\[0\]\.length must/, /"2"/],
     [{ items: [{ ...rule, length: 2 ** 24 }] }, RangeError, /^items\[0\]\.length must/],

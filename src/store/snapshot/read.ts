@@ -1,7 +1,7 @@
 /** Restoring a snapshot: sections as they come, each checked before it is believed. */
 import { SectionMemory } from "../../core/section-memory.ts";
 import { State } from "../../core/state.ts";
-import { onlyKeys, ReplayError } from "../../error.ts";
+import { mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import type { Logger } from "../../warnings.ts";
 import { checkHead, headOf } from "../format/head.ts";
 import { END, HEAD } from "../format/kinds.ts";
@@ -59,7 +59,7 @@ class SnapshotReader<R> {
   }
 
   feed(chunk: Uint8Array): void {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError("every chunk of source must be a Uint8Array");
+    if (!(chunk instanceof Uint8Array)) throw mustBe(TypeError, "every chunk of source", "a Uint8Array", chunk);
     const parser = this.#parser;
     for (let at = 0; at < chunk.length; ) {
       const piece = chunk.subarray(at, at + Math.max(PIECE, parser.need - parser.waiting));
