@@ -192,6 +192,6 @@ export class Engine {
   }
 }
 
-function disposed(): ReplayError {
+export function disposed(): ReplayError {
   return new ReplayError("CLOSED", "this Replay was disposed of: make a new one");
 }

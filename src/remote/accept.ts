@@ -1,6 +1,6 @@
 /** The memory's end of a remote writer: takes its blocks in order, holds back where a rate limiter does, and gives their buffers back. */
 import { ENDS, TERMINATES, TRUNCATES } from "../core/abi.ts";
-import type { Engine } from "../core/engine.ts";
+import { disposed, type Engine } from "../core/engine.ts";
 import { type BlockOptions, endRulesOf } from "../ends.ts";
 import { codeOf, integer, onlyKeys, ReplayError } from "../error.ts";
 import { printsAs } from "../prints.ts";
@@ -38,6 +38,7 @@ export interface Host {
 
 const OPTIONS = "keep, items, across, autoreset, maxInFlight, signal, timeoutMs";
 const MAX_IN_FLIGHT = 1024;
+const NO_ROOM = "one call brings more items than the rate limiters let in at once, and maxPending leaves them no place to wait: raise maxPending";
 
 export async function accept(port: PortLike, host: Host, options: AcceptOptions): Promise<AcceptedWriter> {
   const { maxInFlight = MAX_IN_FLIGHT, signal, timeoutMs, ...own } = onlyKeys("acceptWriter", options, OPTIONS);
@@ -60,7 +61,20 @@ export async function accept(port: PortLike, host: Host, options: AcceptOptions)
       maxInFlight,
     };
   };
-  return admit(port, leaves, welcome, { signal, timeoutMs }, (met, lanes) => new AcceptedWriter(met, host, host.writer({ ...own, lanes }), leaves));
+  // Ends the wait with the caller's signal, or with the Replay.
+  const over = new AbortController();
+  const stop = () => over.abort(signal?.reason);
+  const closer = { close: () => over.abort(disposed()) };
+  if (signal?.aborted) stop();
+  signal?.addEventListener("abort", stop);
+  engine.closers.add(closer);
+  try {
+    const wait = { signal: over.signal, timeoutMs };
+    return await admit(port, leaves, welcome, wait, (met, lanes) => new AcceptedWriter(met, host, host.writer({ ...own, lanes }), leaves));
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    engine.closers.delete(closer);
+  }
 }
 
 /** Steps to append; each part is read when it is. */
@@ -291,6 +305,9 @@ export class AcceptedWriter {
     const { changes } = engine;
     // Any of these may be the one that has no room.
     const limiting = tables.filter(({ options }) => options.rateLimiter.maxDiff < Number.MAX_VALUE);
+    const isEmpty = ({ size, pending }: { readonly size: number; readonly pending: number }) => size === 0 && pending === 0;
+    // Where nothing can be drawn, nothing will ever make room.
+    if (limiting.every((table) => isEmpty(table.stats()))) throw new ReplayError("RATE_LIMITED", NO_ROOM);
     const few = limiting.map((table) => table.stats().pending >> 1);
     const isRoom = () => limiting.some((table, i) => table.stats().pending <= (few[i] as number));
     return Promise.resolve(

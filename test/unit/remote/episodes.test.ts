@@ -189,6 +189,18 @@ describe("an episode that ends across a port", () => {
     expect(seen).toEqual([...Array(60).keys()]);
   });
 
+  test("more items at once than may ever come in or wait are an error, not a hang", async () => {
+    const queue = { maxSize: 1, maxTimesSampled: 1, sampler: fifo(), rateLimiter: queueLimiter(1), maxPending: 1 };
+    const { replay, writer, accepted } = await pair({ spec, tables: { queue } }, { items: [{ table: "queue", nStep: 3 }] });
+    for (let k = 0; k < 4; k++) await writer.append(stepAt(k));
+    await writer.endEpisode({ terminated: true });
+    const flushed = writer.flush({ timeoutMs: 5000 }).catch((error: Error) => error);
+    // The first transition is in the table; the three of the end cannot come in at once.
+    await replay.tables.queue.sampleWhenReady(1, { timeoutMs: 5000 });
+    expectError((await flushed) as Error, "RATE_LIMITED", /raise maxPending/);
+    expect(await accepted.closed).toMatchObject({ how: "failed", error: { code: "RATE_LIMITED" } });
+  });
+
   test("rules of nStep across several lanes need autoreset, which both ends are told", async () => {
     const error = await pair({ spec, tables }, { items: [{ table: "memory", nStep: 2 }] }, { lanes: 2 }).then(
       () => new Error("taken"),

@@ -224,6 +224,20 @@ describe("the end of a writer across a port", () => {
     expect([replay.tables.q.size, replay.writers.length]).toEqual([2, 0]);
   });
 
+  test("a Replay that is disposed of waits for no actor any more", async () => {
+    const replay = new Replay(options);
+    const [here, there] = ends();
+    const accepting = errorFrom(replay.acceptWriter(here));
+    await turn();
+    replay.dispose();
+    expectError(await accepting, "CLOSED", /this Replay was disposed of/);
+    // The port is free for another one.
+    const [accepted, writer] = await Promise.all([new Replay(options).acceptWriter(here), remoteWriter(there, { spec })]);
+    await writer.append(stepAt(1));
+    await writer.close();
+    expect(accepted.steps).toBe(1);
+  });
+
   test("a Replay that is disposed of lets its actors go", async () => {
     const { writer, accepted, replay } = await pair(options);
     await writer.append(stepAt(1));
