@@ -1,11 +1,12 @@
 /** How episodes end, and what is refused of it: the same where a writer's memory is and at the other end of a port. */
 import type { Ends } from "./core/block.ts";
-import { flag, integer, mustBe, onlyKeys, ReplayError } from "./error.ts";
+import { flag, integer, mustBe, onlyKeys, ReplayError, show } from "./error.ts";
 import type { ResolvedWriterOptions } from "./rules.ts";
 import type { PlacedLeaf } from "./spec/layout.ts";
 import { flattenSome } from "./spec/nest.ts";
 import { isList } from "./spec/numbers.ts";
 import type { GappedColumnsOf, SomeColumnsOf, SomeOf, Spec } from "./spec/spec.ts";
+import type { Roles } from "./spec/transition-roles.ts";
 
 /** How an episode ends. */
 export interface EndOptions<S = Spec> {
@@ -87,6 +88,13 @@ export function mustSee({ autoreset, hasTransitions }: EndRules, final: unknown,
 /** Whether there is a value in a nest. */
 function holds(nest: unknown): boolean {
   return typeof nest === "object" && nest !== null && !isList(nest) ? Object.values(nest).some(holds) : nest !== undefined;
+}
+
+/** And of the final step the observation. @param values what was given for each leaf of the spec */
+export function mustShow({ hasTransitions }: EndRules, roles: Roles, values: readonly unknown[], final: unknown): void {
+  if (!hasTransitions || roles.leaves("observation").some(({ index }) => values[index] !== undefined)) return;
+  const rule = `an object with ${show(roles.path("observation"))} where an episode is truncated: its transitions bootstrap from there`;
+  throw mustBe("SPEC_MISMATCH", "final", rule, final);
 }
 
 /** Columns of the final steps of the lanes that end; undefined for a leaf without. */

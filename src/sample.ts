@@ -1,7 +1,7 @@
 /** Draws items of a table and copies their steps into arrays. */
 import type { Batch, Blocked, Into } from "./batch.ts";
 import type { Column } from "./column.ts";
-import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LAYOUT, DRAW_LONGEST, HAVE, LAYOUT, LONGEST, NEED, OWN, STRATIFIED } from "./core/abi.ts";
+import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LAYOUT, DRAW_LONGEST, HAVE, LAYOUT, LONGEST, NEED, NONE, OWN, STRATIFIED } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, WEIGHTS } from "./core/filler.ts";
 import type { CoreTable } from "./core/table.ts";
@@ -126,6 +126,7 @@ export class Reader {
     if (nStep === undefined) return;
     const own = (nStep.flags & OWN) !== 0;
     const most = own ? steps : steps - 1;
+    if (own && most <= nStep.n) this.#sayUnseen(nStep);
     if (most >= nStep.n) return;
     const length = own ? nStep.n : nStep.n + 1;
     const remedy = `make items of ${length} steps, by a rule with length: ${length} or nStep: ${nStep.n}`;
@@ -137,6 +138,15 @@ export class Reader {
     if (window >= longest && this.#engine.makes(this.#name, length)) return;
     if (this.#engine.warnings.first("shortReturns"))
       this.#engine.warnings.say(`nStep with n ${nStep.n} gives returns of at most ${most} steps, because ${limit} is ${steps}: ${remedy}`);
+  }
+
+  /** Warns where items end before the final step of their episode, which alone says that it terminated. */
+  #sayUnseen({ discount, terminated, n }: NStep): void {
+    const { warnings, terminated: said } = this.#engine;
+    if (!said || discount !== NONE || terminated !== NONE || !warnings.first("unseenEnds")) return;
+    const why = `with nextState: "own" items of up to ${n} steps end before the final step, which says it`;
+    const remedy = `Name the leaf that says it as nStep.terminal or nStep.discount, or make items of ${n + 1} steps`;
+    warnings.say(`nStep does not see which episodes of table ${show(this.#name)} terminated: ${why}. ${remedy}`);
   }
 
   /** What limits a window to so many steps. */

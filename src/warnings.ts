@@ -15,9 +15,10 @@ export interface FullLogger {
  * - `barrenEpisodes`: episodes that ended, of a writer whose rules and calls had made no item of them
  * - `shortReturns`: n-step returns of fewer than n steps, because no item is longer
  * - `lostRewards`: n-step returns that miss the reward, or the terminal flag, of an episode's last step, behind which nothing was seen
+ * - `unseenEnds`: n-step returns of steps with their own next state, of which endEpisode said that their episodes terminated, and no leaf does
  * - `defaultPriority`: priorities above 10, in a table whose new items come with priority 1 because no rule says another
  */
-const KINDS = ["emptyTable", "barrenEpisodes", "shortReturns", "lostRewards", "defaultPriority"] as const;
+const KINDS = ["emptyTable", "barrenEpisodes", "shortReturns", "lostRewards", "unseenEnds", "defaultPriority"] as const;
 export type WarningKind = (typeof KINDS)[number];
 
 const nothing = () => {};

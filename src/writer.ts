@@ -19,6 +19,7 @@ import {
   lastSeen,
   mustSay,
   mustSee,
+  mustShow,
   noEpisode,
   notFinite,
 } from "./ends.ts";
@@ -174,13 +175,16 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const tables = items.map((rule) => rule.table);
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
     mustSay(this.#rules, ends, final);
+    const finals = final === undefined ? undefined : flattenSome(this.#engine.spec, final, "final");
     const block = placeBlock(this.#engine, lanes, {
       columns: this.#flatten(columns),
       ends,
-      finals: final === undefined ? undefined : flattenSome(this.#engine.spec, final, "final"),
+      finals,
       priorities: tables.map((table) => priorities?.[table as TableName]),
     });
     mustSee(this.#rules, final, block.truncated);
+    if (finals !== undefined && block.truncated > 0) mustShow(this.#rules, this.#engine.roles, finals, final);
+    if (block.ended > block.truncated) this.#engine.terminated = true;
     this.#done(this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals), "priorities");
     if (block.ends !== 0) this.#countBarren();
     return block.rows;
@@ -225,7 +229,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       this.#engine.changed();
       return;
     }
-    const staged = placeFinal(this.#engine, flattenSome(this.#engine.spec, final, "final"));
+    const values = flattenSome(this.#engine.spec, final, "final");
+    if (terminated === true) this.#engine.terminated = true;
+    else if (terminated === false) mustShow(this.#rules, this.#engine.roles, values, final);
+    const staged = placeFinal(this.#engine, values);
     this.#done(this.#writer.finish(lane ?? 0, staged, terminated === true), "priority", lane);
     this.#countBarren();
   }
@@ -304,16 +311,18 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     mustSay(this.#rules, ends, final);
     const [ended, truncated] = countEnds(ends, lanes);
     mustSee(this.#rules, final, truncated);
-    const finals = final === undefined || ended === 0 ? 0 : this.#placeLastSeen(ends, final, ended);
+    if (ended > truncated) this.#engine.terminated = true;
+    const finals = final === undefined || ended === 0 ? 0 : this.#placeLastSeen(ends, final, ended, truncated);
     placeEnds(this.#engine.core, this.#endsAt, ends, lanes);
     this.#done(this.#writer.appendBlock(this.#record, lanes, this.#endsAt, finals), "terminated");
     this.#countBarren();
   }
 
   /** Final steps of the lanes that end; where they are. */
-  #placeLastSeen(ends: LaneEnds<S>, final: unknown, ended: number): number {
-    const { core, spec, layout } = this.#engine;
+  #placeLastSeen(ends: LaneEnds<S>, final: unknown, ended: number, truncated: number): number {
+    const { core, spec, layout, roles } = this.#engine;
     const columns = lastSeen(spec, layout.leaves, this.options.lanes, ends, final);
+    if (truncated > 0) mustShow(this.#rules, roles, columns, final);
     const at = core.scratch(finalsBytes(layout.leaves, ended));
     placeFinals(core, layout.leaves, at, columns, ended);
     return at;

@@ -56,6 +56,8 @@ export class Engine {
   readonly warnings: Warnings;
   /** Whether a writer that is closed by now had appended steps. */
   #hadSteps = false;
+  /** Whether a writer said of an episode that it terminated. */
+  terminated = false;
   /** Those that are open. */
   readonly writers = new Set<RuledWriter>();
   /** By table, how many of these give items priority 1 because nobody said another. */

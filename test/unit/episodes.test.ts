@@ -187,6 +187,24 @@ test.each([1, 2])("a closed writer with a rule of %i steps marks its newest step
   );
 });
 
+test("where an episode is truncated, final has the observation", () => {
+  const message = /^final must be an object with "observation" where an episode is truncated: its transitions bootstrap from there, got an object with keys/;
+  const { replay, writer } = lived(2);
+  writer.append(step(1));
+  expect(() => writer.endEpisode({ terminated: false, final: {} })).toThrow(message);
+  expect(() => writer.endEpisode({ terminated: false, final: { reward: 1 } })).toThrow(message);
+  const { observation, action, reward } = { observation: [[1, 1]], action: [1], reward: [1] };
+  const block = { terminated: [0], truncated: [1], final: { action: [1] } };
+  expect(() => writer.appendColumns({ observation, action, reward }, block)).toThrow(message);
+  const lanes = replay.writer({ lanes: 2, autoreset: "sameStep", items: [{ table: "memory", nStep: 1 }] });
+  const two = { observation: [step(1).observation, step(2).observation], action: [1, 2], reward: [1, 2] };
+  expect(() => lanes.append(two, { terminated: [0, 1], truncated: [1, 0], final: { action: [1, 1] } })).toThrow(message);
+  expect([writer.length, lanes.length]).toEqual([1, 0]);
+  lanes.append(two, { terminated: [0, 1], final: { action: [1, 1] } });
+  writer.endEpisode({ terminated: true, final: { reward: 1 } });
+  expect(replay.tables.memory.size).toBe(2);
+});
+
 describe("priority max", () => {
   const weighted = () => new Replay({ spec, tables: { memory: { maxSize: 4, sampler: prioritized(1) } }, logger: null });
   const newest = (replay: ReturnType<typeof weighted>) => {

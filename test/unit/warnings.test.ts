@@ -50,10 +50,10 @@ test("logger is console.warn, a function, an object with warn, or nobody", () =>
 
 test("a kind of warning is said once a Replay, and counted each time", () => {
   const { replay, said } = told();
-  expect(replay.stats().warnings).toEqual({ emptyTable: 0, barrenEpisodes: 0, shortReturns: 0, lostRewards: 0, defaultPriority: 0 });
+  expect(replay.stats().warnings).toEqual({ emptyTable: 0, barrenEpisodes: 0, shortReturns: 0, lostRewards: 0, unseenEnds: 0, defaultPriority: 0 });
   warns(replay as never);
   expect(said).toHaveLength(1);
-  expect(replay.stats().warnings).toEqual({ emptyTable: 3, barrenEpisodes: 0, shortReturns: 0, lostRewards: 0, defaultPriority: 0 });
+  expect(replay.stats().warnings).toEqual({ emptyTable: 3, barrenEpisodes: 0, shortReturns: 0, lostRewards: 0, unseenEnds: 0, defaultPriority: 0 });
 });
 
 test("a restored Replay has the logger that it is given, and no other's counters", () => {
@@ -207,6 +207,32 @@ describe("rules of two steps and a plain endEpisode, as in a Gymnasium loop that
     own.table.sample(9, { replacement: false, nStep: { n: 2, gamma: 0.9, reward: "reward", nextState: "own" } });
     expect(own.said).toEqual([]);
   });
+});
+
+test('nextState: "own" that does not see that episodes terminated is told of', () => {
+  const spec = { ...SPEC, done: bool() };
+  const own = { n: 1, gamma: 0.9, reward: "reward", nextState: "own" } as const;
+  const lived = (length: number, terminated: boolean) => {
+    const said: string[] = [];
+    const replay = new Replay({ spec, tables: { t: { maxSize: 9, sampler: fifo() } }, logger: (message) => void said.push(message) });
+    const writer = replay.writer({ items: [{ table: "t", length }] });
+    for (const done of [false, false, terminated]) writer.append({ ...STEP, done });
+    writer.endEpisode({ terminated, final: {} });
+    return { replay, table: replay.tables.t, said };
+  };
+  const { replay, table, said } = lived(1, true);
+  for (let i = 0; i < 2; i++) table.sample(3, { nStep: own });
+  expect(said).toEqual([
+    'reprise: nStep does not see which episodes of table "t" terminated: with nextState: "own" items of up to 1 steps end before the final step, which says it. ' +
+      "Name the leaf that says it as nStep.terminal or nStep.discount, or make items of 2 steps",
+  ]);
+  expect(replay.stats().warnings.unseenEnds).toBe(2);
+  table.sample(3, { nStep: { ...own, terminal: "done" } });
+  expect(replay.stats().warnings.unseenEnds).toBe(2);
+  const [longer, cut] = [lived(2, true), lived(1, false)];
+  expect(longer.table.sample(3, { replacement: false, nStep: own }).nStep.terminated).toEqual(new Uint8Array([0, 0, 1]));
+  cut.table.sample(3, { nStep: own });
+  expect([longer.said, cut.said]).toEqual([[], []]);
 });
 
 test.each<[Columns, string]>([
