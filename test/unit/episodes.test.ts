@@ -187,11 +187,19 @@ test.each([1, 2])("a closed writer with a rule of %i steps marks its newest step
   );
 });
 
+test("endEpisode needs final where it truncates, also of lanes whose final step comes as the next one", () => {
+  const replay = new Replay({ spec, tables });
+  const writer = replay.writer({ lanes: 2, autoreset: "nextStep", items: [{ table: "memory", nStep: 1 }] });
+  writer.append({ observation: new Float32Array(4), action: [1, 2], reward: [1, 2] }, { terminated: [0, 0] });
+  expect(() => writer.endEpisode({ lane: 1, terminated: false })).toThrow(/^final must be given where an episode is truncated/);
+  writer.endEpisode({ lane: 1, terminated: false, final: { observation: [3, 3] } });
+  expect(replay.tables.memory.size).toBe(1);
+});
+
 test("where an episode is truncated, final has the observation", () => {
   const message = /^final must be an object with "observation" where an episode is truncated: its transitions bootstrap from there, got an object with keys/;
   const { replay, writer } = lived(2);
   writer.append(step(1));
-  expect(() => writer.endEpisode({ terminated: false, final: {} })).toThrow(message);
   expect(() => writer.endEpisode({ terminated: false, final: { reward: 1 } })).toThrow(message);
   const { observation, action, reward } = { observation: [[1, 1]], action: [1], reward: [1] };
   const block = { terminated: [0], truncated: [1], final: { action: [1] } };
