@@ -12,21 +12,21 @@ type Words = keyof DataOf;
 type Element<D extends Words> = DataOf[D][number];
 
 /** What `at` gives: one number or text less than a column of one dimension, and else a column of one dimension less. */
-type ElementOf<D extends Words, Shape extends readonly number[]> = number extends Shape["length"]
-  ? Column<D> | Element<D>
-  : Shape extends readonly [number, ...infer Rest extends number[]]
-    ? Rest extends []
-      ? Element<D>
-      : Column<D, Rest>
-    : never;
+type ElementOf<D extends Words, Shape extends readonly number[]> = Shape extends readonly [number, ...infer Rest extends number[]]
+  ? Rest extends readonly []
+    ? Element<D>
+    : Rest extends readonly [number, ...number[]]
+      ? Column<D, Rest>
+      : Column<D, Rest> | Element<D>
+  : Column<D> | Element<D>;
 
 /** Plain arrays, nested as the shape says. */
-export type NestedArray<E, Shape extends readonly number[]> = number extends Shape["length"]
-  ? // biome-ignore lint/suspicious/noExplicitAny: as deep as a shape that is not known
-    any
-  : Shape extends readonly [number, ...infer Rest extends number[]]
-    ? NestedArray<E, Rest>[]
-    : E;
+export type NestedArray<E, Shape extends readonly number[]> = Shape extends readonly [number, ...infer Rest extends number[]]
+  ? NestedArray<E, Rest>[]
+  : Shape extends readonly []
+    ? E
+    : // biome-ignore lint/suspicious/noExplicitAny: as deep as a shape that is not known
+      any;
 
 /** What a column is made of: what callers may give in the place of one. */
 export interface ColumnLike<D extends Words = Dtype, Shape extends readonly number[] = readonly number[]> {

@@ -48,7 +48,7 @@ type OthersOf<S, R> = Without<S, PathsIn<R>, "">;
 export type NextName<S, R> = IsAny<S> extends true ? string : "action" | (keyof OthersOf<S, R> & string);
 
 type FloatOf<O> = O extends { readonly dtype: infer D extends "f32" | "f64" } ? D : "f32";
-type NextOf<O> = O extends { readonly next: readonly (infer Name extends string)[] } ? Name : never;
+type NextOf<O> = 0 extends 1 & O ? never : O extends { readonly next: readonly (infer Name extends string)[] } ? Name : never;
 type PartAt<S, R, Name extends string> = Name extends "action" ? NodeAt<S, PathIn<R, "action">> : NodeAt<OthersOf<S, R>, Name>;
 
 /** One number a transition. */

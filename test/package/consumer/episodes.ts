@@ -70,3 +70,11 @@ class Learner {
 export const learned: number = new Learner(transitions).learn(batch);
 export const plain: { readonly speed: number; readonly image: number[][] } | undefined = batch.toArray()[0]?.observation;
 export const errors: number[] = batch.toArray().map(({ returns, weights }) => returns * weights);
+
+const spec = { observation: f32(2), action: i32(), reward: f32() };
+const plainReplay = new Replay({ spec, tables: { memory: { maxSize: 9 } } });
+function target({ returns, nextObservation }: TransitionBatch<typeof spec>): [number, 2] {
+  return returns.data.length > 0 ? nextObservation.shape : [0, 2];
+}
+target(plainReplay.tables.memory.transitions({ gamma: 1 }).sample(1));
+target(plainReplay.tables.memory.transitions({ gamma: 1, dtype: "f64", next: ["action"] }).sample(1, { beta: 1 }));

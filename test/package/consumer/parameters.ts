@@ -1,5 +1,5 @@
 /** Replay, Table and Writer without type arguments take every value, and are of use; with a spec they take every value of it. */
-import { type AnySteps, type Batch, f32, i32, type OpenReplay, Replay, shared, type Table, u8, type Writer } from "reprise";
+import { type AnySteps, type Batch, type Column, f32, i32, type OpenReplay, Replay, shared, type Table, u8, type Writer } from "reprise";
 
 const spec = { observation: { image: shared("frame", u8(84, 84), 4), position: f32(3) }, action: i32(), reward: f32() };
 const replay = new Replay({ spec, tables: { memory: { maxSize: 100 }, other: { maxSize: 3 } } });
@@ -42,6 +42,21 @@ function look(batch: Batch): unknown {
 }
 look(replay.tables.memory.sample(1));
 look(replay.tables.memory.sample(1, { columns: { now: { leaf: "observation.position", at: 0 } } }));
+
+function mean({ data }: Column<"f32">): number {
+  return data.length;
+}
+const { position } = replay.tables.memory.sample(1).steps.observation;
+export const means = [mean(position), mean(position.at(0)), mean(replay.tables.memory.sample(1).steps.reward)];
+export const columns: readonly Column[] = [position, replay.tables.memory.sample(1).steps.action];
+function matrix(column: Column<"f32", [number, number, number]>): number {
+  return column.at(0).at(0).at(0);
+}
+matrix(position);
+// @ts-expect-error integers
+mean(replay.tables.memory.sample(1).steps.action);
+// @ts-expect-error another number of dimensions
+matrix(position.at(0));
 
 export const journals: readonly OpenReplay[] = [opened, again];
 
