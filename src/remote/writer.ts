@@ -25,7 +25,7 @@ import { type ColumnSet, checkSteps, selectionsOf } from "../spec/columns.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { type Layout, layoutOf, type PlacedLeaf, up } from "../spec/layout.ts";
 import { checkNodes, flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
-import { type ColumnsOf, leavesOf, type Spec, type StepOf, specWords } from "../spec/spec.ts";
+import { type ColumnsOf, type IsAny, leavesOf, type Spec, type StepOf, specWords } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
 import type { HasLanes } from "../writer.ts";
 import { END, FLAGS, ITEM } from "./block.ts";
@@ -63,7 +63,9 @@ const NONE = 0;
 const AT_HAND = 1;
 const NEXT = 2;
 
-export class RemoteWriter<S = Spec, Lanes extends boolean = false> {
+/** Without type arguments, `RemoteWriter` is one of any spec and lanes. */
+// biome-ignore lint/suspicious/noExplicitAny: every remote writer goes where `RemoteWriter` is asked for
+export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
   readonly spec: S;
   readonly lanes: number;
   /** The tables of the Replay. */
