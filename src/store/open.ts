@@ -77,7 +77,8 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     throw mustBe(TypeError, "dir", "the path of a directory, or what opfs() or memory() of reprise/storage gives", dir);
   const directory = typeof dir === "string" ? node(dir) : dir;
   const { spec, tables, seed, maxBytes, transition } = options;
-  const saved = make(spec === undefined ? { ...known(directory, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger }, true);
+  const given = spec === undefined ? { ...known(directory, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger };
+  let saved = make(given, true);
   const log = Log.open(directory, {
     about: about(saved, retain ?? "capacity"),
     durability: "manual",
@@ -89,6 +90,13 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   try {
     const there = aboutIn(directory, log);
     same(about(saved, retain ?? there.retain), there, directory.name);
+    const names = Object.keys(there.options.tables);
+    // Records have the numbers of tables, which are those of their order.
+    if (Object.keys(saved.options.tables).some((name, number) => name !== names[number])) {
+      const tables = saved.options.tables;
+      saved.engine.dispose();
+      saved = make({ ...given, tables: Object.fromEntries(names.map((name) => [name, tables[name]])) }, true);
+    }
     const places = placesFor(saved.options.maxBytes, segmentBytes);
     const changes = new Changes(saved.engine, saved, places);
     const recovery = new Recovery(saved, changes, directory.name);

@@ -44,6 +44,21 @@ test("what is there needs no options; other ones are refused by name, and nothin
   (await open({ dir, spec: SPEC, tables: TABLES, seed: 3, maxBytes: 1 << 24 })).dispose();
 });
 
+test("tables keep their items and keys in whatever order they are named", async () => {
+  const dir = memory();
+  const [first, second] = [{ maxSize: 100 }, { maxSize: 100 }];
+  const made = await open({ dir, spec: SPEC, tables: { b: first, a: second, c: first } });
+  made.writer({ items: [{ table: "a", length: 1 }] }).append(step(1));
+  const { keys } = made.table("a").sample(1).info;
+  made.dispose();
+  for (const tables of [{ a: first, b: second, c: first }, { c: first, b: first, a: second }, { b: first, a: second, c: first }, undefined]) {
+    const replay: Replay = await open({ dir, ...(tables && { spec: SPEC, tables }) });
+    expect([...["a", "b", "c"].map((name) => replay.table(name).size), Object.keys(replay.tables).join()]).toEqual([1, 0, 0, "b,a,c"]);
+    expect(replay.table("a").sample(1).info.keys).toEqual(keys);
+    replay.dispose();
+  }
+});
+
 test("a directory without a Replay is not made into one without a spec", async () => {
   const dir = memory({ name: "nowhere" });
   await expect(open({ dir })).rejects.toThrow(expect.objectContaining({ code: "NOT_FOUND", message: expect.stringContaining("nowhere") }));
