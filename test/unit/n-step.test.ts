@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bool, f32, f64, i32, Replay, shared, u8 } from "../../src/index.ts";
+import { bool, f32, f64, fifo, i32, Replay, shared, u8 } from "../../src/index.ts";
 import { TestRandom } from "../support/random.ts";
 import { expectRefused } from "../support/refused.ts";
 
@@ -109,4 +109,31 @@ test("nStep that means nothing is refused before anything is drawn", () => {
     [null as never, TypeError, /^nStep must be an object/, /null/],
   ];
   for (const [nStep, kind, ...says] of bad) expectRefused(replay, () => replay.table("t").sample(1, { nStep: nStep as never }), kind, ...says);
+});
+
+/** One episode of five steps, each with its own next observation, in items of `length` steps, oldest first. */
+function own(length: number, n: number) {
+  const replay = new Replay({ spec: { at: i32(), next: i32(), r: f32() }, tables: { t: { maxSize: 9, sampler: fifo() } }, logger: null });
+  const writer = replay.writer({ items: [{ table: "t", length }] });
+  for (let at = 0; at < 5; at++) writer.append({ at, next: at + 1, r: 1 });
+  const columns = { at: { leaf: "at", at: 0 }, next: { leaf: "next", at: "bootstrap" } } as const;
+  const table = replay.tables.t;
+  const { steps, nStep } = table.sample(table.size, { replacement: false, columns, nStep: { n, gamma: 0.5, reward: "r", nextState: "own" } });
+  return [...steps.at.data].map((at, i) => [at, steps.next.data[i], nStep.returns[i]]);
+}
+
+test('nextState "own" bootstraps from the last row of the return in items of n steps, where zeros were', () => {
+  expect(own(2, 2)).toEqual([0, 1, 2, 3].map((at) => [at, at + 2, 1.5]));
+});
+
+test('nextState "own" bootstraps from the last row of the return in longer items, not from the one behind it', () => {
+  expect(own(4, 2)).toEqual([0, 1].map((at) => [at, at + 2, 1.5]));
+});
+
+test("a flag as discount is refused, which would count what is over and nothing else", () => {
+  const replay = new Replay({ spec: { r: f32(), done: bool() }, tables: { t: { maxSize: 9 } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  for (const done of [false, true]) writer.append({ r: 1, done });
+  const how = { nStep: { n: 1, gamma: 0.9, reward: "r", discount: "done" } } as const;
+  expectRefused(replay, () => replay.tables.t.sample(1, how), "SPEC_MISMATCH", /^nStep\.discount must be a leaf of factors/, /nStep\.terminal/);
 });
