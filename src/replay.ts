@@ -25,6 +25,9 @@ import { type ResolvedTableOptions, Table, type TableOptions, type TableStats } 
 import { type Logger, toConsole, type WarningKind } from "./warnings.ts";
 import { type HasLanes, Writer } from "./writer.ts";
 
+/** Not `any`, so that an editor knows the names where none is written yet. */
+type RolesAsked<R> = 0 extends 1 & R ? TransitionRoles : R;
+
 export interface ReplayOptions<S extends Spec = Any, TableName extends string = string, R extends TransitionRoles = Any> {
   /** The form of a step: a leaf, or leaves nested in objects and arrays. */
   readonly spec: S;
@@ -35,7 +38,7 @@ export interface ReplayOptions<S extends Spec = Any, TableName extends string = 
   /** Seed of every random draw: the same seed and calls give the same bytes. Use a bigint for more than 53 bits. Default: 0. */
   readonly seed?: number | bigint;
   /** Which leaf plays which part in a transition: for rules with `nStep`, and for views of transitions. Default: the leaves that have the parts' own names. */
-  readonly transition?: R;
+  readonly transition?: RolesAsked<R>;
   /** Another build of the core than the one that comes with the package, such as `reprise/core.wasm` where the host forbids compiling: all of the package runs with it. */
   readonly module?: WebAssembly.Module;
   /**

@@ -13,7 +13,7 @@ import type { WaitOptions } from "../wait.ts";
 import type { Writer } from "../writer.ts";
 import { type BlockForm, blockForm, CALL, columnAt, columnsOf, END, ITEM } from "./block.ts";
 import { admit, gone, type Met } from "./handshake.ts";
-import type { BlockMessage, ClosedMessage, ColumnsMessage, FlushedMessage, FlushMessage, TakenMessage, ToMemory } from "./outbox.ts";
+import type { BlockMessage, ClosedMessage, ColumnsMessage, FlushedMessage, FlushMessage, TakenMessage, ToMemory } from "./messages.ts";
 import { type Channel, type PortLike, sent } from "./port.ts";
 
 /** The writer's own options but for its lanes, which the actor says. */

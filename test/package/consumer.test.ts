@@ -135,6 +135,7 @@ test("README says which TypeScript is the least", () => {
 /** Where the cursor is in an empty object, and some of what an editor is to offer there. */
 const CURSORS: readonly (readonly [code: string, names: readonly string[]])[] = [
   ["new Replay({ | })", ["spec", "tables", "seed", "maxBytes", "transition"]],
+  ["new Replay({ spec, transition: { | } })", ["observation", "action", "reward", "discount", "terminated"]],
   ["new Replay({ spec, tables: { t: { | } } })", ["maxSize", "sampler", "rateLimiter"]],
   ["Replay.open({ | })", ["dir", "spec", "tables", "durability"]],
   ["replay.writer({ | })", ["items", "keep", "lanes", "across"]],
