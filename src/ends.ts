@@ -42,10 +42,13 @@ export interface BlockOptions<S = Spec, TableName extends string = string> {
 export interface EndRules extends Pick<ResolvedWriterOptions, "lanes" | "autoreset"> {
   /** Whether a rule makes transitions: then it must be said. */
   readonly hasTransitions: boolean;
+  /** What transitions bootstrap from: its path, and its leaves by their numbers. */
+  readonly observation: { readonly path: string; readonly leaves: readonly number[] };
 }
 
-export function endRulesOf({ lanes, autoreset, items }: ResolvedWriterOptions): EndRules {
-  return { lanes, autoreset, hasTransitions: items.some(({ nStep }) => nStep > 0) };
+export function endRulesOf({ lanes, autoreset, items }: ResolvedWriterOptions, roles: Roles): EndRules {
+  const observation = { path: roles.path("observation"), leaves: roles.leaves("observation").map(({ index }) => index) };
+  return { lanes, autoreset, hasTransitions: items.some(({ nStep }) => nStep > 0), observation };
 }
 
 const NEEDS_TERMINATED = "said with rules of nStep: whether the episode terminated, or was only cut off";
@@ -91,9 +94,9 @@ function holds(nest: unknown): boolean {
 }
 
 /** And of the final step the observation. @param values what was given for each leaf of the spec */
-export function mustShow({ hasTransitions }: EndRules, roles: Roles, values: readonly unknown[], final: unknown): void {
-  if (!hasTransitions || roles.leaves("observation").some(({ index }) => values[index] !== undefined)) return;
-  const rule = `an object with ${show(roles.path("observation"))} where an episode is truncated: its transitions bootstrap from there`;
+export function mustShow({ hasTransitions, observation }: EndRules, values: readonly unknown[], final: unknown): void {
+  if (!hasTransitions || observation.leaves.some((leaf) => values[leaf] !== undefined)) return;
+  const rule = `an object with ${show(observation.path)} where an episode is truncated: its transitions bootstrap from there`;
   throw mustBe("SPEC_MISMATCH", "final", rule, final);
 }
 

@@ -85,7 +85,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const offsets = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), layout.stagedBytes] : blockOffsets(leaves, items.length, lanes);
     const end = offsets.pop() as number;
     this.#recordBytes = lanes === 1 ? end : end + lanes;
-    this.#rules = endRulesOf(options);
+    this.#rules = endRulesOf(options, engine.roles);
     const reward = finiteReward(engine, items);
     const writer = new CoreWriter(engine, { ...options, awaits: options.autoreset === "nextStep", reward }, items.length);
     this.#writer = writer;
@@ -183,7 +183,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       priorities: tables.map((table) => priorities?.[table as TableName]),
     });
     mustSee(this.#rules, final, block.truncated);
-    if (finals !== undefined && block.truncated > 0) mustShow(this.#rules, this.#engine.roles, finals, final);
+    if (finals !== undefined && block.truncated > 0) mustShow(this.#rules, finals, final);
     if (block.ended > block.truncated) this.#engine.terminated = true;
     this.#done(this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals), "priorities");
     if (block.ends !== 0) this.#countBarren();
@@ -231,7 +231,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     }
     const values = flattenSome(this.#engine.spec, final, "final");
     if (terminated === true) this.#engine.terminated = true;
-    else if (terminated === false) mustShow(this.#rules, this.#engine.roles, values, final);
+    else if (terminated === false) mustShow(this.#rules, values, final);
     const staged = placeFinal(this.#engine, values);
     this.#done(this.#writer.finish(lane ?? 0, staged, terminated === true), "priority", lane);
     this.#countBarren();
@@ -320,9 +320,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   /** Final steps of the lanes that end; where they are. */
   #placeLastSeen(ends: LaneEnds<S>, final: unknown, ended: number, truncated: number): number {
-    const { core, spec, layout, roles } = this.#engine;
+    const { core, spec, layout } = this.#engine;
     const columns = lastSeen(spec, layout.leaves, this.options.lanes, ends, final);
-    if (truncated > 0) mustShow(this.#rules, roles, columns, final);
+    if (truncated > 0) mustShow(this.#rules, columns, final);
     const at = core.scratch(finalsBytes(layout.leaves, ended));
     placeFinals(core, layout.leaves, at, columns, ended);
     return at;

@@ -54,7 +54,7 @@ export async function accept(port: PortLike, host: Host, options: AcceptOptions)
       kind: "welcome" as const,
       keep,
       across,
-      ends: endRulesOf(resolved),
+      ends: endRulesOf(resolved, engine.roles),
       reward: finiteReward(engine, items),
       tables: [...tables.keys()],
       rules,

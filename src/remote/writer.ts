@@ -14,6 +14,7 @@ import {
   lastSeen,
   mustSay,
   mustSee,
+  mustShow,
   noEpisode,
   notFinite,
 } from "../ends.ts";
@@ -181,14 +182,16 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const { ends: rules, rules: tables } = this.#welcome;
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
     mustSay(rules, ends, final);
+    const finals = final === undefined ? undefined : flattenSome(this.spec as Spec, final, "final");
     const { rows, room } = outbox.sendColumns((memory) => {
       const block = placeBlock({ core: memory, layout: this.#layout }, this.lanes, {
         columns: this.#flatten(columns),
         ends,
-        finals: final === undefined ? undefined : flattenSome(this.spec as Spec, final, "final"),
+        finals,
         priorities: tables.map((table) => priorities?.[table]),
       });
       mustSee(rules, final, block.truncated);
+      if (finals !== undefined && block.truncated > 0) mustShow(rules, finals, final);
       this.#checkRewards(memory, block.rows);
       return block;
     });
@@ -244,9 +247,10 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       // Each end has a step before it, so that they do not pile up.
       if (!open) return undefined;
     } else {
+      const values = flattenSome(this.spec as Spec, final, "final");
+      if (terminated === false) mustShow(this.#welcome.ends, values, final);
       const awaits = this.#final[from] === NEXT;
       if (awaits || this.#episode[from] === 0) throw noEpisode(from, awaits);
-      const values = flattenSome(this.spec as Spec, final, "final");
       outbox.fit(1);
       outbox.putFinals(0, values, []);
       this.#seen(from);
@@ -300,9 +304,11 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     mustSee(rules, final, truncated);
     const isOver = (lane: number) => Boolean(ends.terminated?.[lane] || ends.truncated?.[lane]);
     for (let lane = 0; lane < lanes; lane++) if (isOver(lane) && this.#final[lane] === NEXT) throw endsAlready(lane);
-    outbox.fit(2);
     const finals = final === undefined ? 0 : ended;
-    if (finals > 0) outbox.putFinals(1, lastSeen(this.spec as Spec, this.#layout.leaves, lanes, ends, final), [ended]);
+    const seen = finals === 0 ? [] : lastSeen(this.spec as Spec, this.#layout.leaves, lanes, ends, final);
+    if (finals > 0 && truncated > 0) mustShow(rules, seen, final);
+    outbox.fit(2);
+    if (finals > 0) outbox.putFinals(1, seen, [ended]);
     outbox.putEnds(ends);
     if (ended > 0) outbox.call(FLAGS, finals);
     outbox.put();
