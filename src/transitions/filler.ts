@@ -85,5 +85,7 @@ export class TransitionFiller extends Gatherer {
   override fill(count: number): void {
     super.fill(count);
     this.batch.count = count;
+    // No keys of an earlier draw: whoever updates by all of them would reach its items.
+    if (count < this.batch.keys.length) this.batch.keys.fill(0, count);
   }
 }

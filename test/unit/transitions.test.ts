@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, test } from "vitest";
 import type { ColumnLike } from "../../src/column.ts";
-import { bool, f32, f64, i32, minSize, prioritized, Replay, sampleToInsertRatio, type Table, text, u8 } from "../../src/index.ts";
+import { bool, f32, f64, fifo, i32, minSize, prioritized, Replay, sampleToInsertRatio, type Table, text, u8 } from "../../src/index.ts";
 import { errorOf, expectError, expectRefused } from "../support/refused.ts";
 
 const spec = { observation: { x: f32(2) }, action: i32(), reward: f32(), mask: u8(3), note: text({ maxBytes: 8 }) } as const;
@@ -188,6 +188,18 @@ test("what the rate limiter does not allow is RATE_LIMITED, and can be awaited",
   expect((await later).count).toBe(2);
   await expect(view.sampleWhenReady(100)).rejects.toThrow(/n must be <= /);
   expectError(await view.sampleWhenReady(3, { timeoutMs: 1 }).catch((error) => error), "TIMEOUT", /3 transitions of table "t"/);
+});
+
+test("a batch that is not full has no keys of an earlier draw behind its transitions", () => {
+  const replay = new Replay({ spec: { observation: f32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9, sampler: fifo(), maxTimesSampled: 2 } } });
+  const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
+  for (let id = 0; id < 4; id++) writer.append({ observation: id, action: id, reward: id });
+  const view = replay.tables.t.transitions({ gamma: 1 });
+  const into = view.batch(3);
+  expect([...view.sample(3, { into, replacement: false }).keys].every((key) => key > 0)).toBe(true);
+  view.sample(1, { into });
+  expect([into.count, [...into.keys].map((key) => key > 0)]).toEqual([1, [true, false, false]]);
+  expect(replay.tables.t.delete(into.keys)).toBeLessThanOrEqual(1);
 });
 
 test("datasets give whole batches, as those of a table, also into one", async () => {
