@@ -1,6 +1,6 @@
 /** The writer of an actor: it takes the steps of an environment here, and the memory is at the other end of a port. */
 import { pointAtCallersOf } from "../caller.ts";
-import { blockOffsets, countEnds, placeBlock } from "../core/block.ts";
+import { blockOffsets, countEnds, type Ends, placeBlock } from "../core/block.ts";
 import { type StagedOf, Staging, stepMaker } from "../core/staged.ts";
 import {
   type BlockOptions,
@@ -26,6 +26,7 @@ import { type ColumnSet, checkSteps, selectionsOf } from "../spec/columns.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { type Layout, layoutOf, type PlacedLeaf, up } from "../spec/layout.ts";
 import { checkNodes, flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
+import { priorityError } from "../spec/numbers.ts";
 import { type ColumnsOf, type IsAny, leavesOf, type Spec, type StepOf, specWords } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
 import type { HasLanes } from "../writer.ts";
@@ -158,10 +159,10 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
         throw error;
       }
     }
-    if (this.#welcome.reward !== undefined) this.#checkReward(this.#welcome.reward);
     const { lanes } = this;
     if (ends !== undefined) this.#putEnds(ends);
     else {
+      this.#checkReward();
       outbox.fit(1);
       outbox.put();
       for (let lane = 0; lane < lanes; lane++) this.#stepped(lane);
@@ -192,7 +193,9 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       });
       mustSee(rules, final, block.truncated);
       if (finals !== undefined && block.truncated > 0) mustShow(rules, finals, final);
+      this.#checkEnds(ends, block.rows);
       this.#checkRewards(memory, block.rows);
+      this.#checkPriorities(memory, block.rows);
       return block;
     });
     for (let row = 0; row < rows; row++) {
@@ -249,10 +252,10 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     } else {
       const values = flattenSome(this.spec as Spec, final, "final");
       if (terminated === false) mustShow(this.#welcome.ends, values, final);
-      const awaits = this.#final[from] === NEXT;
-      if (awaits || this.#episode[from] === 0) throw noEpisode(from, awaits);
       outbox.fit(1);
       outbox.putFinals(0, values, []);
+      const awaits = this.#final[from] === NEXT;
+      if (awaits || this.#episode[from] === 0) throw noEpisode(from, awaits);
       this.#seen(from);
       this.#finished(from);
     }
@@ -303,12 +306,15 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const [ended, truncated] = countEnds(ends, lanes);
     mustSee(rules, final, truncated);
     const isOver = (lane: number) => Boolean(ends.terminated?.[lane] || ends.truncated?.[lane]);
-    for (let lane = 0; lane < lanes; lane++) if (isOver(lane) && this.#final[lane] === NEXT) throw endsAlready(lane);
     const finals = final === undefined ? 0 : ended;
-    const seen = finals === 0 ? [] : lastSeen(this.spec as Spec, this.#layout.leaves, lanes, ends, final);
-    if (finals > 0 && truncated > 0) mustShow(rules, seen, final);
     outbox.fit(2);
-    if (finals > 0) outbox.putFinals(1, seen, [ended]);
+    if (finals > 0) {
+      const columns = lastSeen(this.spec as Spec, this.#layout.leaves, lanes, ends, final);
+      if (truncated > 0) mustShow(rules, columns, final);
+      outbox.putFinals(1, columns, [ended]);
+    }
+    this.#checkEnds(ends, lanes);
+    this.#checkReward();
     outbox.putEnds(ends);
     if (ended > 0) outbox.call(FLAGS, finals);
     outbox.put();
@@ -319,8 +325,31 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     }
   }
 
+  /** The row that comes behind a done ends its episode already. */
+  #checkEnds({ terminated, truncated }: Ends, rows: number): void {
+    if (this.#welcome.ends.autoreset !== "nextStep") return;
+    const { lanes } = this;
+    const isOver = (row: number) => Boolean(terminated?.[row] || truncated?.[row]);
+    for (let row = 0; row < rows; row++) {
+      const before = row < lanes ? this.#final[row] === NEXT : isOver(row - lanes);
+      if (before && isOver(row)) throw endsAlready(row % lanes);
+    }
+  }
+
+  #checkPriorities({ buffer, u32 }: ColumnMemory, rows: number): void {
+    this.#welcome.rules.forEach((_, k) => {
+      const at = u32[this.#layout.leaves.length + k] as number;
+      if (at === 0) return;
+      const priorities = new Float64Array(buffer, at, rows);
+      const wrong = priorities.findIndex((priority) => !(priority >= 0 && priority < Number.POSITIVE_INFINITY));
+      if (wrong >= 0) throw priorityError(`priorities[${wrong}]`, priorities[wrong] as number);
+    });
+  }
+
   /** Rules that sum rewards need finite ones; a final step has none. */
-  #checkReward(leaf: number): void {
+  #checkReward(): void {
+    const { reward: leaf } = this.#welcome;
+    if (leaf === undefined) return;
     const { dtype } = (this.#layout.leaves[leaf] as PlacedLeaf).leaf;
     if ((dtype !== "f32" && dtype !== "f64") || (this.lanes === 1 && this.#final[0] === NEXT)) return;
     const values = this.#staging.view(leaf);

@@ -125,8 +125,11 @@ function callOf(dice: Dice, forms: Forms, lanes: number, rules: { readonly items
       const columns = mapped(forms, (form) => dice.value(form, lanes === 1 ? [rows] : [rows / lanes, lanes]));
       const [terminated, truncated] = [dice.flags(rows, 9), dice.flags(rows, 9)];
       const ended = terminated.filter((flag, i) => flag || truncated[i]).length;
-      const ends = isLate || dice.below(3) === 0 ? {} : { terminated, truncated, ...(ended > 0 ? { final: dice.some(forms, [ended]) } : {}) };
-      const priorities = Object.fromEntries(rules.items.slice(0, dice.below(2)).map(({ table }) => [table, Array.from({ length: rows }, () => dice.below(9))]));
+      const final = ended > 0 && !isLate ? { final: dice.some(forms, [ended]) } : {};
+      const ends = dice.below(3) === 0 ? {} : { terminated, truncated, ...final };
+      const odd = [Number.NaN, -1, Number.POSITIVE_INFINITY];
+      const priority = () => (dice.below(60) === 0 ? dice.of(odd) : dice.below(9));
+      const priorities = Object.fromEntries(rules.items.slice(0, dice.below(2)).map(({ table }) => [table, Array.from({ length: rows }, priority)]));
       return (w: Any) => w.appendColumns(columns, { ...ends, priorities });
     }
     case "wrong": {
