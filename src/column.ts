@@ -60,7 +60,7 @@ export class Column<D extends Words = Dtype, Shape extends readonly number[] = n
     const each = sizeOf(rest);
     const from = place * each;
     const part = Array.isArray(data) ? data.slice(from, from + each) : data.subarray(from, from + each);
-    return new Column(part as DataOf[D], rest) as unknown as ElementOf<D, Shape>;
+    return made(part as DataOf[D], rest) as unknown as ElementOf<D, Shape>;
   }
 
   /** `at` 0, 1, … */
@@ -79,6 +79,11 @@ export class Column<D extends Words = Dtype, Shape extends readonly number[] = n
     }
     return (shape.length === 0 ? elements[0] : elements) as NestedArray<Element<D>, Shape>;
   }
+}
+
+/** Out of the class, which does not name itself: see prints.ts. */
+function made<D extends Words>(data: DataOf[D], shape: number[]): Column<D> {
+  return new Column(data, shape);
 }
 
 /** Whether a value is a column, or has its form. A nest may have these names, too; its `shape` has no numbers. */

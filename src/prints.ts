@@ -1,4 +1,7 @@
-/** How public objects look in consoles. Those of browsers show own fields and the name of the class; the others ask methods for a text. */
+/**
+ * How public objects look in consoles. Those of browsers show own fields and the name of the class, which esbuild changes where the class names itself: `this` stands
+ * for it there. The others ask methods for a text.
+ */
 
 /** A console's own way to show a value. */
 type Inspect = (value: unknown, options: object) => string;

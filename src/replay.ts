@@ -95,7 +95,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   static {
     engineOf = (replay) => replay.#engine;
     savedOf = (replay) => replay.#saved();
-    printsAs<Replay>(Replay, "Replay", (replay) => replay.#shown());
+    printsAs<Replay>(this, "Replay", (replay) => replay.#shown());
   }
 
   /**
@@ -139,7 +139,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   static async open<const S extends Spec = Any, const N extends string = string>(options: OpenOptions<S, N>): Promise<OpenReplay<S, N>> {
     // Loaded when asked for: a program that keeps nothing loads no files.
     const store = await import("./store/open.ts");
-    const { replay, journal } = await store.open<Replay<S, N>>(options, Replay.#make);
+    const { replay, journal } = await store.open<Replay<S, N>>(options, make<S, N>);
     replay.#journal = journal;
     return replay as OpenReplay<S, N>;
   }
@@ -152,11 +152,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   static restore<S extends Spec = Any, N extends string = string>(source: SnapshotSource, options?: RestoreOptions): Replay<S, N>;
   static restore<S extends Spec = Any, N extends string = string>(source: AsyncIterable<Uint8Array>, options?: RestoreOptions): Promise<Replay<S, N>>;
   static restore(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions = {}): unknown {
-    return restore(source, options, Replay.#make);
-  }
-
-  static #make<S extends Spec, N extends string>(options: object, tracking: boolean): Saved<Replay<S, N>> {
-    return new (Replay as unknown as new (options: object, tracking: boolean) => Replay<S, N>)(options, tracking).#saved();
+    return restore(source, options, make);
   }
 
   #saved(): Saved<this> {
@@ -291,6 +287,11 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     this.#writers.add(writer);
     return writer;
   }
+}
+
+/** Out of the class, which does not name itself: see prints.ts. */
+function make<S extends Spec, N extends string>(options: object, tracking: boolean): Saved<Replay<S, N>> {
+  return savedOf(new (Replay as unknown as new (options: object, tracking: boolean) => Replay<S, N>)(options, tracking)) as Saved<Replay<S, N>>;
 }
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {

@@ -85,7 +85,7 @@ export class Table<S = any, R = any> {
   readonly #reader: Reader;
 
   static {
-    printsAs<Table<unknown>>(Table, "Table", (table) => table.#shown());
+    printsAs<Table<unknown>>(this, "Table", (table) => table.#shown());
   }
 
   /** `new Replay` makes tables. */

@@ -68,7 +68,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #last: AnyTable | undefined;
 
   static {
-    printsAs<Writer<unknown, string, boolean>>(Writer, "Writer", (writer) => writer.#shown());
+    printsAs<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#shown());
   }
 
   /** `replay.writer` makes writers. */

@@ -114,7 +114,7 @@ export class AcceptedWriter {
   #farewell!: (how: Farewell) => void;
 
   static {
-    printsAs<AcceptedWriter>(AcceptedWriter, "AcceptedWriter", (writer) => writer.#shown());
+    printsAs<AcceptedWriter>(this, "AcceptedWriter", (writer) => writer.#shown());
   }
 
   /** `replay.acceptWriter` makes them. */

@@ -85,7 +85,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   readonly #final: Uint8Array;
 
   static {
-    printsAs<RemoteWriter<unknown, boolean>>(RemoteWriter, "RemoteWriter", (writer) => writer.#shown());
+    printsAs<RemoteWriter<unknown, boolean>>(this, "RemoteWriter", (writer) => writer.#shown());
   }
 
   /** `remoteWriter` makes them. */

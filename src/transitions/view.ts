@@ -44,7 +44,7 @@ export class Transitions<S = any, R = any, O = any> {
   readonly #fillers = new WeakMap<object, TransitionFiller>();
 
   static {
-    printsAs<Transitions>(Transitions, "Transitions", (view) => view.#shown());
+    printsAs<Transitions>(this, "Transitions", (view) => view.#shown());
   }
 
   /** `table.transitions` makes views. */

@@ -31,6 +31,15 @@ test("types come first in each entry, as TypeScript asks for", () => {
 /** What a program imports. */
 const ENTRIES = ["index.js", "agents.js", "pfrl.js", "remote.js", "rlds.js", "storage.js", "jax.js", "tfjs.js"];
 
+test("classes have their own names in the bundle: consoles of browsers show no others", () => {
+  const chunks = readdirSync(join(dist, "chunks")).filter((file) => file.endsWith(".js"));
+  const text = chunks.map((file) => code(`chunks/${file}`)).join("\n");
+  for (const name of ["Replay", "Table", "Writer", "Column", "Transitions", "RemoteWriter", "AcceptedWriter"]) {
+    expect(text).toMatch(new RegExp(`(class ${name}|var ${name} = class) `));
+    expect(text).not.toMatch(new RegExp(`class _${name} `));
+  }
+});
+
 test("there is no runtime dependency", () => {
   for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"]) expect(manifest[kind]).toBe(undefined);
 });
