@@ -18,7 +18,7 @@ import { readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { LINK_FINAL } from "../rows/row";
 import { Run, SINGLE } from "../rows/run";
-import { ONE_MORE, Stream, stream_bytes, stream_clear, stream_end, stream_init } from "../rows/stream";
+import { ONE_MORE, Stream, stream_bytes, stream_end, stream_init } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
 import { insertItem, Table } from "../tables/table";
 
@@ -252,7 +252,8 @@ export function writer_end(writer: usize, lane: u32): void {
 }
 
 /**
- * Lets the steps at hand go. An open episode is truncated: its newest step is taken for the final one, and makes the items that end there, if the limiters let all of them in.
+ * Lets the steps at hand go. An open episode ends. With rules of transitions its newest step is taken for the final one, truncated, and makes the items that end there, if the
+ * limiters let all of them in.
  */
 export function writer_close(writer: usize): void {
   const w = changetype<Writer>(writer);
@@ -264,7 +265,7 @@ export function writer_close(writer: usize): void {
         if (w.rule(k).tails()) makeTails(s, w.rule(k), min(w.rule(k).length - 1, s.episodeStep), w.rule(k).gives());
       s.finish(LINK_FINAL, 0);
     }
-    stream_clear(changetype<usize>(s));
+    stream_end(changetype<usize>(s), 0);
   }
 }
 
