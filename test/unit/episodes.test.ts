@@ -176,6 +176,16 @@ describe("a rule of nStep", () => {
   });
 });
 
+test("a closed writer ends its episode, also with rules of length: a view tells that it is truncated", () => {
+  const replay = new Replay({ spec, tables: { memory: { maxSize: 50, sampler: fifo() } }, logger: null });
+  const writer = replay.writer({ items: [{ table: "memory", length: 2 }] });
+  for (const id of [1, 2, 3]) writer.append(step(id));
+  const seen = () => [...replay.tables.memory.transitions({ gamma: 1 }).sample(2, { replacement: false }).truncated.data].sort();
+  expect(seen()).toEqual([0, 0]);
+  writer.close();
+  expect(seen()).toEqual([0, 1]);
+});
+
 test.each([1, 2])("a closed writer with a rule of %i steps marks its newest step as the final one, also where it makes no more items", (nStep) => {
   const replay = new Replay({ spec, tables: { memory: { maxSize: 50, sampler: fifo() } }, logger: null });
   const writer = replay.writer({ items: [{ table: "memory", nStep }] });
