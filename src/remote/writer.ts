@@ -32,6 +32,7 @@ import type { WaitOptions } from "../wait.ts";
 import type { HasLanes } from "../writer.ts";
 import { END, FLAGS, ITEM } from "./block.ts";
 import { knock, type Met, type Welcome } from "./handshake.ts";
+import { LaneStates } from "./lanes.ts";
 import { type ColumnMemory, Outbox } from "./outbox.ts";
 import type { PortLike } from "./port.ts";
 
@@ -60,11 +61,6 @@ export async function remoteWriter<const S extends Spec, const L extends number 
   return knock(port, layout.leaves, lanes, { signal, timeoutMs }, (met, welcome) => new RemoteWriter<S, HasLanes<L>>(spec, layout, lanes, met, welcome));
 }
 
-/** Where a lane stands to the final step of an episode. */
-const NONE = 0;
-const AT_HAND = 1;
-const NEXT = 2;
-
 /** Without type arguments, `RemoteWriter` is one of any spec and lanes. */
 // biome-ignore lint/suspicious/noExplicitAny: every remote writer goes where `RemoteWriter` is asked for
 export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true ? boolean : false> {
@@ -78,11 +74,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   readonly #fill: Visit;
   readonly #flatten: (columns: unknown) => unknown[];
   readonly #outbox: Outbox;
-  /** Of each lane: steps in its window, and in its open episode, as the writer at the other end has them when it has taken all. */
-  readonly #window: Float64Array;
-  readonly #episode: Float64Array;
-  /** Whether its newest step is the final one of an episode, or the next one will be. */
-  readonly #final: Uint8Array;
+  readonly #lanes: LaneStates;
 
   static {
     printsAs<RemoteWriter<unknown, boolean>>(this, "RemoteWriter", (writer) => writer.#shown());
@@ -97,9 +89,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     this.tables = welcome.tables;
     this.#welcome = welcome;
     this.#layout = layout;
-    this.#window = new Float64Array(lanes);
-    this.#episode = new Float64Array(lanes);
-    this.#final = new Uint8Array(lanes);
+    this.#lanes = new LaneStates(lanes, welcome);
     const addresses = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), stagedBytes] : blockOffsets(leaves, 0, lanes);
     const record = new ArrayBuffer(up(addresses.pop() as number, 16));
     const memory = { u8: new Uint8Array(record), u32: new Uint32Array(record), lookers: new Set<{ moved(): void }>() };
@@ -118,12 +108,12 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   /** Number of steps in the window (of lane 0), the maximum length of an item now. */
   get length(): number {
-    return this.#window[0] as number;
+    return this.#lanes.length(0);
   }
 
   /** Number of steps in the open episode (of lane 0). */
   get episodeSteps(): number {
-    return this.#episode[0] as number;
+    return this.#lanes.episodeSteps(0);
   }
 
   /** Steps that the writer at the other end keeps: the most that an item may have. */
@@ -165,7 +155,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       this.#checkReward();
       outbox.fit(1);
       outbox.put();
-      for (let lane = 0; lane < lanes; lane++) this.#stepped(lane);
+      for (let lane = 0; lane < lanes; lane++) this.#lanes.step(lane);
     }
     return outbox.stepped(lanes);
   }
@@ -193,16 +183,16 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       });
       mustSee(rules, final, block.truncated);
       if (finals !== undefined && block.truncated > 0) mustShow(rules, finals, final);
-      this.#checkEnds(ends, block.rows);
+      this.#lanes.checkEnds(ends, block.rows);
       this.#checkRewards(memory, block.rows);
       this.#checkPriorities(memory, block.rows);
       return block;
     });
     for (let row = 0; row < rows; row++) {
       const lane = row % this.lanes;
-      this.#stepped(lane);
-      if (ends.terminated?.[row] || ends.truncated?.[row]) this.#flagged(lane);
-      else if (ends.ends?.[row]) this.#ended(lane);
+      this.#lanes.step(lane);
+      if (ends.terminated?.[row] || ends.truncated?.[row]) this.#lanes.flag(lane);
+      else if (ends.ends?.[row]) this.#lanes.end(lane);
     }
     return room;
   }
@@ -222,9 +212,9 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, lanes - 1);
-    const have = this.#window[lane] as number;
+    const have = this.#lanes.length(lane);
     if (length > have) throw beyondWindow(have, length);
-    if (length === 1 && this.#final[lane] === AT_HAND) throw beginsWithFinal(length);
+    if (length === 1 && this.#lanes.hasFinal(lane)) throw beginsWithFinal(length);
     if (columns !== undefined) checkSteps("columns", selectionsOf(columns, this.#layout.leaves), length, `the item has ${length} steps`);
     outbox.readyForItem(number);
     outbox.call(ITEM, number, length, priority, lane, columns);
@@ -246,7 +236,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const to = lane === undefined ? this.lanes : lane + 1;
     if (isPlain) {
       let open = false;
-      for (let i = from; i < to; i++) open = this.#ended(i) || open;
+      for (let i = from; i < to; i++) open = this.#lanes.end(i) || open;
       // Each end has a step before it, so that they do not pile up.
       if (!open) return undefined;
     } else {
@@ -254,10 +244,9 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       if (terminated === false) mustShow(this.#welcome.ends, values, final);
       outbox.fit(1);
       outbox.putFinals(0, values, []);
-      const awaits = this.#final[from] === NEXT;
-      if (awaits || this.#episode[from] === 0) throw noEpisode(from, awaits);
-      this.#seen(from);
-      this.#finished(from);
+      const awaits = this.#lanes.awaitsFinal(from);
+      if (awaits || this.#lanes.episodeSteps(from) === 0) throw noEpisode(from, awaits);
+      this.#lanes.finish(from);
     }
     outbox.call(END, lane === undefined ? 0 : lane + 1, terminated === undefined ? 0 : 1 + Number(terminated), Number(final !== undefined));
     if (!isPlain) outbox.skip();
@@ -313,26 +302,15 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       if (truncated > 0) mustShow(rules, columns, final);
       outbox.putFinals(1, columns, [ended]);
     }
-    this.#checkEnds(ends, lanes);
+    this.#lanes.checkEnds(ends, lanes);
     this.#checkReward();
     outbox.putEnds(ends);
     if (ended > 0) outbox.call(FLAGS, finals);
     outbox.put();
     if (finals > 0) outbox.skip();
     for (let lane = 0; lane < lanes; lane++) {
-      this.#stepped(lane);
-      if (isOver(lane)) this.#flagged(lane);
-    }
-  }
-
-  /** The row that comes behind a done ends its episode already. */
-  #checkEnds({ terminated, truncated }: Ends, rows: number): void {
-    if (this.#welcome.ends.autoreset !== "nextStep") return;
-    const { lanes } = this;
-    const isOver = (row: number) => Boolean(terminated?.[row] || truncated?.[row]);
-    for (let row = 0; row < rows; row++) {
-      const before = row < lanes ? this.#final[row] === NEXT : isOver(row - lanes);
-      if (before && isOver(row)) throw endsAlready(row % lanes);
+      this.#lanes.step(lane);
+      if (isOver(lane)) this.#lanes.flag(lane);
     }
   }
 
@@ -351,7 +329,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const { reward: leaf } = this.#welcome;
     if (leaf === undefined) return;
     const { dtype } = (this.#layout.leaves[leaf] as PlacedLeaf).leaf;
-    if ((dtype !== "f32" && dtype !== "f64") || (this.lanes === 1 && this.#final[0] === NEXT)) return;
+    if ((dtype !== "f32" && dtype !== "f64") || (this.lanes === 1 && this.#lanes.awaitsFinal(0))) return;
     const values = this.#staging.view(leaf);
     for (let i = 0; i < values.length; i++) if (!Number.isFinite(values[i])) throw this.#rewardError(leaf, values[i]);
   }
@@ -367,44 +345,6 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   #rewardError(leaf: number, value: unknown): Error {
     return notFinite((this.#layout.leaves[leaf] as PlacedLeaf).path, value);
-  }
-
-  #stepped(lane: number): void {
-    const final = this.#final[lane];
-    if (final === AT_HAND && !this.#welcome.across) this.#window[lane] = 0;
-    this.#seen(lane);
-    if (final !== NEXT) this.#episode[lane] = (this.#episode[lane] as number) + 1;
-    else this.#episode[lane] = 0;
-    this.#final[lane] = final === NEXT ? AT_HAND : NONE;
-  }
-
-  #seen(lane: number): void {
-    this.#window[lane] = Math.min((this.#window[lane] as number) + 1, this.#welcome.keep);
-  }
-
-  /** The episode ends with a final step, which was seen. */
-  #finished(lane: number): void {
-    this.#final[lane] = AT_HAND;
-    this.#episode[lane] = 0;
-  }
-
-  /** The episode ends by a flag: with the final step that came beside it, which was seen now, or with the next step. */
-  #flagged(lane: number): void {
-    if (this.#welcome.ends.autoreset === "nextStep") this.#final[lane] = NEXT;
-    else {
-      this.#seen(lane);
-      this.#finished(lane);
-    }
-  }
-
-  /** A plain end; whether there was something to end. */
-  #ended(lane: number): boolean {
-    const { across } = this.#welcome;
-    const open = this.#episode[lane] !== 0 || (this.#final[lane] !== NONE && !across);
-    if (!across) this.#window[lane] = 0;
-    this.#episode[lane] = 0;
-    this.#final[lane] = NONE;
-    return open;
   }
 }
 
