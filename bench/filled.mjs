@@ -8,13 +8,14 @@ import { block, SOURCE_STEPS, source, spec } from "./source.mjs";
 export const EXPONENT = 0.6;
 const BLOCK = 4096;
 
-/** A full table of n items of two or more steps, each new step an item. */
-export function fullTable(n, sampler = uniform(), length = 2) {
-  const options = { spec, tables: { t: { maxSize: n, sampler, remover: fifo() } }, seed: 1 };
+/** A full table of n items of two or more steps, each new step an item. `episode`: steps until a discount of 0; without it, it is 0 or 1 at random. */
+export function fullTable(n, sampler = uniform(), length = 2, episode = 0) {
+  const options = { spec, tables: { t: { maxSize: n, sampler, remover: fifo() } }, seed: 1, logger: null };
   const replay = new Replay(options);
   const writer = replay.writer({ items: [{ table: "t", length }] });
   const random = new Random(7);
   const columns = block(source().columns, BLOCK);
+  if (episode > 0) columns.discount = columns.discount.map((_, i) => Number(i % episode !== 0));
   // Once round, and a little further: every slot has been used, and the next item evicts.
   for (let steps = 0; steps < n + 2 * BLOCK; steps += BLOCK) {
     writer.appendColumns(columns, { priorities: { t: Float64Array.from({ length: BLOCK }, () => priority(random)) } });

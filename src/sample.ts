@@ -211,7 +211,7 @@ export function checkNormalize(table: string, sampler: Selector, normalize: Samp
 /** Warns of episodes whose last step has a reward, or says that they terminated, and in no return: they ended without what was seen next. */
 export function warnOfLost({ warnings }: Engine, table: string): void {
   if (!warnings.first("lostRewards")) return;
-  const why = "it ended by endEpisode() alone, so that the step only serves as the next state of the one before";
+  const why = "it ended by endEpisode() or close() alone, so that the step only serves as the next state of the one before";
   const remedy = "Say endEpisode({ final, terminated }), which keeps what was seen after it";
   warnings.say(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return counts: ${why}. ${remedy}`);
 }

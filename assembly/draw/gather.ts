@@ -18,6 +18,7 @@ export function gather_select(draw: usize, pool: usize, steps: usize, count: u32
   d.chosen = count;
   const rows = <usize>d.rows;
   let to = 0 as usize;
+  if (count == 1) return selectOne(d, p, load<i32>(steps));
   for (let i: u32 = 0; i < d.count; i++) {
     const length = <i32>load<u32>(d.u32At(LENGTH, i));
     const window = rows + <usize>((i * d.width) << 2);
@@ -32,6 +33,24 @@ export function gather_select(draw: usize, pool: usize, steps: usize, count: u32
     }
   }
   prefetchRows(d, d.count * count);
+}
+
+/** The same for one step. */
+function selectOne(d: Draw, p: Pool, step: i32): void {
+  const bootstraps = step == BOOTSTRAP;
+  const lengths = d.column(LENGTH);
+  const taken = d.column(STEPS);
+  const width = <usize>(d.width << 2);
+  let window = <usize>d.rows;
+  const end = <usize>(d.count << 2);
+  for (let to: usize = 0; to < end; to += 4, window += width) {
+    const length = <i32>load<u32>(lengths + to);
+    const at = bootstraps ? <i32>(load<u32>(taken + to) - d.own) : step < 0 ? step + length : step;
+    const n = <u32>at < <u32>length ? load<u32>(window + ((<usize>at) << 2)) : 0;
+    store<u32>(<usize>d.selected + to, n);
+    store<u32>(<usize>d.addresses + to, n == 0 ? 0 : <u32>p.bytes(n));
+  }
+  prefetchRows(d, d.count);
 }
 
 /** Reads one byte of each row of which there is an address, so that their cache misses overlap (see prefetchItems). */

@@ -102,8 +102,10 @@ function prefetch(d: Draw, p: Pool, t: Table): void {
   }
   prefetchRows(d, rows);
   let sum: u32 = 0;
+  const slots = d.column(SLOT);
+  const items: usize = changetype<usize>(t) == 0 ? 0 : changetype<usize>(t.slots().item(0));
   for (let i: u32 = 0; i < d.count; i++) {
-    if (changetype<usize>(t) != 0 && t.slots().item(d.slot(i)).settled()) continue;
+    if (items != 0 && changetype<Item>(items + ((<usize>load<u32>(slots + ((<usize>i) << 2))) << 4)).settled()) continue;
     const last = max(load<u32>(d.u32At(LENGTH, i)), 1) - 1;
     sum ^= Head.of(load<u32>(<usize>d.rows + ((<usize>(i * d.width + last)) << 2))).next;
   }

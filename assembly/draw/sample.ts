@@ -8,18 +8,23 @@ import { DISTINCT, STRATIFIED } from "../selectors/selector";
 import { admitPending, discard, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED } from "./draw";
 
+/** A flag beside the selectors' own: PRIORITY is of no meaning, which spares a cache miss an item. */
+const KEYS_ONLY: u32 = 4;
+
 /** Why a draw is shorter than asked. */
 const BY_MIN_SIZE: f64 = 1;
 const BY_CURSOR: f64 = 2;
 const BY_ITEMS: f64 = 3;
 
 /**
- * Up to n items into the draw; how many. `flags`: 0, 1 without replacement, 2 stratified. `among`: only the k oldest, 0 for all.
+ * Up to n items into the draw; how many. `flags`: a sum of 1 without replacement, 2 stratified, 4 keys only. `among`: only the k oldest, 0 for all.
  * O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_close_draw` closes it.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
+  const which = (flags & KEYS_ONLY) != 0 ? 0 : u32.MAX_VALUE;
+  flags &= ~KEYS_ONLY;
   const refused = supports(t, flags, among);
   if (refused != 0) return refused;
   d.count = 0;
@@ -27,8 +32,8 @@ export function table_sample(table: usize, draw: usize, n: u32, flags: u32, amon
   d.longest = 0;
   t.drawing = 1;
   // One by one where an item may leave or come in between two draws; else the whole batch at once: the same distribution.
-  if (flags == 0 && (t.maxTimesSampled != 0 || t.pending != 0)) drawSingly(t, d, n, among);
-  else drawBatch(t, d, n, flags, among);
+  if (flags == 0 && (t.maxTimesSampled != 0 || t.pending != 0)) drawSingly(t, d, n, among, which);
+  else drawBatch(t, d, n, flags, among, which);
   return d.count;
 }
 
@@ -51,24 +56,24 @@ function supports(t: Table, flags: u32, among: u32): i32 {
 }
 
 /** Each draw sees what the one before left. */
-function drawSingly(t: Table, d: Draw, n: u32, among: u32): void {
+function drawSingly(t: Table, d: Draw, n: u32, among: u32, which: u32): void {
   for (let i: u32 = 0; i < n && mayDraw(t, d); i++) {
     drawSlots(t, d, i, 1, 0, among);
-    record(t, d, i, i + 1);
+    record(t, d, i, i + 1, which);
     retireExhausted(t, d, i);
     admitPending(t);
   }
 }
 
-function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32): void {
+function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32, which: u32): void {
   let ask = t.limiter().samplesAllowed(n, t.count);
   if (ask < n) noteLimiter(t, d, ask);
   if ((flags & DISTINCT) != 0) ask = min(ask, among == 0 ? t.count : min(among, t.count));
   const drawn = drawSlots(t, d, 0, ask, flags, among);
-  prefetchItems(t, d, drawn);
-  if (t.maxTimesSampled == 0 && drawn != 0) record(t, d, 0, drawn);
+  prefetchItems(t, d, drawn, which);
+  if (t.maxTimesSampled == 0 && drawn != 0) record(t, d, 0, drawn, which);
   for (let i: u32 = 0; t.maxTimesSampled != 0 && i < drawn && mayDraw(t, d); i++) {
-    record(t, d, i, i + 1);
+    record(t, d, i, i + 1, which);
     retireExhausted(t, d, i);
   }
   if (d.count < n && d.blocked == 0) d.block(BY_ITEMS, d.count, n);
@@ -87,8 +92,8 @@ function noteLimiter(t: Table, d: Draw, more: u32): void {
   else d.block(BY_CURSOR, limiter.cursor() - <f64>more - 1, limiter.minDiff);
 }
 
-/** Entries `from` … `to` are drawn: raises their counts and writes what a learner wants to know of them. */
-function record(t: Table, d: Draw, from: u32, to: u32): void {
+/** Entries `from` … `to` are drawn: raises their counts and writes what a learner wants to know of them. `which`: bits of the slots whose priorities are read. */
+function record(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
   const slots = t.slots();
   const limiter = t.limiter();
   const size = t.count;
@@ -112,7 +117,7 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
     store<u32>(times + at, after);
     store<u32>(sizes + at, size);
     store<f64>(keys + (at << 1), slots.key(slot));
-    store<f64>(priorities + (at << 1), slots.priority(slot));
+    store<f64>(priorities + (at << 1), slots.priority(slot & which));
   }
   // Apart: a test in that loop is felt.
   if (tracking()) for (let i = from; i < to; i++) slots.track(d.slot(i));
@@ -124,13 +129,13 @@ function record(t: Table, d: Draw, from: u32, to: u32): void {
 }
 
 /** Reads one word of each item, nothing else: so short a loop has many cache misses under way at a time, a longer one a few. */
-function prefetchItems(t: Table, d: Draw, n: u32): void {
+function prefetchItems(t: Table, d: Draw, n: u32, which: u32): void {
   const slots = t.slots();
   const drawn = d.column(SLOT);
   let sum: u32 = 0;
   for (let at: usize = 0; at < (<usize>n) << 2; at += 4) {
     const slot = load<u32>(drawn + at);
-    sum ^= slots.item(slot).word ^ load<u32>(slots.priorityAt(slot));
+    sum ^= slots.item(slot).word ^ load<u32>(slots.priorityAt(slot & which));
   }
   d.prefetched = sum;
 }

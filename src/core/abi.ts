@@ -228,9 +228,10 @@ export const NEED = 2;
 export const DRAW_LONGEST = 3;
 export const DRAW_LAYOUT = 4;
 
-/** Flags of table_sample (assembly/selectors/selector.ts). */
+/** Flags of table_sample (assembly/selectors/selector.ts, assembly/draw/sample.ts). */
 export const DISTINCT = 1;
 export const STRATIFIED = 2;
+export const KEYS_ONLY = 4;
 
 /** Flags of draw_n_step, and what stands for no leaf (assembly/draw/n-step.ts). */
 export const OWN = 1;

@@ -1,6 +1,6 @@
 /** A view of a table's items as transitions: what was seen and done, what came of it over some steps, and what was seen then. */
 import { pointAtCallersOf } from "../caller.ts";
-import { DISCOUNT, DISTINCT, ENDS_BEHIND, INSERTS, LONGEST, NONE, PENDING, RETURN, SHORTEST, STRATIFIED, WEIGHT } from "../core/abi.ts";
+import { DISCOUNT, DISTINCT, ENDS_BEHIND, INSERTS, KEYS_ONLY, LONGEST, NONE, PENDING, RETURN, SHORTEST, STRATIFIED, WEIGHT } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
 import type { CoreTable } from "../core/table.ts";
 import { type BatchSource, type Dataset, type DatasetOptions, datasetOf } from "../dataset.ts";
@@ -133,7 +133,7 @@ export class Transitions<S = any, R = any, O = any> {
     integer("among", among, 0, 0xffffffff);
     // Tested here because passing a fraction as an argument would allocate it.
     if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
-    const flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
+    const flags = KEYS_ONLY + DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
     const divisor = oneOf("normalize", NORMALIZE, normalize);
     checkNormalize(this.#table.name, this.#table.options.sampler, normalize);
     const width = this.#width();

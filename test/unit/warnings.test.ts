@@ -170,7 +170,7 @@ describe("rules of two steps and a plain endEpisode, as in a Gymnasium loop that
   const spec = { ...SPEC, done: bool() };
   const tables = { t: { maxSize: 100, sampler: fifo() } };
   const message =
-    'reprise: the last step of an episode in table "t" has a reward or a terminal flag that no n-step return counts: it ended by endEpisode() alone, so that ' +
+    'reprise: the last step of an episode in table "t" has a reward or a terminal flag that no n-step return counts: it ended by endEpisode() or close() alone, so that ' +
     "the step only serves as the next state of the one before. Say endEpisode({ final, terminated }), which keeps what was seen after it";
   /** Three episodes of four steps, of which the last has these. */
   function lived(last: object, end: object = {}) {
