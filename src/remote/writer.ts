@@ -1,6 +1,6 @@
 /** The writer of an actor: it takes the steps of an environment here, and the memory is at the other end of a port. */
 import { pointAtCallersOf } from "../caller.ts";
-import { blockOffsets, countEnds, type Ends, placeBlock } from "../core/block.ts";
+import { blockOffsets, countEnds, placeBlock } from "../core/block.ts";
 import { type StagedOf, Staging, stepMaker } from "../core/staged.ts";
 import {
   type BlockOptions,
@@ -9,7 +9,6 @@ import {
   checkEnd,
   checkLaneEnds,
   type EndOptions,
-  endsAlready,
   type LaneEnds,
   lastSeen,
   mustSay,
