@@ -114,7 +114,8 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   /** Ends what was written as one. */
   protected settle(): void {
     const items = this.#stored.made?.items;
-    this.#log.random(items?.randomState);
+    const random = items?.randomState;
+    if (random !== undefined && !this.#log.knows(random)) this.write(RANDOM, 0, random);
     this.#log.commit(items?.size ?? 0);
   }
 

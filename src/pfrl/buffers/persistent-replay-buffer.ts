@@ -2,8 +2,8 @@
 import { pointAtCallersOf } from "../../caller.ts";
 import { EPISODE_END, SINGLE } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";
-import { contentOfTransitions } from "../files/transitions-history.ts";
-import type { WorkOptions } from "../files/work.ts";
+import { contentOfTransitions, writeItems } from "../files/transitions-history.ts";
+import { atOnce, type WorkOptions } from "../files/work.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
 import type { TransitionBatch } from "../rows/transition-batch.ts";
 import { NOTHING } from "../store/history.ts";
@@ -66,11 +66,10 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
 
   protected writeItems(): void {
     const { made } = this.#stored;
-    for (const slot of made?.items.slots() ?? []) {
-      const { items, records } = made as Made;
-      this.write(SINGLE, 0, records.write(items.rowsOf(slot)[0] as number, 0));
-    }
-    this.write(EPISODE_END, 0, NOTHING);
+    if (made === undefined) return;
+    const open = atOnce(writeItems(made, (kind, id, payload) => this.write(kind, id, payload)));
+    // Episodes that run go on under numbers of their own.
+    for (const number of open) this.write(EPISODE_END, number, NOTHING);
   }
 
   #end({ number }: Env): void {

@@ -48,9 +48,8 @@ export function writeEpisode({ records }: MadeEpisodes, number: number, rows: Ui
 
 class EpisodesSink extends StoredSink<MadeEpisodes> {
   step(episode: number, payload: Uint8Array, alone: boolean): void {
-    const { records } = this.made;
     if (alone) throw damaged("a step that is an item");
-    records.read(this.envs.of(episode), payload);
+    this.steps.read(episode, payload);
   }
 
   item(): void {
@@ -59,14 +58,14 @@ class EpisodesSink extends StoredSink<MadeEpisodes> {
 
   end(episode: number, priority: number | undefined): void {
     const { items, memory } = this.made;
-    const env = this.known(episode);
+    const env = this.steps.known(episode);
     if (env === undefined || (priority !== undefined && !(priority >= 0))) throw damaged("the end of no episode");
     memory.reserve(env.length);
     items.reserve(1);
     memory.hold(env.stream);
     if (priority !== undefined) items.insert(env.stream, env.length, this.store.options.priorities === undefined ? 1 : drawable(priority));
     if (this.opening !== undefined) memory.drop(memory.length - items.steps);
-    this.envs.end(env);
+    this.steps.end(episode);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The log of a buffer that lives in a directory: its items as they came, its random state, and what an opening needs of other directories. */
 import { flag, mustBe, ReplayError } from "../../error.ts";
-import { CLEAR, EPISODE, RANDOM, SINGLE } from "../../store/format/kinds.ts";
+import { CLEAR, EPISODE, ITEM, RANDOM, SINGLE } from "../../store/format/kinds.ts";
 import { type Directory, type Durability, Log, type Logger, node } from "../../store/index.ts";
 import { type Retain, retainOf } from "../../store/log/durability.ts";
 import { type FullLogger, loggerOf } from "../../warnings.ts";
@@ -126,9 +126,9 @@ export class BufferLog {
     if (kind === RANDOM) this.#random = payload;
   };
 
-  /** Notes the random state, where a draw has changed it. */
-  random(bytes: Uint8Array | undefined): void {
-    if (bytes?.some((byte, i) => byte !== this.#random?.[i])) this.write(RANDOM, 0, bytes);
+  /** Whether a random state is what the log has. */
+  knows(random: Uint8Array): boolean {
+    return random.every((byte, i) => byte === this.#random?.[i]);
   }
 
   /** Ends what was written as one; and gives segments back whose items have all left. @param size items that are there */
@@ -165,7 +165,7 @@ export class BufferLog {
       last = { segment, items: 0 };
       this.#brought.push(last);
     }
-    if (kind === SINGLE || kind === EPISODE) last.items++;
+    if (kind === SINGLE || kind === ITEM || kind === EPISODE) last.items++;
     if (kind === CLEAR) for (const brought of this.#brought) brought.items = 0;
   }
 

@@ -2,8 +2,8 @@
 import { mustBe } from "../../error.ts";
 import type { HistoryForm, HistoryState, Sink, Write } from "../store/history.ts";
 import { damaged } from "../store/step-bytes.ts";
-import type { Env, Steps } from "../store/steps.ts";
 import type { Made, Stored } from "../store/stored.ts";
+import { FileSteps } from "./file-steps.ts";
 import type { Progress } from "./work.ts";
 
 /** What a buffer writes, and what reads it. */
@@ -20,10 +20,12 @@ export interface Opening {
 export abstract class StoredSink<M extends Made = Made> implements Sink {
   protected readonly store: Stored<M>;
   protected readonly opening: Opening | undefined;
-  #envs: FileEnvs | undefined;
+  #steps: FileSteps | undefined;
   #made: M | undefined;
   #state: HistoryState | undefined;
-  #empty = false;
+  /** What was told of it last, apart from a state. */
+  #random: Uint8Array | undefined;
+  #cleared = false;
 
   constructor(store: Stored<M>, opening?: Opening) {
     this.store = store;
@@ -35,18 +37,17 @@ export abstract class StoredSink<M extends Made = Made> implements Sink {
   abstract end(episode: number, priority: number | undefined): void;
 
   form(form: HistoryForm): void {
-    const { family } = this.store.form(form);
+    const { options } = this.store;
+    const family = options.numSteps === 0 ? "episodes" : "transitions";
     if (form.family !== family) throw mustBe("SPEC_MISMATCH", "the file", `of ${family}`, `one of ${form.family}`);
-    this.#envs?.endAll();
-    if (this.#made === undefined) this.#made = this.store.beside(form.spec, this.opening?.max);
-    else if (JSON.stringify(this.#made.spec) !== JSON.stringify(form.spec))
-      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(this.#made.spec)}`, JSON.stringify(form.spec));
-    this.#envs = new FileEnvs(this.#made.steps, form.numSteps);
+    this.#steps?.endAll();
+    this.#made ??= this.store.beside(form.spec, this.opening?.max);
+    this.#steps = new FileSteps(this.#made, form, options.engine);
   }
 
   state(state: HistoryState): void {
     this.#state = state;
-    if (this.#empty) return;
+    if (this.#cleared) return;
     const { items } = this.made;
     const { count, slots, high = 0 } = state;
     items.reserve(count);
@@ -54,15 +55,16 @@ export abstract class StoredSink<M extends Made = Made> implements Sink {
   }
 
   random(bytes: Uint8Array): void {
-    this.made.items.randomState = bytes;
+    this.#random = bytes.slice();
   }
 
   clear(): void {
-    const made = this.#made ?? this.store.made;
-    this.#empty = true;
     this.cancel();
+    this.#steps = undefined;
     this.#made = undefined;
-    this.#made = made && this.store.beside(made.spec, this.opening?.max, made);
+    this.#state = undefined;
+    this.#random = undefined;
+    this.#cleared = true;
   }
 
   /** Items that came in so far, and are there. */
@@ -72,71 +74,37 @@ export abstract class StoredSink<M extends Made = Made> implements Sink {
 
   /** Takes it over. @throws ReplayError CORRUPT where it is not whole */
   finish(): void {
-    // Where there was nothing yet there is no spec.
-    if ((this.#empty || this.opening !== undefined) && this.#made === undefined) return;
-    const { made } = this;
+    const { store } = this;
     const state = this.#state;
+    if (this.#made === undefined) {
+      // A directory may have nothing yet, and a file too: then there is no spec.
+      if (this.opening === undefined && !this.#cleared) throw damaged("no spec");
+      if ((state?.count ?? 0) !== 0) throw damaged("other items than it says");
+      if (store.made === undefined) return;
+      this.#made = store.beside(store.made.spec, this.opening?.max);
+    }
+    const made = this.#made;
     if (state !== undefined && state.count !== made.items.size) throw damaged("other items than it says");
-    this.#envs?.endAll();
-    if (state !== undefined && !this.#empty) made.items.randomState = state.random;
-    this.store.adopt(made);
-    if (state !== undefined) this.store.options.priorities?.restore(made.items, state);
+    this.#steps?.endAll();
+    const random = this.#cleared ? this.#random : (state?.random ?? this.#random);
+    if (random !== undefined) made.items.randomState = random;
+    store.adopt(made);
+    if (state !== undefined) store.options.priorities?.restore(made.items, state);
   }
 
   /** Gives it up. */
   cancel(): void {
-    this.#envs?.endAll();
+    this.#steps?.endAll();
     if (this.#made !== undefined) this.store.drop(this.#made);
   }
 
-  /** A running episode; undefined where there is none of the number. */
-  protected known(episode: number): Env | undefined {
-    return this.#envs?.known(episode);
-  }
-
-  /** All of them. */
-  protected get envs(): FileEnvs {
-    if (this.#envs === undefined) throw damaged("steps before their spec");
-    return this.#envs;
+  protected get steps(): FileSteps {
+    if (this.#steps === undefined) throw damaged("steps before their spec");
+    return this.#steps;
   }
 
   protected get made(): M {
     if (this.#made === undefined) throw damaged("steps before their spec");
     return this.#made;
-  }
-}
-
-/** The episodes of a file that is read, by their numbers in it. */
-class FileEnvs {
-  readonly #steps: Steps;
-  readonly #keep: number;
-  readonly #envs = new Map<number, Env>();
-
-  /** @param keep steps of their windows; 0 for all */
-  constructor(steps: Steps, keep: number) {
-    this.#steps = steps;
-    this.#keep = keep;
-  }
-
-  /** An episode, opened where there is none of the number. */
-  of(number: number): Env {
-    const known = this.#envs.get(number);
-    if (known !== undefined) return known;
-    const env = this.#steps.open(number, this.#keep);
-    this.#envs.set(number, env);
-    return env;
-  }
-
-  known(number: number): Env | undefined {
-    return this.#envs.get(number);
-  }
-
-  end(env: Env): void {
-    this.#envs.delete(env.id as number);
-    this.#steps.close(env);
-  }
-
-  endAll(): void {
-    for (const env of [...this.#envs.values()]) this.end(env);
   }
 }

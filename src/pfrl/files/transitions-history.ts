@@ -4,6 +4,7 @@ import { EPISODE_END, FORM, ITEM, STATE, STEP } from "../../store/format/kinds.t
 import { formBytes, itemBytes, NOTHING, stateBytes, type Write, writeNothing } from "../store/history.ts";
 import { damaged } from "../store/step-bytes.ts";
 import type { Env } from "../store/steps.ts";
+import type { Made } from "../store/stored.ts";
 import type { Transitions } from "../store/transitions.ts";
 import { type Content, StoredSink } from "./sink.ts";
 import type { Progress } from "./work.ts";
@@ -17,14 +18,17 @@ interface Written {
   last: number;
 }
 
-/** All stored items, without the running episodes: a row once, however many items have it. */
+/** All stored items, without the running episodes. */
 function* writeTransitions(store: Transitions, write: Write): Generator<Progress, void> {
   const { made } = store;
   if (made === undefined) return writeNothing(write);
-  const { items, records, steps } = made;
-  const { engine } = steps;
   write(FORM, 0, formBytes(store.form(made)));
   write(STATE, 0, stateBytes(store.state(made)));
+  yield* writeItems(made, write);
+}
+
+/** All items: a row once, however many of them have it. Gives the episodes that did not end. */
+export function* writeItems({ items, records, steps: { engine } }: Made, write: Write): Generator<Progress, Iterable<number>> {
   const slots = items.slots();
   const episodes = new Map<number, Written>();
   let numbers = 0;
@@ -46,27 +50,24 @@ function* writeTransitions(store: Transitions, write: Write): Generator<Progress
     }
     if (done % CHUNK === CHUNK - 1) yield { done, of: slots.length };
   }
+  return Array.from(episodes.values(), ({ number }) => number);
 }
 
 class TransitionsSink extends StoredSink {
   step(episode: number, payload: Uint8Array, alone: boolean): void {
-    const { records } = this.made;
-    const env = this.envs.of(episode);
-    records.read(env, payload);
+    const env = this.steps.read(episode, payload);
     if (alone) this.#add(env, 1, 1);
   }
 
   item(episode: number, length: number, priority: number): void {
-    const env = this.known(episode);
+    const env = this.steps.known(episode);
     if (env === undefined || length < 1 || length > env.length || !(priority >= 0)) throw damaged("an item without its steps");
     this.#add(env, length, this.store.options.priorities === undefined ? 1 : drawable(priority));
   }
 
   end(episode: number, priority: number | undefined): void {
-    const env = this.known(episode);
     if (priority !== undefined) throw damaged("a whole episode");
-    // It may have begun in another file.
-    if (env !== undefined) this.envs.end(env);
+    this.steps.end(episode);
   }
 
   #add({ stream }: Env, length: number, priority: number): void {

@@ -1,4 +1,5 @@
 /** The batch form of what was drawn: one typed array a leaf. Worked out once for a batch, so that the next sample into it allocates nothing. */
+import { atCaller } from "../../caller.ts";
 import { Column } from "../../column.ts";
 import { CROSS, FROM_START } from "../../core/abi.ts";
 import type { Draw } from "../../core/draw.ts";
@@ -38,19 +39,20 @@ export function specOfBatch(batch: unknown): WholeSpec | undefined {
 export class Filling {
   readonly batch: AnyBatch;
   readonly n: number;
+  /** Steps of an item at most. */
+  readonly width: number;
   /** To be filled with picks; void after the next call that is not `fill`. */
   readonly draw: Draw;
   readonly #steps: Steps;
   readonly #filler: Filler;
-  readonly #width: number;
   readonly #lists: List[] = [];
   /** Which extras each step has, as bits; and its columns. */
   #present: Column | undefined;
 
   constructor(steps: Steps, n: number, width: number, shown: Shown, weighted: boolean) {
     this.n = n;
+    this.width = width;
     this.#steps = steps;
-    this.#width = width;
     const { engine, form } = steps;
     const { leaves } = engine.layout;
     const selections = leaves.map((leaf) => selectionOf(leaf, width, shown));
@@ -101,14 +103,14 @@ export class Filling {
 
   /** Reads the steps of the items that were picked, from their first one on. O(bytes) */
   fill(items: GrowingTable): AnyBatch {
-    this.draw.runs(items.handle, this.n, this.#width, CROSS);
+    this.draw.runs(items.handle, this.n, this.width, CROSS);
     return this.gather();
   }
 
   /** Names the items of the draw, and where in each its run begins. */
   name(items: GrowingTable, slots: Uint32Array, starts: Uint32Array): void {
     this.draw.nameItems(items.handle, slots, starts);
-    this.draw.runs(items.handle, this.n, this.#width, FROM_START + CROSS);
+    this.draw.runs(items.handle, this.n, this.width, FROM_START + CROSS);
   }
 
   /** Reads the rows that the draw names. */
@@ -129,7 +131,7 @@ export class Filling {
 
   #fillLists(): void {
     const { beside } = this.#steps.engine;
-    const width = this.#width;
+    const { width } = this;
     const rows = this.draw.rows(this.n * width);
     const { lengths } = this.batch;
     for (const { slot, from, values } of this.#lists) {
@@ -145,29 +147,35 @@ export class Filling {
 
 /** The batches of a buffer that are filled again. */
 export class Batches {
+  /** Steps of an item at most: those of a window, or more where a file had longer ones. */
+  width: number;
   readonly #steps: Steps;
-  readonly #width: number;
   readonly #weighted: boolean;
   readonly #known = new WeakMap<AnyBatch, Filling>();
 
   constructor(steps: Steps, width: number, weighted: boolean) {
     this.#steps = steps;
-    this.#width = width;
+    this.width = width;
     this.#weighted = weighted;
   }
 
   /** For n items: the batch that is given, or a new one. @throws TypeError, RangeError for a batch that is not this buffer's, or for another n */
   of(n: number, into: AnyBatch | undefined): Filling {
     if (into === undefined) {
-      const made = new Filling(this.#steps, n, this.#width, "ends", this.#weighted);
+      const made = new Filling(this.#steps, n, this.width, "ends", this.#weighted);
       this.#known.set(made.batch, made);
       return made;
     }
     const known = this.#known.get(into);
     if (known === undefined) throw mustBe(TypeError, "into", "a batch from this buffer", into);
-    if (known.n !== n) throw mustBe(RangeError, "into", `a batch of ${n} items`, `one of ${known.n}`);
+    if (known.n !== n || known.width !== this.width)
+      throw atCaller(new RangeError(`into must be a batch of ${sizeText(n, this.width)}, got one of ${sizeText(known.n, known.width)}`));
     return known;
   }
+}
+
+function sizeText(n: number, width: number): string {
+  return `${n} items of up to ${width} step${width === 1 ? "" : "s"}`;
 }
 
 function selectionOf(leaf: PlacedLeaf, width: number, shown: Shown): Selection {

@@ -91,6 +91,16 @@ export class Steps {
     return env;
   }
 
+  /** The same to an episode of a file. @throws likewise */
+  put(env: Env, transition: AppendedTransition): void {
+    const record = this.form.write(transition);
+    try {
+      this.#step(env, record);
+    } catch (error) {
+      throw this.form.explained(error);
+    }
+  }
+
   /** Whether a step could be appended: as one of an episode that nobody sees. @throws as `append` does; nothing changes */
   check(transition: AppendedTransition): void {
     const envId = Symbol();

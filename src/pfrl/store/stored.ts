@@ -88,9 +88,8 @@ export abstract class Stored<M extends Made = Made> {
   }
 
   /** What its steps are in a file. */
-  form({ spec }: Pick<Made, "spec">): HistoryForm {
-    const { numSteps } = this.options;
-    return { family: numSteps === 0 ? "episodes" : "transitions", numSteps, spec };
+  form({ spec, batches }: Pick<Made, "spec" | "batches">): HistoryForm {
+    return this.options.numSteps === 0 ? { family: "episodes", numSteps: 0, spec } : { family: "transitions", numSteps: batches.width, spec };
   }
 
   /** What a file needs to know beside its items. */
@@ -101,23 +100,26 @@ export abstract class Stored<M extends Made = Made> {
   /**
    * What a file's transitions come into, beside what is there: with items of their own.
    * @param max of them; a buffer that is opened holds no more than its capacity
-   * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, are other ones
+   * @throws ReplayError SPEC_MISMATCH where running episodes, or a spec that was given, have other states, actions or rewards
    */
   beside(spec: WholeSpec, max = Number.POSITIVE_INFINITY, made = this.made): M {
     this.check();
-    const text = JSON.stringify(spec);
-    if (made !== undefined && JSON.stringify(made.spec) === text) return this.complete({ ...made, items: this.#items(made.steps, max) });
-    if (made !== undefined && (this.options.spec !== undefined || made.steps.envs.size > 0))
-      throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${JSON.stringify(made.spec)}`, text);
-    return this.make(spec, max);
+    if (made === undefined) return this.make(spec, max);
+    const bound = this.options.spec !== undefined || made.steps.envs.size > 0;
+    if (bound) checkMixes(made.spec, spec);
+    else if (!isSameSpec(made.spec, spec)) return this.make(spec, max);
+    return this.complete({ ...made, items: this.#items(made.steps, max) });
   }
 
-  /** Takes over what came beside, in the place of what was there. */
+  /** Takes over what came beside, in the place of what was there. O(size) */
   adopt(made: M): void {
     this.check();
     if (this.made !== undefined) this.drop(this.made);
     const { maxSize, maxSteps } = this.#limits(this.options.capacity);
     made.items.limit(maxSize, maxSteps);
+    const { numSteps } = this.options;
+    // Items may be of more steps than a window.
+    if (numSteps > 0) made.batches.width = made.items.slots().reduce((longest, slot) => Math.max(longest, made.items.lengthOf(slot)), numSteps);
     this.made = made;
     this.changes++;
   }
@@ -199,6 +201,16 @@ export function firstSpec(transition: AppendedTransition): WholeSpec {
   checkTransition(transition);
   for (const name of ["state", "action"]) if (transition[name] === undefined) throw mustBe(TypeError, name, "given", undefined);
   return inferSpec(transition.state, transition.action, extrasOf(transition));
+}
+
+/** Whether values of one spec can be kept as those of the other: extras may be any. @throws ReplayError SPEC_MISMATCH */
+export function checkMixes(own: WholeSpec, other: WholeSpec): void {
+  const parts = ({ state, action, reward }: WholeSpec) => JSON.stringify({ state, action, reward });
+  if (parts(own) !== parts(other)) throw mustBe("SPEC_MISMATCH", "the file's transitions", `of the spec ${parts(own)}`, parts(other));
+}
+
+export function isSameSpec(one: WholeSpec, other: WholeSpec): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function nothingYet(): ReplayError {
