@@ -18,7 +18,8 @@ export function* saving(target: SaveTarget, content: Content, module: Module): G
   const part = new SingleFile(directory, `${file}.part`);
   const whole = new SingleFile(directory, file);
   clear(part);
-  const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31, module });
+  // Of one segment, whatever its run: the same buffer gives the same file.
+  const log = Log.open(part, { about: ABOUT, durability: "manual", segmentBytes: 2 ** 31, run: "", module });
   let done = false;
   try {
     yield* content.write((kind, id, payload) => log.write(kind, id, payload));

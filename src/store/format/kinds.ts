@@ -5,7 +5,7 @@
 export const SEGMENT = 16;
 /** Ends a group: its number u64. */
 export const COMMIT = 17;
-/** Last in a full segment: number of the group that follows u64. */
+/** Behind a segment's last group, once the beginning of the next one is on the disk: number of the group that follows u64. */
 export const SEAL = 18;
 /** id: a segment that is given back. */
 export const DROP = 19;

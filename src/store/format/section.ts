@@ -15,6 +15,7 @@ export class SectionParser {
   /** Of the section that `next` found. */
   kind = 0;
   id = 0;
+  crc = 0;
   /** Where it begins in the source, and where it ends: the next one's place, or that of the fault. */
   from = 0;
   end = 0;
@@ -77,7 +78,8 @@ export class SectionParser {
     if (size > left || bytes > MAX_BYTES) return this.#fails(`a section of ${bytes} bytes${size > left ? ` where ${left - SECTION_BYTES} are left` : ""}`);
     this.need = size;
     if (this.waiting < size) return false;
-    if (this.#memory.sum(at) !== view.getUint32(at + 12, true)) return this.#fails("the checksum of a section does not match");
+    this.crc = view.getUint32(at + 12, true);
+    if (this.#memory.sum(at) !== this.crc) return this.#fails("the checksum of a section does not match");
     this.kind = view.getUint32(at, true);
     this.id = view.getUint32(at + 4, true);
     this.#payload = at + SECTION_BYTES;
@@ -105,6 +107,11 @@ export class SectionParser {
     this.fault = fault;
     return false;
   }
+}
+
+/** The sum of sections, each after the ones before: any other section, and any other order, gives another one. */
+export function summed(sum: number, crc: number): number {
+  return Math.imul(sum ^ crc, 0x9e3779b1) >>> 0;
 }
 
 export function numberAt(view: DataView, at: number): number {

@@ -7,12 +7,13 @@ import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { type FullLogger, type Logger, loggerOf } from "../../warnings.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
-import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../format/kinds.ts";
+import { COMMIT, DROP, isOwn, SEGMENT } from "../format/kinds.ts";
 import { numberBytes } from "../format/section.ts";
 import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
-import { corrupt, faultOf, follows, type Recovered, recover } from "./scan.ts";
-import { FORMAT, fileOf, headBytes, rangesOf } from "./segment-head.ts";
-import { FULL_BYTES, SegmentWriter } from "./segment-writer.ts";
+import { OlderSegments, type Segment } from "./older-segments.ts";
+import { corrupt, faultOf, type Recovered, recover, sumsOf } from "./scan.ts";
+import { FORMAT, fileOf, headBytes, newRun } from "./segment-head.ts";
+import { FULL_BYTES, type Mark, SegmentWriter } from "./segment-writer.ts";
 import { Walk } from "./walk.ts";
 
 export interface LogOptions {
@@ -28,14 +29,13 @@ export interface LogOptions {
   readonly readOnly?: boolean;
   /** Told what was found and mended. Default: nobody. */
   readonly logger?: Logger | null;
+  /** The id of a new directory's run, which tells its segments from others. Default: a drawn one */
+  readonly run?: string;
   /** Another build of the core, for hosts that forbid compiling. */
   readonly module?: WebAssembly.Module;
 }
 
-export interface Segment {
-  readonly id: number;
-  readonly bytes: number;
-}
+export type { Segment };
 
 /** Called with each section of the owner's. The payload is there until it returns. */
 export type Visit = (kind: number, id: number, payload: Uint8Array, segment: number) => void;
@@ -47,6 +47,10 @@ export class Log {
   /** What the directory says: the option's where it is new. */
   readonly about: object;
   readonly isNew: boolean;
+  /** Whether damage was cut off: what is shown is older than what was on the disk. */
+  readonly salvaged: boolean;
+  /** Segments that counted where damage was cut off, and were given back since: what replaced them stood behind it. */
+  readonly lost: readonly number[];
   /** A new segment begins, with an empty group: its owner writes what every segment must hold. What is written is committed when it returns. */
   onSegment: (() => void) | undefined;
   /** The directory is opened again by this process: the last moment to write something. */
@@ -59,16 +63,18 @@ export class Log {
   readonly #memory: SectionMemory;
   readonly #release: () => void;
   readonly #due = new Due(() => this.#onTime());
-  /** Segments before the newest, oldest first: their bytes. */
-  readonly #older = new Map<number, number>();
-  /** What opening found, until it was replayed. */
+  readonly #run: string;
+  readonly #older = new OlderSegments();
+  /** What opening found, until it was replayed; then, until the first write, what has to be mended. */
   #recovered: Recovered | undefined;
+  #mending: Recovered | undefined;
+  /** Segments before the newest that do not say that they have a next one, oldest first. */
+  #unsealed: { readonly id: number; readonly written: Mark; readonly group: number }[] = [];
+  readonly #readOnly: boolean;
   #writer: SegmentWriter | undefined;
   /** Number of the open group, and where it begins in its segment. */
   #group: number;
-  #groupAt = 0;
-  /** Segments to give back as soon as what replaces them is on the disk. */
-  #dropping: Segment[] = [];
+  #groupAt: Mark = { bytes: 0, sum: 0 };
   /** Bytes that wait when the next try to write is made. */
   #tryAt = FULL_BYTES;
   /** What failed while nobody could be told. */
@@ -94,8 +100,9 @@ export class Log {
       salvage = false,
       readOnly = false,
       logger: given,
+      run,
       module,
-    } = onlyKeys("Log", options, "about, segmentBytes, durability, salvage, readOnly, logger, module");
+    } = onlyKeys("Log", options, "about, segmentBytes, durability, salvage, readOnly, logger, run, module");
     this.#directory = directory;
     this.#segmentBytes = integer("segmentBytes", segmentBytes, 1, 2 ** 31);
     this.#durability = checkDurability(durability);
@@ -103,16 +110,20 @@ export class Log {
     this.#logger = logger;
     flag("salvage", salvage);
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
+    this.#readOnly = readOnly;
     this.#release = flag("readOnly", readOnly) ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver()));
     try {
       this.#memory = new SectionMemory(module);
       const recovered = recover(directory, this.#memory, { salvage, logger });
       this.#recovered = recovered;
       this.isNew = recovered === undefined;
-      this.about = recovered?.about ?? JSON.parse(JSON.stringify(about));
+      this.salvaged = recovered?.salvaged ?? false;
+      this.lost = recovered?.drop ?? [];
+      this.about = recovered?.head.about ?? JSON.parse(JSON.stringify(about));
+      this.#run = recovered?.head.run ?? run ?? newRun();
       this.#group = recovered?.group ?? 0;
-      for (const { id, bytes } of recovered?.segments ?? []) this.#older.set(id, bytes);
-      if (!readOnly) this.#writer = recovered === undefined ? this.#first() : this.#last(recovered);
+      for (const segment of recovered?.segments ?? []) this.#older.add(segment);
+      if (!readOnly && recovered === undefined) this.#writer = this.#first();
     } catch (error) {
       this.#writer?.close();
       this.#release();
@@ -128,11 +139,12 @@ export class Log {
     this.#open();
     const recovered = this.#recovered;
     if (recovered === undefined) return;
+    const { run } = recovered.head;
     const of = recovered.segments.reduce((sum, { bytes }) => sum + bytes, 0);
-    const last = recovered.segments.at(-1) as Segment;
+    const last = recovered.segments.at(-1)?.id;
     let done = 0;
-    let before: Walk | undefined;
-    for (const { id, bytes } of recovered.segments) {
+    this.#unsealed = [];
+    for (const { id, bytes, sum } of recovered.segments) {
       const walk = new Walk(this.#directory, id, this.#memory, bytes);
       const { sections } = walk;
       try {
@@ -143,9 +155,9 @@ export class Log {
           yield { bytes: done + sections.end, of };
           this.#open();
         }
-        const fault = (walk.head && follows(before, walk)) ?? (id === last.id ? walk.fault : faultOf(walk));
+        const fault = faultOf(walk, run, sum);
         if (fault !== undefined) throw corrupt(this.#directory, id, walk.faultAt ?? sections.end, fault);
-        before = walk;
+        if (id !== last) this.#judge(walk);
       } finally {
         walk.close();
       }
@@ -154,7 +166,14 @@ export class Log {
       this.#open();
     }
     this.#recovered = undefined;
-    if (this.#writer !== undefined && recovered.sealed) this.#begin(this.#writer);
+    if (!this.#readOnly) this.#mending = recovered;
+  }
+
+  /** Of a segment that has all it must have: whether there is something behind, and whether it is sealed. */
+  #judge({ segment, whole, sum, group, sealed, fault }: Walk): void {
+    if (fault !== undefined)
+      this.#logger.warn(`${this.#directory.name}/${fileOf(segment)}: what stands behind byte ${whole} is no part of it, and is cut off (${fault})`);
+    if (!sealed || fault !== undefined) this.#unsealed.push({ id: segment, written: { bytes: whole, sum }, group });
   }
 
   /** Adds a section to the open group. The payload is copied. */
@@ -169,7 +188,7 @@ export class Log {
   /** Ends the group. @throws ReplayError IO where it was to be written and that failed: it stays in memory, and is tried again */
   commit(): void {
     const writer = this.#writable();
-    if (writer.bytes === this.#groupAt) return;
+    if (writer.bytes === this.#groupAt.bytes) return;
     this.#end(writer);
     if (this.#beginning) return;
     if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
@@ -191,17 +210,17 @@ export class Log {
 
   /** The segment that the open group will stand in. */
   get segment(): number {
-    return this.#writer?.segment ?? [...this.#older.keys()].at(-1) ?? 0;
+    return this.#writer?.segment ?? this.#older.kept.at(-1)?.id ?? 0;
   }
 
   get segments(): readonly Segment[] {
-    const older = [...this.#older].map(([id, bytes]) => ({ id, bytes }));
+    const older = this.#older.kept.map(({ id, bytes }) => ({ id, bytes }));
     return this.#writer === undefined ? older : [...older, { id: this.#writer.segment, bytes: this.#writer.bytes }];
   }
 
   /** Bytes of segments that were given back, and are files yet. */
   get leaving(): number {
-    return this.#dropping.reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.#older.dropping.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** Bytes that were not written yet. */
@@ -216,83 +235,109 @@ export class Log {
   /** Gives a segment's file back, once what was written until now is on the disk: with the next flush, or the next segment. */
   drop(id: number): void {
     this.#writable();
-    const bytes = this.#older.get(id);
-    if (bytes === undefined) throw mustBe(RangeError, "id", "the id of an earlier segment", id);
-    this.#older.delete(id);
-    this.#dropping.push({ id, bytes });
+    this.#older.drop(id);
+  }
+
+  /** Ends the segment, when a group has ended: the next group stands in a new one. @throws ReplayError IO where that failed, and then it goes on */
+  next(): void {
+    const writer = this.#writable();
+    this.#try(() => this.#roll(writer));
   }
 
   /** Flushes, and lets go of the directory. A group that is open is given up. @throws ReplayError IO where flushing failed */
   close(): void {
     if (this.#closed) return;
     try {
-      if (this.#writer !== undefined && this.#recovered === undefined) {
-        this.#writer.cut(this.#groupAt);
+      if (!this.#readOnly && this.#recovered === undefined) {
+        this.#writable().cut(this.#groupAt);
         this.flush();
       }
     } finally {
-      this.#closed = true;
-      this.#due.cancel();
-      this.#writer?.close();
-      this.#release();
+      this.leave();
     }
   }
 
+  /** Lets go of the directory as it is: what opening found is not mended, what waits is not written. */
+  leave(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#due.cancel();
+    this.#writer?.close();
+    this.#release();
+  }
+
   #first(): SegmentWriter {
-    const writer = new SegmentWriter(this.#directory, 1, 0, this.#memory);
+    const writer = new SegmentWriter(this.#directory, 1, { bytes: 0, sum: 0 }, this.#memory);
     this.#head(writer);
     // So that a directory that cannot be written to is known at once.
     writer.drain();
     return writer;
   }
 
-  #last({ segments, drop, remove }: Recovered): SegmentWriter {
-    const { id, bytes } = segments.at(-1) as Segment;
-    this.#older.delete(id);
-    const writer = new SegmentWriter(this.#directory, id, bytes, this.#memory);
-    this.#groupAt = bytes;
-    this.#writer = writer;
-    if (drop.length > 0) {
-      for (const segment of drop) writer.add(DROP, segment, NOTHING);
-      this.#end(writer);
-      writer.sync();
+  /** The end of what is there, when it is first written to: what is no part of it goes. */
+  #last({ drop, remove }: Recovered): SegmentWriter {
+    const { id, ...written } = this.#older.kept.at(-1) as Segment & Mark;
+    const writer = new SegmentWriter(this.#directory, id, written, this.#memory);
+    try {
+      this.#groupAt = written;
+      if (drop.length > 0) {
+        for (const segment of drop) writer.add(DROP, segment, NOTHING);
+        this.#end(writer);
+        writer.sync();
+      }
+      for (const file of remove) attempt("removing", this.#directory, file, () => this.#directory.remove(file));
+      let later = writer;
+      for (const { id, written, group } of this.#unsealed.reverse()) {
+        const before = new SegmentWriter(this.#directory, id, written, this.#memory);
+        later.follow(before, group);
+        later = before;
+      }
+    } catch (error) {
+      writer.close();
+      throw error;
     }
-    for (const file of remove) attempt("removing", this.#directory, file, () => this.#directory.remove(file));
+    this.#older.pop();
+    this.#mending = undefined;
     return writer;
   }
 
   #head(writer: SegmentWriter): void {
     const { segment } = writer;
-    writer.add(SEGMENT, 0, headBytes({ format: FORMAT, segment, group: this.#group, kept: rangesOf([...this.#older.keys()]), about: this.about }));
-    this.#groupAt = writer.bytes;
+    writer.add(SEGMENT, 0, headBytes({ format: FORMAT, run: this.#run, segment, group: this.#group, ...this.#older.inHead, about: this.about }));
+    this.#groupAt = writer.mark;
   }
 
   #end(writer: SegmentWriter): void {
     writer.add(COMMIT, 0, numberBytes(this.#group));
     this.#group++;
-    this.#groupAt = writer.bytes;
+    this.#groupAt = writer.mark;
   }
 
-  /** Seals a segment that is full, and begins the next one. Where that fails nothing is changed, and the segment goes on. */
+  /** Ends a segment that is full, and begins the next one. Where that fails nothing is changed, and the segment goes on. */
   #roll(writer: SegmentWriter): void {
-    if (this.#dropping.length > 0) this.#sync(writer);
-    const { bytes } = writer;
-    writer.add(SEAL, 0, numberBytes(this.#group));
+    if (this.#older.dropping.length > 0) this.#sync(writer);
+    else writer.drain();
+    this.#older.add({ id: writer.segment, ...writer.mark });
+    const next = writer.next(this.#group);
+    this.#writer = next;
+    this.#head(next);
+    this.#beginning = true;
     try {
-      writer.drain();
-    } catch (error) {
-      writer.cut(bytes);
-      throw error;
+      this.onSegment?.();
+      this.commit();
+    } finally {
+      // Nothing, where it was committed.
+      next.cut(this.#groupAt);
+      this.#beginning = false;
     }
-    this.#begin(writer);
+    this.#preamble = next.bytes;
   }
 
   /** Has everything on the disk; then the segments that were given back may go, which the log says first. */
   #sync(writer: SegmentWriter): void {
-    const { bytes } = writer;
-    const group = this.#group;
+    const [before, group] = [this.#groupAt, this.#group];
     // A group that is open would be ended.
-    const dropping = bytes === this.#groupAt ? this.#dropping : [];
+    const dropping = writer.bytes === before.bytes ? this.#older.dropping : [];
     if (dropping.length > 0) {
       for (const { id } of dropping) writer.add(DROP, id, NOTHING);
       this.#end(writer);
@@ -300,39 +345,14 @@ export class Log {
     try {
       writer.sync();
     } catch (error) {
-      if (writer.bytes > bytes) {
-        writer.cut(bytes);
+      if (dropping.length > 0) {
+        writer.cut(before);
         this.#group = group;
-        this.#groupAt = bytes;
+        this.#groupAt = before;
       }
       throw error;
     }
-    if (dropping.length === 0) return;
-    this.#dropping = [];
-    for (const { id } of dropping) {
-      try {
-        this.#directory.remove(fileOf(id));
-      } catch (error) {
-        this.#logger.warn(`${this.#directory.name}/${fileOf(id)} could not be removed, and will be when it is opened again: ${error}`);
-      }
-    }
-  }
-
-  #begin(sealed: SegmentWriter): void {
-    this.#older.set(sealed.segment, sealed.bytes);
-    const writer = sealed.next();
-    this.#writer = writer;
-    this.#head(writer);
-    this.#beginning = true;
-    try {
-      this.onSegment?.();
-      this.commit();
-    } finally {
-      // Nothing, where it was committed.
-      writer.cut(this.#groupAt);
-      this.#beginning = false;
-    }
-    this.#preamble = writer.bytes;
+    if (dropping.length > 0) this.#older.remove(this.#directory, this.#logger);
   }
 
   /** Tries to write: after a failure not before as much more waits. @param now whether a failure is thrown at once, or by the next commit */
@@ -373,10 +393,11 @@ export class Log {
 
   #writable(): SegmentWriter {
     this.#open();
-    const writer = this.#writer;
-    if (writer === undefined) throw new ReplayError("UNSUPPORTED", `the log in ${this.#directory.name} was opened with readOnly`);
+    if (this.#readOnly) throw new ReplayError("UNSUPPORTED", `the log in ${this.#directory.name} was opened with readOnly`);
     if (this.#recovered !== undefined)
       throw new ReplayError("OUT_OF_TURN", `the log in ${this.#directory.name} must be read to its end before it is written to`);
+    if (this.#mending !== undefined) this.#writer = this.#last(this.#mending);
+    const writer = this.#writer as SegmentWriter;
     writer.check();
     return writer;
   }

@@ -6,7 +6,7 @@ import { attempt } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";
 import { COMMIT, SEAL } from "../format/kinds.ts";
 import { NUMBER_BYTES, numberAt, SECTION_BYTES } from "../format/section.ts";
-import { fileOf, inRanges, segmentOf } from "./segment-head.ts";
+import { fileOf, inRanges, type SegmentHead, segmentOf } from "./segment-head.ts";
 import { Walk } from "./walk.ts";
 
 const PIECE = 1 << 20;
@@ -21,15 +21,16 @@ export interface RecoverOptions {
 }
 
 export interface Recovered {
-  readonly about: object;
-  /** Oldest first; the last one may be written to. `bytes` that count. */
-  readonly segments: readonly { readonly id: number; readonly bytes: number }[];
+  readonly head: SegmentHead;
+  /** Oldest first; the last one may be written to. `bytes` that count, and the sum of its sections. */
+  readonly segments: readonly { readonly id: number; readonly bytes: number; readonly sum: number }[];
   /** Number of the next group. */
   readonly group: number;
-  readonly sealed: boolean;
+  /** Whether damage was cut off: what is there is older than what was on the disk. */
+  readonly salvaged: boolean;
   /** Files to remove, newest first: they hold nothing that counts. */
   readonly remove: readonly string[];
-  /** Segments that are gone without the newest one saying so: it has to, before anything is removed. */
+  /** Segments that counted where damage was cut off, and were given back since. The last one has to say so before anything is removed. */
   readonly drop: readonly number[];
 }
 
@@ -52,6 +53,7 @@ class Scan {
   readonly #present: number[];
   readonly #memory: SectionMemory;
   readonly #remove: string[] = [];
+  #salvaged = false;
 
   constructor(directory: Directory, memory: SectionMemory, options: RecoverOptions, present: number[]) {
     this.#directory = directory;
@@ -63,45 +65,71 @@ class Scan {
   result(): Recovered | undefined {
     const newest = this.#newest();
     if (newest?.head === undefined) return undefined;
+    const { run } = newest.head;
+    const sums = sumsOf(newest.head);
     const kept = this.#kept(newest);
     for (const segment of this.#present) if (segment < newest.segment && !kept.includes(segment)) this.#gone(segment, "it was given back");
-    const last = this.#options.salvage ? this.#salvaged(kept, newest) : newest;
+    const last = this.#options.salvage ? this.#whole(kept, newest, sums) : newest;
     const older = kept.filter((segment) => segment < last.segment);
     if (last === newest) this.#missing(kept);
     return {
-      about: newest.head.about,
-      segments: [...older.map((id) => ({ id, bytes: reading(this.#directory, id, ({ size }) => size) })), { id: last.segment, bytes: last.whole }],
+      head: { ...(last.head ?? newest.head), run },
+      segments: [
+        ...older.map((id) => ({ id, bytes: reading(this.#directory, id, ({ size }) => size), sum: sums.get(id) as number })),
+        { id: last.segment, bytes: last.whole, sum: last.sum },
+      ],
       group: last.group,
-      sealed: last.sealed,
+      salvaged: this.#salvaged,
       remove: this.#remove,
-      drop: last === newest ? [] : this.#kept(last).filter((segment) => !this.#present.includes(segment)),
+      drop: last === newest ? [] : this.#kept(last).filter((segment) => segment !== last.segment && !older.includes(segment)),
     };
   }
 
   /** The newest segment, or the one before where that never held anything. */
   #newest(): Walk | undefined {
-    const { logger, salvage } = this.#options;
-    for (;;) {
+    for (let later: Walk | undefined; ; ) {
       const segment = this.#present.at(-1);
       if (segment === undefined) return undefined;
       const walk = this.#walk(segment);
       const fault = walk.fault ?? openGroup(walk);
-      if (fault === undefined) return walk;
-      const at = walk.faultAt ?? walk.whole;
-      const { size } = walk;
-      if (walk.fault !== undefined && laterGroup(this.#directory, segment, this.#memory, at, walk.head === undefined ? -1 : walk.group)) {
-        const error = corrupt(this.#directory, segment, at, fault);
-        if (!salvage || (walk.head === undefined && this.#present.length === 1)) throw error;
-        logger.warn(`${error.message}; what follows is given up`);
-      } else
-        logger.warn(
-          `${this.#directory.name}/${fileOf(segment)}: ${size - walk.whole} bytes behind byte ${walk.whole} are a torn tail, and are cut off (${fault})`,
-        );
-      if (walk.head !== undefined) return walk;
+      if (walk.sealed) this.#damaged(segment + 1, 0, later?.fault ?? "it is missing");
+      else if (fault !== undefined) this.#cut(walk, fault);
+      if (walk.head !== undefined && !this.#isAhead(walk)) return walk;
+      later = walk;
       this.#present.pop();
+      this.#gone(segment, "it holds nothing");
       if (this.#present.length === 0 && segment !== 1) throw new ReplayError("CORRUPT", `${this.#directory.name}/${fileOf(segment - 1)} is missing`);
-      this.#remove.push(fileOf(segment));
     }
+  }
+
+  /** Says what becomes of the end of the newest segment. @throws ReplayError CORRUPT where it is damage */
+  #cut(walk: Walk, fault: string): void {
+    const { segment, size, whole, foreign } = walk;
+    const at = walk.faultAt ?? whole;
+    const isAlone = walk.head === undefined && this.#present.length === 1;
+    const isDamage = walk.fault !== undefined && laterGroup(this.#directory, segment, this.#memory, at, walk.head === undefined ? -1 : walk.group);
+    // What stands alone has nothing before it, and may be anybody's.
+    if (isAlone && (foreign || isDamage)) throw corrupt(this.#directory, segment, at, `${fault}; it is left as it is`);
+    if (foreign || isDamage) this.#damaged(segment, at, fault);
+    else {
+      const what = `${size - whole} bytes behind byte ${whole} are a torn tail, and are cut off (${fault})`;
+      this.#options.logger.warn(`${this.#directory.name}/${fileOf(segment)}: ${what}`);
+    }
+  }
+
+  /** @throws ReplayError CORRUPT, unless damage is to be cut off */
+  #damaged(segment: number, at: number, what: string): void {
+    const error = corrupt(this.#directory, segment, at, what);
+    if (!this.#options.salvage) throw error;
+    this.#salvaged = true;
+    this.#options.logger.warn(`${error.message}; what follows is given up`);
+  }
+
+  /** Whether a segment holds no group, and the one before it has lost its tail: then nothing of it was on the disk for sure. */
+  #isAhead({ segment, group, head }: Walk): boolean {
+    if (head === undefined || head.group !== group || this.#present.at(-2) !== segment - 1) return false;
+    const before = this.#walk(segment - 1);
+    return before.head?.run === head.run && !before.sealed && before.sum !== sumsOf(head).get(segment - 1);
   }
 
   /** The segments that should be there, oldest first. */
@@ -116,20 +144,24 @@ class Scan {
   }
 
   /** The last segment that can be used, as far as it can: the newest, or an older one with the first damage, or the one before that. */
-  #salvaged(kept: readonly number[], newest: Walk): Walk {
+  #whole(kept: readonly number[], newest: Walk, sums: ReadonlyMap<number, number>): Walk {
+    const run = newest.head?.run;
     let before: Walk | undefined;
     for (const segment of kept) {
-      const walk = segment === newest.segment ? newest : this.#present.includes(segment) ? this.#walk(segment) : undefined;
-      const order = walk?.head === undefined ? undefined : follows(before, walk);
-      const fault = walk === undefined ? "it is missing" : walk === newest ? order : (order ?? faultOf(walk));
+      if (segment === newest.segment) return newest;
+      const walk = this.#present.includes(segment) ? this.#walk(segment) : undefined;
+      const fault = walk === undefined ? "it is missing" : faultOf(walk, run, sums.get(segment));
       if (walk !== undefined && fault === undefined) {
         before = walk;
         continue;
       }
-      const last = walk?.head === undefined || order !== undefined ? before : walk;
-      const error = corrupt(this.#directory, segment, walk?.faultAt ?? 0, fault as string);
-      if (last === undefined) throw new ReplayError("CORRUPT", `${error.message}; there is nothing before it to salvage`);
-      this.#options.logger.warn(`${error.message}; what follows is given up`);
+      const last = walk?.head?.run === run && follows(before, walk as Walk) ? walk : before;
+      const at = walk?.faultAt ?? 0;
+      if (last === undefined) {
+        const error = corrupt(this.#directory, segment, at, fault as string);
+        throw new ReplayError("CORRUPT", `${error.message}; there is nothing before it to salvage`);
+      }
+      this.#damaged(segment, at, fault as string);
       for (const later of kept.filter((one) => one > last.segment && this.#present.includes(one)).reverse()) this.#gone(later, "it stands behind the damage");
       return last;
     }
@@ -151,20 +183,27 @@ class Scan {
   }
 }
 
-/** What is wrong with a segment that is not the newest. */
-export function faultOf(walk: Walk): string | undefined {
-  return walk.fault ?? openGroup(walk) ?? (walk.sealed ? undefined : "it has no seal");
+/** What is wrong with a segment that is not the newest: all that the newest one knows of must be there, and no group behind it. */
+export function faultOf(walk: Walk, run: string | undefined, sum: number | undefined): string | undefined {
+  if (walk.head !== undefined && walk.head.run !== run) return "it is of another run";
+  const open = openGroup(walk);
+  if (walk.head !== undefined && walk.sum === sum && open === undefined) return undefined;
+  return walk.fault ?? open ?? "it is another one than stood here";
 }
 
 function openGroup(walk: Walk): string | undefined {
-  return walk.faultAt === undefined ? undefined : `group ${walk.group} has no end`;
+  return walk.isOpen ? `group ${walk.group} has no end` : undefined;
 }
 
-/** What is wrong with the order of two segments, if anything is: groups are missing only where segments between were given back. */
-export function follows(before: { readonly segment: number; readonly group: number } | undefined, walk: Walk): string | undefined {
+/** Whether a segment may follow another one: groups are missing only where segments between were given back. */
+function follows(before: Walk | undefined, walk: Walk): boolean {
   const group = walk.head?.group ?? 0;
-  if (before === undefined || group === before.group) return undefined;
-  return walk.segment === before.segment + 1 || group < before.group ? `it begins with group ${group}, where ${before.group} follows` : undefined;
+  return before === undefined || group === before.group || (walk.segment !== before.segment + 1 && group > before.group);
+}
+
+/** The sums of the segments that were kept when one began. */
+export function sumsOf({ kept, sums }: SegmentHead): Map<number, number> {
+  return new Map([...inRanges(kept)].map((segment, i) => [segment, sums[i] as number]));
 }
 
 function reading<T>(directory: Directory, segment: number, read: (file: StorageFile) => T): T {

@@ -3,15 +3,19 @@ import { ReplayError } from "../../error.ts";
 import { encodeTagged } from "../tagged.ts";
 import { decodeTagged } from "../untagged.ts";
 
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 export interface SegmentHead {
   readonly format: number;
+  /** Drawn when the directory was begun, the same in each: a segment of another one is none of these. */
+  readonly run: string;
   readonly segment: number;
   /** Number of the first group in it. */
   readonly group: number;
   /** The earlier segments that were kept when it began, as ranges: [first, last]. */
   readonly kept: readonly (readonly [number, number])[];
+  /** Of each of them the sum of its sections: it is the one that it was. */
+  readonly sums: Uint32Array;
   /** The owner's: the same in each. */
   readonly about: object;
 }
@@ -25,6 +29,12 @@ export function fileOf(segment: number): string {
 /** The number of a segment's file; 0 for any other file. */
 export function segmentOf(file: string): number {
   return Number(FILE.exec(file)?.[1] ?? 0);
+}
+
+/** A new directory's run. */
+export function newRun(): string {
+  const { crypto } = globalThis as unknown as { crypto: { getRandomValues(bytes: Uint8Array): Uint8Array } };
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 export function headBytes(head: SegmentHead): Uint8Array {
@@ -41,10 +51,11 @@ export function headOf(bytes: Uint8Array, segment: number): SegmentHead | undefi
   }
   if (head?.format !== FORMAT)
     throw new ReplayError("UNSUPPORTED", `${fileOf(segment)} has format ${head?.format}, but this version of Reprise reads ${FORMAT}`);
-  const { group, kept, about } = head;
+  const { run, group, kept, sums, about } = head;
   const ranges = Array.isArray(kept) && kept.every((range) => range?.length === 2 && range.every((one: unknown) => Number.isSafeInteger(one)));
   const earlier = ranges && kept.every(([first, last]) => first > 0 && first <= last && last < segment);
-  return head.segment === segment && earlier && Number.isSafeInteger(group) && typeof about === "object" && about !== null ? head : undefined;
+  const summed = earlier && sums instanceof Uint32Array && sums.length === [...inRanges(kept)].length && typeof run === "string";
+  return head.segment === segment && summed && Number.isSafeInteger(group) && typeof about === "object" && about !== null ? head : undefined;
 }
 
 export function rangesOf(segments: readonly number[]): [number, number][] {

@@ -3,7 +3,8 @@ import { MAX_BYTES, type SectionMemory } from "../../core/section-memory.ts";
 import { ReplayError } from "../../error.ts";
 import { attempt, ioError } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";
-import { MAGIC, SECTION_BYTES } from "../format/section.ts";
+import { SEAL } from "../format/kinds.ts";
+import { MAGIC, numberBytes, SECTION_BYTES, summed } from "../format/section.ts";
 import { fileOf } from "./segment-head.ts";
 
 /** From here on bytes are written without being asked for. */
@@ -14,6 +15,14 @@ const PAGE = 4096;
 const MAX_BEHIND = 32;
 /** Up to here a loop copies faster than a call. */
 const SHORT = 48;
+/** Where in a section its checksum is. */
+const CRC = 12;
+
+/** A place in a segment: so many bytes, and the sum of the sections in them. */
+export interface Mark {
+  readonly bytes: number;
+  readonly sum: number;
+}
 
 export class SegmentWriter {
   readonly segment: number;
@@ -24,30 +33,34 @@ export class SegmentWriter {
   #written: number;
   /** Bytes that wait. */
   #waiting = 0;
+  /** Of all sections, those that wait as well. */
+  #sum: number;
   /** Whether there may be more in the file than `#written`. */
   #torn = false;
   #synced = true;
   /** The segment before, as long as it is not known to be on the disk; and how many there are in a row. */
   #before: SegmentWriter | undefined;
   #behind = 0;
+  /** What is behind the last group, once the next segment is on the disk: if that is missing then, it is known. */
+  #seal: Uint8Array | undefined;
   /** Why nobody knows what is on the disk. */
   #lost: ReplayError | undefined;
 
-  /** @param written bytes of the file that count; the rest is cut off. 0: a new one, which is made when it is first written to */
-  constructor(directory: Directory, segment: number, written: number, memory: SectionMemory) {
+  /** @param written what counts of the file; the rest is cut off. Nothing: a new one, which is made when it is first written to */
+  constructor(directory: Directory, segment: number, written: Mark, memory: SectionMemory) {
     this.segment = segment;
     this.#directory = directory;
     this.#memory = memory;
-    this.#written = written;
-    if (written === 0) {
+    this.#written = written.bytes;
+    this.#sum = written.sum;
+    if (written.bytes === 0) {
       memory.u8.set(new TextEncoder().encode(MAGIC), this.#start);
       this.#waiting = MAGIC.length;
     } else {
-      const file = this.#open(false);
-      if (file.size === written) return;
-      this.#torn = true;
+      // Whoever wrote it may have been killed before it was synced.
       this.#synced = false;
-      this.sync();
+      this.#torn = this.#open(false).size !== written.bytes;
+      if (this.#torn) this.sync();
     }
   }
 
@@ -55,17 +68,30 @@ export class SegmentWriter {
     return this.#written + this.#waiting;
   }
 
+  get mark(): Mark {
+    return { bytes: this.bytes, sum: this.#sum };
+  }
+
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Begins the next segment, in the same memory, when all is written. This one is synced and closed by its first sync. */
-  next(): SegmentWriter {
+  /**
+   * Begins the next segment, in the same memory, when all is written. This one is synced, sealed and closed by its first sync.
+   * @param group number of the group that follows
+   */
+  next(group: number): SegmentWriter {
     if (this.#behind >= MAX_BEHIND) this.sync();
-    const next = new SegmentWriter(this.#directory, this.segment + 1, 0, this.#memory);
-    next.#before = this;
-    next.#behind = this.#behind + 1;
+    const next = new SegmentWriter(this.#directory, this.segment + 1, { bytes: 0, sum: 0 }, this.#memory);
+    next.follow(this, group);
     return next;
+  }
+
+  /** Goes on where another one ended, which is not sealed yet. */
+  follow(before: SegmentWriter, group: number): void {
+    before.#seal = this.#sealOf(group);
+    this.#before = before;
+    this.#behind = before.#behind + 1;
   }
 
   add(kind: number, id: number, payload: Uint8Array): void {
@@ -82,6 +108,7 @@ export class SegmentWriter {
     if (length > SHORT) u8.set(payload, to);
     else for (let i = 0; i < length; i++) u8[to + i] = payload[i] as number;
     memory.seal(at, kind, id, length);
+    this.#sum = summed(this.#sum, memory.view.getUint32(at + CRC, true));
     this.#waiting = size;
   }
 
@@ -90,8 +117,9 @@ export class SegmentWriter {
     return this.#memory.base + (this.#written % PAGE);
   }
 
-  /** Forgets everything behind an offset of the file. */
-  cut(bytes: number): void {
+  /** Forgets everything behind a place. */
+  cut({ bytes, sum }: Mark): void {
+    this.#sum = sum;
     if (bytes >= this.#written) {
       this.#waiting = bytes - this.#written;
       return;
@@ -144,10 +172,11 @@ export class SegmentWriter {
   /** Writes what waits, and has it on the disk. @throws ReplayError IO; where it was the disk that failed, now and for ever */
   sync(): void {
     this.drain();
-    if (this.#synced && this.#before === undefined) return;
+    const before = this.#before;
+    if (this.#synced && before === undefined) return;
     try {
       // In order: what is on the disk is the beginning of what was written.
-      this.#before?.sync();
+      before?.sync();
       if (!this.#synced) this.#attempt("syncing", () => (this.#file as StorageFile).sync());
     } catch (error) {
       // Systems drop what they could not write, and say so once: a second try would succeed, and prove nothing.
@@ -155,7 +184,7 @@ export class SegmentWriter {
       throw error;
     }
     this.#synced = true;
-    this.#before?.close();
+    if (before !== undefined) before.#end();
     this.#before = undefined;
     this.#behind = 0;
   }
@@ -169,6 +198,28 @@ export class SegmentWriter {
     this.#before?.close();
     this.#file?.close();
     this.#file = undefined;
+  }
+
+  /** A SEAL, made in memory behind what waits. */
+  #sealOf(group: number): Uint8Array {
+    const memory = this.#memory;
+    const payload = numberBytes(group);
+    const at = this.#start + this.#waiting;
+    memory.reserve(at + SECTION_BYTES + payload.length);
+    memory.u8.set(payload, at + SECTION_BYTES);
+    memory.seal(at, SEAL, 0, payload.length);
+    return memory.u8.slice(at, at + SECTION_BYTES + payload.length);
+  }
+
+  /** Says that there is a next segment, and closes. Where that cannot be written it is left out: nothing else depends on it. */
+  #end(): void {
+    const [seal, file] = [this.#seal as Uint8Array, this.#file as StorageFile];
+    try {
+      if (file.write(seal, this.#written) !== seal.length) file.truncate(this.#written);
+    } catch {
+      // What stands there in part is cut off when it is opened again.
+    }
+    this.close();
   }
 
   get #name(): string {

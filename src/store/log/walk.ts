@@ -4,7 +4,7 @@ import { ReplayError } from "../../error.ts";
 import { attempt, ioError } from "../directory/attempt.ts";
 import type { Directory, StorageFile } from "../directory/directory.ts";
 import { COMMIT, DROP, isOwn, SEAL, SEGMENT } from "../format/kinds.ts";
-import { MAGIC, NUMBER_BYTES, numberAt, SECTION_BYTES, SectionParser } from "../format/section.ts";
+import { MAGIC, NUMBER_BYTES, numberAt, SECTION_BYTES, SectionParser, summed } from "../format/section.ts";
 import { fileOf, headOf, type SegmentHead } from "./segment-head.ts";
 
 const PIECE = 1 << 20;
@@ -24,9 +24,13 @@ export class Walk {
   head: SegmentHead | undefined;
   /** Number of the next group. */
   group = 0;
-  /** End of the last whole group, or of the head. */
+  /** End of the last whole group, or of the head; and the sum of all sections up to there. */
   whole = 0;
+  sum = 0;
+  /** Whether it says that the next segment is on the disk. */
   sealed = false;
+  /** Whether it is no beginning of a segment, however that was cut: somebody else's file. */
+  foreign = false;
   /** Segments that whole groups give back. */
   readonly dropped: number[] = [];
   /** Why there is no next section; undefined at the end of the file. */
@@ -35,6 +39,8 @@ export class Walk {
   readonly #name: string;
   readonly #file: StorageFile;
   #read = 0;
+  /** Of all sections so far. */
+  #sum = 0;
   /** Those that the open group gives back. */
   #dropping: number[] = [];
   /** Whether there are sections behind the last whole group. */
@@ -77,6 +83,11 @@ export class Walk {
     return this;
   }
 
+  /** Whether sections stand behind the last whole group. */
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
   /** Where what follows makes no sense; undefined where all of it does. A group that did not end is a fault too. */
   get faultAt(): number | undefined {
     if (this.fault !== undefined) return this.sections.from;
@@ -91,9 +102,10 @@ export class Walk {
     if (!this.#magic() || !this.#section()) return this.#fails(this.fault ?? "it has no head");
     const { kind, payload, end } = this.sections;
     this.head = kind === SEGMENT ? headOf(payload, this.segment) : undefined;
+    this.foreign = this.head === undefined;
     if (this.head === undefined) return this.#fails("its head is that of another segment");
     this.group = this.head.group;
-    this.whole = end;
+    this.#ends(end);
     return true;
   }
 
@@ -104,7 +116,7 @@ export class Walk {
       return;
     }
     this.group++;
-    this.whole = end;
+    this.#ends(end);
     this.dropped.push(...this.#dropping);
     this.#dropping = [];
     this.#open = false;
@@ -117,22 +129,40 @@ export class Walk {
       return;
     }
     this.sealed = true;
-    this.whole = end;
+  }
+
+  #ends(at: number): void {
+    this.whole = at;
+    this.sum = this.#sum;
   }
 
   #fails(fault: string): false {
     this.fault = fault;
     return false;
   }
+
   /** Reads the magic: whether it is there. @throws ReplayError UNSUPPORTED where another version's is */
   #magic(): boolean {
-    if (this.size < MAGIC.length) return this.#fails(this.size === 0 ? "it is empty" : "it is cut");
-    this.#fill(MAGIC.length);
-    const magic = this.sections.begin() as string;
+    const magic = this.#first(Math.min(MAGIC.length, this.size));
+    if (magic === MAGIC) return true;
     if (/^REPRISE[2-9]$/.test(magic)) {
       throw new ReplayError("UNSUPPORTED", `${this.#directory.name}/${this.#name} begins with ${magic}, but this version of Reprise reads ${MAGIC}`);
     }
-    return magic === MAGIC || this.#fails(`it begins with ${JSON.stringify(magic)}, not with ${MAGIC}`);
+    // A system that failed may have left zeros.
+    this.foreign = !MAGIC.startsWith(magic.replaceAll("\0", ""));
+    const begins = `it begins with ${JSON.stringify(magic)}, not with ${MAGIC}`;
+    return this.#fails(this.size === 0 ? "it is empty" : this.foreign || magic.length === MAGIC.length ? begins : "it is cut");
+  }
+
+  /** So many bytes at the beginning, at most a magic, as text. */
+  #first(bytes: number): string {
+    if (bytes === MAGIC.length) {
+      this.#fill(bytes);
+      return this.sections.begin() as string;
+    }
+    const shown = new Uint8Array(bytes);
+    attempt("reading", this.#directory, this.#name, () => this.#file.read(shown, 0));
+    return String.fromCharCode(...shown);
   }
 
   /** The next section of the file: whether there is one that is whole. */
@@ -144,6 +174,7 @@ export class Walk {
       if (left < SECTION_BYTES) return left === 0 ? false : this.#fails("a section's head is cut");
       this.#fill(sections.need);
     }
+    this.#sum = summed(this.#sum, sections.crc);
     return true;
   }
 

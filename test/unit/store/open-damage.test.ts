@@ -49,15 +49,18 @@ async function written(dir: MemoryDirectory, bytes: number, options: Partial<Ope
   return { past, acknowledged, replay };
 }
 
-/** The first bytes of all segments, one after the other. */
+/** A segment without its seal, which is written once the beginning of the next one is on the disk. */
+const unsealed = (file: Uint8Array): Uint8Array => (file.at(-24) === 18 ? file.subarray(0, -24) : file);
+
+/** The first bytes of all segments, one after the other, as a kill leaves them. */
 function cut(files: ReadonlyMap<string, Uint8Array>, bytes: number): MemoryDirectory {
   let left = bytes;
   const kept: [string, Uint8Array][] = [];
   for (const [name, file] of [...files].sort()) {
-    if (left > 0) kept.push([name, file.subarray(0, left)]);
-    left -= file.length;
+    if (left > 0) kept.push([name, unsealed(file).subarray(0, left)]);
+    left -= unsealed(file).length;
   }
-  return memory({ files: kept });
+  return memory({ files: kept.map(([name, file], i) => [name, i < kept.length - 2 ? (files.get(name) as Uint8Array) : file]) });
 }
 
 /** All sections of a journal, one after the other, and where each of them ends. */
@@ -96,7 +99,7 @@ test("after a kill at any byte of a journal it opens as it was after some call, 
   const dir = memory();
   const { past, acknowledged } = await written(dir, 65_536, { segmentBytes: 20_000 });
   const files = dir.files();
-  const total = [...files.values()].reduce((sum, file) => sum + file.length, 0);
+  const total = [...files.values()].reduce((sum, file) => sum + unsealed(file).length, 0);
   expect(files.size).toBeGreaterThan(2);
   const find = finder(past, dir);
   for (let at = 0; at <= total; at += slow ? 1 : stride(131)) {
@@ -174,4 +177,14 @@ test.each(FAULTS)("where a disk refuses (%s, %j) the call says so, memory stands
     if (kind !== "sync" || faults === 0) expect((await known(() => replay.flush())) || (await known(() => replay.flush()))).toBe(true);
     left.dispose();
   }
+});
+
+test("segments of another run with the same options, and one that is missing at the end, are noticed", async () => {
+  const runs = await Promise.all([memory(), memory()].map((dir) => written(dir, 30_000, { segmentBytes: 8192 }).then(() => dir.files())));
+  const [own, other] = runs as [Map<string, Uint8Array>, Map<string, Uint8Array>];
+  const names = [...own.keys()].sort();
+  expect(names.length).toBeGreaterThan(3);
+  const corrupt = (files: Map<string, Uint8Array>) => expect(again(memory({ files }))).rejects.toThrow(expect.objectContaining({ code: "CORRUPT" }));
+  for (const name of names) await corrupt(new Map(own).set(name, other.get(name) as Uint8Array));
+  for (let left = names.length - 1; left > 0; left--) await corrupt(new Map([...own].filter(([name]) => names.indexOf(name) < left)));
 });
