@@ -55,9 +55,9 @@ export { streams_draw, streams_total } from "./draw/pick-runs";
 // table
 export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limits, table_number, table_seed } from "./tables/table";
 export { table_check } from "./record/check";
-export { table_clear, table_counter, table_item, table_layouts } from "./tables/inspect";
+export { table_clear, table_counter, table_item, table_layouts, table_sure } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
-export { table_sample, table_close_draw } from "./draw/sample";
+export { table_close_draw, table_peek, table_sample } from "./draw/sample";
 export { table_insert } from "./writer/writer";
 export {
   table_about,

@@ -39,10 +39,14 @@ export function queueLimiter(size: number): RateLimiter {
   return { samplesPerInsert: 1, minSize: 1, minDiff: 0, maxDiff: integer("size", size, 1) };
 }
 
-/** Whether a value is a rate limiter: it has the four numbers. */
-export function isRateLimiter(value: unknown): value is RateLimiter {
+/** Checks a rate limiter that anyone may have made. @throws TypeError where it has not the four numbers, RangeError where they let nothing in or out */
+export function checkRateLimiter(subject: string, value: unknown): void {
   const { samplesPerInsert, minSize, minDiff, maxDiff } = (value ?? {}) as RateLimiter;
-  return minSize >= 1 && [samplesPerInsert, minSize, minDiff, maxDiff].every(Number.isFinite);
+  if (![samplesPerInsert, minSize, minDiff, maxDiff].every(Number.isFinite) || minSize < 1)
+    throw mustBe(TypeError, subject, "a rate limiter, such as minSize()", value);
+  integer(`${subject}.minSize`, minSize, 1);
+  if (samplesPerInsert <= 0) throw mustBe(RangeError, `${subject}.samplesPerInsert`, "> 0", samplesPerInsert);
+  if (minDiff > maxDiff) throw mustBe(RangeError, `${subject}.minDiff`, `<= maxDiff (${maxDiff})`, minDiff);
 }
 
 /** What of a table limits draws. */

@@ -7,7 +7,7 @@ import { integer, mustBe, onlyKeys } from "./error.ts";
 import { MAX_ITEMS } from "./limits.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { printsAs, Word } from "./prints.ts";
-import { isRateLimiter, minSize } from "./rate-limiter.ts";
+import { checkRateLimiter, minSize } from "./rate-limiter.ts";
 import type { AcceptedWriter, AcceptOptions, Host } from "./remote/accept.ts";
 import type { PortLike } from "./remote/port.ts";
 import { type ItemRule, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, type WriterOptions } from "./rules.ts";
@@ -328,7 +328,7 @@ function resolveTable(name: string, options: TableOptions): ResolvedTableOptions
   integer(`${subject}.maxPending`, maxPending, 0, MAX_ITEMS);
   for (const [role, value] of Object.entries({ sampler, remover }))
     if (!isSelector(value)) throw mustBe(TypeError, `${subject}.${role}`, "a selector, such as uniform()", value);
-  if (!isRateLimiter(rateLimiter)) throw mustBe(TypeError, `${subject}.rateLimiter`, "a rate limiter, such as minSize()", rateLimiter);
+  checkRateLimiter(`${subject}.rateLimiter`, rateLimiter);
   return { maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending };
 }
 

@@ -1,7 +1,7 @@
 /** A table: draws, priorities, deletions, counters. */
 import type { AnySteps, Batch, ChosenOf, NStepColumns, StepsOf } from "./batch.ts";
 import { pointAtCallersOf } from "./caller.ts";
-import { COUNTERS } from "./core/abi.ts";
+import { COUNTERS, DISTINCT } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import type { CoreTable } from "./core/table.ts";
 import { type BatchSource, type Dataset, type DatasetOptions, datasetOf } from "./dataset.ts";
@@ -179,10 +179,12 @@ export class Table<S = any, R = any> {
     this.#open().clear();
   }
 
-  /** Whether a batch of n can be drawn now: the rate limiter allows it, and there are enough items if they must differ or get used up. */
+  /**
+   * Whether a batch of n can be drawn now, whichever items it will have: the rate limiter allows it, and there are enough items if they must differ or get used up.
+   * O(1); with `maxTimesSampled` or without replacement O(size) at most
+   */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: number } = {}): boolean {
-    const items = options.replacement === false ? Math.min(this.size, options.among || this.size) : this.size * this.options.maxTimesSampled;
-    return this.canSample(n) && items >= n;
+    return this.#open().sure(integer("n", n, 1, MAX_LENGTH), options.replacement === false ? DISTINCT : 0, options.among ?? 0) >= n;
   }
 
   /** Whether the rate limiter allows n draws now. */

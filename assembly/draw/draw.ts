@@ -2,14 +2,14 @@
  * A draw: what one call to sample gave, one entry an item, and the scratch that it took.
  *
  * DRAW, 80 bytes, then 16 columns of `stride` bytes each, then the rows:
- *    0 │ blocked f64                 │  why it is shorter than asked: 0 it is not, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items
+ *    0 │ blocked f64                 │  why it is shorter than asked: 0 it is not, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items, 4 columns
  *    8 │ have f64     │ need f64     │  what there was of that, what was needed for one more
  *   24 │ longest f64  │ layout f64   │  rows of the longest item · column layout of the first item
  *   40 │ count u32    │ stride u32   │
  *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · those of one output column
  *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an entry in `rows`
  *   64 │ chosen u32   │ prefetched u32│  rows an entry in `selected` · of no meaning: what prefetching read
- *   72 │ own u32      │ … u32        │  n-step: 1 where a row has its own next observation, so that the last step of a return is its bootstrap
+ *   72 │ own u32      │ shortest u32 │  n-step: 1 where a row has its own next observation, so that the last step of a return is its bootstrap · rows of the shortest item
  */
 import { align16 } from "../memory/layout";
 
@@ -53,7 +53,7 @@ export class Draw {
   chosen: u32;
   prefetched: u32;
   own: u32;
-  unused: u32;
+  shortest: u32;
 
   @inline
   column(which: u32): usize {
@@ -126,7 +126,8 @@ export function draw_narrow(draw: usize, which: u32): void {
   for (const end = to + ((<usize>d.count) << 2); to < end; to += 4, from += 8) store<f32>(to, <f32>load<f64>(from));
 }
 
-/** 0 blocked, 1 have, 2 need, 3 longest, 4 layout. */
+/** 0 blocked, 1 have, 2 need, 3 longest, 4 layout; 5 shortest, of a draw that was only looked at. */
 export function draw_result(draw: usize, which: u32): f64 {
+  if (which == 5) return changetype<Draw>(draw).shortest;
   return load<f64>(draw + ((<usize>which) << 3));
 }

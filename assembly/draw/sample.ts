@@ -2,39 +2,80 @@
  * Sampling: n draws, the limiter asked before each, every item's count raised, exhausted items taken out.
  * What leaves during a draw keeps its rows until `table_close_draw`, so that they can be gathered.
  */
-import { E_UNSUPPORTED, fail } from "../memory/error";
+import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
 import { tracking } from "../rows/changes";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
 import { admitPending, discard, removeItem, Table } from "../tables/table";
-import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED } from "./draw";
+import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 
 /** A flag beside the selectors' own: PRIORITY is of no meaning, which spares a cache miss an item. */
 const KEYS_ONLY: u32 = 4;
+/** Items of one column layout only: that of the first. */
+const SAME_COLUMNS: u32 = 8;
+/** Of a look ahead: the longest and the shortest item that may come, at the price of O(slots) where items leave between two draws. */
+const SIZED: u32 = 16;
 
 /** Why a draw is shorter than asked. */
 const BY_MIN_SIZE: f64 = 1;
 const BY_CURSOR: f64 = 2;
 const BY_ITEMS: f64 = 3;
+const BY_COLUMNS: f64 = 4;
 
 /**
- * Up to n items into the draw; how many. `flags`: a sum of 1 without replacement, 2 stratified, 4 keys only. `among`: only the k oldest, 0 for all.
- * O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_close_draw` closes it.
+ * Up to n items into the draw; how many. `flags`: a sum of 1 without replacement, 2 stratified, 4 keys only, 8 of the same columns: where items leave between two draws, ends before one
+ * that has other columns; else ask `table_peek` first. `among`: only the k oldest, 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_close_draw` closes it.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
   const which = (flags & KEYS_ONLY) != 0 ? 0 : u32.MAX_VALUE;
-  flags &= ~KEYS_ONLY;
+  const alike = (flags & SAME_COLUMNS) != 0;
+  flags &= DISTINCT | STRATIFIED;
   const refused = supports(t, flags, among);
   if (refused != 0) return refused;
   d.count = 0;
   d.blocked = 0;
   d.longest = 0;
   t.drawing = 1;
-  // One by one where an item may leave or come in between two draws; else the whole batch at once: the same distribution.
-  if (flags == 0 && (t.maxTimesSampled != 0 || t.pending != 0)) drawSingly(t, d, n, among, which);
+  if (singly(t, flags)) drawSingly(t, d, n, among, which, alike);
   else drawBatch(t, d, n, flags, among, which);
   return d.count;
+}
+
+/**
+ * Looks at what `table_sample` would give, and changes nothing: how many, the first one's column layout, rows of the longest and the shortest. Where items leave between two
+ * draws only the first one is looked at; with the flag 16 lengths are then those of all items. E_UNLIKE for different columns, with the flag 8.
+ */
+export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
+  const t = changetype<Table>(table);
+  const d = changetype<Draw>(draw);
+  const how = flags & (DISTINCT | STRATIFIED);
+  const refused = supports(t, how, among);
+  if (refused != 0) return refused;
+  d.blocked = 0;
+  const first = singly(t, how);
+  const ask = allowed(t, d, first ? min(n, 1) : n, how, among);
+  const random = t.random();
+  // As far as it reaches, nothing is drawn into.
+  const saved = d.column(WEIGHT);
+  memory.copy(saved, random, 32);
+  const drawn = drawSlots(t, d, 0, ask, how, among);
+  memory.copy(random, saved, 32);
+  const slots = t.slots();
+  d.layout = drawn == 0 ? 0 : slots.layout(d.slot(0));
+  d.longest = 0;
+  d.shortest = u32.MAX_VALUE;
+  for (let i: u32 = 0; i < drawn; i++) {
+    see(d, slots.item(d.slot(i)).length());
+    if ((flags & SAME_COLUMNS) != 0 && slots.layout(d.slot(i)) != d.layout) return fail(E_UNLIKE, i, <f64>slots.layout(d.slot(i)));
+  }
+  if (first && (flags & SIZED) != 0) for (let slot: u32 = 1; slot <= slots.high; slot++) if (slots.isUsed(slot)) see(d, slots.item(slot).length());
+  return drawn;
+}
+
+function see(d: Draw, length: u32): void {
+  d.longest = max(d.longest, length);
+  d.shortest = min(d.shortest, length);
 }
 
 /** Closes the draw: what left is released, what waits is let in. */
@@ -55,10 +96,23 @@ function supports(t: Table, flags: u32, among: u32): i32 {
   return among == 0 || t.sampler().reaches(among, t.remover()) ? 0 : fail(E_UNSUPPORTED, 4, among);
 }
 
+/** One by one where an item may leave or come in between two draws; else the whole batch at once: the same distribution. */
+function singly(t: Table, flags: u32): bool {
+  return flags == 0 && (t.maxTimesSampled != 0 || t.pending != 0);
+}
+
 /** Each draw sees what the one before left. */
-function drawSingly(t: Table, d: Draw, n: u32, among: u32, which: u32): void {
+function drawSingly(t: Table, d: Draw, n: u32, among: u32, which: u32, alike: bool): void {
+  const random = t.random();
   for (let i: u32 = 0; i < n && mayDraw(t, d); i++) {
+    if (alike) memory.copy(d.column(WEIGHT), random, 32);
     drawSlots(t, d, i, 1, 0, among);
+    if (alike && i > 0 && <f64>t.slots().layout(d.slot(i)) != d.layout) {
+      // It is the first of the next draw.
+      memory.copy(random, d.column(WEIGHT), 32);
+      d.block(BY_COLUMNS, i, n);
+      return;
+    }
     record(t, d, i, i + 1, which);
     retireExhausted(t, d, i);
     admitPending(t);
@@ -66,9 +120,7 @@ function drawSingly(t: Table, d: Draw, n: u32, among: u32, which: u32): void {
 }
 
 function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32, which: u32): void {
-  let ask = t.limiter().samplesAllowed(n, t.count);
-  if (ask < n) noteLimiter(t, d, ask);
-  if ((flags & DISTINCT) != 0) ask = min(ask, among == 0 ? t.count : min(among, t.count));
+  const ask = allowed(t, d, n, flags, among);
   const drawn = drawSlots(t, d, 0, ask, flags, among);
   prefetchItems(t, d, drawn, which);
   if (t.maxTimesSampled == 0 && drawn != 0) record(t, d, 0, drawn, which);
@@ -77,6 +129,13 @@ function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32, which: u32
     retireExhausted(t, d, i);
   }
   if (d.count < n && d.blocked == 0) d.block(BY_ITEMS, d.count, n);
+}
+
+/** How many of n draws may be made at once. */
+function allowed(t: Table, d: Draw, n: u32, flags: u32, among: u32): u32 {
+  const ask = t.limiter().samplesAllowed(n, t.count);
+  if (ask < n) noteLimiter(t, d, ask);
+  return (flags & DISTINCT) == 0 ? ask : min(ask, among == 0 ? t.count : min(among, t.count));
 }
 
 function mayDraw(t: Table, d: Draw): bool {

@@ -22,6 +22,9 @@ export const E_NO_EPISODE: i32 = -9;
 /** A reward is not finite. */
 export const E_REWARD: i32 = -10;
 
+/** The items of a draw have different columns. */
+export const E_UNLIKE: i32 = -11;
+
 /** Fills the error cell and hands the code back. */
 export function fail(code: i32, argument: i32, value: f64): i32 {
   const h = header();

@@ -175,6 +175,21 @@ export class Selector {
     }
   }
 
+  /** How many of the `oldest` oldest of `count` items a draw without replacement can give, up to `most`; slots are 1 … `slots`. */
+  drawable(remover: Selector, oldest: u32, count: u32, most: u32, slots: u32): u32 {
+    if (this.kind != PRIORITIZED) return min(oldest, most);
+    if (oldest == count) return this.tree().drawable(most, slots);
+    if (!this.reaches(oldest, remover)) return 0;
+    const order = remover.order();
+    let n: u32 = 0;
+    let slot = order.oldest;
+    for (let i: u32 = 0; i < oldest && n < most; i++) {
+      n += u32(this.tree().hasWeight(slot));
+      slot = order.next(slot);
+    }
+    return n == 0 ? min(oldest, most) : n;
+  }
+
   /** Before and after a draw from the older items only: the k youngest weigh nothing (`hidden`), or what they did. O(k log n): meant for the few that are too young. */
   weighYoungest(remover: Selector, k: u32, priorities: usize, hidden: bool): void {
     if (this.kind != PRIORITIZED) return;

@@ -257,6 +257,19 @@ export class SumTree {
     return n;
   }
 
+  /** How many slots can be drawn without replacement, up to `most`: those with a weight, or the faint ones where none has any. O(most), and O(slots) where many are faint */
+  drawable(most: u32, slots: u32): u32 {
+    const floor = this.floor(this.total());
+    let n: u32 = 0;
+    for (let slot: u32 = 1; slot <= slots && n < most; slot++) n += u32(load<f64>(this.leaf(slot)) > floor);
+    return n;
+  }
+
+  /** Whether a slot has a weight that is not faint. */
+  hasWeight(slot: u32): bool {
+    return load<f64>(this.leaf(slot)) > FLOOR;
+  }
+
   /** Whether nothing is left to draw: no weight at all, or only faint leaves where there was more. */
   @inline
   exhausted(floor: f64): bool {

@@ -1,4 +1,5 @@
 /** What can be asked of a table: its counters, an item. */
+import { DISTINCT } from "../selectors/selector";
 import { admitPending, removeItem, Table } from "./table";
 
 /** The counters, numbered as in src/core/abi.ts. */
@@ -72,6 +73,49 @@ export function table_item(table: usize, key: f64, out: usize): bool {
   store<f64>(out, Math.abs(t.slots().priority(slot)), 32);
   store<f64>(out, pending ? 0 : t.sampler().probability(slot, t.count), 40);
   return true;
+}
+
+/**
+ * Of n draws how many pass now, whichever items they give. `flags`: 1 without replacement; `among`: from the k oldest, 0 for all. `counts`: scratch for u32 × (1 + the
+ * lower of n and maxTimesSampled), where there is one. O(1), or O(n + slots) where items that leave may end the draws early. What waits and comes in by `maxSteps` in the place of several
+ * others is not foreseen.
+ */
+export function table_sure(table: usize, n: u32, flags: u32, among: u32, counts: usize): u32 {
+  const t = changetype<Table>(table);
+  const distinct = (flags & DISTINCT) != 0;
+  let sure = t.limiter().samplesAllowed(n, t.count);
+  if (sure == 0) return 0;
+  if (distinct) sure = t.sampler().drawable(t.remover(), among == 0 ? t.count : min(among, t.count), t.count, sure, t.slots().high);
+  if (t.maxTimesSampled == 0) return sure;
+  // With so many items less the rest is too small.
+  const spare = t.count - <u32>Math.ceil(t.limiter().minSize) + 1;
+  if (sure <= spare) return sure;
+  return distinct ? (lastUses(t) < spare ? sure : spare) : usesOf(t, spare, sure, counts);
+}
+
+/** Items that leave with their next draw. */
+function lastUses(t: Table): u32 {
+  let n: u32 = 0;
+  for (let slot: u32 = 1; slot <= t.slots().high; slot++) n += u32(t.slots().isLive(slot) && t.slots().item(slot).timesSampled + 1 >= t.maxTimesSampled);
+  return n;
+}
+
+/** Draws, n at most, before so many items can have left: at worst those with the fewest uses. */
+function usesOf(t: Table, items: u32, n: u32, counts: usize): u32 {
+  const most = min(t.maxTimesSampled, n);
+  memory.fill(counts, 0, (<usize>most + 1) << 2);
+  for (let slot: u32 = 1; slot <= t.slots().high; slot++) {
+    if (!t.slots().isLive(slot)) continue;
+    const at = counts + ((<usize>min(t.maxTimesSampled - t.slots().item(slot).timesSampled, most)) << 2);
+    store<u32>(at, load<u32>(at) + 1);
+  }
+  let draws: u64 = 0;
+  for (let uses: u32 = 1; uses <= most && items > 0 && draws < <u64>n; uses++) {
+    const some = min(items, load<u32>(counts + ((<usize>uses) << 2)));
+    draws += <u64>some * <u64>uses;
+    items -= some;
+  }
+  return <u32>min(draws, <u64>n);
 }
 
 /** O(n log n): drops every live item and sets all counters to 0, as Reverb's reset; then lets in what waits. */

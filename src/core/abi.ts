@@ -99,11 +99,13 @@ export interface Exports {
   table_newest: Fn<[table: A]>;
   table_number: Fn<[table: A, number: A, tables: A], void>;
   table_open: Fn<[table: A, max: A], void>;
+  table_peek: Fn<[table: A, draw: A, n: A, flags: A, among: A]>;
   table_random: Fn<[table: A]>;
   table_reserve: Fn<[table: A, n: A]>;
   table_sample: Fn<[table: A, draw: A, n: A, flags: A, among: A]>;
   table_seed: Fn<[table: A, low: A, high: A, stream: A], void>;
   table_slots: Fn<[table: A, after: A, max: A, out: A]>;
+  table_sure: Fn<[table: A, n: A, flags: A, among: A, counts: A]>;
   table_total: Fn<[table: A]>;
   table_update: Fn<[table: A, keys: A, priorities: A, n: A, slots: A, nodes: A]>;
   table_weighs: Fn<[table: A]>;
@@ -166,7 +168,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 8;
+export const ABI_VERSION = 9;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
@@ -177,6 +179,7 @@ export const E_KEYS_EXHAUSTED = -5;
 export const E_FINAL = -8;
 export const E_NO_EPISODE = -9;
 export const E_REWARD = -10;
+export const E_UNLIKE = -11;
 
 /** Flags of writer_rule (assembly/writer/writer.ts). */
 export const TAILS = 1;
@@ -227,11 +230,14 @@ export const HAVE = 1;
 export const NEED = 2;
 export const DRAW_LONGEST = 3;
 export const DRAW_LAYOUT = 4;
+export const DRAW_SHORTEST = 5;
 
 /** Flags of table_sample (assembly/selectors/selector.ts, assembly/draw/sample.ts). */
 export const DISTINCT = 1;
 export const STRATIFIED = 2;
 export const KEYS_ONLY = 4;
+export const SAME_COLUMNS = 8;
+export const SIZED = 16;
 
 /** Flags of draw_n_step, and what stands for no leaf (assembly/draw/n-step.ts). */
 export const OWN = 1;

@@ -68,6 +68,11 @@ export class Draw {
     return this.#engine.core.x.table_sample(table, this.handle, n, flags, among);
   }
 
+  /** Looks at what `sample` would give, and changes nothing: how many, or a code; of DRAW_LONGEST, DRAW_SHORTEST and DRAW_LAYOUT. */
+  peek(table: number, n: number, flags: number, among: number): number {
+    return this.#engine.core.x.table_peek(table, this.handle, n, flags, among);
+  }
+
   /** Closes what `sample` opened. */
   close(table: number): void {
     this.#engine.core.x.table_close_draw(table);

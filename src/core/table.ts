@@ -18,6 +18,11 @@ export interface CoreTableOptions {
   readonly maxTimesSampled: number;
 }
 
+/** maxTimesSampled as far as the core counts; 0 where there is no limit. */
+function usesOf({ maxTimesSampled }: CoreTableOptions): number {
+  return maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled;
+}
+
 /** What there is to tell of an item that is in a table, or waits. */
 export interface ItemState {
   readonly waits: boolean;
@@ -49,10 +54,13 @@ export class CoreTable {
   /** TABLE in linear memory; another one when its room has grown. */
   handle: number;
   protected readonly engine: Engine;
+  /** maxTimesSampled; 0 where there is none. */
+  readonly #uses: number;
 
   /** @param number its place among the `tables` of a Replay: each has a random state of its own, and other keys. @throws ReplayError OUT_OF_MEMORY */
   constructor(engine: Engine, options: CoreTableOptions, seed: number | bigint | string, number: number, tables = 1) {
     this.engine = engine;
+    this.#uses = usesOf(options);
     this.handle = this.make(options);
     engine.columnLayouts.tables.add(this);
     const bits = BigInt.asUintN(64, BigInt(seed));
@@ -72,11 +80,11 @@ export class CoreTable {
     return handle;
   }
 
-  protected limits(handle: number, { maxSteps, maxTimesSampled, rateLimiter }: CoreTableOptions): void {
+  protected limits(handle: number, options: CoreTableOptions): void {
+    const { maxSteps, rateLimiter } = options;
     const { samplesPerInsert, minSize, minDiff, maxDiff } = rateLimiter;
     const stepLimit = maxSteps === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : maxSteps;
-    const sampledLimit = maxTimesSampled > 0xffffffff ? 0 : maxTimesSampled;
-    this.engine.core.x.table_limits(handle, stepLimit, sampledLimit, samplesPerInsert, minSize, minDiff, maxDiff);
+    this.engine.core.x.table_limits(handle, stepLimit, usesOf(options), samplesPerInsert, minSize, minDiff, maxDiff);
   }
   get size(): number {
     return this.counter(0);
@@ -104,6 +112,12 @@ export class CoreTable {
 
   canInsert(n: number): boolean {
     return this.engine.core.x.table_can_insert(this.handle, n) !== 0;
+  }
+
+  /** Of n draws how many pass now, whichever items they give. @param flags 0 or DISTINCT */
+  sure(n: number, flags: number, among: number): number {
+    const { core } = this.engine;
+    return core.x.table_sure(this.handle, n, flags, among, this.#uses === 0 ? 0 : core.scratch(4 * Math.min(n, this.#uses) + 4));
   }
 
   /** Sets priorities by key; how many were there. @throws RangeError for a priority that it does not take; then nothing changed */

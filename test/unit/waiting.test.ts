@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import { f32, fifo, i32, minSize, prioritized, queueLimiter, type RateLimiter, Replay, ReplayError, sampleToInsertRatio } from "../../src/index.ts";
+import { f32, fifo, i32, minSize, prioritized, queueLimiter, type RateLimiter, Replay, ReplayError, sampleToInsertRatio, uniform } from "../../src/index.ts";
+import { TestRandom } from "../support/random.ts";
 import { errorOf, expectError, expectRefused, expectRejected } from "../support/refused.ts";
+import { scaled } from "../support/size.ts";
 
 function make(rateLimiter: RateLimiter, options: object = {}) {
   const replay = new Replay({ spec: i32(), tables: { t: { maxSize: 100, rateLimiter, ...options } } });
@@ -59,6 +61,58 @@ test("limiters that mean nothing are refused", () => {
       TypeError,
       /^tables\.t\.rateLimiter must be a rate limiter, such as minSize\(\)/,
     );
+  }
+  const raw: [object, typeof TypeError | typeof RangeError, RegExp][] = [
+    [{ samplesPerInsert: 0 }, RangeError, /^tables\.t\.rateLimiter\.samplesPerInsert must be > 0, got 0/],
+    [{ samplesPerInsert: -1 }, RangeError, /samplesPerInsert must be > 0, got -1/],
+    [{ minDiff: 3, maxDiff: 2 }, RangeError, /^tables\.t\.rateLimiter\.minDiff must be <= maxDiff \(2\), got 3/],
+    [{ minSize: 1.5 }, TypeError, /^tables\.t\.rateLimiter\.minSize must be an integer/],
+  ];
+  for (const [part, kind, says] of raw)
+    expectError(
+      errorOf(() => make({ ...minSize(1), ...part })),
+      kind,
+      says,
+    );
+});
+
+test("ready counts only on draws that pass whichever items they give", () => {
+  const once = make(minSize(2), { maxTimesSampled: 1 });
+  for (let i = 0; i < 3; i++) once.insert(i);
+  // With the second one the rest is smaller than minSize.
+  expect([1, 2, 3].map((n) => once.table.ready(n))).toEqual([true, true, false]);
+  expect([2, 3].map((n) => once.table.ready(n, { replacement: false }))).toEqual([true, false]);
+  expect(once.table.sample(3)).toMatchObject({ count: 2, blocked: { by: "minSize", have: 1, need: 2 } });
+
+  const some = make(minSize(1), { maxTimesSampled: 3, sampler: fifo() });
+  for (let i = 0; i < 2; i++) some.insert(i);
+  some.table.sample(2);
+  expect([4, 5].map((n) => some.table.ready(n))).toEqual([true, false]);
+  expect(some.table.sample(5).count).toBe(4);
+
+  const weighed = make(minSize(1), { sampler: prioritized(1) });
+  for (let i = 0; i < 3; i++) weighed.insert(i);
+  weighed.table.updatePriorities([weighed.writer.lastKey("t")], [0]);
+  for (const among of [0, 3]) expect([2, 3].map((n) => weighed.table.ready(n, { replacement: false, among }))).toEqual([true, false]);
+  expect(weighed.table.sample(3, { replacement: false }).count).toBe(2);
+  expect(weighed.table.ready(3, { replacement: false, among: 2 })).toBe(false);
+});
+
+test("ready is never wrong: so many draws are given, at worst no more", () => {
+  const dice = new TestRandom(17);
+  for (let round = 0; round < scaled(400); round++) {
+    const maxTimesSampled = 1 + dice.below(4);
+    const options = { maxTimesSampled, maxSize: 6, sampler: dice.below(2) === 0 ? uniform() : prioritized(1) };
+    const { table, insert } = make(dice.below(2) === 0 ? minSize(1 + dice.below(3)) : sampleToInsertRatio(2, 2, 6), options);
+    for (let step = 0; step < 12; step++) {
+      for (let i = dice.below(3); i > 0 && table.canInsert(); i--) insert(step);
+      const n = 1 + dice.below(8);
+      const how = { replacement: dice.below(2) === 0 };
+      const promised = table.ready(n, how);
+      const { count } = table.sample(n, how);
+      if (promised) expect(count).toBe(n);
+      expect(count).toBeLessThanOrEqual(n);
+    }
   }
 });
 
