@@ -1,6 +1,7 @@
 /** When what was committed goes to the disk without being asked for, and what stays there. */
 import { integer, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_TIMEOUT_MS } from "../../limits.ts";
+import { atExit, notAtExit } from "../directory/exit.ts";
 
 /** `always`: before each commit returns · `manual`: when `flush` is called · `everyMs`: at most so long after a commit. */
 export type Durability = "always" | "manual" | { readonly everyMs: number };
@@ -22,24 +23,56 @@ export function retainOf(value: Retain): Retain {
   throw mustBe(typeof value === "string" ? RangeError : TypeError, "retain", '"capacity" or "all"', value);
 }
 
-/** A call that is due some time after the first that asks for it. */
+/** So many times it may be asked for between two looks at the clock. */
+const LOOK = 16;
+
+/** A call that is due some time after the first that asks for it, whether timers get a turn or not; and when the process ends before. */
 export class Due {
   readonly #call: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #at = 0;
+  /** When the clock was looked at, how often it was asked for since, and how often it may be until the next look. */
+  #looked = 0;
+  #asked = 0;
+  #until = 1;
 
   constructor(call: () => void) {
-    this.#call = call;
+    this.#call = () => {
+      this.cancel();
+      call();
+    };
   }
 
   in(ms: number): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#call();
-    }, ms);
+    if (this.#timer !== undefined) {
+      if (++this.#asked >= this.#until) this.#look(ms);
+      return;
+    }
+    this.#timer = setTimeout(this.#call, ms);
+    this.#looked = performance.now();
+    this.#at = this.#looked + ms;
+    this.#asked = 0;
+    atExit(this.#call);
   }
 
   cancel(): void {
+    if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    notAtExit(this.#call);
+  }
+
+  /** A loop that awaits nothing gives timers no turn. */
+  #look(ms: number): void {
+    const now = performance.now();
+    if (now >= this.#at) {
+      this.#call();
+      return;
+    }
+    // Who asks slowly is asked as often as takes a sixteenth of the time.
+    const each = (now - this.#looked) / this.#asked;
+    this.#until = Math.max(1, Math.min(LOOK, Math.floor(ms / 16 / each)));
+    this.#looked = now;
+    this.#asked = 0;
   }
 }
