@@ -4,9 +4,10 @@ import { bool, u32 } from "../../spec/constructors.ts";
 import { isObject } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
 import { type AppendedTransition, checkExtra, checkTransition, isOwnKey, type Transition } from "../transition.ts";
+import type { PartSpec } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 import { type Columns, type Part, partOfSpec, type RowValues } from "./part.ts";
-import type { WholeSpec } from "./step-spec.ts";
+import { alike, infer, type WholeSpec } from "./step-spec.ts";
 
 /** An extra: its column, and its bit in `present`. */
 interface Extra {
@@ -90,9 +91,10 @@ export class RowForm {
 
   /**
    * Fills `step`; gives the objects, if there are any. The engine checks what goes into the row.
+   * @param fitting the extras that go to their columns; all where it is left out
    * @throws TypeError for what cannot be kept, and for a name of the document that is another one here
    */
-  write(transition: AppendedTransition): RowValues | undefined {
+  write(transition: AppendedTransition, fitting?: readonly Extra[]): RowValues | undefined {
     checkTransition(transition);
     const { step } = this;
     const { state, action, nextState = null, nextAction = null, isStateTerminal = false } = transition;
@@ -123,7 +125,7 @@ export class RowForm {
     step.hasNextState = nextState !== null;
     step.hasNextAction = nextAction !== null;
     step.isStateTerminal = flag("isStateTerminal", isStateTerminal) !== 0;
-    const others = this.#putExtras(transition, record);
+    const others = this.#putExtras(transition, record, fitting ?? this.extras);
     if (others !== undefined) {
       const all = this.#records ? record : [];
       all[this.slots] = others;
@@ -162,13 +164,21 @@ export class RowForm {
     if (value === undefined) throw mustBe(TypeError, name, "given", value);
   }
 
-  #putExtras(transition: AppendedTransition, record: RowValues): { [name: string]: unknown } | undefined {
+  /** The extras of a transition from elsewhere that have their columns' form; the others can be kept as objects, unless a spec was given. */
+  fitting(transition: AppendedTransition): readonly Extra[] {
+    const { inferred, extras } = this.spec;
+    const fits = (name: string, spec: PartSpec) => isObject(spec) || alike(spec, infer(transition[name] ?? null, name));
+    return inferred ? this.extras.filter(({ name }) => fits(name, extras[name] as PartSpec)) : this.extras;
+  }
+
+  #putExtras(transition: AppendedTransition, record: RowValues, fitting: readonly Extra[]): { [name: string]: unknown } | undefined {
     const { step } = this;
     let present = 0;
-    for (const { name, part, slot, bit, takesNull } of this.extras) {
+    for (const extra of this.extras) {
+      const { name, part, slot, bit, takesNull } = extra;
       const value = Object.hasOwn(transition, name) ? transition[name] : undefined;
       // No value is no number: lists give it back, batches have nothing there.
-      const kept = value !== undefined && (value !== null || takesNull);
+      const kept = value !== undefined && (value !== null || takesNull) && (fitting === this.extras || fitting.includes(extra));
       if (kept) present |= bit;
       const own = kept ? part.split(value, record, slot) : part.zero;
       if (part.row !== undefined) (step.extras as { [name: string]: unknown })[name] = own;

@@ -91,13 +91,14 @@ export class Steps {
     return env;
   }
 
-  /** The same to an episode of a file. @throws likewise */
+  /** The same to an episode of a file, whose extras may be of other forms. @throws likewise */
   put(env: Env, transition: AppendedTransition): void {
-    const record = this.form.write(transition);
+    const { form } = this;
+    const record = form.write(transition, form.fitting(transition));
     try {
       this.#step(env, record);
     } catch (error) {
-      throw this.form.explained(error);
+      throw form.explained(error);
     }
   }
 

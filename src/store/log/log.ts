@@ -15,6 +15,7 @@ import { corrupt, faultOf, type Recovered, recover, sumsOf } from "./scan.ts";
 import { FORMAT, fileOf, headBytes, newRun } from "./segment-head.ts";
 import { FULL_BYTES, type Mark, SegmentWriter } from "./segment-writer.ts";
 import { Walk } from "./walk.ts";
+import { flushWriters, noteWriter } from "./writers.ts";
 
 export interface LogOptions {
   /** The owner's, for a new directory; JSON. It never changes. */
@@ -111,7 +112,8 @@ export class Log {
     flag("salvage", salvage);
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
     this.#readOnly = readOnly;
-    this.#release = flag("readOnly", readOnly) ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver()));
+    if (flag("readOnly", readOnly)) flushWriters(directory.name);
+    this.#release = readOnly ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver()));
     try {
       this.#memory = new SectionMemory(module);
       const recovered = recover(directory, this.#memory, { salvage, logger });
@@ -129,6 +131,7 @@ export class Log {
       this.#release();
       throw error;
     }
+    if (!readOnly) noteWriter(directory.name, this);
   }
 
   /**
@@ -230,6 +233,11 @@ export class Log {
 
   get closed(): boolean {
     return this.#closed;
+  }
+
+  /** Whether what opening found was replayed. */
+  get isRead(): boolean {
+    return this.#recovered === undefined;
   }
 
   /** Gives a segment's file back, once what was written until now is on the disk: with the next flush, or the next segment. */
