@@ -83,8 +83,11 @@ export interface NStepColumns<Memory extends ArrayBufferLike = ArrayBuffer> {
 
 /** Why a batch is shorter than requested. */
 export interface Blocked {
-  /** minSize: the table has too few items · samplesPerInsert: the rate limiter needs inserts first · items: there are no more distinct items */
-  readonly by: "minSize" | "samplesPerInsert" | "items";
+  /**
+   * minSize: the table has too few items · samplesPerInsert: the rate limiter needs inserts first · items: there are no more distinct items · columns: the next
+   * item has other columns, and comes first in the next draw
+   */
+  readonly by: "minSize" | "samplesPerInsert" | "items" | "columns";
   readonly have: number;
   readonly need: number;
 }

@@ -1,7 +1,25 @@
 /** Draws items of a table and copies their steps into arrays. */
 import type { Batch, Blocked, Into } from "./batch.ts";
 import type { Column } from "./column.ts";
-import { BLOCKED, BOOTSTRAP, CROSS, DISTINCT, DRAW_LAYOUT, DRAW_LONGEST, HAVE, LAYOUT, LONGEST, NEED, NONE, OWN, STRATIFIED } from "./core/abi.ts";
+import {
+  BLOCKED,
+  BOOTSTRAP,
+  CROSS,
+  DISTINCT,
+  DRAW_LAYOUT,
+  DRAW_LONGEST,
+  E_UNLIKE,
+  HAVE,
+  LAYOUT,
+  LONGEST,
+  NEED,
+  NONE,
+  OWN,
+  SAME_COLUMNS,
+  SIZED,
+  STRATIFIED,
+} from "./core/abi.ts";
+import { Draw } from "./core/draw.ts";
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, WEIGHTS } from "./core/filler.ts";
 import type { CoreTable } from "./core/table.ts";
@@ -44,7 +62,9 @@ export interface SampleOptions<Path extends string = string, C = object> {
 const OPTIONS = "into, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
 const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
-const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items"] as const;
+const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
+/** Bytes of a batch from which on it is worth a look how long its items really are, before there is room for it. */
+export const LARGE = 2 ** 24;
 
 export class Reader {
   readonly #engine: Engine;
@@ -53,12 +73,14 @@ export class Reader {
   readonly #fillers = new WeakMap<object, Filler>();
   readonly #selections = new WeakMap<object, readonly Selection[]>();
   readonly #whole: readonly Selection[];
+  readonly #ahead: Draw;
 
   constructor(engine: Engine, table: CoreTable, name: string) {
     this.#engine = engine;
     this.#table = table;
     this.#name = name;
     this.#whole = wholeOf(engine.layout.leaves);
+    this.#ahead = new Draw(engine);
   }
 
   /** Draws up to n items and gathers their steps. */
@@ -76,22 +98,30 @@ export class Reader {
     const from = oneOf("offset", OFFSETS, offset);
     const divisor = oneOf("normalize", NORMALIZE, normalize);
     const nStep = options.nStep === undefined ? undefined : nStepOf(options.nStep, engine.layout.leaves);
-    const chosen = this.#selected(columns, this.#table.counter(LAYOUT));
-    if (chosen === undefined && (n > 1 || into !== undefined)) throw differentColumns();
-    if (nStep === undefined && chosen?.some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
+    let chosen = this.#selected(columns, this.#table.counter(LAYOUT));
+    const same = chosen === undefined ? SAME_COLUMNS : 0;
+    const isFree = into === undefined && length === undefined;
+    let longest = isFree ? this.#table.counter(LONGEST) : 0;
+    // The longest item that ever was here may have left long ago.
+    const isLarge = isFree && n * longest * engine.layout.stagedBytes > LARGE;
+    if (same > 0 || isLarge) {
+      const ahead = this.#lookAhead(n, flags + same + SIZED * Number(isLarge), among);
+      if (isLarge) longest = ahead.result(DRAW_LONGEST);
+      chosen ??= this.#selected(columns, ahead.result(DRAW_LAYOUT)) as readonly Selection[];
+    }
+    if (nStep === undefined && (chosen as readonly Selection[]).some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
     const over = CROSS * flag("cross", cross);
-    const longest = length ?? (into === undefined ? this.#table.counter(LONGEST) : this.#widthOf(into, chosen as readonly Selection[]));
-    let filler = chosen === undefined ? Filler.ofAny(engine, longest) : this.#filler(n, longest, options, chosen, into);
-    if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, longest);
+    const asked = length ?? (into === undefined ? undefined : this.#widthOf(into, chosen as readonly Selection[]));
+    let filler = this.#filler(n, asked ?? longest, options, chosen as readonly Selection[], into);
+    if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, asked ?? this.#table.counter(LONGEST));
     const draw = filler.prepare();
-    const count = draw.sample(handle, n, flags, among);
-    if (count < 0) throw refusedDraw(engine);
+    const count = draw.sample(handle, n, flags + same, among);
+    if (count < 0) throw refusedDraw(engine, count);
     try {
       if (into === undefined) {
         const width = length ?? draw.result(DRAW_LONGEST);
-        const shown = count === 0 ? (chosen ?? []) : (this.#selected(columns, draw.result(DRAW_LAYOUT)) as readonly Selection[]);
         // The batch may be smaller than the maximum that the filler was prepared for.
-        if (count < n || width < longest || shown !== chosen) filler = this.#filler(count, width, options, shown).after(filler);
+        if (count < n || width < filler.width) filler = this.#filler(count, width, options, chosen as readonly Selection[]).after(filler);
       }
       if (beta !== undefined) draw.weigh(handle, options, divisor);
       draw.runs(handle, count, filler.width, from + over);
@@ -110,7 +140,7 @@ export class Reader {
   batch(n: number, options: SampleOptions): Batch<unknown> {
     const { length, columns } = onlyKeys("batch", options, OPTIONS);
     const selections = this.#selected(columns, this.#table.counter(LAYOUT));
-    if (selections === undefined) throw differentColumns();
+    if (selections === undefined) throw new ReplayError("SPEC_MISMATCH", "items of this table have, or had, different columns: pass the option columns");
     if (length !== undefined) checkSteps("columns", selections, length, `length is ${length}`);
     return this.#filler(integer("n", n, 1, MAX_LENGTH), integer("length", length, 1, MAX_LENGTH), options, selections).batch;
   }
@@ -154,6 +184,15 @@ export class Reader {
     return steps < longest ? "length" : `the length of the longest item of table ${show(this.#name)}`;
   }
 
+  /** Looks at what a draw would give. @throws ReplayError SPEC_MISMATCH, UNSUPPORTED; then nothing is drawn */
+  #lookAhead(n: number, flags: number, among: number): Draw {
+    const ahead = this.#ahead;
+    ahead.prepare(0, n, 0);
+    const count = ahead.peek(this.#table.handle, n, flags, among);
+    if (count < 0) throw refusedDraw(this.#engine, count);
+    return ahead;
+  }
+
   /** The filler of the given batch, or of a new one. */
   #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Into): Filler {
     const { beta, nStep, mask } = options;
@@ -191,14 +230,18 @@ export class Reader {
 }
 
 function differentColumns(): ReplayError {
-  return new ReplayError("SPEC_MISMATCH", "the items of this table have different columns: pass the option columns, or sample one item at a time");
+  return new ReplayError(
+    "SPEC_MISMATCH",
+    "items of this draw have different columns, and nothing was drawn: pass the option columns, or sample fewer items at a time",
+  );
 }
 
 const NO_STRATA = "stratified needs a uniform or prioritized sampler, replacement and no maxTimesSampled";
 const NO_AMONG = "among needs a fifo sampler, a prioritized sampler with a fifo or lifo remover, or a uniform sampler (after deletions, raise among)";
 
 /** Why the core refused a draw. */
-export function refusedDraw({ core }: Engine): ReplayError {
+export function refusedDraw({ core }: Engine, code: number): ReplayError {
+  if (code === E_UNLIKE) return differentColumns();
   return new ReplayError("UNSUPPORTED", core.refusedArgument === 3 ? NO_STRATA : NO_AMONG);
 }
 

@@ -1,6 +1,6 @@
 /** The column layouts of a Replay's items. The core knows the number of each item's; what a number means is known here. */
-import { type ColumnLayout, type Selection, selectionsOf, wholeOf } from "../spec/columns.ts";
-import { goesStraight, type PlacedLeaf, up } from "../spec/layout.ts";
+import { type ColumnLayout, selectionsOf } from "../spec/columns.ts";
+import type { PlacedLeaf } from "../spec/layout.ts";
 import type { Core } from "./core.ts";
 
 /** So many are kept before anyone looks for those that nothing names any more. */
@@ -21,15 +21,10 @@ export class ColumnLayouts {
   readonly #byText = new Map<string, ColumnLayout>();
   #last = 0;
   #limit = FEW;
-  /** Scratch that one item takes at most: for each step of a window, beside that, and steps of the longest list. */
-  #perStep = 0;
-  #beside = 0;
-  #longest = 0;
 
   constructor(core: Core, leaves: readonly PlacedLeaf[]) {
     this.#core = core;
     this.#leaves = leaves;
-    this.#measure(wholeOf(leaves));
   }
 
   get(id: number): ColumnLayout | undefined {
@@ -88,17 +83,11 @@ export class ColumnLayouts {
     return true;
   }
 
-  /** Scratch for an item of any layout in a window of `width` steps: bytes of its values, and rows. */
-  room(width: number): { readonly bytes: number; readonly rows: number } {
-    return { bytes: up(this.#perStep * width + this.#beside, 16), rows: Math.max(width, this.#longest) };
-  }
-
   #add(layout: ColumnLayout): void {
     const chunk = layout.id >>> CHUNK_BITS;
     this.chunks.set(chunk, [...(this.chunks.get(chunk) ?? []), layout]);
     this.#byId.set(layout.id, layout);
     this.#byText.set(layout.columns, layout);
-    this.#measure(layout.selections);
   }
 
   /** All that items and rules name, 0 among them. */
@@ -113,20 +102,5 @@ export class ColumnLayouts {
       for (let slot = x.table_high(table); slot > 0; slot--) named.add(core.u32[at + slot] as number);
     }
     return named;
-  }
-
-  /** What a filler takes for one item, at most (filler.ts): a list of steps or the values, in sixteens. */
-  #measure(selections: readonly Selection[]): void {
-    let perStep = 0;
-    let beside = 0;
-    for (const { leaf, steps, start } of selections) {
-      const bytes = Math.max(goesStraight(leaf) ? 8 : leaf.bytes, 4);
-      const own = steps?.length ?? Math.max(-start, 0);
-      if (steps === undefined) perStep += bytes;
-      beside += own * bytes + 16;
-      this.#longest = Math.max(this.#longest, own);
-    }
-    this.#perStep = Math.max(this.#perStep, perStep);
-    this.#beside = Math.max(this.#beside, beside);
   }
 }

@@ -1,7 +1,7 @@
 /** How one batch object of `sample` is filled. */
 import { arrayOf, type Batch, DrawnBatch, INFO, type Into, N_STEP } from "../batch.ts";
 import { Column } from "../column.ts";
-import { mustBe } from "../error.ts";
+import { mustBe, ReplayError } from "../error.ts";
 import { type Selection, stepIndices, stepsOf } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { valueAt } from "../spec/nest.ts";
@@ -73,13 +73,6 @@ export class Filler extends Gatherer {
     this.batch = (into as Batch<unknown> | undefined) ?? new DrawnBatch(form, fields as never);
   }
 
-  /** Room for one item in a window of `width`, whatever its column layout: another filler goes on `after` it. */
-  static ofAny(engine: Engine, width: number): Filler {
-    const filler = new Filler(engine, 1, width, [], false, 0);
-    filler.reserve(engine.columnLayouts.room(width));
-    return filler;
-  }
-
   /** Gathers what was drawn and copies it out. O(bytes) */
   override fill(count: number): void {
     super.fill(count);
@@ -89,11 +82,20 @@ export class Filler extends Gatherer {
   }
 }
 
-/** A new array, or the one that was given, of at least so many elements. @throws ReplayError SPEC_MISMATCH */
+/** A new array, or the one that was given, of at least so many elements. @throws ReplayError SPEC_MISMATCH, OUT_OF_MEMORY */
 export function takeArray(path: string, isNew: boolean, given: unknown, array: ArrayClass, length: number): AnyArray {
-  const target = isNew ? new array(length) : given;
+  const target = isNew ? madeArray(path, array, length) : given;
   if (target instanceof array && target.length >= length) return target;
   throw mustBe("SPEC_MISMATCH", path, `a ${array.name} of at least ${length} elements`, target);
+}
+
+function madeArray(path: string, array: ArrayClass, length: number): AnyArray {
+  try {
+    return new array(length);
+  } catch {
+    const remedy = "sample fewer items, or windows of them by the option length";
+    throw new ReplayError("OUT_OF_MEMORY", `a batch whose ${path.slice("into.".length)} has ${length} elements does not fit into memory: ${remedy}`);
+  }
 }
 
 /** The array of a batch's texts: a new one, or the one that was given, however long it is. */

@@ -75,12 +75,6 @@ export class Gatherer {
     this.#copy(target, array, 1, -1 - column);
   }
 
-  /** Takes so much room instead of what its columns need. */
-  protected reserve({ bytes, rows }: { readonly bytes: number; readonly rows: number }): void {
-    this.#bytes = bytes;
-    this.#rows = rows;
-  }
-
   /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. */
   prepare(): Draw {
     const { core } = this.#engine;

@@ -1,6 +1,23 @@
 /** A view of a table's items as transitions: what was seen and done, what came of it over some steps, and what was seen then. */
 import { pointAtCallersOf } from "../caller.ts";
-import { DISCOUNT, DISTINCT, ENDS_BEHIND, INSERTS, KEYS_ONLY, LONGEST, NONE, PENDING, RETURN, SHORTEST, STRATIFIED, WEIGHT } from "../core/abi.ts";
+import {
+  DISCOUNT,
+  DISTINCT,
+  DRAW_LONGEST,
+  DRAW_SHORTEST,
+  ENDS_BEHIND,
+  INSERTS,
+  KEYS_ONLY,
+  LONGEST,
+  NONE,
+  PENDING,
+  RETURN,
+  SHORTEST,
+  SIZED,
+  STRATIFIED,
+  WEIGHT,
+} from "../core/abi.ts";
+import { Draw } from "../core/draw.ts";
 import type { Engine } from "../core/engine.ts";
 import type { CoreTable } from "../core/table.ts";
 import { type BatchSource, type Dataset, type DatasetOptions, datasetOf } from "../dataset.ts";
@@ -9,7 +26,7 @@ import { MAX_LENGTH } from "../limits.ts";
 import type { NStep } from "../n-step.ts";
 import { printsAs, Word } from "../prints.ts";
 import { checkDraws, type DrawLimits } from "../rate-limiter.ts";
-import { checkNormalize, NORMALIZE, refusedDraw, warnOfLost } from "../sample.ts";
+import { checkNormalize, LARGE, NORMALIZE, refusedDraw, warnOfLost } from "../sample.ts";
 import type { Selector } from "../selector.ts";
 import type { ArrayClass } from "../spec/dtype.ts";
 import type { WaitOptions } from "../wait.ts";
@@ -136,13 +153,16 @@ export class Transitions<S = any, R = any, O = any> {
     const flags = KEYS_ONLY + DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
     const divisor = oneOf("normalize", NORMALIZE, normalize);
     checkNormalize(this.#table.name, this.#table.options.sampler, normalize);
-    const width = this.#width();
+    let width = this.#width();
     if (!this.#table.ready(n, options)) throw this.#notReady(n, among, replacement);
+    // What was the longest or the shortest item may have left long ago.
+    const isLarge = into === undefined && n * width * engine.layout.stagedBytes > LARGE;
+    if (isLarge || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
     let filler = this.#filler(n, width, beta !== undefined, into);
     const { handle } = this.#core;
     const draw = filler.prepare();
     const count = draw.sample(handle, n, flags, among);
-    if (count < 0) throw refusedDraw(engine);
+    if (count < 0) throw refusedDraw(engine, count);
     try {
       if (count < n && into === undefined) filler = this.#filler(count, width, beta !== undefined).after(filler);
       if (beta !== undefined) draw.weigh(handle, options, divisor);
@@ -175,11 +195,20 @@ export class Transitions<S = any, R = any, O = any> {
   #width(): number {
     const longest = this.#core.counter(LONGEST);
     if (this.#core.size === 0) throw this.#empty();
-    if (this.#core.counter(SHORTEST) === 1) throw this.#singleRow();
     const n = this.#n;
     if (n === undefined) return longest;
     if (n >= longest) this.#checkN(longest);
     return Math.min(n + 1, longest);
+  }
+
+  /** Rows of the longest transition of this draw, `width` at most. @throws ReplayError SPEC_MISMATCH where it would give an item of a single step */
+  #lookAhead(n: number, flags: number, among: number, width: number): number {
+    const draw = new Draw(this.#engine);
+    draw.prepare(0, n, 0);
+    const count = draw.peek(this.#core.handle, n, flags + SIZED, among);
+    if (count < 0) throw refusedDraw(this.#engine, count);
+    if (draw.result(DRAW_SHORTEST) === 1) throw this.#singleRow();
+    return Math.min(width, draw.result(DRAW_LONGEST));
   }
 
   /** Steps of the items that rules of open writers make. */
@@ -196,10 +225,7 @@ export class Transitions<S = any, R = any, O = any> {
 
   #singleRow(): ReplayError {
     const rule = "give its rules nStep, or a length of 2 and more, and clear() it";
-    return new ReplayError(
-      "SPEC_MISMATCH",
-      `table ${show(this.#table.name)} has (or had, since it was empty) items of a single step, which are no transitions: ${rule}`,
-    );
+    return new ReplayError("SPEC_MISMATCH", `table ${show(this.#table.name)} has items of a single step, which are no transitions: ${rule}`);
   }
 
   #empty(): ReplayError {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { f32, i32, prioritized, Replay, u8, uniform } from "../../src/index.ts";
+import { f32, fifo, i32, prioritized, Replay, ReplayError, u8, uniform } from "../../src/index.ts";
 import { expectRefused } from "../support/refused.ts";
 
 const spec = { x: i32(), o: f32(2), r: f32(), d: f32() };
@@ -217,7 +217,7 @@ test("columns of an item are shown until others are asked for, and its batch can
   const { steps } = table.sample(1, { nStep: { n: 1, gamma: 1, reward: "r" } }) as unknown as { steps: { end: { data: Int32Array } } };
   expect([...steps.end.data]).toEqual([43]);
   writer.createItem("all", { length: 2 });
-  expect(() => table.sample(64)).toThrow(/different columns/);
+  expectRefused(replay, () => table.sample(64), "SPEC_MISMATCH", /different columns/);
   expect(table.sample(64, { columns: { x: { leaf: "x", at: 0 } } }).count).toBe(64);
 });
 
@@ -317,4 +317,77 @@ test("columns of items are those that were given, whatever becomes of the object
   writer.createItem("all", { length: 2, columns });
   const drawn = Array.from({ length: 40 }, () => table.sample(1) as unknown as { steps: { x: { data: Int32Array } } });
   expect([...new Set(drawn.map(({ steps }) => steps.x.data[0]))].sort()).toEqual([42, 43]);
+});
+
+/** Fifty items of five steps, after one of 5,000 that left. */
+function afterLong(options: object = {}) {
+  const spec = { observation: f32(1024), action: u8(), reward: f32() };
+  const replay = new Replay({ spec, tables: { t: { maxSize: 50, ...options } } });
+  const step = (i: number) => ({ observation: new Float32Array(1024).fill(i), action: i % 256, reward: i });
+  const writer = replay.writer({ keep: 5000 });
+  for (let i = 0; i < 5000; i++) writer.append(step(i));
+  writer.createItem("t", { length: 5000 });
+  for (let i = 0; i < 50; i++) {
+    writer.append(step(i));
+    writer.createItem("t", { length: 5 });
+  }
+  return { replay, writer, table: replay.table("t") };
+}
+
+test("a batch is as wide as its longest item, however long items once were", () => {
+  for (const options of [{}, { maxTimesSampled: 10, sampler: fifo() }]) {
+    const { replay, table } = afterLong(options);
+    const { count, steps } = table.sample(256);
+    expect([count, ...steps.observation.shape]).toEqual([256, 256, 5, 1024]);
+    const { returns, nextObservation } = replay.tables.t.transitions({ gamma: 1 }).sample(100);
+    expect([returns.data.length, ...nextObservation.shape]).toEqual([100, 100, 1024]);
+  }
+});
+
+test("a batch that would not fit is refused in words, and nothing was drawn", () => {
+  const { replay, writer, table } = afterLong({ sampler: fifo() });
+  table.clear();
+  writer.createItem("t", { length: 5000 });
+  expectRefused(replay, () => table.sample(4096), "OUT_OF_MEMORY");
+  expect(table.sample(2).steps.observation.shape).toEqual([2, 5000, 1024]);
+});
+
+test("one item with other columns spoils only the batches that drew it beside others", () => {
+  const { replay, table, writer } = filled(1);
+  const into = table.batch(3, { length: 1 });
+  writer.createItem("t", { length: 1, columns: { other: { leaf: "x", at: 0 } } });
+  const stray = writer.lastKey("t");
+  let [given, refused] = [0, 0];
+  for (let i = 0; i < 60; i++) {
+    const before = [...replay.snapshot()];
+    try {
+      const batch = table.sample(3, i % 2 === 0 ? {} : { into });
+      given++;
+      const keys = [...batch.info.keys];
+      expect(keys.includes(stray)).toBe(keys.every((key) => key === stray));
+    } catch (error) {
+      refused++;
+      expect(error).toBeInstanceOf(ReplayError);
+      expect((error as ReplayError).code).toBe("SPEC_MISMATCH");
+      expect([...replay.snapshot()]).toEqual(before);
+      // The same draw would be refused again: another one comes first.
+      table.sample(1);
+    }
+  }
+  expect([given > 20, refused > 0]).toEqual([true, true]);
+  table.delete([stray]);
+  for (let i = 0; i < 60; i++) expect(table.sample(3, { into })).toBe(into);
+});
+
+test("a view of transitions is spoilt only by draws that give an item of a single step", () => {
+  const replay = new Replay({ spec: { observation: f32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9, sampler: fifo() } } });
+  const writer = replay.writer();
+  for (let i = 0; i < 4; i++) writer.append({ observation: i, action: i, reward: i });
+  writer.createItem("t", { length: 1 });
+  const stray = writer.lastKey("t");
+  writer.createItem("t", { length: 3 });
+  const view = replay.tables.t.transitions({ gamma: 1 });
+  expectRefused(replay, () => view.sample(2), "SPEC_MISMATCH", /single step/);
+  replay.tables.t.delete([stray]);
+  expect([...view.sample(2).returns.data]).toEqual([3, 3]);
 });
