@@ -58,7 +58,7 @@ export { table_check } from "./record/check";
 export { table_clear, table_counter, table_item, table_layouts, table_sure } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
 export { table_close_draw, table_peek, table_sample } from "./draw/sample";
-export { table_insert } from "./writer/writer";
+export { table_insert, table_insert_earlier } from "./writer/writer";
 export {
   table_about,
   table_arrange,

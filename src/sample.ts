@@ -46,7 +46,7 @@ export interface SampleOptions<Path extends string = string, C = object> {
   readonly length?: number;
   /** Which part of a longer item to take. Default: "start". */
   readonly offset?: "start" | "end" | "uniform";
-  /** Whether a window continues beyond the end of an episode. Default: false. */
+  /** Whether a window continues beyond the end of an episode. Default: false; true where items show the columns that they were created with. */
   readonly cross?: boolean;
   /** The columns of the batch. Default: those that the items were created with, or else every leaf of every step. */
   readonly columns?: C;
@@ -87,7 +87,7 @@ export class Reader {
   sample(n: number, options: SampleOptions = {}): Batch<unknown> {
     const engine = this.#engine;
     const { handle } = this.#table;
-    const { into, beta, among = 0, replacement = true, stratified = false, cross = false } = onlyKeys("sample", options, OPTIONS);
+    const { into, beta, among = 0, replacement = true, stratified = false, cross } = onlyKeys("sample", options, OPTIONS);
     const { length, columns, offset = "start", normalize = "batch" } = options;
     integer("n", n, 1, MAX_LENGTH);
     integer("among", among, 0, 0xffffffff);
@@ -110,7 +110,7 @@ export class Reader {
       chosen ??= this.#selected(columns, ahead.result(DRAW_LAYOUT)) as readonly Selection[];
     }
     if (nStep === undefined && (chosen as readonly Selection[]).some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
-    const over = CROSS * flag("cross", cross);
+    if (cross !== undefined) flag("cross", cross);
     const asked = length ?? (into === undefined ? undefined : this.#widthOf(into, chosen as readonly Selection[]));
     let filler = this.#filler(n, asked ?? longest, options, chosen as readonly Selection[], into);
     if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, asked ?? this.#table.counter(LONGEST));
@@ -124,7 +124,9 @@ export class Reader {
         if (count < n || width < filler.width) filler = this.#filler(count, width, options, chosen as readonly Selection[]).after(filler);
       }
       if (beta !== undefined) draw.weigh(handle, options, divisor);
-      draw.runs(handle, count, filler.width, from + over);
+      // What items show by columns of their own they show whole.
+      const over = cross ?? (columns === undefined && filler.selections !== this.#whole);
+      draw.runs(handle, count, filler.width, from + CROSS * Number(over));
       if (nStep !== undefined && draw.nStep(nStep) > 0) warnOfLost(engine, this.#name);
       filler.fill(count);
       const { batch } = filler;

@@ -36,6 +36,9 @@ import type { WaitOptions } from "./wait.ts";
 /** Whether the values of a writer have a leading dimension of lanes; boolean if the type does not tell. */
 export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : true;
 
+/** For the package's own writers: an item of `length` steps that end so many before the newest. */
+export let createItemOf: (writer: Writer, table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number) => Promise<void> | undefined;
+
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
 /** Without type arguments, `Writer` is one of any spec, tables and lanes. */
@@ -68,6 +71,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #last: AnyTable | undefined;
 
   static {
+    createItemOf = (writer, table, options, behind) => writer.#createItem(table, options, behind);
     printsAs<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#shown());
   }
 
@@ -196,6 +200,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    * @throws RangeError for a length beyond the window or a wrong priority · ReplayError NOT_FOUND, RATE_LIMITED, OUT_OF_MEMORY
    */
   createItem(table: TableName | Table<S>, options: ItemOptions<ColumnSet<S>>): Promise<void> | undefined {
+    return this.#createItem(table, options, 0);
+  }
+
+  #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, behind: number): Promise<void> | undefined {
     this.#open();
     const to = this.#table(table);
     const { length, priority = 1, lane = 0, columns } = onlyItemOptions(options);
@@ -204,7 +212,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     integer("lane", lane, 0, this.options.lanes - 1);
     const layout = columns === undefined ? 0 : this.#layoutOf(columns, length);
     this.#createsItems = true;
-    const state = this.#writer.insert(to.handle, lane, length, layout, options);
+    const state = this.#writer.insert(to.handle, lane, length, behind, layout, options);
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
 
@@ -253,8 +261,9 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#closed) return;
     this.#closed = true;
     this.#onClose();
+    const { isLent } = this.#staging;
     this.#staging.close();
-    this.#free();
+    this.#free(isLent);
     this.#engine.changed();
   }
 
@@ -273,10 +282,10 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#closed) throw writerClosed();
   }
 
-  #free(): void {
+  #free(isLent = false): void {
     this.#engine.columnLayouts.rules.delete(this.options.layouts);
     if (this.#ruled) this.#engine.forget(this.#ruled);
-    this.#engine.unstage(this.#record, this.#recordBytes);
+    this.#engine.unstage(this.#record, this.#recordBytes, isLent);
     this.#writer.close();
   }
 

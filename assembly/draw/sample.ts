@@ -101,9 +101,10 @@ function singly(t: Table, flags: u32): bool {
   return flags == 0 && (t.maxTimesSampled != 0 || t.pending != 0);
 }
 
-/** Each draw sees what the one before left. */
+/** Each draw sees what the one before left. Where what comes in may move the oldest out of their places, it comes in when all are drawn. */
 function drawSingly(t: Table, d: Draw, n: u32, among: u32, which: u32, alike: bool): void {
   const random = t.random();
+  const admits = among == 0 || t.sampler().keepsReach(t.remover());
   for (let i: u32 = 0; i < n && mayDraw(t, d); i++) {
     if (alike) memory.copy(d.column(WEIGHT), random, 32);
     drawSlots(t, d, i, 1, 0, among);
@@ -115,7 +116,7 @@ function drawSingly(t: Table, d: Draw, n: u32, among: u32, which: u32, alike: bo
     }
     record(t, d, i, i + 1, which);
     retireExhausted(t, d, i);
-    admitPending(t);
+    if (admits) admitPending(t);
   }
 }
 

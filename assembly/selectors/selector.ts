@@ -175,6 +175,11 @@ export class Selector {
     }
   }
 
+  /** Whether it `reaches` as many when items have come in, and others have left for them. */
+  keepsReach(remover: Selector): bool {
+    return this.kind != UNIFORM || remover.kind == FIFO;
+  }
+
   /** How many of the `oldest` oldest of `count` items a draw without replacement can give, up to `most`; slots are 1 … `slots`. */
   drawable(remover: Selector, oldest: u32, count: u32, most: u32, slots: u32): u32 {
     if (this.kind != PRIORITIZED) return min(oldest, most);

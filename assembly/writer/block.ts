@@ -89,7 +89,7 @@ function pushOne(w: Writer, s: Stream, pool: Pool, columns: usize, row: u32, r: 
     const priorities = given(pool, columns, k);
     const priority = priorities == 0 ? rule.gives() : load<f64>(priorities + ((<usize>r) << 3));
     if (how >= LINK_FINAL) waiting += makeLast(s, rule, priority);
-    else if (rule.makes(s.episodeStep)) waiting += u32(makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+    else if (rule.makes(s.episodeStep)) waiting += u32(makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
   }
   if (how >= LINK_FINAL) {
     w.noteEnd(s, true);

@@ -16,7 +16,7 @@
 import { E_FINAL, E_LENGTH, E_NO_EPISODE, E_OUT_OF_MEMORY, E_PRIORITY, E_RATE_LIMITED, E_REWARD, fail } from "../memory/error";
 import { readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
-import { LINK_FINAL } from "../rows/row";
+import { Head, LINK_FINAL } from "../rows/row";
 import { Run, SINGLE } from "../rows/run";
 import { ONE_MORE, Stream, stream_bytes, stream_end, stream_init } from "../rows/stream";
 import { EvictInPlace } from "../tables/evict-in-place";
@@ -182,14 +182,19 @@ export function writer_barren(writer: usize): u32 {
 
 /** O(length + log n): an item of a stream's last `length` steps. 1 it is in, 0 it waits for the limiter, or what is refused. */
 export function table_insert(table: usize, stream: usize, length: u32, layout: u32, priority: f64): i32 {
+  return table_insert_earlier(table, stream, length, 0, layout, priority);
+}
+
+/** The same of the `length` steps that end so many before the newest. */
+export function table_insert_earlier(table: usize, stream: usize, length: u32, behind: u32, layout: u32, priority: f64): i32 {
   const s = changetype<Stream>(stream);
-  const first = s.firstOf(length);
+  const first = length == 0 ? 0 : s.firstOf(length + behind);
   if (first == 0) return fail(E_LENGTH, 3, <f64>length);
   if (s.rows().isFinal(first)) return fail(E_FINAL, 3, <f64>length);
   const t = changetype<Table>(table);
   if (!t.takes(priority)) return fail(E_PRIORITY, 5, priority);
   if (layout != 0 && !t.slots().reserveLayouts()) return E_OUT_OF_MEMORY;
-  return makeItem(s, t, first, length, layout, priority);
+  return makeItem(Head.of(first).episode, t, first, length, layout, priority);
 }
 
 /** O(row + items): appends the step of a staging record, and the items that the rules make of it. Items that wait, or what is refused, and then nothing changed. */
@@ -220,7 +225,7 @@ export function writer_append(writer: usize, staged: usize): i32 {
   for (let k: u32 = 0; k < rules; k++) {
     const rule = w.rule(k);
     if (!rule.makes(step)) continue;
-    if (makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, rule.gives()) == 0) waiting += 1;
+    if (makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, rule.gives()) == 0) waiting += 1;
   }
   return waiting;
 }
@@ -288,22 +293,22 @@ export function makeLast(s: Stream, rule: Rule, priority: f64): u32 {
   const step = s.episodeStep;
   if (rule.tails()) return makeTails(s, rule, min(rule.length, step), priority);
   if (rule.makesLast(step) == 0) return 0;
-  return u32(makeItem(s, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
+  return u32(makeItem(s.episode, rule.to(), s.firstOf(rule.length), rule.length, rule.layout, priority) == 0);
 }
 
 /** Items of the last `length` steps, and of fewer, down to 2. Items that wait. */
 function makeTails(s: Stream, rule: Rule, length: u32, priority: f64): u32 {
   let waiting: u32 = 0;
-  for (; length > 1; length--) waiting += u32(makeItem(s, rule.to(), s.firstOf(length), length, rule.layout, priority) == 0);
+  for (; length > 1; length--) waiting += u32(makeItem(s.episode, rule.to(), s.firstOf(length), length, rule.layout, priority) == 0);
   return waiting;
 }
 
-/** An item of a run at hand: in the place of an old one where that can be, else inserted. */
-export function makeItem(s: Stream, t: Table, first: u32, length: u32, layout: u32, priority: f64): i32 {
+/** An item of a run at hand, which begins in `episode`: in the place of an old one where that can be, else inserted. */
+export function makeItem(episode: u32, t: Table, first: u32, length: u32, layout: u32, priority: f64): i32 {
   const run = Run.retain(first, length);
   if ((run & SINGLE) != 0) {
-    if (EvictInPlace.fits(t, s.episode)) {
-      EvictInPlace.one(t, s.episode, first, length, run, layout, priority);
+    if (EvictInPlace.fits(t, episode)) {
+      EvictInPlace.one(t, episode, first, length, run, layout, priority);
       return 1;
     }
   }

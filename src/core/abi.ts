@@ -90,6 +90,7 @@ export interface Exports {
   table_high: Fn<[table: A]>;
   table_init: Fn<[table: A, pool: A, maxSize: A, maxPending: A, sampler: A, remover: A], void>;
   table_insert: Fn<[table: A, stream: A, length: A, layout: A, priority: A]>;
+  table_insert_earlier: Fn<[table: A, stream: A, length: A, behind: A, layout: A, priority: A]>;
   table_item: Fn<[table: A, key: A, out: A]>;
   table_layouts: Fn<[table: A]>;
   table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
@@ -168,7 +169,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 9;
+export const ABI_VERSION = 10;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;

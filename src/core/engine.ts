@@ -62,7 +62,7 @@ export class Engine {
   readonly writers = new Set<RuledWriter>();
   /** By table, how many of these give items priority 1 because nobody said another. */
   readonly bareRules = new Map<string, number>();
-  /** Staging records of closed writers, by size. */
+  /** Staging records of closed writers, by size: their users may still hold arrays that look at them, until memory moves. */
   readonly #spare = new Map<number, number[]>();
 
   /** @throws TypeError, ReplayError for a `transition` that does not fit */
@@ -74,6 +74,7 @@ export class Engine {
     this.makeStep = stepMaker(spec, layout.leaves, true);
     this.makeLanes = stepMaker(spec, layout.leaves, false);
     this.core = new Core(maxBytes, module, tracking);
+    this.core.lookers.add(this);
     this.columnLayouts = new ColumnLayouts(this.core, layout.leaves);
     const { x } = this.core;
     const { leaves, pools, rowBytes } = layout;
@@ -170,9 +171,17 @@ export class Engine {
     return at;
   }
 
-  /** Keeps a staging record for the next writer. It never becomes anything else: its user may still hold arrays that look at it. */
-  unstage(at: number, bytes: number): void {
-    if (at !== 0) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
+  /** Gives a staging record back. @param isLent whether its user may hold arrays that look at it: then it is kept for the next writer, and never becomes anything else */
+  unstage(at: number, bytes: number, isLent: boolean): void {
+    if (at === 0) return;
+    if (isLent) this.#spare.set(bytes, [...(this.#spare.get(bytes) ?? []), at]);
+    else this.core.x.arena_free(at, bytes);
+  }
+
+  /** Memory has moved: arrays that looked at it are void. */
+  moved(): void {
+    for (const [bytes, records] of this.#spare) for (const at of records) this.core.x.arena_free(at, bytes);
+    this.#spare.clear();
   }
 
   /** After calls that may have taken memory, or let items in. */

@@ -217,6 +217,11 @@ export class Staging {
     this.#checked = this.#moves;
   }
 
+  /** Whether somebody may hold an array that looks at the record. */
+  get isLent(): boolean {
+    return this.#views.some(({ lent }) => lent === this.#moves);
+  }
+
   /** The memory is no longer this writer's. */
   close(): void {
     this.#memory.lookers.delete(this);

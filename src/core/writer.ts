@@ -78,9 +78,9 @@ export class CoreWriter {
     return this.#x.writer_barren(this.#handle);
   }
 
-  /** An item of a lane's last `length` steps: 1 it is in, 0 it waits, or a code. */
-  insert(table: number, lane: number, length: number, layout: number, { priority = 1 }: { readonly priority?: number | undefined }): number {
-    return this.#x.table_insert(table, this.streams[lane] as number, length, layout, priority);
+  /** An item of a lane's `length` steps that end so many before the newest: 1 it is in, 0 it waits, or a code. */
+  insert(table: number, lane: number, length: number, behind: number, layout: number, { priority = 1 }: { readonly priority?: number | undefined }): number {
+    return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, behind, layout, priority);
   }
 
   /** The key of the item that a table was given last; 0 before the first. */

@@ -65,6 +65,22 @@ test("what is kept of a closed writer's staging record can harm nothing", () => 
   }
 });
 
+test("closed writers of different lanes leave no staging memory behind", () => {
+  const replay = new Replay({ spec, tables });
+  const { used } = replay.stats().bytes;
+  for (let lanes = 1; lanes < 60; lanes++) replay.writer({ lanes }).close();
+  expect(replay.stats().bytes.used).toBe(used);
+  // Arrays that were lent may still be held; they are void when memory grows.
+  for (let lanes = 1; lanes < 60; lanes++) {
+    const writer = replay.writer({ lanes: lanes as number });
+    void (writer.staged as { b: unknown }).b;
+    writer.close();
+  }
+  replay.writer({ keep: 1_000_000 }).close();
+  expect(replay.stats().bytes.used).toBe(used);
+  expect(broken(replay)).toEqual([]);
+});
+
 test("a rule's priority must be one that its table takes", () => {
   const replay = new Replay({ spec, tables: { t: { maxSize: 4, sampler: prioritized(2) }, u: { maxSize: 4 } } });
   expectRefused(

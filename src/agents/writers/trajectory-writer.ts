@@ -9,7 +9,7 @@ import type { ColumnOf } from "../../spec/columns.ts";
 import { leaves, type Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
-import type { Writer } from "../../writer.ts";
+import { createItemOf, type Writer } from "../../writer.ts";
 import { Windows } from "../windows.ts";
 import { mustFit, type Signature, tableNames } from "./client.ts";
 import { Fields, type PartOf, type Values } from "./fields.ts";
@@ -133,12 +133,14 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     const columns = leaves(trajectory as Nest<TrajectoryColumn>, isEnd);
     if (columns.length === 0) throw mustBe(RangeError, "trajectory", "an object with at least one column", trajectory);
     let first = Number.POSITIVE_INFINITY;
+    let last = 0;
     const steps: number[] = [];
     for (const { keys, leaf: column } of columns) {
       const subject = ["trajectory", ...keys].join(".");
       if (!(column instanceof TrajectoryColumn)) throw mustBe(TypeError, subject, "a column of a writer's history", column);
       for (const step of column.held(subject, this.#history)) {
         if (step < first) first = step;
+        if (step > last) last = step;
         steps.push(step);
       }
     }
@@ -146,14 +148,14 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     mustFit(table, this.#signatures(table), shapes);
     const writer = this.#live();
     this.#writeOpen(steps);
-    const length = this.#rows - first;
+    const length = last + 1 - first;
     const shown: { [name: string]: ColumnOf } = {};
     for (const { keys, leaf: column } of columns) {
       const name = keys.join(".") || "value";
       if (Object.hasOwn(shown, name)) throw mustBe(RangeError, "trajectory", "without two columns of the same dotted name", name);
       shown[name] = column.inItem(first, length);
     }
-    const waits = writer.createItem(table, { length, priority, columns: shown as never });
+    const waits = createItemOf(writer, table, { length, priority, columns: shown }, this.#rows - 1 - last);
     if (waits !== undefined) this.#pending.add(table, writer.lastKey(table));
     return waits;
   }

@@ -19,6 +19,8 @@ function drawn(client: LocalClient<typeof spec, "t">): { [name: string]: number[
   const { steps } = client.table("t").sample(1, { cross: true });
   return Object.fromEntries(Object.entries(steps as Shown).map(([name, { data }]) => [name, Array.from(data)]));
 }
+/** Columns of a batch, as plain arrays. */
+const shownOf = (steps: unknown) => Object.fromEntries(Object.entries(steps as Shown).map(([name, { data }]) => [name, Array.from(data)]));
 const code = (error: string) => expect.objectContaining({ code: error });
 
 test("an item shows its columns, each with steps of its own", () => {
@@ -57,6 +59,42 @@ test("an episode's end clears the history, or leaves it to items that span both"
   writer.append(step(2));
   expect(() => writer.createItem("t", 1, { old })).toThrow(/of the open episode/);
   expect(client.replay.stats().steps).toBe(1);
+});
+
+test("items over an episode's end are shown whole, as their columns name them", () => {
+  const client = new LocalClient(new Replay({ spec: { x: i32() }, tables: { t: QUEUE } }));
+  const writer = client.trajectoryWriter({ numKeepAliveRefs: 4 });
+  writer.append({ x: 1 });
+  writer.endEpisode({ clearBuffers: false });
+  writer.append({ x: 2 });
+  const { x } = writer.history;
+  writer.createItem("t", 1, { all: x.slice(), last: x.at(-1) });
+  const { steps, lengths } = client.table("t").sample(1);
+  expect({ length: lengths[0], ...shownOf(steps) }).toEqual({ length: 2, all: [1, 2], last: [2] });
+});
+
+test("an item holds the steps from its oldest to its newest, wherever these are", () => {
+  const { client, writer, table } = made({ keep: 40 });
+  for (let x = 0; x < 40; x++) writer.append(step(x));
+  const { a } = writer.history;
+  writer.createItem("t", 1, { now: a.at(3), next: a.at(4) });
+  writer.createItem("t", 1, { from: a.at(7), to: a.slice(9, 12) });
+  writer.close();
+  expect([table.stats().steps, client.replay.stats().steps]).toEqual([7, 7]);
+  expect([drawn(client), drawn(client)]).toEqual([
+    { now: [3], next: [4] },
+    { from: [7], to: [9, 10, 11] },
+  ]);
+});
+
+test("items that are alike are drawn together, whenever they were made", () => {
+  const client = new LocalClient(new Replay({ spec, tables: { t: { maxSize: 99, sampler: fifo() } } }));
+  const writer = client.trajectoryWriter({ numKeepAliveRefs: 40 });
+  for (let x = 0; x < 40; x++) writer.append(step(x));
+  const { a } = writer.history;
+  for (let t = 0; t < 9; t++) writer.createItem("t", 1, { now: a.at(t), next: a.at(t + 1) });
+  const { steps } = client.table("t").sample(9, { replacement: false });
+  expect(shownOf(steps)).toEqual({ now: [0, 1, 2, 3, 4, 5, 6, 7, 8], next: [1, 2, 3, 4, 5, 6, 7, 8, 9] });
 });
 
 test("fields that steps left out are absent there", () => {
