@@ -179,7 +179,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /** Makes a writer. Use one per environment, or one with several lanes for environments that run in lock-step. */
   writer<const L extends number = 1>(options: WriterOptions<TableName, ColumnSet<S>> & { readonly lanes?: L } = {}): Writer<S, TableName, HasLanes<L>> {
-    this.#engine.open();
+    this.#engine.begin();
     const resolved = resolveWriterOptions(this.#engine, this.#tables, options);
     const writer = this.#adopt(resolved, options);
     this.#engine.changed();

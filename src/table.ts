@@ -116,7 +116,7 @@ export class Table<S = any, R = any> {
    * @throws ReplayError SPEC_MISMATCH, NOT_FOUND, UNSUPPORTED, OUT_OF_MEMORY
    */
   sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
-    this.#engine.open();
+    this.#engine.begin();
     checkNormalize(this.name, this.options.sampler, options?.normalize);
     const batch = this.#reader.sample(n, options as SampleOptions) as BatchOf<S, O>;
     if (batch.count === 0) this.#nothing();
@@ -164,19 +164,19 @@ export class Table<S = any, R = any> {
    * @throws RangeError for a priority that is negative or not finite; then nothing has changed
    */
   updatePriorities(keys: Numbers, priorities: Numbers): number {
-    const found = this.#open().update(keys, priorities);
+    const found = this.#begin().update(keys, priorities);
     if (found > 0 && this.options.sampler.kind === "prioritized" && (this.#engine.bareRules.get(this.name) ?? 0) > 0) this.#compare(priorities);
     return found;
   }
 
   /** Deletes items by key. Skips keys whose items are gone. O(n log size) @returns the number of deleted items */
   delete(keys: Numbers): number {
-    return this.#open().delete(keys);
+    return this.#begin().delete(keys);
   }
 
   /** Removes every item and sets all counters to 0. Waiting items then come in. Keys are not reused. O(size log size) */
   clear(): void {
-    this.#open().clear();
+    this.#begin().clear();
   }
 
   /**
@@ -224,6 +224,12 @@ export class Table<S = any, R = any> {
   /** The core's table, as long as the Replay is open. */
   #open(): CoreTable {
     this.#engine.open();
+    return this.#table;
+  }
+
+  /** The same for a call that changes something. */
+  #begin(): CoreTable {
+    this.#engine.begin();
     return this.#table;
   }
 

@@ -151,7 +151,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   append(): void;
   append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
-    this.#open();
+    this.#begin();
     if (step === undefined) this.#staging.check();
     else {
       // Here, and not in a method of its own: V8 compiles that to slower code.
@@ -173,7 +173,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    * @throws RangeError for columns of different lengths · ReplayError SPEC_MISMATCH, INVALID_DATA, NOT_FOUND, OUT_OF_MEMORY, RATE_LIMITED
    */
   appendColumns(columns: ColumnsOf<S>, options: BlockOptions<S, TableName> = {}): number {
-    this.#open();
+    this.#begin();
     const { final, priorities, ...ends } = onlyKeys("appendColumns", options, "ends, terminated, truncated, final, priorities");
     const { items, lanes } = this.options;
     const tables = items.map((rule) => rule.table);
@@ -204,7 +204,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, behind: number): Promise<void> | undefined {
-    this.#open();
+    this.#begin();
     const to = this.#table(table);
     const { length, priority = 1, lane = 0, columns } = onlyItemOptions(options);
     integer("length", length, 1);
@@ -229,7 +229,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    * RATE_LIMITED; then nothing has changed
    */
   endEpisode(options: EndOptions<S> = {}): void {
-    this.#open();
+    this.#begin();
     const { lane, final, terminated } = checkEnd(this.#rules, options);
     if (final === undefined && terminated !== true) {
       for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
@@ -279,6 +279,11 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   #open(): void {
     this.#engine.open();
+    if (this.#closed) throw writerClosed();
+  }
+
+  #begin(): void {
+    this.#engine.begin();
     if (this.#closed) throw writerClosed();
   }
 

@@ -50,6 +50,8 @@ export class Engine {
   changes = 0;
   /** Told after each of them, where there is a journal (reprise/storage). */
   journal?: () => void;
+  /** What the next call that would change something is refused with, where a journal could not do its part after the one before. */
+  refusal: (() => Error) | undefined;
   /** Told before it is disposed of: what has another end, at a port. */
   readonly closers = new Set<{ close(): void }>();
   closed = false;
@@ -90,6 +92,12 @@ export class Engine {
   /** Every public call begins here. */
   open(): void {
     if (this.closed) throw disposed();
+  }
+
+  /** As does this in its place, where the call may change something. */
+  begin(): void {
+    if (this.closed) throw disposed();
+    if (this.refusal !== undefined) throw this.refusal();
   }
 
   dispose(): void {

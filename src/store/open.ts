@@ -1,7 +1,7 @@
 /** `Replay.open`: a Replay in a directory, new, or brought back as it was. */
 import { Changes } from "../core/changes.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
-import { type Logger, toConsole } from "../warnings.ts";
+import { type Logger, loggerOf, toConsole } from "../warnings.ts";
 import { ready } from "./directory/builtins.ts";
 import type { Directory } from "./directory/directory.ts";
 import { node } from "./directory/node.ts";
@@ -109,7 +109,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
       signal?.throwIfAborted();
     }
     recovery.finish();
-    return { replay: saved.replay, journal: new Journal(saved, changes, log, { ...how, retain: there.retain }, recovery.kept) };
+    return { replay: saved.replay, journal: new Journal(saved, changes, log, { ...how, retain: there.retain, logger: loggerOf(logger) }, recovery.kept) };
   } catch (error) {
     log.close();
     throw error;

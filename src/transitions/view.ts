@@ -144,7 +144,7 @@ export class Transitions<S = any, R = any, O = any> {
 
   #sample(n: number, options: SampleTransitions): object {
     const engine = this.#engine;
-    engine.open();
+    engine.begin();
     const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch" } = onlyKeys("sample", options, SAMPLE_OPTIONS);
     integer("n", n, 1, MAX_LENGTH);
     integer("among", among, 0, 0xffffffff);

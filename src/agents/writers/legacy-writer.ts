@@ -112,7 +112,7 @@ export class LegacyWriter<S extends Spec = Spec> {
 
   #check(): void {
     if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make a new one with client.legacyWriter()");
-    this.#engine.open();
+    this.#engine.begin();
   }
 
   /** Which fields there are: those of the steps before. */

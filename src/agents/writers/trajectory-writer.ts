@@ -204,7 +204,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
 
   #check(): void {
     if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make a new one with client.trajectoryWriter()");
-    this.#engine.open();
+    this.#engine.begin();
   }
 
   #live(): Writer<S, string> {

@@ -3,6 +3,7 @@ import type { Changes } from "../../core/changes.ts";
 import type { Engine } from "../../core/engine.ts";
 import type { Section } from "../../core/state.ts";
 import { ReplayError } from "../../error.ts";
+import type { FullLogger } from "../../warnings.ts";
 import { KEPT, WRITERS } from "../format/kinds.ts";
 import { writersBytes } from "../format/writers.ts";
 import { Due, type Durability, type Retain } from "../log/durability.ts";
@@ -20,6 +21,8 @@ const SHARE = 1 << 20;
 const SHARES = 1000;
 /** Bytes that may wait for a disk that is full. */
 const MAX_WAITING = 8 << 20;
+/** The least between two tries to write, where nobody asks. */
+const RETRY_MS = 100;
 
 export interface JournalStats {
   /** Of the files. */
@@ -38,6 +41,9 @@ export class Journal {
   readonly #durability: Durability;
   readonly #compacts: boolean;
   readonly #segmentBytes: number;
+  readonly #logger: FullLogger;
+  /** Whether the last try to write failed. */
+  #failing = false;
   /** Marks that make a group. */
   readonly #max: number;
   /** What was written last of the things of which there is one each, by kind and id. */
@@ -60,7 +66,7 @@ export class Journal {
     saved: Saved,
     changes: Changes,
     log: Log,
-    options: { readonly durability: Durability; readonly retain: Retain; readonly segmentBytes: number },
+    options: { readonly durability: Durability; readonly retain: Retain; readonly segmentBytes: number; readonly logger: FullLogger },
     kept?: Uint8Array,
   ) {
     this.#kept = kept;
@@ -72,6 +78,7 @@ export class Journal {
     this.#durability = options.durability;
     this.#compacts = options.retain === "capacity";
     this.#segmentBytes = options.segmentBytes;
+    this.#logger = options.logger;
     const record = Math.max(64, ...changes.rowBytes, ...changes.slotBytes);
     // Where everything is kept, nothing may come and go between two groups.
     const byHand = options.durability === "manual" ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(GROUP / record));
@@ -80,6 +87,8 @@ export class Journal {
     log.onTakeover = () => {
       this.#due.cancel();
       this.#closed = true;
+      this.#engine.journal = undefined;
+      this.#engine.refusal = closed;
       this.#group();
     };
   }
@@ -98,9 +107,10 @@ export class Journal {
    */
   keep(value: unknown): void {
     this.#open();
+    this.#engine.begin();
     this.#kept = encodeTagged(value, "value");
-    this.#group();
-    if (this.#durability === "always") this.#log.flush();
+    this.#save();
+    if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
   }
 
   get stats(): JournalStats {
@@ -114,7 +124,7 @@ export class Journal {
 
   /**
    * Resolves when everything so far is on the disk: it will be there after a crash.
-   * @throws ReplayError IO where it cannot be written; what is in memory stands, and a later flush tries again
+   * @throws ReplayError IO where it cannot be written; what is in memory stands, and later calls and flushes try again
    */
   async flush(): Promise<void> {
     this.#open();
@@ -134,35 +144,74 @@ export class Journal {
   #end(): void {
     this.#closed = true;
     this.#engine.journal = undefined;
+    this.#engine.refusal = undefined;
     this.#due.cancel();
     this.#log.close();
   }
 
   #open(): void {
-    if (this.#closed) throw new ReplayError("CLOSED", "this journal was closed, or its directory was opened again: a directory has one owner");
+    if (this.#closed) throw closed();
   }
 
   #flush(): void {
     this.#due.cancel();
-    this.#group();
-    this.#log.flush();
+    try {
+      this.#group();
+      this.#log.flush();
+    } catch (error) {
+      // Whoever waits for this is told; without a timer nothing would try again.
+      this.#tryAgain();
+      throw error;
+    }
+    this.#recovered();
   }
 
-  /** After a call that changed something. */
+  /** After a call that changed something, which stands whatever becomes of this. */
   #changed(): void {
     if (this.#busy) return;
-    this.#open();
-    if (this.#changes.marks >= this.#max || this.#durability === "always") this.#group();
-    if (this.#durability === "always") this.#log.flush();
-    else if (this.#durability !== "manual") this.#due.in(this.#durability.everyMs);
+    if (this.#changes.marks >= this.#max || this.#durability === "always") this.#save();
+    if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
+  }
+
+  #save(): void {
+    try {
+      this.#group();
+      if (this.#durability !== "always") return;
+      this.#log.flush();
+      this.#recovered();
+    } catch (error) {
+      this.#fails(error as Error);
+    }
   }
 
   #onTime(): void {
     try {
       this.#flush();
-    } catch {
-      // The call that comes next, or flush, tells its caller.
+    } catch (error) {
+      this.#fails(error as Error);
     }
+  }
+
+  /** Nobody waits for what failed: the logger is told at once, and the next call that would change something is refused. */
+  #fails(error: Error): void {
+    if (!this.#failing) this.#logger.warn(`${error.message}; what was done is in memory`);
+    this.#failing = true;
+    const told = (): Error => {
+      if (!this.#log.broken) this.#engine.refusal = undefined;
+      return error instanceof ReplayError ? refused(error, this.#log.broken) : error;
+    };
+    this.#engine.refusal = told;
+    this.#tryAgain();
+  }
+
+  #tryAgain(): void {
+    if (typeof this.#durability === "object" && !this.#log.broken) this.#due.again(Math.max(this.#durability.everyMs, RETRY_MS));
+  }
+
+  #recovered(): void {
+    if (this.#failing) this.#logger.info("what waited for the disk is there now");
+    this.#failing = false;
+    this.#engine.refusal = undefined;
   }
 
   /** Writes what changed since the last group as one. */
@@ -279,6 +328,18 @@ export class Journal {
     for (const payload of this.#written.values()) bytes += payload.length;
     return bytes;
   }
+}
+
+function closed(): ReplayError {
+  return new ReplayError("CLOSED", "this journal was closed, or its directory was opened again: a directory has one owner");
+}
+
+/** @param broken whether nothing more is written */
+function refused({ code, message, cause }: ReplayError, broken: boolean): ReplayError {
+  const remedy = broken ? "" : ", and is written as soon as that is possible: make this call again";
+  const error = new ReplayError(code, `${message}; all calls before this one are in memory, this one did nothing${remedy}`);
+  error.cause = cause;
+  return error;
 }
 
 function equal(a: Uint8Array | undefined, b: Uint8Array): boolean {

@@ -55,6 +55,13 @@ export class Due {
     atExit(this.#call);
   }
 
+  /** Once more after a failure, unless the program ends before. */
+  again(ms: number): void {
+    this.in(ms);
+    // Browsers have numbers.
+    (this.#timer as { unref?(): void }).unref?.();
+  }
+
   cancel(): void {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);

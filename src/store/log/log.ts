@@ -11,10 +11,10 @@ import { COMMIT, DROP, isOwn, SEGMENT } from "../format/kinds.ts";
 import { numberBytes } from "../format/section.ts";
 import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
 import { OlderSegments, type Segment } from "./older-segments.ts";
-import { corrupt, faultOf, type Recovered, recover, sumsOf } from "./scan.ts";
-import { FORMAT, fileOf, headBytes, newRun } from "./segment-head.ts";
+import { type Recovered, recover } from "./scan.ts";
+import { sectionsOf, type Unsealed, type Visit } from "./sections.ts";
+import { FORMAT, headBytes, newRun } from "./segment-head.ts";
 import { FULL_BYTES, type Mark, SegmentWriter } from "./segment-writer.ts";
-import { Walk } from "./walk.ts";
 import { flushWriters, noteWriter } from "./writers.ts";
 
 export interface LogOptions {
@@ -36,10 +36,7 @@ export interface LogOptions {
   readonly module?: WebAssembly.Module;
 }
 
-export type { Segment };
-
-/** Called with each section of the owner's. The payload is there until it returns. */
-export type Visit = (kind: number, id: number, payload: Uint8Array, segment: number) => void;
+export type { Segment, Visit };
 
 const SEGMENT_BYTES = 1 << 24;
 const NOTHING = new Uint8Array(0);
@@ -70,7 +67,7 @@ export class Log {
   #recovered: Recovered | undefined;
   #mending: Recovered | undefined;
   /** Segments before the newest that do not say that they have a next one, oldest first. */
-  #unsealed: { readonly id: number; readonly written: Mark; readonly group: number }[] = [];
+  #unsealed: readonly Unsealed[] = [];
   readonly #readOnly: boolean;
   #writer: SegmentWriter | undefined;
   /** Number of the open group, and where it begins in its segment. */
@@ -142,41 +139,17 @@ export class Log {
     this.#open();
     const recovered = this.#recovered;
     if (recovered === undefined) return;
-    const { run } = recovered.head;
-    const of = recovered.segments.reduce((sum, { bytes }) => sum + bytes, 0);
-    const last = recovered.segments.at(-1)?.id;
-    let done = 0;
-    this.#unsealed = [];
-    for (const { id, bytes, sum } of recovered.segments) {
-      const walk = new Walk(this.#directory, id, this.#memory, bytes);
-      const { sections } = walk;
-      try {
-        for (let pieces = 1; walk.next(); ) {
-          visit(sections.kind, sections.id, sections.payload, id);
-          if (walk.pieces === pieces) continue;
-          pieces = walk.pieces;
-          yield { bytes: done + sections.end, of };
-          this.#open();
-        }
-        const fault = faultOf(walk, run, sum);
-        if (fault !== undefined) throw corrupt(this.#directory, id, walk.faultAt ?? sections.end, fault);
-        if (id !== last) this.#judge(walk);
-      } finally {
-        walk.close();
+    const reading = sectionsOf(this.#directory, recovered, this.#memory, this.#logger, visit);
+    for (let step = reading.next(); ; step = reading.next()) {
+      if (step.done === true) {
+        this.#unsealed = step.value;
+        break;
       }
-      done += bytes;
-      yield { bytes: done, of };
+      yield step.value;
       this.#open();
     }
     this.#recovered = undefined;
     if (!this.#readOnly) this.#mending = recovered;
-  }
-
-  /** Of a segment that has all it must have: whether there is something behind, and whether it is sealed. */
-  #judge({ segment, whole, sum, group, sealed, fault }: Walk): void {
-    if (fault !== undefined)
-      this.#logger.warn(`${this.#directory.name}/${fileOf(segment)}: what stands behind byte ${whole} is no part of it, and is cut off (${fault})`);
-    if (!sealed || fault !== undefined) this.#unsealed.push({ id: segment, written: { bytes: whole, sum }, group });
   }
 
   /** Adds a section to the open group. The payload is copied. */
@@ -240,6 +213,11 @@ export class Log {
     return this.#recovered === undefined;
   }
 
+  /** Whether a sync failed: nothing more is written then. */
+  get broken(): boolean {
+    return this.#writer?.broken ?? false;
+  }
+
   /** Gives a segment's file back, once what was written until now is on the disk: with the next flush, or the next segment. */
   drop(id: number): void {
     this.#writable();
@@ -295,7 +273,7 @@ export class Log {
       }
       for (const file of remove) attempt("removing", this.#directory, file, () => this.#directory.remove(file));
       let later = writer;
-      for (const { id, written, group } of this.#unsealed.reverse()) {
+      for (const { id, written, group } of [...this.#unsealed].reverse()) {
         const before = new SegmentWriter(this.#directory, id, written, this.#memory);
         later.follow(before, group);
         later = before;

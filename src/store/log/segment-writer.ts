@@ -72,6 +72,11 @@ export class SegmentWriter {
     return { bytes: this.bytes, sum: this.#sum };
   }
 
+  /** Whether a sync failed. */
+  get broken(): boolean {
+    return this.#lost !== undefined;
+  }
+
   get waiting(): number {
     return this.#waiting;
   }
