@@ -78,7 +78,7 @@ test("a draw on a full disk gives its batch, and the next call tells of the fail
   for (let k = 0; k < 40; k++) {
     const batch = tried(replay, () => replay.table("t").sample(1));
     if (typeof batch === "string") refused++;
-    else drawn.push(...batch.steps.n.data);
+    else drawn.push(...(batch.steps as unknown as { n: { data: Int32Array } }).n.data);
   }
   // All that was used up was given.
   expect(drawn).toEqual(Array.from({ length: 20 }, (_, n) => n));
