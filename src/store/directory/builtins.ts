@@ -26,6 +26,7 @@ export interface Fs {
 export interface Builtins {
   readonly fs: Fs;
   readonly os: { hostname(): string };
+  readonly path: { resolve(path: string): string };
   readonly process: Host;
 }
 
@@ -42,15 +43,20 @@ const host = (globalThis as { process?: Host }).process;
 let builtins: Builtins | undefined;
 
 if (host?.getBuiltinModule !== undefined) {
-  builtins = { fs: host.getBuiltinModule("node:fs") as Fs, os: host.getBuiltinModule("node:os") as Builtins["os"], process: host };
+  builtins = {
+    fs: host.getBuiltinModule("node:fs") as Fs,
+    os: host.getBuiltinModule("node:os") as Builtins["os"],
+    path: host.getBuiltinModule("node:path") as Builtins["path"],
+    process: host,
+  };
 }
 
 /** Before Node 20.16 modules come by `import` alone: after this promise they are there. */
 export const ready: Promise<void> = builtins === undefined && host?.versions?.node !== undefined ? load(host) : Promise.resolve();
 
 async function load(process: Host): Promise<void> {
-  const [fs, os] = await Promise.all(["node:fs", "node:os"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
-  builtins = { fs: fs as Fs, os: os as Builtins["os"], process };
+  const [fs, os, path] = await Promise.all(["node:fs", "node:os", "node:path"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
+  builtins = { fs: fs as Fs, os: os as Builtins["os"], path: path as Builtins["path"], process };
 }
 
 /** @throws ReplayError UNSUPPORTED where there are none */

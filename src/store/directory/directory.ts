@@ -4,6 +4,8 @@ import { ReplayError } from "../../error.ts";
 export interface Directory {
   /** As messages call it. */
   readonly name: string;
+  /** Where it is, whatever the process does: two of the same path are one. Where there are no paths it is not there. */
+  readonly path?: string;
   /** Names of the files, in any order. */
   list(): string[];
   /** @throws where `create` is false and there is no such file */

@@ -34,15 +34,16 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
 }
 
 /** The number that is ours. */
-function take({ fs, os, process }: Builtins, folder: string): number {
-  const self = selfOf({ fs, os, process });
+function take(builtins: Builtins, folder: string): number {
+  const { fs, process } = builtins;
+  const self = selfOf(builtins);
   const text = JSON.stringify(self);
   for (let i = 0; i < TRIES; i++) {
     const last = Math.max(0, ...numbers());
     if (last > 0) {
       const holder = holderOf(fs, `${folder}/lock.${last}`);
       if (holder === undefined) continue;
-      if (!isGone(holder, self, { fs, os, process })) throw locked(folder, last, holder, self);
+      if (!isGone(holder, self, builtins)) throw locked(folder, last, holder, self);
     }
     if (!create(last + 1)) continue;
     // Whoever was faster by one removed the number that we then took.

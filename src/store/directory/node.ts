@@ -15,15 +15,17 @@ export function node(path: string): Directory {
 
 class NodeDirectory implements Directory {
   readonly name: string;
+  readonly path: string;
   readonly #builtins: Builtins;
 
   constructor(name: string, builtins: Builtins) {
     this.name = name;
+    this.path = builtins.path.resolve(name);
     this.#builtins = builtins;
   }
 
   list(): string[] {
-    return this.#builtins.fs.readdirSync(this.name);
+    return this.#builtins.fs.readdirSync(this.path);
   }
 
   open(name: string, create: boolean): StorageFile {
@@ -31,15 +33,15 @@ class NodeDirectory implements Directory {
     const { O_CREAT, O_RDONLY, O_RDWR } = fs.constants;
     const path = this.#path(name);
     if (create) {
-      fs.mkdirSync(this.name, { recursive: true });
-      return nodeFile(this.#builtins, this.name, fs.openSync(path, O_RDWR | O_CREAT), true);
+      fs.mkdirSync(this.path, { recursive: true });
+      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR | O_CREAT), true);
     }
     try {
-      return nodeFile(this.#builtins, this.name, fs.openSync(path, O_RDWR), false);
+      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR), false);
     } catch (error) {
       // What may only be read can be read.
       if (!["EACCES", "EPERM", "EROFS"].includes((error as { code?: string }).code ?? "")) throw error;
-      return nodeFile(this.#builtins, this.name, fs.openSync(path, O_RDONLY), false);
+      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDONLY), false);
     }
   }
 
@@ -49,16 +51,16 @@ class NodeDirectory implements Directory {
 
   rename(name: string, to: string): void {
     this.#builtins.fs.renameSync(this.#path(name), this.#path(to));
-    syncFolder(this.#builtins, this.name);
+    syncFolder(this.#builtins, this.path);
   }
 
   lock(onTakeover: () => void): () => void {
-    this.#builtins.fs.mkdirSync(this.name, { recursive: true });
-    return lockFolder(this.#builtins, this.name, onTakeover);
+    this.#builtins.fs.mkdirSync(this.path, { recursive: true });
+    return lockFolder(this.#builtins, this.path, onTakeover);
   }
 
   #path(name: string): string {
-    return `${this.name}/${name}`;
+    return `${this.path}/${name}`;
   }
 }
 

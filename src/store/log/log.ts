@@ -109,7 +109,7 @@ export class Log {
     flag("salvage", salvage);
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
     this.#readOnly = readOnly;
-    if (flag("readOnly", readOnly)) flushWriters(directory.name);
+    if (flag("readOnly", readOnly)) flushWriters(directory);
     this.#release = readOnly ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver()));
     try {
       this.#memory = new SectionMemory(module);
@@ -128,7 +128,7 @@ export class Log {
       this.#release();
       throw error;
     }
-    if (!readOnly) noteWriter(directory.name, this);
+    if (!readOnly) noteWriter(directory, this);
   }
 
   /**

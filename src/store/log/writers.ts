@@ -1,4 +1,5 @@
 /** The logs of this process that are written to, as long as somebody has them: whoever reads their directory is to find what they have. */
+import type { Directory } from "../directory/directory.ts";
 
 export interface Writing {
   readonly closed: boolean;
@@ -7,18 +8,18 @@ export interface Writing {
   flush(): void;
 }
 
-const writers = new Map<WeakRef<Writing>, string>();
+const writers = new Map<WeakRef<Writing>, Directory>();
 
-/** @param name of its directory */
-export function noteWriter(name: string, log: Writing): void {
+export function noteWriter(directory: Directory, log: Writing): void {
   for (const writer of writers.keys()) if (writer.deref()?.closed !== false) writers.delete(writer);
-  writers.set(new WeakRef(log), name);
+  writers.set(new WeakRef(log), directory);
 }
 
 /** @throws ReplayError IO */
-export function flushWriters(name: string): void {
+export function flushWriters(directory: Directory): void {
   for (const [writer, own] of writers) {
     const log = writer.deref();
-    if (own === name && log?.closed === false && log.isRead) log.flush();
+    const isSame = own === directory || (own.path !== undefined && own.path === directory.path);
+    if (isSame && log?.closed === false && log.isRead) log.flush();
   }
 }
