@@ -9,29 +9,28 @@ import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE,
 import { draw_rows, OF_ROWS } from "./rows";
 
 /**
- * n items of a prioritized table, no two the same: the first `alike` of them all alike, the rest in proportion to what is left. `ratio`: which part of the
- * probability is that of the first kind. How many; fewer than n where no more have a priority above 0. O(n log size)
+ * n items of a prioritized table that has as many, no two the same: the first `alike` of them all alike, the rest in proportion to what is left, and all alike again
+ * where nothing has a priority above 0. `ratio`: which part of the probability is that of the first kind. How many; fewer than n where it is 0 and no more have a
+ * priority above 0. O(n log size)
  */
 export function draw_mixed(draw: usize, table: usize, n: u32, alike: u32, ratio: f64): u32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
   const tree = t.sampler().tree();
-  const out = d.column(SLOT);
   const saved = d.column(SAVED);
-  const nodes = d.column(DRAWN);
-  for (let i: u32 = 0; i < alike; i++) {
-    let slot = anySlot(t);
-    // What was drawn weighs 0 until the end.
-    while (load<f64>(tree.leaf(slot)) == 0) slot = anySlot(t);
-    hide(tree, d, i, slot);
-  }
-  if (alike != 0) tree.climb(out, alike, nodes);
+  pickAlike(t, d, 0, alike);
+  let hidden = alike;
   let drawn = alike;
   if (n > alike && table_total(table) != 0) {
     const at = <usize>alike;
-    drawn += tree.drawDistinct(t.random(), n - alike, out + (at << 2), saved + (at << 3), d.column(REST), nodes);
+    drawn += tree.drawDistinct(t.random(), n - alike, d.column(SLOT) + (at << 2), saved + (at << 3), d.column(REST), d.column(DRAWN));
   }
-  show(tree, d, alike);
+  if (drawn < n && ratio > 0) {
+    pickAlike(t, d, drawn, n);
+    hidden = n;
+    drawn = n;
+  }
+  show(tree, d, hidden);
   draw_given(draw, table, drawn, ratio);
   return drawn;
 }
@@ -75,11 +74,21 @@ export function draw_single(draw: usize, table: usize, stream: usize, n: u32): v
   draw_rows(draw, OF_ROWS, stream, n, 1, 0);
 }
 
-/** Takes a slot out of the tree's leaves; the sums above are the caller's. */
-function hide(tree: SumTree, d: Draw, i: u32, slot: u32): void {
-  store<u32>(d.u32At(SLOT, i), slot);
-  store<f64>(d.f64At(SAVED, i), load<f64>(tree.leaf(slot)));
-  store<f64>(tree.leaf(slot), 0);
+/** Draws the items from `from` to `to`, all alike, and not those before; all of them weigh 0 then, until they are shown. */
+function pickAlike(t: Table, d: Draw, from: u32, to: u32): void {
+  if (to == from) return;
+  const tree = t.sampler().tree();
+  // Apart from items of priority 0, which may be drawn too.
+  for (let i: u32 = 0; i < from; i++) store<f64>(tree.leaf(d.slot(i)), -1);
+  for (let i = from; i < to; i++) {
+    let slot = anySlot(t);
+    while (load<f64>(tree.leaf(slot)) < 0) slot = anySlot(t);
+    store<u32>(d.u32At(SLOT, i), slot);
+    store<f64>(d.f64At(SAVED, i), load<f64>(tree.leaf(slot)));
+    store<f64>(tree.leaf(slot), -1);
+  }
+  for (let i: u32 = 0; i < to; i++) store<f64>(tree.leaf(d.slot(i)), 0);
+  tree.climb(d.column(SLOT), to, d.column(DRAWN));
 }
 
 /** Puts the first n back. */

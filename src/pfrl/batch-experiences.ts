@@ -2,7 +2,7 @@
 import { Column } from "../column.ts";
 import { finite, mustBe, onlyKeys } from "../error.ts";
 import { type Dtype, isDtype } from "../spec/dtype.ts";
-import { columnsOf, elementOf, type PlainDtype, stackOf } from "./rows/stack.ts";
+import { columnsOf, elementsOf, type PlainDtype, stackOf } from "./rows/stack.ts";
 import type { StepSpec, WholeSpec } from "./rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch } from "./rows/transition-batch.ts";
 import { specOfBatch } from "./store/batches.ts";
@@ -11,7 +11,7 @@ import type { Transition } from "./transition.ts";
 export interface BatchExperiencesOptions {
   /** Discount of a step. */
   readonly gamma: number;
-  /** What a learner sees of a state: applied to each, of a batch to a view of each. */
+  /** What a learner sees of a state: applied to each, in the form of a list's; of a batch typed arrays are views of its columns. */
   readonly phi?: (state: never) => unknown;
   /** What plain numbers become, which have no dtype of their own. Else that of a batch's column; of a list see there. */
   readonly dtypes?: { readonly state?: Dtype; readonly action?: Dtype };
@@ -97,11 +97,10 @@ function ofBatch(
 ): Experiences {
   const { count, lengths, reward, isStateTerminal, hasNextState, hasNextAction } = batch;
   const each = reward.data.length / count;
-  const seen = (name: "state" | "nextState") =>
-    Array.from({ length: count }, (_, i) => {
-      const there = name === "state" || hasNextState.data[i] !== 0;
-      return phi?.((there ? elementOf(spec.state, batch[name], i) : null) as never);
-    });
+  const seen = (name: "state" | "nextState") => {
+    const element = elementsOf(spec.state, batch[name]);
+    return Array.from({ length: count }, (_, i) => phi?.((name === "state" || hasNextState.data[i] !== 0 ? element(i) : null) as never));
+  };
   const shown = phi && { state: seen("state"), nextState: seen("nextState") };
   const column = (name: "state" | "nextState", other: "state" | "nextState") =>
     shown === undefined ? columnsOf(name, spec.state, batch[name], states.dtype) : stackOf(name, shown[name], states, shown[other]);

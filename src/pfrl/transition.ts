@@ -28,9 +28,16 @@ export interface AppendedTransition {
   readonly [extra: string]: unknown;
 }
 
-/** Whose step it is: null is an environment as any other value. */
+/** Whose step it is: null is an environment as any other value. @throws TypeError */
 export function envIdOf({ envId = 0 }: AppendedTransition): unknown {
+  if (typeof envId === "object") checkEnvId(envId);
   return envId;
+}
+
+/** @throws TypeError for an array, which the next call would have another one of */
+export function checkEnvId(envId: unknown): void {
+  if (Array.isArray(envId) || ArrayBuffer.isView(envId))
+    throw mustBe(TypeError, "envId", "a value that is equal to itself at the next call, such as a number or a string", envId);
 }
 
 /** Whether a key is no extra. */
@@ -57,9 +64,24 @@ export const RENAMED: { readonly [name: string]: string } = {
   env_id: "envId",
 };
 
+/** What others call the end of an episode: as an extra, in the place of `isStateTerminal`, it would go unnoticed. */
+const ENDS: readonly string[] = ["done", "terminated", "terminal"];
+
+const FORM = "the one object of append({ state, action, reward, nextState, isStateTerminal, … })";
+
 /** @throws TypeError for what is no object */
 export function checkTransition(transition: AppendedTransition): void {
-  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", "an object with state, action and reward", transition);
+  if (typeof transition !== "object" || transition === null) throw mustBe(TypeError, "transition", FORM, transition);
+}
+
+/** @throws TypeError for a state or an action that is not there */
+export function checkGiven(name: string, value: unknown): void {
+  if (value === undefined) throw mustBe(TypeError, name, `given in ${FORM}`, undefined);
+}
+
+/** @throws TypeError for an extra that is the end of an episode by another name */
+export function checkEnd(name: string, value: unknown, { isStateTerminal }: AppendedTransition): void {
+  if (isStateTerminal === undefined && ENDS.includes(name)) throw mustBe(TypeError, name, "given as isStateTerminal (or beside it, as an extra)", value);
 }
 
 /** @throws TypeError for an extra whose name is another one here, or that no object can have as others */
@@ -75,6 +97,7 @@ export function extrasOf(transition: AppendedTransition): { [name: string]: unkn
     const value = transition[name];
     if (isOwnKey(name) || value === undefined) continue;
     checkExtra(name, value);
+    checkEnd(name, value, transition);
     extras[name] = value;
   }
   return extras;

@@ -1,5 +1,6 @@
 /** Saving to a file, and loading from one. */
 import { mustBe, ReplayError } from "../../error.ts";
+import { attempt } from "../../store/directory/attempt.ts";
 import { type Directory, Log } from "../../store/index.ts";
 import { deliver } from "../store/history.ts";
 import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
@@ -9,12 +10,29 @@ import type { Progress } from "./work.ts";
 /** What a file of ours says that it is. */
 export const ABOUT = { reprise: "pfrl", version: 1 };
 
+/** Files that this process saves to, by the paths of their folders, or by their directories. */
+const busy = new Map<string | Directory, Set<string>>();
+
 /** The build of the core that the buffer was given. */
 type Module = WebAssembly.Module | undefined;
 
 /** Writes a history to a file: beside the one that is there, which it takes the place of once it is on the disk. */
 export function* saving(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
+  const own = typeof target === "string" ? directory.name : directory;
+  const files = busy.get(own) ?? new Set();
+  if (files.has(file))
+    throw new ReplayError("OUT_OF_TURN", `${directory.name}/${file} is being saved to already: wait for the end of that, or save to another file`);
+  busy.set(own, files.add(file));
+  try {
+    yield* savingAlone(directory, file, content, module);
+  } finally {
+    files.delete(file);
+    if (files.size === 0) busy.delete(own);
+  }
+}
+
+function* savingAlone(directory: Directory, file: string, content: Content, module: Module): Generator<Progress, void> {
   const part = new SingleFile(directory, `${file}.part`);
   const whole = new SingleFile(directory, file);
   clear(part);
@@ -33,7 +51,7 @@ export function* saving(target: SaveTarget, content: Content, module: Module): G
       clear(part);
     }
   }
-  if (directory.rename !== undefined) directory.rename(`${file}.part`, file);
+  if (directory.rename !== undefined) attempt("renaming", directory, `${file}.part`, () => directory.rename?.(`${file}.part`, file));
   else yield* copying(part, whole);
 }
 

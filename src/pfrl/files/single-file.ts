@@ -16,7 +16,7 @@ export function targetOf(target: SaveTarget): Target {
     const at = Math.max(target.lastIndexOf("/"), target.lastIndexOf("\\"));
     if (at < target.length - 1) return { directory: node(at < 0 ? "." : target.slice(0, at) || "/"), file: target.slice(at + 1) };
   }
-  const { directory, file } = target as Target;
+  const { directory, file } = (target ?? {}) as Target;
   if (typeof directory?.open === "function" && typeof file === "string" && file !== "") return { directory, file };
   throw mustBe(TypeError, "file", "the path of a file, or {directory, file}", target);
 }

@@ -14,15 +14,15 @@ export type PartLeaf = RowLeaf & {
 /** What states, actions and extras may be: leaves, nested in objects and arrays. */
 export type PartSpec = Nest<RowLeaf | ObjectLeaf>;
 
-/** Gives back values of a leaf as they were given: from an element of a column on. */
-export function valueReader(leaf: PartLeaf): (data: Numbered, at: number) => unknown {
+/** Gives back values of a leaf as they were given: from an element of a column on. @param views of typed arrays, in the place of copies */
+export function valueReader(leaf: PartLeaf, views = false): (data: Numbered, at: number) => unknown {
   const dims = shapeOf(leaf);
   const { dtype, nest = leaf.stack === undefined ? 0 : 1 } = leaf;
   const single = (data: Numbered, at: number): unknown => (dtype === "bool" ? (data[at] as number) !== 0 : data[at]);
   const depth = Math.min(nest, dims.length);
   const inner = dims.slice(depth);
   const size = sizeOf(inner);
-  let read = inner.length === 0 ? single : (data: Numbered, at: number): unknown => data.slice(at, at + size);
+  let read = inner.length === 0 ? single : (data: Numbered, at: number): unknown => (views ? data.subarray(at, at + size) : data.slice(at, at + size));
   let each = size;
   for (let d = depth - 1; d >= 0; d--) {
     const [below, step, n] = [read, each, dims[d] as number];

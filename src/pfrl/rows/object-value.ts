@@ -1,6 +1,25 @@
 /** What an object column holds: copies of values that can be saved. */
 import { decodeTagged, encodeTagged } from "../../store/index.ts";
 
+/** A copy of such a copy. */
+export function cloneObject(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(cloneObject);
+  if (ArrayBuffer.isView(value)) return (value as Uint8Array).slice();
+  if (value instanceof ArrayBuffer) return value.slice(0);
+  if (value instanceof Date) return new Date(value);
+  if (value instanceof Map) return new Map(Array.from(value, ([key, held]) => [cloneObject(key), cloneObject(held)] as const));
+  if (value instanceof Set) return new Set(Array.from(value, cloneObject));
+  const copy: { [name: string]: unknown } = {};
+  for (const [name, held] of Object.entries(value)) {
+    const own = cloneObject(held);
+    // An assignment to `__proto__` would be something else.
+    if (name === "__proto__") Object.defineProperty(copy, name, { value: own, writable: true, enumerable: true, configurable: true });
+    else copy[name] = own;
+  }
+  return copy;
+}
+
 /** A copy, as a file would give it back. @throws TypeError that names the path of what cannot be saved: functions, symbols, instances of classes, circles */
 export function copyObject(value: unknown, path = "a value"): unknown {
   const kind = typeof value;

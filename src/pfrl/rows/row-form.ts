@@ -3,7 +3,7 @@ import { flag, mustBe, ReplayError } from "../../error.ts";
 import { bool, u32 } from "../../spec/constructors.ts";
 import { isObject } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
-import { type AppendedTransition, checkExtra, checkTransition, isOwnKey, type Transition } from "../transition.ts";
+import { type AppendedTransition, checkEnd, checkExtra, checkGiven, checkTransition, isOwnKey, type Transition } from "../transition.ts";
 import type { PartSpec } from "./leaf.ts";
 import { copyObject } from "./object-value.ts";
 import { type Columns, type Part, partOfSpec, type RowValues } from "./part.ts";
@@ -99,8 +99,8 @@ export class RowForm {
     const { step } = this;
     const { state, action, nextState = null, nextAction = null, isStateTerminal = false } = transition;
     const record: RowValues = this.#records ? [] : NO_RECORD;
-    this.#given("state", state);
-    this.#given("action", action);
+    checkGiven("state", state);
+    checkGiven("action", action);
     // Four times the same, one name each: a name that differs from turn to turn would be slow.
     const { parts, slotOf } = this;
     const ownState = parts.state.direct ? state : parts.state.split(state, record, slotOf.state);
@@ -160,10 +160,6 @@ export class RowForm {
     return Object.assign(transition, record?.[this.slots]) as Transition;
   }
 
-  #given(name: string, value: unknown): void {
-    if (value === undefined) throw mustBe(TypeError, name, "given", value);
-  }
-
   /** The extras of a transition from elsewhere that have their columns' form; the others can be kept as objects, unless a spec was given. */
   fitting(transition: AppendedTransition): readonly Extra[] {
     const { inferred, extras } = this.spec;
@@ -190,6 +186,7 @@ export class RowForm {
       const value = transition[name];
       if (value === undefined) continue;
       checkExtra(name, value);
+      checkEnd(name, value, transition);
       if (!this.spec.inferred) throw mustBe("SPEC_MISMATCH", "extras", `those of the spec: ${[...this.#bits.keys()].join(", ") || "none"}`, { [name]: value });
       others ??= {};
       others[name] = copyObject(value, name);

@@ -6,7 +6,7 @@ import { put, targetOf } from "../../spec/fit.ts";
 import { isPlain } from "../../spec/infer.ts";
 import { isLeaf, isObject, leafText, shapeOf } from "../../spec/leaf.ts";
 import { nested, nodeRule, zip } from "../../spec/nest.ts";
-import type { PartLeaf, PartSpec } from "./leaf.ts";
+import { type PartLeaf, type PartSpec, valueReader } from "./leaf.ts";
 import { alike, infer } from "./step-spec.ts";
 
 /** Which dtype plain numbers become, which have none of their own. */
@@ -80,12 +80,14 @@ export function columnsOf(name: string, spec: PartSpec, columns: unknown, dtype:
   );
 }
 
-/** The i-th value of columns: a number, or a view of its elements. */
-export function elementOf(spec: PartSpec, columns: unknown, i: number): unknown {
-  return zip([spec, columns], isLeaf, ([leaf, column]) => {
-    if (isObject(leaf)) return (column as unknown[])[i];
-    const { data, shape } = column as Column;
-    const each = data.length / (shape[0] as number);
-    return shape.length === 1 ? data[i] : (data as AnyArray).subarray(i * each, (i + 1) * each);
-  });
+/** The values of columns, one by one, as they were given; typed arrays are views of the columns'. */
+export function elementsOf(spec: PartSpec, columns: unknown): (i: number) => unknown {
+  const leaves = new Map<unknown, (data: Numbered, at: number) => unknown>();
+  zip([spec], isLeaf, ([leaf]) => isObject(leaf) || leaves.set(leaf, valueReader(leaf as PartLeaf, true)));
+  return (i) =>
+    zip([spec, columns], isLeaf, ([leaf, column]) => {
+      if (isObject(leaf)) return (column as unknown[])[i];
+      const { data, shape } = column as Column;
+      return leaves.get(leaf)?.(data as Numbered, (i * data.length) / (shape[0] as number));
+    });
 }

@@ -1,4 +1,5 @@
 /** What a sample gives: a batch, or a list. */
+import { atCaller } from "../../caller.ts";
 import type { Column } from "../../column.ts";
 import type { BoundedText, Leaf, ObjectLeaf } from "../../spec/leaf.ts";
 import type { PartSpec } from "./leaf.ts";
@@ -59,6 +60,17 @@ export interface WeightedBatch<S extends StepSpec = StepSpec> extends Transition
 export interface AnyBatch extends TransitionBatch {
   readonly weights?: Float64Array<ArrayBuffer>;
 }
+
+/** The same batch. Who goes over it as over PFRL's list is told of the list form; copies, comparisons and loops over keys do not see that. */
+export function withoutItems<B extends AnyBatch>(batch: B): B {
+  return Object.defineProperty(batch, Symbol.iterator, NO_ITEMS);
+}
+
+const NO_ITEMS: PropertyDescriptor = {
+  value: () => {
+    throw atCaller(new TypeError('a batch has columns, and no items to go over: take the list form, { form: "list" }'));
+  },
+};
 
 /** A list of what was drawn, with what is told of each beside it. */
 export type Listed<T> = readonly T[] & {

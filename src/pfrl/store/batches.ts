@@ -8,9 +8,9 @@ import type { GrowingTable } from "../../core/growing-table.ts";
 import { mustBe } from "../../error.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
-import { copyObject } from "../rows/object-value.ts";
+import { cloneObject } from "../rows/object-value.ts";
 import type { WholeSpec } from "../rows/step-spec.ts";
-import type { AnyBatch } from "../rows/transition-batch.ts";
+import { type AnyBatch, withoutItems } from "../rows/transition-batch.ts";
 import type { Steps } from "./steps.ts";
 
 /** How runs of steps are shown: each step as it is, or what a learner asks of them: how the first begins, where the last leads, all rewards. */
@@ -89,6 +89,7 @@ export class Filling {
       ),
       hasExtras: {},
     } as AnyBatch;
+    withoutItems(this.batch);
     if (form.extras.length > 0) this.#present = column("present");
     const { data, shape } = this.batch.isStateTerminal;
     for (const { name } of form.extras) (this.batch.hasExtras as { [name: string]: Column })[name] = new Column<"bool">(new Uint8Array(data.length), shape);
@@ -135,7 +136,7 @@ export class Filling {
     const rows = this.draw.rows(this.n * width);
     const { lengths } = this.batch;
     for (const { slot, from, values } of this.#lists) {
-      const value = (i: number, t: number) => copyObject(beside.get(rows[i * width + t] as number)?.[slot] ?? null);
+      const value = (i: number, t: number) => cloneObject(beside.get(rows[i * width + t] as number)?.[slot] ?? null);
       for (let i = 0; i < this.n; i++) {
         const length = lengths[i] as number;
         if (from === "each") values[i] = Array.from({ length: width }, (_, t) => (t < length ? value(i, t) : null));

@@ -2,8 +2,8 @@
 import type { Filler } from "../../core/filler.ts";
 import { drawable, MAX_PRIORITY } from "../../core/priorities.ts";
 import { finite, ReplayError } from "../../error.ts";
-import { type AnyBatch, type Listed, listed } from "../rows/transition-batch.ts";
-import { type AppendedTransition, asStored, checkTransition, type Transition } from "../transition.ts";
+import { type AnyBatch, type Listed, listed, withoutItems } from "../rows/transition-batch.ts";
+import { type AppendedTransition, asStored, checkEnvId, checkTransition, type Transition } from "../transition.ts";
 import { Filling } from "./batches.ts";
 import { Memory } from "./memory.ts";
 import type { Env } from "./steps.ts";
@@ -72,6 +72,7 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
   /** Stores the running episode of an environment, if there is one. */
   stop(envId: unknown): void {
     this.check();
+    checkEnvId(envId);
     const { made } = this;
     const env = made?.steps.envs.get(envId);
     if (made === undefined || env === undefined) return;
@@ -165,7 +166,7 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
     const filling = new Filling(steps, n, longest, "all", false).prepare();
     filling.name(items, slots, starts);
     const { keys, probabilities, weights } = info;
-    return { ...filling.gather(), keys, probabilities, weights };
+    return withoutItems({ ...filling.gather(), keys, probabilities, weights });
   }
 
   /** What an episode weighs. */

@@ -4,7 +4,7 @@ import { Filler } from "../../core/filler.ts";
 import type { GrowingTable } from "../../core/growing-table.ts";
 import type { Selection } from "../../spec/columns.ts";
 import type { Numbered } from "../../spec/dtype.ts";
-import { copyObject } from "../rows/object-value.ts";
+import { cloneObject } from "../rows/object-value.ts";
 import type { Transition } from "../transition.ts";
 import { chunkOf, type Env, type Steps } from "./steps.ts";
 
@@ -53,13 +53,6 @@ export class Lists {
     const columns = new Map<string, Numbered>();
     const made = filler.batch.steps as { readonly [index: string]: Column };
     for (const { index, path } of engine.layout.leaves) columns.set(path, made[index]?.data as unknown as Numbered);
-    for (let i = 0; i < rows.length; i++)
-      into.push(
-        form.read(
-          columns,
-          i,
-          engine.beside.get(rows[i] as number)?.map((value) => copyObject(value)),
-        ),
-      );
+    for (let i = 0; i < rows.length; i++) into.push(form.read(columns, i, engine.beside.get(rows[i] as number)?.map(cloneObject)));
   }
 }

@@ -8,7 +8,7 @@ import { Replay } from "../../replay.ts";
 import { prioritized, uniform } from "../../selector.ts";
 import { inferSpec, type StepSpec, type WholeSpec, wholeSpec } from "../rows/step-spec.ts";
 import { type AnyBatch, type Listed, listed } from "../rows/transition-batch.ts";
-import { type AppendedTransition, checkTransition, extrasOf, type Transition } from "../transition.ts";
+import { type AppendedTransition, checkGiven, checkTransition, extrasOf, type Transition } from "../transition.ts";
 import { Batches } from "./batches.ts";
 import type { HistoryForm, HistoryState } from "./history.ts";
 import { Lists } from "./lists.ts";
@@ -199,7 +199,7 @@ export function infoOf(
 /** The spec of what comes first. */
 export function firstSpec(transition: AppendedTransition): WholeSpec {
   checkTransition(transition);
-  for (const name of ["state", "action"]) if (transition[name] === undefined) throw mustBe(TypeError, name, "given", undefined);
+  for (const name of ["state", "action"]) checkGiven(name, transition[name]);
   return inferSpec(transition.state, transition.action, extrasOf(transition));
 }
 

@@ -1,7 +1,7 @@
 /** N-step transitions: runs of 1 … numSteps steps of one episode, kept as PFRL's deque of last transitions gives them out. */
 import { mustBe } from "../../error.ts";
 import { type AnyBatch, type Listed, listed } from "../rows/transition-batch.ts";
-import type { AppendedTransition, Transition } from "../transition.ts";
+import { type AppendedTransition, checkEnvId, checkTransition, type Transition } from "../transition.ts";
 import type { Env } from "./steps.ts";
 import { type Asked, firstSpec, infoOf, type Made, Stored } from "./stored.ts";
 
@@ -16,6 +16,7 @@ export class Transitions extends Stored {
   /** One more step, and the items that it completes: the last numSteps, and at the end of an episode all that are shorter. */
   append(transition: AppendedTransition): Env {
     const { capacity, numSteps, priorities } = this.options;
+    checkTransition(transition);
     if (capacity === 0 && priorities !== undefined) throw mustBe(RangeError, "capacity", "at least 1 to append", 0);
     const made = this.made ?? this.make(firstSpec(transition));
     const known = made.steps.running(transition);
@@ -33,6 +34,7 @@ export class Transitions extends Stored {
 
   /** What is shorter than a full window is stored. */
   stop(envId: unknown): void {
+    checkEnvId(envId);
     const { made } = this;
     const env = made?.steps.envs.get(envId);
     if (made === undefined || env === undefined) return;

@@ -10,7 +10,7 @@ export interface WeighingOptions {
   readonly alpha?: number;
   /** What beta is at first, in 0 … 1; 0.4 where it is left out. */
   readonly beta0?: number;
-  /** Samples until beta is 1; null: it stays. 200,000 where it is left out. */
+  /** Samples until beta is 1; null or Infinity: it stays. 200,000 where it is left out. */
   readonly betaSteps?: number | null;
   /** Added to an error, so that none weighs nothing; 0.01 where it is left out, and 1e-8 of whole episodes. */
   readonly eps?: number;
@@ -38,7 +38,8 @@ export class Weighing {
     finite("alpha", alpha, 0);
     this.beta = finite("beta0", beta0, 0, 1);
     finite("eps", eps);
-    if (betaSteps !== null && finite("betaSteps", betaSteps) <= 0) throw mustBe(RangeError, "betaSteps", "above 0, or null", betaSteps);
+    if (betaSteps !== null && !(typeof betaSteps === "number" && betaSteps > 0))
+      throw mustBe(typeof betaSteps === "number" ? RangeError : TypeError, "betaSteps", "above 0, or null", betaSteps);
     this.#betaAdd = betaSteps === null ? 0 : (1 - beta0) / betaSteps;
     this.#normalize = normalizeOf(normalizeByMax);
     this.errors = new ErrorPriorities(alpha, eps, boundOf("errorMin", errorMin), boundOf("errorMax", errorMax));

@@ -1,5 +1,5 @@
 /** What goes in comes out: forms of states, actions and extras. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { f32, i32, shared, text, u8 } from "../../../src/index.ts";
 import { storedOf } from "../../../src/pfrl/buffers/stored-buffer.ts";
 import { object, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
@@ -168,6 +168,31 @@ describe("object columns", () => {
       says,
     );
     expect([buffer.length, buffer.running().size]).toEqual([0, 0]);
+  });
+
+  test("give copies of their own at each draw, and encode nothing again", () => {
+    const given = () => ({
+      words: ["a", null, undefined, -0, Number.NaN, 2n ** 70n, true],
+      typed: [Float32Array.of(1, 2), new BigInt64Array([3n]), Uint8Array.of(4).buffer],
+      kept: new Map<unknown, unknown>([[{ key: 1 }, new Set([new Date(5), "x"])]]),
+      own: JSON.parse('{"__proto__": [1]}'),
+    });
+    const buffer = new ReplayBuffer({ spec: { state: object(), action: f32() } });
+    buffer.append({ state: given(), action: 0, reward: 0, nextState: "end", note: undefined });
+    const [encodes, decodes] = [vi.spyOn(TextEncoder.prototype, "encodeInto"), vi.spyOn(TextDecoder.prototype, "decode")];
+    for (let i = 0; i < 2; i++) {
+      const states = [buffer.sample(1).state[0], buffer.sample(1, LIST)[0]?.[0]?.state] as ReturnType<typeof given>[];
+      for (const state of states) {
+        expect(state).toEqual(given());
+        expect(Object.keys(state.own)).toEqual(["__proto__"]);
+        state.words.length = 0;
+        (state.typed[0] as Float32Array)[0] = 9;
+        state.kept.clear();
+        state.own.more = 1;
+      }
+    }
+    expect([encodes.mock.calls.length, decodes.mock.calls.length]).toEqual([0, 0]);
+    vi.restoreAllMocks();
   });
 
   test("are freed with their rows, also while an environment stands still", () => {

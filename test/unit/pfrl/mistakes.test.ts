@@ -1,0 +1,180 @@
+/** What programs that come from PFRL do first, and what they are told. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  batchExperiences,
+  EpisodicReplayBuffer,
+  PersistentReplayBuffer,
+  PrioritizedEpisodicReplayBuffer,
+  PrioritizedReplayBuffer,
+  ReplayBuffer,
+} from "../../../src/pfrl/index.ts";
+import { memory } from "../../../src/store/index.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "pfrl-mistakes-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const step = (i: number, more: object = {}) => ({ state: [i, 0], action: i, reward: 1, nextState: [i + 1, 0], ...more });
+const filled = (n = 4) => {
+  const buffer = new ReplayBuffer();
+  for (let i = 0; i < n; i++) buffer.append(step(i));
+  return buffer;
+};
+
+describe("append takes one object", () => {
+  test.each<[string, unknown[]]>([
+    ["numbers", [1, 0, 1]],
+    ["typed arrays", [Float32Array.of(1, 2), 0, 1]],
+    ["arrays", [[1, 2], 0, 1]],
+    ["objects", [{ x: 1 }, 0, 1]],
+    ["null", [null, 0, 1]],
+  ])("and not state, action, reward: %s", (_, args) => {
+    const rule = /append\(\{ state, action, reward, nextState, isStateTerminal, … \}\)/;
+    for (const buffer of [new ReplayBuffer(), filled(), new EpisodicReplayBuffer(), new PersistentReplayBuffer(memory(), 9, { durability: "manual" })]) {
+      const { length } = buffer;
+      expectError(
+        errorOf(() => (buffer.append as (...args: unknown[]) => void)(...args)),
+        TypeError,
+        rule,
+      );
+      expect([buffer.length, buffer.running().size]).toEqual([length, length === 0 ? 0 : 1]);
+    }
+  });
+});
+
+test.each(["done", "terminated", "terminal"])("%s is no isStateTerminal: alone it is refused, beside it, it is an extra", (name) => {
+  for (const buffer of [new ReplayBuffer(), filled()]) {
+    const { length } = buffer;
+    expectError(
+      errorOf(() => buffer.append(step(9, { [name]: true }))),
+      TypeError,
+      new RegExp(`${name} must be given as isStateTerminal \\(or beside it, as an extra\\), got true`),
+    );
+    expect(buffer.length).toBe(length);
+    buffer.append(step(9, { [name]: true, isStateTerminal: false }));
+    expect([...buffer.items()].at(-1)?.[0]).toMatchObject({ [name]: true, isStateTerminal: false });
+  }
+});
+
+test.each<[string, unknown]>([
+  ["an array", [0, 1]],
+  ["a typed array", Int32Array.of(3)],
+])("an envId is found again by itself: %s is not", (_, envId) => {
+  for (const buffer of [new ReplayBuffer({ numSteps: 3 }), new EpisodicReplayBuffer()]) {
+    for (const call of [() => buffer.append(step(0, { envId })), () => buffer.stopCurrentEpisode(envId)])
+      expectError(errorOf(call), TypeError, /envId must be a value that is equal to itself at the next call, such as a number or a string, got/);
+    expect(buffer.running().size).toBe(0);
+    const env = { of: "mine" };
+    buffer.append(step(0, { envId: env }));
+    buffer.append(step(1, { envId: env }));
+    expect(buffer.running().get(env)?.length).toBe(2);
+  }
+});
+
+test("a file has to be named", () => {
+  for (const buffer of [filled(), new PersistentReplayBuffer(memory(), 9, { durability: "manual" })])
+    for (const file of [undefined, null, 3, "", {}])
+      for (const call of [() => buffer.save(file as string), () => buffer.load(file as string)])
+        expectError(errorOf(call), TypeError, /file must be the path of a file, or \{directory, file\}, got/);
+});
+
+test("a batch has columns: to go over transitions, there is the list form", () => {
+  const says = /a batch has columns, and no items to go over: take the list form, \{ form: "list" \}/;
+  const buffer = filled();
+  for (const batch of [buffer.sample(2), buffer.sample(2, { into: buffer.sample(2) })] as unknown as Iterable<unknown>[])
+    for (const call of [() => [...batch], () => Array.from(batch), () => new Map(batch as never)]) expectError(errorOf(call), TypeError, says);
+  const episodes = new EpisodicReplayBuffer();
+  episodes.append(step(0, { isStateTerminal: true }));
+  expectError(
+    errorOf(() => [...(episodes.sampleEpisodes(1) as unknown as Iterable<unknown>)]),
+    TypeError,
+    says,
+  );
+  // It is no column of its own.
+  expect(Object.keys(buffer.sample(1))).toEqual(Reflect.ownKeys({ ...buffer.sample(1) }));
+  expect(structuredClone({ ...buffer.sample(1) }).count).toBe(1);
+});
+
+describe("two saves to one file at a time", () => {
+  test.each<[string, () => { file: string | { directory: ReturnType<typeof memory>; file: string }; also: string }]>([
+    ["a path", () => ({ file: join(folder, "twice"), also: join(folder, "other") })],
+    ["a directory", () => ({ file: { directory: memory(), file: "f" }, also: join(folder, "other2") })],
+  ])("the second one is told, and the first one ends well: %s", async (_, make) => {
+    const { file, also } = make();
+    const buffer = filled(5000);
+    const first = buffer.saveAsync(file);
+    const says = { code: "OUT_OF_TURN", message: expect.stringMatching(/is being saved to already: wait for the end of that/) };
+    await expect(filled(3).saveAsync(file)).rejects.toMatchObject(says);
+    expect(() => filled(3).save(file)).toThrow(expect.objectContaining(says));
+    await filled(3).saveAsync(also);
+    await first;
+    const loaded = new ReplayBuffer();
+    loaded.load(file);
+    expect(loaded.length).toBe(5000);
+    // Then it is free, also after one that was given up.
+    const stop = new AbortController();
+    const given = filled(5000).saveAsync(file, { signal: stop.signal, onProgress: () => stop.abort(new Error("enough")) });
+    await expect(given).rejects.toThrow("enough");
+    filled(3).save(file);
+    loaded.load(file);
+    expect(loaded.length).toBe(3);
+  });
+});
+
+test("betaSteps may be without end: beta stays, as with null", () => {
+  const makers = [(options: object) => new PrioritizedReplayBuffer(options), (options: object) => new PrioritizedEpisodicReplayBuffer(options)];
+  for (const make of makers) {
+    const buffer = make({ betaSteps: Number.POSITIVE_INFINITY, beta0: 0.5 });
+    buffer.weightsFromProbabilities([0.5], 0.5);
+    expect(buffer.beta).toBe(0.5);
+    for (const betaSteps of [0, -1, Number.NaN, Number.NEGATIVE_INFINITY])
+      expectError(
+        errorOf(() => make({ betaSteps })),
+        RangeError,
+        /betaSteps must be above 0, or null, got/,
+      );
+    expectError(
+      errorOf(() => make({ betaSteps: "many" })),
+      TypeError,
+      /betaSteps/,
+    );
+  }
+});
+
+test("phi sees a state as it was appended: frames in their array", () => {
+  const frames = (i: number) => Array.from({ length: 4 }, (_, k) => new Uint8Array(80).fill(i + k));
+  const forms: readonly [unknown, unknown][] = [
+    [frames(1), frames(2)],
+    [
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      [
+        [5, 6],
+        [7, 8],
+      ],
+    ],
+    [Float32Array.of(1, 2), Float32Array.of(3, 4)],
+    [
+      { image: frames(3), seen: true, place: [1, 2] },
+      { image: frames(4), seen: false, place: [3, 4] },
+    ],
+    [1.5, 2.5],
+    [true, false],
+    ["north", "south"],
+  ];
+  for (const [state, nextState] of forms) {
+    const buffer = new ReplayBuffer();
+    buffer.append({ state, action: 0, reward: 0, nextState });
+    const seen: unknown[] = [];
+    const phi = (one: unknown) => {
+      seen.push(one);
+      return 0;
+    };
+    batchExperiences(buffer.sample(1), { gamma: 1, phi });
+    expect(seen).toEqual([state, nextState]);
+  }
+});

@@ -1,0 +1,51 @@
+/** Episodes of priority 0: they are drawn by chance alone. */
+import { expect, test } from "vitest";
+import { PrioritizedEpisodicReplayBuffer } from "../../../src/pfrl/index.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
+
+const LIST = { form: "list" } as const;
+/** Ten episodes, of which the first two have a priority. */
+const made = (uniformRatio: number, seed = 0, more: object = {}) => {
+  const defaultPriorityFunc = (episode: readonly { readonly action: unknown }[]) => ((episode[0]?.action as number) < 2 ? 1 : 0);
+  const buffer = new PrioritizedEpisodicReplayBuffer({ defaultPriorityFunc, uniformRatio, waitPriorityAfterSampling: false, seed, ...more });
+  for (let i = 0; i < 10; i++) buffer.append({ state: i, action: i, reward: 0, isStateTerminal: true });
+  return buffer;
+};
+const drawn = (buffer: PrioritizedEpisodicReplayBuffer, n: number) => buffer.sampleEpisodes(n, LIST).map(([one]) => one?.action as number);
+
+test.each([0.1, 0.5, 1])("with a uniform ratio of %s any number of them can be drawn, whatever chance says, and no two alike", (ratio) => {
+  for (let seed = 0; seed < scaled(100, 20); seed++) {
+    const buffer = made(ratio, seed);
+    for (const n of [1, 2, 3, 5, 9, 10]) {
+      const { weights, keys } = buffer.sampleEpisodes(n);
+      expect(new Set(keys).size).toBe(n);
+      expect([...weights].every((weight) => weight > 0 && weight <= 1)).toBe(true);
+    }
+    expect(drawn(buffer, 10).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    // Nothing of the draws is left in the sums.
+    expect([...buffer.priorities().priorities]).toEqual([1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+  }
+});
+
+test("each is drawn as often as its probability says", () => {
+  const buffer = made(0.4, 3);
+  const counts = new Array(10).fill(0) as number[];
+  const n = scaled(20_000, 4000);
+  for (let i = 0; i < n; i++) for (const action of drawn(buffer, 1)) (counts[action] as number)++;
+  counts.forEach((count, i) => {
+    const p = 0.04 + (i < 2 ? 0.3 : 0);
+    expect(Math.abs(count - n * p)).toBeLessThan(4 * Math.sqrt(n * p * (1 - p)));
+  });
+});
+
+test("without one there are as many as have a priority, and more are refused", () => {
+  const buffer = made(0);
+  for (let i = 0; i < 3; i++)
+    expectError(
+      errorOf(() => buffer.sampleEpisodes(3)),
+      "TOO_FEW",
+      /at most 2, because there are only 2 items with a priority above 0/,
+    );
+  expect(drawn(buffer, 2).sort()).toEqual([0, 1]);
+});
