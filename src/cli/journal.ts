@@ -2,9 +2,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { type OpenReplay, Replay, ReplayError, type Table } from "../index.ts";
 import { ready } from "../store/index.ts";
-import { ReadOnlyDirectory } from "./read-only-directory.ts";
-
-const SEGMENT = /^\d{8}\.rpr$/;
+import { ReadOnlyDirectory, SEGMENT } from "./read-only-directory.ts";
 
 /** Whether the folder contains segments of a journal. */
 export function isJournal(path: string): boolean {
@@ -24,7 +22,13 @@ function filesIn(path: string): string[] {
 export async function lookInto(path: string, signal: AbortSignal): Promise<OpenReplay> {
   if (!isJournal(path)) throw new ReplayError("NOT_FOUND", `${path} is not a journal: make one with reprise push or Replay.open`);
   await ready;
-  return Replay.open({ dir: new ReadOnlyDirectory(path), durability: "manual", logger: null, signal });
+  const dir = new ReadOnlyDirectory(path);
+  try {
+    return await Replay.open({ dir, durability: "manual", logger: null, signal });
+  } catch (error) {
+    dir.close();
+    throw error;
+  }
 }
 
 /** @throws ReplayError NOT_FOUND, which lists the existing tables */

@@ -54,6 +54,7 @@ export function addPush(command: Command): Command {
     )
     .option("--max-text-bytes <n>", "for a new journal: maximum bytes of a string in UTF-8; needed if observations or actions have text", whole(1))
     .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", whole(0))
+    .option("--take-over", "take the journal from an owner that certainly has ended, where this cannot be told (after LOCKED)")
     .option("--without <leaf>", "a leaf of the steps to leave out, such as observation/instruction; may be repeated", several)
     .option("--split <split>", "the split to read");
   return addOpen(addMode(command)).addHelpText("after", EXAMPLES);
@@ -72,6 +73,7 @@ export interface PushVerbOptions extends ModeOption, OpenOptions {
   readonly maxTextBytes?: number;
   readonly seed?: number;
   readonly without?: readonly string[];
+  readonly takeOver?: true;
 }
 
 const MAX_SIZE = 1_000_000;
@@ -114,9 +116,9 @@ function checkUsage({ table, episodes, sequenceLength, stride, maxLength, nStep 
 
 /** The existing journal or a new one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
 async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: Host): Promise<OpenReplay> {
-  const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep } = options;
+  const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep, takeOver = false } = options;
   if (isJournal(dir)) {
-    const replay = await Replay.open({ dir, logger: null, signal });
+    const replay = await Replay.open({ dir, takeOver, logger: null, signal });
     try {
       mustHold(replay, dir, nStep === undefined);
       for (const name of table) mustBeAs(tableOf(replay, name).options, { sampler, maxSize }, name);
@@ -133,7 +135,7 @@ async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: H
   const spec: Spec = await (nStep === undefined ? createTrajectoryDataSpec(data, undefined, limit) : createTransitionSpec(data, limit));
   const tablesOf = (size: number) => Object.fromEntries(table.map((name) => [name, { maxSize: size, ...(sampler && { sampler }) }]));
   const tables = tablesOf(maxSize ?? largest((size) => Replay.plan<Spec, string>({ spec, tables: tablesOf(size) }).bytes));
-  return Replay.open<Spec, string>({ dir, spec, tables, ...(seed !== undefined && { seed }), logger: null, signal });
+  return Replay.open<Spec, string>({ dir, spec, tables, ...(seed !== undefined && { seed }), takeOver, logger: null, signal });
 }
 
 /** The largest power of ten, up to a million items, whose steps fit into the largest possible memory. */

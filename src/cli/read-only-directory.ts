@@ -1,50 +1,87 @@
-/** A directory on disk, without a lock. Writes stay in memory, so a journal can be read while its owner writes it. */
+/**
+ * A directory on disk, without a lock. Writes stay in memory, so a journal can be read while its owner writes it: all its files are opened at one moment, so that
+ * what the owner removes meanwhile can still be read.
+ */
 import { readdirSync } from "node:fs";
+import { ReplayError } from "../index.ts";
 import { type Directory, memory, node, type StorageFile } from "../store/index.ts";
+
+export const SEGMENT = /^\d{8}\.rpr$/;
+const TRIES = 100;
 
 export class ReadOnlyDirectory implements Directory {
   readonly name: string;
-  readonly #below: Directory;
+  readonly #below = new Map<string, StorageFile>();
   readonly #changed = memory();
-  readonly #removed = new Set<string>();
 
+  /** @throws ReplayError LOCKED where the owner makes and removes files all the time */
   constructor(path: string) {
     this.name = path;
-    this.#below = node(path);
+    const below = node(path);
+    for (let tries = 0; tries < TRIES; tries++) if (this.#opens(below)) return;
+    throw new ReplayError("LOCKED", `${path} changes all the time: try again`);
   }
 
   list(): string[] {
-    return [...new Set([...readdirSync(this.name), ...this.#changed.list()])].filter((name) => !this.#removed.has(name));
+    return [...new Set([...this.#below.keys(), ...this.#changed.list()])];
   }
 
   open(name: string, create: boolean): StorageFile {
-    if (this.#changed.list().includes(name)) return this.#changed.open(name, false);
-    if (this.#removed.has(name) || !readdirSync(this.name).includes(name)) return this.#changed.open(name, create);
-    return new FileBelow(this.#below.open(name, false), () => this.#changed.open(name, true));
+    const below = this.#below.get(name);
+    if (below === undefined || this.#changed.list().includes(name)) return this.#changed.open(name, create);
+    return new FileBelow(below, () => this.#changed.open(name, true));
   }
 
   remove(name: string): void {
-    this.#removed.add(name);
+    this.#below.get(name)?.close();
+    this.#below.delete(name);
     if (this.#changed.list().includes(name)) this.#changed.remove(name);
   }
 
   lock(): () => void {
-    return () => {};
+    return () => this.close();
+  }
+
+  /** Lets go of all files. */
+  close(): void {
+    for (const file of this.#below.values()) file.close();
+    this.#below.clear();
+  }
+
+  /** Opens all files: whether they were there together. */
+  #opens(below: Directory): boolean {
+    const names = segmentsIn(this.name);
+    try {
+      for (const name of names) this.#below.set(name, below.open(name, false));
+      if (segmentsIn(this.name).join() === names.join()) return true;
+    } catch (error) {
+      if ((error as { code?: string }).code !== "ENOENT") throw error;
+    }
+    this.close();
+    return false;
   }
 }
 
-/** Reads the file on disk until the first write, and a copy in memory from then on. */
+function segmentsIn(path: string): string[] {
+  return readdirSync(path)
+    .filter((name) => SEGMENT.test(name))
+    .sort();
+}
+
+/** Reads the file on disk, as long as it was when it was opened, until the first write, and a copy in memory from then on. */
 class FileBelow implements StorageFile {
+  readonly #size: number;
   #file: StorageFile;
   #copy: (() => StorageFile) | undefined;
 
   constructor(file: StorageFile, copy: () => StorageFile) {
     this.#file = file;
+    this.#size = file.size;
     this.#copy = copy;
   }
 
   get size(): number {
-    return this.#file.size;
+    return this.#copy === undefined ? this.#file.size : this.#size;
   }
 
   read(into: Uint8Array, at: number): number {
@@ -61,18 +98,18 @@ class FileBelow implements StorageFile {
 
   sync(): void {}
 
+  /** The file below is closed with its directory. */
   close(): void {
-    this.#file.close();
+    if (this.#copy === undefined) this.#file.close();
   }
 
   #own(): StorageFile {
     if (this.#copy === undefined) return this.#file;
-    const bytes = new Uint8Array(this.#file.size);
+    const bytes = new Uint8Array(this.#size);
     let done = 0;
     for (let read = -1; read !== 0 && done < bytes.length; done += read) read = this.#file.read(bytes.subarray(done), done);
     const copy = this.#copy();
     copy.write(bytes.subarray(0, done), 0);
-    this.#file.close();
     this.#file = copy;
     this.#copy = undefined;
     return copy;

@@ -2,6 +2,7 @@
 import { Changes } from "../core/changes.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
 import { type Logger, loggerOf, toConsole } from "../warnings.ts";
+import { attempt } from "./directory/attempt.ts";
 import { ready } from "./directory/builtins.ts";
 import type { Directory } from "./directory/directory.ts";
 import { node } from "./directory/node.ts";
@@ -24,6 +25,8 @@ export interface JournalOptions {
   readonly segmentBytes?: number;
   /** Whether to go on with what stands before damage in the middle, and to cut off the rest. */
   readonly salvage?: boolean;
+  /** Whether to take the directory from an owner that certainly has ended, where nobody else can tell: on another machine, in another container, in a worker. */
+  readonly takeOver?: boolean;
   /** Told of warnings, those of the journal included: what a crash cut off, what was given up. Default: console.warn; null for nobody. */
   readonly logger?: Logger | null;
   readonly signal?: AbortSignal;
@@ -41,7 +44,7 @@ interface ReplayOptions {
   readonly module?: WebAssembly.Module;
 }
 
-const OPTIONS = "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, logger, signal, onProgress";
+const OPTIONS = "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, takeOver, logger, signal, onProgress";
 const SEGMENT = 16 << 20;
 /** Bytes that are read between two looks at the signal. */
 const BREATH = 32 << 20;
@@ -60,6 +63,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     retain,
     segmentBytes = SEGMENT,
     salvage = false,
+    takeOver = false,
     logger = toConsole,
     signal,
     onProgress,
@@ -71,6 +75,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   };
   if (retain !== undefined) retainOf(retain);
   flag("salvage", salvage);
+  flag("takeOver", takeOver);
   signal?.throwIfAborted();
   await ready;
   if (typeof dir !== "string" && typeof dir?.list !== "function")
@@ -84,6 +89,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     durability: "manual",
     segmentBytes,
     salvage,
+    takeOver,
     logger,
     ...(module && { module }),
   });
@@ -164,12 +170,28 @@ function aboutIn(directory: Directory, log: Log): About {
 
 /** The options of the Replay that is there, but for those that are given. */
 function known(directory: Directory, { maxBytes, tables, seed, transition, module }: ReplayOptions): ReplayOptions {
-  const log = Log.open(directory, { about: {}, readOnly: true, ...(module && { module }) });
+  const log = looking(directory, module);
   log.close();
   if (log.isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: pass spec and tables to create one`);
   const { options } = aboutIn(directory, log);
   const { spec } = options;
   return { spec, tables: tables ?? options.tables, seed: seed ?? BigInt(options.seed), transition: transition ?? options.transition, maxBytes, module };
+}
+
+/** The log that is there, without its lock. @throws ReplayError LOCKED where that failed because its owner is at it */
+function looking(directory: Directory, module: WebAssembly.Module | undefined): Log {
+  try {
+    return Log.open(directory, { about: {}, readOnly: true, ...(module && { module }) });
+  } catch (error) {
+    let names: string[] = [];
+    try {
+      names = directory.list();
+    } catch {
+      // There is no folder, and none is made.
+    }
+    if (names.length > 0) attempt("locking", directory, "", () => directory.lock(() => {}))();
+    throw error;
+  }
 }
 
 /** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */

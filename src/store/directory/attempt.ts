@@ -14,6 +14,7 @@ const MEANING: { readonly [code: string]: string } = {
   NotCapable: "it is not allowed: start Deno with --allow-read and --allow-write",
   EROFS: "the file system is read only",
   ENOENT: "there is no such file",
+  ESTALE: "it is no more what it was when it was opened",
   EMFILE: "too many files are open",
 };
 
@@ -36,5 +37,7 @@ export function ioError(message: string, cause: unknown): ReplayError {
 function reasonOf(cause: unknown): string {
   const { code, name, message = String(cause) } = (cause ?? {}) as { code?: unknown; name?: unknown; message?: string };
   const known = [code, name].find((word) => typeof word === "string" && Object.hasOwn(MEANING, word)) as string | undefined;
+  if (code === "ERR_ACCESS_DENIED" && message.includes("fsync"))
+    return "Node's permission model disables fsync, without which nothing is on the disk for sure: run Node without --permission";
   return known === undefined ? message : `${MEANING[known]} (${known})`;
 }

@@ -15,9 +15,12 @@ export interface Directory {
   rename?(name: string, to: string): void;
   /**
    * Takes the directory for one owner; the function that it gives lets go of it. The owner before, in this process, is told by its `onTakeover` first.
+   * @param takeOver whether also from an owner of whom nobody can tell whether it still runs
    * @throws ReplayError LOCKED where another process has it
    */
-  lock(onTakeover: () => void): () => void;
+  lock(onTakeover: () => void, takeOver?: boolean): () => void;
+  /** Asked by its owner before each write. @throws where it is no more what it was, or another owner took it over */
+  check?(): void;
 }
 
 export interface StorageFile {

@@ -1,4 +1,4 @@
-/** A process, so that another one can tell whether it still runs: numbers of processes come again. */
+/** Who holds a folder: a thread of a process, so that another one can tell whether it still runs. Numbers of processes and threads come again. */
 import type { Builtins, Fs } from "./builtins.ts";
 
 export interface Holder {
@@ -10,14 +10,30 @@ export interface Holder {
   /** Which start of the machine that was, and in which space processes are numbered. */
   readonly boot?: string | undefined;
   readonly space?: string | undefined;
+  /** The thread and its start, where they can be known: a worker may end without its process. */
+  readonly thread?: string | undefined;
+  readonly threadStart?: string | undefined;
+  /** For people. How old a lock is decides nothing. */
+  readonly since?: string | undefined;
 }
 
 /** What takes a file without text to be written, at the most: then its writer is gone. */
 const WRITING_MS = 10_000;
+
 export function selfOf({ fs, os, process }: Builtins): Holder {
   const boot = known(() => fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
   const space = known(() => fs.readlinkSync("/proc/self/ns/pid"));
-  return { pid: process.pid, host: known(() => os.hostname()) ?? "", start: known(() => startOf(fs, process.pid)), boot, space };
+  const thread = known(() => fs.readlinkSync("/proc/thread-self").split("/").at(-1));
+  return {
+    pid: process.pid,
+    host: known(() => os.hostname()) ?? "",
+    start: known(() => startOf(fs, `${process.pid}`)),
+    boot,
+    space,
+    thread,
+    threadStart: known(() => startOf(fs, `${process.pid}/task/${thread}`)),
+    since: new Date().toISOString(),
+  };
 }
 
 /** Who wrote a lock file; undefined where the file is gone, or not written yet. */
@@ -38,35 +54,41 @@ export function holderOf(fs: Fs, path: string): Holder | undefined {
   }
 }
 
-/** Whether a process has certainly ended. Where that cannot be known it has not. */
-export function isGone(holder: Holder, self: Holder, builtins: Builtins): boolean {
-  if (holder.pid === 0) return true;
+/** Whether a holder has certainly ended, certainly runs, or neither can be known. */
+export function fateOf(holder: Holder, self: Holder, builtins: Builtins): "gone" | "runs" | "unknown" {
+  if (holder.pid === 0) return "gone";
   const sameBoot = holder.boot !== undefined && holder.boot === self.boot;
-  if (!sameBoot && holder.host !== self.host) return false;
-  if (!sameBoot && holder.boot !== undefined && self.boot !== undefined) return true;
-  if (holder.space !== self.space) return false;
+  if (!sameBoot && holder.host !== self.host) return "unknown";
+  if (!sameBoot && holder.boot !== undefined && self.boot !== undefined) return "gone";
+  if (holder.space !== self.space) return "unknown";
+  const { fs, process } = builtins;
   if (self.start !== undefined && holder.start !== undefined) {
-    try {
-      return startOf(builtins.fs, holder.pid) !== holder.start;
-    } catch (error) {
-      return ["ENOENT", "ESRCH"].includes((error as { code?: string }).code ?? "");
-    }
+    const fate = compared(fs, `${holder.pid}`, holder.start);
+    return fate !== "runs" || holder.thread === undefined ? fate : compared(fs, `${holder.pid}/task/${holder.thread}`, holder.threadStart);
   }
   try {
-    builtins.process.kill(holder.pid, 0);
-    return false;
+    process.kill(holder.pid, 0);
+    // Another process may have its number by now; and of this process another thread may have been it.
+    return "unknown";
   } catch (error) {
-    return (error as { code?: string }).code === "ESRCH";
+    return (error as { code?: string }).code === "ESRCH" ? "gone" : "unknown";
   }
 }
 
-/** When a process started; "" where it has ended and waits to be buried. */
-function startOf(fs: Fs, pid: number): string {
+/** What became of what had a number, and started then. */
+function compared(fs: Fs, number: string, start: string | undefined): "gone" | "runs" | "unknown" {
+  try {
+    return startOf(fs, number) === start ? "runs" : "gone";
+  } catch (error) {
+    return ["ENOENT", "ESRCH"].includes((error as { code?: string }).code ?? "") ? "gone" : "unknown";
+  }
+}
+
+/** When a process or a thread started; "" where it has ended and waits to be buried. */
+function startOf(fs: Fs, number: string): string {
   // Its name may hold anything, brackets too.
-  const [state, ...fields] = fs
-    .readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /s, "")
-    .split(" ");
+  const stat = fs.readFileSync(`/proc/${number}/stat`, "utf8");
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(") ") + 2).split(" ");
   return state === "Z" || state === "X" ? "" : (fields[18] ?? "");
 }
 

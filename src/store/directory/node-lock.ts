@@ -3,8 +3,8 @@
  * removes the ones before; there is always a highest one, so nobody can take a number again that was taken before.
  */
 import { ReplayError } from "../../error.ts";
-import type { Builtins } from "./builtins.ts";
-import { type Holder, holderOf, isGone, selfOf } from "./node-holder.ts";
+import type { Builtins, Fs } from "./builtins.ts";
+import { fateOf, type Holder, holderOf, selfOf } from "./node-holder.ts";
 
 const LOCK = /^lock\.(\d+)$/;
 const TRIES = 16;
@@ -15,50 +15,89 @@ const shared = globalThis as { [OWNERS]?: Map<string, () => void> };
 const owners = shared[OWNERS] ?? new Map<string, () => void>();
 shared[OWNERS] = owners;
 
-/** Takes a folder that is there. @throws ReplayError LOCKED */
-export function lockFolder(builtins: Builtins, folder: string, onTakeover: () => void): () => void {
-  const key = builtins.fs.realpathSync(folder);
+/** What a folder's owner has: a file that says so. */
+export interface FolderLock {
+  /** @throws ReplayError LOCKED where another process took it over; an error of code ESTALE where the folder is no more what it was */
+  check(): void;
+  release(): void;
+}
+
+/**
+ * Takes a folder that is there.
+ * @param takeOver whether also from a holder of whom nobody can tell whether it still runs
+ * @throws ReplayError LOCKED
+ */
+export function lockFolder(builtins: Builtins, folder: string, onTakeover: () => void, takeOver: boolean): FolderLock {
+  const { fs } = builtins;
+  const key = fs.realpathSync(folder);
   owners.get(key)?.();
-  const file = `${folder}/lock.${take(builtins, folder)}`;
+  const self = selfOf(builtins);
+  const text = JSON.stringify(self);
+  const file = `${folder}/lock.${take(builtins, folder, self, text, takeOver)}`;
+  const isOurs = () => {
+    try {
+      return fs.readFileSync(file, "utf8") === text;
+    } catch (error) {
+      if ((error as { code?: string }).code === "ENOENT") return false;
+      throw error;
+    }
+  };
   const release = () => {
     if (owners.get(key) !== owner) return;
     owners.delete(key);
-    builtins.fs.writeFileSync(file, "{}");
+    if (isOurs()) fs.writeFileSync(file, "{}");
   };
   const owner = () => {
     onTakeover();
     release();
   };
   owners.set(key, owner);
-  return release;
+  return {
+    release,
+    check: () => {
+      if (isOurs()) return;
+      const last = lastOf(fs, folder);
+      const holder = last > 0 ? holderOf(fs, `${folder}/lock.${last}`) : undefined;
+      if (holder !== undefined && holder.pid !== 0) throw new ReplayError("LOCKED", `${folder} was taken over by ${nameOf(holder, self)}: open it again there`);
+      throw Object.assign(new Error("the folder was renamed or replaced"), { code: "ESTALE" });
+    },
+  };
+}
+
+/** The highest number; 0 where there is none, or no such folder. */
+function lastOf(fs: Fs, folder: string): number {
+  try {
+    return Math.max(0, ...numbersIn(fs, folder));
+  } catch {
+    return 0;
+  }
+}
+
+function numbersIn(fs: Fs, folder: string): number[] {
+  return fs.readdirSync(folder).map((name) => Number(LOCK.exec(name)?.[1] ?? 0));
 }
 
 /** The number that is ours. */
-function take(builtins: Builtins, folder: string): number {
+function take(builtins: Builtins, folder: string, self: Holder, text: string, takeOver: boolean): number {
   const { fs, process } = builtins;
-  const self = selfOf(builtins);
-  const text = JSON.stringify(self);
   for (let i = 0; i < TRIES; i++) {
-    const last = Math.max(0, ...numbers());
+    const last = Math.max(0, ...numbersIn(fs, folder));
     if (last > 0) {
       const holder = holderOf(fs, `${folder}/lock.${last}`);
-      if (holder === undefined) continue;
-      if (!isGone(holder, self, builtins)) throw locked(folder, last, holder, self);
+      if (holder === undefined && !takeOver) continue;
+      const fate = holder === undefined ? "unknown" : fateOf(holder, self, builtins);
+      if (fate === "runs" || (fate === "unknown" && !takeOver)) throw locked(folder, last, holder as Holder, self, fate);
     }
     if (!create(last + 1)) continue;
     // Whoever was faster by one removed the number that we then took.
-    if (Math.max(...numbers()) > last + 1) {
+    if (Math.max(...numbersIn(fs, folder)) > last + 1) {
       remove(last + 1);
       continue;
     }
-    for (const number of numbers()) if (number <= last) remove(number);
+    for (const number of numbersIn(fs, folder)) if (number <= last) remove(number);
     return last + 1;
   }
   throw new ReplayError("LOCKED", `other processes are opening ${folder}: try again`);
-
-  function numbers(): number[] {
-    return fs.readdirSync(folder).map((name) => Number(LOCK.exec(name)?.[1] ?? 0));
-  }
 
   /** Makes a file with its content at once, if there is none of the name: whether it did. */
   function create(number: number): boolean {
@@ -94,8 +133,14 @@ function take(builtins: Builtins, folder: string): number {
   }
 }
 
-function locked(folder: string, number: number, { pid, host }: Holder, self: Holder): ReplayError {
-  const who = pid === self.pid && host === self.host ? "another thread of this process" : `process ${pid}${host === self.host ? "" : ` of ${host}`}`;
-  const remedy = `close it there or end that process; if there is none, remove ${folder}/lock.${number}`;
-  return new ReplayError("LOCKED", `${folder} is open in ${who}: ${remedy}`);
+function locked(folder: string, number: number, holder: Holder, self: Holder, fate: "runs" | "unknown"): ReplayError {
+  const who = `${folder} is open in ${nameOf(holder, self)}${holder.since === undefined ? "" : ` since ${holder.since}`} (lock.${number})`;
+  const unknown = "whether that still runs cannot be known here: if it does not, open with takeOver: true (reprise: --take-over)";
+  return new ReplayError("LOCKED", `${who}: ${fate === "runs" ? "close it there, or end that process" : unknown}`);
+}
+
+function nameOf({ pid, host, space }: Holder, self: Holder): string {
+  if (host !== self.host) return `process ${pid} of ${host}`;
+  if (space !== self.space) return `process ${pid} of another PID namespace`;
+  return pid === self.pid ? "another thread of this process" : `process ${pid}`;
 }

@@ -2,7 +2,7 @@
 import { mustBe } from "../../error.ts";
 import { type Builtins, nodeModules } from "./builtins.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
-import { lockFolder } from "./node-lock.ts";
+import { type FolderLock, lockFolder } from "./node-lock.ts";
 
 /**
  * A folder, made when it is first written to.
@@ -17,6 +17,8 @@ class NodeDirectory implements Directory {
   readonly name: string;
   readonly path: string;
   readonly #builtins: Builtins;
+  /** As long as it is ours. */
+  #lock: FolderLock | undefined;
 
   constructor(name: string, builtins: Builtins) {
     this.name = name;
@@ -32,20 +34,23 @@ class NodeDirectory implements Directory {
     const { fs } = this.#builtins;
     const { O_CREAT, O_RDONLY, O_RDWR } = fs.constants;
     const path = this.#path(name);
+    this.check();
     if (create) {
-      fs.mkdirSync(this.path, { recursive: true });
-      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR | O_CREAT), true);
+      // What is locked was there; a folder that is gone is not made again.
+      if (this.#lock === undefined) fs.mkdirSync(this.path, { recursive: true });
+      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR | O_CREAT));
     }
     try {
-      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR), false);
+      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR));
     } catch (error) {
       // What may only be read can be read.
       if (!["EACCES", "EPERM", "EROFS"].includes((error as { code?: string }).code ?? "")) throw error;
-      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDONLY), false);
+      return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDONLY));
     }
   }
 
   remove(name: string): void {
+    this.check();
     this.#builtins.fs.unlinkSync(this.#path(name));
   }
 
@@ -54,9 +59,20 @@ class NodeDirectory implements Directory {
     syncFolder(this.#builtins, this.path);
   }
 
-  lock(onTakeover: () => void): () => void {
+  lock(onTakeover: () => void, takeOver = false): () => void {
     this.#builtins.fs.mkdirSync(this.path, { recursive: true });
-    return lockFolder(this.#builtins, this.path, onTakeover);
+    // Where nothing can be synced nothing can be promised: that is known at once.
+    syncFolder(this.#builtins, this.path);
+    const lock = lockFolder(this.#builtins, this.path, onTakeover, takeOver);
+    this.#lock = lock;
+    return () => {
+      if (this.#lock === lock) this.#lock = undefined;
+      lock.release();
+    };
+  }
+
+  check(): void {
+    this.#lock?.check();
   }
 
   #path(name: string): string {
@@ -64,10 +80,10 @@ class NodeDirectory implements Directory {
   }
 }
 
-/** @param isNew whether the folder does not say on the disk yet that there is such a file */
-function nodeFile(builtins: Builtins, folder: string, file: number, isNew: boolean): StorageFile {
+function nodeFile(builtins: Builtins, folder: string, file: number): StorageFile {
   const { fs } = builtins;
-  let isNamed = !isNew;
+  // One that a killed process made may not have its name there either.
+  let isNamed = false;
   return closable(`a file of ${folder}`, {
     size: () => fs.fstatSync(file).size,
     read: (into, at) => fs.readSync(file, into, 0, into.length, at),

@@ -28,6 +28,8 @@ export interface LogOptions {
   readonly salvage?: boolean;
   /** Nothing is changed, not even a torn tail, and nothing locked. */
   readonly readOnly?: boolean;
+  /** Takes the directory also from an owner of whom nobody can tell whether it still runs: the caller knows that it does not. */
+  readonly takeOver?: boolean;
   /** Told what was found and mended. Default: nobody. */
   readonly logger?: Logger | null;
   /** The id of a new directory's run, which tells its segments from others. Default: a drawn one */
@@ -97,10 +99,11 @@ export class Log {
       durability = EVERY_SECOND,
       salvage = false,
       readOnly = false,
+      takeOver = false,
       logger: given,
       run,
       module,
-    } = onlyKeys("Log", options, "about, segmentBytes, durability, salvage, readOnly, logger, run, module");
+    } = onlyKeys("Log", options, "about, segmentBytes, durability, salvage, readOnly, takeOver, logger, run, module");
     this.#directory = directory;
     this.#segmentBytes = integer("segmentBytes", segmentBytes, 1, 2 ** 31);
     this.#durability = checkDurability(durability);
@@ -110,7 +113,7 @@ export class Log {
     if (typeof about !== "object" || about === null) throw mustBe(TypeError, "about", "an object", about);
     this.#readOnly = readOnly;
     if (flag("readOnly", readOnly)) flushWriters(directory);
-    this.#release = readOnly ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver()));
+    this.#release = readOnly ? () => {} : attempt("locking", directory, "", () => directory.lock(() => this.#takenOver(), flag("takeOver", takeOver) !== 0));
     try {
       this.#memory = new SectionMemory(module);
       const recovered = recover(directory, this.#memory, { salvage, logger });

@@ -147,6 +147,7 @@ export class SegmentWriter {
 
   #write(count: number): void {
     this.check();
+    this.#attempt("writing", () => this.#directory.check?.());
     const file = this.#file ?? this.#open(true);
     if (this.#torn) this.#truncate(file);
     if (count === 0) return;

@@ -1,9 +1,10 @@
 /** A folder of the file system, and who owns it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Log, node } from "../../../src/store/index.ts";
 import { root } from "../../support/core.ts";
@@ -89,6 +90,60 @@ describe("a folder", () => {
     );
   });
 
+  it("that was renamed or replaced while it was open is an IO error, and no second log", () => {
+    const [path, away] = [join(folder, "run"), join(folder, "away")];
+    const log = Log.open(node(path), { ...MANUAL, segmentBytes: 300 });
+    const add = () => {
+      log.write(32, 1, new Uint8Array(200));
+      log.commit();
+      log.flush();
+    };
+    add();
+    renameSync(path, away);
+    const before = readdirSync(away);
+    for (const replaced of [false, true]) {
+      if (replaced) mkdirSync(path);
+      for (let k = 0; k < 3; k++) expectError(errorOf(add), "IO", /it is no more what it was when it was opened \(ESTALE\)/);
+      if (replaced) expect(readdirSync(path)).toEqual([]);
+      else expect(existsSync(path)).toBe(false);
+      expect(readdirSync(away)).toEqual(before);
+    }
+    rmSync(path, { recursive: true });
+    renameSync(away, path);
+    add();
+    log.close();
+    expect(reopened(node(path)).length).toBe(8);
+  });
+
+  it("by a relative path is where it was when it was opened", async () => {
+    const program = `
+      import { mkdirSync, readdirSync } from "node:fs";
+      import { Log, node } from "${join(root, "dist/storage.js")}";
+      mkdirSync("elsewhere");
+      const log = Log.open(node("run"), { about: {}, durability: "manual", segmentBytes: 300 });
+      process.chdir("elsewhere");
+      for (let k = 0; k < 10; k++) { log.write(32, 1, new Uint8Array(200)); log.commit(); log.flush(); }
+      log.close();
+      console.log(readdirSync(".").length);`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+    children.push(child);
+    const [said] = await once(child.stdout as NodeJS.ReadableStream, "data");
+    expect(Number(said)).toBe(0);
+    expect(reopened(node(join(folder, "run"))).length).toBe(10);
+  });
+
+  it("where Node may not sync says so at once", async () => {
+    const program = `
+      import { Log, node } from "${join(root, "dist/storage.js")}";
+      try { Log.open(node("run"), { about: {} }); } catch (error) { console.log(error.code, error.message); }`;
+    const flag = Number(process.versions.node.split(".")[0]) < 23 ? "--experimental-permission" : "--permission";
+    const args = ["--no-warnings", flag, "--allow-fs-read=*", "--allow-fs-write=*", "--input-type=module", "-e", program];
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+    children.push(child);
+    const [said] = await once(child.stdout as NodeJS.ReadableStream, "data");
+    expect(String(said)).toMatch(/^IO locking run failed: Node's permission model disables fsync.*run Node without --permission/);
+  });
+
   // Root may write there all the same.
   it("that may only be read is read", () => {
     Log.open(node(folder), MANUAL).close();
@@ -107,8 +162,7 @@ describe("the lock of a folder", () => {
     expectError(
       errorOf(() => Log.open(node(folder), MANUAL)),
       "LOCKED",
-      new RegExp(`process ${first.child.pid}`),
-      /remove .*lock\.1/,
+      new RegExp(`process ${first.child.pid} since 2\\d{3}-.* \\(lock\\.1\\): close it there, or end that process`),
     );
     expect(reopened(node(folder), { readOnly: true }).length).toBe(1);
     first.child.kill("SIGKILL");
@@ -140,25 +194,82 @@ describe("the lock of a folder", () => {
   });
 
   it.each([
-    ["of a machine that was started anew", { pid: process.pid, start: "1", host: hostname(), boot: "another" }, true],
-    ["of a process whose number came again", { pid: process.pid, start: "1" }, process.platform === "linux"],
-    ["of another machine", { pid: 1, host: "elsewhere", boot: "another" }, false],
-    ["of a process in another container", { pid: 999_999_999, space: "pid:[1]" }, process.platform !== "linux"],
-    ["that says nothing", {}, true],
-  ])("%s", (_, holder, free) => {
+    ["of a machine that was started anew", { pid: process.pid, start: "1", host: hostname(), boot: "another" }, "gone"],
+    ["of a process whose number came again", { pid: process.pid, start: "1" }, process.platform === "linux" ? "gone" : "unknown"],
+    ["of another machine", { pid: 1, host: "elsewhere", boot: "another", since: "1970-01-01T00:00:00.000Z" }, "unknown"],
+    ["of a process in another container", { pid: 999_999_999, space: "pid:[1]" }, process.platform === "linux" ? "unknown" : "gone"],
+    ["of a thread that has ended", { pid: process.pid, thread: "999999999" }, process.platform === "linux" ? "gone" : "unknown"],
+    ["that says nothing", {}, "gone"],
+  ])("%s", (_, holder, fate) => {
     Log.open(node(folder), MANUAL).close();
     const log = Log.open(node(folder), MANUAL);
     const self = JSON.parse(String(readLock()));
     log.close();
     writeFileSync(join(folder, "lock.9"), JSON.stringify("pid" in holder ? { ...self, ...holder } : {}));
-    if (free) Log.open(node(folder), MANUAL).close();
-    else {
+    if (fate === "unknown") {
       expectError(
         errorOf(() => Log.open(node(folder), MANUAL)),
         "LOCKED",
-        /lock\.9/,
+        /lock\.9.*takeOver: true \(reprise: --take-over\)/,
       );
+      // Whoever knows better has a way out.
+      Log.open(node(folder), { ...MANUAL, takeOver: true }).close();
     }
+    Log.open(node(folder), MANUAL).close();
+  });
+
+  it("of one that runs is taken over by nobody; one that was taken over all the same notices before it writes", async () => {
+    const first = await other(folder);
+    expectError(
+      errorOf(() => Log.open(node(folder), { ...MANUAL, takeOver: true })),
+      "LOCKED",
+      new RegExp(`process ${first.child.pid}`),
+    );
+    first.child.kill("SIGKILL");
+    await once(first.child, "exit");
+    const older = Log.open(node(folder), MANUAL);
+    shown(older);
+    older.flush();
+    // As another container sees it.
+    const lock = readdirSync(folder).find((one) => one.startsWith("lock")) as string;
+    const self = JSON.parse(readFileSync(join(folder, lock), "utf8"));
+    writeFileSync(join(folder, "lock.99"), JSON.stringify({ ...self, space: "pid:[1]", pid: 7 }));
+    rmSync(join(folder, lock));
+    const before = readFileSync(join(folder, "00000001.rpr"));
+    older.write(32, 1, Uint8Array.of(1));
+    older.commit();
+    expectError(
+      errorOf(() => older.flush()),
+      "LOCKED",
+      /was taken over by process 7 of another PID namespace/,
+    );
+    expectError(
+      errorOf(() => older.close()),
+      "LOCKED",
+    );
+    expect(readFileSync(join(folder, "00000001.rpr"))).toEqual(before);
+    expect(readdirSync(folder)).toContain("lock.99");
+  });
+
+  it("of a worker that was ended is free", async () => {
+    const program = `
+      import("${join(root, "dist/storage.js")}").then(({ Log, node }) => {
+        const { parentPort, workerData } = require("node:worker_threads");
+        Log.open(node(workerData), { about: {}, durability: "manual" });
+        parentPort.postMessage("open");
+        setInterval(() => {}, 1000);
+      });`;
+    const worker = new Worker(program, { eval: true, workerData: folder });
+    await once(worker, "message");
+    expectError(
+      errorOf(() => Log.open(node(folder), MANUAL)),
+      "LOCKED",
+      /another thread of this process/,
+    );
+    await worker.terminate();
+    const log = () => Log.open(node(folder), MANUAL);
+    if (process.platform === "linux") log().close();
+    else expectError(errorOf(log), "LOCKED", /takeOver/);
   });
 
   const readLock = () => {
