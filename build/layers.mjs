@@ -16,7 +16,7 @@ export const LAYERS = {
     ["index", "kernels"],
   ],
   src: [
-    ["caller", "host"],
+    ["caller", "host", "typed"],
     ["core/abi", "error", "limits"],
     ["rate-limiter", "selector", "wait", "warnings", "prints"],
     // What a step is, and where its bytes are.

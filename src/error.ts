@@ -1,5 +1,6 @@
 /** Errors: `TypeError` for the wrong kind of argument, `RangeError` for a wrong value, `ReplayError` with a code for everything else. */
 import { atCaller } from "./caller.ts";
+import { kindOf, typedLength } from "./typed.ts";
 
 export type ReplayErrorCode =
   | "CLOSED"
@@ -41,7 +42,8 @@ export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
-  if (ArrayBuffer.isView(value)) return `${kindOf(value)}(${(value as Uint8Array).length})`;
+  const kind = kindOf(value);
+  if (kind !== undefined) return `${kind}(${typedLength(value as Uint8Array)})`;
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object" && value !== null) return keysOf(value);
   return String(value);
@@ -50,11 +52,6 @@ export function show(value: unknown): string {
 function keysOf(value: object): string {
   const keys = Object.keys(value).slice(0, 8).join(", ");
   return keys === "" ? "an object without keys" : `an object with keys ${keys}`;
-}
-
-/** The class name of a typed array, also of subclasses and from other realms. Bigints have such a tag too and are excluded. */
-export function kindOf(value: unknown): string | undefined {
-  return typeof value === "object" ? (value as { [Symbol.toStringTag]?: string } | null)?.[Symbol.toStringTag] : undefined;
 }
 
 /** An error of a class, or a ReplayError of a code: `subject must be rule, got value`. */

@@ -14,7 +14,7 @@ import { type ItemRule, type ResolvedWriterOptions, resolveWriterOptions, unknow
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import { layoutOf } from "./spec/layout.ts";
-import { leavesOf, type Spec, specWords } from "./spec/spec.ts";
+import { leavesOf, ownSpec, type Spec, specWords } from "./spec/spec.ts";
 import type { TransitionRoles } from "./spec/transition-roles.ts";
 import type { Journal } from "./store/journal/journal.ts";
 import type { JournalOptions } from "./store/open.ts";
@@ -249,6 +249,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /** Flushes and gives everything up; calls that wait are rejected, later calls throw CLOSED. Its memory goes with the garbage. */
   dispose(): void {
+    if (!this.#engine.closed) this.#engine.open();
     for (const each of this.#engine.closers) each.close();
     try {
       this.#journal?.close();
@@ -302,7 +303,7 @@ function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
     throw mustBe(TypeError, "tables", "an object of tables by their names, such as { memory: { maxSize: 1000 } }", tables);
   if (typeof seed !== "bigint") integer("seed", seed, 0);
   return {
-    spec,
+    spec: ownSpec(spec),
     tables: Object.fromEntries(Object.entries(tables ?? {}).map(([name, table]) => [name, resolveTable(name, table as TableOptions)])),
     maxBytes: Math.min(integer("maxBytes", maxBytes, 1, 2 ** 32), MAX_BYTES),
     seed: String(seed),
@@ -311,7 +312,7 @@ function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {
 }
 
 function resolveTable(name: string, options: TableOptions): ResolvedTableOptions {
-  if (name === "") throw mustBe(RangeError, "the name of a table", "a non-empty string", name);
+  if (name === "" || name === "__proto__") throw mustBe(RangeError, "the name of a table", "a non-empty string, and not __proto__", name);
   const subject = `tables.${name}`;
   const {
     maxSize,
@@ -329,7 +330,7 @@ function resolveTable(name: string, options: TableOptions): ResolvedTableOptions
   for (const [role, value] of Object.entries({ sampler, remover }))
     if (!isSelector(value)) throw mustBe(TypeError, `${subject}.${role}`, "a selector, such as uniform()", value);
   checkRateLimiter(`${subject}.rateLimiter`, rateLimiter);
-  return { maxSize, sampler, remover, rateLimiter, maxTimesSampled, maxSteps, maxPending };
+  return { maxSize, sampler: { ...sampler }, remover: { ...remover }, rateLimiter: { ...rateLimiter }, maxTimesSampled, maxSteps, maxPending };
 }
 
 /** Whether a value is a selector, from one of the functions or from a snapshot. */

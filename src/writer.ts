@@ -1,7 +1,7 @@
 /** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
 import { pointAtCallersOf } from "./caller.ts";
 import { E_FINAL, E_LENGTH, E_NO_EPISODE, E_PRIORITY, E_RATE_LIMITED, E_REWARD, LARGEST, TAILS } from "./core/abi.ts";
-import { blockOffsets, countEnds, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals } from "./core/block.ts";
+import { type Block, blockOffsets, countEnds, type Ends, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals, settled } from "./core/block.ts";
 import type { Engine } from "./core/engine.ts";
 import { type StagedOf, Staging, writerClosed } from "./core/staged.ts";
 import { CoreWriter } from "./core/writer.ts";
@@ -152,19 +152,23 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   append(step: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void;
   append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): void {
     this.#begin();
+    if (ends !== undefined) {
+      this.#appendEnds(step, ends);
+      return;
+    }
     if (step === undefined) this.#staging.check();
     else {
       // Here, and not in a method of its own: V8 compiles that to slower code.
+      this.#engine.barred = true;
       try {
         this.#fill(step);
       } catch (error) {
-        // A misspelt field is missing first.
-        checkNodes(this.#engine.spec, step);
-        throw error;
+        this.#engine.barred = false;
+        throw this.#misfit(step, error);
       }
+      this.#engine.barred = false;
     }
-    if (ends === undefined) this.#done(this.#writer.append(this.#record));
-    else this.#appendEnds(ends);
+    this.#done(this.#writer.append(this.#record));
   }
 
   /**
@@ -176,20 +180,29 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#begin();
     const { final, priorities, ...ends } = onlyKeys("appendColumns", options, "ends, terminated, truncated, final, priorities");
     const { items, lanes } = this.options;
+    const engine = this.#engine;
     const tables = items.map((rule) => rule.table);
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
     mustSay(this.#rules, ends, final);
-    const finals = final === undefined ? undefined : flattenSome(this.#engine.spec, final, "final");
-    const block = placeBlock(this.#engine, lanes, {
-      columns: this.#flatten(columns),
-      ends,
-      finals,
-      priorities: tables.map((table) => priorities?.[table as TableName]),
-    });
-    mustSee(this.#rules, final, block.truncated);
-    if (finals !== undefined && block.truncated > 0) mustShow(this.#rules, finals, final);
-    if (block.ended > block.truncated) this.#engine.terminated = true;
-    this.#done(this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals), "priorities");
+    engine.barred = true;
+    let code: number;
+    let block: Block;
+    try {
+      const finals = final === undefined ? undefined : flattenSome(engine.spec, final, "final");
+      block = placeBlock(engine, lanes, {
+        columns: this.#flatten(columns),
+        ends,
+        finals,
+        priorities: tables.map((table) => priorities?.[table as TableName]),
+      });
+      mustSee(this.#rules, final, block.truncated);
+      if (finals !== undefined && block.truncated > 0) mustShow(this.#rules, finals, final);
+      code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
+    } finally {
+      engine.barred = false;
+    }
+    if (block.ended > block.truncated && code >= 0) engine.terminated = true;
+    this.#done(code, "priorities");
     if (block.ends !== 0) this.#countBarren();
     return block.rows;
   }
@@ -212,7 +225,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     integer("lane", lane, 0, this.options.lanes - 1);
     const layout = columns === undefined ? 0 : this.#layoutOf(columns, length);
     this.#createsItems = true;
-    const state = this.#writer.insert(to.handle, lane, length, behind, layout, options);
+    this.#writer.priority[0] = priority;
+    const state = this.#writer.insert(to.handle, lane, length, behind, layout);
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
   }
 
@@ -237,11 +251,18 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       this.#engine.changed();
       return;
     }
-    const values = flattenSome(this.#engine.spec, final, "final");
-    if (terminated === true) this.#engine.terminated = true;
-    else if (terminated === false) mustShow(this.#rules, values, final);
-    const staged = placeFinal(this.#engine, values);
-    this.#done(this.#writer.finish(lane ?? 0, staged, terminated === true), "priority", lane);
+    const engine = this.#engine;
+    engine.barred = true;
+    let code: number;
+    try {
+      const values = flattenSome(engine.spec, final, "final");
+      if (terminated === false) mustShow(this.#rules, values, final);
+      code = this.#writer.finish(lane ?? 0, placeFinal(engine, values), terminated === true);
+    } finally {
+      engine.barred = false;
+    }
+    if (terminated === true && code >= 0) engine.terminated = true;
+    this.#done(code, "priority", lane);
     this.#countBarren();
   }
 
@@ -259,6 +280,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
    */
   close(): void {
     if (this.#closed) return;
+    if (!this.#engine.closed) this.#engine.open();
     this.#closed = true;
     this.#onClose();
     const { isLent } = this.#staging;
@@ -318,22 +340,47 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     return this.#engine.waiters.untilFew(() => Number(table.explain(key).state === "waiting"));
   }
 
-  /** Appends what is staged in several lanes, of which some end. */
-  #appendEnds(ends: LaneEnds<S>): void {
+  /** Appends a step of several lanes, or what is staged, of which some end. */
+  #appendEnds(step: unknown, given: LaneEnds<S>): void {
+    const engine = this.#engine;
     const { lanes } = this.options;
-    const { final } = checkLaneEnds(lanes, ends);
-    mustSay(this.#rules, ends, final);
-    const [ended, truncated] = countEnds(ends, lanes);
-    mustSee(this.#rules, final, truncated);
-    if (ended > truncated) this.#engine.terminated = true;
-    const finals = final === undefined || ended === 0 ? 0 : this.#placeLastSeen(ends, final, ended, truncated);
-    placeEnds(this.#engine.core, this.#endsAt, ends, lanes);
-    this.#done(this.#writer.appendBlock(this.#record, lanes, this.#endsAt, finals), "terminated");
+    engine.barred = true;
+    let code: number;
+    try {
+      if (step === undefined) this.#staging.check();
+      else this.#refill(step);
+      const { final, ...rest } = checkLaneEnds(lanes, given);
+      const ends = settled(rest, lanes);
+      mustSay(this.#rules, ends, final);
+      const [ended, truncated] = countEnds(ends, lanes);
+      mustSee(this.#rules, final, truncated);
+      const finals = final === undefined || ended === 0 ? 0 : this.#placeLastSeen(ends, final, ended, truncated);
+      placeEnds(engine.core, this.#endsAt, ends, lanes);
+      code = this.#writer.appendBlock(this.#record, lanes, this.#endsAt, finals);
+      if (ended > truncated && code >= 0) engine.terminated = true;
+    } finally {
+      engine.barred = false;
+    }
+    this.#done(code, "terminated");
     this.#countBarren();
   }
 
+  #refill(step: unknown): void {
+    try {
+      this.#fill(step);
+    } catch (error) {
+      throw this.#misfit(step, error);
+    }
+  }
+
+  /** Why a step was refused: a misspelt field is missing first. */
+  #misfit(step: unknown, error: unknown): unknown {
+    checkNodes(this.#engine.spec, step);
+    return error;
+  }
+
   /** Final steps of the lanes that end; where they are. */
-  #placeLastSeen(ends: LaneEnds<S>, final: unknown, ended: number, truncated: number): number {
+  #placeLastSeen(ends: Ends, final: unknown, ended: number, truncated: number): number {
     const { core, spec, layout } = this.#engine;
     const columns = lastSeen(spec, layout.leaves, this.options.lanes, ends, final);
     if (truncated > 0) mustShow(this.#rules, columns, final);

@@ -4,7 +4,7 @@ import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { mustPut, mustPutText, targetOf } from "../spec/fit.ts";
 import { type Layout, type PlacedLeaf, up } from "../spec/layout.ts";
 import { named } from "../spec/nest.ts";
-import { copyIn, isList, lengthOf } from "../spec/numbers.ts";
+import { flagsOf, isList, listLength, numbersOf } from "../spec/numbers.ts";
 import { ENDS, TERMINATES, TRUNCATES } from "./abi.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
@@ -33,6 +33,8 @@ export interface Block {
   readonly rows: number;
   readonly ends: number;
   readonly finals: number;
+  /** As they were given, and nobody changes them any more. */
+  readonly settled: Ends;
   /** Rows that `terminated` or `truncated` ends, and those that only `truncated` does. */
   readonly ended: number;
   readonly truncated: number;
@@ -45,10 +47,12 @@ export type BlockMemory = Pick<Core, "u8" | "u32" | "f64">;
 export function placeBlock(
   { core, layout: { leaves } }: { readonly core: BlockMemory & Pick<Core, "scratch">; readonly layout: Pick<Layout, "leaves"> },
   lanes: number,
-  { columns, ends, finals, priorities }: BlockParts,
+  { columns, ends: given, finals, priorities: asked }: BlockParts,
 ): Block {
   const steps = stepCount(leaves[0] as PlacedLeaf, columns[0], lanes);
   const rows = steps * lanes;
+  const ends = settled(given, rows);
+  const priorities = asked.map((own) => own && numbersOf("priorities", own, rows));
   const [ended, truncated] = countEnds(ends, rows);
   const offsets = blockOffsets(leaves, priorities.length, rows);
   const prioritiesAt = offsets.pop() as number;
@@ -66,10 +70,10 @@ export function placeBlock(
   priorities.forEach((own, k) => {
     const address = own === undefined ? 0 : at + prioritiesAt + 8 * rows * k;
     core.u32[at / 4 + leaves.length + k] = address;
-    if (own !== undefined) copyIn(core.f64, address / 8, "priorities", own, rows);
+    if (own !== undefined) core.f64.set(own, address / 8);
   });
   if (withFinals) placeFinals(core, leaves, at + finalsAt, finals, ended);
-  return { at, rows, ends: isEnding ? at + endsAt : 0, finals: withFinals ? at + finalsAt : 0, ended, truncated };
+  return { at, rows, ends: isEnding ? at + endsAt : 0, finals: withFinals ? at + finalsAt : 0, settled: ends, ended, truncated };
 }
 
 /** In a block of so many rows: where each column begins, behind the addresses of columns and of the rules' priorities; last, where the block ends. */
@@ -81,11 +85,13 @@ export function blockOffsets(leaves: readonly PlacedLeaf[], rules: number, rows:
   return offsets;
 }
 
+/** Ends of so many rows, as nobody changes them any more: they are read more than once. @throws TypeError, RangeError */
+export function settled({ ends, terminated, truncated }: Ends, rows: number): Ends {
+  return { ends: flagsOf("ends", ends, rows), terminated: flagsOf("terminated", terminated, rows), truncated: flagsOf("truncated", truncated, rows) };
+}
+
 /** Rows that end an episode with a final step, and those of them that only `truncated` does. */
-export function countEnds({ ends, terminated, truncated }: Ends, rows: number): readonly [ended: number, truncated: number] {
-  if (ends !== undefined) lengthOf("ends", ends as ArrayLike<number>, rows);
-  if (terminated !== undefined) lengthOf("terminated", terminated as ArrayLike<number>, rows);
-  if (truncated !== undefined) lengthOf("truncated", truncated as ArrayLike<number>, rows);
+export function countEnds({ terminated, truncated }: Ends, rows: number): readonly [ended: number, truncated: number] {
   let all = 0;
   let cut = 0;
   for (let r = 0; r < rows; r++) {
@@ -134,9 +140,8 @@ export function placeColumn(core: Pick<Core, "u8">, { leaf, shape, keys }: Place
 
 /** How many steps a column has: one a part where it is nested. */
 function stepCount(leaf: PlacedLeaf, column: unknown, lanes: number): number {
-  const values = column as ArrayLike<unknown> | undefined;
-  const length = values?.length ?? 0;
-  const steps = isList(values?.[0]) ? length : length / leaf.size / lanes;
+  const length = isList(column) ? listLength(column) : 0;
+  const steps = length > 0 && isList((column as ArrayLike<unknown>)[0]) ? length : length / leaf.size / lanes;
   if (steps > 0 && Number.isInteger(steps)) return steps;
   throw mustBe(RangeError, named(leaf.keys), `a column of one or more steps with ${leaf.size * lanes} elements each`, column);
 }

@@ -1,5 +1,5 @@
 /** The column layouts of a Replay's items. The core knows the number of each item's; what a number means is known here. */
-import { type ColumnLayout, selectionsOf } from "../spec/columns.ts";
+import { type ColumnLayout, columnsText, selectionsOf, textSelections } from "../spec/columns.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import type { Core } from "./core.ts";
 
@@ -42,14 +42,14 @@ export class ColumnLayouts {
    * @throws TypeError, RangeError, ReplayError for what are no columns of these leaves
    */
   numberOf(columns: object, kept: readonly number[] = []): number {
-    const text = JSON.stringify(columns);
-    const known = this.#byText.get(text);
+    const text = columnsText(columns);
+    const known = text === undefined ? undefined : this.#byText.get(text);
     if (known !== undefined) return known.id;
-    const selections = selectionsOf(columns, this.#leaves);
+    const selections = textSelections(columns, text, this.#leaves);
     if (this.#byId.size >= this.#limit) this.sweep(kept);
     do this.#last = (this.#last + 1) >>> 0;
     while (this.#last === 0 || this.#byId.has(this.#last));
-    this.#add({ id: this.#last, columns: text, selections });
+    this.#add({ id: this.#last, columns: text as string, selections });
     return this.#last;
   }
 

@@ -9,7 +9,7 @@ import { Waiters } from "../wait.ts";
 import { type Logger, type WarningKind, Warnings } from "../warnings.ts";
 import { ColumnLayouts } from "./column-layouts.ts";
 import { Core } from "./core.ts";
-import { type StepMaker, stepMaker } from "./staged.ts";
+import { reentered, type StepMaker, stepMaker } from "./staged.ts";
 
 export interface EngineOptions {
   readonly maxBytes: number;
@@ -55,6 +55,8 @@ export class Engine {
   /** Told before it is disposed of: what has another end, at a port. */
   readonly closers = new Set<{ close(): void }>();
   closed = false;
+  /** Whether every public call is refused: it is closed, or a call is just reading what it was given, which may run functions of the caller. */
+  barred = false;
   readonly warnings: Warnings;
   /** Whether a writer that is closed by now had appended steps. */
   #hadSteps = false;
@@ -91,17 +93,18 @@ export class Engine {
 
   /** Every public call begins here. */
   open(): void {
-    if (this.closed) throw disposed();
+    if (this.barred) throw this.closed ? disposed() : reentered();
   }
 
   /** As does this in its place, where the call may change something. */
   begin(): void {
-    if (this.closed) throw disposed();
+    this.open();
     if (this.refusal !== undefined) throw this.refusal();
   }
 
   dispose(): void {
     this.closed = true;
+    this.barred = true;
     this.waiters.rejectAll(disposed());
   }
 

@@ -5,6 +5,7 @@ import { mustBe, ReplayError } from "../error.ts";
 import { type Selection, stepIndices, stepsOf } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { valueAt } from "../spec/nest.ts";
+import { kindOf, typedLength } from "../typed.ts";
 import { LENGTH, WEIGHT } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 import { Gatherer } from "./gatherer.ts";
@@ -24,6 +25,8 @@ export class Filler extends Gatherer {
   readonly least: number;
   /** WEIGHTS, RETURNS, MASK where the batch has them. */
   readonly holds: number;
+  readonly #mask: Uint8Array | undefined;
+  readonly #lengths: Uint32Array;
 
   /**
    * @param whole whether the batch is nested as the spec
@@ -33,6 +36,7 @@ export class Filler extends Gatherer {
    */
   constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Into) {
     super(engine, n, width);
+    if (into !== undefined && Object.isFrozen(into)) throw mustBe("SPEC_MISMATCH", "into", "a batch that is not frozen", into);
     this.width = width;
     this.selections = selections;
     this.least = stepsOf(selections);
@@ -50,13 +54,13 @@ export class Filler extends Gatherer {
           ? takeTexts(`into.${path}`, into === undefined, given, n * count * leaf.size)
           : array(path, given, DTYPES[dtype].array, count * leaf.size);
       // One of the last steps may have more than the window, and more in a shorter one.
-      this.gather(leaf, steps, data, Math.max(count, -start));
+      this.gather(`into.${path}`, leaf, steps, data, Math.max(count, -start));
       return new Column(data as Column["data"], [n, ...(squeezed ? [] : [count]), ...leaf.shape]);
     });
     const drawn = (path: string, given: unknown, column: number) => {
       const kind = arrayOf(column);
       const target = array(path, given, kind, 1);
-      this.take(column, target, kind);
+      this.take(`into.${path}`, column, target, kind);
       return target;
     };
     const part = (name: "info" | "nStep", names: { readonly [name: string]: number }) => {
@@ -69,6 +73,8 @@ export class Filler extends Gatherer {
       nStep: this.holds & RETURNS ? part("nStep", N_STEP) : undefined,
       mask: this.holds & MASK ? array("mask", into?.mask, Uint8Array, width) : undefined,
     };
+    this.#mask = fields.mask && this.lend("into.mask", fields.mask, Uint8Array, n * width);
+    this.#lengths = fields.lengths as Uint32Array;
     const form = { columns, selections, width, spec: whole ? engine.spec : undefined };
     this.batch = (into as Batch<unknown> | undefined) ?? new DrawnBatch(form, fields as never);
   }
@@ -76,7 +82,8 @@ export class Filler extends Gatherer {
   /** Gathers what was drawn and copies it out. O(bytes) */
   override fill(count: number): void {
     super.fill(count);
-    const { mask, lengths } = this.batch;
+    const mask = this.#mask;
+    const lengths = this.#lengths;
     if (mask !== undefined) for (let i = 0, to = 0; i < count; i++) for (let t = 0; t < this.width; t++) mask[to++] = Number(t < (lengths[i] as number));
     this.batch.count = count;
   }
@@ -85,7 +92,7 @@ export class Filler extends Gatherer {
 /** A new array, or the one that was given, of at least so many elements. @throws ReplayError SPEC_MISMATCH, OUT_OF_MEMORY */
 export function takeArray(path: string, isNew: boolean, given: unknown, array: ArrayClass, length: number): AnyArray {
   const target = isNew ? madeArray(path, array, length) : given;
-  if (target instanceof array && target.length >= length) return target;
+  if (kindOf(target) === array.name && typedLength(target as AnyArray) >= length) return target as AnyArray;
   throw mustBe("SPEC_MISMATCH", path, `a ${array.name} of at least ${length} elements`, target);
 }
 
@@ -102,5 +109,6 @@ function madeArray(path: string, array: ArrayClass, length: number): AnyArray {
 export function takeTexts(path: string, isNew: boolean, given: unknown, n: number): string[] {
   if (isNew) return new Array<string>(n).fill("");
   if (!Array.isArray(given)) throw mustBe("SPEC_MISMATCH", path, "an array", given);
+  if (Object.isFrozen(given)) throw mustBe("SPEC_MISMATCH", path, "an array that is not frozen", given);
   return given;
 }

@@ -1,10 +1,20 @@
 /** How the columns of a batch are filled: worked out once, so that the next draw into the same arrays allocates nothing. */
+import { mustBe } from "../error.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { goesStraight, type PlacedLeaf, up } from "../spec/layout.ts";
 import type { BoundedText } from "../spec/leaf.ts";
 import { readTexts } from "../spec/text.ts";
+import { ownView } from "../typed.ts";
 import { Draw } from "./draw.ts";
 import type { Engine } from "./engine.ts";
+
+/** A view of ours on an array of the caller's, whose memory may be gone by the next draw. */
+interface Lent {
+  /** What messages call it. */
+  readonly path: string;
+  readonly view: AnyArray;
+  readonly length: number;
+}
 
 /** One array that is filled from linear memory. */
 interface Copy {
@@ -37,6 +47,7 @@ export class Gatherer {
   readonly #engine: Engine;
   readonly #outputs: Output[] = [];
   readonly #copies: Copy[] = [];
+  readonly #lent: Lent[] = [];
   /** Rows that the longest column may have. */
   #rows: number;
   /** Bytes of scratch for what is copied; the draw is behind it. */
@@ -52,8 +63,8 @@ export class Gatherer {
     this.#rows = n * rows;
   }
 
-  /** One more column: a leaf's values at some steps of each item. @param longest as many steps as there may ever be of them */
-  protected gather(leaf: PlacedLeaf, steps: readonly number[], data: AnyArray | string[], longest = steps.length): void {
+  /** One more column: a leaf's values at some steps of each item. @param path of its array @param longest as many steps as there may ever be of them */
+  protected gather(path: string, leaf: PlacedLeaf, steps: readonly number[], data: AnyArray | string[], longest = steps.length): void {
     const { n } = this;
     const before = this.#outputs.at(-1)?.steps;
     // Columns of the same steps are selected once.
@@ -61,9 +72,9 @@ export class Gatherer {
     const from = this.#bytes;
     const isStraight = goesStraight(leaf);
     const texts = Array.isArray(data) ? data : undefined;
-    const straight = isStraight && !Array.isArray(data) ? new Uint8Array(data.buffer, data.byteOffset, n * steps.length * leaf.bytes) : undefined;
+    const straight = isStraight && !Array.isArray(data) ? this.lend(path, data, Uint8Array, n * steps.length * leaf.bytes) : undefined;
     const { dtype } = leaf.leaf;
-    if (dtype !== "string" && !isStraight && !Array.isArray(data)) this.#copy(data, DTYPES[dtype].array, steps.length * leaf.size, from);
+    if (dtype !== "string" && !isStraight && !Array.isArray(data)) this.#copy(path, data, DTYPES[dtype].array, steps.length * leaf.size, from);
     this.#rows = Math.max(this.#rows, n * longest);
     // The list of steps is there first, then the values.
     this.#bytes += up(longest * Math.max(n * (isStraight ? 8 : leaf.bytes), 4), 16);
@@ -71,13 +82,30 @@ export class Gatherer {
   }
 
   /** One more column: one of the draw's, by its number. */
-  protected take(column: number, target: AnyArray, array: ArrayClass): void {
-    this.#copy(target, array, 1, -1 - column);
+  protected take(path: string, column: number, target: AnyArray, array: ArrayClass): void {
+    this.#copy(path, target, array, 1, -1 - column);
   }
 
-  /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. */
+  /** A view of ours on an array of a batch, which must be there at each draw. */
+  protected lend<T extends AnyArray>(
+    path: string,
+    array: AnyArray,
+    kind: new (buffer: ArrayBuffer, byteOffset: number, length: number) => T,
+    length: number,
+  ): T {
+    const view = ownView(array, kind, length);
+    this.#lent.push({ path, view, length });
+    return view;
+  }
+
+  /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. @throws ReplayError OUT_OF_MEMORY, SPEC_MISMATCH */
   prepare(): Draw {
     const { core } = this.#engine;
+    const lent = this.#lent;
+    for (let i = 0; i < lent.length; i++) {
+      const { view, length } = lent[i] as Lent;
+      if (view.length !== length) throw this.#gone(lent[i] as Lent);
+    }
     this.#base = this.draw.prepare(this.#bytes, this.n, this.#rows);
     if (this.#generation !== core.generation) this.#look();
     this.#generation = core.generation;
@@ -139,7 +167,12 @@ export class Gatherer {
     }
   }
 
-  #copy(target: AnyArray, array: ArrayClass, each: number, from: number): void {
-    this.#copies.push({ target, array, each, from, view: target });
+  #copy(path: string, array: AnyArray, kind: ArrayClass, each: number, from: number): void {
+    const target = this.lend(path, array, kind, this.n * each);
+    this.#copies.push({ target, array: kind, each, from, view: target });
+  }
+
+  #gone({ path, length }: Lent): Error {
+    return mustBe("SPEC_MISMATCH", path, `an array of at least ${length} elements`, "one whose memory was transferred, or has shrunk");
   }
 }

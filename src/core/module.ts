@@ -1,6 +1,6 @@
 /** The core as a module, compiled once: the only file that compiles WebAssembly. A host that forbids that gives a module instead, and then nothing is compiled. */
 import bytes from "../../dist/core-bytes.js";
-import { kindOf, mustBe, ReplayError } from "../error.ts";
+import { mustBe, ReplayError } from "../error.ts";
 import { ABI_VERSION, type Exports } from "./abi.ts";
 
 let builtIn: WebAssembly.Module | undefined;
@@ -8,7 +8,8 @@ let builtIn: WebAssembly.Module | undefined;
 /** The module that was given, or the package's own. */
 export function moduleOf(given?: WebAssembly.Module): WebAssembly.Module {
   if (given !== undefined) {
-    if (kindOf(given) !== "WebAssembly.Module")
+    // Also one of another realm.
+    if (Object.prototype.toString.call(given) !== "[object WebAssembly.Module]")
       throw mustBe(TypeError, "module", "a WebAssembly.Module, such as await WebAssembly.compile(bytes) gives", given);
     return given;
   }

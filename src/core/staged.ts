@@ -120,6 +120,7 @@ class Step {
       },
       set(this: Step, value: unknown) {
         (this.#staging.puts[index] as Visit)(value);
+        this.#staging.assigned(index);
       },
     };
   }
@@ -178,6 +179,8 @@ export class Staging {
   /** The count when all arrays that were lent were good. */
   #checked = -1;
   #used = false;
+  /** Leaves of flags, into which anything may be written. */
+  readonly #flags: readonly LeafView[];
 
   /**
    * @param at where the record begins
@@ -191,6 +194,7 @@ export class Staging {
       const target = targetOf(leaf.dtype, [...lead, ...shape]);
       return { ...target, leaf, keys, address: addresses[i] as number, view: new Float64Array(), lent: undefined };
     });
+    this.#flags = this.#views.filter(({ leaf }) => leaf.dtype === "bool");
     // Of several lanes the record is a block of columns.
     if (lead.length > 0) memory.u32.set(addresses, at / 4);
     this.puts = this.#views.map(putter);
@@ -207,6 +211,7 @@ export class Staging {
 
   /** Before an append: arrays that were read before memory moved are void, and what was written to them is lost. */
   check(): void {
+    if (this.#flags.length > 0) this.#checkFlags();
     if (this.#checked === this.#moves) return;
     if (!this.#used) throw mustBe(TypeError, "step", "a step, since nothing is in writer.staged, which append() without a step appends", undefined);
     // No function here: one that holds another allocates at each call.
@@ -215,6 +220,12 @@ export class Staging {
         throw new ReplayError("OUT_OF_TURN", `staged.${named(keys)} is out of date because memory has grown: read it from writer.staged again`);
     }
     this.#checked = this.#moves;
+  }
+
+  #checkFlags(): void {
+    for (const { view, keys } of this.#flags)
+      for (let i = 0; i < view.length; i++)
+        if ((view[i] as number) > 1) throw mustBe("INVALID_DATA", `staged.${named(keys)}`, "bool, an integer in 0 … 1", view[i]);
   }
 
   /** Whether somebody may hold an array that looks at the record. */
@@ -243,6 +254,12 @@ export class Staging {
     return leaf.view;
   }
 
+  /** Leaf i was assigned: what was written to an array that is out of date would be nowhere in it. */
+  assigned(i: number): void {
+    const leaf = this.#views[i] as LeafView;
+    if (leaf.lent !== this.#moves) leaf.lent = undefined;
+  }
+
   /** The texts of leaf i: a copy, so that nobody takes it for what is staged. */
   texts(i: number): readonly string[] {
     const { leaf, size, view } = this.#views[i] as LeafView;
@@ -268,4 +285,9 @@ function viewOf({ leaf, address, size }: LeafView, buffer: ArrayBuffer): Numbere
 
 export function writerClosed(): ReplayError {
   return new ReplayError("CLOSED", "this writer was closed: make a new one with replay.writer()");
+}
+
+/** Of a call that a getter or a proxy made, while another call was reading it. */
+export function reentered(): ReplayError {
+  return new ReplayError("OUT_OF_TURN", "this was called while another call was reading its arguments: call it after that has returned");
 }

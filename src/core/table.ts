@@ -2,7 +2,7 @@
 import { mustBe } from "../error.ts";
 import type { RateLimiter } from "../rate-limiter.ts";
 import { SELECTORS, type Selector } from "../selector.ts";
-import { copyIn, lengthOf, type Numbers, priorityError } from "../spec/numbers.ts";
+import { listLength, type Numbers, numbersOf, priorityError } from "../spec/numbers.ts";
 import { TOGETHER, WITH_MIN } from "./abi.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
@@ -123,10 +123,12 @@ export class CoreTable {
   /** Sets priorities by key; how many were there. @throws RangeError for a priority that it does not take; then nothing changed */
   update(keys: Numbers, priorities: Numbers): number {
     const { core } = this.engine;
-    const n = lengthOf("keys", keys);
+    const ownKeys = numbersOf("keys", keys);
+    const n = listLength(ownKeys);
+    const own = numbersOf("priorities", priorities, n);
     const at = core.scratch(24 * n);
-    copyIn(core.f64, at >>> 3, "keys", keys, n);
-    copyIn(core.f64, (at >>> 3) + n, "priorities", priorities, n);
+    core.f64.set(ownKeys, at >>> 3);
+    core.f64.set(own, (at >>> 3) + n);
     const found = core.x.table_update(this.handle, at, at + 8 * n, n, at + 16 * n, at + 20 * n);
     if (found < 0) throw priorityError(`priorities[${core.refusedArgument}]`, core.refusedValue);
     this.engine.changed();
@@ -136,9 +138,10 @@ export class CoreTable {
   /** Deletes by key; how many were there. */
   delete(keys: Numbers): number {
     const { core } = this.engine;
-    const n = lengthOf("keys", keys);
+    const own = numbersOf("keys", keys);
+    const n = listLength(own);
     const at = core.scratch(8 * n);
-    copyIn(core.f64, at >>> 3, "keys", keys, n);
+    core.f64.set(own, at >>> 3);
     const found = core.x.table_delete(this.handle, at, n);
     this.engine.changed();
     return found;

@@ -28,6 +28,8 @@ export interface CoreRule {
 export class CoreWriter {
   /** Where its lanes are. */
   readonly streams: readonly number[];
+  /** Of the item to insert: handed on as an argument, a fraction would be allocated. */
+  readonly priority: Float64Array = new Float64Array(1);
   readonly #x: Exports;
   /** WRITER in linear memory: so many bytes. */
   readonly #handle: number;
@@ -79,8 +81,8 @@ export class CoreWriter {
   }
 
   /** An item of a lane's `length` steps that end so many before the newest: 1 it is in, 0 it waits, or a code. */
-  insert(table: number, lane: number, length: number, behind: number, layout: number, { priority = 1 }: { readonly priority?: number | undefined }): number {
-    return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, behind, layout, priority);
+  insert(table: number, lane: number, length: number, behind: number, layout: number): number {
+    return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, behind, layout, this.priority[0] as number);
   }
 
   /** The key of the item that a table was given last; 0 before the first. */

@@ -1,5 +1,6 @@
 /** What leaves an actor: blocks that fill up, calls between their steps, and the count of what is on its way. */
 import { type Block, type Ends, placeColumn, placeEnds } from "../core/block.ts";
+import { reentered } from "../core/staged.ts";
 import { ReplayError } from "../error.ts";
 import { DTYPES } from "../spec/dtype.ts";
 import { type PlacedLeaf, up } from "../spec/layout.ts";
@@ -65,6 +66,8 @@ const SHORT = 128;
 
 export class Outbox {
   readonly form: BlockForm;
+  /** While a call reads what it was given, which may run functions of the caller. */
+  barred = false;
   readonly #channel: Channel;
   readonly #met: Met;
   readonly #max: number;
@@ -138,6 +141,7 @@ export class Outbox {
 
   /** The same of calls that are always taken. */
   open(): void {
+    if (this.barred) throw reentered();
     if (this.#error !== undefined) throw this.#error;
     if (this.#closing !== undefined) throw new ReplayError("CLOSED", "this writer was closed: make a new one with remoteWriter()");
   }
@@ -273,6 +277,7 @@ export class Outbox {
 
   /** Sends what there is and leaves; resolves when the memory has it all. */
   close(options: WaitOptions): Promise<void> {
+    if (this.barred) throw reentered();
     if (this.#closing === undefined) {
       if (this.#error !== undefined) return this.inFlight === 0 ? Promise.resolve() : Promise.reject(this.#error);
       this.send();

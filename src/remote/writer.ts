@@ -1,6 +1,6 @@
 /** The writer of an actor: it takes the steps of an environment here, and the memory is at the other end of a port. */
 import { pointAtCallersOf } from "../caller.ts";
-import { blockOffsets, countEnds, placeBlock } from "../core/block.ts";
+import { type Block, blockOffsets, countEnds, type Ends, placeBlock, settled } from "../core/block.ts";
 import { type StagedOf, Staging, stepMaker } from "../core/staged.ts";
 import {
   type BlockOptions,
@@ -21,7 +21,7 @@ import { finite, integer, onlyKeys } from "../error.ts";
 import { MAX_TIMEOUT_MS } from "../limits.ts";
 import { printsAs } from "../prints.ts";
 import { type ItemOptions, onlyItemOptions, unknownTable } from "../rules.ts";
-import { type ColumnSet, checkSteps, selectionsOf } from "../spec/columns.ts";
+import { type ColumnSet, checkSteps, columnsText, textSelections } from "../spec/columns.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { type Layout, layoutOf, type PlacedLeaf, up } from "../spec/layout.ts";
 import { checkNodes, flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
@@ -138,19 +138,16 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   append(step?: Appended<S, Lanes>, ends?: Lanes extends false ? undefined : LaneEnds<S>): Promise<void> | undefined {
     const outbox = this.#outbox;
     outbox.ready();
-    if (step === undefined) this.#staging.check();
-    else {
-      try {
-        this.#fill(step);
-      } catch (error) {
-        // A misspelt field is missing first.
-        checkNodes(this.spec as Spec, step);
-        throw error;
-      }
-    }
     const { lanes } = this;
-    if (ends !== undefined) this.#putEnds(ends);
-    else {
+    outbox.barred = true;
+    try {
+      if (step === undefined) this.#staging.check();
+      else this.#refill(step);
+      if (ends !== undefined) this.#putEnds(ends);
+    } finally {
+      outbox.barred = false;
+    }
+    if (ends === undefined) {
       this.#checkReward();
       outbox.fit(1);
       outbox.put();
@@ -172,8 +169,9 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const { ends: rules, rules: tables } = this.#welcome;
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
     mustSay(rules, ends, final);
-    const finals = final === undefined ? undefined : flattenSome(this.spec as Spec, final, "final");
-    const { rows, room } = outbox.sendColumns((memory) => {
+    let ended: Ends = {};
+    const place = (memory: ColumnMemory): Block => {
+      const finals = final === undefined ? undefined : flattenSome(this.spec as Spec, final, "final");
       const block = placeBlock({ core: memory, layout: this.#layout }, this.lanes, {
         columns: this.#flatten(columns),
         ends,
@@ -182,18 +180,35 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       });
       mustSee(rules, final, block.truncated);
       if (finals !== undefined && block.truncated > 0) mustShow(rules, finals, final);
-      this.#lanes.checkEnds(ends, block.rows);
+      ended = block.settled;
+      this.#lanes.checkEnds(ended, block.rows);
       this.#checkRewards(memory, block.rows);
       this.#checkPriorities(memory, block.rows);
       return block;
-    });
-    for (let row = 0; row < rows; row++) {
-      const lane = row % this.lanes;
-      this.#lanes.step(lane);
-      if (ends.terminated?.[row] || ends.truncated?.[row]) this.#lanes.flag(lane);
-      else if (ends.ends?.[row]) this.#lanes.end(lane);
+    };
+    outbox.barred = true;
+    try {
+      const { rows, room } = outbox.sendColumns(place);
+      for (let row = 0; row < rows; row++) {
+        const lane = row % this.lanes;
+        this.#lanes.step(lane);
+        if (ended.terminated?.[row] || ended.truncated?.[row]) this.#lanes.flag(lane);
+        else if (ended.ends?.[row]) this.#lanes.end(lane);
+      }
+      return room;
+    } finally {
+      outbox.barred = false;
     }
-    return room;
+  }
+
+  #refill(step: unknown): void {
+    try {
+      this.#fill(step);
+    } catch (error) {
+      // A misspelt field is missing first.
+      checkNodes(this.spec as Spec, step);
+      throw error;
+    }
   }
 
   /**
@@ -214,9 +229,10 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const have = this.#lanes.length(lane);
     if (length > have) throw beyondWindow(have, length);
     if (length === 1 && this.#lanes.hasFinal(lane)) throw beginsWithFinal(length);
-    if (columns !== undefined) checkSteps("columns", selectionsOf(columns, this.#layout.leaves), length, `the item has ${length} steps`);
+    const text = columns === undefined ? columns : columnsText(columns);
+    if (columns !== undefined) checkSteps("columns", textSelections(columns, text, this.#layout.leaves), length, `the item has ${length} steps`);
     outbox.readyForItem(number);
-    outbox.call(ITEM, number, length, priority, lane, columns);
+    outbox.call(ITEM, number, length, priority, lane, text === undefined ? text : JSON.parse(text));
     return outbox.itemMade(number);
   }
 
@@ -242,7 +258,12 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       const values = flattenSome(this.spec as Spec, final, "final");
       if (terminated === false) mustShow(this.#welcome.ends, values, final);
       outbox.fit(1);
-      outbox.putFinals(0, values, []);
+      outbox.barred = true;
+      try {
+        outbox.putFinals(0, values, []);
+      } finally {
+        outbox.barred = false;
+      }
       const awaits = this.#lanes.awaitsFinal(from);
       if (awaits || this.#lanes.episodeSteps(from) === 0) throw noEpisode(from, awaits);
       this.#lanes.finish(from);
@@ -285,11 +306,12 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /** Puts a step that ends the episodes of some lanes in the next slot, and what was seen last behind it. */
-  #putEnds(ends: LaneEnds<S>): void {
+  #putEnds(given: LaneEnds<S>): void {
     const outbox = this.#outbox;
     const { lanes } = this;
     const { ends: rules } = this.#welcome;
-    const { final } = checkLaneEnds(lanes, ends);
+    const { final, ...rest } = checkLaneEnds(lanes, given);
+    const ends = settled(rest, lanes);
     mustSay(rules, ends, final);
     const [ended, truncated] = countEnds(ends, lanes);
     mustSee(rules, final, truncated);

@@ -82,6 +82,22 @@ export function selectionsOf(columns: object, leaves: readonly PlacedLeaf[]): Se
   return selections;
 }
 
+/** Columns as JSON, which keeps them as they are now; undefined where they cannot be said so. */
+export function columnsText(columns: unknown): string | undefined {
+  try {
+    return JSON.stringify(columns);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The columns that a text says: getters may say something else each time. What is wrong is told of what was given. @throws as `selectionsOf` */
+export function textSelections(columns: object, text: string | undefined, leaves: readonly PlacedLeaf[]): Selection[] {
+  selectionsOf(columns, leaves);
+  if (text === undefined) throw mustBe(TypeError, "columns", "an object of columns, as JSON has them", columns);
+  return selectionsOf(JSON.parse(text), leaves);
+}
+
 /**
  * How many steps an item must have so that every column finds its steps. A list may begin before the start of an item: a history, padded.
  */

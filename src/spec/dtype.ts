@@ -1,5 +1,5 @@
 /** Element types, with their numbers in the core (assembly/rows/leaf.ts), their typed arrays, their bounds. */
-import { kindOf } from "../error.ts";
+import { kindOf } from "../typed.ts";
 
 export type Dtype = "bool" | "i8" | "u8" | "i16" | "u16" | "i32" | "u32" | "i64" | "u64" | "f32" | "f64";
 

@@ -1,9 +1,10 @@
 /** Checks values and copies them into typed arrays. */
-import { kindOf, ReplayError, type ReplayErrorCode } from "../error.ts";
+import { ReplayError, type ReplayErrorCode } from "../error.ts";
+import { kindOf, typedLength } from "../typed.ts";
 import { DTYPES, type Dtype, isArrayOf, type Numbered } from "./dtype.ts";
 import { type AnyLeaf, leafText, type RowLeaf, sizeOf } from "./leaf.ts";
 import { named, refused, type Visit } from "./nest.ts";
-import { isList } from "./numbers.ts";
+import { isList, listLength } from "./numbers.ts";
 import { isWellFormed, textBytes, utf8Bytes, writeText } from "./text.ts";
 
 /** The form of the values for a leaf: one value, or as many as the leading dimensions of `shape` say. */
@@ -28,8 +29,6 @@ export interface Taking {
   readonly anyNumbers?: boolean;
   /** `{data, shape}`. */
   readonly columns?: boolean;
-  /** Any bytes for bool, even those that are neither 0 nor 1. */
-  readonly anyBytes?: boolean;
 }
 
 /** Why a value was refused. */
@@ -39,7 +38,7 @@ export interface Misfit {
   readonly value: unknown;
 }
 
-const STRICT: Taking = { anyBytes: true };
+const STRICT: Taking = {};
 
 /** Up to this many elements are copied by a loop, which is faster than a call of `set`. */
 const SHORT = 16;
@@ -51,7 +50,7 @@ export function targetOf(dtype: AnyLeaf["dtype"], shape: readonly number[]): Lea
 /** Whether a value is `{data, shape}`, and both fit each other. */
 export function isShaped(value: unknown): value is { readonly data: ArrayLike<unknown>; readonly shape: readonly number[] } {
   const { data, shape } = (value ?? {}) as { data?: ArrayLike<unknown>; shape?: unknown };
-  return Array.isArray(shape) && shape.every((n) => Number.isInteger(n) && n >= 0) && isList(data) && data.length === sizeOf(shape);
+  return Array.isArray(shape) && shape.every((n) => Number.isInteger(n) && n >= 0) && isList(data) && listLength(data) === sizeOf(shape);
 }
 
 /**
@@ -71,7 +70,7 @@ export function put(target: LeafTarget, to: Numbered | undefined, at: number, gi
 function bare({ dtype, shape }: LeafTarget, given: object, { columns }: Taking): unknown {
   const isColumn = columns === true && !ArrayBuffer.isView(given) && isShaped(given) && given.shape.join() === shape.join();
   const value = isColumn ? given.data : given;
-  return shape.length === 0 && dtype !== "bytes" && isTyped(dtype, value) && value.length === 1 ? value[0] : value;
+  return shape.length === 0 && dtype !== "bytes" && isTyped(dtype, value) && typedLength(value) === 1 ? value[0] : value;
 }
 
 /** @throws ReplayError SPEC_MISMATCH, INVALID_DATA; both name the leaf */
@@ -84,12 +83,14 @@ export function mustPut(target: LeafTarget, to: Numbered, at: number, value: unk
 function spread(target: LeafTarget, to: Numbered | undefined, at: number, part: unknown, depth: number, size: number, taking: Taking): number | Misfit {
   const { dtype, shape } = target;
   if (depth === shape.length) return putElement(dtype, to, at, part, taking) ?? at + 1;
-  if (isTyped(dtype, part) && part.length === size && (dtype !== "bool" || taking.anyBytes === true)) {
+  if (!isList(part)) return -1;
+  const length = listLength(part);
+  if (length === size && isTyped(dtype, part)) {
+    const wrong = dtype === "bool" ? noFlag(part, size) : -1;
+    if (wrong >= 0) return { code: "INVALID_DATA", rule: "bool, an integer in 0 … 1", value: part[wrong] };
     to?.set(part, at);
     return at + size;
   }
-  if (!isList(part)) return -1;
-  const { length } = part;
   const isFlat = length === size && !(dtype === "bytes" ? Array.isArray(part[0]) : isList(part[0]));
   if (!isFlat && length !== shape[depth]) return -1;
   let next = at;
@@ -112,6 +113,12 @@ function spread(target: LeafTarget, to: Numbered | undefined, at: number, part: 
     next = end;
   }
   return next;
+}
+
+/** Where a byte is neither 0 nor 1; -1 for nowhere. */
+function noFlag(bytes: Numbered, n: number): number {
+  for (let i = 0; i < n; i++) if ((bytes[i] as number) > 1) return i;
+  return -1;
 }
 
 /** Whether a value is a typed array of the dtype. Text and bytes have none. */
@@ -203,10 +210,11 @@ export function putter(to: ViewTarget): Visit {
       if (view[0] !== number || number > max) slow(value);
     };
   }
+  if (dtype === "bool") return slow;
   return (value) => {
     const from = value as Numbered;
     const { view } = to;
-    if (!(value instanceof array) || from.length !== size) slow(value);
+    if (kindOf(value) !== array.name || typedLength(from) !== size) slow(value);
     else if (size > SHORT) view.set(from);
     else for (let i = 0; i < size; i++) view[i] = from[i] as number;
   };

@@ -4,6 +4,9 @@ import { type AnyLeaf, isLeaf } from "./leaf.ts";
 
 export type Nest<L> = L | readonly Nest<L>[] | { readonly [name: string]: Nest<L> };
 
+/** Of nests. */
+const MAX_DEPTH = 64;
+
 type Node<T> = { readonly [name: string]: T };
 
 /** `observation.image`, or `step` if the nest is a leaf. */
@@ -21,6 +24,7 @@ export function fold<L, T>(
   let index = 0;
   const visit = (at: Nest<L>, keys: readonly string[]): T => {
     if (isEnd(at)) return leaf(index++, keys, at as L);
+    if (keys.length >= MAX_DEPTH) throw mustBe(RangeError, named(keys.slice(0, 4)), `nested at most ${MAX_DEPTH} deep`, at);
     if (typeof at !== "object" || at === null) throw notSpec(at, keys);
     const list = Array.isArray(at);
     const names = list ? Object.keys(at) : Object.keys(at).sort();

@@ -1,5 +1,6 @@
 /** Checks keys and priorities and copies them into the core. */
-import { kindOf, mustBe } from "../error.ts";
+import { mustBe } from "../error.ts";
+import { kindOf, typedLength } from "../typed.ts";
 
 /** Numbers from a caller. */
 export type Numbers = ArrayLike<number>;
@@ -11,21 +12,45 @@ export function priorityError(subject: string, value: number): RangeError {
 
 /** Whether a value is a plain or typed array. */
 export function isList(value: unknown): value is ArrayLike<unknown> {
-  return Array.isArray(value) || ArrayBuffer.isView(value);
+  return Array.isArray(value) || kindOf(value) !== undefined;
 }
 
-/** Checks an array of numbers, and its length if `n` is given. @returns the length */
-export function lengthOf(subject: string, numbers: Numbers, n = numbers?.length): number {
-  if (!isList(numbers) || kindOf(numbers)?.startsWith("Big")) {
-    const isColumn = ArrayBuffer.isView((numbers as { readonly data?: unknown } | undefined)?.data);
-    throw mustBe(TypeError, subject, `an array of numbers${isColumn ? ", such as the column's data" : ""}`, numbers);
-  }
-  if (numbers.length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers`, numbers);
-  return n;
+/** Elements of a plain or typed array: of the latter, whatever a subclass says. */
+export function listLength(list: ArrayLike<unknown>): number {
+  return kindOf(list) === undefined ? list.length : typedLength(list as Uint8Array);
 }
-export function copyIn(to: Float64Array, at: number, subject: string, from: Numbers, n: number): void {
-  lengthOf(subject, from, n);
-  const wrong = Array.isArray(from) ? from.findIndex((value) => typeof value !== "number") : -1;
-  if (wrong >= 0) throw mustBe(TypeError, `${subject}[${wrong}]`, "a number", from[wrong]);
-  to.set(from, at);
+
+/**
+ * Numbers as nobody changes them while they are copied: a typed array as it is, of a plain one the elements, each read once.
+ * @param n how many there must be
+ */
+export function numbersOf(subject: string, given: Numbers, n?: number): Numbers {
+  const kind = kindOf(given);
+  if (kind?.startsWith("Big") || (kind === undefined && !Array.isArray(given))) throw noNumbers(subject, given);
+  const length = listLength(given);
+  if (n !== undefined && length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers`, given);
+  return kind === undefined ? copied(subject, given, length, "number") : given;
+}
+
+/** The same of flags: numbers or booleans. */
+export function flagsOf(subject: string, given: ArrayLike<unknown> | undefined, n: number): ArrayLike<unknown> | undefined {
+  if (given === undefined || kindOf(given) !== undefined || !Array.isArray(given)) return given && numbersOf(subject, given as Numbers, n);
+  if (given.length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers or booleans`, given);
+  return copied(subject, given, n, "boolean");
+}
+
+function copied<T>(subject: string, from: ArrayLike<T>, n: number, or: "number" | "boolean"): T[] {
+  const own: T[] = [];
+  for (let i = 0; i < n; i++) {
+    const value = from[i] as T;
+    if (typeof value !== "number" && typeof value !== or)
+      throw mustBe(TypeError, `${subject}[${i}]`, or === "number" ? "a number" : "a number or a boolean", value);
+    own.push(value);
+  }
+  return own;
+}
+
+function noNumbers(subject: string, given: unknown): Error {
+  const isColumn = kindOf((given as { readonly data?: unknown } | null | undefined)?.data) !== undefined;
+  return mustBe(TypeError, subject, `an array of numbers${isColumn ? ", such as the column's data" : ""}`, given);
 }

@@ -93,11 +93,23 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
       found.push(checked(keys, leaf));
     },
     (names, _, keys) => {
-      for (const name of names) if (name.includes(".")) throw mustBe(RangeError, `keys of ${named(keys)}`, "without dots", name);
+      const wrong = names.find((name) => name.includes(".") || name === "__proto__");
+      if (wrong !== undefined) throw mustBe(RangeError, `keys of ${named(keys)}`, "without dots, and not __proto__", wrong);
     },
   );
   integer("the number of leaves in spec", found.length, 1, 4096);
   return found;
+}
+
+/** A copy that nobody can change. @throws TypeError, RangeError for what is no spec */
+export function ownSpec<S extends Spec>(spec: S): S {
+  leavesOf(spec);
+  return frozen(map(spec, (leaf: RowLeaf) => ({ ...leaf, shape: [...leaf.shape] }))) as S;
+}
+
+function frozen<T>(node: T): T {
+  if (typeof node === "object" && node !== null) for (const part of Object.values(node)) frozen(part);
+  return Object.freeze(node);
 }
 
 function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {

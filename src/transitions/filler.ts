@@ -5,6 +5,7 @@ import { DISCOUNT, KEY, RETURN, STEPS, TERMINATED, TRUNCATED, WEIGHT } from "../
 import type { Engine } from "../core/engine.ts";
 import { takeArray, takeTexts } from "../core/filler.ts";
 import { Gatherer } from "../core/gatherer.ts";
+import { mustBe } from "../error.ts";
 import { printsAs } from "../prints.ts";
 import { type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { pack, valueAt, zip } from "../spec/nest.ts";
@@ -47,6 +48,7 @@ export class TransitionFiller extends Gatherer {
    */
   constructor(engine: Engine, n: number, width: number, form: TransitionForm, float: ArrayClass, weighted: boolean, into?: object) {
     super(engine, n, width);
+    if (into !== undefined && Object.isFrozen(into)) throw mustBe("SPEC_MISMATCH", "into", "a batch that is not frozen", into);
     this.width = width;
     this.weighted = weighted;
     const isNew = into === undefined;
@@ -58,14 +60,14 @@ export class TransitionFiller extends Gatherer {
         const path = [name, ...keys, "data"].join(".");
         const size = n * leaf.size;
         const data = dtype === "string" ? takeTexts(`into.${path}`, isNew, valueAt(into, path.split(".")), size) : array(path, DTYPES[dtype].array, size);
-        this.gather(leaf, at, data);
+        this.gather(`into.${path}`, leaf, at, data);
         return new Column(data as Column["data"], [n, ...leaf.shape]);
       });
       made[name] = pack(spec, columns);
     }
     const drawn = (path: string, column: number, kind: ArrayClass) => {
       const data = array(path, kind, n);
-      this.take(column, data, kind);
+      this.take(`into.${path}`, column, data, kind);
       return data;
     };
     const column = (name: string, of: number, kind: ArrayClass) => {

@@ -149,13 +149,13 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     const writer = this.#live();
     this.#writeOpen(steps);
     const length = last + 1 - first;
-    const shown: { [name: string]: ColumnOf } = {};
+    const shown = new Map<string, ColumnOf>();
     for (const { keys, leaf: column } of columns) {
       const name = keys.join(".") || "value";
-      if (Object.hasOwn(shown, name)) throw mustBe(RangeError, "trajectory", "without two columns of the same dotted name", name);
-      shown[name] = column.inItem(first, length);
+      if (shown.has(name)) throw mustBe(RangeError, "trajectory", "without two columns of the same dotted name", name);
+      shown.set(name, column.inItem(first, length));
     }
-    const waits = createItemOf(writer, table, { length, priority, columns: shown }, this.#rows - 1 - last);
+    const waits = createItemOf(writer, table, { length, priority, columns: Object.fromEntries(shown) }, this.#rows - 1 - last);
     if (waits !== undefined) this.#pending.add(table, writer.lastKey(table));
     return waits;
   }

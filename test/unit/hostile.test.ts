@@ -1,0 +1,236 @@
+/** Values that are not what they look like: arrays that lie about their length or lost their memory, getters that call back, objects that change later. */
+import { describe, expect, test } from "vitest";
+import { bool, f32, i32, Replay } from "../../src/index.ts";
+import { broken } from "../support/health.ts";
+import { bytesOf, errorOf, expectError, expectRefused } from "../support/refused.ts";
+
+const spec = { x: f32(), o: f32(3), flag: bool(), mask: bool(4) } as const;
+const step = (x: number) => ({ x, o: [x, x, x], flag: x % 2 === 1, mask: [1, 0, 0, 1] });
+
+function filled() {
+  const replay = new Replay({ spec, tables: { t: { maxSize: 20 } }, seed: 5 });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  for (let x = 0; x < 10; x++) writer.append(step(x));
+  return { replay, writer, table: replay.table("t") };
+}
+
+/** Says another length than it has. */
+class Liar extends Float64Array {
+  override get length(): number {
+    return 2;
+  }
+}
+class ShortLiar extends Float32Array {
+  override get length(): number {
+    return 3;
+  }
+}
+
+describe("arrays that lie about their length", () => {
+  test("as keys and priorities are refused, or taken as long as they are", () => {
+    const { replay, table } = filled();
+    const keys = table.sample(2).info.keys;
+    expectRefused(replay, () => table.updatePriorities(keys, new Liar(100_000).fill(3)), RangeError, /^priorities must be an array of 2 numbers/);
+    expect(table.delete(new Liar(50_000))).toBe(0);
+    expect(broken(replay)).toEqual([]);
+  });
+
+  test("as values of a step, and as columns, are refused", () => {
+    const { replay, writer } = filled();
+    expectRefused(replay, () => writer.append({ ...step(1), o: new ShortLiar(30_000).fill(7) }), "SPEC_MISMATCH", /^o must be f32 of shape \[3\]/);
+    const columns = { x: [1], o: new ShortLiar(30_000).fill(7), flag: [0], mask: [0, 0, 0, 0] };
+    expectRefused(replay, () => writer.appendColumns(columns), "SPEC_MISMATCH", /^o must be/);
+    expect(broken(replay)).toEqual([]);
+  });
+
+  test("what only has the name of a typed array is none", () => {
+    const { replay, writer, table } = filled();
+    const fake = { [Symbol.toStringTag]: "Float32Array", length: 3, 0: 1, 1: 2, 2: 3 };
+    expectRefused(replay, () => writer.append({ ...step(1), o: fake as never }), "SPEC_MISMATCH", /^o must be/);
+    const born = Object.create(Float32Array.prototype) as Float32Array;
+    expectRefused(replay, () => writer.append({ ...step(1), o: born }), "SPEC_MISMATCH", /^o must be/);
+    expectRefused(replay, () => table.updatePriorities(fake as never, fake as never), TypeError, /^keys must be an array of numbers/);
+    expectRefused(replay, () => table.delete(new DataView(new ArrayBuffer(8)) as never), TypeError, /^keys must be an array of numbers/);
+  });
+});
+
+test("an array whose length changes while it is read is taken as it first was", () => {
+  const { replay, writer, table } = filled();
+  let asked = 0;
+  const growing = new Proxy([1, 1], { get: (list, key) => (key === "length" ? (asked++ > 0 ? 9000 : 2) : (Reflect.get(list, key) ?? 1)) });
+  const { keys } = table.sample(2).info;
+  expect(table.updatePriorities(keys, growing)).toBe(2);
+  let read = 0;
+  const flags = new Proxy([0, 0], { get: (list, key) => (key === "length" ? 2 : ++read > 2 ? 1 : Reflect.get(list, key)) });
+  const columns = { x: [1, 2], o: new Float32Array(6), flag: [0, 0], mask: new Uint8Array(8) };
+  expect(writer.appendColumns(columns, { terminated: flags as number[], final: {} })).toBe(2);
+  expect(broken(replay)).toEqual([]);
+});
+
+describe("bool leaves hold 0 and 1", () => {
+  const mask = Uint8Array.of(1, 7, 0, 0);
+  test("whatever gives another byte is refused", () => {
+    const { replay, writer } = filled();
+    expectRefused(replay, () => writer.append({ ...step(1), mask }), "INVALID_DATA", /^mask must be bool, an integer in 0 … 1, got 7/);
+    expectRefused(replay, () => writer.append({ ...step(1), flag: 7 as never }), "INVALID_DATA", /^flag must be bool/);
+    const columns = { x: [1], o: new Float32Array(3), flag: Uint8Array.of(2), mask: new Uint8Array(4) };
+    expectRefused(replay, () => writer.appendColumns(columns), "INVALID_DATA", /^flag must be bool/);
+    expectRefused(replay, () => writer.endEpisode({ final: { mask }, terminated: true }), "INVALID_DATA", /^final\.mask must be bool/);
+  });
+
+  test("also in the staged step", () => {
+    const { replay, writer, table } = filled();
+    const { staged } = writer;
+    staged.mask.set(mask);
+    expectRefused(replay, () => writer.append(), "INVALID_DATA", /^staged\.mask must be bool, an integer in 0 … 1, got 7/);
+    staged.mask.fill(1);
+    staged.flag = 7;
+    expectRefused(replay, () => writer.append(), "INVALID_DATA", /^staged\.flag must be bool/);
+    staged.flag = 1;
+    writer.append();
+    expect(table.size).toBe(11);
+  });
+
+  test("lanes are asked alike", () => {
+    const replay = new Replay({ spec, tables: { t: { maxSize: 20 } } });
+    const writer = replay.writer({ lanes: 2 });
+    const flag = Uint8Array.of(0, 9);
+    const two = { x: [1, 2], o: new Float32Array(6), mask: new Uint8Array(8) };
+    expectRefused(replay, () => writer.append({ ...two, flag }), "INVALID_DATA", /^flag must be bool/);
+  });
+});
+
+describe("a batch to refill whose memory is gone", () => {
+  test.each(["o", "x", "keys", "mask"])("is refused before anything is drawn: %s", (which) => {
+    const { replay, table } = filled();
+    const into = table.batch(4, { length: 1, mask: true });
+    table.sample(4, { into, mask: true });
+    const array = { o: into.steps.o.data, x: into.steps.x.data, keys: into.info.keys, mask: into.mask }[which] as Float32Array<ArrayBuffer>;
+    structuredClone(array, { transfer: [array.buffer] });
+    expectRefused(replay, () => table.sample(4, { into, mask: true }), "SPEC_MISMATCH", /^into\./);
+  });
+
+  test("also where values go there straight", () => {
+    const replay = new Replay({ spec: { image: f32(600) }, tables: { t: { maxSize: 4, maxTimesSampled: 1 } } });
+    const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+    writer.append({ image: new Float32Array(600) });
+    const into = replay.table("t").batch(1, { length: 1 });
+    structuredClone(into.steps.image.data, { transfer: [into.steps.image.data.buffer] });
+    expectRefused(replay, () => replay.table("t").sample(1, { into }), "SPEC_MISMATCH", /^into\.steps\.image\.data must be/);
+    expect(replay.table("t").size).toBe(1);
+  });
+});
+
+describe("a call that comes while another is reading its arguments", () => {
+  const again = /called while another call was reading its arguments/;
+  const calls: { readonly [name: string]: (all: ReturnType<typeof filled>) => unknown } = {
+    append: ({ writer }) => writer.append(step(5)),
+    sample: ({ table }) => table.sample(3),
+    close: ({ writer }) => writer.close(),
+    dispose: ({ replay }) => replay.dispose(),
+    writer: ({ replay }) => replay.writer({ keep: 1_000_000 }),
+    updatePriorities: ({ table }) => table.updatePriorities([1], [1]),
+  };
+  test.each(Object.keys(calls))("is refused, and spoils nothing: %s", (name) => {
+    const all = filled();
+    const { replay, writer, table } = all;
+    const before = bytesOf(replay);
+    const call = calls[name] as (typeof calls)[string];
+    const seen: Error[] = [];
+    const within = <T>(value: T): T => {
+      seen.push(errorOf(() => call(all)));
+      return value;
+    };
+    const given = (x: number) => ({
+      ...step(x),
+      get o() {
+        return within([x, x, x]);
+      },
+    });
+    writer.append(given(11));
+    const element = (value: number) => Object.defineProperty([value, 0], 1, { get: () => within(value) });
+    writer.appendColumns({ x: element(12), o: new Float32Array(6).fill(12), flag: [0, 0], mask: new Uint8Array(8) });
+    writer.endEpisode({ final: { x: 1, o: Object.defineProperty([1, 1, 0], 2, { get: () => within(1) }) }, terminated: true });
+    expect(seen.length).toBe(3);
+    for (const error of seen) expectError(error, "OUT_OF_TURN", again);
+    expect(broken(replay)).toEqual([]);
+    expect(table.size).toBe(13);
+    const { steps } = table.sample(200);
+    for (let i = 0; i < 200; i++) expect([...steps.o.data.subarray(3 * i, 3 * i + 3)]).toEqual(new Array(3).fill(steps.x.data[i]));
+    expect(bytesOf(replay).equals(before)).toBe(false);
+  });
+});
+
+describe("what is changed later", () => {
+  test("a spec, a selector and a limiter stay what they were", () => {
+    const mutable = { x: { dtype: "f32", shape: [2] }, y: i32() } as { [name: string]: unknown };
+    const sampler = { kind: "uniform" };
+    const rateLimiter = { samplesPerInsert: 1, minSize: 1, minDiff: -9, maxDiff: 9 };
+    const replay = new Replay({ spec: mutable as never, tables: { t: { maxSize: 4, sampler: sampler as never, rateLimiter } } }) as unknown as Replay;
+    const before = bytesOf(replay);
+    (mutable.x as { shape: number[] }).shape.push(3);
+    delete mutable.y;
+    sampler.kind = "fifo";
+    rateLimiter.maxDiff = 0;
+    expect(bytesOf(replay).equals(before)).toBe(true);
+    expect(() => (replay.options.spec as never as { x: { shape: number[] } }).x.shape.push(1)).toThrow(TypeError);
+    const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+    writer.append({ x: [1, 2], y: 3 });
+    expect(Replay.restore(bytesOf(replay)).table("t").sample(1).steps.y?.data[0]).toBe(3);
+  });
+
+  test("columns that say something else each time are what their text said", () => {
+    const { replay, writer, table } = filled();
+    let asked = 0;
+    const columns = {
+      a: {
+        leaf: "x",
+        get at() {
+          return asked++ === 0 ? 0 : -1;
+        },
+      },
+    };
+    writer.createItem("t", { length: 2, columns: columns as never });
+    expect(Replay.restore(bytesOf(replay)).table("t").size).toBe(table.size);
+    expectRefused(replay, () => writer.createItem("t", { length: 1, columns: { a: { leaf: "x", at: 1n as never } } }), TypeError, /^columns\.a\.at must be/);
+  });
+});
+
+test("a staged assignment ends what an array that is out of date began", () => {
+  const { replay, writer, table } = filled();
+  const { staged } = writer;
+  staged.o.set([1, 2, 3]);
+  const { used } = replay.stats().bytes;
+  replay.writer({ keep: 1_000_000 });
+  expect(replay.stats().bytes.used).toBeGreaterThan(used);
+  staged.o = Float32Array.of(4, 5, 6);
+  writer.append();
+  expect([...table.sample(100).steps.o.data]).toContain(6);
+});
+
+describe("names that mean something else to JavaScript", () => {
+  test("__proto__ is no name of a leaf or a table", () => {
+    const named = JSON.parse('{"__proto__": 1, "x": 1}');
+    const wrong = { ...Object.fromEntries(Object.keys(named).map((name) => [name, f32()])) };
+    expectError(
+      errorOf(() => new Replay({ spec: wrong })),
+      RangeError,
+      /__proto__/,
+    );
+    expectError(
+      errorOf(() => new Replay({ spec: f32(), tables: Object.fromEntries([["__proto__", { maxSize: 1 }]]) })),
+      RangeError,
+      /name of a table/,
+    );
+  });
+
+  test("a spec that contains itself is refused", () => {
+    const circle: { [name: string]: unknown } = { x: f32() };
+    circle.again = circle;
+    expectError(
+      errorOf(() => new Replay({ spec: circle as never })),
+      RangeError,
+      /nested at most 64 deep/,
+    );
+  });
+});
