@@ -15,7 +15,7 @@ export function pointAtCallersOf(entrance: Entrance): void {
 const OURS = 60;
 
 /** V8's frames: `at new Replay (file:1:2)`, `at Table.sample (file:1:2)`, `at file:1:2`. Those of the language itself have no file. */
-const FRAME = /^ +at (?:(.+) \()?(.+):\d+:\d+\)?$/;
+const FRAME = /^ +at (.+):\d+:\d+\)?$/;
 
 /** The same error. Where the runtime can do that, its stack begins with who called the package; an error of a call without an entrance keeps its own. */
 export function atCaller<E extends Error>(error: E): E {
@@ -33,8 +33,10 @@ export function atCaller<E extends Error>(error: E): E {
   let folder: string | undefined;
   let outermost: unknown;
   for (const line of stackBelow().split("\n")) {
-    const [, name = "", file] = FRAME.exec(line) ?? [];
-    if (file === undefined) continue;
+    const [, frame] = FRAME.exec(line) ?? [];
+    if (frame === undefined) continue;
+    const bracket = frame.lastIndexOf(" (");
+    const [name, file] = bracket < 0 ? ["", frame] : [frame.slice(0, bracket), frame.slice(bracket + 2)];
     folder ??= file.slice(0, file.lastIndexOf("/") + 1).replace(/chunks\/$/, "");
     if (!file.startsWith(folder)) break;
     const named = namedIn(name);
@@ -47,7 +49,7 @@ export function atCaller<E extends Error>(error: E): E {
 
 /** The functions that a frame's name may stand for: `new Replay`, `Table.sample`, `Writer.append [as add]`. */
 function namedIn(frame: string): unknown[] {
-  const [owner, method] = frame.replace(/^new | \[as .*$/g, "").split(".");
+  const [owner, method] = (frame.split(" [as ", 1)[0] as string).replace(/^new /, "").split(".");
   const owners = [...entrances].filter(({ name }) => name === owner);
   const called = method === undefined ? owners : owners.map((entrance) => Reflect.get(entrance.prototype ?? {}, method) ?? Reflect.get(entrance, method));
   return called.filter((each) => typeof each === "function");

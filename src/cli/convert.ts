@@ -113,11 +113,11 @@ async function countOf(data: ImportedRlds): Promise<number> {
 
 /** A name that TFDS accepts. */
 function nameOf(name: string): string {
-  const word = basename(name)
+  let word = basename(name)
     .replace(/\.[a-z0-9]+$/i, "")
     .replace(/\W+/g, "_")
-    .replace(/^[\d_]+/, "")
-    .replace(/_+$/, "");
+    .replace(/^[\d_]+/, "");
+  while (word.endsWith("_")) word = word.slice(0, -1);
   return word === "" ? "dataset" : word;
 }
 

@@ -5,6 +5,7 @@ import type { Host } from "./answer.ts";
 import { several } from "./arguments.ts";
 import { breathing } from "./breath.ts";
 import { UsageError } from "./failure.ts";
+import { escaped } from "./text.ts";
 
 export interface ModeOption {
   readonly mode: ImportMode;
@@ -77,6 +78,6 @@ function words(name: string): string {
 }
 
 function placeText({ episode, step, path }: { readonly episode?: number; readonly step?: number; readonly path?: string }): string {
-  const parts = [episode === undefined ? "" : `episode ${episode}`, step === undefined ? "" : `step ${step}`, path ?? ""];
+  const parts = [episode === undefined ? "" : `episode ${episode}`, step === undefined ? "" : `step ${step}`, path === undefined ? "" : escaped(path)];
   return parts.filter((part) => part !== "").join(", ");
 }

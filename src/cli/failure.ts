@@ -28,7 +28,8 @@ export function exitCodeOf(error: unknown): number {
 export function lineOf(error: unknown): string {
   const { message = String(error) } = (error ?? {}) as Partial<Error>;
   const code = codeOf(error);
-  return `reprise: ${code === undefined ? "" : `${code}: `}${message.replace(/\s*\n\s*/g, " ")}`;
+  const lines = message.split("\n").map((line) => line.trim());
+  return `reprise: ${code === undefined ? "" : `${code}: `}${lines.join(" ")}`;
 }
 
 /** `{error: {code, message, file, offset, episode, step, pushed}}`, without unknown fields. */

@@ -6,7 +6,7 @@ import { breathing } from "./breath.ts";
 import { addOpen, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { type Histogram, histogramOf, histogramText } from "./histogram.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
-import { counted } from "./text.ts";
+import { counted, escaped } from "./text.ts";
 
 const EXAMPLES = `
 Examples:
@@ -94,7 +94,7 @@ function returnOf(steps: StepColumns<unknown>): number | undefined {
 
 function headOf({ name, format, split, splits }: RldsReader, { episodes, steps }: { readonly episodes: number; readonly steps: number }): string {
   const which = split === undefined ? "" : `, split ${split}${splits !== undefined && splits.length > 1 ? ` of ${splits.join(", ")}` : ""}`;
-  return `${name} (${format}${which}): ${counted(episodes, "episode")}, ${counted(steps, "step")}\n`;
+  return `${escaped(`${name} (${format}${which})`)}: ${counted(episodes, "episode")}, ${counted(steps, "step")}\n`;
 }
 
 function specsText({ stepSpec, metadataSpec }: RldsReader): string {

@@ -8,6 +8,7 @@ import { addInspect, inspect } from "./inspect.ts";
 import { addPush, push } from "./push.ts";
 import { addSample, sample } from "./sample.ts";
 import { addStats, stats } from "./stats.ts";
+import { printable } from "./text.ts";
 
 const HELP = `
 Every command has --json and --help. Exit codes: 0 done, 1 the data or a file is wrong, 2 wrong usage, 130 interrupted.
@@ -35,6 +36,7 @@ export async function run(args: readonly string[], version: string): Promise<num
 
 function programOf(version: string): Command {
   const program = new Command("reprise").description("Reads reinforcement learning datasets and replay journals.").version(version).addHelpText("after", HELP);
+  program.configureOutput({ writeErr: (text) => process.stderr.write(printable(text)) });
   program.exitOverride().enablePositionalOptions().showHelpAfterError("(see reprise --help)");
   const add = (name: string, form: (command: Command) => Command, verb: Verb) => {
     const command = form(program.command(name).exitOverride().showHelpAfterError(`(see reprise ${name} --help)`));
@@ -65,7 +67,7 @@ async function answered(command: Command, verb: Verb, given: readonly unknown[])
 /** Waits until the text is written, because the program may end right after. */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
-    stream.write(text.endsWith("\n") ? text : `${text}\n`, () => resolve());
+    stream.write(printable(text.endsWith("\n") ? text : `${text}\n`), () => resolve());
   });
 }
 

@@ -8,7 +8,7 @@ import { addOpen, type OpenOptions, withDataset } from "./dataset.ts";
 import { UsageError } from "./failure.ts";
 import { isJournal, lookInto } from "./journal.ts";
 import { leavesIn, specText, statisticsText } from "./leaf-tables.ts";
-import { bytes, counted, number, table as tableText } from "./text.ts";
+import { bytes, counted, escaped, number, table as tableText } from "./text.ts";
 
 const EXAMPLES = `
 A folder with segments (00000001.rpr, …) is a journal. Anything else is a dataset.
@@ -40,7 +40,7 @@ function ofDataset(path: string, options: OpenOptions, host: Host): Promise<Answ
     const { leaves } = await statistics(reader, { signal: host.signal });
     progress.end();
     const { format, name } = reader;
-    return { value: { kind: "dataset", format, name, statistics: leaves }, text: `${name} (${format})\n${statisticsText(leaves)}` };
+    return { value: { kind: "dataset", format, name, statistics: leaves }, text: `${escaped(name)} (${format})\n${statisticsText(leaves)}` };
   });
 }
 

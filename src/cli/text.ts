@@ -1,8 +1,18 @@
 /** Text for people: tables, numbers, sizes. */
 
+/** Text of others in one line, without what would steer a terminal: C0, DEL and C1 are escaped as JSON does it. */
+export function escaped(text: string): string {
+  return text.replace(/\p{Cc}/gu, (control) => `\\u${(control.codePointAt(0) as number).toString(16).padStart(4, "0")}`);
+}
+
+/** The same, line by line. */
+export function printable(text: string): string {
+  return text.split("\n").map(escaped).join("\n");
+}
+
 /** Rows as aligned columns; numbers are aligned to the right. The first row is the heading. */
 export function table(rows: readonly (readonly (string | number)[])[]): string {
-  const shown = rows.map((row) => row.map((cell) => (typeof cell === "number" ? number(cell) : cell)));
+  const shown = rows.map((row) => row.map((cell) => (typeof cell === "number" ? number(cell) : escaped(cell))));
   const right = (rows[1] ?? []).map((cell) => typeof cell === "number");
   const widths = (shown[0] ?? []).map((_, i) => Math.max(...shown.map((row) => (row[i] ?? "").length)));
   const line = (row: readonly string[]) =>

@@ -11,3 +11,10 @@ export function utf8(bytes: Uint8Array, subject: string, file: string): string {
     throw new RldsError("UNSUPPORTED", `${subject} holds bytes that are no text in UTF-8: store them as numbers of uint8`, { file }, { cause });
   }
 }
+
+/** Without the same characters at the end that fill up a text of fixed width. */
+export function withoutTail(text: string, filling: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === filling) end--;
+  return text.slice(0, end);
+}

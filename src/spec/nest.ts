@@ -45,6 +45,12 @@ export function nested<T>(names: readonly string[], parts: readonly T[], list: b
   return list ? parts : Object.fromEntries(names.map((name, i) => [name, parts[i] as T]));
 }
 
+/** Sets a part of a node, whatever its name: an assignment to `__proto__` would set the prototype. */
+export function setPart(node: object, name: string, part: unknown): void {
+  if (name === "__proto__") Object.defineProperty(node, name, { value: part, writable: true, enumerable: true, configurable: true });
+  else (node as { [name: string]: unknown })[name] = part;
+}
+
 /** Every leaf in order, with its path. */
 export function leaves<L>(nest: Nest<L>, isEnd?: (node: unknown) => boolean): { readonly keys: readonly string[]; readonly leaf: L }[] {
   const found: { readonly keys: readonly string[]; readonly leaf: L }[] = [];
@@ -209,8 +215,8 @@ export function packer(spec: Nest<AnyLeaf>): Pack {
     spec,
     (index) => (values) => values[index],
     (names, parts, _, list) => (values) => {
-      const made = (list ? [] : {}) as { [name: string]: unknown };
-      for (let i = 0; i < names.length; i++) made[names[i] as string] = (parts[i] as Pack)(values);
+      const made = list ? [] : {};
+      for (let i = 0; i < names.length; i++) setPart(made, names[i] as string, (parts[i] as Pack)(values));
       return made;
     },
   );

@@ -3,6 +3,8 @@ import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
+import { isText } from "../../spec/leaf.ts";
+import { turn } from "../room.ts";
 import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
 import { squeezed } from "./flat.ts";
 
@@ -11,28 +13,59 @@ export interface Range {
   readonly to: number;
 }
 
+/** Flags that are looked at before others have their turn. */
+const SLICE_ROWS = 1 << 22;
 const FLAG = { dtype: "bool", shape: [] } as const;
 const DISCOUNT = { dtype: "f32", shape: [] } as const;
 
-/** Rows that begin with is_first, or follow on is_last. */
-export function rangesOf(rows: number, isFirst: ColumnData | undefined, isLast: ColumnData | undefined): Range[] {
-  const ranges: Range[] = [];
-  let from = 0;
-  for (let i = 1; i <= rows; i++) {
-    if (i < rows && !(isFirst !== undefined && isFirst[i] === 1) && !(isLast !== undefined && isLast[i - 1] === 1)) continue;
-    ranges.push({ from, to: i });
-    from = i;
+/** Where the episodes are in rows that begin with is_first, or follow on is_last. There may be as many as rows: nothing is kept of them. */
+export class FlaggedRanges implements Iterable<Range> {
+  readonly #rows: number;
+  readonly #isFirst: Uint8Array | undefined;
+  readonly #isLast: Uint8Array | undefined;
+
+  constructor(rows: number, isFirst: Uint8Array | undefined, isLast: Uint8Array | undefined) {
+    this.#rows = rows;
+    this.#isFirst = isFirst;
+    this.#isLast = isLast;
   }
-  return ranges;
+
+  get length(): number {
+    let count = 0;
+    for (let to = 0; to < this.#rows; count++) to = this.#end(to);
+    return count;
+  }
+
+  *[Symbol.iterator](): Generator<Range, void, undefined> {
+    for (let from = 0, to = 0; from < this.#rows; from = to) {
+      to = this.#end(from);
+      yield { from, to };
+    }
+  }
+
+  #end(from: number): number {
+    let to = from + 1;
+    while (to < this.#rows && this.#isFirst?.[to] !== 1 && this.#isLast?.[to - 1] !== 1) to++;
+    return to;
+  }
 }
 
 /** A flag a row, as a bool. @throws RldsError CORRUPT for what is no flag */
-export async function flagsOf(column: Column, file: string): Promise<Uint8Array> {
+export async function flagsOf(column: Column, file: string, signal?: AbortSignal): Promise<Uint8Array> {
   const { leaf, rows = 0, read, path } = squeezed(column);
-  const data = leaf.shape.length === 0 && leaf.dtype !== "string" && leaf.dtype !== "bytes" ? Array.from(await read(0, rows), Number) : undefined;
-  if (data === undefined || data.some((value) => value !== 0 && value !== 1))
-    throw new RldsError("CORRUPT", `${path} must have a flag a row, 0 or 1`, { file });
-  return Uint8Array.from(data);
+  const wrong = () => new RldsError("CORRUPT", `${path} must have a flag a row, 0 or 1`, { file });
+  if (leaf.shape.length > 0 || isText(leaf)) throw wrong();
+  const flags = new Uint8Array(rows);
+  for (let from = 0; from < rows; from += SLICE_ROWS) {
+    if (from > 0) await turn(signal);
+    const data = await read(from, Math.min(from + SLICE_ROWS, rows));
+    for (let i = 0; i < data.length; i++) {
+      const value = Number(data[i]);
+      if (value !== 0 && value !== 1) throw wrong();
+      flags[from + i] = value;
+    }
+  }
+  return flags;
 }
 
 export interface StepTable {

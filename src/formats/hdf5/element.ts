@@ -5,7 +5,7 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { DTYPES, isDtype } from "../../spec/dtype.ts";
 import { fromHalves } from "../half.ts";
-import { utf8 } from "../utf8.ts";
+import { utf8, withoutTail } from "../utf8.ts";
 import type { Library } from "./h5wasm.ts";
 
 /** The classes of HDF5's types, by their numbers. */
@@ -63,7 +63,7 @@ function bools(bytes: Uint8Array, file: string, path: string): Uint8Array {
 function fixedTexts(bytes: Uint8Array, { size, strpad }: Metadata, decoded: (bytes: Uint8Array) => string): string[] {
   return Array.from({ length: bytes.length / size }, (_, i) => {
     const text = bytes.subarray(i * size, (i + 1) * size);
-    if (strpad === 2) return decoded(text).replace(/ +$/, "");
+    if (strpad === 2) return withoutTail(decoded(text), " ");
     const end = text.indexOf(0);
     return decoded(end < 0 ? text : text.subarray(0, end));
   });

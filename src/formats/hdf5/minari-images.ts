@@ -3,7 +3,7 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import { imageHead } from "../images/image-head.ts";
 import { imageDecoder } from "../images/images.ts";
-import { parsedJson } from "../jsonl/python-json.ts";
+import { parsedJson } from "../json.ts";
 
 /** A space of Gymnasium, as Minari writes it. */
 export interface Space {

@@ -1,6 +1,6 @@
 /** What Minari says of a dataset in the file beside it. */
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
-import { parsedJson } from "../jsonl/python-json.ts";
+import { parsedJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 
 /** More is no description. */
@@ -8,7 +8,7 @@ const MAX_BYTES = 2 ** 26;
 
 /** @param path of the HDF5 file @throws RldsError CORRUPT, UNSUPPORTED for a dataset that is not HDF5; an absent file is none */
 export async function metadataJson(folder: SourceFolder, path: string): Promise<{ readonly [key: string]: unknown }> {
-  const name = path.replace(/[^/]*$/, "metadata.json");
+  const name = `${path.slice(0, path.lastIndexOf("/") + 1)}metadata.json`;
   const file = await folder.open(name).catch((error) => {
     if (error instanceof RldsError && error.code === "NOT_FOUND") return undefined;
     throw error;

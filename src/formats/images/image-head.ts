@@ -29,6 +29,10 @@ function pngHead(bytes: Uint8Array): ImageHead {
 
 /** Scans of a progressive image; each goes through all of it, however short it is. */
 const MAX_SCANS = 100;
+const BLOCK = 8;
+/** Every block has a bit at least, and no image has so many scans for so few bits. */
+const MAX_BLOCKS = 8;
+const MAX_VISITS = 16 * MAX_BLOCKS;
 
 function jpegHead(bytes: Uint8Array): ImageHead {
   let head: ImageHead | undefined;
@@ -53,5 +57,8 @@ function jpegHead(bytes: Uint8Array): ImageHead {
     at += 2 + length;
   }
   if (head === undefined) throw new Error("the JPEG has no frame");
+  const blocks = Math.ceil(head.width / BLOCK) * Math.ceil(head.height / BLOCK);
+  if (blocks > MAX_BLOCKS * bytes.length || blocks * scans > MAX_VISITS * bytes.length)
+    throw new Error(`the JPEG cannot be ${head.width} × ${head.height} in ${scans} scans of ${bytes.length} bytes`);
   return head;
 }

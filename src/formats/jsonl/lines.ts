@@ -1,7 +1,7 @@
 /** Lines of a file of JSON, one at a time. */
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { parsedJson } from "../json.ts";
 import type { SourceFile } from "../sources/source.ts";
-import { parsedJson } from "./python-json.ts";
 
 export interface Line {
   readonly value: unknown;

@@ -2,6 +2,7 @@
 import type { StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { sizeOf } from "../../spec/leaf.ts";
+import { setPart } from "../../spec/nest.ts";
 import { checkNesting, type MappedColumn, type Mapping } from "../parquet/mapping.ts";
 import type { ParquetFile } from "../parquet/parquet-file.ts";
 import type { PlainForm } from "../parquet/plain-form.ts";
@@ -59,10 +60,10 @@ export function frameSpec(form: PlainForm, info: LeRobotInfo, images: readonly I
   const spec = structuredClone(form.stepSpec) as { [name: string]: unknown };
   const set = (keys: readonly string[], value: unknown) => {
     const node = keys.slice(0, -1).reduce((at, key) => {
-      if (!Object.hasOwn(at, key)) at[key] = {};
+      if (!Object.hasOwn(at, key)) setPart(at, key, {});
       return at[key] as { [name: string]: unknown };
     }, spec);
-    node[keys.at(-1) as string] = value;
+    setPart(node, keys.at(-1) as string, value);
   };
   for (const [name, feature] of info.features) {
     const keys = keysOf(name);

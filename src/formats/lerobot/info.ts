@@ -1,5 +1,6 @@
 /** meta/info.json of a LeRobot dataset: what a frame has, and where its files are. */
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { parsedJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 import { inside } from "../sources/source.ts";
 
@@ -92,8 +93,8 @@ export function jsonLines(text: string, file: string): { readonly [key: string]:
     offset += line.length + 1;
     if (line.trim() === "") return [];
     try {
-      const found = JSON.parse(line);
-      if (typeof found === "object" && found !== null) return [found];
+      const found = parsedJson(line);
+      if (typeof found === "object" && found !== null) return [found as { readonly [key: string]: unknown }];
     } catch {
       // Told below, as what is no object is.
     }

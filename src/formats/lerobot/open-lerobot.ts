@@ -5,6 +5,7 @@ import type { Fetch } from "../../host.ts";
 import type { RldsStep } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { imageDecoder } from "../images/images.ts";
+import { parsedJson } from "../json.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
 import { plainEpisodes } from "../parquet/plain-episodes.ts";
 import { plainForm } from "../parquet/plain-form.ts";
@@ -66,7 +67,7 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parsedJson(text);
   } catch (cause) {
     throw new RldsError("CORRUPT", "the file is no JSON", { file: INFO }, { cause });
   }

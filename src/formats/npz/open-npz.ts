@@ -10,13 +10,14 @@ import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.t
 import { type FinalObservation, flatEpisodes, rowsOf } from "../columns/flat.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
-import { flagsOf, type Range, rangesOf, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
+import { FlaggedRanges, flagsOf, type Range, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
+import { Room } from "../room.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { npyArray } from "./npy.ts";
-import { zipBytes, zipEntries } from "./zip.ts";
+import { zipEntries, zipPieces } from "./zip.ts";
 
 export interface NpzOptions extends ReadOptions {
   /** Of flat columns with `terminals`, as openD4rl has it; `rlds` where it is left out. */
@@ -48,8 +49,9 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
   if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is not a .npz file: name the file", { file: folder.name });
   try {
-    const { fields, metadata } = fieldsOf(await arraysOf(file, maxBytes, signal), file.name);
-    const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal });
+    const room = new Room(file.name, maxBytes);
+    const { fields, metadata } = fieldsOf(await arraysOf(file, room, { maxBytes, signal }), file.name);
+    const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal, room });
     const { stepSpec, episodes, steps } = plan;
     return {
       ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: {}, episodes, steps, about: {} },
@@ -67,7 +69,11 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
 }
 
 /** Every array, by its name without `.npy`. */
-async function arraysOf(file: SourceFile, maxBytes: number, signal?: AbortSignal): Promise<Map<string, Column>> {
+async function arraysOf(
+  file: SourceFile,
+  room: Room,
+  { maxBytes, signal }: { readonly maxBytes: number; readonly signal?: AbortSignal },
+): Promise<Map<string, Column>> {
   const entries = (await zipEntries(file, maxBytes)).filter(({ name }) => name.endsWith(".npy"));
   const bytes = entries.reduce((sum, { size }) => sum + size, 0);
   if (bytes > maxBytes) throw new RldsError("CORRUPT", `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`, { file: file.name });
@@ -76,7 +82,8 @@ async function arraysOf(file: SourceFile, maxBytes: number, signal?: AbortSignal
     signal?.throwIfAborted();
     const path = entry.name.slice(0, -".npy".length);
     if (found.has(path)) throw new RldsError("CORRUPT", `the archive has ${entry.name} twice`, { file: file.name });
-    const { dtype, shape, data } = npyArray(await zipBytes(file, entry), file.name, entry.name);
+    const array = { file: file.name, name: entry.name, size: entry.size, room };
+    const { dtype, shape, data } = await npyArray(zipPieces(file, entry, signal), array);
     const leaf = { dtype, shape: shape.slice(1) } as StepLeaf;
     const size = sizeOf(leaf.shape);
     const rows = shape[0];
@@ -122,9 +129,13 @@ async function planOf(
   fields: Fields,
   metadata: { readonly [name: string]: ColumnTree },
   file: string,
-  options: { finalObservation: FinalObservation; maxBytes: number; signal?: AbortSignal },
+  { room, ...options }: { finalObservation: FinalObservation; maxBytes: number; signal?: AbortSignal; room: Room },
 ): Promise<Plan> {
   const { observation, action, reward } = fields;
+  const flags = (column: Column) => {
+    room.take(column.rows ?? 0, column.path);
+    return flagsOf(column, file, options.signal);
+  };
   if (observation === undefined || action === undefined || reward === undefined)
     throw new RldsError("UNSUPPORTED", "the archive must have arrays called observation, action and reward (or observations, actions, rewards)", { file });
   const single = (field: Field) => {
@@ -142,10 +153,10 @@ async function planOf(
     if (options.finalObservation === "next" && fields.next_observation === undefined)
       throw new RldsError("UNSUPPORTED", "the archive has no next_observations, which finalObservation needs", { file });
     const rows = rowsOf([...columnsOf(transition), ended], file);
-    const memory = (flags: Uint8Array, path: string) =>
-      new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: flags.length, rowBytes: 1, read: async (a, b) => flags.slice(a, b) });
-    const terminals = memory(await flagsOf(ended, file), ended.path);
-    const timeouts = cut && memory(await flagsOf(cut, file), cut.path);
+    const memory = (bytes: Uint8Array, path: string) =>
+      new Column({ path, leaf: { dtype: "bool", shape: [] }, rows: bytes.length, rowBytes: 1, read: async (a, b) => bytes.slice(a, b) });
+    const terminals = memory(await flags(ended), ended.path);
+    const timeouts = cut && memory(await flags(cut), cut.path);
     const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
     rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
     if (terminals.rows !== rows) throw new RldsError("CORRUPT", `${terminals.path} does not have one flag per row`, { file });
@@ -162,11 +173,11 @@ async function planOf(
   const rows = rowsOf([...columnsOf(main), ...given], file);
   const table: StepTable = {
     tree: main,
-    isFirst: first && (await flagsOf(first, file)),
-    isLast: last && (await flagsOf(last, file)),
-    isTerminal: await flagsOf(isTerminal, file),
+    isFirst: first && (await flags(first)),
+    isLast: last && (await flags(last)),
+    isTerminal: await flags(isTerminal),
   };
-  const ranges = lengths === undefined ? rangesOf(rows, table.isFirst, table.isLast) : await rangesByLengths(lengths, rows, file);
+  const ranges = lengths === undefined ? new FlaggedRanges(rows, table.isFirst, table.isLast) : await rangesByLengths(lengths, rows, file, room);
   const stepSpec = stepTableSpec(table);
   return {
     stepSpec,
@@ -178,14 +189,26 @@ async function planOf(
   };
 }
 
-async function rangesByLengths({ leaf, rows = 0, read }: Column, steps: number, file: string): Promise<Range[]> {
-  const lengths = leaf.shape.length === 0 && !isText(leaf) ? Array.from(await read(0, rows), Number) : [Number.NaN];
-  let to = 0;
-  const ranges = lengths.map((length) => {
-    to += length;
-    return { from: to - length, to };
-  });
-  if (to !== steps || lengths.some((length) => !Number.isInteger(length) || length < 0))
-    throw new RldsError("CORRUPT", `the lengths of the episodes must add up to the ${steps} rows of the file, but add up to ${to}`, { file });
-  return ranges;
+/** Where the episodes are, one behind the other. */
+async function rangesByLengths(
+  { leaf, rows = 0, read, path }: Column,
+  steps: number,
+  file: string,
+  room: Room,
+): Promise<Iterable<Range> & { readonly length: number }> {
+  const isNumber = leaf.shape.length === 0 && !isText(leaf);
+  if (isNumber) room.take(16 * rows, path);
+  const lengths = Float64Array.from(isNumber ? ((await read(0, rows)) as Float64Array) : [Number.NaN], Number);
+  const sum = lengths.reduce((all, length) => all + (Number.isInteger(length) && length >= 0 ? length : Number.NaN), 0);
+  if (sum !== steps) throw new RldsError("CORRUPT", `the lengths of the episodes must add up to the ${steps} rows of the file, but add up to ${sum}`, { file });
+  return {
+    length: lengths.length,
+    *[Symbol.iterator]() {
+      let to = 0;
+      for (const length of lengths) {
+        to += length;
+        yield { from: to - length, to };
+      }
+    },
+  };
 }

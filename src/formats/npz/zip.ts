@@ -1,5 +1,6 @@
 /** Zip archives, as far as NumPy writes them: entries that are stored or deflated, also by 64 bits. */
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { turn } from "../room.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface ZipEntry {
@@ -53,8 +54,41 @@ export async function zipEntries(file: SourceFile, maxBytes: number): Promise<Zi
   return found;
 }
 
-/** An entry's bytes: checked by size before, by checksum after. @throws RldsError CORRUPT, UNSUPPORTED */
-export async function zipBytes(file: SourceFile, { name, method, crc, compressed, size, at }: ZipEntry): Promise<Uint8Array<ArrayBuffer>> {
+/** So much is asked for at once, and so much of it inflated at once: no more than 16 MiB come of that. */
+const BLOCK = 1 << 20;
+const SLICE = 1 << 14;
+/** After so many bytes others have their turn. */
+const STRETCH = 1 << 23;
+
+/** An entry's bytes, piece by piece: no more than it says, and checked by its checksum at the end. @throws RldsError CORRUPT, UNSUPPORTED */
+export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+  const { name, method, crc, compressed, size } = entry;
+  const begin = await beginOf(file, entry);
+  const inflate = method === DEFLATED ? await inflater(() => corrupt(file, begin, `${name} is not what was deflated`)) : undefined;
+  const wrong = (found: number) => corrupt(file, begin, `${name} is not what was deflated: ${found} bytes of ${size}`);
+  let [done, sum, stretch] = [0, 0, 0];
+  for (let at = 0; at < compressed; at += BLOCK) {
+    const block = await file.read(begin + at, Math.min(BLOCK, compressed - at));
+    for (let from = 0; from < block.length; from += SLICE) {
+      const slice = block.subarray(from, from + SLICE);
+      const piece = inflate === undefined ? slice : inflate(slice, at + from + slice.length === compressed);
+      done += piece.length;
+      stretch += piece.length + SLICE;
+      if (done > size) throw wrong(done);
+      sum = crc32(piece, sum);
+      yield piece;
+      if (stretch > STRETCH) {
+        stretch = 0;
+        await turn(signal);
+      }
+    }
+  }
+  if (done !== size) throw wrong(done);
+  if (sum !== crc) throw corrupt(file, begin, `the checksum of ${name} is not that of its bytes`);
+}
+
+/** Where an entry's bytes are, once all that is said of them can be true. */
+async function beginOf(file: SourceFile, { name, method, compressed, size, at }: ZipEntry): Promise<number> {
   if (method !== STORED && method !== DEFLATED)
     throw new RldsError("UNSUPPORTED", `${name} is ${method === -1 ? "encrypted" : `compressed by method ${method}`}: only deflate is read`, {
       file: file.name,
@@ -67,23 +101,24 @@ export async function zipBytes(file: SourceFile, { name, method, crc, compressed
   if (local.getUint32(0, true) !== LOCAL) throw corrupt(file, at, `${name} does not begin where the archive's directory says`);
   const begin = at + 30 + local.getUint16(26, true) + local.getUint16(28, true);
   if (begin + compressed > file.size) throw corrupt(file, at, `${name} goes on behind the file's end`);
-  const packed = await file.read(begin, compressed);
-  const bytes = method === STORED ? packed.slice() : await inflated(packed, size, () => corrupt(file, begin, `${name} is not what was deflated`));
-  if (crc32(bytes) !== crc) throw corrupt(file, begin, `the checksum of ${name} is not that of its bytes`);
-  return bytes as Uint8Array<ArrayBuffer>;
+  return begin;
 }
 
-async function inflated(packed: Uint8Array, size: number, wrong: () => RldsError): Promise<Uint8Array> {
-  const { inflateSync } = await import("fflate");
-  const out = new Uint8Array(size);
-  let bytes: Uint8Array;
-  try {
-    bytes = inflateSync(packed, { out });
-  } catch {
-    throw wrong();
-  }
-  if (bytes.length !== size) throw wrong();
-  return bytes;
+/** What comes of one slice after the other. */
+async function inflater(wrong: () => RldsError): Promise<(slice: Uint8Array, last: boolean) => Uint8Array> {
+  const { Inflate } = await import("fflate");
+  let found = new Uint8Array(0);
+  const stream = new Inflate((piece) => {
+    found = piece as Uint8Array<ArrayBuffer>;
+  });
+  return (slice, last) => {
+    try {
+      stream.push(slice, last);
+    } catch {
+      throw wrong();
+    }
+    return found;
+  };
 }
 
 async function directory(file: SourceFile): Promise<{ entries: number; size: number; at: number }> {
@@ -125,9 +160,9 @@ const TABLE = Int32Array.from({ length: 256 }, (_, n) => {
   return n;
 });
 
-/** Zip's checksum. */
-export function crc32(bytes: Uint8Array): number {
-  let crc = -1;
+/** Zip's checksum. @param before of the bytes before these */
+export function crc32(bytes: Uint8Array, before = 0): number {
+  let crc = ~before;
   for (let i = 0; i < bytes.length; i++) crc = (TABLE[(crc ^ (bytes[i] as number)) & 255] as number) ^ (crc >>> 8);
   return ~crc >>> 0;
 }

@@ -68,7 +68,7 @@ export function mappingOf(file: ParquetFile, names: ColumnNames): Mapping {
     taken.add(column);
   }
   const leaves: MappedColumn[] = [...given]
-    .filter(([path]) => !(path in ROLES) && !/^is_(first|last|terminal)$/.test(path))
+    .filter(([path]) => !Object.hasOwn(ROLES, path) && !/^is_(first|last|terminal)$/.test(path))
     .map(([path, column]) => ({ column, keys: path.split("/") }));
   const unread: string[] = [];
   const index = columnNamed(file, "step_index");

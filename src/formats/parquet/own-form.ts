@@ -1,6 +1,7 @@
 /** The files that writeParquet wrote: they say what they hold. */
 import type { StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { parsedJson } from "../json.ts";
 import { specFromJson } from "../jsonl/spec-json.ts";
 import type { FileColumn } from "./columns.ts";
 import type { ParquetFile } from "./parquet-file.ts";
@@ -14,7 +15,7 @@ export function ownForm({ about, name: file }: ParquetFile): FileForm | undefine
   const corrupt = (what: string, cause?: unknown) => new RldsError("CORRUPT", `what the file says of itself under ${ABOUT} ${what}`, { file }, { cause });
   let found: Partial<FileForm>;
   try {
-    found = JSON.parse(text) ?? {};
+    found = (parsedJson(text) ?? {}) as Partial<FileForm>;
   } catch (cause) {
     throw corrupt("is no JSON", cause);
   }

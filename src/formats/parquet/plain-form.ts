@@ -1,6 +1,7 @@
 /** What a step is in files of somebody else. */
 import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { setPart } from "../../spec/nest.ts";
 import type { FileColumn } from "./columns.ts";
 import type { Mapping } from "./mapping.ts";
 import type { ParquetFile } from "./parquet-file.ts";
@@ -34,10 +35,10 @@ export async function plainForm(file: ParquetFile, mapping: Mapping): Promise<Pl
   const spec: { [name: string]: unknown } = {};
   for (const { keys, leaf } of leaves) {
     const node = keys.slice(0, -1).reduce<{ [name: string]: unknown }>((at, key) => {
-      if (!Object.hasOwn(at, key)) at[key] = {};
+      if (!Object.hasOwn(at, key)) setPart(at, key, {});
       return at[key] as { [name: string]: unknown };
     }, spec);
-    node[keys.at(-1) as string] = leaf;
+    setPart(node, keys.at(-1) as string, leaf);
   }
   const stepSpec = { reward: FLOAT, discount: FLOAT, ...spec, is_first: BOOL, is_last: BOOL, is_terminal: BOOL } as StepSpec;
   return { mapping, leaves, stepSpec };

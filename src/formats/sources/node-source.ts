@@ -90,16 +90,19 @@ function folderOf(root: string, found: Modules): SourceFolder {
 }
 
 async function fileOf(full: string, name: string, { fs, now }: Modules): Promise<SourceFile> {
+  const other = () => new RldsError("NOT_FOUND", "there is a folder, a pipe, a device or something else that is no file", { file: full });
   let handle: FileHandle;
   try {
+    // Opening a pipe waits for somebody who writes, perhaps for ever.
+    if (!(await fs.stat(full)).isFile()) throw other();
     handle = await fs.open(full, "r");
   } catch (cause) {
-    throw unopened("the file cannot be opened", full, cause);
+    throw cause instanceof RldsError ? cause : unopened("the file cannot be opened", full, cause);
   }
   const stat = await handle.stat();
   if (!stat.isFile()) {
     await handle.close();
-    throw new RldsError("NOT_FOUND", "there is a folder, or something else that is no file", { file: full });
+    throw other();
   }
   const { size } = stat;
   const early = (missing: number) => new RldsError("CORRUPT", `the file ends ${missing} bytes too early`, { file: name, offset: size });

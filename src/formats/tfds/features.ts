@@ -2,6 +2,7 @@
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { Dtype } from "../../spec/dtype.ts";
 import { sizeOf } from "../../spec/leaf.ts";
+import { parsedJson } from "../json.ts";
 import { type Json, list, object, text, whole } from "./json.ts";
 
 export const FEATURES = "features.json";
@@ -83,7 +84,7 @@ function contentOf(json: Json, at: string): Json {
     const { content } = json;
     if (typeof content !== "string") return object(content ?? {}, subject, FEATURES);
     try {
-      return object(JSON.parse(content), subject, FEATURES);
+      return object(parsedJson(content), subject, FEATURES);
     } catch {
       throw new RldsError("CORRUPT", `${subject} must be JSON`, { file: FEATURES });
     }

@@ -1,5 +1,6 @@
 /** JSON files of a dataset, checked as they are looked into: whoever wrote them, what is wrong is an RldsError. */
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { parsedJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
 
 export type Json = { readonly [key: string]: unknown };
@@ -10,7 +11,7 @@ export async function readJson(folder: SourceFolder, path: string, maxBytes: num
   try {
     if (file.size > maxBytes) throw new RldsError("CORRUPT", `the file has ${file.size} bytes, more than maxBytes, ${maxBytes}`, { file: path });
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.read(0, file.size));
-    return object(JSON.parse(text), "the file", path);
+    return object(parsedJson(text), "the file", path);
   } catch (cause) {
     if (cause instanceof RldsError) throw cause;
     throw new RldsError("CORRUPT", `the file is not JSON: ${(cause as Error).message}`, { file: path }, { cause });

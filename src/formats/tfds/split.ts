@@ -24,8 +24,8 @@ export function defaultSplit(splits: readonly Split[]): SplitPart {
 
 /** @throws RangeError for text that is none, a split that is not there, or a part that goes beyond it */
 export function partsOf(text: string, splits: readonly Split[]): SplitPart[] {
-  return text.split(/\s*\+\s*/).flatMap((one) => {
-    const [, name, slice] = PART.exec(one) ?? [];
+  return text.split("+").flatMap((one) => {
+    const [, name, slice] = PART.exec(one.trim()) ?? [];
     if (name === undefined) throw mustBe(RangeError, "split", RULE, text);
     if (name === "all" && slice === undefined) return splits.map(whole);
     const split = splits.find((found) => found.name === name);

@@ -1,4 +1,5 @@
 /** The dataset that is in a folder already: another split may be written beside its own. */
+import { parsedJson } from "../json.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { datasetInfo, INFO } from "./dataset-info.ts";
 import { FEATURES } from "./features.ts";
@@ -14,7 +15,7 @@ export interface DatasetThere {
 /** Undefined where there is none of that name, or the sink cannot tell. */
 export async function datasetThere(folder: SinkFolder, path: string, name: string, there: readonly string[]): Promise<DatasetThere | undefined> {
   if (folder.read === undefined || ![INFO, FEATURES].every((file) => there.includes(`${path}/${file}`))) return undefined;
-  const parsed = async (file: string) => object(JSON.parse(new TextDecoder().decode(await folder.read?.(`${path}/${file}`))), "the file", file);
+  const parsed = async (file: string) => object(parsedJson(new TextDecoder().decode(await folder.read?.(`${path}/${file}`))), "the file", file);
   try {
     const [info, features] = [await parsed(INFO), await parsed(FEATURES)];
     const found = datasetInfo(info);

@@ -22,7 +22,7 @@ export function targetOf(target: SaveTarget): Target {
 }
 
 /** Segments of a log are numbered files; the first is the file, further ones have their number behind its name. */
-const SEGMENT = /^0*(\d+)\.rpr$/;
+const SEGMENT = /^(\d+)\.rpr$/;
 
 /** A directory that has one log, in files of this name. */
 export class SingleFile implements Directory {

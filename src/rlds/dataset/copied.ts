@@ -1,4 +1,5 @@
 /** Steps whose arrays nobody else changes. */
+import { setPart } from "../../spec/nest.ts";
 import { StepColumns } from "./step-columns.ts";
 
 /** What a step goes through before it is kept beside the next ones: a copy, but where steps are there at once. A generator may use its arrays again. */
@@ -14,7 +15,7 @@ function copied<T>(value: T): T {
   // A Buffer's own slice is a view.
   if (ArrayBuffer.isView(value)) return (value instanceof DataView ? value : Uint8Array.prototype.slice.call(value)) as T;
   if (Array.isArray(value)) return value.map(copied) as T;
-  const copy: { [name: string]: unknown } = {};
-  for (const name of Object.keys(value)) copy[name] = copied((value as { readonly [name: string]: unknown })[name]);
+  const copy = {};
+  for (const name of Object.keys(value)) setPart(copy, name, copied((value as { readonly [name: string]: unknown })[name]));
   return copy as T;
 }

@@ -1,7 +1,7 @@
 /** The steps of one episode as whole columns: what a reader fills, and what is quick to go through. */
 import type { AnyArray } from "../../spec/dtype.ts";
 import { isLeaf, isText, sizeOf } from "../../spec/leaf.ts";
-import { pack } from "../../spec/nest.ts";
+import { pack, setPart } from "../../spec/nest.ts";
 import type { AnyValue, RldsStep, StepLeaf, StepSpec } from "./dataset.ts";
 import { type FoundLeaf, leavesOf } from "./leaves.ts";
 
@@ -79,8 +79,8 @@ function maker(spec: StepSpec, data: Iterator<ColumnData>): Make {
   const names = Object.keys(spec).sort();
   const parts = names.map((name) => maker((spec as { readonly [name: string]: StepSpec })[name] as StepSpec, data));
   return (i) => {
-    const step: { [name: string]: unknown } = {};
-    for (let k = 0; k < names.length; k++) step[names[k] as string] = (parts[k] as Make)(i);
+    const step = {};
+    for (let k = 0; k < names.length; k++) setPart(step, names[k] as string, (parts[k] as Make)(i));
     return step;
   };
 }

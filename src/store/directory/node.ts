@@ -10,7 +10,9 @@ import { type FolderLock, lockFolder } from "./node-lock.ts";
  */
 export function node(path: string): Directory {
   if (typeof path !== "string" || path === "") throw mustBe(TypeError, "path", "the path of a folder", path);
-  return new NodeDirectory(path.replace(/(?<=.)\/+$/, ""), nodeModules());
+  let end = path.length;
+  while (end > 1 && path[end - 1] === "/") end--;
+  return new NodeDirectory(path.slice(0, end), nodeModules());
 }
 
 class NodeDirectory implements Directory {

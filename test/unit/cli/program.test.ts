@@ -1,11 +1,12 @@
 /** The program around the verbs: help, usage, JSON of failures, pipes that close. */
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../../support/core.ts";
-import { CLI, HALF_CHEETAH, reprise } from "./support.ts";
+import { CLI, HALF_CHEETAH, reprise, temporary } from "./support.ts";
 
+const temp = temporary();
 const VERBS = ["inspect", "convert", "push", "sample", "stats"];
 
 test("it is a program: a first line that says so, and the right to be run", async () => {
@@ -49,6 +50,21 @@ test.each([[[]], [["frobnicate"]], [["inspect"]], [["inspect", "a", "b"]], [["in
 test("nothing of a terminal is on stdout or stderr where there is none", async () => {
   const { stdout, stderr } = await reprise("inspect", HALF_CHEETAH);
   expect(stdout + stderr).not.toContain("\u001b");
+});
+
+test("what would steer a terminal is escaped, whoever wrote it", async () => {
+  const controls = "\u001b]0;owned\u0007 \u009b31m \u007f \r\n faked: 9";
+  const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true, [controls]: 1 };
+  writeFileSync(temp("steered.jsonl"), JSON.stringify(step));
+  const shown = await reprise("inspect", temp("steered.jsonl"));
+  expect(shown.stdout).toMatch(/\n {2}\\u001b\]0;owned\\u0007 \\u009b31m \\u007f \\u000d\\u000a faked: 9 +f32/);
+  const told = await reprise("inspect", temp("steered.jsonl"), "--json");
+  expect(Object.keys(JSON.parse(told.stdout).stepSpec)).toContain(controls);
+  writeFileSync(temp("steered.jsonl"), `{"${controls.replace(/\p{Cc}/gu, " ")}": \u009b\u001b[2J }`);
+  const refused = await reprise("inspect", temp("steered.jsonl"), "--json", "--verbose");
+  expect(refused.status).toBe(1);
+  expect(refused.stderr).toContain("\\u001b");
+  for (const { stdout, stderr } of [shown, told, refused, await reprise("inspect", "--\u001b[2J")]) expect(stdout + stderr).not.toMatch(/(?!\n)\p{Cc}/u);
 });
 
 test("on a terminal a bar shows how far it is, and goes away", () => {

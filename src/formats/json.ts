@@ -1,0 +1,58 @@
+/** JSON of files that somebody else wrote. */
+
+/** No file of data nests deeper; what goes through values calls itself once a level. */
+const DEEPEST = 256;
+const QUOTE = 34;
+/** As Python writes what JSON has no numbers for. */
+const WORDS = ["NaN", "Infinity", "-Infinity"];
+
+/** NaN and Infinity may stand in it as words, and become strings. @throws SyntaxError, also for what nests too deep */
+export function parsedJson(text: string): unknown {
+  checkDepth(text);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const quoted = withWordsQuoted(text);
+    if (quoted === text) throw error;
+    return JSON.parse(quoted);
+  }
+}
+
+function checkDepth(text: string): void {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    // [ and {, ] and }
+    else if (code === 91 || code === 123) depth++;
+    else if (code === 93 || code === 125) depth--;
+    if (depth > DEEPEST) throw new SyntaxError(`it nests deeper than ${DEEPEST}`);
+  }
+}
+
+function withWordsQuoted(text: string): string {
+  let quoted = "";
+  let done = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (text.charCodeAt(at) === QUOTE) {
+      at = endOfString(text, at);
+      continue;
+    }
+    const word = WORDS.find((each) => text.startsWith(each, at));
+    if (word === undefined) continue;
+    quoted += `${text.slice(done, at)}"${word}"`;
+    done = at + word.length;
+    at = done - 1;
+  }
+  return quoted + text.slice(done);
+}
+
+/** The place of the quote that ends the text which begins at another one; behind the last character where there is none. */
+function endOfString(text: string, begin: number): number {
+  for (let end = text.indexOf('"', begin + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text[end - 1 - slashes] === "\\") slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return text.length;
+}

@@ -1,0 +1,87 @@
+/** Every regular expression of the package takes linear time, whatever the text: most of them see what somebody else wrote. */
+import { readFileSync } from "node:fs";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import { files } from "../../build/steps.mjs";
+import { slowness } from "../support/regexp-time.ts";
+
+interface Found {
+  readonly place: string;
+  readonly text: string;
+}
+
+/** The literals of a source, and what makes expressions of text. */
+function expressionsIn(path: string): { readonly literals: Found[]; readonly made: Found[] } {
+  const literals: Found[] = [];
+  const made: Found[] = [];
+  const source = ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest);
+  const visit = (node: ts.Node) => {
+    const place = () => `${path}:${source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1}`;
+    if (node.kind === ts.SyntaxKind.RegularExpressionLiteral) literals.push({ place: place(), text: node.getText(source) });
+    if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText(source) === "RegExp")
+      made.push({ place: place(), text: node.getText(source) });
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return { literals, made };
+}
+
+const split = (literal: string) => [literal.slice(1, literal.lastIndexOf("/")), literal.slice(literal.lastIndexOf("/") + 1)] as const;
+
+describe("in src/", () => {
+  const found = files("src", ".ts").map(expressionsIn);
+
+  it("each takes linear time", () => {
+    const literals = found.flatMap(({ literals: each }) => each);
+    expect(literals.length).toBeGreaterThan(30);
+    const slow = literals.flatMap(({ place, text }) => {
+      const what = slowness(...split(text));
+      return what === undefined ? [] : [`${place} ${text} is ${what}`];
+    });
+    expect(slow).toEqual([]);
+  });
+
+  it("none is made of text", () => {
+    expect(found.flatMap(({ made }) => made)).toEqual([]);
+  });
+});
+
+describe("the check", () => {
+  it.each([
+    [String.raw`/(a+)+$/`, "exponential"],
+    [String.raw`/^(a*)*$/`, "exponential"],
+    [String.raw`/^(?:a|a)*b/`, "exponential"],
+    [String.raw`/^(?:a?b?)*c/`, "exponential"],
+    [String.raw`/['"]shape['"]\s*:\s*\(((?:\s*\d{1,15}L?\s*,?)*)\)/`, "exponential"],
+    [String.raw`/\s*\n\s*/g`, "quadratic"],
+    [String.raw`/a+\b/`, "quadratic"],
+    [String.raw`/\0+$/`, "quadratic"],
+    [String.raw`/[^/]*$/`, "quadratic"],
+    [String.raw`/a(?:.*b)?/g`, "quadratic"],
+    [String.raw`/^a*a*b/`, "quadratic"],
+    [String.raw`/^[a-m]*[k-z]*!/`, "quadratic"],
+    [String.raw`/^\s*[A-Z]*[^a]*$/i`, "quadratic"],
+    [String.raw`/"(?:[^"\\]|\\.)*"/g`, "quadratic"],
+  ])("%s is found to be %s", (text, what) => {
+    expect(slowness(...split(text))).toBe(what);
+  });
+
+  it.each([
+    String.raw`/\d+/g`,
+    String.raw`/\W+/g`,
+    String.raw`/^(-?[\d.]+)(%|shard)?$/`,
+    String.raw`/^[A-Za-z0-9+/]*={0,2}$/`,
+    String.raw`/\{([^{}]*)\}/g`,
+    String.raw`/\.(jsonl|ndjson)$/i`,
+    String.raw`/^.*\) /s`,
+    String.raw`/^(?:ab|ac)*$/`,
+    String.raw`/^\d{2,5}-\d{3,}$/`,
+    String.raw`/^[^\x00-\x1f]*$/`,
+  ])("%s is found to be linear", (text) => {
+    expect(slowness(...split(text))).toBe(undefined);
+  });
+
+  it("says what it cannot read", () => {
+    for (const source of ["a(?=b)", "(?<!a)b", "a\\1", "(a", "a)"]) expect(() => slowness(source, "")).toThrow(/does not know/);
+  });
+});

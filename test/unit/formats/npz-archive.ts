@@ -1,0 +1,51 @@
+/** Archives of NumPy's arrays, as none of its own programs would write them. */
+import { deflateRawSync } from "node:zlib";
+import { crc32 } from "../../support/crc32.ts";
+
+interface Entry {
+  readonly name: string;
+  readonly header: string;
+  /** Zeros, or this byte. */
+  readonly elements: number;
+  readonly byte?: number;
+}
+
+/** An archive whose arrays are one byte over and over. */
+export function archive(...entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
+  const local: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let at = 0;
+  for (const { name, header, elements, byte = 0 } of entries) {
+    const text = Buffer.from(`${header}\n`, "latin1");
+    const bytes = Buffer.concat([
+      Buffer.from("\x93NUMPY\x01\0", "latin1"),
+      Buffer.from([text.length & 255, text.length >> 8]),
+      text,
+      Buffer.alloc(elements, byte),
+    ]);
+    const packed = deflateRawSync(bytes);
+    const head = Buffer.alloc(30);
+    head.writeUInt32LE(0x04034b50, 0);
+    head.writeUInt16LE(name.length, 26);
+    const entry = Buffer.alloc(46);
+    entry.writeUInt32LE(0x02014b50, 0);
+    entry.writeUInt16LE(8, 10);
+    entry.writeUInt32LE(crc32(bytes), 16);
+    entry.writeUInt32LE(packed.length, 20);
+    entry.writeUInt32LE(bytes.length, 24);
+    entry.writeUInt16LE(name.length, 28);
+    entry.writeUInt32LE(at, 42);
+    local.push(head, Buffer.from(name), packed);
+    directory.push(entry, Buffer.from(name));
+    at += 30 + name.length + packed.length;
+  }
+  const size = directory.reduce((all, part) => all + part.length, 0);
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(entries.length, 10);
+  end.writeUInt32LE(size, 12);
+  end.writeUInt32LE(at, 16);
+  return new Uint8Array(Buffer.concat([...local, ...directory, end]));
+}
+
+export const npyHeader = (descr: string, shape: string) => `{'descr': '${descr}', 'fortran_order': False, 'shape': ${shape}, }`;

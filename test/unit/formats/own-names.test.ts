@@ -1,0 +1,72 @@
+/** Names that every object has already, as names of a step's parts: they are its own, whatever reads, changes, writes or draws it. */
+import { describe, expect, it } from "vitest";
+import { openJsonl } from "../../../src/formats/jsonl/open-jsonl.ts";
+import { writeJsonl } from "../../../src/formats/jsonl/write.ts";
+import { openNpz } from "../../../src/formats/npz/open-npz.ts";
+import { openParquet } from "../../../src/formats/parquet/open-parquet.ts";
+import { writeParquet } from "../../../src/formats/parquet/write-parquet.ts";
+import type { RldsReader } from "../../../src/formats/reader.ts";
+import { Replay } from "../../../src/index.ts";
+import { mapSteps } from "../../../src/rlds/index.ts";
+import { all } from "../../support/columns.ts";
+import { archive, npyHeader } from "./npz-archive.ts";
+
+const NAMES = ["__proto__", "constructor", "toString", "hasOwnProperty"];
+
+/** What is below a step under each name is its own, and the step is an object as any other. */
+function expectOwn(step: object, within: (step: object) => object = (one) => one): void {
+  const part = within(step);
+  expect(Object.getPrototypeOf(step)).toBe(Object.prototype);
+  expect(Object.getPrototypeOf(part)).toBe(Object.prototype);
+  for (const name of NAMES) expect(Object.hasOwn(part, name)).toBe(true);
+}
+
+const values = `{${NAMES.map((name) => `"${name}":{"polluted":true}`).join(",")}}`;
+const line = (flags: string) => `{"observation":${values},"action":1,"reward":1,${values.slice(1, -1)},${flags}}`;
+const lines = new Blob([`${line('"terminated":false')}\n${line('"terminated":true')}`]);
+const observation = (step: object) => (step as { observation: object }).observation;
+
+describe("of JSON lines", () => {
+  const steps = async (reader: RldsReader) => (await all(reader)).flatMap(({ steps: each }) => [...each]) as object[];
+
+  it("are read, changed and written as they are", async () => {
+    const reader = await openJsonl(lines);
+    const read = await steps(reader);
+    expect(read.length).toBe(3);
+    for (const step of read) {
+      expectOwn(step);
+      expectOwn(step, observation);
+    }
+    for await (const { steps: changed } of mapSteps(reader, (step) => ({ ...step }))) for await (const step of changed) expectOwn(step, observation);
+    const files = new Map<string, Uint8Array>();
+    await writeParquet(reader, files);
+    await writeJsonl(reader, files);
+    for (const written of [await openParquet(files), await openJsonl(files)]) for (const step of await steps(written)) expectOwn(step, observation);
+    expect(({} as { polluted?: unknown }).polluted).toBe(undefined);
+  });
+});
+
+it("of NumPy's archives, also as groups of arrays", async () => {
+  const bytes = archive(
+    ...["action", "reward", "is_first", "is_terminal", ...NAMES.flatMap((name) => [`${name}/polluted`, `observation/${name}`])].map((name) => ({
+      name: `${name}.npy`,
+      header: npyHeader("|b1", "(3,)"),
+      elements: 3,
+    })),
+  );
+  for await (const { steps } of await openNpz(new Blob([bytes])))
+    for (const step of steps) {
+      expectOwn(step);
+      expectOwn(step, observation);
+    }
+});
+
+it("of a Replay's spec", () => {
+  const spec = JSON.parse(`{"observation":{${NAMES.map((name) => `"${name}":{"dtype":"f32","shape":[]}`).join(",")}}}`);
+  const replay = new Replay({ spec, tables: { t: { maxSize: 4 } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  writer.append(JSON.parse(`{"observation":{${NAMES.map((name, i) => `"${name}":${i}`).join(",")}}}`));
+  const { steps } = replay.table("t").sample(1);
+  expectOwn(steps as object, observation);
+  replay.dispose();
+});
