@@ -337,7 +337,7 @@ describe("bombs", () => {
   };
 
   test.each<[string, Files, RegExp]>([
-    ["features nested 1,000 deep", dataset({ a: deep(1000) }, nothing), /nested at most 64 deep/],
+    ["features nested 70 deep", dataset({ a: deep(70) }, nothing), /nested at most 64 deep/],
     ["a shape that no number can hold", dataset({ a: tensor("float32", [2 ** 30, 2 ** 30]) }, nothing), /a size that a number can hold/],
     [
       "a tensor of 4 GB in 100 bytes",
@@ -367,7 +367,7 @@ describe("bombs", () => {
     [
       "a JPEG of 60,000 × 60,000",
       dataset({ a: imageOf([-1, -1, 3]) }, example([["steps/a", 1, field(1, jpegOf(60_000, 60_000, 1))]])),
-      /would take|more than maxBytes/,
+      /the JPEG cannot be 60000 × 60000/,
     ],
     ["a JPEG of 10,000 scans", dataset({ a: imageOf([64, 64, 3]) }, example([["steps/a", 1, field(1, jpegOf(64, 64, 10_000))]])), /more than 100 scans/],
     ["groups nested 100,000 deep", dataset({ a: tensor("float32") }, new Uint8Array(100_000).fill(0x0b)), /no tf.train.Example: maximum recursion depth/],
