@@ -89,13 +89,33 @@ const beside = {
   },
 };
 
+const LINE = "-".repeat(80);
+
 /** The names and licences of the packages that some sources are of: they go where their code goes. */
 function noticesOf(sources) {
-  const folders = new Set(sources.map((file) => file.match(/^.*node_modules\/(@[^/]+\/)?[^/]+/)?.[0]).filter((folder) => folder !== undefined));
+  const folderOf = (file) => file.match(/^.*node_modules\/(@[^/]+\/)?[^/]+/)?.[0];
+  const folders = new Set(sources.map(folderOf).filter((folder) => folder !== undefined));
   const notices = [...folders].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
-    return `${name} ${version} (${license})\n\n${file === undefined ? "" : readFileSync(join(folder, file), "utf8").trim()}\n`;
+    const files = readdirSync(folder).filter((each) => /^(licen[cs]e|notice)/i.test(each));
+    // A file may be of somebody else than its package, and say so.
+    const heads = new Set(sources.filter((file) => folderOf(file) === folder).flatMap(copyrightsOf));
+    const texts = [...files.map((file) => readFileSync(join(folder, file), "utf8").trim()), ...heads];
+    if (texts.length === 0) throw new Error(`${name} has no text of its licence`);
+    return `${name} ${version} (${license.replace(/^\((.*)\)$/, "$1")})\n\n${texts.join("\n\n")}\n`;
   });
-  return `The readers and writers of files (in chunks/) and the command line (cli.js) hold code of these packages.\n\n${notices.join(`\n${"-".repeat(80)}\n\n`)}`;
+  if (notices.some((notice) => notice.includes("www.apache.org/licenses/LICENSE-2.0")))
+    notices.push(`The Apache License, Version 2.0, of those that name it\n\n${readFileSync("LICENSE", "utf8").trim()}\n`);
+  return `The readers and writers of files (in chunks/) and the command line (cli.js) hold code of these packages.\n\n${notices.join(`\n${LINE}\n\n`)}`;
+}
+
+/** The comments at the head of a source that say whose it is. */
+function copyrightsOf(file) {
+  const found = [];
+  for (let text = readFileSync(file, "utf8").trimStart(); ; ) {
+    const comment = /^(?:\/\/[^\n]*\n?)+|^\/\*[\s\S]*?\*\//.exec(text)?.[0];
+    if (comment === undefined) return found;
+    if (/copyright/i.test(comment)) found.push(comment.replaceAll(/^ *(\/\/|\/?\*+\/?) ?/gm, "").trim());
+    text = text.slice(comment.length).trimStart();
+  }
 }
