@@ -27,7 +27,7 @@ import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } fro
 import { MAX_LENGTH } from "./limits.ts";
 import { type NStep, type NStepOptions, nStepOf } from "./n-step.ts";
 import type { Selector } from "./selector.ts";
-import { checkSteps, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
+import { type ColumnLayout, checkSteps, jointOf, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
 import { valueAt } from "./spec/nest.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
@@ -63,6 +63,7 @@ const OPTIONS = "into, replacement, among, stratified, length, offset, cross, co
 const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
 const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
+const NO_LAYOUTS: ReadonlySet<ColumnLayout> = new Set();
 /** Bytes of a batch from which on it is worth a look how long its items really are, before there is room for it. */
 export const LARGE = 2 ** 24;
 
@@ -99,6 +100,7 @@ export class Reader {
     const divisor = oneOf("normalize", NORMALIZE, normalize);
     const nStep = options.nStep === undefined ? undefined : nStepOf(options.nStep, engine.layout.leaves);
     let chosen = this.#selected(columns, this.#table.counter(LAYOUT));
+    let first: ColumnLayout | undefined;
     const same = chosen === undefined ? SAME_COLUMNS : 0;
     const isFree = into === undefined && length === undefined;
     let longest = isFree ? this.#table.counter(LONGEST) : 0;
@@ -107,35 +109,56 @@ export class Reader {
     if (same > 0 || isLarge) {
       const ahead = this.#lookAhead(n, flags + same + SIZED * Number(isLarge), among);
       if (isLarge) longest = ahead.result(DRAW_LONGEST);
-      chosen ??= this.#selected(columns, ahead.result(DRAW_LAYOUT)) as readonly Selection[];
+      first = engine.columnLayouts.get(ahead.result(DRAW_LAYOUT));
+      chosen ??= first?.selections ?? this.#whole;
     }
     if (nStep === undefined && (chosen as readonly Selection[]).some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
     if (cross !== undefined) flag("cross", cross);
     const asked = length ?? (into === undefined ? undefined : this.#widthOf(into, chosen as readonly Selection[]));
+    // Of items that are alike each shows its own steps.
+    const alike = same > 0 && first !== undefined ? engine.columnLayouts.alike(first.id) : NO_LAYOUTS;
+    if (alike.size > 1) chosen = jointOf(first as ColumnLayout, alike, asked ?? longest);
     let filler = this.#filler(n, asked ?? longest, options, chosen as readonly Selection[], into);
     if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, asked ?? this.#table.counter(LONGEST));
     const draw = filler.prepare();
+    if (beta !== undefined) draw.beta[0] = beta;
     const count = draw.sample(handle, n, flags + same, among);
     if (count < 0) throw refusedDraw(engine, count);
+    let lost = false;
+    engine.barred = true;
     try {
+      const shown = alike.size > 1 ? this.#shown(draw.slots(count)) : undefined;
       if (into === undefined) {
         const width = length ?? draw.result(DRAW_LONGEST);
+        if (shown !== undefined) chosen = jointOf(shown[0] ?? (first as ColumnLayout), new Set(shown), width);
         // The batch may be smaller than the maximum that the filler was prepared for.
-        if (count < n || width < filler.width) filler = this.#filler(count, width, options, chosen as readonly Selection[]).after(filler);
+        if (count < n || width < filler.width || chosen !== filler.selections) filler = this.#filler(count, width, options, chosen as readonly Selection[]).after(filler);
       }
-      if (beta !== undefined) draw.weigh(handle, options, divisor);
+      if (beta !== undefined) draw.weigh(handle, divisor);
       // What items show by columns of their own they show whole.
       const over = cross ?? (columns === undefined && filler.selections !== this.#whole);
       draw.runs(handle, count, filler.width, from + CROSS * Number(over));
-      if (nStep !== undefined && draw.nStep(nStep) > 0) warnOfLost(engine, this.#name);
-      filler.fill(count);
+      lost = nStep !== undefined && draw.nStep(nStep) > 0;
+      filler.show(shown).fill(count);
       const { batch } = filler;
       batch.blocked = count === n ? undefined : { by: BLOCKED_BY[draw.result(BLOCKED)] as Blocked["by"], have: draw.result(HAVE), need: draw.result(NEED) };
-      return batch;
     } finally {
+      engine.barred = false;
       draw.close(handle);
       engine.changed();
     }
+    if (lost) warnOfLost(engine, this.#name);
+    return filler.batch;
+  }
+
+  /** The column layouts of slots. @throws ReplayError SPEC_MISMATCH for one that is not known */
+  #shown(slots: Uint32Array): ColumnLayout[] {
+    const { columnLayouts } = this.#engine;
+    return this.#table.layoutsOf(slots).map((id) => {
+      const layout = columnLayouts.get(id);
+      if (layout === undefined) throw differentColumns();
+      return layout;
+    });
   }
 
   /** New arrays for n items, for use as `into`. */

@@ -10,16 +10,17 @@ const BOOTSTRAP: i32 = i32.MAX_VALUE;
 
 /**
  * O(entries × count): chooses, for one output column, rows of each entry's window, by a list of `count` steps (i32 each) in any order; negative ones
- * count from the window's end. What is outside the window is padding. All that `gather_leaf` reads until the next call.
+ * count from the window's end. What is outside the window is padding. All that `gather_leaf` reads until the next call. `each`: from an entry's list to the next one's; 0
+ * where all have the same.
  */
-export function gather_select(draw: usize, pool: usize, steps: usize, count: u32): void {
+export function gather_select(draw: usize, pool: usize, steps: usize, count: u32, each: u32): void {
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
   d.chosen = count;
   const rows = <usize>d.rows;
   let to = 0 as usize;
-  if (count == 1) return selectOne(d, p, load<i32>(steps));
-  for (let i: u32 = 0; i < d.count; i++) {
+  if (count == 1 && each == 0) return selectOne(d, p, load<i32>(steps));
+  for (let i: u32 = 0; i < d.count; i++, steps += (<usize>each) << 2) {
     const length = <i32>load<u32>(d.u32At(LENGTH, i));
     const window = rows + <usize>((i * d.width) << 2);
     for (let k: u32 = 0; k < count; k++) {

@@ -15,6 +15,9 @@ const SAME_COLUMNS: u32 = 8;
 /** Of a look ahead: the longest and the shortest item that may come, at the price of O(slots) where items leave between two draws. */
 const SIZED: u32 = 16;
 
+/** A number of a column layout: the form above, which steps below (src/core/column-layouts.ts). */
+const FORM_BITS: u32 = 16;
+
 /** Why a draw is shorter than asked. */
 const BY_MIN_SIZE: f64 = 1;
 const BY_CURSOR: f64 = 2;
@@ -67,10 +70,15 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
   d.shortest = u32.MAX_VALUE;
   for (let i: u32 = 0; i < drawn; i++) {
     see(d, slots.item(d.slot(i)).length());
-    if ((flags & SAME_COLUMNS) != 0 && slots.layout(d.slot(i)) != d.layout) return fail(E_UNLIKE, i, <f64>slots.layout(d.slot(i)));
+    if ((flags & SAME_COLUMNS) != 0 && !fitsWith(d, slots.layout(d.slot(i)))) return fail(E_UNLIKE, i, <f64>slots.layout(d.slot(i)));
   }
   if (first && (flags & SIZED) != 0) for (let slot: u32 = 1; slot <= slots.high; slot++) if (slots.isUsed(slot)) see(d, slots.item(slot).length());
   return drawn;
+}
+
+/** Whether an item's columns have the form of the first one's: the upper half of their numbers. */
+function fitsWith(d: Draw, layout: u32): bool {
+  return layout >> FORM_BITS == <u32>d.layout >> FORM_BITS;
 }
 
 function see(d: Draw, length: u32): void {
@@ -108,7 +116,7 @@ function drawSingly(t: Table, d: Draw, n: u32, among: u32, which: u32, alike: bo
   for (let i: u32 = 0; i < n && mayDraw(t, d); i++) {
     if (alike) memory.copy(d.column(WEIGHT), random, 32);
     drawSlots(t, d, i, 1, 0, among);
-    if (alike && i > 0 && <f64>t.slots().layout(d.slot(i)) != d.layout) {
+    if (alike && i > 0 && !fitsWith(d, t.slots().layout(d.slot(i)))) {
       // It is the first of the next draw.
       memory.copy(random, d.column(WEIGHT), 32);
       d.block(BY_COLUMNS, i, n);

@@ -134,7 +134,7 @@ export interface Exports {
   // gather
   gather_leaf: Fn<[draw: A, pool: A, leaf: A, out: A], void>;
   gather_runs: Fn<[draw: A, pool: A, leaf: A, out: A]>;
-  gather_select: Fn<[draw: A, pool: A, steps: A, count: A], void>;
+  gather_select: Fn<[draw: A, pool: A, steps: A, count: A, each: A], void>;
 
   // record: state as bytes, all of it by number or what changed, and back
   record_append: Fn<[stream: A, from: A, bytes: A]>;
@@ -169,7 +169,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 10;
+export const ABI_VERSION = 11;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;

@@ -1,12 +1,26 @@
 /** The column layouts of a Replay's items. The core knows the number of each item's; what a number means is known here. */
-import { type ColumnLayout, columnsText, selectionsOf, textSelections } from "../spec/columns.ts";
+import { ReplayError } from "../error.ts";
+import { type ColumnLayout, columnsText, type Selection, selectionsOf, textSelections } from "../spec/columns.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
+import { BOOTSTRAP } from "./abi.ts";
 import type { Core } from "./core.ts";
 
 /** So many are kept before anyone looks for those that nothing names any more. */
 const FEW = 1024;
 /** Numbers of a chunk, as a power of two: files have a section for each. */
 const CHUNK_BITS = 6;
+/** Numbers of a form, as a power of two: items whose numbers differ only below are drawn together (assembly/draw/sample.ts). */
+const FORM_BITS = 16;
+const MAX_FORMS = 2 ** (32 - FORM_BITS);
+const MAX_ALIKE = 2 ** FORM_BITS;
+
+/** Layouts that show the same leaves under the same names, of other steps. */
+interface Form {
+  readonly number: number;
+  readonly layouts: Set<ColumnLayout>;
+  /** The number that a layout of it was given last. */
+  last: number;
+}
 
 export class ColumnLayouts {
   /** Those that are known, by number >>> 6. A list is never changed, but made anew. */
@@ -19,7 +33,10 @@ export class ColumnLayouts {
   readonly #leaves: readonly PlacedLeaf[];
   readonly #byId = new Map<number, ColumnLayout>();
   readonly #byText = new Map<string, ColumnLayout>();
-  #last = 0;
+  /** By what they show: the one that new layouts join. */
+  readonly #forms = new Map<string, Form>();
+  readonly #byNumber = new Map<number, Form>();
+  #lastForm = 0;
   #limit = FEW;
 
   constructor(core: Core, leaves: readonly PlacedLeaf[]) {
@@ -47,16 +64,29 @@ export class ColumnLayouts {
     if (known !== undefined) return known.id;
     const selections = textSelections(columns, text, this.#leaves);
     if (this.#byId.size >= this.#limit) this.sweep(kept);
-    do this.#last = (this.#last + 1) >>> 0;
-    while (this.#last === 0 || this.#byId.has(this.#last));
-    this.#add({ id: this.#last, columns: text as string, selections });
-    return this.#last;
+    const form = this.#formOf(selections);
+    let id = 0;
+    do {
+      form.last = (form.last + 1) % MAX_ALIKE;
+      id = form.number * MAX_ALIKE + form.last;
+    } while (this.#byId.has(id));
+    this.#add({ id, columns: text as string, selections }, form);
+    return id;
+  }
+
+  /** Those that are drawn together with one, it among them. */
+  alike(id: number): ReadonlySet<ColumnLayout> {
+    return this.#byNumber.get(id >>> FORM_BITS)?.layouts ?? new Set();
   }
 
   /** Takes a layout with the number that it had. @throws TypeError, RangeError, ReplayError for what are no columns of these leaves */
   put(id: number, columns: object): void {
-    this.#last = Math.max(this.#last, id);
-    this.#add({ id, columns: JSON.stringify(columns), selections: selectionsOf(columns, this.#leaves) });
+    const selections = selectionsOf(columns, this.#leaves);
+    const number = id >>> FORM_BITS;
+    const form = this.#byNumber.get(number) ?? this.#newForm(selections, number);
+    form.last = Math.max(form.last, id % MAX_ALIKE);
+    this.#lastForm = Math.max(this.#lastForm, number);
+    this.#add({ id, columns: JSON.stringify(columns), selections }, form);
   }
 
   /** Lets go of layouts that no item and no rule names. O(slots of tables with layouts) */
@@ -69,6 +99,7 @@ export class ColumnLayouts {
       for (const layout of chunk) {
         if (named.has(layout.id)) continue;
         this.#byId.delete(layout.id);
+        this.#leaveForm(layout);
         if (this.#byText.get(layout.columns) === layout) this.#byText.delete(layout.columns);
       }
       if (left.length > 0) this.chunks.set(number, left);
@@ -83,11 +114,38 @@ export class ColumnLayouts {
     return true;
   }
 
-  #add(layout: ColumnLayout): void {
+  #add(layout: ColumnLayout, form: Form): void {
+    form.layouts.add(layout);
     const chunk = layout.id >>> CHUNK_BITS;
     this.chunks.set(chunk, [...(this.chunks.get(chunk) ?? []), layout]);
     this.#byId.set(layout.id, layout);
     this.#byText.set(layout.columns, layout);
+  }
+
+  /** The form that a new layout joins. */
+  #formOf(selections: readonly Selection[]): Form {
+    const known = this.#forms.get(formKey(selections));
+    if (known !== undefined && known.layouts.size < MAX_ALIKE) return known;
+    if (this.#byNumber.size >= MAX_FORMS - 1) throw new ReplayError("OUT_OF_MEMORY", `items have ${MAX_FORMS - 1} different forms of columns: use fewer`);
+    do this.#lastForm = (this.#lastForm + 1) % MAX_FORMS;
+    while (this.#lastForm === 0 || this.#byNumber.has(this.#lastForm));
+    return this.#newForm(selections, this.#lastForm);
+  }
+
+  #newForm(selections: readonly Selection[], number: number): Form {
+    const form: Form = { number, layouts: new Set(), last: -1 };
+    this.#forms.set(formKey(selections), form);
+    this.#byNumber.set(number, form);
+    return form;
+  }
+
+  #leaveForm(layout: ColumnLayout): void {
+    const form = this.#byNumber.get(layout.id >>> FORM_BITS) as Form;
+    form.layouts.delete(layout);
+    if (form.layouts.size > 0) return;
+    this.#byNumber.delete(form.number);
+    const key = formKey(layout.selections);
+    if (this.#forms.get(key) === form) this.#forms.delete(key);
   }
 
   /** All that items and rules name, 0 among them. */
@@ -103,4 +161,10 @@ export class ColumnLayouts {
     }
     return named;
   }
+}
+
+/** What items of these columns show: the same, whatever the order of their names and whichever the steps. */
+function formKey(selections: readonly Selection[]): string {
+  const parts = selections.map(({ keys, leaf, squeezed, steps }) => [keys[0], leaf.index, squeezed, steps?.[0] === BOOTSTRAP]);
+  return JSON.stringify(parts.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));
 }

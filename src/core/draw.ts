@@ -8,6 +8,8 @@ import type { StreamSet } from "./streams.ts";
 export class Draw {
   /** DRAW in linear memory. */
   handle = 0;
+  /** For `weigh`: handed on as an argument, a fraction would be allocated. */
+  readonly beta: Float64Array = new Float64Array(1);
   readonly #engine: Engine;
 
   constructor(engine: Engine) {
@@ -125,9 +127,8 @@ export class Draw {
   }
 
   /** Importance weights, divided by the largest of the draw, or of the table, or by nothing. */
-  weigh(table: number, options: { readonly beta?: number | undefined }, normalize: number): void {
-    // Read here: handed on as an argument, a fraction would be allocated.
-    this.#engine.core.x.draw_weights(this.handle, table, options.beta as number, normalize);
+  weigh(table: number, normalize: number): void {
+    this.#engine.core.x.draw_weights(this.handle, table, this.beta[0] as number, normalize);
   }
 
   /** (probability / divisor)^-beta. */

@@ -2,7 +2,7 @@
 import { arrayOf, type Batch, DrawnBatch, INFO, type Into, N_STEP } from "../batch.ts";
 import { Column } from "../column.ts";
 import { mustBe, ReplayError } from "../error.ts";
-import { type Selection, stepIndices, stepsOf } from "../spec/columns.ts";
+import { type ColumnLayout, type Selection, stepIndices, stepLists, stepsOf } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { valueAt } from "../spec/nest.ts";
 import { kindOf, typedLength } from "../typed.ts";
@@ -77,6 +77,12 @@ export class Filler extends Gatherer {
     this.#lengths = fields.lengths as Uint32Array;
     const form = { columns, selections, width, spec: whole ? engine.spec : undefined };
     this.batch = (into as Batch<unknown> | undefined) ?? new DrawnBatch(form, fields as never);
+  }
+
+  /** Of items whose layouts are alike: each shows its own steps. @param layouts one an item; undefined where all show the same */
+  show(layouts: readonly ColumnLayout[] | undefined): this {
+    this.lists = layouts && stepLists(this.selections, layouts, this.width);
+    return this;
   }
 
   /** Gathers what was drawn and copies it out. O(bytes) */

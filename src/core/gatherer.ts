@@ -54,6 +54,8 @@ export class Gatherer {
   #bytes = 0;
   #base = 0;
   #generation = -1;
+  /** Where items have columns of their own steps: the lists of each output, item by item. */
+  protected lists: readonly Int32Array[] | undefined;
 
   /** @param rows so many an item at least */
   constructor(engine: Engine, n: number, rows: number) {
@@ -77,7 +79,7 @@ export class Gatherer {
     if (dtype !== "string" && !isStraight && !Array.isArray(data)) this.#copy(path, data, DTYPES[dtype].array, steps.length * leaf.size, from);
     this.#rows = Math.max(this.#rows, n * longest);
     // The list of steps is there first, then the values.
-    this.#bytes += up(longest * Math.max(n * (isStraight ? 8 : leaf.bytes), 4), 16);
+    this.#bytes += up(longest * n * Math.max(isStraight ? 8 : leaf.bytes, 4), 16);
     this.#outputs.push({ leaf, steps, again, from, straight, texts });
   }
 
@@ -135,13 +137,17 @@ export class Gatherer {
     const draw = this.draw.handle;
     const outputs = this.#outputs;
     const copies = this.#copies;
+    const { lists } = this;
     // By index: before V8 has optimized it, `of` leaves an object a turn.
     for (let i = 0; i < outputs.length; i++) {
       const { leaf, steps, again, from, straight, texts } = outputs[i] as Output;
       const at = this.#base + from;
-      if (!again) {
+      if (lists !== undefined) {
+        core.i32.set(lists[i] as Int32Array, at / 4);
+        x.gather_select(draw, pool, at, steps.length, steps.length);
+      } else if (!again) {
         core.i32.set(steps, at / 4);
-        x.gather_select(draw, pool, at, steps.length);
+        x.gather_select(draw, pool, at, steps.length, 0);
       }
       if (straight === undefined) x.gather_leaf(draw, pool, leaf.index, at);
       else this.#copyStraight(at, x.gather_runs(draw, pool, leaf.index, at), leaf.bytes, straight);

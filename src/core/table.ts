@@ -152,6 +152,13 @@ export class CoreTable {
     this.engine.changed();
   }
 
+  /** The numbers of the column layouts that slots have. */
+  layoutsOf(slots: Uint32Array): number[] {
+    const { core } = this.engine;
+    const at = (core.x.table_layouts(this.handle) >>> 0) / 4;
+    return Array.from(slots, (slot) => (at === 0 ? 0 : (core.u32[at + slot] as number)));
+  }
+
   /** Of an item by its key; undefined where it has left. */
   item(key: number): ItemState | undefined {
     const { core } = this.engine;

@@ -120,6 +120,34 @@ export function checkSteps(subject: string, selections: readonly Selection[], le
   throw mustBe(RangeError, `${subject}.${wrong.keys[0]}.${wrong.squeezed ? "at" : "steps"}`, `in ${-length} … ${length - 1}, because ${why}`, step);
 }
 
+/** No step of any item: padding. */
+const NOWHERE = 0x7ffffffe;
+
+/**
+ * Columns that have room for those of several layouts that are alike, in windows of `width` steps. Which steps each item shows `stepLists` says.
+ * @param first whose order they have
+ */
+export function jointOf(first: ColumnLayout, layouts: Iterable<ColumnLayout>, width: number): Selection[] {
+  const all = [...layouts];
+  return first.selections.map(({ keys, leaf, squeezed }) => {
+    const most = all.reduce((max, layout) => Math.max(max, stepIndices(columnNamed(layout, keys), width).length), 0);
+    return { keys, leaf, squeezed, start: 0, step: 1, steps: new Array<number>(most).fill(0) };
+  });
+}
+
+/** For each joint column the steps of each item, by its layout. */
+export function stepLists(joint: readonly Selection[], items: readonly ColumnLayout[], width: number): Int32Array[] {
+  return joint.map(({ keys, steps = [] }) => {
+    const lists = new Int32Array(items.length * steps.length).fill(NOWHERE);
+    for (const [i, layout] of items.entries()) lists.set(stepIndices(columnNamed(layout, keys), width).slice(0, steps.length), i * steps.length);
+    return lists;
+  });
+}
+
+function columnNamed({ selections }: ColumnLayout, keys: readonly string[]): Selection {
+  return selections.find((selection) => selection.keys[0] === keys[0]) as Selection;
+}
+
 /** The steps of a column in full windows of `width` steps. */
 export function stepIndices(selection: Selection, width: number): readonly number[] {
   const { steps, start, step, to = width } = selection;

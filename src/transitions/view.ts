@@ -161,24 +161,29 @@ export class Transitions<S = any, R = any, O = any> {
     let filler = this.#filler(n, width, beta !== undefined, into);
     const { handle } = this.#core;
     const draw = filler.prepare();
+    if (beta !== undefined) draw.beta[0] = beta;
     const count = draw.sample(handle, n, flags, among);
     if (count < 0) throw refusedDraw(engine, count);
+    let lost = false;
+    engine.barred = true;
     try {
       if (count < n && into === undefined) filler = this.#filler(count, width, beta !== undefined).after(filler);
-      if (beta !== undefined) draw.weigh(handle, options, divisor);
+      if (beta !== undefined) draw.weigh(handle, divisor);
       draw.runs(handle, count, width, 0);
-      if (draw.nStep(this.#how, handle) > 0) warnOfLost(engine, this.#table.name);
+      lost = draw.nStep(this.#how, handle) > 0;
       if (this.#float === Float32Array) {
         draw.narrow(RETURN);
         draw.narrow(DISCOUNT);
         if (beta !== undefined) draw.narrow(WEIGHT);
       }
       filler.fill(count);
-      return filler.batch;
     } finally {
+      engine.barred = false;
       draw.close(handle);
       engine.changed();
     }
+    if (lost) warnOfLost(engine, this.#table.name);
+    return filler.batch;
   }
 
   /** The filler of the given batch, or of a new one. */

@@ -168,7 +168,7 @@ export class Rig {
     const out = this.#scratch;
     this.x.draw_rows(this.draw, OF_ITEMS, this.table, this.#count, width, CROSS);
     for (let t = 0; t < width; t++) this.u32[(out >> 2) + t] = t;
-    this.x.gather_select(this.draw, this.pool, out, width);
+    this.x.gather_select(this.draw, this.pool, out, width, 0);
     this.x.gather_leaf(this.draw, this.pool, 0, out);
     return this.u32.subarray(out >> 2);
   }

@@ -49,7 +49,7 @@ function numbers(d: Draw, start: i32, count: u32, step: i32): i32[] {
 function listed(d: Draw, list: i32[]): i32[] {
   const at = changetype<usize>(d);
   const count = <u32>list.length;
-  gather_select(at, pool, list.dataStart, count);
+  gather_select(at, pool, list.dataStart, count, 0);
   gather_leaf(at, pool, NUMBER, out);
   const values: i32[] = [];
   for (let i: usize = 0; i < <usize>(d.count * count); i++) {
@@ -167,7 +167,7 @@ describe("draw", () => {
     const t = tableOf(newPool(), [3, 1]);
     const d = drawAll(t, 3, 0);
     const steps: i32[] = [0, 1, 2];
-    gather_select(changetype<usize>(d), pool, steps.dataStart, 3);
+    gather_select(changetype<usize>(d), pool, steps.dataStart, 3, 0);
     expect<u32>(gather_runs(changetype<usize>(d), pool, NUMBER, out)).toBe(2, "steps 0 1 2 and 10, then padding: rows are neighbours");
     expect<u32>(load<u32>(out, 4)).toBe(4);
     expect<i32>(load<i32>(load<u32>(out))).toBe(0);
