@@ -1,8 +1,8 @@
 /** A batch: the result of a sample, in arrays that belong to the caller. */
-import { type Column, type ColumnLike, isColumn, type NestedArray } from "./column.ts";
+import { Column, type ColumnLike, isColumn, type NestedArray } from "./column.ts";
 import { DISCOUNT, KEY, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "./core/abi.ts";
 import { printsAs, Word } from "./prints.ts";
-import { type Selection, stepIndices } from "./spec/columns.ts";
+import { type ColumnLayout, columnNamed, type Selection, stepIndices } from "./spec/columns.ts";
 import { dtypeOf } from "./spec/dtype.ts";
 import type { BoundedText, Leaf, RowLeaf, ShapeOf } from "./spec/leaf.ts";
 import { pack, zip } from "./spec/nest.ts";
@@ -125,6 +125,17 @@ interface Form {
   readonly spec: Spec | undefined;
 }
 
+/** One item of a batch: its columns without padding, or single values, in the order of the batch. */
+export interface BatchItem {
+  /** Whether they are nested as the spec. */
+  readonly isWhole: boolean;
+  readonly names: readonly string[];
+  readonly columns: readonly unknown[];
+}
+
+/** For buffers: an item of a batch that Reprise made. */
+export let itemOf: (batch: unknown, i: number) => BatchItem;
+
 /** A batch in arrays of its own. */
 export class DrawnBatch implements Batch<unknown> {
   count = 0;
@@ -135,6 +146,12 @@ export class DrawnBatch implements Batch<unknown> {
   readonly nStep: Fields["nStep"];
   blocked: Blocked | undefined = undefined;
   readonly #form: Form;
+  /** Of items that are alike: which steps each shows. */
+  layouts: readonly ColumnLayout[] | undefined;
+
+  static {
+    itemOf = (batch, i) => (batch as DrawnBatch).#itemOf(i);
+  }
 
   constructor(form: Form, { lengths, info, nStep, mask }: Pick<Fields, "lengths" | "info" | "nStep" | "mask">) {
     this.#form = form;
@@ -146,20 +163,29 @@ export class DrawnBatch implements Batch<unknown> {
   }
 
   toArray(): ItemOf<unknown>[] {
-    const { columns, selections, width } = this.#form;
     return Array.from({ length: this.count }, (_, i) => {
-      const length = this.lengths[i] as number;
-      const values = columns.map((column, c) => {
-        const selection = selections[c] as Selection;
-        const value = column.at(i);
-        if (!isColumn(value)) return value;
-        const elements = value.toArray();
-        // Lists, and what is counted from the end, have padding where it was asked for.
-        const isRun = selection.steps === undefined && selection.start >= 0;
-        return isRun ? elements.slice(0, stepIndices(selection, width).filter((step) => step < length).length) : elements;
-      });
+      const values = this.#itemOf(i).columns.map((value) => (isColumn(value) ? (value as Column).toArray() : value));
       return nestedBy(this.#form, values);
     });
+  }
+
+  #itemOf(i: number): BatchItem {
+    const { columns, selections, width, spec } = this.#form;
+    const length = this.lengths[i] as number;
+    const values = columns.map((column, c) => {
+      const value = column.at(i);
+      if (!isColumn(value)) return value;
+      const joint = selections[c] as Selection;
+      const selection = this.layouts === undefined ? joint : columnNamed(this.layouts[i] as ColumnLayout, joint.keys);
+      // Lists, and what is counted from the end, have padding where it was asked for.
+      const isRun = selection.steps === undefined && selection.start >= 0;
+      const steps = isRun ? stepIndices(selection, width).filter((step) => step < length).length : (selection.steps ?? joint.steps)?.length;
+      const { data, shape } = value as Column;
+      const [n = 0, ...rest] = shape;
+      if (steps === undefined || steps >= n || selection.squeezed) return value;
+      return new Column(data.slice(0, (data.length / n) * steps) as Column["data"], [steps, ...rest]);
+    });
+    return { isWhole: spec !== undefined, names: selections.map(({ keys }) => keys.join(".")), columns: values };
   }
 }
 

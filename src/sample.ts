@@ -132,7 +132,8 @@ export class Reader {
         const width = length ?? draw.result(DRAW_LONGEST);
         if (shown !== undefined) chosen = jointOf(shown[0] ?? (first as ColumnLayout), new Set(shown), width);
         // The batch may be smaller than the maximum that the filler was prepared for.
-        if (count < n || width < filler.width || chosen !== filler.selections) filler = this.#filler(count, width, options, chosen as readonly Selection[]).after(filler);
+        if (count < n || width < filler.width || chosen !== filler.selections)
+          filler = this.#filler(count, width, options, chosen as readonly Selection[]).after(filler);
       }
       if (beta !== undefined) draw.weigh(handle, divisor);
       // What items show by columns of their own they show whole.

@@ -82,6 +82,7 @@ export class Filler extends Gatherer {
   /** Of items whose layouts are alike: each shows its own steps. @param layouts one an item; undefined where all show the same */
   show(layouts: readonly ColumnLayout[] | undefined): this {
     this.lists = layouts && stepLists(this.selections, layouts, this.width);
+    if (this.batch instanceof DrawnBatch) this.batch.layouts = layouts;
     return this;
   }
 

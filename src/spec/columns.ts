@@ -144,7 +144,8 @@ export function stepLists(joint: readonly Selection[], items: readonly ColumnLay
   });
 }
 
-function columnNamed({ selections }: ColumnLayout, keys: readonly string[]): Selection {
+/** The column of a layout under a name. */
+export function columnNamed({ selections }: ColumnLayout, keys: readonly string[]): Selection {
   return selections.find((selection) => selection.keys[0] === keys[0]) as Selection;
 }
 

@@ -1,14 +1,16 @@
 /** A replay buffer over a table that observers fill. After TF-Agents' `ReverbReplayBuffer`. */
-import type { Batch, BatchInfo, StepsOf } from "../../batch.ts";
+import { type Batch, type BatchInfo, itemOf, type StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
-import { Column } from "../../column.ts";
+import { Column, isColumn } from "../../column.ts";
 import { type Dataset, type ElementSource, elementsOf } from "../../dataset.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
-import type { BoundedText } from "../../spec/leaf.ts";
-import type { Spec } from "../../spec/spec.ts";
+import { dtypeOf } from "../../spec/dtype.ts";
+import { type BoundedText, leafText } from "../../spec/leaf.ts";
+import { pack } from "../../spec/nest.ts";
+import { type FoundLeaf, leavesOf, type Spec } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
-import { at, lengthOf, numbers, slice, stack } from "../nest.ts";
+import { lengthOf, numbers, slice, stack } from "../nest.ts";
 import { type ClientLike, type TableClient, tableNames } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
 import { preprocessed } from "./pass.ts";
@@ -48,6 +50,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
   readonly dataSpec: S;
   readonly statefulDataset = true;
   readonly #table: Table<S>;
+  readonly #leaves: readonly FoundLeaf[];
   readonly #length: number | undefined;
   readonly #timeoutMs: number | undefined;
 
@@ -62,6 +65,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     tableNames(local, tableName);
     if (canonical(dataSpec) !== canonical(local.spec)) throw mustBe("SPEC_MISMATCH", "dataSpec", "the client's spec", dataSpec);
     this.dataSpec = dataSpec;
+    this.#leaves = leavesOf(dataSpec);
     this.#table = local.table(tableName);
     this.#length = sequenceLength == null ? undefined : integer("sequenceLength", sequenceLength, 1);
     this.#timeoutMs = finite("rateLimiterTimeoutMs", rateLimiterTimeoutMs, -1) < 0 ? undefined : rateLimiterTimeoutMs;
@@ -132,7 +136,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     /** Items without a window, one after the other. */
     let barren = 0;
     const give = (batch: Drawn<S>): Element<S> | undefined => {
-      if (plain && batch.count === sampleBatchSize) return this.#batchOf(batch);
+      if (plain && batch.count === sampleBatchSize && itemOf(batch, 0).isWhole) return this.#batchOf(batch);
       for (let i = 0; i < batch.count; i++) barren = deal.give(this.#itemOf(batch, i, sequencePreprocessFn)) > 0 ? 0 : barren + 1;
       // So long a row by chance has less than e^-64: there is no item that is long enough.
       if (barren > BARREN * (table.size + 16))
@@ -169,11 +173,29 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
   }
 
   /** One item of a batch with what is known of it, [steps, …]. */
-  #itemOf({ steps, lengths, info }: Drawn<S>, i: number, preprocess?: (items: StepsOf<S>) => unknown): readonly [unknown, ReverbInfo] {
-    const length = this.#checked(lengths[i] as number);
-    const whole = slice(at(steps, i), 0, length);
+  #itemOf(batch: Drawn<S>, i: number, preprocess?: (items: StepsOf<S>) => unknown): readonly [unknown, ReverbInfo] {
+    const whole = pack(this.dataSpec, this.#columnsOf(batch, i)) as StepsOf<S>;
+    const length = this.#checked(lengthOf(whole));
     const items = preprocess === undefined ? whole : preprocessed(preprocess, whole, length, true);
-    return [items, infoOf(info, (values) => numbers(new Float64Array(length).fill(values[i] as number)))];
+    return [items, infoOf(batch.info, (values) => numbers(new Float64Array(length).fill(values[i] as number)))];
+  }
+
+  /** An item's columns in the order of the data spec's leaves: by their names, or where these are others one by one. @throws ReplayError SPEC_MISMATCH */
+  #columnsOf(batch: Drawn<S>, i: number): readonly unknown[] {
+    const { isWhole, names, columns } = itemOf(batch, i);
+    if (isWhole) return columns;
+    const wanted = this.#leaves;
+    const places = wanted.map(({ path }) => names.indexOf(path || "value"));
+    const ordered = places.includes(-1) ? columns : places.map((place) => columns[place]);
+    const subject = `an item of table ${this.#table.name}`;
+    if (columns.length !== wanted.length) throw mustBe("SPEC_MISMATCH", subject, `of ${wanted.length} columns, like dataSpec`, names);
+    wanted.forEach(({ path, leaf, shape }, k) => {
+      const column = ordered[k];
+      const fits =
+        isColumn(column) && (dtypeOf(column.data) ?? "string") === (leaf.dtype === "bool" ? "u8" : leaf.dtype) && column.shape.slice(1).join() === shape.join();
+      if (!fits) throw mustBe("SPEC_MISMATCH", `${path || "the column"} of ${subject}`, `steps of ${leafText(leaf.dtype, shape)}, like dataSpec`, column);
+    });
+    return ordered;
   }
 
   /** The same of all items of a batch, [count, steps, …]. */

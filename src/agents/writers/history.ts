@@ -27,6 +27,8 @@ export class History implements ColumnSource {
   total = 0;
   /** The first step that an index can name. */
   start = 0;
+  /** Steps before this one are gone. */
+  #oldest = 0;
   /** Steps that each leaf is kept for. */
   readonly #keeps: number[];
   /** Of the steps that left leaves out: which. */
@@ -50,8 +52,10 @@ export class History implements ColumnSource {
     return this.#keeps.reduce((max, keep) => Math.max(max, keep), 0);
   }
 
-  keepLeaf(leaf: number, steps: number): void {
+  /** @param oldest the first step that is still at hand: those before are gone, however long the leaf is kept from now on */
+  keepLeaf(leaf: number, steps: number, oldest: number): void {
     this.#keeps[leaf] = steps;
+    this.#oldest = Math.max(this.#oldest, oldest);
   }
 
   /** The columns of the fields seen so far, nested. @throws ReplayError EMPTY before the first step */
@@ -93,7 +97,7 @@ export class History implements ColumnSource {
     const rule =
       step < this.start
         ? "of the open episode"
-        : step < this.total - keep
+        : step < Math.max(this.total - keep, this.#oldest)
           ? `one of the last ${keep} (or raise numKeepAliveRefs)`
           : this.#absent.get(step)?.has(leaf.index) === true
             ? `one that has ${leaf.path}`

@@ -4,6 +4,7 @@ import type { Engine } from "../../core/engine.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, type Replay } from "../../replay.ts";
+import { isList } from "../../spec/numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
@@ -65,6 +66,8 @@ export class LegacyWriter<S extends Spec = Spec> {
     this.#check();
     const values = this.#fields.take(sequence);
     const given = this.#alike(values);
+    const single = this.#fields.leaves.find((_, i) => given[i] && !isList(values[i]));
+    if (single !== undefined) throw mustBe("SPEC_MISMATCH", single.path || "sequence", "a column of steps", values[single.index]);
     const leaf = given.indexOf(true);
     const column = values[leaf] as ArrayLike<unknown>;
     const size = this.#fields.leaves[leaf]?.size as number;

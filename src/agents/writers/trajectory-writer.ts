@@ -85,19 +85,21 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   }
 
   /**
-   * How long one field is kept, before the first step. Keeping is all that it costs here: `maxChunkLength` is checked, and nothing is chunked.
+   * How long one field is kept. Later than the first step, steps that are gone by then stay so. Keeping is all that it costs here: `maxChunkLength` is checked, and nothing is chunked.
    * @param path the keys that lead to the field
    * @throws RangeError, TypeError · ReplayError NOT_FOUND for a field that the spec has not
    */
   configure(path: readonly (string | number)[], options: { readonly numKeepAliveRefs: number; readonly maxChunkLength?: number | null }): void {
     this.#check();
     const { numKeepAliveRefs, maxChunkLength } = onlyKeys("options", options, "numKeepAliveRefs, maxChunkLength");
-    integer("numKeepAliveRefs", numKeepAliveRefs, 1, this.#writer === undefined ? MAX_LENGTH : this.#writer.options.keep);
+    integer("numKeepAliveRefs", numKeepAliveRefs, 1, MAX_LENGTH);
     if (maxChunkLength !== undefined && maxChunkLength !== null) integer("maxChunkLength", maxChunkLength, 1, numKeepAliveRefs);
     if (!Array.isArray(path)) throw mustBe(TypeError, "path", "an array of keys", path);
     const leaf = this.#fields.leaves.findIndex((one) => one.path === path.join("."));
     if (leaf < 0) throw mustBe("NOT_FOUND", "path", "the path of a field", path.join("."));
-    this.#history.keepLeaf(leaf, numKeepAliveRefs);
+    const writer = this.#writer;
+    if (writer !== undefined && numKeepAliveRefs > writer.options.keep) this.#widen(writer, numKeepAliveRefs);
+    this.#history.keepLeaf(leaf, numKeepAliveRefs, writer === undefined ? 0 : this.#rows - (this.#writer as typeof writer).length);
   }
 
   /**
@@ -210,10 +212,25 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   #live(): Writer<S, string> {
     this.#check();
     if (this.#writer === undefined) {
-      this.#writer = this.#replay.writer({ keep: this.#history.keep, items: [], across: true }) as Writer<S, string>;
+      this.#writer = this.#made(this.#history.keep);
       this.#stream = new CoreStream(this.#engine, this.#writer.streams[0] as number);
     }
     return this.#writer;
+  }
+
+  #made(keep: number): Writer<S, string> {
+    return this.#replay.writer({ keep, items: [], across: true }) as Writer<S, string>;
+  }
+
+  /** A writer with a longer window goes on in the place of one: with its steps, and its episode. @throws ReplayError OUT_OF_MEMORY; then nothing has changed */
+  #widen(writer: Writer<S, string>, keep: number): void {
+    const wide = this.#made(keep);
+    this.#stream = new CoreStream(this.#engine, wide.streams[0] as number);
+    this.#stream.take(writer.streams[0] as number);
+    this.#writer = wide;
+    this.#windows?.close();
+    this.#windows = undefined;
+    writer.close();
   }
 
   #appendPart(values: Values, partial: boolean): void {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type HistoryColumn, LocalClient } from "../../../src/agents/index.ts";
 import { f32, i32, Replay, shared, u8 } from "../../../src/index.ts";
+import { broken } from "../../support/health.ts";
 
 const spec = { a: i32(), b: { c: f32(2), d: i32() } } as const;
 
@@ -52,9 +53,30 @@ test("a field is kept for as many steps as it was configured for; a column is ch
   expect(() => two.values()).toThrow(RangeError);
   expect(() => writer.createItem("t", 1, { two })).toThrow(/^a step of trajectory\.two must be one of the last 2/);
   expect(client.table("t").size).toBe(0);
-  expect(() => writer.configure(["a"], { numKeepAliveRefs: 5 })).toThrow(RangeError);
   expect(() => writer.configure(["a"], { numKeepAliveRefs: 2, maxChunkLength: 3 })).toThrow(RangeError);
   expect(() => writer.configure(["z"], { numKeepAliveRefs: 1 })).toThrow(expect.objectContaining({ code: "NOT_FOUND" }));
+});
+
+test("a field may be kept longer from any step on; what is gone by then stays so", () => {
+  const { client, writer } = made(2);
+  for (let x = 0; x < 5; x++) writer.append(step(x));
+  writer.createItem("t", 1, { early: writer.history.a.slice(-2) });
+  writer.configure(["a"], { numKeepAliveRefs: 40 });
+  expect(() => writer.history.a.slice(-3).values()).toThrow(/or raise numKeepAliveRefs/);
+  expect(read(writer.history.a.slice(-2))).toEqual([3, 4]);
+  for (let x = 5; x < 20; x++) writer.append(step(x));
+  expect(read(writer.history.a.slice(3))).toEqual(Array.from({ length: 17 }, (_, i) => i + 3));
+  expect(() => writer.history.b.c.slice(-3).values()).toThrow(/one of the last 2/);
+  expect(writer.episodeSteps).toBe(20);
+  writer.createItem("t", 1, { early: writer.history.a.slice(3) });
+  expect(client.table("t").stats().episodes).toBe(1);
+  expect(client.replay.writers.length).toBe(1);
+  writer.append({ a: 20 }, { partialStep: true });
+  writer.configure(["b", "c"], { numKeepAliveRefs: 90 });
+  writer.append({ b: { c: [1, 2] } } as never);
+  expect(read(writer.history.a.slice(-2))).toEqual([19, 20]);
+  writer.close();
+  expect(broken(client.replay as never)).toEqual([]);
 });
 
 test("wide and shared leaves are read from the history as well, after its window went round", () => {

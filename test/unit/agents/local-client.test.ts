@@ -96,6 +96,7 @@ test("the older writer makes items of the last steps", () => {
   expect(() => writer.createItem("v", 1, 1)).toThrow(code("NOT_FOUND"));
   expect(() => writer.createItem("t", 1, -1)).toThrow(RangeError);
   expect(() => writer.append({ a: 1 })).toThrow(code("SPEC_MISMATCH"));
+  for (const wrong of [1, { a: 1, b: [[1, 1]] }, { a: "no", b: [[1, 1]] }]) expect(() => writer.appendSequence(wrong as never)).toThrow(code("SPEC_MISMATCH"));
   expect(() => writer.appendSequence({ a: [1, 2], b: [1, 1] })).toThrow(code("SPEC_MISMATCH"));
   expect(made.table("t").size).toBe(2);
   expect(writer.flush()).toBe(undefined);

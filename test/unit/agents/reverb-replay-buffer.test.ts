@@ -271,3 +271,54 @@ test.each([
     says,
   );
 });
+
+describe("items of trajectory writers", () => {
+  const spec = { obs: { a: f32(2), b: f32() }, reward: f32() } as const;
+  function written() {
+    const replay = new Replay({ spec, tables: { t: ONCE } });
+    const writer = new LocalClient(replay).trajectoryWriter({ numKeepAliveRefs: 9 });
+    for (let x = 0; x < 6; x++) writer.append({ obs: { a: [x, x], b: x }, reward: 10 * x });
+    const buffer = (sequenceLength?: number) =>
+      new ReverbReplayBuffer(spec, { client: replay, tableName: "t", ...(sequenceLength !== undefined && { sequenceLength }) });
+    return { writer, buffer, history: writer.history };
+  }
+  const all = (elements: Iterable<readonly [unknown, unknown]>) => [...elements].map(([items]) => items);
+
+  test("have the form of the data spec, whatever names their columns have", () => {
+    const { writer, buffer, history } = written();
+    writer.createItem("t", 1, { obs: { a: history.obs.a.slice(0, 3), b: history.obs.b.slice(0, 3) }, reward: history.reward.slice(0, 3) });
+    writer.createItem("t", 1, [history.obs.a.slice(-2), history.obs.b.slice(-2), history.reward.list([0, 4])]);
+    const [first, second] = all(buffer().asDataset({ singleDeterministicPass: true })) as never as { obs: { a: unknown; b: unknown }; reward: unknown }[];
+    expect(first).toMatchObject({
+      obs: { a: { data: Float32Array.of(0, 0, 1, 1, 2, 2), shape: [3, 2] }, b: { data: Float32Array.of(0, 1, 2), shape: [3] } },
+      reward: { data: Float32Array.of(0, 10, 20), shape: [3] },
+    });
+    expect(second).toMatchObject({ obs: { b: { data: Float32Array.of(4, 5) } }, reward: { data: Float32Array.of(0, 40), shape: [2] } });
+  });
+
+  test("of single leaves, too; and come in batches", () => {
+    const replay = new Replay({ spec: f32(), tables: { t: ONCE } });
+    const writer = new LocalClient(replay).trajectoryWriter({ numKeepAliveRefs: 9 });
+    for (let x = 0; x < 4; x++) writer.append(x);
+    writer.createItem("t", 1, writer.history.slice(0, 2));
+    writer.createItem("t", 1, writer.history.slice(2, 4));
+    const buffer = new ReverbReplayBuffer(f32(), { client: replay, tableName: "t", sequenceLength: 2 });
+    expect(all(buffer.asDataset({ singleDeterministicPass: true, sampleBatchSize: 2 }))).toMatchObject([{ data: Float32Array.of(0, 1, 2, 3), shape: [2, 2] }]);
+  });
+
+  test("that have not the data spec's columns are refused", () => {
+    const { writer, buffer, history } = written();
+    writer.createItem("t", 1, { obs: history.obs.a.slice() });
+    expectError(
+      errorOf(() => all(buffer().asDataset())),
+      "SPEC_MISMATCH",
+      /of 3 columns, like dataSpec/,
+    );
+    writer.createItem("t", 1, { a: history.obs.b.slice(), b: history.obs.a.slice(), c: history.reward.slice() });
+    expectError(
+      errorOf(() => all(buffer().asDataset())),
+      "SPEC_MISMATCH",
+      /obs\.a of an item of table t must be steps of f32 of shape \[2\]/,
+    );
+  });
+});
