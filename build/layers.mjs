@@ -58,6 +58,7 @@ export const LAYERS = {
     ["pfrl/rows/"],
     ["pfrl/arguments", "pfrl/store/"],
     ["pfrl/batch-experiences", "pfrl/files/"],
+    ["pfrl/batch-recurrent-experiences"],
     ["pfrl/buffers/"],
     ["pfrl/index"],
     // Datasets of episodes.

@@ -48,22 +48,13 @@ export function batchExperiences<S extends StepSpec>(
   experiences: readonly (readonly Transition[])[] | TransitionBatch<S>,
   options: BatchExperiencesOptions,
 ): Experiences {
-  const { gamma, phi, dtypes = {} } = onlyKeys("options", options, "gamma, phi, dtypes");
-  finite("gamma", gamma);
-  if (phi !== undefined && typeof phi !== "function") throw mustBe(TypeError, "phi", "a function", phi);
-  const states: PlainDtype = { dtype: dtypeFor("state", dtypes), fractions: "f64" };
-  const actions: PlainDtype = { dtype: dtypeFor("action", dtypes), fractions: "f32" };
+  const how = howOf(options);
   const spec = specOfBatch(experiences);
-  if (spec !== undefined) return ofBatch(experiences as AnyBatch, spec, gamma, phi, states, actions);
-  if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", "a list of lists of transitions, or a batch from sample", experiences);
-  const lists = experiences as readonly (readonly Transition[])[];
-  if (lists.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
-  lists.forEach((list, i) => {
-    if (!Array.isArray(list) || list.length === 0) throw mustBe(TypeError, `experiences[${i}]`, "a list of at least one transition", list);
-  });
+  if (spec !== undefined) return ofBatch(experiences as AnyBatch, spec, how);
+  const { gamma, seen, states, actions } = how;
+  const lists = listsOf(experiences, "a list of lists of transitions, or a batch from sample");
   const first = lists.map((list) => list[0] as Transition);
   const last = lists.map((list) => list.at(-1) as Transition);
-  const seen = (state: unknown) => (phi === undefined ? state : phi(state as never));
   const firstStates = first.map((transition) => seen(transition.state));
   const nextStates = last.map((transition) => seen(transition.nextState));
   const firstActions = first.map((transition) => transition.action);
@@ -79,6 +70,35 @@ export function batchExperiences<S extends StepSpec>(
   return nextActions.includes(null) ? batch : { ...batch, nextAction: stackOf("nextAction", nextActions, actions, firstActions) };
 }
 
+/** How experiences are batched: the options, checked. */
+interface How {
+  readonly gamma: number;
+  readonly phi: ((state: never) => unknown) | undefined;
+  /** What phi makes of a state. */
+  readonly seen: (state: unknown) => unknown;
+  readonly states: PlainDtype;
+  readonly actions: PlainDtype;
+}
+
+export function howOf(options: BatchExperiencesOptions): How {
+  const { gamma, phi, dtypes = {} } = onlyKeys("options", options, "gamma, phi, dtypes");
+  finite("gamma", gamma);
+  if (phi !== undefined && typeof phi !== "function") throw mustBe(TypeError, "phi", "a function", phi);
+  const states: PlainDtype = { dtype: dtypeFor("state", dtypes), fractions: "f64" };
+  const actions: PlainDtype = { dtype: dtypeFor("action", dtypes), fractions: "f32" };
+  return { gamma, phi, seen: (state) => (phi === undefined ? state : phi(state as never)), states, actions };
+}
+
+/** Lists of transitions, checked. */
+export function listsOf(experiences: unknown, rule: string): readonly (readonly Transition[])[] {
+  if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", rule, experiences);
+  if (experiences.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
+  experiences.forEach((list, i) => {
+    if (!Array.isArray(list) || list.length === 0) throw mustBe(TypeError, `experiences[${i}]`, "a list of at least one transition", list);
+  });
+  return experiences;
+}
+
 /** @throws RangeError for no dtype of numbers */
 function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; readonly action?: Dtype }): Dtype | undefined {
   const dtype = onlyKeys("dtypes", dtypes, "state, action")[name];
@@ -87,14 +107,7 @@ function dtypeFor(name: "state" | "action", dtypes: { readonly state?: Dtype; re
 }
 
 /** The same, of columns. */
-function ofBatch(
-  batch: AnyBatch,
-  spec: WholeSpec,
-  gamma: number,
-  phi: ((state: never) => unknown) | undefined,
-  states: PlainDtype,
-  actions: PlainDtype,
-): Experiences {
+function ofBatch(batch: AnyBatch, spec: WholeSpec, { gamma, phi, states, actions }: How): Experiences {
   const { count, lengths, reward, isStateTerminal, hasNextState, hasNextAction } = batch;
   const each = reward.data.length / count;
   const seen = (name: "state" | "nextState") => {
@@ -138,6 +151,6 @@ function returnOf(list: readonly Transition[], gamma: number): number {
   return sum;
 }
 
-function floats(values: readonly number[]): Column<"f32"> {
+export function floats(values: readonly number[]): Column<"f32"> {
   return new Column<"f32">(Float32Array.from(values), [values.length]);
 }

@@ -3,6 +3,7 @@ import "../host.ts";
 
 export { type ObjectLeaf, object } from "../spec/leaf.ts";
 export { type BatchExperiencesOptions, batchExperiences, type Experiences, type Stacked } from "./batch-experiences.ts";
+export { batchRecurrentExperiences, type RecurrentExperiences, randomSubseq } from "./batch-recurrent-experiences.ts";
 export { type EpisodeOptions, EpisodicReplayBuffer, type EpisodicReplayBufferOptions } from "./buffers/episodic-replay-buffer.ts";
 export type { PersistentOptions } from "./buffers/persistent-buffer.ts";
 export { PersistentEpisodicReplayBuffer } from "./buffers/persistent-episodic-replay-buffer.ts";

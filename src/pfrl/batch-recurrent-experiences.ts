@@ -1,0 +1,125 @@
+/** PFRL's batch_recurrent_experiences: episodes, stacked for the update of a recurrent model; and random_subseq, which cuts them. */
+import { Column } from "../column.ts";
+import { integer, mustBe } from "../error.ts";
+import { type AnyArray, zeros } from "../spec/dtype.ts";
+import { isLeaf, isObject, shapeOf, sizeOf } from "../spec/leaf.ts";
+import { nested } from "../spec/nest.ts";
+import { type BatchExperiencesOptions, floats, howOf, listsOf, type Stacked } from "./batch-experiences.ts";
+import type { PartLeaf } from "./rows/leaf.ts";
+import { type PlainDtype, stackOf } from "./rows/stack.ts";
+import { infer } from "./rows/step-spec.ts";
+import type { Transition } from "./transition.ts";
+
+/** Steps stand time first: the first ones of all episodes, then the second ones of those that have them, and so on. */
+export interface RecurrentExperiences {
+  /** What phi makes of the states of each episode. */
+  readonly state: Stacked[];
+  readonly action: Stacked;
+  readonly reward: Column<"f32">;
+  /** What phi makes of the next states of each episode. */
+  readonly nextState: Stacked[];
+  readonly isStateTerminal: Column<"f32">;
+  /** gamma, once for each step. */
+  readonly discount: Column<"f32">;
+  /** `recurrentState` of each episode's first transition, stacked along the second dimension; zeros where it is null, null where all are. */
+  readonly recurrentState: Stacked;
+  /** The same of `nextRecurrentState`. */
+  readonly nextRecurrentState: Stacked;
+  /** Only where every step has one. */
+  readonly nextAction?: Stacked;
+}
+
+/** What stands in for a recurrent state's plain numbers. */
+const PLAIN: PlainDtype = { dtype: undefined, fractions: "f64" };
+
+/**
+ * Dtypes are those of `batchExperiences`. In a recurrent state arrays are dimensions, objects nest: an LSTM's pair is `{h, c}`. O(bytes)
+ * @param experiences episodes in the list form, the longest first; each transition of theirs with `recurrentState` and `nextRecurrentState`, which may be null
+ * @throws TypeError, RangeError
+ */
+export function batchRecurrentExperiences(experiences: readonly (readonly Transition[])[], options: BatchExperiencesOptions): RecurrentExperiences {
+  const { gamma, seen, states, actions } = howOf(options);
+  const lists = listsOf(experiences, 'a list of episodes, as sampleEpisodes(n, maxLength, { form: "list" }) gives it');
+  lists.forEach(({ length }, i) => {
+    const before = lists[i - 1]?.length ?? length;
+    if (length > before)
+      throw mustBe(RangeError, "experiences", "sorted, the longest episode first: sort((a, b) => b.length - a.length)", `${length} steps behind ${before}`);
+  });
+  const flat = timeFirst(lists);
+  const state = lists.map((list) => list.map((one) => seen(one.state)));
+  const nextState = lists.map((list) => list.map((one) => seen(one.nextState)));
+  const [all, next] = [state.flat(), nextState.flat()];
+  const action = flat.map((one) => one.action);
+  const nextActions = flat.map((one) => one.nextAction ?? null);
+  const batch = {
+    // All of them beside each: so they have one dtype.
+    state: state.map((values) => stackOf("state", values, states, [...all, ...next])),
+    action: stackOf("action", action, actions, nextActions),
+    reward: floats(flat.map((one) => one.reward)),
+    nextState: nextState.map((values) => stackOf("nextState", values, states, [...all, ...next])),
+    isStateTerminal: floats(flat.map((one) => Number(one.isStateTerminal))),
+    discount: floats(flat.map(() => gamma)),
+    recurrentState: joined("recurrentState", lists),
+    nextRecurrentState: joined("nextRecurrentState", lists),
+  };
+  return nextActions.includes(null) ? batch : { ...batch, nextAction: stackOf("nextAction", nextActions, actions, action) };
+}
+
+/**
+ * A run of so many elements that starts anywhere, all starts alike; all of them where there are no more.
+ * @param random in 0 … 1, without 1: Math.random, or a generator with a seed, which makes it the same again
+ * @throws TypeError, RangeError
+ */
+export function randomSubseq<S extends { readonly length: number; slice(from: number, to: number): unknown }>(
+  seq: S,
+  subseqLen: number,
+  random: () => number,
+): S | ReturnType<S["slice"]> {
+  integer("subseqLen", subseqLen, 0);
+  if (typeof random !== "function") throw mustBe(TypeError, "random", "a function, such as Math.random", random);
+  if (seq.length <= subseqLen) return seq;
+  const at = random();
+  if (!(at >= 0 && at < 1)) throw mustBe(RangeError, "what random gives", "a number in 0 … 1, without 1", at);
+  const from = Math.floor(at * (seq.length - subseqLen + 1));
+  return seq.slice(from, from + subseqLen) as ReturnType<S["slice"]>;
+}
+
+function timeFirst(lists: readonly (readonly Transition[])[]): Transition[] {
+  const flat: Transition[] = [];
+  for (let t = 0; t < (lists[0] as readonly Transition[]).length; t++)
+    for (const list of lists) {
+      if (t >= list.length) break;
+      flat.push(list[t] as Transition);
+    }
+  return flat;
+}
+
+function joined(name: string, lists: readonly (readonly Transition[])[]): Stacked {
+  const values = lists.map(([first]) => first?.[name]);
+  for (const value of values) if (value === undefined) throw mustBe(TypeError, name, "given as an extra of each episode's first transition, or null", value);
+  return concatenated(name, values);
+}
+
+/** PFRL's concatenate_recurrent_states. */
+function concatenated(name: string, values: readonly unknown[]): Stacked {
+  const there = values.filter((value) => value !== null && value !== undefined);
+  if (there.length === 0) return null;
+  const spec = infer(there[0], name);
+  if (!isLeaf(spec)) {
+    const keys = Object.keys(spec);
+    const parts = keys.map((key) => concatenated(`${name}.${key}`, values.map((value) => (value as { readonly [key: string]: unknown } | null)?.[key] ?? null))); // biome-ignore format: a part a line
+    return nested(keys, parts, Array.isArray(spec));
+  }
+  const [first, ...rest] = isObject(spec) ? [] : shapeOf(spec as PartLeaf);
+  if (first === undefined) throw mustBe(TypeError, name, "null, a typed array, or arrays or objects of them", there[0]);
+  const { data } = stackOf(name, there, PLAIN) as Column;
+  const n = values.length;
+  const inner = sizeOf(rest);
+  const made = zeros((spec as PartLeaf).dtype as "f32", n * first * inner) as AnyArray as Float32Array<ArrayBuffer>;
+  let from = 0;
+  values.forEach((value, i) => {
+    if (value === null || value === undefined) return;
+    for (let a = 0; a < first; a++, from += inner) made.set((data as Float32Array).subarray(from, from + inner), (a * n + i) * inner);
+  });
+  return new Column(made, [first, n, ...rest]);
+}
