@@ -36,6 +36,11 @@ const verbs = {
     await bundle();
     run("test/soak/port.mjs", args);
   },
+  async crash() {
+    await core();
+    await bundle();
+    run("test/soak/crash.mjs", args);
+  },
   async pages() {
     await core();
     await bundle();

@@ -12,6 +12,7 @@ import { WritersReader } from "./format/writers.ts";
 import { Journal } from "./journal/journal.ts";
 import { checkDurability, type Durability, EVERY_SECOND, type Retain, retainOf } from "./log/durability.ts";
 import { Log } from "./log/log.ts";
+import { fileOf } from "./log/segment-head.ts";
 import type { Make, Saved } from "./saved.ts";
 
 export interface JournalOptions {
@@ -82,7 +83,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     throw mustBe(TypeError, "dir", "the path of a directory, or what opfs() or memory() of reprise/storage gives", dir);
   const directory = typeof dir === "string" ? node(dir) : dir;
   const { spec, tables, seed, maxBytes, transition } = options;
-  const given = spec === undefined ? { ...known(directory, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger };
+  const given = spec === undefined ? { ...known(directory, salvage, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger };
   let saved = make(given, true);
   const log = Log.open(directory, {
     about: about(saved, retain ?? "capacity"),
@@ -95,6 +96,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   });
   try {
     const there = aboutIn(directory, log);
+    if (log.lost.length > 0) throw givenBack(directory, log.lost);
     same(about(saved, retain ?? there.retain), there, directory.name);
     const names = Object.keys(there.options.tables);
     // Records have the numbers of tables, which are those of their order.
@@ -115,9 +117,13 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
       signal?.throwIfAborted();
     }
     recovery.finish();
-    return { replay: saved.replay, journal: new Journal(saved, changes, log, { ...how, retain: there.retain, logger: loggerOf(logger) }, recovery.kept) };
+    if (log.salvaged) for (const [what, invariant] of changes.broken()) throw broken(directory, `${what}, invariant ${invariant}`);
+    const journal = new Journal(saved, changes, log, { ...how, retain: there.retain, logger: loggerOf(logger) }, recovery.kept);
+    if (log.salvaged) journal.renew();
+    return { replay: saved.replay, journal };
   } catch (error) {
-    log.close();
+    // What was there is as it was.
+    log.leave();
     throw error;
   }
 }
@@ -169,8 +175,8 @@ function aboutIn(directory: Directory, log: Log): About {
 }
 
 /** The options of the Replay that is there, but for those that are given. */
-function known(directory: Directory, { maxBytes, tables, seed, transition, module }: ReplayOptions): ReplayOptions {
-  const log = looking(directory, module);
+function known(directory: Directory, salvage: boolean, { maxBytes, tables, seed, transition, module }: ReplayOptions): ReplayOptions {
+  const log = looking(directory, salvage, module);
   log.close();
   if (log.isNew) throw new ReplayError("NOT_FOUND", `there is no Replay in ${directory.name}: pass spec and tables to create one`);
   const { options } = aboutIn(directory, log);
@@ -179,9 +185,9 @@ function known(directory: Directory, { maxBytes, tables, seed, transition, modul
 }
 
 /** The log that is there, without its lock. @throws ReplayError LOCKED where that failed because its owner is at it */
-function looking(directory: Directory, module: WebAssembly.Module | undefined): Log {
+function looking(directory: Directory, salvage: boolean, module: WebAssembly.Module | undefined): Log {
   try {
-    return Log.open(directory, { about: {}, readOnly: true, ...(module && { module }) });
+    return Log.open(directory, { about: {}, readOnly: true, salvage, ...(module && { module }) });
   } catch (error) {
     let names: string[] = [];
     try {
@@ -201,6 +207,18 @@ function same(asked: object, there: object, name: string, path = ""): void {
     if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) same(a, b, name, `${path}${key}.`);
     else if (a !== b) throw otherwise(name, `${path}${key}`, a, b);
   }
+}
+
+function givenBack({ name }: Directory, segments: readonly number[]): ReplayError {
+  const files = segments.map(fileOf).join(", ");
+  return new ReplayError(
+    "CORRUPT",
+    `what stands before the damage in ${name} is not whole: ${files} counted there, and was given back since; nothing was changed`,
+  );
+}
+
+function broken({ name }: Directory, what: string): ReplayError {
+  return new ReplayError("CORRUPT", `what stands before the damage in ${name} contradicts itself: ${what}; nothing was changed`);
 }
 
 function otherwise(name: string, key: string, asked: unknown, there: unknown): Error {

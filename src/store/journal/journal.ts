@@ -141,6 +141,21 @@ export class Journal {
     }
   }
 
+  /** Writes everything anew, behind what is there; that is given back, unless everything is kept. For what was salvaged. @throws ReplayError IO */
+  renew(): void {
+    const changes = this.#changes;
+    const old = this.#log.segments.map(({ id }) => id);
+    // From here on it is in a new segment.
+    this.#log.flush();
+    for (const id of old)
+      for (let k = changes.pools.length + changes.tables.length - 1; k >= 0; k--) for (let at = 1; at !== 0; ) at = changes.collect(id, k, at, SHARE);
+    this.#group();
+    this.#log.flush();
+    if (!this.#compacts) return;
+    for (const id of old) if (this.#log.segments.some((segment) => segment.id === id)) this.#log.drop(id);
+    this.#log.flush();
+  }
+
   #end(): void {
     this.#closed = true;
     this.#engine.journal = undefined;

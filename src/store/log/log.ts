@@ -120,7 +120,7 @@ export class Log {
       this.#recovered = recovered;
       this.isNew = recovered === undefined;
       this.salvaged = recovered?.salvaged ?? false;
-      this.lost = recovered?.drop ?? [];
+      this.lost = recovered?.lost ?? [];
       this.about = recovered?.head.about ?? JSON.parse(JSON.stringify(about));
       this.#run = recovered?.head.run ?? run ?? newRun();
       this.#group = recovered?.group ?? 0;
@@ -227,12 +227,6 @@ export class Log {
     this.#older.drop(id);
   }
 
-  /** Ends the segment, when a group has ended: the next group stands in a new one. @throws ReplayError IO where that failed, and then it goes on */
-  next(): void {
-    const writer = this.#writable();
-    this.#try(() => this.#roll(writer));
-  }
-
   /** Flushes, and lets go of the directory. A group that is open is given up. @throws ReplayError IO where flushing failed */
   close(): void {
     if (this.#closed) return;
@@ -263,31 +257,40 @@ export class Log {
     return writer;
   }
 
-  /** The end of what is there, when it is first written to: what is no part of it goes. */
-  #last({ drop, remove }: Recovered): SegmentWriter {
+  /** When it is first written to: goes on at the end of what is there, or after damage in a new segment; what is no part of it goes. */
+  #mend(recovered: Recovered): void {
+    const { salvaged, next, remove } = recovered;
     const { id, ...written } = this.#older.kept.at(-1) as Segment & Mark;
     const writer = new SegmentWriter(this.#directory, id, written, this.#memory);
     try {
-      this.#groupAt = written;
-      if (drop.length > 0) {
-        for (const segment of drop) writer.add(DROP, segment, NOTHING);
-        this.#end(writer);
-        writer.sync();
-      }
-      for (const file of remove) attempt("removing", this.#directory, file, () => this.#directory.remove(file));
       let later = writer;
       for (const { id, written, group } of [...this.#unsealed].reverse()) {
         const before = new SegmentWriter(this.#directory, id, written, this.#memory);
         later.follow(before, group);
         later = before;
       }
+      if (!salvaged) for (const file of remove) attempt("removing", this.#directory, file, () => this.#directory.remove(file));
     } catch (error) {
       writer.close();
       throw error;
     }
-    this.#older.pop();
+    this.#groupAt = written;
+    this.#writer = writer;
     this.#mending = undefined;
-    return writer;
+    if (!salvaged) {
+      this.#older.pop();
+      return;
+    }
+    try {
+      this.#roll(writer, next);
+      this.#writer.sync();
+      for (const file of remove) attempt("removing", this.#directory, file, () => this.#directory.remove(file));
+    } catch (error) {
+      this.#writer.close();
+      this.#writer = undefined;
+      this.#mending = recovered;
+      throw error;
+    }
   }
 
   #head(writer: SegmentWriter): void {
@@ -303,11 +306,11 @@ export class Log {
   }
 
   /** Ends a segment that is full, and begins the next one. Where that fails nothing is changed, and the segment goes on. */
-  #roll(writer: SegmentWriter): void {
+  #roll(writer: SegmentWriter, segment = writer.segment + 1): void {
     if (this.#older.dropping.length > 0) this.#sync(writer);
     else writer.drain();
     this.#older.add({ id: writer.segment, ...writer.mark });
-    const next = writer.next(this.#group);
+    const next = writer.next(segment, this.#group);
     this.#writer = next;
     this.#head(next);
     this.#beginning = true;
@@ -385,7 +388,7 @@ export class Log {
     if (this.#readOnly) throw new ReplayError("UNSUPPORTED", `the log in ${this.#directory.name} was opened with readOnly`);
     if (this.#recovered !== undefined)
       throw new ReplayError("OUT_OF_TURN", `the log in ${this.#directory.name} must be read to its end before it is written to`);
-    if (this.#mending !== undefined) this.#writer = this.#last(this.#mending);
+    if (this.#mending !== undefined) this.#mend(this.#mending);
     const writer = this.#writer as SegmentWriter;
     writer.check();
     return writer;

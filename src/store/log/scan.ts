@@ -28,10 +28,12 @@ export interface Recovered {
   readonly group: number;
   /** Whether damage was cut off: what is there is older than what was on the disk. */
   readonly salvaged: boolean;
+  /** Number of a new segment: higher than that of any file, since a file may come back after a crash that was removed. */
+  readonly next: number;
   /** Files to remove, newest first: they hold nothing that counts. */
   readonly remove: readonly string[];
-  /** Segments that counted where damage was cut off, and were given back since. The last one has to say so before anything is removed. */
-  readonly drop: readonly number[];
+  /** Segments that counted where damage was cut off, and were given back since. */
+  readonly lost: readonly number[];
 }
 
 /** @returns undefined where there is nothing @throws ReplayError CORRUPT · UNSUPPORTED for another version's files */
@@ -53,6 +55,7 @@ class Scan {
   readonly #present: number[];
   readonly #memory: SectionMemory;
   readonly #remove: string[] = [];
+  readonly #next: number;
   #salvaged = false;
 
   constructor(directory: Directory, memory: SectionMemory, options: RecoverOptions, present: number[]) {
@@ -60,6 +63,7 @@ class Scan {
     this.#memory = memory;
     this.#options = options;
     this.#present = present;
+    this.#next = (present.at(-1) ?? 0) + 1;
   }
 
   result(): Recovered | undefined {
@@ -80,8 +84,9 @@ class Scan {
       ],
       group: last.group,
       salvaged: this.#salvaged,
+      next: this.#next,
       remove: this.#remove,
-      drop: last === newest ? [] : this.#kept(last).filter((segment) => segment !== last.segment && !older.includes(segment)),
+      lost: last === newest ? [] : this.#kept(last).filter((segment) => segment !== last.segment && !older.includes(segment)),
     };
   }
 
@@ -126,10 +131,11 @@ class Scan {
   }
 
   /** Whether a segment holds no group, and the one before it has lost its tail: then nothing of it was on the disk for sure. */
-  #isAhead({ segment, group, head }: Walk): boolean {
-    if (head === undefined || head.group !== group || this.#present.at(-2) !== segment - 1) return false;
-    const before = this.#walk(segment - 1);
-    return before.head?.run === head.run && !before.sealed && before.sum !== sumsOf(head).get(segment - 1);
+  #isAhead({ group, head }: Walk): boolean {
+    const [segment = 0] = this.#present.slice(-2, -1);
+    if (head === undefined || head.group !== group || head.kept.at(-1)?.[1] !== segment) return false;
+    const before = this.#walk(segment);
+    return before.head?.run === head.run && !before.sealed && before.sum !== sumsOf(head).get(segment);
   }
 
   /** The segments that should be there, oldest first. */

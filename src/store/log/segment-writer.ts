@@ -85,9 +85,9 @@ export class SegmentWriter {
    * Begins the next segment, in the same memory, when all is written. This one is synced, sealed and closed by its first sync.
    * @param group number of the group that follows
    */
-  next(group: number): SegmentWriter {
+  next(segment: number, group: number): SegmentWriter {
     if (this.#behind >= MAX_BEHIND) this.sync();
-    const next = new SegmentWriter(this.#directory, this.segment + 1, { bytes: 0, sum: 0 }, this.#memory);
+    const next = new SegmentWriter(this.#directory, segment, { bytes: 0, sum: 0 }, this.#memory);
     next.follow(this, group);
     return next;
   }

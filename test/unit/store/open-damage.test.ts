@@ -189,3 +189,50 @@ test("segments of another run with the same options, and one that is missing at 
   for (const name of names) await corrupt(new Map(own).set(name, other.get(name) as Uint8Array));
   for (let left = names.length - 1; left > 0; left--) await corrupt(new Map([...own].filter(([name]) => names.indexOf(name) < left)));
 });
+
+test("what was salvaged is written anew, opens again without salvage, and is refused where segments that counted are gone", async () => {
+  const dir = memory();
+  const { past } = await written(dir, 30_000, { segmentBytes: 8192 });
+  const files = dir.files();
+  const names = [...files.keys()].sort();
+  const damages: [string, Map<string, Uint8Array>][] = names.slice(1).flatMap((name) => {
+    const bytes = files.get(name) as Uint8Array;
+    const flipped = bytes.slice();
+    flipped[bytes.length >> 1] = 255 - (flipped[bytes.length >> 1] as number);
+    const rest = new Map<string, Uint8Array>(files);
+    rest.delete(name);
+    return [[name, new Map<string, Uint8Array>(files).set(name, flipped)] as const, [name, rest] as const] as [string, Map<string, Uint8Array>][];
+  });
+  for (const [, damaged] of damages) {
+    const salvaged = memory({ files: damaged });
+    const replay = await again(salvaged, { salvage: true, logger: null });
+    expect(past.find(replay)).toBeGreaterThan(0);
+    // Nothing of it waits for anything: it is on the disk.
+    const left = await again(salvaged.crash(), { logger: null });
+    expect(past.find(left)).toBe(past.find(replay));
+    act(replay, new TestRandom(1));
+    past.note(replay);
+    await replay.flush();
+    const last = await again(salvaged.crash(), { logger: null });
+    expect(past.find(last)).toBe(past.calls);
+    for (const one of [replay, left, last]) one.dispose();
+  }
+  // Where old records are given back, what replaced them may stand behind the damage.
+  const full = memory();
+  const replay = await again(full, { ...SMALL, segmentBytes: 4096 });
+  const random = new TestRandom(3);
+  for (let k = 0; k < 1500; k++) {
+    act(replay, random);
+    if (k % 10 === 0) await replay.flush();
+  }
+  replay.dispose();
+  const ring = full.files();
+  const [oldest, second] = [...ring.keys()].sort() as [string, string];
+  expect(oldest).not.toBe("00000001.rpr");
+  const cutOff = new Map<string, Uint8Array>(ring).set(second, (ring.get(second) as Uint8Array).subarray(0, 2000));
+  const refused = memory({ files: cutOff });
+  await expect(again(refused, { salvage: true, logger: null })).rejects.toThrow(
+    /counted there, and was given back since|is missing; there is nothing before it to salvage/,
+  );
+  expect(refused.files()).toEqual(new Map(cutOff));
+});

@@ -1,0 +1,114 @@
+// Replays of several kinds, random calls that change them, and what can be seen of them as a digest.
+import { createHash } from "node:crypto";
+import { f32, fifo, i32, lifo, prioritized, Replay, shared, text, u8 } from "reprise";
+
+/** Numbers below n that follow from a seed. */
+export function randomOf(seed) {
+  let state = (Math.imul(seed, 0x9e3779b1) ^ 0x85ebca6b) >>> 0;
+  return (n) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * n);
+  };
+}
+
+const frame = (random) => new Uint8Array(64).fill(random(5));
+
+export const KINDS = {
+  ring: {
+    options: { spec: { x: i32(), o: f32(8) }, tables: { t: { maxSize: 60 } } },
+    step: (random) => ({ x: random(1e6), o: Float32Array.from({ length: 8 }, () => random(100)) }),
+    length: 2,
+  },
+  prioritized: {
+    options: {
+      spec: { s: shared("f", u8(64), 2), x: i32() },
+      tables: { t: { maxSize: 40, sampler: prioritized(0.6) }, u: { maxSize: 20, sampler: fifo(), remover: lifo(), maxTimesSampled: 2 } },
+    },
+    step: (random) => ({ s: [...frame(random), ...frame(random)], x: random(1e6) }),
+    length: 3,
+  },
+  text: {
+    options: { spec: { x: i32(), said: text({ maxBytes: 40 }), wide: u8(1200) }, tables: { t: { maxSize: 25, maxSteps: 60 } } },
+    step: (random) => ({ x: random(1e6), said: "né€𝄞".repeat(random(4)), wide: new Uint8Array(1200).fill(random(256)) }),
+    length: 1,
+  },
+};
+
+export const NAMES = Object.keys(KINDS);
+
+/** One call that changes something, which follows from the numbers and from the state. */
+export function act(kind, replay, random) {
+  const { step, length, options } = KINDS[kind];
+  const names = Object.keys(options.tables);
+  const [writer] = replay.writers;
+  const dice = random(100);
+  const table = replay.table(names[random(names.length)]);
+  const made = step(random);
+  const priority = random(300) / 100;
+  if (writer === undefined) replay.writer({ items: names.map((name) => ({ table: name, length })) });
+  else if (dice < 60) writer.append(made);
+  else if (dice < 66) writer.endEpisode();
+  else if (dice < 72) {
+    if (writer.length > 0) writer.createItem(table, { length: 1, priority });
+  } else if (dice < 82) table.updatePriorities([writer.lastKey(table)], [priority]);
+  else if (dice < 86) table.delete([writer.lastKey(table)]);
+  else if (dice < 98) table.sample(2, { length: 1 });
+  else if (dice < 99) writer.close();
+  else table.clear();
+}
+
+/** Kinds of sections that nobody can see: the order in which freed rows are used again, and the end. */
+const UNSEEN = [37, 42];
+
+/** All that can be seen of a Replay, and where its rows are: those of two that went different ways differ. */
+export function digestOf(replay) {
+  const hash = createHash("sha1");
+  for (const chunk of replay.snapshot()) if (chunk.length < 16 || !UNSEEN.includes(chunk[0])) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+/** What a Replay gives from now on, wherever its rows are: draws of all tables, and of what its writers have at hand. Nothing of it is used up. */
+export function futureOf(replay) {
+  const copy = Replay.restore(Buffer.concat([...replay.snapshot()]), { logger: null });
+  const hash = createHash("sha1").update(countsOf(copy));
+  const draw = (table) => {
+    const { info, steps, count } = table.sample(100);
+    for (const { data } of Object.values(steps)) hash.update(ArrayBuffer.isView(data) ? data : JSON.stringify(data));
+    for (const column of Object.values(info)) hash.update(column);
+    hash.update(String(count));
+  };
+  const tables = Object.values(copy.tables);
+  for (const table of tables) for (let k = 0; k < 3; k++) draw(table);
+  for (const writer of copy.writers) {
+    hash.update(`${writer.length} ${writer.episodeSteps}`);
+    tables[0].clear();
+    if (writer.length > 0) writer.createItem(tables[0], { length: writer.length });
+    draw(tables[0]);
+  }
+  copy.dispose();
+  return hash.digest("hex");
+}
+
+/** What is cheap to compare. */
+export function countsOf(replay) {
+  const { steps, tables, writers } = replay.stats();
+  return JSON.stringify([steps, writers, Object.values(tables)]);
+}
+
+/** Every state that a Replay went through: after how many calls. */
+export class Past {
+  states = new Map();
+  calls = -1;
+  acknowledged = 0;
+
+  note(replay) {
+    this.states.set(digestOf(replay), ++this.calls);
+  }
+
+  /** The number of calls after which a Replay was as this one; -1 where it never was. */
+  find(replay) {
+    return this.states.get(digestOf(replay)) ?? -1;
+  }
+}
