@@ -49,6 +49,9 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     this.#content = content;
     this.#log = new BufferLog(directory, stored.options.numSteps === 0 ? "episodes" : "transitions", persistence, engine.module);
     this.#opening = this.#open();
+    stored.onAgain = () => {
+      if (!this.#log.closed) this.#rewrite();
+    };
     if (!later) atOnce(this.#opening);
   }
 

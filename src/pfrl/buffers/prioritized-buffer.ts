@@ -42,6 +42,7 @@ export abstract class PrioritizedBuffer<B, T> extends StoredBuffer<B, T> {
    */
   updateErrors(errors: ArrayLike<number>, keys?: ArrayLike<number>): number {
     this.#stored.check();
+    this.#stored.touched();
     return this.#priorities.update(this.#stored.made?.items, errors, keys);
   }
 

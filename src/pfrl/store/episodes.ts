@@ -28,8 +28,6 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
   /** Told of each episode that ends, before it is stored. */
   onEnd: ((made: MadeEpisodes, env: Env) => void) | undefined;
   readonly #byEpisode: EpisodesOptions["byEpisode"];
-  /** Steps of all running episodes. */
-  #running = 0;
   #weighing = false;
 
   constructor({ byEpisode, ...options }: EpisodesOptions) {
@@ -54,6 +52,7 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
   append(transition: AppendedTransition): void {
     this.check();
     checkTransition(transition);
+    this.begin(transition);
     const made = this.made ?? this.make(firstSpec(transition));
     const known = made.steps.running(transition);
     const ends = transition.isStateTerminal === true;
@@ -61,11 +60,10 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
     // What an episode weighs is known before its last step comes, and what its end needs is there from each step on: it can end when memory is full.
     const priority = ends ? this.#weighed(() => [...(known ? made.lists.window(known) : []), asStored(transition)]) : 0;
     made.items.reserve(made.steps.envs.size + Number(known === undefined));
-    made.memory.reserve(this.#running + 1);
+    made.memory.reserve(made.steps.owed + 1);
     const env = made.steps.append(transition);
-    this.made = made;
-    this.#running++;
-    this.changes++;
+    made.steps.owed++;
+    this.came(made, transition, this.#byEpisode === undefined);
     if (ends) this.#end(made, env, priority);
   }
 
@@ -79,7 +77,7 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
     const priority = this.#weighed(() => made.lists.window(env));
     made.items.reserve(1);
     made.memory.reserve(env.length);
-    this.changes++;
+    this.stopped(envId);
     this.#end(made, env, priority);
   }
 
@@ -184,11 +182,11 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
 
   #end(made: MadeEpisodes, env: Env, priority: number): void {
     const { items, memory, steps } = made;
-    this.onEnd?.(made, env);
+    if (!this.isAgain) this.onEnd?.(made, env);
     memory.hold(env.stream);
     items.insert(env.stream, env.length, priority);
     memory.drop(Math.max(0, memory.length - (this.#together ? items.steps : this.options.capacity)));
-    this.#running -= env.length;
+    steps.owed -= env.length;
     steps.end(env);
   }
 }

@@ -37,6 +37,8 @@ export interface Env {
 export class Steps {
   readonly form: RowForm;
   readonly engine: Engine;
+  /** What the ends of its running episodes are going to store: items, or single steps. */
+  owed = 0;
   /** The writer of all environments: its lane, and what appends the form's step. */
   readonly #lane: number;
   readonly #append: () => void;

@@ -10,6 +10,7 @@ import { inferSpec, type StepSpec, type WholeSpec, wholeSpec } from "../rows/ste
 import { type AnyBatch, type Listed, listed } from "../rows/transition-batch.ts";
 import { type AppendedTransition, checkGiven, checkTransition, extrasOf, type Transition } from "../transition.ts";
 import { Batches } from "./batches.ts";
+import { Beginning, type FirstCall } from "./beginning.ts";
 import type { HistoryForm, HistoryState } from "./history.ts";
 import { Lists } from "./lists.ts";
 import { type Picker, RANDOM_PICKER, tooFew } from "./picker.ts";
@@ -51,6 +52,11 @@ export abstract class Stored<M extends Made = Made> {
   /** Raised whenever something comes in or goes. */
   changes = 0;
   made: M | undefined;
+  /** The first calls are being made again, with a column for an extra whose form is known now; and told of it when they are. */
+  isAgain = false;
+  onAgain: (() => void) | undefined;
+  /** Until something else is called than what stores steps. */
+  #beginning: Beginning | undefined;
 
   constructor(options: StoredOptions) {
     this.options = options;
@@ -74,6 +80,11 @@ export abstract class Stored<M extends Made = Made> {
 
   /** @throws ReplayError OUT_OF_TURN where the buffer must not be called now */
   check(): void {}
+
+  /** Priorities come from outside. */
+  touched(): void {
+    this.#beginning = undefined;
+  }
 
   /** All items, oldest first; without those that leave meanwhile. */
   *all(): Generator<Transition[], void> {
@@ -114,6 +125,7 @@ export abstract class Stored<M extends Made = Made> {
   /** Takes over what came beside, in the place of what was there. O(size) */
   adopt(made: M): void {
     this.check();
+    this.#beginning = undefined;
     if (this.made !== undefined) this.drop(this.made);
     const { maxSize, maxSteps } = this.#limits(this.options.capacity);
     made.items.limit(maxSize, maxSteps);
@@ -141,6 +153,52 @@ export abstract class Stored<M extends Made = Made> {
     return this.complete({ spec, steps, items, batches, lists: new Lists(steps), records: new Records(steps) });
   }
 
+  /** A transition is going to come: the first that tells the form of an extra which was always null gets it a column. @throws as `append` does, and nothing changed */
+  protected begin(transition: AppendedTransition): void {
+    const { made } = this;
+    const beginning = this.#beginning;
+    if (beginning === undefined || made === undefined) return;
+    const spec = beginning.told(made.spec, transition);
+    if (spec === undefined) return;
+    // One that is refused tells nothing.
+    made.steps.check(transition);
+    this.#beginning = undefined;
+    this.isAgain = true;
+    try {
+      this.made = this.make(spec);
+      for (const call of beginning.calls) {
+        if ("envId" in call) this.stop(call.envId);
+        else this.append(call.transition);
+      }
+    } catch {
+      // Where there is no memory for it, it stays an object.
+      this.made = made;
+      return;
+    } finally {
+      this.isAgain = false;
+    }
+    this.#beginning = beginning;
+    this.onAgain?.();
+  }
+
+  /** It came. @param again whether the first calls can be made again */
+  protected came(made: M, transition: AppendedTransition, again = true): void {
+    if (this.made === undefined && again) this.#beginning = Beginning.of(transition);
+    this.made = made;
+    this.changes++;
+    if (this.#beginning !== undefined) this.#note({ transition });
+  }
+
+  /** An episode is going to end. */
+  protected stopped(envId: unknown): void {
+    this.changes++;
+    if (this.#beginning !== undefined) this.#note({ envId });
+  }
+
+  #note(call: FirstCall): void {
+    if (this.#beginning?.note(call, this.options.capacity) === false) this.#beginning = undefined;
+  }
+
   /** What a new item weighs. */
   protected get priority(): number {
     return this.options.priorities?.max ?? 1;
@@ -149,6 +207,7 @@ export abstract class Stored<M extends Made = Made> {
   /** Checks how many are asked for. @throws RangeError, TypeError · ReplayError EMPTY, TOO_FEW */
   protected enough(n: number, have: number, what: string): M | undefined {
     this.check();
+    this.#beginning = undefined;
     integer("n", n, 0, MAX_LENGTH);
     if (n > have) throw have === 0 ? nothingYet() : tooFew(n, have, what);
     return this.made;

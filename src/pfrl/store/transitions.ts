@@ -6,9 +6,6 @@ import type { Env } from "./steps.ts";
 import { type Asked, firstSpec, infoOf, type Made, Stored } from "./stored.ts";
 
 export class Transitions extends Stored {
-  /** Items that running episodes are going to be when they end. */
-  #pending = 0;
-
   get size(): number {
     return this.made?.items.size ?? 0;
   }
@@ -18,15 +15,15 @@ export class Transitions extends Stored {
     const { capacity, numSteps, priorities } = this.options;
     checkTransition(transition);
     if (capacity === 0 && priorities !== undefined) throw mustBe(RangeError, "capacity", "at least 1 to append", 0);
+    this.begin(transition);
     const made = this.made ?? this.make(firstSpec(transition));
     const known = made.steps.running(transition);
     const before = known === undefined ? 0 : this.#pendingOf(known);
     // What the end of an episode needs is there from each step on: it can end when memory is full.
-    made.items.reserve(this.#pending + 1, made.steps.envs.size + 1);
+    made.items.reserve(made.steps.owed + 1, made.steps.envs.size + 1);
     const env = made.steps.append(transition);
-    this.#pending += this.#pendingOf(env) - before;
-    this.made = made;
-    this.changes++;
+    made.steps.owed += this.#pendingOf(env) - before;
+    this.came(made, transition);
     if (transition.isStateTerminal === true) this.#end(made, env, env.length);
     else if (env.length === numSteps) made.items.insert(env.stream, numSteps, this.priority);
     return env;
@@ -39,7 +36,7 @@ export class Transitions extends Stored {
     const env = made?.steps.envs.get(envId);
     if (made === undefined || env === undefined) return;
     made.items.reserve(this.#pendingOf(env), 1);
-    this.changes++;
+    this.stopped(envId);
     this.#end(made, env, this.#pendingOf(env));
   }
 
@@ -84,7 +81,7 @@ export class Transitions extends Stored {
   /** Items of the last `longest` steps and of fewer, and the end. */
   #end({ items, steps }: Made, env: Env, longest: number): void {
     for (let length = longest; length > 0; length--) items.insert(env.stream, length, this.priority);
-    this.#pending -= this.#pendingOf(env);
+    steps.owed -= this.#pendingOf(env);
     steps.end(env);
   }
 
