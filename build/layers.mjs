@@ -34,7 +34,8 @@ export const LAYERS = {
     ["store/open"],
     // The public nouns.
     ["sample"],
-    ["dataset"],
+    // Whoever loops over draws, or waits for them.
+    ["draws/"],
     ["transitions/"],
     ["table"],
     ["plan", "rules"],

@@ -2,7 +2,7 @@
 import { Column, type ColumnLike, isColumn, type NestedArray } from "./column.ts";
 import { DISCOUNT, KEY, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "./core/abi.ts";
 import { printsAs, Word } from "./prints.ts";
-import { type ColumnLayout, columnNamed, type Selection, stepIndices } from "./spec/columns.ts";
+import { columnNamed, type Selection, type Shown, stepIndices } from "./spec/columns.ts";
 import { dtypeOf } from "./spec/dtype.ts";
 import type { BoundedText, Leaf, RowLeaf, ShapeOf } from "./spec/leaf.ts";
 import { pack, zip } from "./spec/nest.ts";
@@ -147,7 +147,7 @@ export class DrawnBatch implements Batch<unknown> {
   blocked: Blocked | undefined = undefined;
   readonly #form: Form;
   /** Of items that are alike: which steps each shows. */
-  layouts: readonly ColumnLayout[] | undefined;
+  layouts: readonly Shown[] | undefined;
 
   static {
     itemOf = (batch, i) => (batch as DrawnBatch).#itemOf(i);
@@ -176,7 +176,7 @@ export class DrawnBatch implements Batch<unknown> {
       const value = column.at(i);
       if (!isColumn(value)) return value;
       const joint = selections[c] as Selection;
-      const selection = this.layouts === undefined ? joint : columnNamed(this.layouts[i] as ColumnLayout, joint.keys);
+      const selection = this.layouts === undefined ? joint : columnNamed(this.layouts[i] as Shown, joint.keys);
       // Lists, and what is counted from the end, have padding where it was asked for.
       const isRun = selection.steps === undefined && selection.start >= 0;
       const steps = isRun ? stepIndices(selection, width).filter((step) => step < length).length : (selection.steps ?? joint.steps)?.length;

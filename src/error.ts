@@ -23,6 +23,9 @@ export type ReplayErrorCode =
 /** A call that was refused for another reason than the kind or value of an argument. `code` is stable, the message is not. */
 export class ReplayError extends Error {
   readonly code: ReplayErrorCode;
+  /** Of a wait that ended too early: what was drawn for it, as a batch that is short. */
+  // biome-ignore lint/suspicious/noExplicitAny: a batch of whatever was waited for
+  declare readonly batch?: any;
 
   constructor(code: ReplayErrorCode, message: string) {
     super(message);

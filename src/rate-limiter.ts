@@ -2,7 +2,7 @@
  * Rate limiters decide when inserts and draws must wait. All are Reverb's state machine with four numbers, chosen differently.
  * The cursor is inserts × samplesPerInsert - samples and must stay in minDiff … maxDiff. Below minSize items, inserts always pass and draws never.
  */
-import { finite, integer, mustBe, show } from "./error.ts";
+import { finite, integer, mustBe } from "./error.ts";
 
 export interface RateLimiter {
   readonly samplesPerInsert: number;
@@ -47,19 +47,4 @@ export function checkRateLimiter(subject: string, value: unknown): void {
   integer(`${subject}.minSize`, minSize, 1);
   if (samplesPerInsert <= 0) throw mustBe(RangeError, `${subject}.samplesPerInsert`, "> 0", samplesPerInsert);
   if (minDiff > maxDiff) throw mustBe(RangeError, `${subject}.minDiff`, `<= maxDiff (${maxDiff})`, minDiff);
-}
-
-/** What of a table limits draws. */
-export interface DrawLimits {
-  readonly maxSize: number;
-  readonly maxTimesSampled: number;
-  readonly rateLimiter: RateLimiter;
-}
-
-/** Refuses to wait for n draws of a table that can never happen. @throws RangeError */
-export function checkDraws(name: string, { maxSize, maxTimesSampled, rateLimiter }: DrawLimits, n: number, replacement?: boolean): void {
-  const { minSize, minDiff, maxDiff, samplesPerInsert } = rateLimiter;
-  const max = replacement === false ? maxSize : maxSize * maxTimesSampled;
-  const range = minSize > maxSize ? 0 : Math.min(max, Math.max(maxDiff, samplesPerInsert * minSize) - minDiff);
-  if (n > range) throw mustBe(RangeError, "n", `<= ${range}, because the rate limiter and maxSize of table ${show(name)} never allow more`, n);
 }

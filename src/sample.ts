@@ -22,12 +22,14 @@ import {
 import { Draw } from "./core/draw.ts";
 import type { Engine } from "./core/engine.ts";
 import { Filler, MASK, RETURNS, WEIGHTS } from "./core/filler.ts";
+import { joinRows, normalize, type Rows } from "./core/joined.ts";
 import type { CoreTable } from "./core/table.ts";
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { type NStep, type NStepOptions, nStepOf } from "./n-step.ts";
 import type { Selector } from "./selector.ts";
-import { type ColumnLayout, checkSteps, jointOf, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
+import { type ColumnLayout, checkSteps, fitTogether, joined, jointOf, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
+import type { AnyArray } from "./spec/dtype.ts";
 import { valueAt } from "./spec/nest.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
@@ -59,6 +61,14 @@ export interface SampleOptions<Path extends string = string, C = object> {
   readonly normalize?: "batch" | "table" | "none";
 }
 
+/** A batch of which some draws are a part. */
+export interface PartOf<B = Batch<unknown>> {
+  readonly n: number;
+  readonly options: SampleOptions;
+  /** Its first part, if this is not it. */
+  readonly first: B | undefined;
+}
+
 const OPTIONS = "into, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
 const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
@@ -84,8 +94,8 @@ export class Reader {
     this.#ahead = new Draw(engine);
   }
 
-  /** Draws up to n items and gathers their steps. */
-  sample(n: number, options: SampleOptions = {}): Batch<unknown> {
+  /** Draws up to n items and gathers their steps. @param of the batch of which these draws are a part */
+  sample(n: number, options: SampleOptions = {}, of?: PartOf): Batch<unknown> {
     const engine = this.#engine;
     const { handle } = this.#table;
     const { into, beta, among = 0, replacement = true, stratified = false, cross } = onlyKeys("sample", options, OPTIONS);
@@ -118,8 +128,10 @@ export class Reader {
     // Of items that are alike each shows its own steps.
     const alike = same > 0 && first !== undefined ? engine.columnLayouts.alike(first.id) : NO_LAYOUTS;
     if (alike.size > 1) chosen = jointOf(first as ColumnLayout, alike, asked ?? longest);
-    let filler = this.#filler(n, asked ?? longest, options, chosen as readonly Selection[], into);
-    if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, asked ?? this.#table.counter(LONGEST));
+    if (of !== undefined) this.#checkPart(of, chosen as readonly Selection[]);
+    const isPart = of !== undefined;
+    let filler = this.#filler(n, asked ?? longest, options, chosen as readonly Selection[], into, isPart);
+    if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, asked ?? (isPart ? MAX_LENGTH : this.#table.counter(LONGEST)), isPart);
     const draw = filler.prepare();
     if (beta !== undefined) draw.beta[0] = beta;
     const count = draw.sample(handle, n, flags + same, among);
@@ -133,7 +145,7 @@ export class Reader {
         if (shown !== undefined) chosen = jointOf(shown[0] ?? (first as ColumnLayout), new Set(shown), width);
         // The batch may be smaller than the maximum that the filler was prepared for.
         if (count < n || width < filler.width || chosen !== filler.selections)
-          filler = this.#filler(count, width, options, chosen as readonly Selection[]).after(filler);
+          filler = this.#filler(count, width, options, chosen as readonly Selection[], into, isPart).after(filler);
       }
       if (beta !== undefined) draw.weigh(handle, divisor);
       // What items show by columns of their own they show whole.
@@ -142,7 +154,7 @@ export class Reader {
       lost = nStep !== undefined && draw.nStep(nStep) > 0;
       filler.show(shown).fill(count);
       const { batch } = filler;
-      batch.blocked = count === n ? undefined : { by: BLOCKED_BY[draw.result(BLOCKED)] as Blocked["by"], have: draw.result(HAVE), need: draw.result(NEED) };
+      batch.blocked = count === n ? undefined : blockedBy(draw);
     } finally {
       engine.barred = false;
       draw.close(handle);
@@ -162,6 +174,39 @@ export class Reader {
     });
   }
 
+  /** Some draws of a batch, in arrays of their own. Its weights are as they are: of the whole batch they are divided by the largest. */
+  part(n: number, of: PartOf): Batch<unknown> {
+    const { into, ...options } = of.options;
+    const { normalize: by = "batch" } = options;
+    const own: SampleOptions = { ...options, normalize: oneOf("normalize", NORMALIZE, by) === NORMALIZE.batch ? "none" : by };
+    if (into === undefined) return this.sample(n, own, of);
+    const chosen = this.#selected(options.columns, this.#table.counter(LAYOUT)) ?? this.#whole;
+    const length = options.length ?? this.#widthOf(into, chosen);
+    return this.sample(n, { ...own, length, ...(into.mask && { mask: true }) }, of);
+  }
+
+  /** The parts of a batch as one, as wide as the widest. @param short whether draws are missing: then the batch says why */
+  join(parts: readonly Batch<unknown>[], options: SampleOptions, short: boolean): Batch<unknown> {
+    const made = parts.map((part) => this.#fillers.get(part) as Filler);
+    const width = Math.max(...made.map((filler) => filler.width));
+    const sets = new Set(made.map((filler) => filler.selections));
+    const selections = joined((made[0] as Filler).selections, sets, width);
+    const count = parts.reduce((sum, part) => sum + part.count, 0);
+    const whole = this.#filler(count, width, options, selections, options.into);
+    whole.check();
+    const rows = whole.rows();
+    joinRows(
+      rows,
+      made.map((filler) => ({ rows: filler.rows(selections), count: filler.batch.count })),
+    );
+    if (whole.holds & WEIGHTS && (options.normalize ?? "batch") === "batch") normalize((rows.at(-1) as Rows).data as AnyArray, count);
+    if (sets.size > 1 || made.some((filler) => filler.layouts !== undefined)) whole.layouts = made.flatMap((filler) => filler.shown());
+    const { batch } = whole;
+    batch.count = count;
+    batch.blocked = short ? this.#blocked() : undefined;
+    return batch;
+  }
+
   /** New arrays for n items, for use as `into`. */
   batch(n: number, options: SampleOptions): Batch<unknown> {
     const { length, columns } = onlyKeys("batch", options, OPTIONS);
@@ -172,12 +217,12 @@ export class Reader {
   }
 
   /** Refuses what no item of the table has, and warns of n-step returns that no item is long enough for. */
-  #longEnough(filler: Filler, nStep: NStep | undefined, window: number): void {
+  #longEnough(filler: Filler, nStep: NStep | undefined, window: number, isPart: boolean): void {
     const longest = this.#table.counter(LONGEST);
     if (longest === 0) return;
     const steps = Math.min(longest, window);
-    // Longer ones may be still to come.
-    if (filler.least > steps && !(window >= longest && this.#engine.makes(this.#name, filler.least)))
+    // Longer ones may be still to come; of a batch that comes in parts they surely may.
+    if (filler.least > (isPart ? window : steps) && !(window >= longest && this.#engine.makes(this.#name, filler.least)))
       checkSteps("columns", filler.selections, steps, `${this.#limit(steps, longest)} is ${steps}`);
     if (nStep === undefined) return;
     const own = (nStep.flags & OWN) !== 0;
@@ -219,8 +264,24 @@ export class Reader {
     return ahead;
   }
 
+  /** Why the next draw does not pass. */
+  #blocked(): Blocked | undefined {
+    const ahead = this.#ahead;
+    ahead.prepare(0, 1, 0);
+    ahead.peek(this.#table.handle, 1, 0, 0);
+    return ahead.result(BLOCKED) === 0 ? undefined : blockedBy(ahead);
+  }
+
+  /** @throws ReplayError SPEC_MISMATCH where a part has other columns than the first, or the whole batch does not fit into `into`; then nothing is drawn */
+  #checkPart({ n, options, first }: PartOf, selections: readonly Selection[]): void {
+    const before = first && this.#fillers.get(first)?.selections;
+    if (before !== undefined && !((before === this.#whole) === (selections === this.#whole) && fitTogether(before, selections))) throw differentColumns();
+    const { into, length } = options;
+    if (into !== undefined) this.#filler(n, length ?? this.#widthOf(into, selections), options, selections, into).check();
+  }
+
   /** The filler of the given batch, or of a new one. */
-  #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Into): Filler {
+  #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Into, open = false): Filler {
     const { beta, nStep, mask } = options;
     const asked = (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask ?? false);
     const known = into && this.#fillers.get(into);
@@ -228,7 +289,7 @@ export class Reader {
       return known;
     if (known !== undefined && known.n < n)
       throw new ReplayError("SPEC_MISMATCH", `into must be a batch of at least ${n} items, as table.batch(${n}, …) makes it, got one of ${known.n}`);
-    const made = new Filler(this.#engine, n, width, selections, selections === this.#whole, asked, into);
+    const made = new Filler(this.#engine, n, width, selections, selections === this.#whole, asked, into, open);
     this.#fillers.set(made.batch, made);
     return made;
   }
@@ -253,6 +314,10 @@ export class Reader {
     this.#selections.set(columns, made);
     return made;
   }
+}
+
+function blockedBy(draw: Draw): Blocked {
+  return { by: BLOCKED_BY[draw.result(BLOCKED)] as Blocked["by"], have: draw.result(HAVE), need: draw.result(NEED) };
 }
 
 function differentColumns(): ReplayError {

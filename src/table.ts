@@ -4,11 +4,13 @@ import { pointAtCallersOf } from "./caller.ts";
 import { COUNTERS, DISTINCT } from "./core/abi.ts";
 import type { Engine } from "./core/engine.ts";
 import type { CoreTable } from "./core/table.ts";
-import { type BatchSource, type Dataset, type DatasetOptions, datasetOf } from "./dataset.ts";
+import { type DatasetOptions, datasetOf } from "./draws/dataset.ts";
+import { Draws } from "./draws/draws.ts";
+import type { Dataset } from "./draws/elements.ts";
 import { integer, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { printsAs, Word } from "./prints.ts";
-import { checkDraws, type RateLimiter } from "./rate-limiter.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
 import { checkNormalize, Reader, type SampleOptions } from "./sample.ts";
 import type { Selector } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
@@ -73,6 +75,9 @@ const SOME = 2;
 /** A table of any spec, as other parts of the engine use it. */
 export type AnyTable = Pick<Table, "name" | "options" | "handle" | "stats" | "explain">;
 
+/** For the package's own modules: the draws of a table. */
+export let drawsOf: (table: Table) => Draws<Batch>;
+
 /** Without type arguments, `Table` is a table of any spec, and of any roles of its leaves. */
 // biome-ignore lint/suspicious/noExplicitAny: every table goes where `Table` is asked for
 export class Table<S = any, R = any> {
@@ -83,8 +88,10 @@ export class Table<S = any, R = any> {
   readonly #engine: Engine;
   readonly #table: CoreTable;
   readonly #reader: Reader;
+  readonly #draws: Draws<Batch>;
 
   static {
+    drawsOf = (table) => table.#draws;
     printsAs<Table<unknown>>(this, "Table", (table) => table.#shown());
   }
 
@@ -96,7 +103,16 @@ export class Table<S = any, R = any> {
     this.options = options;
     this.handle = table.handle;
     this.#table = table;
-    this.#reader = new Reader(engine, table, name);
+    const reader = new Reader(engine, table, name);
+    this.#reader = reader;
+    this.#draws = new Draws<Batch>(engine, table, name, options, {
+      sample: (n, how) => this.sample(n, how as never) as Batch,
+      part: (n, of) => {
+        checkNormalize(name, options.sampler, of.options.normalize);
+        return reader.part(n, of);
+      },
+      join: (parts, how, short) => reader.join(parts, how, short),
+    });
   }
 
   /** The form of a step, as the Replay was given it. */
@@ -124,22 +140,19 @@ export class Table<S = any, R = any> {
   }
 
   /**
-   * Waits until the rate limiter allows n draws, then calls `sample`.
-   * @throws RangeError if it never can · ReplayError TIMEOUT, or the reason of the signal
+   * n draws, each made as soon as the rate limiter allows it: the batch grows until it is whole, and its bytes are copied as they are drawn. Without replacement, or
+   * stratified, all draws are made at once, when that can be. Those who wait for one table are served in the order of their calls.
+   * @throws RangeError where it can never be · ReplayError RATE_LIMITED where it cannot before others have drawn · TIMEOUT, CLOSED, or the reason of the signal, with
+   * what was drawn by then as the error's `batch`
    */
-  async sampleWhenReady<const O extends Options<S> & WaitOptions>(n: number, options?: O & Only<O, SampleOptions & WaitOptions>): Promise<BatchOf<S, O>> {
-    this.#engine.open();
-    integer("n", n, 1, MAX_LENGTH);
-    const { signal, timeoutMs, ...rest } = (options ?? {}) as Options<S> & WaitOptions;
-    checkDraws(this.name, this.options, n, rest.replacement);
-    const attempt = () => (this.ready(n, rest) ? (this.sample(n, rest as never) as BatchOf<S, O>) : undefined);
-    return this.#engine.waiters.until(attempt, () => `sample of ${n} from table ${show(this.name)}`, { signal, timeoutMs });
+  sampleWhenReady<const O extends Options<S> & WaitOptions>(n: number, options?: O & Only<O, SampleOptions & WaitOptions>): Promise<BatchOf<S, O>> {
+    return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<BatchOf<S, O>>;
   }
 
   /** Batches for a `for` or `for await` loop. */
   dataset<const O extends DatasetOptions<PathOf<S>, ColumnSet<S>>>(options: O & Only<O, DatasetOptions>): Dataset<BatchOf<S, O>> {
     this.#engine.open();
-    return datasetOf(this as unknown as BatchSource<BatchOf<S, O>>, options as DatasetOptions);
+    return datasetOf(this.#draws, options as DatasetOptions) as Dataset<BatchOf<S, O>>;
   }
 
   /** New arrays for n items of `length` steps each, to pass as `into`. */

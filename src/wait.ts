@@ -20,6 +20,8 @@ interface Waiter {
 
 export class Waiters {
   readonly #waiting = new Set<Waiter>();
+  /** Those who wait for draws of the same table, in the order of their calls: only the first one tries. */
+  readonly #lines = new Map<object, Waiter[]>();
   #waking = false;
   #again = false;
 
@@ -37,23 +39,26 @@ export class Waiters {
     this.#waking = false;
   }
 
-  rejectAll(reason: unknown): void {
-    for (const waiter of this.#waiting) waiter.reject(reason);
+  /** @param reason is made for each of them, who may add to it */
+  rejectAll(reason: () => unknown): void {
+    for (const waiter of this.#waiting) waiter.reject(reason());
   }
 
   /**
    * The result of `attempt`: at once if it is not `undefined`, else as a promise.
    * @param what for the message of a timeout
+   * @param line for what: who came first is served first, and nobody else before
    */
-  until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}): T | Promise<T> {
+  until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}, line?: object): T | Promise<T> {
     const { signal, timeoutMs } = options;
     if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
     signal?.throwIfAborted();
-    const first = attempt();
+    const first = line !== undefined && this.#lines.has(line) ? undefined : attempt();
     if (first !== undefined) return first;
     return limited<T>(what, options, (resolve, reject) => {
       const waiter: Waiter = {
-        attempt() {
+        attempt: () => {
+          if (line !== undefined && this.#lines.get(line)?.[0] !== waiter) return;
           try {
             const result = attempt();
             if (result !== undefined) resolve(result);
@@ -64,8 +69,20 @@ export class Waiters {
         reject,
       };
       this.#waiting.add(waiter);
-      return () => this.#waiting.delete(waiter);
+      if (line !== undefined) this.#lines.set(line, [...(this.#lines.get(line) ?? []), waiter]);
+      return () => this.#leave(waiter, line);
     });
+  }
+
+  #leave(waiter: Waiter, line: object | undefined): void {
+    this.#waiting.delete(waiter);
+    if (line === undefined) return;
+    const queue = this.#lines.get(line) as Waiter[];
+    const left = queue.filter((other) => other !== waiter);
+    if (left.length > 0) this.#lines.set(line, left);
+    else this.#lines.delete(line);
+    // What this one waited for may be there already for the next.
+    if (queue[0] === waiter) this.wake();
   }
 
   /** Waits until at most `max` items wait for the rate limiter: `undefined` where it is so. @param waiting how many do */

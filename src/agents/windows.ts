@@ -4,7 +4,7 @@ import { LEVEL } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
 import { Filler } from "../core/filler.ts";
 import { StreamSet, type StreamSetOptions } from "../core/streams.ts";
-import { integer, mustBe } from "../error.ts";
+import { integer } from "../error.ts";
 import { type Selection, wholeOf } from "../spec/columns.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { pack } from "../spec/nest.ts";
@@ -81,15 +81,10 @@ export class Windows {
 
   /** @throws ReplayError OUT_OF_MEMORY where the host has no arrays as long as the batch's */
   #filler(n: number, width: number, form: FrameForm): Filler {
-    try {
-      if (form !== "apart") return new Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
-      const leaves = this.#whole.length;
-      const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
-      return new Filler(this.#engine, n, width, steps, false, 0);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      throw mustBe("OUT_OF_MEMORY", "a batch", "small enough for this runtime's arrays (ask for fewer or shorter windows)", `${n} × ${width} steps`);
-    }
+    if (form !== "apart") return new Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
+    const leaves = this.#whole.length;
+    const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
+    return new Filler(this.#engine, n, width, steps, false, 0);
   }
 
   /** A batch's columns, nested: where the steps are apart, a list of them. */

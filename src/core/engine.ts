@@ -105,7 +105,7 @@ export class Engine {
   dispose(): void {
     this.closed = true;
     this.barred = true;
-    this.waiters.rejectAll(disposed());
+    this.waiters.rejectAll(disposed);
   }
 
   /** Says each kind once, and counts it. */

@@ -1,14 +1,15 @@
 /** How one batch object of `sample` is filled. */
 import { arrayOf, type Batch, DrawnBatch, INFO, type Into, N_STEP } from "../batch.ts";
 import { Column } from "../column.ts";
-import { mustBe, ReplayError } from "../error.ts";
-import { type ColumnLayout, type Selection, stepIndices, stepLists, stepsOf } from "../spec/columns.ts";
+import { mustBe } from "../error.ts";
+import { type ColumnLayout, type Selection, type Shown, stepIndices, stepLists, stepsOf } from "../spec/columns.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { valueAt } from "../spec/nest.ts";
 import { kindOf, typedLength } from "../typed.ts";
 import { LENGTH, WEIGHT } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 import { Gatherer } from "./gatherer.ts";
+import type { Rows } from "./joined.ts";
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -27,16 +28,20 @@ export class Filler extends Gatherer {
   readonly holds: number;
   readonly #mask: Uint8Array | undefined;
   readonly #lengths: Uint32Array;
+  /** Whether runs go on to the end of the window, wherever they should stop: how wide the whole batch will be is not known yet. */
+  readonly #open: boolean;
 
   /**
    * @param whole whether the batch is nested as the spec
    * @param asked what it must hold, as bits
    * @param into the batch; without it a new one is made
+   * @param open of a part of a batch: runs go on to the end of the window
    * @throws ReplayError SPEC_MISMATCH where the batch has no array for something, or too small a one
    */
-  constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Into) {
+  constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Into, open = false) {
     super(engine, n, width);
     if (into !== undefined && Object.isFrozen(into)) throw mustBe("SPEC_MISMATCH", "into", "a batch that is not frozen", into);
+    this.#open = open;
     this.width = width;
     this.selections = selections;
     this.least = stepsOf(selections);
@@ -44,7 +49,7 @@ export class Filler extends Gatherer {
     const array = (path: string, given: unknown, kind: ArrayClass, each: number) => takeArray(`into.${path}`, into === undefined, given, kind, n * each);
     const columns = selections.map((selection) => {
       const { keys, leaf, squeezed, start } = selection;
-      const steps = stepIndices(selection, width);
+      const steps = this.#stepsOf(selection);
       const count = steps.length;
       const { dtype } = leaf.leaf;
       const path = `steps.${keys.join(".")}.data`;
@@ -82,8 +87,43 @@ export class Filler extends Gatherer {
   /** Of items whose layouts are alike: each shows its own steps. @param layouts one an item; undefined where all show the same */
   show(layouts: readonly ColumnLayout[] | undefined): this {
     this.lists = layouts && stepLists(this.selections, layouts, this.width);
-    if (this.batch instanceof DrawnBatch) this.batch.layouts = layouts;
+    this.layouts = layouts;
     return this;
+  }
+
+  /** Which steps each item of the batch shows, where they differ. */
+  get layouts(): readonly Shown[] | undefined {
+    return this.batch instanceof DrawnBatch ? this.batch.layouts : undefined;
+  }
+
+  set layouts(layouts: readonly Shown[] | undefined) {
+    if (this.batch instanceof DrawnBatch) this.batch.layouts = layouts;
+  }
+
+  /** The same of every item. */
+  shown(): readonly Shown[] {
+    return this.layouts ?? new Array<Shown>(this.batch.count).fill(this);
+  }
+
+  /** Every array of the batch, with its elements an item; the weights last. @param order that of the columns */
+  rows(order = this.selections): Rows[] {
+    const { steps, lengths, mask, nStep, info } = this.batch;
+    const columns = order.map(({ keys }) => {
+      const selection = this.selections.find((own) => own.keys.join() === keys.join()) as Selection;
+      const { data } = valueAt(steps, selection.keys) as Column;
+      return { data, each: this.#stepsOf(selection).length * selection.leaf.size };
+    });
+    const named = (group: object | undefined, names: object) => Object.keys(names).map((name) => (group as { readonly [name: string]: AnyArray })[name]);
+    const numbers = [lengths, ...named(info, INFO), ...(this.holds & RETURNS ? named(nStep, N_STEP) : [])] as AnyArray[];
+    const rows: Rows[] = [...columns, ...numbers.map((data) => ({ data, each: 1 }))];
+    if (this.holds & MASK) rows.push({ data: mask as AnyArray, each: this.width });
+    if (this.holds & WEIGHTS) rows.push({ data: info.weights as AnyArray, each: 1 });
+    return rows;
+  }
+
+  #stepsOf(selection: Selection): readonly number[] {
+    const { start, to = 0 } = selection;
+    return stepIndices(this.#open && start >= 0 && to < 0 ? { ...selection, to: undefined } : selection, this.width);
   }
 
   /** Gathers what was drawn and copies it out. O(bytes) */
@@ -107,8 +147,8 @@ function madeArray(path: string, array: ArrayClass, length: number): AnyArray {
   try {
     return new array(length);
   } catch {
-    const remedy = "sample fewer items, or windows of them by the option length";
-    throw new ReplayError("OUT_OF_MEMORY", `a batch whose ${path.slice("into.".length)} has ${length} elements does not fit into memory: ${remedy}`);
+    const remedy = "ask for fewer items, or fewer or shorter windows of them";
+    throw mustBe("OUT_OF_MEMORY", path.replace("into.", "a batch's "), `small enough for this runtime's arrays (${remedy})`, `${length} elements`);
   }
 }
 

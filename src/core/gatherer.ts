@@ -100,14 +100,19 @@ export class Gatherer {
     return view;
   }
 
-  /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. @throws ReplayError OUT_OF_MEMORY, SPEC_MISMATCH */
-  prepare(): Draw {
-    const { core } = this.#engine;
+  /** Whether the arrays are still there. @throws ReplayError SPEC_MISMATCH */
+  check(): void {
     const lent = this.#lent;
     for (let i = 0; i < lent.length; i++) {
       const { view, length } = lent[i] as Lent;
       if (view.length !== length) throw this.#gone(lent[i] as Lent);
     }
+  }
+
+  /** Makes a draw in scratch memory. What could find no room does so here, before the table changes. @throws ReplayError OUT_OF_MEMORY, SPEC_MISMATCH */
+  prepare(): Draw {
+    const { core } = this.#engine;
+    this.check();
     this.#base = this.draw.prepare(this.#bytes, this.n, this.#rows);
     if (this.#generation !== core.generation) this.#look();
     this.#generation = core.generation;

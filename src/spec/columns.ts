@@ -123,6 +123,9 @@ export function checkSteps(subject: string, selections: readonly Selection[], le
 /** No step of any item: padding. */
 const NOWHERE = 0x7ffffffe;
 
+/** What says which steps an item shows. */
+export type Shown = Pick<ColumnLayout, "selections">;
+
 /**
  * Columns that have room for those of several layouts that are alike, in windows of `width` steps. Which steps each item shows `stepLists` says.
  * @param first whose order they have
@@ -144,8 +147,28 @@ export function stepLists(joint: readonly Selection[], items: readonly ColumnLay
   });
 }
 
+/** Whether two sets of columns show the same leaves under the same names, of whichever steps. */
+export function fitTogether(some: readonly Selection[], others: readonly Selection[]): boolean {
+  if (some === others) return true;
+  const fits = ({ keys, leaf, squeezed }: Selection) =>
+    others.some((other) => other.keys.join() === keys.join() && other.leaf === leaf && other.squeezed === squeezed);
+  return some.length === others.length && some.every(fits);
+}
+
+/**
+ * Columns that have room for those of parts of a batch, which fit, in windows of `width` steps.
+ * @param first whose order they have
+ */
+export function joined(first: readonly Selection[], parts: ReadonlySet<readonly Selection[]>, width: number): readonly Selection[] {
+  if (parts.size === 1) return first;
+  return first.map(({ keys, leaf, squeezed }) => {
+    const counts = [...parts].map((selections) => stepIndices(columnNamed({ selections }, keys), width).length);
+    return { keys, leaf, squeezed, start: 0, step: 1, steps: new Array<number>(Math.max(...counts)).fill(0) };
+  });
+}
+
 /** The column of a layout under a name. */
-export function columnNamed({ selections }: ColumnLayout, keys: readonly string[]): Selection {
+export function columnNamed({ selections }: Shown, keys: readonly string[]): Selection {
   return selections.find((selection) => selection.keys[0] === keys[0]) as Selection;
 }
 

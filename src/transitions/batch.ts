@@ -1,7 +1,7 @@
 /** What a view of transitions is asked, and what it gives. */
 import type { ItemOf, StepsOf } from "../batch.ts";
 import type { Column } from "../column.ts";
-import type { DatasetOptions } from "../dataset.ts";
+import type { DatasetOptions } from "../draws/dataset.ts";
 import type { SampleOptions } from "../sample.ts";
 import type { RowLeaf } from "../spec/leaf.ts";
 import type { IsAny } from "../spec/spec.ts";
@@ -23,7 +23,9 @@ export interface SampleTransitions extends Pick<SampleOptions, "replacement" | "
   readonly into?: object;
 }
 
-export interface TransitionDatasetOptions extends SampleTransitions, Pick<DatasetOptions, "batchSize" | "signal" | "timeoutMs" | "prefetch"> {}
+export interface TransitionDatasetOptions
+  extends SampleTransitions,
+    Pick<DatasetOptions, "batchSize" | "signal" | "timeoutMs" | "dropRemainder" | "prefetch"> {}
 
 /** Where a role's leaves are: what `new Replay` was told, or the role's own name. */
 type PathIn<R, Role extends TransitionRole> = 0 extends 1 & R ? Role : R extends { readonly [K in Role]: infer P extends string } ? P : Role;

@@ -5,6 +5,7 @@ import { DISCOUNT, KEY, RETURN, STEPS, TERMINATED, TRUNCATED, WEIGHT } from "../
 import type { Engine } from "../core/engine.ts";
 import { takeArray, takeTexts } from "../core/filler.ts";
 import { Gatherer } from "../core/gatherer.ts";
+import type { Rows } from "../core/joined.ts";
 import { mustBe } from "../error.ts";
 import { printsAs } from "../prints.ts";
 import { type ArrayClass, DTYPES } from "../spec/dtype.ts";
@@ -83,9 +84,22 @@ export class TransitionFiller extends Gatherer {
     this.batch = (into ?? made) as AnyTransitions;
   }
 
+  /** Every array of the batch, with its elements an item. */
+  rows(): Rows[] {
+    const columns: Rows[] = [];
+    const add = ({ data, shape }: Column) => void columns.push({ data, each: shape.slice(1).reduce((size, length) => size * length, 1) });
+    for (const [name, part] of Object.entries(this.batch)) if (name !== "count" && name !== "keys") zip([part], isColumn, ([column]) => add(column as Column));
+    return [...columns, { data: this.batch.keys, each: 1 }];
+  }
+
   /** Gathers what was drawn and copies it out. O(bytes) */
   override fill(count: number): void {
     super.fill(count);
+    this.ends(count);
+  }
+
+  /** Notes how many there are. */
+  ends(count: number): void {
     this.batch.count = count;
     // No keys of an earlier draw: whoever updates by all of them would reach its items.
     if (count < this.batch.keys.length) this.batch.keys.fill(0, count);

@@ -1,5 +1,6 @@
 /** A view of a table's items as transitions: what was seen and done, what came of it over some steps, and what was seen then. */
 import { pointAtCallersOf } from "../caller.ts";
+import type { Column } from "../column.ts";
 import {
   DISCOUNT,
   DISTINCT,
@@ -19,19 +20,21 @@ import {
 } from "../core/abi.ts";
 import { Draw } from "../core/draw.ts";
 import type { Engine } from "../core/engine.ts";
+import { normalize as divideByLargest, joinRows } from "../core/joined.ts";
 import type { CoreTable } from "../core/table.ts";
-import { type BatchSource, type Dataset, type DatasetOptions, datasetOf } from "../dataset.ts";
+import { type DatasetOptions, datasetOf } from "../draws/dataset.ts";
+import { type DrawLimits, Draws } from "../draws/draws.ts";
+import type { Dataset } from "../draws/elements.ts";
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "../error.ts";
 import { MAX_LENGTH } from "../limits.ts";
 import type { NStep } from "../n-step.ts";
 import { printsAs, Word } from "../prints.ts";
-import { checkDraws, type DrawLimits } from "../rate-limiter.ts";
-import { checkNormalize, LARGE, NORMALIZE, refusedDraw, warnOfLost } from "../sample.ts";
+import { checkNormalize, LARGE, NORMALIZE, refusedDraw, type SampleOptions, warnOfLost } from "../sample.ts";
 import type { Selector } from "../selector.ts";
-import type { ArrayClass } from "../spec/dtype.ts";
+import type { AnyArray, ArrayClass } from "../spec/dtype.ts";
 import type { WaitOptions } from "../wait.ts";
 import type { SampleTransitions, TransitionBatch, TransitionDatasetOptions, TransitionOptions } from "./batch.ts";
-import { TransitionFiller } from "./filler.ts";
+import { type AnyTransitions, TransitionFiller } from "./filler.ts";
 import { formOf, type TransitionForm } from "./form.ts";
 
 /** Makes an unknown option a type error. */
@@ -59,6 +62,7 @@ export class Transitions<S = any, R = any, O = any> {
   /** Undefined where transitions are as long as their items. */
   readonly #n: number | undefined;
   readonly #fillers = new WeakMap<object, TransitionFiller>();
+  readonly #draws: Draws<AnyTransitions>;
 
   static {
     printsAs<Transitions>(this, "Transitions", (view) => view.#shown());
@@ -74,6 +78,15 @@ export class Transitions<S = any, R = any, O = any> {
     this.#table = table;
     this.#n = n === undefined ? n : integer("n", n, 1, MAX_LENGTH);
     this.#float = oneOf<ArrayClass>("dtype", { f32: Float32Array, f64: Float64Array }, dtype);
+    this.#draws = new Draws<AnyTransitions>(engine, core, table.name, table.options, {
+      sample: (count, how) => this.#sample(count, how) as AnyTransitions,
+      part: (count, { n: all, options: how }) => {
+        const { into, ...rest } = how as SampleTransitions;
+        if (into !== undefined) this.#filler(all, 1, rest.beta !== undefined, into).check();
+        return this.#sample(count, rest, all) as AnyTransitions;
+      },
+      join: (parts, how) => this.#join(parts, how as SampleTransitions),
+    });
     finite("gamma", gamma, 0, 1);
     this.#form = formOf(engine, next);
     const { reward, discount, terminated } = this.#form;
@@ -92,7 +105,6 @@ export class Transitions<S = any, R = any, O = any> {
 
   /**
    * Draws n items and copies their transitions into arrays. Never waits. Allocates nothing but strings with `into`. O(n log size + n × steps + bytes)
-   * The batch has n transitions; fewer only where the table has `maxTimesSampled`, and items left while they were drawn: see `count`.
    * @throws ReplayError EMPTY for a table without items, RATE_LIMITED where the rate limiter does not allow n draws now, TOO_FEW where there are too few items that
    * differ, SPEC_MISMATCH for items of a single step, UNSUPPORTED, OUT_OF_MEMORY · RangeError where no item can be as long as `n` asks
    */
@@ -100,32 +112,18 @@ export class Transitions<S = any, R = any, O = any> {
     return this.#sample(n, options ?? {}) as TransitionBatch<S, R, O, P>;
   }
 
-  /**
-   * Waits until the rate limiter allows n draws, then calls `sample`.
-   * @throws RangeError if it never can · ReplayError TIMEOUT, or the reason of the signal
-   */
-  async sampleWhenReady<const P extends SampleTransitions & WaitOptions>(
+  /** n transitions, each drawn as soon as the rate limiter allows it, as `sampleWhenReady` of a table does. */
+  sampleWhenReady<const P extends SampleTransitions & WaitOptions>(
     n: number,
     options?: P & Only<P, SampleTransitions & WaitOptions>,
   ): Promise<TransitionBatch<S, R, O, P>> {
-    this.#engine.open();
-    const { name, options: limits } = this.#table;
-    const { signal, timeoutMs, ...rest } = (options ?? {}) as SampleTransitions & WaitOptions;
-    checkDraws(name, limits, integer("n", n, 1, MAX_LENGTH), rest.replacement);
-    const attempt = () => (this.#table.ready(n, rest) ? this.#sample(n, rest) : undefined);
-    const what = () => `${n} transitions of table ${show(name)}`;
-    return (await this.#engine.waiters.until(attempt, what, { signal, timeoutMs })) as TransitionBatch<S, R, O, P>;
+    return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<unknown> as Promise<TransitionBatch<S, R, O, P>>;
   }
 
   /** Batches for a `for` or `for await` loop, as those of `table.dataset`. */
   dataset<const P extends TransitionDatasetOptions>(options: P & Only<P, TransitionDatasetOptions>): Dataset<TransitionBatch<S, R, O, P>> {
     this.#engine.open();
-    const source = {
-      ready: (n: number, how: object) => this.#table.ready(n, how),
-      sample: (n: number, how: object) => this.#sample(n, how),
-      sampleWhenReady: (n: number, how: object) => this.sampleWhenReady(n, how as never),
-    };
-    return datasetOf(source as unknown as BatchSource<TransitionBatch<S, R, O, P>>, options as unknown as DatasetOptions);
+    return datasetOf(this.#draws, options as unknown as DatasetOptions) as unknown as Dataset<TransitionBatch<S, R, O, P>>;
   }
 
   /** New arrays for n transitions, to pass as `into`; with `beta`, also for weights. */
@@ -142,7 +140,8 @@ export class Transitions<S = any, R = any, O = any> {
     return { table: this.#table.name, gamma, ...(this.#n !== undefined && { n: this.#n }), parts: new Word(parts.join(", ")) };
   }
 
-  #sample(n: number, options: SampleTransitions): object {
+  /** @param of how many transitions of a batch these are a part of: then numbers are f64, and weights as they are */
+  #sample(n: number, options: SampleTransitions, of = 0): object {
     const engine = this.#engine;
     engine.begin();
     const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch" } = onlyKeys("sample", options, SAMPLE_OPTIONS);
@@ -151,14 +150,16 @@ export class Transitions<S = any, R = any, O = any> {
     // Tested here because passing a fraction as an argument would allocate it.
     if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
     const flags = KEYS_ONLY + DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
-    const divisor = oneOf("normalize", NORMALIZE, normalize);
+    const asked = oneOf("normalize", NORMALIZE, normalize);
+    const divisor = of > 0 && asked === NORMALIZE.batch ? NORMALIZE.none : asked;
+    const float = of > 0 ? Float64Array : this.#float;
     checkNormalize(this.#table.name, this.#table.options.sampler, normalize);
     let width = this.#width();
     if (!this.#table.ready(n, options)) throw this.#notReady(n, among, replacement);
     // What was the longest or the shortest item may have left long ago.
     const isLarge = into === undefined && n * width * engine.layout.stagedBytes > LARGE;
     if (isLarge || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
-    let filler = this.#filler(n, width, beta !== undefined, into);
+    let filler = this.#filler(n, width, beta !== undefined, into, float);
     const { handle } = this.#core;
     const draw = filler.prepare();
     if (beta !== undefined) draw.beta[0] = beta;
@@ -167,11 +168,11 @@ export class Transitions<S = any, R = any, O = any> {
     let lost = false;
     engine.barred = true;
     try {
-      if (count < n && into === undefined) filler = this.#filler(count, width, beta !== undefined).after(filler);
+      if (count < n && into === undefined) filler = this.#filler(count, width, beta !== undefined, into, float).after(filler);
       if (beta !== undefined) draw.weigh(handle, divisor);
       draw.runs(handle, count, width, 0);
       lost = draw.nStep(this.#how, handle) > 0;
-      if (this.#float === Float32Array) {
+      if (float === Float32Array) {
         draw.narrow(RETURN);
         draw.narrow(DISCOUNT);
         if (beta !== undefined) draw.narrow(WEIGHT);
@@ -186,12 +187,28 @@ export class Transitions<S = any, R = any, O = any> {
     return filler.batch;
   }
 
+  /** The parts of a batch as one. */
+  #join(parts: readonly AnyTransitions[], { into, beta, normalize = "batch" }: SampleTransitions): AnyTransitions {
+    const count = parts.reduce((sum, part) => sum + part.count, 0);
+    const whole = this.#filler(count, 1, beta !== undefined, into);
+    whole.check();
+    const rowsOf = (batch: AnyTransitions) => (this.#fillers.get(batch) as TransitionFiller).rows();
+    joinRows(
+      whole.rows(),
+      parts.map((part) => ({ rows: rowsOf(part), count: part.count })),
+    );
+    const { batch } = whole;
+    if (beta !== undefined && normalize === "batch") divideByLargest((batch.weights as Column).data as AnyArray, count);
+    whole.ends(count);
+    return batch;
+  }
+
   /** The filler of the given batch, or of a new one. */
-  #filler(n: number, width: number, weighted: boolean, into?: object): TransitionFiller {
+  #filler(n: number, width: number, weighted: boolean, into?: object, float = this.#float): TransitionFiller {
     const known = into && this.#fillers.get(into);
     if (known?.weighted && !weighted) throw mustBe(TypeError, "beta", "given, since into has weights", undefined);
     if (known?.n === n && known.width >= width && known.weighted === weighted) return known;
-    const made = new TransitionFiller(this.#engine, n, width, this.#form, this.#float, weighted, into);
+    const made = new TransitionFiller(this.#engine, n, width, this.#form, float, weighted, into);
     this.#fillers.set(made.batch, made);
     return made;
   }

@@ -186,8 +186,8 @@ test("what the rate limiter does not allow is RATE_LIMITED, and can be awaited",
   const later = view.sampleWhenReady(2);
   append(3);
   expect((await later).count).toBe(2);
-  await expect(view.sampleWhenReady(100)).rejects.toThrow(/n must be <= /);
-  expectError(await view.sampleWhenReady(3, { timeoutMs: 1 }).catch((error) => error), "TIMEOUT", /3 transitions of table "t"/);
+  await expect(view.sampleWhenReady(100, { replacement: false })).rejects.toThrow(/n must be <= /);
+  expectError(await view.sampleWhenReady(3, { timeoutMs: 1 }).catch((error) => error), "TIMEOUT", /sample of 3 from table "t"/);
 });
 
 test("a batch that is not full has no keys of an earlier draw behind its transitions", () => {

@@ -234,7 +234,7 @@ test("waits that mean nothing are refused", async () => {
   }
   await expectRejected(replay, () => table.sampleWhenReady(1, { timeoutMs: "9" as never }), TypeError, /^timeoutMs must/, /"9"/);
   await expectRejected(replay, () => table.sampleWhenReady(0), RangeError, /^n must/, /got 0/);
-  await expectRejected(replay, () => table.sampleWhenReady(4), RangeError, /^n must be <= 3/, /got 4/);
+  await expectRejected(replay, () => table.sampleWhenReady(4, { replacement: false }), RangeError, /^n must be <= 3/, /got 4/);
   insert(1);
   expectRefused(replay, () => writer.flush({ timeoutMs: -1 }), RangeError, /^timeoutMs must/, /got -1/);
   expectRefused(replay, () => table.ready(0), RangeError, /^n must/, /got 0/);
@@ -378,7 +378,7 @@ test("sampleWhenReady refuses what sample refuses, and among 0 is all", async ()
 
 test("sampleWhenReady does not wait for more items than there can be", async () => {
   const replay = new Replay({ spec: { x: f32() }, tables: { once: { maxSize: 10, maxTimesSampled: 1 }, any: { maxSize: 10 } } });
-  await expect(replay.table("once").sampleWhenReady(11)).rejects.toThrow(/^n must be <= 10, /);
+  await expect(replay.table("once").sampleWhenReady(11, { replacement: false })).rejects.toThrow(/^n must be <= 10, /);
   await expect(replay.table("any").sampleWhenReady(11, { replacement: false })).rejects.toThrow(/^n must be <= 10, /);
   const enough = replay.table("any").sampleWhenReady(11);
   replay.writer({ items: [{ table: "any", length: 1 }] }).append({ x: 1 });

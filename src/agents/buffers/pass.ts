@@ -1,5 +1,5 @@
 /** What the datasets of buffers are made of: draws without end, and passes in order. */
-import type { ElementSource } from "../../dataset.ts";
+import type { ElementSource } from "../../draws/elements.ts";
 import { codeOf, mustBe } from "../../error.ts";
 import type { Waiters } from "../../wait.ts";
 import { lengthOf } from "../nest.ts";

@@ -1,7 +1,7 @@
 /** What every replay buffer is. After TF-Agents' `replay_buffer.ReplayBuffer`. */
 import type { StepsOf } from "../../batch.ts";
 import type { Column } from "../../column.ts";
-import type { Dataset } from "../../dataset.ts";
+import type { Dataset } from "../../draws/elements.ts";
 import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_LENGTH, MAX_TIMEOUT_MS } from "../../limits.ts";
 import type { Spec } from "../../spec/spec.ts";

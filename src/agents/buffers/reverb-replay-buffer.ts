@@ -2,13 +2,14 @@
 import { type Batch, type BatchInfo, itemOf, type StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
 import { Column, isColumn } from "../../column.ts";
-import { type Dataset, type ElementSource, elementsOf } from "../../dataset.ts";
+import type { Draws } from "../../draws/draws.ts";
+import { type Dataset, type ElementSource, elementsOf } from "../../draws/elements.ts";
 import { finite, flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { dtypeOf } from "../../spec/dtype.ts";
 import { type BoundedText, leafText } from "../../spec/leaf.ts";
 import { pack } from "../../spec/nest.ts";
 import { type FoundLeaf, leavesOf, type Spec } from "../../spec/spec.ts";
-import type { Table } from "../../table.ts";
+import { drawsOf, type Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { lengthOf, numbers, slice, stack } from "../nest.ts";
 import { type ClientLike, type TableClient, tableNames } from "../writers/client.ts";
@@ -51,6 +52,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
   readonly statefulDataset = true;
   readonly #table: Table<S>;
   readonly #leaves: readonly FoundLeaf[];
+  readonly #draws: Draws<Batch>;
   readonly #length: number | undefined;
   readonly #timeoutMs: number | undefined;
 
@@ -67,6 +69,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     this.dataSpec = dataSpec;
     this.#leaves = leavesOf(dataSpec);
     this.#table = local.table(tableName);
+    this.#draws = drawsOf(this.#table);
     this.#length = sequenceLength == null ? undefined : integer("sequenceLength", sequenceLength, 1);
     this.#timeoutMs = finite("rateLimiterTimeoutMs", rateLimiterTimeoutMs, -1) < 0 ? undefined : rateLimiterTimeoutMs;
   }
@@ -152,24 +155,24 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     }
     const next = (): Element<S> | undefined => {
       for (let n = deal.missing; n > 0; n = deal.missing) {
-        // What is drawn for a batch that does not come is lost.
-        if (!table.ready(n)) return undefined;
-        const element = give(table.sample(n, WHOLE) as unknown as Drawn<S>);
+        const drawn = this.#draws.atOnce(n, WHOLE);
+        if (drawn === undefined) return undefined;
+        const element = give(drawn as Drawn<S>);
         if (element !== undefined) return element;
       }
       return taken();
     };
     if (pass) return { next };
-    const later = async (signal: AbortSignal | undefined): Promise<Element<S> | undefined> => {
+    const later = async ({ signal }: WaitOptions): Promise<Element<S> | undefined> => {
       for (let n = deal.missing; n > 0; n = deal.missing) {
-        signal?.throwIfAborted();
-        // There may never be as many at once as a batch has.
-        const element = give((await table.sampleWhenReady(isUsedUp ? 1 : n, { ...WHOLE, signal, timeoutMs })) as unknown as Drawn<S>);
+        // There may never be as many at once as a batch has: what is drawn stays with the deal, and with this iterator.
+        const drawn = await this.#draws.some(n, WHOLE, { signal, timeoutMs } as WaitOptions);
+        const element = give(drawn as Drawn<S>);
         if (element !== undefined) return element;
       }
       return taken();
     };
-    return { next, later: oneByOne(later) };
+    return { next, later };
   }
 
   /** One item of a batch with what is known of it, [steps, …]. */
@@ -261,25 +264,6 @@ class Deal {
     const rows = Array.from({ length: n }, (_, i) => (this.#hands[i % this.#hands.length] as Row[]).shift()?.());
     return this.#rows === undefined ? rows[0] : stack(rows);
   }
-}
-
-/** Calls one after the other: they share what is dealt. After one that nothing came for in time the others draw nothing. */
-function oneByOne<E>(call: (signal: AbortSignal | undefined) => Promise<E | undefined>): (options: WaitOptions) => Promise<E | undefined> {
-  let line: Promise<unknown> = Promise.resolve();
-  let ended = false;
-  return ({ signal }) => {
-    const turn = line.then(async () => {
-      if (ended) return undefined;
-      try {
-        return await call(signal);
-      } catch (error) {
-        ended = true;
-        throw error;
-      }
-    });
-    line = turn.catch(() => {});
-    return turn;
-  };
 }
 
 function infoOf(info: BatchInfo, each: (values: ArrayLike<number>) => BufferInfo["probabilities"]): ReverbInfo {

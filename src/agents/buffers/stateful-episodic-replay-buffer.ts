@@ -1,7 +1,7 @@
 /** An episodic buffer that remembers which episodes are being added to. After TF-Agents' `StatefulEpisodicReplayBuffer`. */
 import type { StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
-import type { Dataset } from "../../dataset.ts";
+import type { Dataset } from "../../draws/elements.ts";
 import { mustBe } from "../../error.ts";
 import type { Spec } from "../../spec/spec.ts";
 import { type Episodes, EpisodicReplayBuffer, type ExtractedEpisodes } from "./episodic-replay-buffer.ts";

@@ -3,7 +3,7 @@ import type { StepsOf } from "../../batch.ts";
 import { pointAtCallersOf } from "../../caller.ts";
 import { Column } from "../../column.ts";
 import type { Engine } from "../../core/engine.ts";
-import { type Dataset, elementsOf } from "../../dataset.ts";
+import { type Dataset, elementsOf } from "../../draws/elements.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, Replay } from "../../replay.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type AsDatasetOptions, LocalClient, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, ReverbReplayBuffer } from "../../../src/agents/index.ts";
-import { f32, fifo, lifo, maxHeap, prioritized, Replay, type TableOptions, uniform } from "../../../src/index.ts";
+import { f32, fifo, lifo, maxHeap, prioritized, queueLimiter, Replay, sampleToInsertRatio, type TableOptions, uniform } from "../../../src/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 import { episode, ONCE, replayOf, SPEC, type Steps, step } from "./support.ts";
 
@@ -192,6 +192,60 @@ test("elements that are drawn ahead come in order, and all of them", async () =>
     clearInterval(feed);
     expect(got).toEqual(Array.from({ length: 24 }, (_, i) => i));
   }
+});
+
+describe("under a rate limiter", () => {
+  const ratio = { maxSize: 1000, rateLimiter: sampleToInsertRatio(3, 3, 3) };
+
+  test.each([
+    [5, 169],
+    [8, 106],
+    [256, 3],
+  ])("batches of %i beside 300 steps are as many as the real system's: %i", async (sampleBatchSize, batches) => {
+    // Items of 16 steps, 285 of them: 3 × 285 - 6 draws.
+    for (const prefetch of [0, 2]) {
+      const { buffer, observer } = filled(0, 16, ratio, 1);
+      const inserting = (async () => {
+        for (let n = 0; n < 300; n++) await observer(step(n));
+      })();
+      let seen = 0;
+      for await (const [{ reward }] of buffer.asDataset({ sampleBatchSize, prefetch })) {
+        expect(reward.shape).toEqual([sampleBatchSize, 16]);
+        seen++;
+      }
+      await inserting;
+      expect([seen, buffer.numFrames()]).toEqual([batches, 285]);
+    }
+  });
+
+  test("a loop that does not wait throws where it never gets a batch, and where nobody can go on", () => {
+    const { buffer } = filled(19, 16, ratio, 1);
+    const next = (sampleBatchSize: number) => buffer.asDataset({ sampleBatchSize })[Symbol.iterator]().next();
+    expectError(
+      errorOf(() => next(8)),
+      RangeError,
+      /^n must be <= 6/,
+    );
+    expect(next(2).done).toBe(false);
+    expectError(
+      errorOf(() => next(5)),
+      "RATE_LIMITED",
+      /allows 4 draws at once/,
+    );
+  });
+
+  test("what was drawn stays with the iterator over a time-out", async () => {
+    const { buffer, observer } = filled(0, 1, { ...ONCE, rateLimiter: queueLimiter(50) });
+    const elements = buffer.asDataset({ sampleBatchSize: 3, timeoutMs: 5 })[Symbol.asyncIterator]();
+    const next = async () => {
+      const { value, done } = await elements.next();
+      return done ? "done" : [...value[0].reward.data];
+    };
+    for (let n = 0; n < 5; n++) observer(step(n));
+    expect([await next(), await next(), buffer.numFrames()]).toEqual([[0, 1, 2], "done", 0]);
+    observer(step(5));
+    expect([await next(), await next()]).toEqual([[3, 4, 5], "done"]);
+  });
 });
 
 test("a batch that cannot be had at once leaves its items where they are", () => {

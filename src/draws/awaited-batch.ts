@@ -1,0 +1,88 @@
+/** A batch that someone waits for: drawn as the rate limiter admits it, and its bytes are copied at once. What is drawn stays here, whatever becomes of the wait. */
+import type { Engine } from "../core/engine.ts";
+import type { CoreTable } from "../core/table.ts";
+import { ReplayError, show } from "../error.ts";
+import type { PartOf, SampleOptions } from "../sample.ts";
+import type { WaitOptions } from "../wait.ts";
+
+/** What makes the batches. */
+export interface DrawSource<B> {
+  /** A whole batch, where so many draws pass. */
+  sample(n: number, options: SampleOptions): B;
+  /** Some draws of a batch. */
+  part(n: number, of: PartOf<B>): B;
+  /** The parts of a batch as one. @param short whether some are missing */
+  join(parts: readonly B[], options: SampleOptions, short: boolean): B;
+}
+
+interface Draws<B> {
+  readonly engine: Engine;
+  readonly core: CoreTable;
+  readonly name: string;
+  readonly source: DrawSource<B>;
+  sure(n: number, options: SampleOptions): number;
+  atOnce(n: number, options: SampleOptions): B | undefined;
+}
+
+export class AwaitedBatch<B extends { readonly count: number }> {
+  readonly #draws: Draws<B>;
+  readonly #n: number;
+  readonly #options: SampleOptions;
+  readonly #parts: B[] = [];
+  #drawn = 0;
+
+  constructor(draws: Draws<B>, n: number, options: SampleOptions) {
+    this.#draws = draws;
+    this.#n = n;
+    this.#options = options;
+  }
+
+  /** The batch, once it is whole. Of those who wait for draws of one table the first one has all that it admits. */
+  until({ signal, timeoutMs }: WaitOptions): B | Promise<B> {
+    const { engine, core, name } = this.#draws;
+    const what = () => `sample of ${this.#n} from table ${show(name)}${this.#drawn === 0 ? "" : `, of which ${this.#drawn} were drawn`}`;
+    return engine.waiters.until(() => this.#attempt(), what, { signal, timeoutMs } as WaitOptions, core);
+  }
+
+  /** What was drawn so far, as a batch that is short; undefined where nothing was. */
+  rest(): B | undefined {
+    return this.#drawn === 0 ? undefined : this.#draws.source.join(this.#parts, { ...this.#options, into: undefined } as SampleOptions, true);
+  }
+
+  /** The reason why the wait ended, with what was drawn so far. */
+  ended(reason: unknown): unknown {
+    const batch = this.rest();
+    if (batch === undefined) return reason;
+    const carries = typeof reason === "object" && reason !== null && Object.isExtensible(reason) && !("batch" in reason);
+    // One reason may end several waits, or be no object at all.
+    const error = carries ? reason : new Error(reason instanceof Error ? reason.message : String(reason), { cause: reason });
+    return Object.assign(error as object, { batch });
+  }
+
+  #attempt(): B | undefined {
+    const draws = this.#draws;
+    const options = this.#options;
+    const n = this.#n;
+    if (isAtOnce(options)) return draws.atOnce(n, options);
+    draws.engine.open();
+    for (let k = draws.sure(n - this.#drawn, options); k > 0; k = draws.sure(n - this.#drawn, options)) {
+      // Nothing has to be put together.
+      const part = k === n ? draws.source.sample(n, options) : draws.source.part(k, { n, options, first: this.#parts[0] });
+      if (part.count === n) return part;
+      this.#parts.push(part);
+      this.#drawn += part.count;
+      if (this.#drawn === n) return draws.source.join(this.#parts, options, false);
+    }
+    if (!draws.core.canInsert(1)) throw stuck(draws.name);
+    return undefined;
+  }
+}
+
+/** Whether a batch means something only if it is drawn from a table as it stands. */
+export function isAtOnce({ replacement, stratified }: SampleOptions): boolean {
+  return replacement === false || stratified === true;
+}
+
+function stuck(name: string): ReplayError {
+  return new ReplayError("RATE_LIMITED", `the rate limiter of table ${show(name)} lets neither draws nor items pass: widen minDiff … maxDiff`);
+}

@@ -1,0 +1,58 @@
+/** Batches of a table as an iterable. */
+import { codeOf, flag, integer, mustBe } from "../error.ts";
+import { MAX_LENGTH } from "../limits.ts";
+import type { SampleOptions } from "../sample.ts";
+import type { AwaitedBatch } from "./awaited-batch.ts";
+import type { Draws } from "./draws.ts";
+import { type Dataset, type ElementSource, elementsOf } from "./elements.ts";
+
+export interface DatasetOptions<Path extends string = string, C = object> extends SampleOptions<Path, C> {
+  readonly batchSize: number;
+  /** Ends the iteration by throwing its reason. */
+  readonly signal?: AbortSignal;
+  /** Ends an async iteration, without an error, if the next batch is not whole within this many milliseconds. */
+  readonly timeoutMs?: number;
+  /** Whether an async iteration leaves out what was drawn for a last batch that did not get whole in time. Default: false. */
+  readonly dropRemainder?: boolean;
+  /** Number of batches to draw ahead, one after the other. Ignored with `into`. Default: 0. */
+  readonly prefetch?: number;
+}
+
+export function datasetOf<B extends { readonly count: number }>(draws: Draws<B>, options: DatasetOptions): Dataset<B> {
+  if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of dataset", "an object with batchSize", options);
+  const { batchSize, signal, timeoutMs, prefetch = 0, dropRemainder = false, ...sample } = options;
+  const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
+  const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
+  const drops = flag("dropRemainder", dropRemainder) === 1;
+  const begin = (): ElementSource<B> => {
+    let awaited: AwaitedBatch<B> | undefined;
+    /** Whether the last batch was a short one. */
+    let ended = false;
+    return {
+      next: () => draws.atOnce(n, sample),
+      async later({ signal: stop }) {
+        if (ended) {
+          ended = false;
+          return undefined;
+        }
+        const under = awaited ?? draws.awaited(n, sample);
+        awaited = under;
+        try {
+          const batch = await under.until({ ...(stop && { signal: stop }), ...(timeoutMs !== undefined && { timeoutMs }) });
+          awaited = undefined;
+          return batch;
+        } catch (error) {
+          const late = codeOf(error) === "TIMEOUT";
+          // What is left out here is the beginning of the batch that a later call gives.
+          if (late && drops) return undefined;
+          awaited = undefined;
+          if (!late) throw under.ended(error);
+          const rest = under.rest();
+          ended = rest !== undefined;
+          return rest;
+        }
+      },
+    };
+  };
+  return elementsOf(begin, { prefetch: ahead, ...(signal && { signal }) });
+}
