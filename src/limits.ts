@@ -6,5 +6,8 @@ export const MAX_LENGTH = 2 ** 24 - 1;
 /** Items of a table, and transitions of a buffer. */
 export const MAX_ITEMS = 2 ** 26 - 1;
 
+/** Of a journal's files, about, where nothing else is said. */
+export const SEGMENT_BYTES = 1 << 24;
+
 /** setTimeout counts in 31 bits; longer timeouts would fire at once. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1;

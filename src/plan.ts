@@ -1,5 +1,7 @@
 /** The memory that a Replay will need. */
+
 import { Core } from "./core/core.ts";
+import { journalBytes } from "./core/journal-bytes.ts";
 import { tableBytes } from "./core/table.ts";
 import { HEAD_BYTES, type Layout, up, WIDE } from "./spec/layout.ts";
 import type { ResolvedTableOptions } from "./table.ts";
@@ -13,21 +15,32 @@ export interface Plan {
   readonly steps: number;
   /** The total. */
   readonly bytes: number;
+  /** The total of one that `Replay.open` makes: it notes what changed, for its journal. */
+  readonly openedBytes: number;
 }
 
 /** Header, static data, scratch of one draw and of a snapshot. */
 const OVERHEAD = 192 * 1024;
 /** The default window of a writer, in steps. */
 const WINDOW = 32;
+/** What a record has beside the bytes of a row, at most. */
+const RECORD = 64;
+/** Memory is taken in such pieces. */
+const GRANULE = 4096;
 
-export function planOf(layout: Layout, tables: { readonly [name: string]: ResolvedTableOptions }, module?: WebAssembly.Module, tracking = false): Plan {
-  const core = new Core(1 << 20, module, tracking);
+export function planOf(
+  layout: Layout,
+  tables: { readonly [name: string]: ResolvedTableOptions },
+  module?: WebAssembly.Module,
+  places = 0,
+): Omit<Plan, "openedBytes"> {
+  const core = new Core(1 << 20, module, places > 0);
   const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
   const frames = layout.pools.map(({ frameBytes }) => HEAD_BYTES + up(frameBytes, 8));
   const rowBytes = HEAD_BYTES + layout.rowBytes + wide;
   const planned: { [name: string]: { bytes: number; bytesPerItem: number } } = {};
   let steps = 0;
-  let bytes = OVERHEAD;
+  let bytes = OVERHEAD + (places > 0 ? up(journalBytes(Math.max(rowBytes, ...frames) + RECORD, places), GRANULE) + GRANULE : 0);
   for (const [name, options] of Object.entries(tables)) {
     const { maxSize, maxSteps } = options;
     const own = tableBytes(core, options);

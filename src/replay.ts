@@ -2,9 +2,10 @@
 import { pointAtCallersOf } from "./caller.ts";
 import { MAX_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";
+import { placesFor } from "./core/journal-bytes.ts";
 import { CoreTable } from "./core/table.ts";
 import { integer, mustBe, onlyKeys } from "./error.ts";
-import { MAX_ITEMS } from "./limits.ts";
+import { MAX_ITEMS, SEGMENT_BYTES } from "./limits.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { printsAs, Word } from "./prints.ts";
 import { checkRateLimiter, minSize } from "./rate-limiter.ts";
@@ -103,20 +104,21 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
    * @throws RangeError if the limits do not fit into `maxBytes`; `Replay.plan` computes what they need
    */
   constructor(options: ReplayOptions<S, TableName, R>);
-  constructor(options: ReplayOptions<S, TableName, R>, tracking = false) {
+  constructor(options: ReplayOptions<S, TableName, R>, places = 0) {
     pointAtCallersOf(new.target);
     this.options = resolveOptions(options);
     const { spec, tables, maxBytes, seed } = this.options;
     const layout = layoutOf(leavesOf(spec));
-    const plan = planOf(layout, tables, options.module, tracking);
+    const plan = planOf(layout, tables, options.module, places);
     if (plan.bytes > maxBytes) {
       const remedy =
         plan.bytes > MAX_BYTES ? "; a Replay has 4 GiB at most: lower maxSize or maxSteps, or store less a step" : " (or lower maxSize or maxSteps)";
-      const need = `at least ${plan.bytes} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes${remedy}`;
+      const journal = places > 0 ? ` with a journal (${planOf(layout, tables, options.module).bytes} without)` : "";
+      const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes${remedy}`;
       throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", need, maxBytes);
     }
     const { module, transition, logger = toConsole } = options;
-    const engine = new Engine(spec, layout, { maxBytes, module, tracking, transition, logger });
+    const engine = new Engine(spec, layout, { maxBytes, module, tracking: places > 0, transition, logger });
     this.#engine = engine;
     Object.entries(tables).forEach(([name, table], number, { length }) => {
       this.#tables.set(name, new Table<S, R>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
@@ -126,8 +128,9 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /** The memory that a Replay with these options would need. Allocates none of it. */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N>): Plan {
-    const { spec, tables } = resolveOptions(options);
-    return planOf(layoutOf(leavesOf(spec)), tables, options.module);
+    const { spec, tables, maxBytes } = resolveOptions(options);
+    const plan = (places: number) => planOf(layoutOf(leavesOf(spec)), tables, options.module, places);
+    return { ...plan(0), openedBytes: plan(placesFor(maxBytes, SEGMENT_BYTES)).bytes };
   }
 
   /**
@@ -291,8 +294,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 }
 
 /** Out of the class, which does not name itself: see prints.ts. */
-function make<S extends Spec, N extends string>(options: object, tracking: boolean): Saved<Replay<S, N>> {
-  return savedOf(new (Replay as unknown as new (options: object, tracking: boolean) => Replay<S, N>)(options, tracking)) as Saved<Replay<S, N>>;
+function make<S extends Spec, N extends string>(options: object, places: number): Saved<Replay<S, N>> {
+  return savedOf(new (Replay as unknown as new (options: object, places: number) => Replay<S, N>)(options, places)) as Saved<Replay<S, N>>;
 }
 
 function resolveOptions(options: ReplayOptions): ResolvedReplayOptions {

@@ -2,6 +2,7 @@
 import { LINKS, ROWS, SLOTS } from "../store/format/kinds.ts";
 import { CHANGES } from "./abi.ts";
 import type { Engine } from "./engine.ts";
+import { bufferBytes } from "./journal-bytes.ts";
 import { COUNT_BYTES, LINK_BYTES, SECTION_MAX, type Section, State, type StateParts } from "./state.ts";
 
 export class Changes extends State {
@@ -15,7 +16,7 @@ export class Changes extends State {
   /** @param places segments that can be told apart, a power of two of at most 65,536 */
   constructor(engine: Engine, parts: StateParts, places: number) {
     super(engine, parts);
-    this.#bufferBytes = 16 + Math.max(SECTION_MAX, ...this.rowBytes, ...this.slotBytes) + SECTION_MAX;
+    this.#bufferBytes = bufferBytes(Math.max(...this.rowBytes, ...this.slotBytes));
     this.#buffer = this.core.alloc(this.#bufferBytes);
     this.#live = this.core.alloc(4 * places);
     this.#places = places;

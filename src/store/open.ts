@@ -1,6 +1,9 @@
 /** `Replay.open`: a Replay in a directory, new, or brought back as it was. */
 import { Changes } from "../core/changes.ts";
+import { MAX_BYTES } from "../core/core.ts";
+import { placesFor } from "../core/journal-bytes.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../error.ts";
+import { SEGMENT_BYTES } from "../limits.ts";
 import { type Logger, loggerOf, toConsole } from "../warnings.ts";
 import { attempt } from "./directory/attempt.ts";
 import { ready } from "./directory/builtins.ts";
@@ -46,7 +49,6 @@ interface ReplayOptions {
 }
 
 const OPTIONS = "dir, spec, tables, maxBytes, seed, transition, module, durability, retain, segmentBytes, salvage, takeOver, logger, signal, onProgress";
-const SEGMENT = 16 << 20;
 /** Bytes that are read between two looks at the signal. */
 const BREATH = 32 << 20;
 
@@ -62,7 +64,7 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     dir,
     durability = EVERY_SECOND,
     retain,
-    segmentBytes = SEGMENT,
+    segmentBytes = SEGMENT_BYTES,
     salvage = false,
     takeOver = false,
     logger = toConsole,
@@ -84,7 +86,8 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   const directory = typeof dir === "string" ? node(dir) : dir;
   const { spec, tables, seed, maxBytes, transition } = options;
   const given = spec === undefined ? { ...known(directory, salvage, options), logger } : { spec, tables, seed, maxBytes, transition, module, logger };
-  let saved = make(given, true);
+  const places = placesFor(maxBytes ?? MAX_BYTES, segmentBytes);
+  let saved = make(given, places);
   const log = Log.open(directory, {
     about: about(saved, retain ?? "capacity"),
     durability: "manual",
@@ -103,9 +106,8 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
     if (Object.keys(saved.options.tables).some((name, number) => name !== names[number])) {
       const tables = saved.options.tables;
       saved.engine.dispose();
-      saved = make({ ...given, tables: Object.fromEntries(names.map((name) => [name, tables[name]])) }, true);
+      saved = make({ ...given, tables: Object.fromEntries(names.map((name) => [name, tables[name]])) }, places);
     }
-    const places = placesFor(saved.options.maxBytes, segmentBytes);
     const changes = new Changes(saved.engine, saved, places);
     const recovery = new Recovery(saved, changes, directory.name);
     let next = BREATH;
@@ -223,11 +225,4 @@ function broken({ name }: Directory, what: string): ReplayError {
 
 function otherwise(name: string, key: string, asked: unknown, there: unknown): Error {
   return mustBe("SPEC_MISMATCH", key, `${JSON.stringify(there)} as in ${name} (or leave spec and tables out, or use another directory)`, asked);
-}
-
-/** Segments that can be told apart: more than the files may ever be. */
-function placesFor(maxBytes: number, segmentBytes: number): number {
-  let places = 1024;
-  while (places < 65_536 && places < (4 * maxBytes) / segmentBytes) places *= 2;
-  return places;
 }

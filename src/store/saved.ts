@@ -23,5 +23,5 @@ export interface Saved<R = unknown> {
   adopt(options: object): void;
 }
 
-/** Makes a new Replay of options that were saved; `tracking` where a journal will ask for its changes. */
-export type Make<R> = (options: object, tracking: boolean) => Saved<R>;
+/** Makes a new Replay of options that were saved; `places` where a journal will ask for its changes: so many segments are told apart. */
+export type Make<R> = (options: object, places: number) => Saved<R>;

@@ -4,6 +4,7 @@
  */
 import { SectionMemory } from "../../core/section-memory.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { SEGMENT_BYTES } from "../../limits.ts";
 import { type FullLogger, type Logger, loggerOf } from "../../warnings.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
@@ -40,7 +41,6 @@ export interface LogOptions {
 
 export type { Segment, Visit };
 
-const SEGMENT_BYTES = 1 << 24;
 const NOTHING = new Uint8Array(0);
 
 export class Log {

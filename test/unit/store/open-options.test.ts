@@ -1,6 +1,6 @@
 /** What `Replay.open` takes, refuses and tells. */
 import { expect, test } from "vitest";
-import { f32, i32, type OpenOptions, Replay } from "../../../src/index.ts";
+import { f32, i32, type OpenOptions, prioritized, Replay, u8, uniform } from "../../../src/index.ts";
 import { memory } from "../../../src/store/directory/memory.ts";
 import { scaled } from "../../support/size.ts";
 
@@ -131,4 +131,36 @@ test("a value of the program's own is kept with the Replay, and what cannot be i
   expect(left.journal.kept).toEqual(value);
   left.dispose();
   replay.dispose();
+});
+
+test.each([
+  ["a number", f32(), 1],
+  ["800 bytes", f32(200), new Float32Array(200).fill(1)],
+  ["an image", u8(84, 84), new Uint8Array(84 * 84).fill(1)],
+  ["more than a section", u8(100_000), new Uint8Array(100_000).fill(1)],
+])("what plan tells of an opened Replay is enough: steps of %s", async (_, spec, step) => {
+  for (const [maxSize, segmentBytes] of [
+    [1, undefined],
+    [100, undefined],
+    [1023, 1 << 16],
+  ] as const) {
+    for (const sampler of [uniform(), prioritized(0.6)]) {
+      const options = { spec, tables: { t: { maxSize, sampler } } };
+      const { bytes, openedBytes } = Replay.plan(options);
+      expect(openedBytes).toBeGreaterThan(bytes);
+      const small = open({ dir: memory(), ...options, maxBytes: bytes });
+      await expect(small).rejects.toThrow(new RegExp(`^maxBytes must be at least \\d+ with a journal \\(${bytes} without\\)`));
+      const most = segmentBytes === undefined ? openedBytes : openedBytes + 4 * 65_536;
+      const dir = memory();
+      for (let session = 0; session < 2; session++) {
+        const replay = await open({ dir, ...options, maxBytes: most, segmentBytes, durability: "manual" });
+        const [writer = replay.writer({ items: [{ table: "t", length: 1 }] })] = replay.writers;
+        for (let i = 0; i < 1.5 * maxSize; i++) writer.append(step as never);
+        expect([replay.table("t").size, replay.table("t").sample(4).count]).toEqual([maxSize, 4]);
+        await replay.flush();
+        expect(replay.stats().bytes.used).toBeLessThanOrEqual(most);
+        replay.dispose();
+      }
+    }
+  }
 });
