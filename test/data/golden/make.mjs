@@ -1,0 +1,117 @@
+// Makes the golden files anew: `npm run build && node test/data/golden/make.mjs`. Do so only where the format changes, and raise its version then.
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { f32, fifo, i32, i64, lifo, minHeap, minSize, prioritized, Replay, sampleToInsertRatio, shared, text, u8 } from "reprise";
+import { memory } from "reprise/storage";
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+
+const OPTIONS = {
+  spec: { frames: shared("f", u8(16), 2), action: i32(), reward: f32(), at: i64(), said: text({ maxBytes: 12 }), wide: u8(1100) },
+  tables: {
+    uniform: { maxSize: 5, maxTimesSampled: 5 },
+    weighted: { maxSize: 4, sampler: prioritized(0.6, { withMin: true }), remover: lifo(), maxSteps: 10 },
+    limited: { maxSize: 3, sampler: minHeap(), remover: fifo(), rateLimiter: sampleToInsertRatio(1, 1, 2), maxPending: 4 },
+    queue: { maxSize: 3, sampler: fifo(), rateLimiter: minSize(2) },
+  },
+  seed: 2n ** 60n + 7n,
+  maxBytes: 1 << 24,
+  logger: null,
+};
+
+/** Two environments in lock-step, and one alone with items of columns; both are in the middle of an episode at the end. */
+export function live(replay, from = 0, to = 26) {
+  const [
+    lanes = replay.writer({
+      lanes: 2,
+      items: [
+        { table: "uniform", length: 2 },
+        { table: "weighted", length: 3, priority: 2 },
+      ],
+    }),
+    one = replay.writer({ keep: 3 }),
+  ] = replay.writers;
+  const frame = (t) => new Uint8Array(16).fill(t % 7);
+  const step = (t) => ({
+    frames: [...frame(t - 1 < 0 ? 0 : t - 1), ...frame(t)],
+    action: t * 3 - 50,
+    reward: t / 8,
+    at: 2n ** 40n + BigInt(t),
+    said: ["", "né", "€ 𝄞", "four"][t % 4],
+    wide: new Uint8Array(1100).fill(t),
+  });
+  const two = (t) => {
+    const [a, b] = [step(t), step(t + 100)];
+    return Object.fromEntries(Object.keys(a).map((key) => [key, key === "said" || key === "at" ? [a[key], b[key]] : [a[key], b[key]].flat()]));
+  };
+  for (let t = from; t < to; t++) {
+    const { wide, ...rest } = two(t);
+    lanes.append({ ...rest, wide: new Uint8Array([...step(t).wide, ...step(t + 100).wide]) });
+    one.append(step(t));
+    if (t % 5 === 4 && one.length > 2)
+      one.createItem("queue", { length: 3, columns: { now: { leaf: "reward", at: -1 }, before: { leaf: "action", steps: [0, 2] } } });
+    if (t % 9 === 8 && one.length > 1) ignoringLimits(() => one.createItem("limited", { length: 2, priority: t }));
+    if (t % 6 === 5) replay.table("weighted").updatePriorities([lanes.lastKey("weighted")], [t / 3]);
+    if (t % 7 === 6) replay.table("uniform").sample(2);
+    if (t % 11 === 10) lanes.endEpisode({ lane: t % 2 });
+    if (t % 13 === 12) one.endEpisode();
+  }
+}
+
+function ignoringLimits(call) {
+  try {
+    call();
+  } catch (error) {
+    if (error.code !== "RATE_LIMITED") throw error;
+  }
+}
+
+/** What a Replay holds, in words and numbers; its draws are used up. */
+export function contentOf(replay) {
+  const { steps, tables, writers } = replay.stats();
+  const draws = Object.values(replay.tables).map((table) => {
+    const { count, lengths, info, steps } = table.sample(4);
+    const columns = Object.entries(steps).map(([name, { shape, data }]) => [
+      name,
+      shape,
+      Array.from(data.slice(0, 24), (value) => (typeof value === "bigint" ? String(value) : value)),
+    ]);
+    return { table: table.name, count, lengths: [...lengths], ...Object.fromEntries(Object.entries(info).map(([name, data]) => [name, [...data]])), columns };
+  });
+  const open = replay.writers.map((writer) => ({ length: writer.length, episodeSteps: writer.episodeSteps }));
+  return JSON.parse(JSON.stringify({ steps, tables, writers, open, draws }));
+}
+
+/** All files by their names, as they are made today. */
+export async function made() {
+  const files = new Map();
+  const replay = new Replay(OPTIONS);
+  live(replay);
+  files.set("snapshot.rpr", Buffer.concat([...replay.snapshot()]));
+  files.set("content.json", Buffer.from(`${JSON.stringify(contentOf(replay), undefined, 1)}\n`));
+  const dir = memory();
+  const { getRandomValues } = crypto;
+  // The run's id is drawn: here it is always the same.
+  crypto.getRandomValues = (bytes) => bytes.fill(0xab);
+  try {
+    const journal = await Replay.open({ dir, ...OPTIONS, durability: "manual", segmentBytes: 20_000 });
+    for (let t = 0; t < 26; t += 2) {
+      live(journal, t, t + 2);
+      journal.journal.keep({ t: t + 2, weights: Float32Array.of(0.5, t), when: new Date(t), big: 2n ** 70n, seen: new Map([["a", new Set([t])]]) });
+      await journal.flush();
+    }
+    for (const [name, bytes] of dir.files()) files.set(`journal/${name}`, Buffer.from(bytes));
+  } finally {
+    crypto.getRandomValues = getRandomValues;
+  }
+  return files;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  rmSync(join(HERE, "journal"), { recursive: true, force: true });
+  mkdirSync(join(HERE, "journal"));
+  for (const [name, bytes] of await made()) writeFileSync(join(HERE, name), bytes);
+  console.log(readdirSync(HERE, { recursive: true }).join("\n"));
+  process.exit();
+}
