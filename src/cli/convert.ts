@@ -1,4 +1,5 @@
 /** `reprise convert`: writes a dataset in another format. */
+import { statSync } from "node:fs";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import { type ImportedRlds, type RldsReader, type WriteOptions, type WriteReport, writeJsonl, writeParquet, writeTfds } from "../rlds/index.ts";
@@ -10,7 +11,7 @@ import { bytes, counted } from "./text.ts";
 
 const EXAMPLES = `
 The name TO selects the format. A name that ends with .parquet or .jsonl is such a file.
-Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created.
+Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created; one with another ending needs a slash at its end.
 
 Examples:
   $ npx reprise convert cartpole/scripted-v0 tensorflow_datasets --name cartpole --shards 4
@@ -48,9 +49,15 @@ export interface ConvertOptions extends TfdsOptionsGiven, ModeOption {
   readonly overwrite?: true;
 }
 
+const FILES = [".parquet", ".jsonl", ".ndjson"];
 const OF_TFDS = ["name", "version", "split", "shards", "image"] as const;
 
 export function convert(from: string, to: string, options: ConvertOptions, host: Host): Promise<Answer> {
+  const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();
+  if (ending !== undefined && !FILES.includes(ending) && !statSync(to, { throwIfNoEntry: false })?.isDirectory())
+    throw new UsageError(
+      `${to} ends with ${ending}, but a dataset becomes a file of ${FILES.join(", ")} or a folder of TFDS: for a folder of that name write ${to}/`,
+    );
   const format = /\.parquet$/i.test(to) ? "parquet" : /\.(jsonl|ndjson)$/i.test(to) ? "jsonl" : "tfds";
   const strange = format === "tfds" ? undefined : OF_TFDS.find((name) => options[name] !== undefined);
   if (strange !== undefined) throw new UsageError(`--${strange} works only with TFDS, but ${to} is a file: name a folder, or leave --${strange} out`);

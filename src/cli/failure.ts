@@ -1,6 +1,7 @@
 /** How the program reports failures: one line or one JSON document, and an exit code. */
 import { CommanderError } from "commander";
 import { ReplayError } from "../index.ts";
+import { inWordsHere } from "./words.ts";
 
 /** Success is 0. */
 export const WRONG_DATA = 1;
@@ -28,14 +29,16 @@ export function exitCodeOf(error: unknown): number {
 export function lineOf(error: unknown): string {
   const { message = String(error) } = (error ?? {}) as Partial<Error>;
   const code = codeOf(error);
-  const lines = message.split("\n").map((line) => line.trim());
+  const lines = inWordsHere(message)
+    .split("\n")
+    .map((line) => line.trim());
   return `reprise: ${code === undefined ? "" : `${code}: `}${lines.join(" ")}`;
 }
 
 /** `{error: {code, message, file, offset, episode, step, pushed}}`, without unknown fields. */
 export function failureValue(error: unknown): object {
   const { message = String(error), file, offset, episode, step, pushed } = (error ?? {}) as { [key: string]: unknown };
-  return { error: { code: codeOf(error), message, file, offset, episode, step, pushed } };
+  return { error: { code: codeOf(error), message: inWordsHere(String(message)), file, offset, episode, step, pushed } };
 }
 
 function codeOf(error: unknown): string | undefined {

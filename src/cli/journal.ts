@@ -1,5 +1,6 @@
 /** Journals on disk: finding them, and opening them without changing anything. */
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { type OpenReplay, Replay, ReplayError, type Table } from "../index.ts";
 import { ready } from "../store/index.ts";
 import { ReadOnlyDirectory, SEGMENT } from "./read-only-directory.ts";
@@ -12,6 +13,12 @@ export function isJournal(path: string): boolean {
 /** Whether the folder contains other files. A journal should have a folder of its own. */
 export function hasOtherFiles(path: string): boolean {
   return filesIn(path).some((name) => !name.startsWith("lock.") && !SEGMENT.test(name));
+}
+
+/** Removes a journal that was just made, and its folder where nothing else is in it. */
+export function removeJournal(path: string): void {
+  for (const name of filesIn(path)) if (name.startsWith("lock.") || SEGMENT.test(name)) rmSync(join(path, name));
+  if (existsSync(path) && filesIn(path).length === 0) rmdirSync(path);
 }
 
 function filesIn(path: string): string[] {

@@ -17,13 +17,14 @@ import type { Answer, Host } from "./answer.ts";
 import { selector, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, type OpenOptions, reportText, withDataset } from "./dataset.ts";
 import { Interrupted, UsageError } from "./failure.ts";
-import { hasOtherFiles, isJournal, tableOf } from "./journal.ts";
+import { hasOtherFiles, isJournal, removeJournal, tableOf } from "./journal.ts";
 import { leavesIn } from "./leaf-tables.ts";
 import { bytes, counted, table as tableText } from "./text.ts";
 import { pushTransitions, transitionsText } from "./transitions.ts";
 
 const EXAMPLES = `
-A new journal gets the named tables. An existing journal keeps its tables, which must have the dataset's spec, and the new items are added.
+A new journal gets the named tables. An existing journal keeps its tables, which must have the dataset's spec; --append adds to tables that have items.
+A push that fails leaves no new journal; in an existing one the items before the fault stay.
 Without --sequence-length or --episodes, an item is a trajectory of two steps. No item spans two episodes.
 With --n-step, every step but an episode's last one begins a transition of n steps, or of fewer where the episode ends before.
 A program draws these from table.transitions({ gamma }).
@@ -54,6 +55,7 @@ export function addPush(command: Command): Command {
     )
     .option("--max-text-bytes <n>", "for a new journal: maximum bytes of a string in UTF-8; needed if observations or actions have text", whole(1))
     .option("--seed <n>", "for a new journal: seed of its draws (default: 0)", whole(0))
+    .option("--append", "add to tables that have items already")
     .option("--take-over", "take the journal from an owner that certainly has ended, where this cannot be told (after LOCKED)")
     .option("--without <leaf>", "a leaf of the steps to leave out, such as observation/instruction; may be repeated", several)
     .option("--split <split>", "the split to read");
@@ -73,6 +75,7 @@ export interface PushVerbOptions extends ModeOption, OpenOptions {
   readonly maxTextBytes?: number;
   readonly seed?: number;
   readonly without?: readonly string[];
+  readonly append?: true;
   readonly takeOver?: true;
 }
 
@@ -85,6 +88,7 @@ export function push(path: string, options: PushVerbOptions, host: Host): Promis
   return withDataset(path, options, host, async (reader) => {
     const judged = imported(reader, options, host);
     const data = without(judged, reader.stepSpec, options.without ?? []);
+    const isNew = !isJournal(options.dir);
     const replay = await opened(data, options, host);
     try {
       const before = replay.stats().tables;
@@ -98,11 +102,24 @@ export function push(path: string, options: PushVerbOptions, host: Host): Promis
         inserted: (tables[name]?.inserts ?? 0) - (before[name]?.inserts ?? 0),
         size: tables[name]?.size ?? 0,
       }));
+      if (made.every(({ inserted }) => inserted === 0)) throw nothingMade(options, judged.report);
       return answer(options.dir, { pushed, transitions }, made, replay.journal.stats, judged.report);
+    } catch (error) {
+      replay.dispose();
+      // Who corrects the call may need other tables or another spec; and what was pushed before a fault would be there twice.
+      if (isNew && !host.signal.aborted) removeJournal(options.dir);
+      throw error;
     } finally {
       replay.dispose();
     }
   });
+}
+
+function nothingMade({ episodes, sequenceLength = 2, nStep }: PushVerbOptions, { kept }: ImportReport): ReplayError {
+  const long = nStep !== undefined ? 2 : episodes ? 1 : sequenceLength;
+  const remedy = sequenceLength > 2 && nStep === undefined && !episodes ? ": give a smaller --sequence-length" : "";
+  const of = `${counted(kept.episodes, "episode")} with ${counted(kept.steps, "step")}`;
+  return new ReplayError("EMPTY", `no item was made of ${of}, because no episode has ${counted(long, "step")} that can be an item${remedy}`);
 }
 
 function checkUsage({ table, episodes, sequenceLength, stride, maxLength, nStep }: PushVerbOptions): void {
@@ -116,12 +133,17 @@ function checkUsage({ table, episodes, sequenceLength, stride, maxLength, nStep 
 
 /** The existing journal or a new one. @throws ReplayError SPEC_MISMATCH if it has another spec or other tables */
 async function opened(data: RldsDataset, options: PushVerbOptions, { signal }: Host): Promise<OpenReplay> {
-  const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep, takeOver = false } = options;
+  const { dir, table, sampler, maxSize, maxTextBytes, seed, nStep, takeOver = false, append = false } = options;
   if (isJournal(dir)) {
     const replay = await Replay.open({ dir, takeOver, logger: null, signal });
     try {
       mustHold(replay, dir, nStep === undefined);
       for (const name of table) mustBeAs(tableOf(replay, name).options, { sampler, maxSize }, name);
+      const filled = append ? undefined : table.find((name) => tableOf(replay, name).stats().inserts > 0);
+      if (filled !== undefined)
+        throw new UsageError(
+          `table ${filled} in ${dir} has ${counted(tableOf(replay, filled).size, "item")} already: give --append to add to them, or use another table or journal`,
+        );
       if (seed !== undefined && String(seed) !== replay.options.seed)
         throw new ReplayError("SPEC_MISMATCH", `the journal in ${dir} has the seed ${replay.options.seed}: leave --seed out`);
       return replay;

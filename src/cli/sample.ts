@@ -6,6 +6,7 @@ import { sizeOf } from "../spec/leaf.ts";
 import { zip } from "../spec/nest.ts";
 import type { Answer, Host } from "./answer.ts";
 import { whole } from "./arguments.ts";
+import { UsageError } from "./failure.ts";
 import { lookInto, tableOf } from "./journal.ts";
 import { leavesIn } from "./leaf-tables.ts";
 import { number, shapeText, table as tableText } from "./text.ts";
@@ -32,6 +33,9 @@ export interface SampleVerbOptions {
   readonly number: number;
 }
 
+/** What a program can hold as objects and text at once. */
+const MAX_PRINTED = 2 ** 24;
+
 interface Item {
   readonly key: number;
   readonly priority: number;
@@ -47,11 +51,16 @@ export async function sample(dir: string, { table: name, number: n }: SampleVerb
     const { spec } = replay.options;
     const table = tableOf(replay, name);
     const items: Item[] = [];
+    let values = 0;
     // One at a time, because the items of a table may have different lengths.
     while (items.length < n) {
       signal.throwIfAborted();
       const item = drawn(table);
       if (item === undefined) break;
+      values += valuesIn(spec, item.length);
+      // The first one tells at once; others may be longer.
+      if (Math.max(values, valuesIn(spec, item.length) * n) > MAX_PRINTED)
+        throw new UsageError(`-n ${n} would print more than ${MAX_PRINTED} values, ${valuesIn(spec, item.length)} an item: give a smaller -n`);
       items.push(item);
     }
     if (items.length === 0) throw nothing(table);
@@ -60,6 +69,11 @@ export async function sample(dir: string, { table: name, number: n }: SampleVerb
   } finally {
     replay.dispose();
   }
+}
+
+/** Numbers and texts of an item, and what is told of it. */
+function valuesIn(spec: Spec, length: number): number {
+  return 8 + length * leavesIn(spec).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
 }
 
 function drawn(table: Table): Item | undefined {

@@ -65,10 +65,20 @@ test("of HDF5, by its path alone", async () => {
 test("what is there stays, but with --overwrite", async () => {
   const to = temp("kept.jsonl");
   expect((await reprise("convert", CARTPOLE, to, "--from-split", "train[:2]")).stdout).toMatch(/kept\.jsonl \(jsonl\): 2 episodes, 168 steps, .* in 1 file\n/);
-  expect((await failure(1, "convert", CARTPOLE, to)).error).toMatchObject({ code: "IO" });
+  expect((await failure(1, "convert", CARTPOLE, to)).line).toMatch(/IO: the file exists already: --overwrite replaces it/);
   expect((await document("inspect", to)).episodes).toBe(2);
   await document("convert", CARTPOLE, to, "--overwrite");
   expect((await document("inspect", to)).episodes).toBe(40);
+});
+
+test("an ending that no format has is refused, but for folders", async () => {
+  for (const name of ["out.csv", "out.npz", "out.JSON"])
+    expect((await failure(2, "convert", CARTPOLE, temp(name))).line).toMatch(
+      /ends with \.(csv|npz|json), but a dataset becomes a file of \.parquet, \.jsonl, \.ndjson or a folder/,
+    );
+  expect(existsSync(temp("out.csv"))).toBe(false);
+  expect((await document("convert", CARTPOLE, `${temp("out.csv")}/`, "--from-split", "train[:1]")).format).toBe("tfds");
+  expect((await document("convert", CARTPOLE, temp("out.csv"), "--from-split", "train[:1]", "--overwrite")).format).toBe("tfds");
 });
 
 test("options that do not fit are wrong usage, and nothing is written", async () => {

@@ -1,6 +1,6 @@
 /** `reprise push`, `sample` and `stats`: what one process pushes, another has. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
@@ -142,7 +142,7 @@ describe("half_cheetah, pushed", () => {
 
   test("what does not fit it is refused, and changes nothing", async () => {
     const before = (await document("stats", temp("a"))).tables;
-    const to = ["--dir", temp("a"), "--table"];
+    const to = ["--append", "--dir", temp("a"), "--table"];
     expect((await failure(1, "push", CARTPOLE, ...to, "pairs")).line).toMatch(
       /^reprise: SPEC_MISMATCH: .*observation is f32 of shape \[any, 17\] in the tables, f32 of shape \[4\]/,
     );
@@ -155,10 +155,13 @@ describe("half_cheetah, pushed", () => {
   });
 });
 
-test("pushed again, it is added; the tables keep their form", async () => {
+test("pushed again, it is added where that is said; the tables keep their form", async () => {
   const args = ["push", CARTPOLE, "--dir", temp("twice"), "--table", "t"];
   expect((await document(...args, "--sampler", "prioritized:0.6", "--max-size", "5000")).tables).toEqual([{ name: "t", inserted: 3412, size: 3412 }]);
-  expect((await document(...args)).tables).toEqual([{ name: "t", inserted: 3412, size: 5000 }]);
+  const twice = await failure(2, ...args);
+  expect(twice.line).toMatch(/table t in .*twice has 3,412 items already: give --append to add to them/);
+  expect((await document("stats", temp("twice"))).tables[0].inserts).toBe(3412);
+  expect((await document(...args, "--append")).tables).toEqual([{ name: "t", inserted: 3412, size: 5000 }]);
   const [table] = (await document("stats", temp("twice"))).tables;
   expect(table).toMatchObject({ sampler: "prioritized", maxSize: 5000, size: 5000, inserts: 6824 });
 });
@@ -179,8 +182,16 @@ test("whole episodes as items", async () => {
   }
   // A million steps of that size would not fit.
   expect((await document("stats", temp("episodes"))).tables[0].maxSize).toBe(100_000);
+  const missing = await failure(1, ...["push", PIXELS, "--dir", temp("short"), "--table", "t", "--sequence-length", "26"]);
+  expect(missing.line).toBe(
+    "reprise: EMPTY: no item was made of 8 episodes with 188 steps, because no episode has 26 steps that can be an item: give a smaller --sequence-length",
+  );
+  expect(existsSync(temp("short"))).toBe(false);
   const short = await failure(2, "push", PIXELS, "--dir", temp("short"), "--table", "t", "--episodes", "--max-length", "24");
-  expect(short.line).toMatch(/24/);
+  expect(short.line).toMatch(/24.*--max-length/);
+  expect(existsSync(temp("short"))).toBe(false);
+  const many = await failure(2, "sample", temp("episodes"), "--table", "t", "-n", "99999999");
+  expect(many.line).toMatch(/USAGE: -n 99999999 would print more than 16777216 values, \d+ an item: give a smaller -n$/);
 });
 
 test("what no Replay can hold is refused by name, and can be left out", async () => {
@@ -196,7 +207,8 @@ test("what no Replay can hold is refused by name, and can be left out", async ()
 test("text is pushed where its limit is told, and shown", async () => {
   const push = ["push", join(DATA, "extra", "lerobot_v2"), "--dir", temp("videos"), "--table", "t", "--without", "observation/matrix", "--max-text-bytes"];
   expect((await failure(1, ...push, "8")).line).toMatch(/^reprise: INVALID_DATA: observation\.images\.wrist\.path must be text of at most 8 bytes in UTF-8/);
-  rmSync(temp("videos"), { recursive: true });
+  // Nothing is left that would refuse the corrected one.
+  expect(existsSync(temp("videos"))).toBe(false);
   expect((await document(...push, "100")).pushed).toBe(12);
   const { items } = await document("sample", temp("videos"), "--table", "t", "-n", "1");
   expect(items[0].steps.observation.images.wrist.path[0]).toMatch(/\.mp4$/);
@@ -240,7 +252,9 @@ test("Ctrl-C closes the journal cleanly: what was pushed is there, and nobody ha
   const there = itemsOf(temp("interrupted"), "t");
   expect(there.writers).toBe(0);
   expect(there.size).toBeGreaterThanOrEqual(250 * episodes);
-  expect((await document("push", CARTPOLE.replace("cartpole", "half_cheetah"), "--dir", temp("interrupted"), "--table", "t")).tables[0].inserted).toBe(10_000);
+  expect(
+    (await document("push", CARTPOLE.replace("cartpole", "half_cheetah"), "--dir", temp("interrupted"), "--table", "t", "--append")).tables[0].inserted,
+  ).toBe(10_000);
 });
 
 test("folders of other things are left alone", async () => {
