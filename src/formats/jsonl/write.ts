@@ -5,6 +5,7 @@ import type { RldsDataset, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { piecesOf } from "../../rlds/dataset/pieces.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
+import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
 import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
 import { jsonRow } from "./json-values.ts";
@@ -22,7 +23,15 @@ export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: 
   const { overwrite = false, signal, onProgress } = onlyKeys("options", options, "overwrite, signal, onProgress");
   flag("overwrite", overwrite);
   const { folder, file: name = "steps.jsonl" } = await sinkOf(to, ENDINGS);
-  const staging = new Staging(folder, "", name);
+  return Staging.within(folder, "", name, (staging) => written(staging, rlds, { folder, name, overwrite, signal, onProgress }));
+}
+
+interface Lines extends WriteOptions {
+  readonly folder: SinkFolder;
+  readonly name: string;
+}
+
+async function written(staging: Staging, rlds: RldsDataset<unknown>, { folder, name, overwrite, signal, onProgress }: Lines): Promise<WriteReport> {
   const there = (await staging.found()).filter((path) => path === name);
   if (there.length > 0 && !overwrite) throw new RldsError("IO", "the file exists already: overwrite: true replaces it", { file: `${folder.name}/${name}` });
   const { stepSpec, metadataSpec, episodes, close } = await formed(rlds, signal);
@@ -46,9 +55,6 @@ export async function writeJsonl(rlds: RldsDataset<unknown>, to: Sink, options: 
     signal?.throwIfAborted();
     const files = await staging.commit([name], there);
     return { episodes: count, steps, bytes: file.bytes, files };
-  } catch (error) {
-    await staging.discard();
-    throw error;
   } finally {
     await close();
   }

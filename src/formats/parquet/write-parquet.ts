@@ -6,6 +6,7 @@ import { piecesOf } from "../../rlds/dataset/pieces.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { jsonRow } from "../jsonl/json-values.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
+import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
 import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
 import { hyparquetWriter } from "./packages.ts";
@@ -41,7 +42,18 @@ export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options
   if (compression !== "snappy" && compression !== "none") throw mustBe(RangeError, "compression", '"snappy" or "none"', compression);
   const packages = await hyparquetWriter();
   const { folder, file: single } = await sinkOf(to, [".parquet"]);
-  const staging = new Staging(folder, "", single);
+  const settled = { fileBytes, groupRows, compression, overwrite, signal, onProgress, packages, folder, single };
+  return Staging.within(folder, "", single, (staging) => written(staging, rlds, settled));
+}
+
+interface Settled extends Required<Pick<ParquetWriteOptions, "fileBytes" | "groupRows" | "compression">>, WriteOptions {
+  readonly packages: Awaited<ReturnType<typeof hyparquetWriter>>;
+  readonly folder: SinkFolder;
+  readonly single: string | undefined;
+}
+
+async function written(staging: Staging, rlds: RldsDataset<unknown>, settled: Settled): Promise<WriteReport> {
+  const { fileBytes, groupRows, compression, overwrite, signal, onProgress, packages, folder, single } = settled;
   const there = (await staging.found()).filter((path) => single === undefined || path === single);
   const foreign = single === undefined ? there.find((path) => path.endsWith(".parquet") && !PART.test(path)) : undefined;
   if (foreign !== undefined)
@@ -99,9 +111,6 @@ export async function writeParquet(rlds: RldsDataset<unknown>, to: Sink, options
     const replaced = there.filter((path) => path === single || PART.test(path));
     const files = await staging.commit(names, replaced);
     return { episodes: count, steps, bytes: finished, files };
-  } catch (error) {
-    await staging.discard();
-    throw error;
   } finally {
     await close();
   }

@@ -1,4 +1,5 @@
 /** A sink in a folder that a page was given, or in its private one. */
+import { locksOf } from "./locks.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 
 interface FileHandle {
@@ -38,6 +39,7 @@ export function handleSink(root: DirectoryHandle): SinkFolder {
     });
   const sink: SinkFolder = {
     name: root.name,
+    lock: locksOf(root, root.name),
     async list(path) {
       const folder = await ifThere<DirectoryHandle | undefined>(folderAt(path === "" ? [] : path.split("/"), false), undefined);
       const found: string[] = [];

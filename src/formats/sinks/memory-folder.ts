@@ -1,10 +1,12 @@
 /** A sink in memory. */
+import { locksOf } from "./locks.ts";
 import type { SinkFolder } from "./sink-folder.ts";
 
 /** A file is in the map once it is closed. */
 export function memoryFolder(files: Map<string, Uint8Array>): SinkFolder {
   return {
     name: "memory",
+    lock: locksOf(files, "memory"),
     async list(folder) {
       const start = folder === "" ? "" : `${folder}/`;
       return [...files.keys()].filter((path) => path.startsWith(start) && !path.slice(start.length).includes("/")).sort();

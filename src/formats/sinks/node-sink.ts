@@ -1,5 +1,6 @@
 /** A sink in the file system: Node's, which Deno and Bun have too. */
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { lockFile } from "./node-locks.ts";
 import type { SinkFile, SinkFolder } from "./sink-folder.ts";
 
 interface Entry {
@@ -17,9 +18,10 @@ interface Handle {
 interface Modules {
   readonly fs: {
     readdir(path: string, options: { readonly withFileTypes: true }): Promise<Entry[]>;
-    mkdir(path: string, options: { readonly recursive: true }): Promise<unknown>;
+    mkdir(path: string, options: { readonly recursive: true }): Promise<string | undefined>;
+    rmdir(path: string): Promise<void>;
     readFile(path: string): Promise<Uint8Array>;
-    open(path: string, flags: "w"): Promise<Handle>;
+    open(path: string, flags: "wx"): Promise<Handle>;
     rename(from: string, to: string): Promise<void>;
     rm(path: string, options: { readonly force: true }): Promise<void>;
   };
@@ -41,6 +43,9 @@ export async function nodeSink(to: string, endings: readonly string[]): Promise<
   return { folder: folderOf(found.paths.dirname(to), found), path: found.paths.basename(to) };
 }
 
+const yes = () => true;
+const no = () => false;
+
 function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
   const full = (path: string) => paths.join(root, ...path.split("/"));
   return {
@@ -56,10 +61,21 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
         .map((entry) => start + entry.name)
         .sort();
     },
+    async lock(path) {
+      const folder = paths.dirname(full(path));
+      const made = await fs.mkdir(folder, { recursive: true });
+      const release = await lockFile(full(path));
+      return async () => {
+        release();
+        // Folders that were made for nothing.
+        for (let at = folder; made !== undefined && at.startsWith(made); at = paths.dirname(at)) if (!(await fs.rmdir(at).then(yes, no))) break;
+      };
+    },
     read: (path) => fs.readFile(full(path)),
     async create(path) {
       await fs.mkdir(paths.dirname(full(path)), { recursive: true });
-      const handle = await fs.open(full(path), "w");
+      // No link that somebody has planted there is followed.
+      const handle = await fs.open(full(path), "wx");
       return {
         async write(bytes) {
           for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done)).bytesWritten;

@@ -16,7 +16,9 @@ export interface SinkFolder {
   list(folder: string): Promise<readonly string[]>;
   /** The bytes of a small file. Where it is left out, no split is added to a dataset that is there. */
   read?(path: string): Promise<Uint8Array>;
-  /** Makes the folders on the way; a file that is there is replaced. */
+  /** So that no two write one dataset: fails where the lock of this path is held, and gives what lets go of it. Where it is left out, writers of one program know of each other. */
+  readonly lock?: (path: string) => Promise<() => Promise<void>>;
+  /** Makes the folders on the way. No file of the name is there. */
   create(path: string): Promise<SinkFile>;
   /** Within one folder; a file that is there is replaced. */
   rename(from: string, to: string): Promise<void>;

@@ -1,9 +1,11 @@
 /** Files that appear together: written under other names, renamed once all of them are whole. */
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { locksOf } from "./locks.ts";
 import type { SinkFile, SinkFolder } from "./sink-folder.ts";
 
 /** What a broken write may leave behind is known by its name, and is never read. */
 const STAGED = ".incomplete-";
+const LOCK = "lock";
 const BUFFER = 1 << 18;
 const NOTHING = new Uint8Array(0);
 
@@ -60,10 +62,25 @@ export class Staging {
   readonly #files: StagedFile[] = [];
 
   /**
+   * Nobody else writes there meanwhile. What was written is removed where the work fails.
    * @param folder of the sink; "" for the sink itself
    * @param single the one file that is written, where others may be written beside it at the same time
    */
-  constructor(sink: SinkFolder, folder: string, single?: string) {
+  static async within<T>(sink: SinkFolder, folder: string, single: string | undefined, work: (staging: Staging) => Promise<T>): Promise<T> {
+    const staging = new Staging(sink, folder, single);
+    const release = await staging.#lock();
+    try {
+      await staging.#clear();
+      return await work(staging);
+    } catch (error) {
+      await staging.discard();
+      throw error;
+    } finally {
+      await release();
+    }
+  }
+
+  private constructor(sink: SinkFolder, folder: string, single?: string) {
     this.#sink = sink;
     this.#folder = folder;
     this.#single = single === undefined ? "" : `${single}-`;
@@ -111,6 +128,18 @@ export class Staging {
       await file.abandon();
       await this.#sink.remove(file.path).catch(() => {});
     }
+  }
+
+  #lock(): Promise<() => Promise<void>> {
+    const path = this.#at(`${STAGED}${this.#single}${LOCK}`);
+    return attempt(path, () => (this.#sink.lock ?? locksOf(this.#sink, this.#sink.name))(path));
+  }
+
+  /** What a broken write left. */
+  async #clear(): Promise<void> {
+    const start = this.#at(`${STAGED}${this.#single}`);
+    const left = (await this.#sink.list(this.#folder)).filter((path) => path.startsWith(start) && /^\d+$/.test(path.slice(start.length)));
+    for (const path of left) await attempt(path, () => this.#sink.remove(path));
   }
 
   #at(name: string): string {

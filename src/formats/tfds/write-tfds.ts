@@ -6,6 +6,7 @@ import { columnsOf } from "../../rlds/dataset/pieces.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
+import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { type StagedFile, Staging } from "../sinks/staging.ts";
 import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
 import { INFO } from "./dataset-info.ts";
@@ -43,10 +44,19 @@ const MAX_SHARDS = 99999;
  * for a u64 of 2^63 or more · UNSUPPORTED for names twice · IO where it cannot be written, or this split or something else is there already
  */
 export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: TfdsWriteOptions): Promise<WriteReport> {
-  const { name, version, split, description, images, signal, onProgress, overwrite, shardOf } = settled(rlds, options);
+  const all = settled(rlds, options);
   const { folder } = await sinkOf(to);
-  const path = `${name}/${version}`;
-  const staging = new Staging(folder, path);
+  const path = `${all.name}/${all.version}`;
+  return Staging.within(folder, path, undefined, (staging) => written(staging, rlds, { ...all, folder, path }));
+}
+
+interface Place {
+  readonly folder: SinkFolder;
+  readonly path: string;
+}
+
+async function written(staging: Staging, rlds: RldsDataset<unknown>, all: ReturnType<typeof settled> & Place): Promise<WriteReport> {
+  const { name, version, split, description, images, signal, onProgress, overwrite, shardOf, folder, path } = all;
   const there = await staging.found();
   const dataset = await datasetThere(folder, path, name, there);
   const others = dataset?.splits.filter((each) => each !== split) ?? [];
@@ -124,9 +134,6 @@ export async function writeTfds(rlds: RldsDataset<unknown>, to: Sink, options: T
     const replaced = beside ? there.filter((file) => file.startsWith(`${path}/${name}-${split}.tfrecord-`)) : there.filter(isOurs);
     const files = await staging.commit([...names, ...(beside ? [] : [FEATURES]), INFO], replaced);
     return { episodes: count, steps, bytes, files };
-  } catch (error) {
-    await staging.discard();
-    throw error;
   } finally {
     await close();
   }
