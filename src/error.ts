@@ -98,7 +98,7 @@ export function oneFrom(words: readonly string[]): string {
 
 /** The meaning of a word, or an error that lists the known words. */
 export function oneOf<T>(subject: string, words: { readonly [word: string]: T }, word: string): T {
-  if (Object.hasOwn(words, word)) return words[word] as T;
+  if (typeof word === "string" && Object.hasOwn(words, word)) return words[word] as T;
   throw mustBe(RangeError, subject, oneFrom(Object.keys(words)), word);
 }
 

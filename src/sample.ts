@@ -85,6 +85,8 @@ export class Reader {
   readonly #selections = new WeakMap<object, readonly Selection[]>();
   readonly #whole: readonly Selection[];
   readonly #ahead: Draw;
+  /** Items of the last draw. */
+  drawn = 0;
 
   constructor(engine: Engine, table: CoreTable, name: string) {
     this.#engine = engine;
@@ -136,6 +138,7 @@ export class Reader {
     if (beta !== undefined) draw.beta[0] = beta;
     const count = draw.sample(handle, n, flags + same, among);
     if (count < 0) throw refusedDraw(engine, count);
+    this.drawn = count;
     let lost = false;
     engine.barred = true;
     try {
@@ -210,10 +213,12 @@ export class Reader {
   /** New arrays for n items, for use as `into`. */
   batch(n: number, options: SampleOptions): Batch<unknown> {
     const { length, columns } = onlyKeys("batch", options, OPTIONS);
+    integer("n", n, 1, MAX_LENGTH);
+    integer("length", length, 1, MAX_LENGTH);
     const selections = this.#selected(columns, this.#table.counter(LAYOUT));
     if (selections === undefined) throw new ReplayError("SPEC_MISMATCH", "items of this table have, or had, different columns: pass the option columns");
-    if (length !== undefined) checkSteps("columns", selections, length, `length is ${length}`);
-    return this.#filler(integer("n", n, 1, MAX_LENGTH), integer("length", length, 1, MAX_LENGTH), options, selections).batch;
+    checkSteps("columns", selections, length as number, `length is ${length}`);
+    return this.#filler(n, length as number, options, selections).batch;
   }
 
   /** Refuses what no item of the table has, and warns of n-step returns that no item is long enough for. */
@@ -284,6 +289,7 @@ export class Reader {
   #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Into, open = false): Filler {
     const { beta, nStep, mask } = options;
     const asked = (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask ?? false);
+    if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
     const known = into && this.#fillers.get(into);
     if (known?.n === n && known.selections === selections && known.width === width && (known.holds | MASK) === (asked | MASK) && known.holds >= asked)
       return known;

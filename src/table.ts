@@ -7,7 +7,7 @@ import type { CoreTable } from "./core/table.ts";
 import { type DatasetOptions, datasetOf } from "./draws/dataset.ts";
 import { Draws } from "./draws/draws.ts";
 import type { Dataset } from "./draws/elements.ts";
-import { integer, show } from "./error.ts";
+import { flag, integer, mustBe, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { printsAs, Word } from "./prints.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -135,7 +135,7 @@ export class Table<S = any, R = any> {
     this.#engine.begin();
     checkNormalize(this.name, this.options.sampler, options?.normalize);
     const batch = this.#reader.sample(n, options as SampleOptions) as BatchOf<S, O>;
-    if (batch.count === 0) this.#nothing();
+    if (this.#reader.drawn === 0) this.#nothing();
     return batch;
   }
 
@@ -197,7 +197,11 @@ export class Table<S = any, R = any> {
    * O(1); with `maxTimesSampled` or without replacement O(size) at most
    */
   ready(n: number, options: { readonly replacement?: boolean; readonly among?: number } = {}): boolean {
-    return this.#open().sure(integer("n", n, 1, MAX_LENGTH), options.replacement === false ? DISTINCT : 0, options.among ?? 0) >= n;
+    if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of ready", "an object of replacement, among", options);
+    const { replacement = true, among = 0 } = options;
+    integer("n", n, 1, MAX_LENGTH);
+    integer("among", among, 0, 0xffffffff);
+    return this.#open().sure(n, DISTINCT * (1 - flag("replacement", replacement)), among) >= n;
   }
 
   /** Whether the rate limiter allows n draws now. */

@@ -1,5 +1,5 @@
 /** Calls that wait until something is possible. Other calls wake them; a signal or a timeout ends them. */
-import { finite, ReplayError } from "./error.ts";
+import { finite, mustBe, ReplayError } from "./error.ts";
 import { MAX_TIMEOUT_MS } from "./limits.ts";
 
 export interface WaitOptions {
@@ -50,8 +50,10 @@ export class Waiters {
    * @param line for what: who came first is served first, and nobody else before
    */
   until<T>(attempt: () => T | undefined, what: () => string, options: WaitOptions = {}, line?: object): T | Promise<T> {
+    if (typeof options !== "object" || options === null) throw mustBe(TypeError, "options", "an object of signal, timeoutMs", options);
     const { signal, timeoutMs } = options;
     if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
+    if (signal !== undefined && typeof signal?.addEventListener !== "function") throw mustBe(TypeError, "signal", "an AbortSignal", signal);
     signal?.throwIfAborted();
     const first = line !== undefined && this.#lines.has(line) ? undefined : attempt();
     if (first !== undefined) return first;

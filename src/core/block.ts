@@ -52,7 +52,7 @@ export function placeBlock(
   const steps = stepCount(leaves[0] as PlacedLeaf, columns[0], lanes);
   const rows = steps * lanes;
   const ends = settled(given, rows);
-  const priorities = asked.map((own) => own && numbersOf("priorities", own, rows));
+  const priorities = asked.map((own) => (own === undefined ? own : numbersOf("priorities", own, rows)));
   const [ended, truncated] = countEnds(ends, rows);
   const offsets = blockOffsets(leaves, priorities.length, rows);
   const prioritiesAt = offsets.pop() as number;

@@ -40,7 +40,7 @@ export class Filler extends Gatherer {
    */
   constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Into, open = false) {
     super(engine, n, width);
-    if (into !== undefined && Object.isFrozen(into)) throw mustBe("SPEC_MISMATCH", "into", "a batch that is not frozen", into);
+    if (into !== undefined) mustBeWritable(into, "count", "blocked");
     this.#open = open;
     this.width = width;
     this.selections = selections;
@@ -134,6 +134,14 @@ export class Filler extends Gatherer {
     if (mask !== undefined) for (let i = 0, to = 0; i < count; i++) for (let t = 0; t < this.width; t++) mask[to++] = Number(t < (lengths[i] as number));
     this.batch.count = count;
   }
+}
+
+/** What a draw writes to a batch beside its arrays must be known to go in before anything is drawn. @throws ReplayError SPEC_MISMATCH */
+export function mustBeWritable(into: object, ...names: readonly string[]): void {
+  if (typeof into !== "object" || into === null) throw mustBe(TypeError, "into", "a batch to refill", into);
+  for (const name of names)
+    if (!Reflect.set(into, name, (into as { readonly [name: string]: unknown })[name]))
+      throw mustBe("SPEC_MISMATCH", `into.${name}`, "there to be written, in a batch that is not frozen", into);
 }
 
 /** A new array, or the one that was given, of at least so many elements. @throws ReplayError SPEC_MISMATCH, OUT_OF_MEMORY */

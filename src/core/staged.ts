@@ -89,12 +89,22 @@ class Step {
         },
       };
     }
+    const get = function (this: Step) {
+      return this.#staging.view(index)[0];
+    };
+    if (dtype === "f64") {
+      return {
+        get,
+        set(this: Step, value: number) {
+          this.#staging.view(index)[0] = value;
+        },
+      };
+    }
+    // Of these some number does not fit, which a typed array would not tell.
     return {
-      get(this: Step) {
-        return this.#staging.view(index)[0];
-      },
-      set(this: Step, value: number) {
-        this.#staging.view(index)[0] = value;
+      get,
+      set(this: Step, value: unknown) {
+        (this.#staging.puts[index] as Visit)(value);
       },
     };
   }

@@ -34,7 +34,8 @@ export function numbersOf(subject: string, given: Numbers, n?: number): Numbers 
 
 /** The same of flags: numbers or booleans. */
 export function flagsOf(subject: string, given: ArrayLike<unknown> | undefined, n: number): ArrayLike<unknown> | undefined {
-  if (given === undefined || kindOf(given) !== undefined || !Array.isArray(given)) return given && numbersOf(subject, given as Numbers, n);
+  if (given === undefined) return given;
+  if (!Array.isArray(given)) return numbersOf(subject, given as Numbers, n);
   if (given.length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers or booleans`, given);
   return copied(subject, given, n, "boolean");
 }

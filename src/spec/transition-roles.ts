@@ -37,7 +37,8 @@ export class Roles {
     for (const role of ROLES) {
       const path = said[role];
       if (path === undefined) continue;
-      if (this.leaves(role).length === 0) throw mustBe("NOT_FOUND", `transition.${role}`, oneFrom(this.#known(KINDS[role] === undefined)), path);
+      if (typeof path !== "string" || this.leaves(role).length === 0)
+        throw mustBe("NOT_FOUND", `transition.${role}`, oneFrom(this.#known(KINDS[role] === undefined)), path);
       this.optional(role);
     }
   }

@@ -3,10 +3,9 @@ import { brief } from "../batch.ts";
 import { Column, isColumn } from "../column.ts";
 import { DISCOUNT, KEY, RETURN, STEPS, TERMINATED, TRUNCATED, WEIGHT } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
-import { takeArray, takeTexts } from "../core/filler.ts";
+import { mustBeWritable, takeArray, takeTexts } from "../core/filler.ts";
 import { Gatherer } from "../core/gatherer.ts";
 import type { Rows } from "../core/joined.ts";
-import { mustBe } from "../error.ts";
 import { printsAs } from "../prints.ts";
 import { type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { pack, valueAt, zip } from "../spec/nest.ts";
@@ -49,7 +48,7 @@ export class TransitionFiller extends Gatherer {
    */
   constructor(engine: Engine, n: number, width: number, form: TransitionForm, float: ArrayClass, weighted: boolean, into?: object) {
     super(engine, n, width);
-    if (into !== undefined && Object.isFrozen(into)) throw mustBe("SPEC_MISMATCH", "into", "a batch that is not frozen", into);
+    if (into !== undefined) mustBeWritable(into, "count");
     this.width = width;
     this.weighted = weighted;
     const isNew = into === undefined;
