@@ -151,7 +151,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   }
 }
 
-const KEYS = `dirname, capacity, ancestor, logger, distributed, group, durability, retain, segmentBytes, salvage, ${ENGINE_KEYS}`;
+const KEYS = `dirname, capacity, ancestor, logger, distributed, group, durability, retain, segmentBytes, salvage, takeOver, ${ENGINE_KEYS}`;
 
 /** (dirname, capacity, options), (dirname, options) or (options). @throws TypeError, RangeError · ReplayError UNSUPPORTED for what is not there */
 export function persistentArguments<S extends StepSpec>(subject: string, args: readonly unknown[]): Opened<S> {
@@ -174,6 +174,7 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
     retain,
     segmentBytes,
     salvage,
+    takeOver,
   } = onlyKeys(`${subject} options`, options, KEYS) as { readonly [name: string]: unknown } & PersistentOptions<S>;
   checkEngine({ maxBytes, seed });
   if (distributed !== false || group !== null)
@@ -186,7 +187,7 @@ export function persistentArguments<S extends StepSpec>(subject: string, args: r
   return {
     directory: directoryOf("dirname", dirname),
     capacity: capacityOf(capacity, 1),
-    persistence: { ancestor, logger, durability, retain, segmentBytes, salvage },
+    persistence: { ancestor, logger, durability, retain, segmentBytes, salvage, takeOver },
     spec,
     engine: { maxBytes, seed, module },
     later,

@@ -22,6 +22,8 @@ export interface PersistenceOptions {
   readonly segmentBytes?: number;
   /** Opens a damaged directory: what stands before the damage is kept, the rest given up. */
   readonly salvage?: boolean;
+  /** Takes the directory also from an owner of whom nobody can tell whether it still runs. */
+  readonly takeOver?: boolean;
 }
 
 /** What a directory says of itself. */
@@ -54,15 +56,23 @@ export class BufferLog {
 
   /** @throws ReplayError NOT_FOUND for an ancestor that is not there · LOCKED, CORRUPT, UNSUPPORTED, IO, INVALID_DATA, SPEC_MISMATCH */
   constructor(directory: Directory, family: Family, options: PersistenceOptions, module: WebAssembly.Module | undefined) {
-    const { ancestor = null, logger, durability, retain = "all", segmentBytes, salvage } = options;
+    const { ancestor = null, logger, durability, retain = "all", segmentBytes, salvage, takeOver } = options;
     this.#family = family;
     this.#name = directory.name;
     this.#logger = loggerOf(logger);
     this.#retain = retainOf(retain);
     this.#module = module;
     this.#ancestors = this.#ancestorsOf(ancestor, directory);
-    const about = { ...ABOUT, family, ancestor: this.#ancestors.at(-1)?.name ?? null };
-    this.#log = Log.open(directory, { about, durability, segmentBytes, salvage: flag("salvage", salvage ?? false) !== 0, logger: this.#logger, module });
+    const about = { ...ABOUT, family, ancestor: placeOf(this.#ancestors.at(-1)) };
+    this.#log = Log.open(directory, {
+      about,
+      durability,
+      segmentBytes,
+      salvage: flag("salvage", salvage ?? false) !== 0,
+      takeOver,
+      logger: this.#logger,
+      module,
+    });
     try {
       checkOwner(directory, this.#log.about, family);
     } catch (error) {
@@ -181,10 +191,10 @@ export class BufferLog {
   #ancestorsOf(ancestor: unknown, of: Directory): Directory[] {
     const chain: Directory[] = [];
     // Directories that are no paths may have one name.
-    const seen = new Set<unknown>([of, of.name]);
+    const seen = new Set<unknown>([of, of.path ?? of]);
     for (let at = ancestor; at !== null && at !== undefined; ) {
       const directory = directoryOf("ancestor", at);
-      const known = typeof at === "string" ? directory.name : directory;
+      const known = directory.path ?? directory;
       if (seen.has(known)) throw mustBe(RangeError, "ancestor", "a directory that is not its own ancestor", directory.name);
       seen.add(known);
       chain.unshift(directory);
@@ -215,6 +225,11 @@ export function directoryOf(subject: string, value: unknown): Directory {
   if (typeof value === "string" && value !== "") return node(value);
   if (typeof (value as Directory | null)?.open === "function") return value as Directory;
   throw mustBe(TypeError, subject, "the path of a directory, or a Directory", value);
+}
+
+/** By what a directory is found again: its path, wherever the process goes. */
+function placeOf(directory: Directory | undefined): string | null {
+  return directory?.path ?? directory?.name ?? null;
 }
 
 function checkOwner(directory: Directory, about: object, family: Family): About {

@@ -19,7 +19,7 @@ type Module = WebAssembly.Module | undefined;
 /** Writes a history to a file: beside the one that is there, which it takes the place of once it is on the disk. */
 export function* saving(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
-  const own = typeof target === "string" ? directory.name : directory;
+  const own = directory.path ?? directory;
   const files = busy.get(own) ?? new Set();
   if (files.has(file))
     throw new ReplayError("OUT_OF_TURN", `${directory.name}/${file} is being saved to already: wait for the end of that, or save to another file`);

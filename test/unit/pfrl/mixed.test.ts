@@ -1,11 +1,11 @@
 /** Transitions of two sources in one buffer: ancestors, files and what runs may differ in extras, as in PFRL. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { join, relative } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
 import { f32, f64 } from "../../../src/index.ts";
 import { EpisodicReplayBuffer, object, PersistentEpisodicReplayBuffer, PersistentReplayBuffer, ReplayBuffer } from "../../../src/pfrl/index.ts";
-import { type Directory, memory } from "../../../src/store/index.ts";
+import { type Directory, Log, memory, node } from "../../../src/store/index.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
 
 const LIST = { form: "list" } as const;
@@ -25,6 +25,7 @@ const all = (buffer: { items(): Iterable<unknown> }) => [...buffer.items()].flat
 
 describe("an ancestor that is still open in this process gives all that was appended", () => {
   const folder = mkdtempSync(join(tmpdir(), "pfrl-mixed-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
   test.each<[string, Directory | string]>([
     ["a directory in memory", memory()],
     ["a path", join(folder, "old")],
@@ -38,7 +39,27 @@ describe("an ancestor that is still open in this process gives all that was appe
     const later = new PersistentReplayBuffer(memory(), 100, { ...MANUAL, ancestor: old });
     expect(later.length).toBe(5);
     for (const buffer of [parent, child, later]) buffer.close();
-    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("by a path as good as another; and that is where it is found again", () => {
+    const [old, child, grandchild] = ["a", "b", "c"].map((name) => join(folder, "paths", name)) as [string, string, string];
+    const aside = relative(process.cwd(), old);
+    const parent = new PersistentReplayBuffer(old, 100, MANUAL);
+    parent.append(step(0));
+    const first = new PersistentReplayBuffer(child, 100, { ...MANUAL, ancestor: aside });
+    first.append(step(1));
+    expect(first.length).toBe(2);
+    const about = Log.open(node(child), { about: {}, readOnly: true });
+    expect((about.about as { ancestor: unknown }).ancestor).toBe(old);
+    about.close();
+    const second = new PersistentReplayBuffer(grandchild, 100, { ...MANUAL, ancestor: child });
+    expect(second.length).toBe(2);
+    expectError(
+      errorOf(() => new PersistentReplayBuffer(old, 100, { ...MANUAL, ancestor: aside })),
+      RangeError,
+      /its own ancestor/,
+    );
+    for (const buffer of [parent, first, second]) buffer.close();
   });
 
   test("or says that it could not be written", () => {

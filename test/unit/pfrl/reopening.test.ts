@@ -90,3 +90,17 @@ test("a file of nothing leaves nothing", () => {
   expect(actions(again)).toEqual([1]);
   again.close();
 });
+
+test("takeOver goes to the directory's lock", () => {
+  const asked: unknown[] = [];
+  const directory: Directory = memory();
+  const lock = directory.lock.bind(directory);
+  directory.lock = (onTakeover, takeOver) => {
+    asked.push(takeOver);
+    return lock(onTakeover, takeOver);
+  };
+  new PersistentReplayBuffer(directory, 9, { ...MANUAL, takeOver: true }).close();
+  new PersistentEpisodicReplayBuffer(memory(), 9, { ...MANUAL, takeOver: false }).close();
+  new PersistentReplayBuffer(directory, 9, MANUAL).close();
+  expect(asked).toEqual([true, false]);
+});
