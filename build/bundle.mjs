@@ -47,11 +47,11 @@ export async function bundle() {
   });
 }
 
-/** Bundles the programs that tests run outside of the test runner: the digest beside the package's own bundles, the conformance cases with the sources. */
+/** Bundles the programs that tests run outside of the test runner: the digest beside the package's own bundles, the conformance cases and the soak with the sources. */
 export async function programs() {
   const sources = [
     ...files("src"),
-    ...["runtime", "conformance", "support"].flatMap((folder) => files(`test/${folder}`, ".ts")),
+    ...["runtime", "conformance", "soak", "model", "support"].flatMap((folder) => files(`test/${folder}`, ".ts")),
     "dist/core-bytes.js",
     "dist/core.scalar.wasm",
     "build/bundle.mjs",
@@ -60,6 +60,7 @@ export async function programs() {
     const { build } = await import("esbuild");
     await build({ ...COMMON, entryPoints: ["test/runtime/program.ts"], outfile: "dist/digest.mjs", loader: { ".wasm": "binary" }, plugins: [beside] });
     await build({ ...COMMON, entryPoints: ["test/conformance/run.ts"], outfile: "dist/conformance.mjs", platform: "node" });
+    await build({ ...COMMON, entryPoints: ["test/soak/worlds.ts"], outfile: "dist/soak.mjs", platform: "node" });
   });
 }
 

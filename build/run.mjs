@@ -31,6 +31,12 @@ const verbs = {
     process.env.REPRISE_RUNTIMES = "all";
     process.exitCode = await test(["runtime", ...args], "all");
   },
+  async soak() {
+    await core(["release", "scalar"]);
+    await bundle();
+    await programs();
+    run("dist/soak.mjs", args);
+  },
   async "soak:port"() {
     await core();
     await bundle();

@@ -1,0 +1,57 @@
+/**
+ * Random worlds beside a twin that knows the documents only. `npm run soak [-- --minutes N] [--seed S]`: so many minutes of worlds, or the one world of a seed. Where the two differ, it prints the seed and
+ * the fewest operations found that show it.
+ */
+import { parseArgs } from "node:util";
+import { type Operation, type Plan, planOf } from "./worlds/plan.ts";
+import { World } from "./worlds/world.ts";
+
+/** What differs, and after how many operations; undefined where nothing does. */
+function difference(plan: Plan, operations: readonly Operation[] = plan.operations): { readonly at: number; readonly message: string } | undefined {
+  let at = 0;
+  let world: World | undefined;
+  try {
+    world = new World(plan);
+    for (; at < operations.length; at++) world.run(operations[at] as Operation);
+    return undefined;
+  } catch (error) {
+    return { at, message: (error as Error).stack ?? String(error) };
+  } finally {
+    world?.dispose();
+  }
+}
+
+/** Fewer operations that still end in a difference: halves are left out, then quarters, at last single ones. */
+function shortest(plan: Plan, at: number): readonly Operation[] {
+  let operations = plan.operations.slice(0, at + 1);
+  for (let piece = operations.length >> 1; piece >= 1; piece >>= 1)
+    for (let from = 0; from < operations.length; ) {
+      const fewer = [...operations.slice(0, from), ...operations.slice(from + piece)];
+      const found = difference(plan, fewer);
+      if (found === undefined) from += piece;
+      else operations = fewer.slice(0, found.at + 1);
+    }
+  return operations;
+}
+
+const { values } = parseArgs({ options: { minutes: { type: "string", default: "2" }, seed: { type: "string" } } });
+const until = performance.now() + Number(values.minutes) * 60_000;
+const one = values.seed === undefined ? undefined : Number(values.seed);
+let [worlds, done, failed] = [0, 0, 0];
+for (let seed = one ?? Date.now() % 2 ** 31; failed < 5; seed = (seed + 1) % 2 ** 31) {
+  const plan = planOf(seed);
+  const found = difference(plan);
+  worlds++;
+  done += found?.at ?? plan.operations.length;
+  if (found !== undefined) {
+    failed++;
+    const operations = shortest(plan, found.at);
+    console.log(`seed ${seed}: ${difference(plan, operations)?.message}`);
+    console.log(JSON.stringify({ tables: plan.tables, writers: plan.writers }));
+    console.log(`after ${operations.map(({ kind, seed: by }) => `${kind}(${by})`).join(", ")}`);
+  }
+  if (one !== undefined || performance.now() > until) break;
+}
+console.log(`${worlds} worlds, ${done} operations`);
+console.log(`${worlds - failed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;

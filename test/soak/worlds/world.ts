@@ -1,0 +1,341 @@
+/** A Replay and its twin side by side, by the public API alone; what the twin knows is what README, guide and the tables of test/model say. */
+import { Replay, type Spec, type Table, type Writer } from "../../../src/index.ts";
+import { isRandom, type TwinItem, TwinTable, weightOf } from "../../model/twin-table.ts";
+import { broken } from "../../support/health.ts";
+import { TestRandom } from "../../support/random.ts";
+import type { Operation, Plan, PlannedTable, PlannedWriter } from "./plan.ts";
+import { Steps } from "./steps.ts";
+
+const PRIORITIES = [0, 0, 0.25, 1, 1, 1, 2, 5, 1000];
+
+/** A lane's steps: numbers that follow each other, and the episode of each. */
+interface Lane {
+  next: number;
+  /** Of the window, the oldest first. */
+  readonly episodes: number[];
+  episodeSteps: number;
+  episode: number;
+}
+
+interface Pair {
+  readonly plan: PlannedTable;
+  readonly twin: TwinTable;
+  /** Keys that were given, some of them of items that are gone. */
+  readonly keys: number[];
+}
+
+type AnyTable = Table<Spec>;
+type AnyWriter = Writer<Spec, string, boolean>;
+
+export class World {
+  readonly #plan: Plan;
+  readonly #steps: Steps;
+  readonly #pairs: readonly Pair[];
+  readonly #lanes: readonly (readonly Lane[])[];
+  #replay: Replay<Spec, string>;
+  #writers: readonly AnyWriter[];
+  #random = new TestRandom(0);
+  #episodes = 0;
+  readonly #into = new Map<string, unknown>();
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+    this.#steps = new Steps(plan.spec);
+    const tables = plan.tables.map(({ name, sampler, remover, maxSize, maxPending, maxTimesSampled, maxSteps, limiter }) => {
+      const limits = { ...(maxTimesSampled > 0 && { maxTimesSampled }), ...(Number.isFinite(maxSteps) && { maxSteps }) };
+      return [name, { sampler, remover, maxSize, maxPending, rateLimiter: limiter, ...limits }] as const;
+    });
+    this.#replay = new Replay({ spec: plan.spec as Spec, tables: Object.fromEntries(tables), seed: plan.seed, logger: null }) as Replay<Spec, string>;
+    this.#writers = plan.writers.map(({ lanes, keep, across }, w) => {
+      const items = plan.tables.flatMap(({ name, rule }) => (rule?.writer === w ? [{ table: name, length: rule.length, stride: rule.stride }] : []));
+      return this.#replay.writer({ lanes, keep, across, items }) as unknown as AnyWriter;
+    });
+    this.#pairs = plan.tables.map((table) => ({
+      plan: table,
+      keys: [],
+      twin: new TwinTable(table, (key) => this.#table(table.name).explain(key).state === "gone"),
+    }));
+    this.#lanes = plan.writers.map(({ lanes }, w) =>
+      Array.from({ length: lanes }, (_, i) => ({ next: (w * 8 + i + 1) * 100_000, episodes: [], episodeSteps: 0, episode: this.#episodes++ })),
+    );
+  }
+
+  /** @throws Error where the two differ */
+  run({ kind, seed }: Operation): void {
+    this.#random = new TestRandom(seed);
+    const { plan, twin, keys } = this.#random.pick(this.#pairs);
+    const pair = { plan, twin, keys };
+    if (kind === "append" || kind === "staged") this.#append(kind === "staged");
+    else if (kind === "block") this.#block();
+    else if (kind === "create") this.#create(pair);
+    else if (kind === "end") this.#end();
+    else if (kind === "sample" || kind === "distinct" || kind === "into") this.#sample(pair, kind);
+    else if (kind === "update") this.#update(pair);
+    else if (kind === "delete") this.#delete(pair);
+    else if (kind === "clear") {
+      this.#table(plan.name).clear();
+      twin.clear();
+    } else this.#restore();
+    this.#compare();
+  }
+
+  dispose(): void {
+    this.#replay.dispose();
+  }
+
+  #table(name: string): AnyTable {
+    return this.#replay.table(name) as AnyTable;
+  }
+
+  #writer(): { writer: AnyWriter; w: number; plan: PlannedWriter; lanes: readonly Lane[] } {
+    const w = this.#random.below(this.#writers.length);
+    return { writer: this.#writers[w] as AnyWriter, w, plan: this.#plan.writers[w] as PlannedWriter, lanes: this.#lanes[w] as readonly Lane[] };
+  }
+
+  #append(staged: boolean): void {
+    const { writer, w, plan, lanes } = this.#writer();
+    const ids = lanes.map(({ next }) => next);
+    const refused = this.#ruled(w).some(({ plan: { rule }, twin }) => due(lanes[0] as Lane, rule) && !accepts(twin, this.#pairs));
+    const give = () => {
+      if (!staged) return writer.append(this.#steps.of(ids, lanes.length > 1) as never);
+      this.#steps.into(writer.staged, ids);
+      writer.append();
+    };
+    if (refused) {
+      mustThrow("RATE_LIMITED", give);
+      return;
+    }
+    give();
+    for (const lane of lanes) step(lane, plan.keep);
+    for (const pair of this.#ruled(w)) this.#made(w, pair);
+  }
+
+  /** Where nothing waits: what a block would have refused is another story. */
+  #block(): void {
+    const { writer, w, plan, lanes } = this.#writer();
+    const [lane] = lanes as [Lane];
+    if (lanes.length > 1 || this.#ruled(w).some(({ plan: { limiter } }) => limiter.maxDiff < Number.MAX_VALUE)) return;
+    if (this.#ruled(w).some(({ plan: { remover } }) => isRandom(remover))) return;
+    const n = 1 + this.#random.below(12);
+    writer.appendColumns(
+      this.#steps.of(
+        Array.from({ length: n }, (_, i) => lane.next + i),
+        true,
+      ) as never,
+    );
+    for (let i = 0; i < n; i++) {
+      step(lane, plan.keep);
+      for (const pair of this.#ruled(w)) this.#made(w, pair, i < n - 1);
+    }
+  }
+
+  #ruled(w: number): readonly Pair[] {
+    return this.#pairs.filter(({ plan }) => plan.rule?.writer === w);
+  }
+
+  /** What a rule made of the newest step. @param unseen whether later items of the same call hide its key */
+  #made(w: number, pair: Pair, unseen = false): void {
+    const { rule, name } = pair.plan;
+    const [lane] = this.#lanes[w] as readonly [Lane];
+    if (rule === undefined || !due({ ...lane, episodeSteps: lane.episodeSteps - 1 }, rule)) return;
+    const key = unseen ? -lane.next : (this.#writers[w] as AnyWriter).lastKey(name);
+    this.#insert(pair, lane, rule.length, 1, key);
+  }
+
+  #insert(pair: Pair, lane: Lane, length: number, priority: number, key: number): "in" | "waits" | "refused" {
+    const episodes = [...new Set(lane.episodes.slice(-length))];
+    if (key > 0) pair.keys.push(key);
+    return pair.twin.insert({ key, first: lane.next - length, length, episodes, priority, touch: 0, timesSampled: 0 });
+  }
+
+  #create(pair: Pair): void {
+    const { writer, lanes } = this.#writer();
+    const { twin, plan } = pair;
+    const lane = this.#random.below(lanes.length);
+    const from = lanes[lane] as Lane;
+    const length = 1 + this.#random.below(Math.max(from.episodes.length, 1));
+    const priority = this.#random.pick(PRIORITIES);
+    const give = () => writer.createItem(plan.name, { length, priority, lane })?.catch(() => undefined);
+    if (from.episodes.length === 0 || !accepts(twin, this.#pairs)) {
+      mustThrow(from.episodes.length === 0 ? undefined : "RATE_LIMITED", give);
+      return;
+    }
+    const promise = give();
+    const state = this.#insert(pair, from, length, priority, writer.lastKey(plan.name));
+    same("createItem waits", promise !== undefined, state === "waits");
+  }
+
+  #end(): void {
+    const { writer, plan, lanes } = this.#writer();
+    const one = this.#random.below(2) === 0 ? this.#random.below(lanes.length) : undefined;
+    writer.endEpisode(one === undefined ? {} : { lane: one });
+    for (const [i, lane] of lanes.entries()) {
+      if (one !== undefined && one !== i) continue;
+      if (lane.episodeSteps > 0) lane.episode = this.#episodes++;
+      lane.episodeSteps = 0;
+      if (!plan.across) lane.episodes.length = 0;
+    }
+  }
+
+  #sample({ plan, twin }: Pair, kind: "sample" | "distinct" | "into"): void {
+    const table = this.#table(plan.name);
+    const single = twin.pending.length > 0 && isRandom(plan.remover);
+    const distinct = kind === "distinct";
+    const n = kind === "into" ? 4 : single ? 1 : 1 + this.#random.below(2 * twin.live.length + 2);
+    if (kind === "into" && single) return;
+    const length = kind === "into" ? 8 : undefined;
+    const options = { replacement: !distinct, cross: true, ...(length !== undefined && { length }) };
+    const into = kind === "into" ? (this.#into.get(plan.name) ?? table.batch(n, options as never)) : undefined;
+    const batch = table.sample(n, { ...options, ...(into !== undefined && { into }) } as never) as unknown as Batch;
+    if (kind === "into") {
+      same("the batch that is refilled", batch === into, true);
+      this.#into.set(plan.name, batch);
+    }
+    const { count, info } = batch;
+    const before = [...twin.live];
+    const drawn: TwinItem[] = [];
+    for (let i = 0; i < count; i++) {
+      same("the limiter lets a draw pass", twin.canSample(), true);
+      const size = twin.live.length;
+      const key = info.keys[i] as number;
+      const item = twin.live.find((one) => one.key === key) ?? this.#unseen(twin, batch, i, key);
+      if (item === undefined) throw new Error(`a draw gave key ${key}, which is not live`);
+      if (distinct && drawn.includes(item)) throw new Error(`a draw without replacement gave key ${key} twice`);
+      const rest = distinct ? before.filter((one) => !drawn.includes(one)) : twin.live;
+      const picked = isRandom(plan.sampler) ? undefined : TwinTable.pick(plan.sampler, rest) === item ? 1 : 0;
+      const share = picked ?? TwinTable.share(plan.sampler, item, distinct ? before : twin.live);
+      if (share === 0) throw new Error(`a draw gave key ${key}, which has no probability`);
+      near("probability", info.probabilities[i] as number, share);
+      same("priority", info.priorities[i], item.priority);
+      same("table size", info.tableSizes[i], size);
+      same("length", batch.lengths[i], item.length);
+      drawn.push({ ...item });
+      if (distinct) drawn[i] = item;
+      twin.drawn(item);
+      same("times sampled", info.timesSampled[i], item.timesSampled);
+      if (!distinct) twin.settle();
+    }
+    const width = length ?? Math.max(0, ...drawn.map((item) => item.length));
+    const wrong = count === 0 ? undefined : this.#steps.wrong(batch.steps, drawn, width);
+    if (wrong !== undefined) throw new Error(wrong);
+    const positive = before.filter((item) => weightOf(plan.sampler, item.priority) > 0).length;
+    const enough = distinct && count === (plan.sampler.kind === "prioritized" && positive > 0 ? positive : before.length);
+    if (count < n && !enough && twin.canSample()) throw new Error(`a draw of ${n} gave ${count}, and could have given more`);
+    twin.settle();
+  }
+
+  /** An item of a block: its key is seen here for the first time, and its first step says which it is. */
+  #unseen(twin: TwinTable, batch: Batch, i: number, key: number): TwinItem | undefined {
+    const { data, shape } = batch.steps.id;
+    const first = data[i * (shape[1] as number)];
+    const item = twin.live.find((one) => one.key < 0 && one.first === first && one.length === batch.lengths[i]);
+    if (item !== undefined) (item as { key: number }).key = key;
+    return item;
+  }
+
+  #someKeys({ twin, keys }: Pair): number[] {
+    const known = [...twin.live, ...twin.pending].map(({ key }) => key).filter((key) => key > 0);
+    return Array.from({ length: 1 + this.#random.below(4) }, () => {
+      const dice = this.#random.below(8);
+      if (dice < 6 && known.length > 0) return this.#random.pick(known);
+      // One that is not in the table, and that none of unknown key can have.
+      const gone = keys.filter((key) => !known.includes(key) && this.#pairs.every((pair) => pair.twin.live.every((item) => item.key > 0)));
+      return dice === 6 && gone.length > 0 ? this.#random.pick(gone) : 0.5;
+    });
+  }
+
+  #update(pair: Pair): void {
+    const keys = this.#someKeys(pair);
+    const priorities = keys.map(() => this.#random.pick(PRIORITIES));
+    const found = keys.filter((key, i) => pair.twin.update(key, priorities[i] as number)).length;
+    same("updated", this.#table(pair.plan.name).updatePriorities(keys, priorities), found);
+  }
+
+  #delete(pair: Pair): void {
+    const keys = this.#someKeys(pair);
+    const found = keys.filter((key) => pair.twin.delete(key)).length;
+    same("deleted", this.#table(pair.plan.name).delete(keys), found);
+    pair.twin.settle();
+  }
+
+  #restore(): void {
+    const bytes = [...this.#replay.snapshot()];
+    this.#replay.dispose();
+    this.#replay = Replay.restore(bytes, { logger: null }) as Replay<Spec, string>;
+    this.#writers = this.#replay.writers as readonly AnyWriter[];
+    this.#into.clear();
+  }
+
+  #compare(): void {
+    const wrong = broken(this.#replay);
+    if (wrong.length > 0) throw new Error(`the core's own check says ${wrong.join(", ")}`);
+    for (const { plan, twin } of this.#pairs) {
+      const { size, steps, pending, inserts, samples } = this.#table(plan.name).stats();
+      same(
+        `${plan.name}: size, steps, pending, inserts, samples`,
+        [size, steps, pending, inserts, samples].join(),
+        [twin.live.length, twin.steps, twin.pending.length, twin.inserts, twin.samples].join(),
+      );
+      for (const item of [...twin.live, ...twin.pending]) {
+        if (item.key <= 0) continue;
+        const { state, ...seen } = this.#table(plan.name).explain(item.key) as { state: string; length?: number; priority?: number; timesSampled?: number };
+        const live = twin.live.includes(item);
+        same(
+          `${plan.name}: key ${item.key}`,
+          [state, seen.length, seen.priority, seen.timesSampled].join(),
+          [live ? "live" : "waiting", item.length, item.priority, item.timesSampled].join(),
+        );
+      }
+    }
+    for (const [w, lanes] of this.#lanes.entries()) same(`window of writer ${w}`, this.#writers[w]?.length, lanes[0]?.episodes.length);
+  }
+}
+
+interface Batch {
+  readonly count: number;
+  readonly steps: { readonly id: { readonly data: ArrayLike<number>; readonly shape: readonly number[] } };
+  readonly lengths: ArrayLike<number>;
+  readonly info: {
+    readonly keys: ArrayLike<number>;
+    readonly probabilities: ArrayLike<number>;
+    readonly priorities: ArrayLike<number>;
+    readonly timesSampled: ArrayLike<number>;
+    readonly tableSizes: ArrayLike<number>;
+  };
+}
+
+function step(lane: Lane, keep: number): void {
+  lane.next++;
+  lane.episodeSteps++;
+  lane.episodes.push(lane.episode);
+  if (lane.episodes.length > keep) lane.episodes.shift();
+}
+
+/** Whether the next step makes an item. */
+function due({ episodeSteps }: Lane, rule: PlannedTable["rule"]): boolean {
+  return rule !== undefined && episodeSteps + 1 >= rule.length && (episodeSteps + 1 - rule.length) % rule.stride === 0;
+}
+
+/** Whether one more item comes in or may wait. */
+function accepts(twin: TwinTable, pairs: readonly Pair[]): boolean {
+  const { maxPending } = (pairs.find((pair) => pair.twin === twin) as Pair).plan;
+  return (twin.pending.length === 0 && twin.canInsert()) || twin.pending.length < maxPending;
+}
+
+function same(what: string, found: unknown, expected: unknown): void {
+  if (!Object.is(found, expected)) throw new Error(`${what}: ${found} instead of ${expected}`);
+}
+
+function near(what: string, found: number, expected: number): void {
+  if (Math.abs(found - expected) > 1e-9 * expected) throw new Error(`${what}: ${found} instead of ${expected}`);
+}
+
+function mustThrow(code: string | undefined, work: () => unknown): void {
+  try {
+    work();
+  } catch (error) {
+    if (code !== undefined) same("the code of what is refused", (error as { code?: string }).code, code);
+    return;
+  }
+  throw new Error(`what must be refused${code === undefined ? "" : ` with ${code}`} was not`);
+}
