@@ -51,6 +51,8 @@ export class BufferLog {
   readonly #retain: Retain;
   /** Oldest first. */
   readonly #brought: Brought[] = [];
+  /** What could not be written after a call: the next one tells it. */
+  #failure: Error | undefined;
   /** The random state, as the log has it. */
   #random: Uint8Array | undefined;
 
@@ -76,7 +78,7 @@ export class BufferLog {
     try {
       checkOwner(directory, this.#log.about, family);
     } catch (error) {
-      this.#log.close();
+      this.#log.leave();
       throw error;
     }
   }
@@ -110,7 +112,7 @@ export class BufferLog {
     } finally {
       if (!done) {
         sink.cancel();
-        this.#log.close();
+        this.#log.leave();
       }
     }
   }
@@ -125,9 +127,13 @@ export class BufferLog {
     return this.#log.closed;
   }
 
-  /** @throws ReplayError CLOSED */
+  /** Before a call changes something. @throws ReplayError CLOSED · IO where the one before could not be written, and then this one does nothing */
   check(): void {
     if (this.#log.closed) throw new ReplayError("CLOSED", `${this.#name} was closed, or another buffer has opened it`);
+    this.#log.check();
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure;
   }
 
   readonly write: Write = (kind, id, payload) => {
@@ -143,7 +149,14 @@ export class BufferLog {
 
   /** Ends what was written as one; and gives segments back whose items have all left. @param size items that are there */
   commit(size: number): void {
-    this.#log.commit();
+    try {
+      this.#log.commit();
+    } catch (error) {
+      if ((error as Partial<ReplayError>).code !== "IO") throw error;
+      // What was done stands, and is written as soon as that is possible.
+      this.#logger.warn(`${(error as Error).message}; what was done is in memory`);
+      this.#failure = error as Error;
+    }
     if (this.#retain === "all") return;
     let gone = this.#items - size;
     for (let first = this.#brought[0]; this.#brought.length > 1 && first !== undefined && first.items <= gone; first = this.#brought[0]) {
@@ -155,6 +168,7 @@ export class BufferLog {
 
   flush(): void {
     this.#log.flush();
+    this.#failure = undefined;
   }
 
   close(): void {

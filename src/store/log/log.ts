@@ -5,12 +5,13 @@
 import { SectionMemory } from "../../core/section-memory.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { SEGMENT_BYTES } from "../../limits.ts";
-import { type FullLogger, type Logger, loggerOf } from "../../warnings.ts";
+import { type FullLogger, loggerOf } from "../../warnings.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
 import { COMMIT, DROP, isOwn, SEGMENT } from "../format/kinds.ts";
 import { numberBytes } from "../format/section.ts";
 import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
+import type { LogOptions } from "./log-options.ts";
 import { OlderSegments, type Segment } from "./older-segments.ts";
 import { type Recovered, recover } from "./scan.ts";
 import { sectionsOf, type Unsealed, type Visit } from "./sections.ts";
@@ -18,28 +19,7 @@ import { FORMAT, headBytes, newRun } from "./segment-head.ts";
 import { FULL_BYTES, type Mark, SegmentWriter } from "./segment-writer.ts";
 import { flushWriters, noteWriter } from "./writers.ts";
 
-export interface LogOptions {
-  /** The owner's, for a new directory; JSON. It never changes. */
-  readonly about: object;
-  /** Where a segment ends, but for the group that goes beyond. Default: 16 MiB */
-  readonly segmentBytes?: number;
-  /** Default: `{ everyMs: 1000 }` */
-  readonly durability?: Durability;
-  /** Keep what stands before damage instead of refusing it; the rest is given up. */
-  readonly salvage?: boolean;
-  /** Nothing is changed, not even a torn tail, and nothing locked. */
-  readonly readOnly?: boolean;
-  /** Takes the directory also from an owner of whom nobody can tell whether it still runs: the caller knows that it does not. */
-  readonly takeOver?: boolean;
-  /** Told what was found and mended. Default: nobody. */
-  readonly logger?: Logger | null;
-  /** The id of a new directory's run, which tells its segments from others. Default: a drawn one */
-  readonly run?: string;
-  /** Another build of the core, for hosts that forbid compiling. */
-  readonly module?: WebAssembly.Module;
-}
-
-export type { Segment, Visit };
+export type { LogOptions, Segment, Visit };
 
 const NOTHING = new Uint8Array(0);
 
@@ -173,11 +153,17 @@ export class Log {
     if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
     if (this.#durability === "always") this.flush();
     else if (writer.waiting >= this.#tryAt) this.#try(() => writer.spill());
+    this.check();
+    const full = writer.bytes >= this.#segmentBytes && writer.bytes >= 2 * this.#preamble;
+    if (full && (this.#tryAt <= FULL_BYTES || writer.waiting >= this.#tryAt)) this.#try(() => this.#roll(writer));
+  }
+
+  /** @throws ReplayError CLOSED · what failed while nobody could be told: once */
+  check(): void {
+    this.#open();
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
-    const full = writer.bytes >= this.#segmentBytes && writer.bytes >= 2 * this.#preamble;
-    if (full && (this.#tryAt <= FULL_BYTES || writer.waiting >= this.#tryAt)) this.#try(() => this.#roll(writer));
   }
 
   /** Everything that was committed is on the disk when it returns. @throws ReplayError IO where it is not */

@@ -1,9 +1,10 @@
 /** `reprise push`, `sample` and `stats`: what one process pushes, another has. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
+import { ReadOnlyDirectory } from "../../../src/cli/read-only-directory.ts";
 import { type Leaf, Replay } from "../../../src/index.ts";
 import { createTrajectoryDataSpec, openRlds, pushRldsToReverb } from "../../../src/rlds/index.ts";
 import "../../../src/store/index.ts";
@@ -255,6 +256,21 @@ test("Ctrl-C closes the journal cleanly: what was pushed is there, and nobody ha
   expect(
     (await document("push", CARTPOLE.replace("cartpole", "half_cheetah"), "--dir", temp("interrupted"), "--table", "t", "--append")).tables[0].inserted,
   ).toBe(10_000);
+});
+
+test("a journal is read at one moment, whatever its owner removes meanwhile; one whose owner cannot be asked is taken over when that is said", async () => {
+  await document("push", CARTPOLE, "--dir", temp("live"), "--table", "t");
+  const before = (await document("stats", temp("live"))).tables[0].size;
+  const directory = new ReadOnlyDirectory(temp("live"));
+  for (const name of readdirSync(temp("live"))) if (name.endsWith(".rpr")) renameSync(temp("live", name), temp(`moved-${name}`));
+  const replay = await Replay.open({ dir: directory, logger: null });
+  expect(replay.table("t").size).toBe(before);
+  replay.dispose();
+  for (const name of readdirSync(temp())) if (name.startsWith("moved-")) renameSync(temp(name), temp("live", name.slice(6)));
+  writeFileSync(temp("live", "lock.99"), JSON.stringify({ pid: 1, host: "elsewhere", boot: "another", since: "2020-01-01T00:00:00.000Z" }));
+  const push = ["push", CARTPOLE, "--dir", temp("live"), "--table", "t", "--append"];
+  expect((await failure(1, ...push)).line).toMatch(/LOCKED: .* is open in process 1 of elsewhere since 2020-01-01.*--take-over/);
+  expect((await document(...push, "--take-over")).tables[0].size).toBe(2 * before);
 });
 
 test("folders of other things are left alone", async () => {
