@@ -108,6 +108,7 @@ export class Table<S = any, R = any> {
     this.#draws = new Draws<Batch>(engine, table, name, options, {
       sample: (n, how) => this.sample(n, how as never) as Batch,
       part: (n, of) => {
+        engine.begin();
         checkNormalize(name, options.sampler, of.options.normalize);
         return reader.part(n, of);
       },

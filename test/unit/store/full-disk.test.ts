@@ -89,6 +89,19 @@ test("a draw on a full disk gives its batch, and the next call tells of the fail
   expect(replay.table("t").size).toBe(19);
 });
 
+test("a batch that is awaited keeps what it has over a full disk, and gets whole when there is room again", async () => {
+  const { replay, writer, disk } = await opened({ durability: "always" });
+  const waiting = replay.table("t").sampleWhenReady(3);
+  writer.append({ n: 1 });
+  disk.full = true;
+  expect(tried(replay, () => writer.append({ n: 2 }))).toBe(undefined);
+  expect(tried(replay, () => writer.append({ n: 3 }))).toBe("IO");
+  disk.full = false;
+  while (tried(replay, () => writer.append({ n: 3 })) === "IO");
+  expect([...((await waiting).steps as unknown as { n: { data: Int32Array } }).n.data]).toEqual([1, 2, 3]);
+  expect(await left(disk.dir)).toBe(0);
+});
+
 test.each(["always", "manual"] as const)("a step that was refused was not appended (%j)", async (durability) => {
   // Where everything is kept, each call is a group.
   const { replay, writer, disk } = await opened({ durability, retain: "all", segmentBytes: 4096 });
