@@ -6,6 +6,9 @@ import { parseArgs } from "node:util";
 import { type Operation, type Plan, planOf } from "./worlds/plan.ts";
 import { World } from "./worlds/world.ts";
 
+/** Calls that memory refused. */
+let refused = 0;
+
 /** What differs, and after how many operations; undefined where nothing does. */
 function difference(plan: Plan, operations: readonly Operation[] = plan.operations): { readonly at: number; readonly message: string } | undefined {
   let at = 0;
@@ -17,6 +20,7 @@ function difference(plan: Plan, operations: readonly Operation[] = plan.operatio
   } catch (error) {
     return { at, message: (error as Error).stack ?? String(error) };
   } finally {
+    refused += world?.refused ?? 0;
     world?.dispose();
   }
 }
@@ -52,6 +56,6 @@ for (let seed = one ?? Date.now() % 2 ** 31; failed < 5; seed = (seed + 1) % 2 *
   }
   if (one !== undefined || performance.now() > until) break;
 }
-console.log(`${worlds} worlds, ${done} operations`);
+console.log(`${worlds} worlds, ${done} operations, ${refused} of them refused for want of memory`);
 console.log(`${worlds - failed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

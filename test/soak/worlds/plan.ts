@@ -46,6 +46,8 @@ export interface Plan {
   readonly writers: readonly PlannedWriter[];
   readonly operations: readonly Operation[];
   readonly seed: number;
+  /** How much more memory there may be than what plan() says; undefined for no limit. */
+  readonly spareBytes: number | undefined;
 }
 
 const LEAVES = { a: () => f32(3), b: () => u8(5), c: () => i32(), d: () => f64(2, 2), e: () => bool(), f: () => u8(300) };
@@ -70,16 +72,19 @@ export function planOf(seed: number): Plan {
   const tables = Array.from({ length: 1 + random.below(3) }, (_, i): PlannedTable => {
     const writer = random.below(writers.length);
     const length = 1 + random.below(3);
+    const [limited, remover] = [limiter(), selector()];
+    // Of several items that one call makes the twin can follow those that all come in, and whose victims are no matter of chance.
+    const oneByOne = limited.maxDiff === Number.MAX_VALUE && remover.kind !== "uniform" && remover.kind !== "prioritized";
     return {
       name: `t${i}`,
       sampler: selector(),
-      remover: selector(),
+      remover,
       maxSize: random.pick([1, 2, 3, 5, 8, 13, 40]),
       maxPending: random.pick([1, 2, 8]),
       maxTimesSampled: random.pick([0, 0, 1, 3]),
       maxSteps: random.below(3) === 0 ? 8 + random.below(20) : Number.POSITIVE_INFINITY,
-      limiter: limiter(),
-      rule: random.below(2) === 0 && writers[writer]?.lanes === 1 ? { length, stride: 1 + random.below(3), writer } : undefined,
+      limiter: limited,
+      rule: random.below(2) === 0 && (writers[writer]?.lanes === 1 || oneByOne) ? { length, stride: 1 + random.below(3), writer } : undefined,
     };
   });
   const total = WEIGHTS.reduce((sum, weight) => sum + weight, 0);
@@ -92,5 +97,12 @@ export function planOf(seed: number): Plan {
     return KINDS[at] as Operation["kind"];
   };
   const operations = Array.from({ length: 20 + random.below(300) }, () => ({ kind: kind(), seed: random.below(2 ** 31) }));
-  return { spec: { id: f64(), ...flat, ...(leaves.length > 0 && { nested }) } as Plan["spec"], tables, writers, operations, seed };
+  return {
+    spec: { id: f64(), ...flat, ...(leaves.length > 0 && { nested }) } as Plan["spec"],
+    tables,
+    writers,
+    operations,
+    seed,
+    spareBytes: random.below(4) === 0 ? random.below(2 ** 16) : undefined,
+  };
 }

@@ -45,7 +45,9 @@ export class World {
       const limits = { ...(maxTimesSampled > 0 && { maxTimesSampled }), ...(Number.isFinite(maxSteps) && { maxSteps }) };
       return [name, { sampler, remover, maxSize, maxPending, rateLimiter: limiter, ...limits }] as const;
     });
-    this.#replay = new Replay({ spec: plan.spec as Spec, tables: Object.fromEntries(tables), seed: plan.seed, logger: null }) as Replay<Spec, string>;
+    const options = { spec: plan.spec as Spec, tables: Object.fromEntries(tables), seed: plan.seed, logger: null };
+    const maxBytes = plan.spareBytes === undefined ? undefined : Replay.plan(options).bytes + plan.spareBytes;
+    this.#replay = new Replay({ ...options, ...(maxBytes !== undefined && { maxBytes }) }) as Replay<Spec, string>;
     this.#writers = plan.writers.map(({ lanes, keep, across }, w) => {
       const items = plan.tables.flatMap(({ name, rule }) => (rule?.writer === w ? [{ table: name, length: rule.length, stride: rule.stride }] : []));
       return this.#replay.writer({ lanes, keep, across, items }) as unknown as AnyWriter;
@@ -60,8 +62,22 @@ export class World {
     );
   }
 
+  /** Calls that memory refused. */
+  refused = 0;
+
   /** @throws Error where the two differ */
-  run({ kind, seed }: Operation): void {
+  run(operation: Operation): void {
+    try {
+      this.#run(operation);
+    } catch (error) {
+      // The twin does not know how much memory there is: what is refused has changed nothing.
+      if (this.#plan.spareBytes === undefined || (error as { code?: string }).code !== "OUT_OF_MEMORY") throw error;
+      this.refused++;
+    }
+    this.#compare();
+  }
+
+  #run({ kind, seed }: Operation): void {
     this.#random = new TestRandom(seed);
     const { plan, twin, keys } = this.#random.pick(this.#pairs);
     const pair = { plan, twin, keys };
@@ -76,7 +92,6 @@ export class World {
       this.#table(plan.name).clear();
       twin.clear();
     } else this.#restore();
-    this.#compare();
   }
 
   dispose(): void {
@@ -95,7 +110,7 @@ export class World {
   #append(staged: boolean): void {
     const { writer, w, plan, lanes } = this.#writer();
     const ids = lanes.map(({ next }) => next);
-    const refused = this.#ruled(w).some(({ plan: { rule }, twin }) => due(lanes[0] as Lane, rule) && !accepts(twin, this.#pairs));
+    const refused = this.#ruled(w).some(({ plan: { rule }, twin }) => lanes.length === 1 && due(lanes[0] as Lane, rule) && !accepts(twin, this.#pairs));
     const give = () => {
       if (!staged) return writer.append(this.#steps.of(ids, lanes.length > 1) as never);
       this.#steps.into(writer.staged, ids);
@@ -136,10 +151,11 @@ export class World {
   /** What a rule made of the newest step. @param unseen whether later items of the same call hide its key */
   #made(w: number, pair: Pair, unseen = false): void {
     const { rule, name } = pair.plan;
-    const [lane] = this.#lanes[w] as readonly [Lane];
-    if (rule === undefined || !due({ ...lane, episodeSteps: lane.episodeSteps - 1 }, rule)) return;
-    const key = unseen ? -lane.next : (this.#writers[w] as AnyWriter).lastKey(name);
-    this.#insert(pair, lane, rule.length, 1, key);
+    const lanes = (this.#lanes[w] as readonly Lane[]).filter((lane) => due({ ...lane, episodeSteps: lane.episodeSteps - 1 }, rule));
+    for (const [i, lane] of lanes.entries()) {
+      const hidden = unseen || i < lanes.length - 1;
+      this.#insert(pair, lane, (rule as { length: number }).length, 1, hidden ? -lane.next : (this.#writers[w] as AnyWriter).lastKey(name));
+    }
   }
 
   #insert(pair: Pair, lane: Lane, length: number, priority: number, key: number): "in" | "waits" | "refused" {
@@ -259,9 +275,16 @@ export class World {
   }
 
   #restore(): void {
+    // A snapshot takes memory of its own; what it gave must fit again.
     const bytes = [...this.#replay.snapshot()];
+    let restored: Replay<Spec, string>;
+    try {
+      restored = Replay.restore(bytes, { logger: null }) as Replay<Spec, string>;
+    } catch (error) {
+      throw new Error(`what a snapshot gave cannot be restored: ${(error as Error).message}`);
+    }
     this.#replay.dispose();
-    this.#replay = Replay.restore(bytes, { logger: null }) as Replay<Spec, string>;
+    this.#replay = restored;
     this.#writers = this.#replay.writers as readonly AnyWriter[];
     this.#into.clear();
   }
