@@ -20,6 +20,10 @@ const WORDS: readonly (readonly [said: string, here: string])[] = [
   ["shards and shardBytes exclude each other", "--shards excludes shardBytes"],
 ];
 
+/** Names in a list of options stand as `--open` takes them. */
+const LIST = "; its options are ";
+
 export function inWordsHere(message: string): string {
-  return WORDS.reduce((text, [said, here]) => text.replaceAll(said, here), message);
+  const [text = "", ...options] = message.split(LIST);
+  return [WORDS.reduce((words, [said, here]) => words.replaceAll(said, here), text), ...options].join(LIST);
 }

@@ -344,7 +344,11 @@ export class AcceptedWriter {
     this.#engine.closers.delete(this);
     let [ended, reason] = [farewell, error];
     try {
-      if (!this.#engine.closed) this.#writer.close();
+      if (!this.#engine.closed) {
+        this.#writer.close();
+        // A call of its own: it is told of what could not be written before.
+        this.#engine.begin();
+      }
     } catch (broken) {
       // The writer is closed, but a journal could not write that down.
       if (reason === undefined) [ended, reason] = [{ how: "failed", error: broken }, broken];

@@ -61,12 +61,15 @@ it("of NumPy's archives, also as groups of arrays", async () => {
     }
 });
 
-it("of a Replay's spec", () => {
-  const spec = JSON.parse(`{"observation":{${NAMES.map((name) => `"${name}":{"dtype":"f32","shape":[]}`).join(",")}}}`);
-  const replay = new Replay({ spec, tables: { t: { maxSize: 4 } } });
+it("a Replay's spec takes them, but for __proto__", () => {
+  const names = NAMES.filter((name) => name !== "__proto__");
+  const leaves = names.map((name) => `"${name}":{"dtype":"f32","shape":[]}`).join(",");
+  const replay = new Replay({ spec: JSON.parse(`{"observation":{${leaves}}}`), tables: { t: { maxSize: 4 } } });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
-  writer.append(JSON.parse(`{"observation":{${NAMES.map((name, i) => `"${name}":${i}`).join(",")}}}`));
+  writer.append(JSON.parse(`{"observation":{${names.map((name, i) => `"${name}":${i}`).join(",")}}}`));
   const { steps } = replay.table("t").sample(1);
-  expectOwn(steps as object, observation);
+  for (const name of names) expect(Object.hasOwn(observation(steps as object), name)).toBe(true);
   replay.dispose();
+  const spec = JSON.parse('{"observation":{"__proto__":{"dtype":"f32","shape":[]}}}');
+  expect(() => new Replay({ spec, tables: { t: { maxSize: 4 } } })).toThrow(/keys of observation must be without dots, and not __proto__/);
 });
