@@ -376,7 +376,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   /** Why a step was refused: a misspelt field is missing first. */
   #misfit(step: unknown, error: unknown): unknown {
     checkNodes(this.#engine.spec, step);
-    return error;
+    // What a fast way has stumbled over.
+    return error instanceof ReplayError ? error : (this.#staging.misfitOf(this.#flatten(step)) ?? error);
   }
 
   /** Final steps of the lanes that end; where they are. */

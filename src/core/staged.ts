@@ -1,10 +1,10 @@
 /** The staging record as its users see it: nested as the spec, numbers to assign, arrays to fill in place. Nothing is copied until `append`. */
 import { mustBe, ReplayError } from "../error.ts";
 import { DTYPES, type Dtype, type GivenArrayOf, type Numbered } from "../spec/dtype.ts";
-import { putter, targetOf, type ViewTarget } from "../spec/fit.ts";
+import { put, putter, targetOf, type ViewTarget } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { type BoundedText, isText, type Leaf, type RowLeaf, type ShapeOf } from "../spec/leaf.ts";
-import { fold, named, type Visit } from "../spec/nest.ts";
+import { fold, named, refused, type Visit } from "../spec/nest.ts";
 import type { IsAny, Spec } from "../spec/spec.ts";
 import { readTexts, textBytes } from "../spec/text.ts";
 
@@ -262,6 +262,15 @@ export class Staging {
     const leaf = this.#views[i] as LeafView;
     leaf.lent = this.#moves;
     return leaf.view;
+  }
+
+  /** Which of these values, one a leaf, does not fit; undefined where all do. */
+  misfitOf(values: readonly unknown[]): Error | undefined {
+    for (const [i, view] of this.#views.entries()) {
+      const misfit = put(view, undefined, 0, values[i]);
+      if (misfit !== undefined) return refused(misfit.code, view.keys, misfit.rule, misfit.value);
+    }
+    return undefined;
   }
 
   /** Leaf i was assigned: what was written to an array that is out of date would be nowhere in it. */

@@ -17,7 +17,7 @@ import {
   noEpisode,
   notFinite,
 } from "../ends.ts";
-import { finite, integer, onlyKeys } from "../error.ts";
+import { finite, integer, onlyKeys, ReplayError } from "../error.ts";
 import { MAX_TIMEOUT_MS } from "../limits.ts";
 import { printsAs } from "../prints.ts";
 import { type ItemOptions, onlyItemOptions, unknownTable } from "../rules.ts";
@@ -207,7 +207,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     } catch (error) {
       // A misspelt field is missing first.
       checkNodes(this.spec as Spec, step);
-      throw error;
+      throw error instanceof ReplayError ? error : (this.#staging.misfitOf(this.#flatten(step)) ?? error);
     }
   }
 

@@ -214,7 +214,8 @@ export function putter(to: ViewTarget): Visit {
   return (value) => {
     const from = value as Numbered;
     const { view } = to;
-    if (kindOf(value) !== array.name || typedLength(from) !== size) slow(value);
+    // By its elements: a subclass may lie about its length, but not about these.
+    if (!(value instanceof array) || from[size - 1] === undefined || from[size] !== undefined) slow(value);
     else if (size > SHORT) view.set(from);
     else for (let i = 0; i < size; i++) view[i] = from[i] as number;
   };

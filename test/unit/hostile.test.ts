@@ -49,6 +49,10 @@ describe("arrays that lie about their length", () => {
     expectRefused(replay, () => writer.append({ ...step(1), o: fake as never }), "SPEC_MISMATCH", /^o must be/);
     const born = Object.create(Float32Array.prototype) as Float32Array;
     expectRefused(replay, () => writer.append({ ...step(1), o: born }), "SPEC_MISMATCH", /^o must be/);
+    const wide = new Replay({ spec: { x: f32(300) } });
+    const images = wide.writer();
+    const proxy = new Proxy(new Float32Array(300), {});
+    expectRefused(wide, () => images.append({ x: proxy }), "SPEC_MISMATCH", /^x must be f32 of shape \[300\]/);
     expectRefused(replay, () => table.updatePriorities(fake as never, fake as never), TypeError, /^keys must be an array of numbers/);
     expectRefused(replay, () => table.delete(new DataView(new ArrayBuffer(8)) as never), TypeError, /^keys must be an array of numbers/);
   });

@@ -67,7 +67,7 @@ export async function formed(rlds: RldsDataset<unknown>, signal?: AbortSignal): 
       metadataSpec ??= stepSpecOf(metadata, { episode: held.length }, "f64") as { readonly [name: string]: StepSpec };
       if (stepSpec === undefined) {
         const { first, all } = await peeked(steps, begun);
-        if (first !== undefined) stepSpec = first instanceof Known ? first.spec : stepSpecOf(first, { episode: held.length, step: 0 });
+        if (first !== undefined) stepSpec = first instanceof Known ? first.spec : (rlds.stepSpec ?? stepSpecOf(first, { episode: held.length, step: 0 }));
         held.push({ ...metadata, steps: all });
       } else held.push(next.value);
     }

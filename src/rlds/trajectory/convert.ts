@@ -8,7 +8,7 @@ import { episodesOf } from "../dataset/derived.ts";
 import { mustBeStep } from "../dataset/step-fields.ts";
 import { stepSpecOf } from "../dataset/step-spec.ts";
 import { Pairing } from "./pairing.ts";
-import { type PolicyInfoFn, zeroStep } from "./policy-info.ts";
+import { type PolicyInfoFn, policyInfoSpec, zeroStep } from "./policy-info.ts";
 import { dataSpecOf, mustHaveSteps, type TrajectoryDataSpec } from "./trajectory-spec.ts";
 import { TrajectoryWindows, type WindowOf } from "./trajectory-windows.ts";
 
@@ -69,14 +69,23 @@ export async function* trajectories(
 ): AsyncGenerator<Trajectory, void, undefined> {
   const episodes = episodesOf(rlds) as AsyncIterable<RldsEpisode>;
   let { stepSpec } = rlds;
-  const known = async (spec: StepSpec) => {
+  // No Replay is made by it: text may have any limit.
+  const limit = Number.MAX_SAFE_INTEGER;
+  let dataSpec: TrajectoryDataSpec | undefined;
+  const known = (spec: StepSpec) => {
     stepSpec = spec;
+    pairing.stepSpec = spec;
     // Also where nobody asks for it: a field that is missing is an error before the first trajectory.
-    // No Replay is made by it: text may have any limit.
-    const dataSpec = dataSpecOf(spec, policyInfoFn, Number.MAX_SAFE_INTEGER);
-    await begin?.(dataSpec);
+    dataSpec = dataSpecOf(spec, limit);
   };
-  if (stepSpec !== undefined) await known(stepSpec);
+  if (stepSpec !== undefined) known(stepSpec);
+  let isFirst = begin !== undefined;
+  /** Before the first trajectory is handed on: it tells what policyInfo is. */
+  const began = async (): Promise<void> => {
+    isFirst = false;
+    const policyInfo = pairing.firstInfo === undefined ? [] : policyInfoSpec(pairing.firstInfo, limit);
+    await begin?.({ ...(dataSpec as TrajectoryDataSpec), policyInfo });
+  };
   let episode = -1;
   for await (const given of episodes) {
     episode++;
@@ -86,19 +95,25 @@ export async function* trajectories(
     const taken = (step: unknown) => pairing.take(keep(step), episode, index++);
     if (Symbol.iterator in steps) {
       for (const step of steps) {
-        if (stepSpec === undefined) await known(inferred(step, episode));
+        if (stepSpec === undefined) known(rlds.stepSpec ?? inferred(step, episode));
         const trajectory = taken(step);
-        if (trajectory !== undefined) yield trajectory;
+        if (trajectory === undefined) continue;
+        if (isFirst) await began();
+        yield trajectory;
       }
     } else {
       for await (const step of steps) {
-        if (stepSpec === undefined) await known(inferred(step, episode));
+        if (stepSpec === undefined) known(rlds.stepSpec ?? inferred(step, episode));
         const trajectory = taken(step);
-        if (trajectory !== undefined) yield trajectory;
+        if (trajectory === undefined) continue;
+        if (isFirst) await began();
+        yield trajectory;
       }
     }
   }
-  yield pairing.end(zeroStep(stepSpec ?? []));
+  const last = pairing.end(zeroStep(stepSpec ?? []));
+  if (isFirst) await began();
+  yield last;
 }
 
 function inferred(step: unknown, episode: number): StepSpec {

@@ -2,11 +2,11 @@
 import type { Trajectory } from "../../agents/trajectory.ts";
 import { mustBe } from "../../error.ts";
 import { isList } from "../../spec/numbers.ts";
-import type { RldsStep } from "../dataset/dataset.ts";
+import type { RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { numberOf } from "../dataset/elements.ts";
 import { type Place, RldsError } from "../dataset/rlds-error.ts";
 import { flagOf, mustBeStep } from "../dataset/step-fields.ts";
-import { mustBeInfo, type PolicyInfoFn } from "./policy-info.ts";
+import { type FirstInfo, firstInfo, mustBeInfo, type PolicyInfoFn } from "./policy-info.ts";
 import { noSteps } from "./trajectory-spec.ts";
 
 const FIRST = 0;
@@ -30,6 +30,10 @@ export class Pairing {
   made = 0;
   /** Of the step that the latest trajectory stands for, and how many came before it. */
   place: Place = {};
+  /** The form of steps, from the first trajectory on. */
+  stepSpec: StepSpec | undefined;
+  /** What policyInfoFn made of the first step. */
+  firstInfo: FirstInfo | undefined;
 
   constructor(policyInfoFn: PolicyInfoFn | undefined) {
     this.#policyInfoFn = policyInfoFn;
@@ -63,6 +67,12 @@ export class Pairing {
     return this.#trajectory(last, zero, FIRST);
   }
 
+  #infoOf(policyInfoFn: PolicyInfoFn, step: RldsStep, next: RldsStep, place: Place): unknown {
+    if (this.made > 0 || this.stepSpec === undefined) return mustBeInfo(policyInfoFn(step, next), place);
+    this.firstInfo = firstInfo(policyInfoFn, this.stepSpec, step, next, place);
+    return this.firstInfo.value;
+  }
+
   #check(before: Known, next: Known): void {
     if (before.terminal && !before.last) throw this.#terminal(before);
     if (before.last && !next.first) throw this.#wrong("a last step must be followed by a first step, got one whose is_first is false", next);
@@ -84,7 +94,7 @@ export class Pairing {
   #trajectory({ step, first, last, terminal, episode, index }: Known, next: RldsStep, nextType: number): Trajectory {
     const place: Place = { episode, step: index, pushed: this.made };
     this.place = place;
-    const policyInfo = this.#policyInfoFn === undefined ? NO_INFO : mustBeInfo(this.#policyInfoFn(step, next), place);
+    const policyInfo = this.#policyInfoFn === undefined ? NO_INFO : this.#infoOf(this.#policyInfoFn, step, next, place);
     const { observation, action, reward } = step;
     this.made++;
     return {

@@ -1,9 +1,9 @@
 /** What a policy knew at each step: made of the step and the next one. */
-import { isText, type RowLeaf, zeroOf } from "../../spec/leaf.ts";
+import { isLeaf, isText, type RowLeaf, zeroOf } from "../../spec/leaf.ts";
 import { map, valueAt } from "../../spec/nest.ts";
 import type { Spec } from "../../spec/spec.ts";
-import type { RldsStep, StepLeaf, StepSpec } from "../dataset/dataset.ts";
-import { leavesOf } from "../dataset/leaves.ts";
+import type { RldsStep, StepSpec } from "../dataset/dataset.ts";
+import { handedOn, type Known, knownIn } from "../dataset/handed-on.ts";
 import { type Place, RldsError } from "../dataset/rlds-error.ts";
 import { stepSpecOf } from "../dataset/step-spec.ts";
 
@@ -15,30 +15,62 @@ export function zeroStep(spec: StepSpec): RldsStep {
   return { ...(map(spec, zeroOf) as unknown as RldsStep), is_first: true };
 }
 
+/** What a function has made of a step and the next one, and which numbers of these it has read. */
+export interface FirstInfo {
+  readonly value: unknown;
+  readonly known: readonly Known[];
+}
+
+/** Calls the function once, with both steps, and looks which leaves it reads. @throws what it throws · RldsError SPEC_MISMATCH where it gives nothing */
+export function firstInfo(policyInfoFn: PolicyInfoFn, stepSpec: StepSpec, step: RldsStep, next: RldsStep, place?: Place): FirstInfo {
+  const reading = new Reading();
+  const given = mustBeInfo(policyInfoFn(reading.watched(step, stepSpec) as RldsStep, reading.watched(next, stepSpec) as RldsStep), place);
+  const arrays = knownIn(stepSpec, step, next).filter(({ value }) => typeof value === "object");
+  return { value: reading.bare(given), known: [...arrays, ...reading.read] };
+}
+
 /**
- * The spec of what a function makes of steps: the dtype of what it takes from a step as it is, and of all else as the values tell (numbers are f32).
- * @throws what the function throws · RldsError SPEC_MISMATCH where it gives nothing, or text
+ * Its spec: the leaf of what it handed on, and of all else what the values tell (numbers are f32; `{data, shape: []}` says another).
+ * @throws RldsError UNSUPPORTED for text without a limit
  */
-export function policyInfoSpec(policyInfoFn: PolicyInfoFn | undefined, stepSpec: StepSpec, maxTextBytes: number | undefined): Spec {
-  if (policyInfoFn === undefined) return [];
-  const zero = zeroStep(stepSpec);
-  const value = mustBeInfo(policyInfoFn(zero, zero));
+export function policyInfoSpec({ value, known }: FirstInfo, maxTextBytes: number | undefined): Spec {
   if (Array.isArray(value) && value.length === 0) return [];
-  const taken = traced(policyInfoFn, stepSpec);
-  const leaves = new Set<unknown>(leavesOf(stepSpec).map(({ leaf }) => leaf));
   const told = map(stepSpecOf(value), (leaf, keys) => {
-    const from = valueAt(taken, keys);
-    return leaves.has(from) ? (from as StepLeaf) : leaf;
+    const one = valueAt(value, keys);
+    const alike = known.filter((other) => Object.is(other.value, one));
+    // A number that several leaves have is that of its own name.
+    return handedOn(known, keys, one) ?? (new Set(alike.map(({ leaf: other }) => other.dtype)).size === 1 ? alike[0]?.leaf : undefined) ?? leaf;
   });
   return replayable(told, "policyInfo", maxTextBytes);
 }
 
-/** What the function gives for the spec itself instead of a step: leaves, where it only picks fields. */
-function traced(policyInfoFn: PolicyInfoFn, stepSpec: StepSpec): unknown {
-  try {
-    return policyInfoFn(stepSpec as unknown as RldsStep, stepSpec as unknown as RldsStep);
-  } catch {
-    return undefined;
+/** Steps that note which of their numbers and texts are read. */
+class Reading {
+  readonly read: Known[] = [];
+  readonly #bare = new WeakMap<object, unknown>();
+
+  watched(node: unknown, spec: StepSpec, keys: readonly string[] = []): unknown {
+    if (typeof node !== "object" || node === null || isLeaf(spec)) return node;
+    const parts = spec as { readonly [name: string]: StepSpec };
+    const watched = new Proxy(node, {
+      get: (of, name) => {
+        const value: unknown = Reflect.get(of, name, of);
+        if (typeof name !== "string" || !Object.hasOwn(parts, name)) return value;
+        const [part, path] = [parts[name] as StepSpec, [...keys, name]];
+        if (isLeaf(part)) this.read.push({ keys: path, leaf: part, value });
+        return this.watched(value, part, path);
+      },
+    });
+    this.#bare.set(watched, node);
+    return watched;
+  }
+
+  /** What was given back, without those. */
+  bare(value: unknown): unknown {
+    if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+    if (this.#bare.has(value)) return this.#bare.get(value);
+    if (Array.isArray(value)) return value.map((part) => this.bare(part));
+    return Object.getPrototypeOf(value) === Object.prototype ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, this.bare(part)])) : value;
   }
 }
 

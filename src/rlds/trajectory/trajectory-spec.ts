@@ -3,12 +3,13 @@ import { integer, onlyKeys } from "../../error.ts";
 import { f32, i32 } from "../../spec/constructors.ts";
 import type { Leaf } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";
-import type { RldsDataset, RldsEpisode, StepSpec } from "../dataset/dataset.ts";
+import { keeperOf } from "../dataset/copied.ts";
+import type { RldsDataset, RldsEpisode, RldsStep, StepSpec } from "../dataset/dataset.ts";
 import { eachOf } from "../dataset/each.ts";
 import { RldsError } from "../dataset/rlds-error.ts";
 import { mustBeStep, mustBeStepSpec } from "../dataset/step-fields.ts";
 import { stepSpecOf } from "../dataset/step-spec.ts";
-import { type PolicyInfoFn, policyInfoSpec, replayable } from "./policy-info.ts";
+import { firstInfo, type PolicyInfoFn, policyInfoSpec, replayable, zeroStep } from "./policy-info.ts";
 
 /** A leaf that tells its bounds as well. */
 export interface BoundedLeaf extends Leaf<"f32", readonly []> {
@@ -30,7 +31,8 @@ export interface TrajectoryDataSpec {
 }
 
 /**
- * What the client, its tables and a replay buffer are made with to hold this dataset. Metadata of steps is left out. Reads no step where the dataset has a `stepSpec`, else the first:
+ * What the client, its tables and a replay buffer are made with to hold this dataset. Metadata of steps is left out. Reads no step where the dataset has a `stepSpec`, else the first,
+ * and the first two where there is a `policyInfoFn`, which is called with them:
  * give a function that makes one (`rldsDataset`) instead of a generator, which would be without that step then. Numbers without a typed array are f32.
  * @throws RldsError EMPTY where there are no steps, SPEC_MISMATCH where a field of RLDS is missing, UNSUPPORTED for observations or actions that are bytes, or
  * text without a limit
@@ -40,7 +42,13 @@ export async function createTrajectoryDataSpec(
   policyInfoFn?: PolicyInfoFn,
   options: TrajectoryDataSpecOptions = {},
 ): Promise<TrajectoryDataSpec> {
-  return dataSpecOf(await specOf(rlds), policyInfoFn, checkedLimit(options));
+  const limit = checkedLimit(options);
+  if (policyInfoFn === undefined) return dataSpecOf(await specOf(rlds), limit);
+  const [step, second] = (await firstSteps(rlds, 2)) as RldsStep[];
+  const stepSpec = rlds.stepSpec ?? stepSpecOf(mustBeStep(step));
+  const spec = dataSpecOf(stepSpec, limit);
+  const next = second ?? zeroStep(stepSpec);
+  return { ...spec, policyInfo: policyInfoSpec(firstInfo(policyInfoFn, stepSpec, step as RldsStep, next), limit) };
 }
 
 /** What a Replay holds of each step for transitions: RLDS's fields that learning reads, as the data has them. */
@@ -64,7 +72,10 @@ export async function createTransitionSpec(rlds: RldsDataset, options: Trajector
 }
 
 async function specOf(rlds: RldsDataset): Promise<StepSpec> {
-  return rlds?.stepSpec ?? stepSpecOf(mustBeStep(await firstStep(rlds)));
+  if (rlds?.stepSpec !== undefined) return rlds.stepSpec;
+  const [step] = await firstSteps(rlds, 1);
+  // A spec may be known from then on.
+  return rlds.stepSpec ?? stepSpecOf(mustBeStep(step));
 }
 
 function checkedLimit(options: TrajectoryDataSpecOptions): number | undefined {
@@ -79,26 +90,31 @@ export interface TrajectoryDataSpecOptions {
 
 const DISCOUNT: BoundedLeaf = { ...f32(), minimum: 0, maximum: 1 };
 
-/** The same of a spec of steps. */
-export function dataSpecOf(stepSpec: StepSpec, policyInfoFn: PolicyInfoFn | undefined, maxTextBytes: number | undefined): TrajectoryDataSpec {
+/** The same of a spec of steps, without policyInfo. */
+export function dataSpecOf(stepSpec: StepSpec, maxTextBytes: number | undefined): TrajectoryDataSpec {
   const { observation, action, reward } = mustBeStepSpec(stepSpec);
   return {
     stepType: i32(),
     observation: replayable(observation as StepSpec, "observation", maxTextBytes),
     action: replayable(action as StepSpec, "action", maxTextBytes),
-    policyInfo: policyInfoSpec(policyInfoFn, stepSpec, maxTextBytes),
+    policyInfo: [],
     nextStepType: i32(),
     reward: replayable(reward as StepSpec, "reward", maxTextBytes),
     discount: DISCOUNT,
   };
 }
 
-async function firstStep(rlds: RldsDataset): Promise<unknown> {
+/** The first steps of all, as many as there are up to n. @throws RldsError EMPTY */
+async function firstSteps(rlds: RldsDataset, n: number): Promise<unknown[]> {
+  const found: unknown[] = [];
   let number = 0;
   for await (const episode of eachOf("rlds", rlds) as AsyncIterable<RldsEpisode>) {
-    for await (const step of mustHaveSteps(episode, number++)) return step;
+    const steps = mustHaveSteps(episode, number++);
+    const keep = keeperOf(steps);
+    for await (const step of steps) if (found.push(keep(step)) === n) return found;
   }
-  throw noSteps();
+  if (found.length === 0) throw noSteps();
+  return found;
 }
 
 export function noSteps(): RldsError {

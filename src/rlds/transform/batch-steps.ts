@@ -35,14 +35,14 @@ export function batch<S = RldsStep>(rlds: RldsDataset<S>, options: BatchOptions)
   const windows = checked(options);
   return withSteps(
     rlds,
-    (steps, episode) => batches<S>(steps, windows, rlds.stepSpec, episode),
+    (steps, episode) => batches<S>(steps, windows, () => rlds.stepSpec, episode),
     (spec) => (windows.dropRemainder ? withLead(spec, windows.size) : undefined),
   );
 }
 
 /** The same of the steps of one episode. */
 export function batchSteps<S = RldsStep>(steps: Each<S>, options: BatchOptions, stepSpec?: StepSpec): Each<StepBatch<S>> {
-  return batches<S>(eachOf("steps", steps), checked(options), stepSpec);
+  return batches<S>(eachOf("steps", steps), checked(options), () => stepSpec);
 }
 
 function checked(options: BatchOptions): Required<BatchOptions> {
@@ -58,7 +58,7 @@ function withLead(spec: StepSpec, size: number): StepSpec {
   return map(spec, (leaf) => ({ ...leaf, shape: [size, ...leaf.shape] }));
 }
 
-function batches<S>(steps: Each<S>, options: Required<BatchOptions>, spec: StepSpec | undefined, episode?: number): Each<StepBatch<S>> {
+function batches<S>(steps: Each<S>, options: Required<BatchOptions>, spec: () => StepSpec | undefined, episode?: number): Each<StepBatch<S>> {
   if (steps instanceof StepColumns && options.stride === 1 && !isLeaf(steps.spec)) return views<S>(steps, options);
   return through(steps, () => stage<S>(options, keeperOf(steps), spec, episode));
 }
@@ -83,7 +83,7 @@ function views<S>(steps: StepColumns<S>, { size, shift, dropRemainder }: Require
 function stage<S>(
   { size, shift, stride, dropRemainder }: Required<BatchOptions>,
   keep: (step: S) => S,
-  given: StepSpec | undefined,
+  given: () => StepSpec | undefined,
   episode?: number,
 ): Stage<S, StepBatch<S>> {
   const span = (size - 1) * stride + 1;
@@ -103,7 +103,7 @@ function stage<S>(
     push(step, out) {
       const place = { episode, step: index++ };
       if (check === undefined) {
-        const spec = given ?? stepSpecOf(step, place);
+        const spec = given() ?? stepSpecOf(step, place);
         check = stepChecker(spec);
         stack = stacker(spec);
       }

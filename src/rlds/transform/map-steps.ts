@@ -13,23 +13,32 @@ export interface MapOptions {
 
 /**
  * Each step, changed. `change(step, index)` gives a new step and leaves the old one as it is: `mapSteps(rlds, (step) => ({...step, reward: step.reward / 10}))`. Lazy; O(1) memory.
- * Where no `stepSpec` is given, whoever asks for the new one has `change` called with a step of zeros: it is undefined where that does not tell it.
+ * Where no `stepSpec` is given, the new one is known when the first step has come: undefined before, and where that step does not tell it. `change` is called with real steps only.
  * @throws TypeError
  */
 export function mapSteps<S = RldsStep, T = S>(rlds: RldsDataset<S>, change: (step: S, index: number) => T, options: MapOptions = {}): RldsDataset<T> {
   const { stepSpec } = onlyKeys("options", options, "stepSpec");
   if (typeof change !== "function") throw mustBe(TypeError, "change", "a function (step, index)", change);
-  const changeSpec =
-    typeof stepSpec === "function" ? stepSpec : (spec: StepSpec | undefined) => stepSpec ?? (spec && mappedSpec(spec, (step) => change(step, 0)));
+  let isFirst = stepSpec === undefined;
+  let found: StepSpec | undefined;
+  const changed = (step: S, index: number): T => {
+    const made = change(step, index);
+    if (isFirst) {
+      isFirst = false;
+      const { stepSpec: old } = rlds;
+      found = old && mappedSpec(old, step, made);
+    }
+    return made;
+  };
   const form = {
     get stepSpec() {
-      return changeSpec(rlds.stepSpec);
+      return typeof stepSpec === "function" ? stepSpec(rlds.stepSpec) : (stepSpec ?? found);
     },
     get metadataSpec() {
       return rlds.metadataSpec;
     },
   };
-  const each = mapped(episodesOf(rlds), (episode, index) => ({ ...checkedEpisode(episode, index), steps: mapped(episode.steps, change) }));
+  const each = mapped(episodesOf(rlds), (episode, index) => ({ ...checkedEpisode(episode, index), steps: mapped(episode.steps, changed) }));
   return formedAs<T>(each, form);
 }
 

@@ -93,7 +93,7 @@ export async function statistics<S = RldsStep>(rlds: RldsDataset<S>, options: St
       sum = columns.addColumns(steps);
     } else {
       const pending = forEach(abortable(steps, signal), (step) => {
-        columns ??= new Columns(stepSpecOf(step, { episode, step: 0 }), paths);
+        columns ??= new Columns(rlds.stepSpec ?? stepSpecOf(step, { episode, step: 0 }), paths);
         sum += columns.add(step as RldsStep, { episode, step: length++ });
       });
       if (pending !== undefined) await pending;

@@ -145,7 +145,10 @@ async function convertDifference(data: RldsDataset, policyInfoFn: PolicyInfoFn |
 async function pushDifference(test: RldsCase, data: RldsDataset, args: PushArgs, expected: Result): Promise<string | undefined> {
   const { class: name, table_like, flush = true, ...options } = args;
   const policyInfoFn = POLICY_INFO[test.policy_info_fn ?? ""];
-  const like = table_like === undefined ? data : ({ stepSpec: ourSpec(table_like.spec ?? test.spec) } as unknown as RldsDataset);
+  const like =
+    table_like === undefined
+      ? data
+      : (Object.assign({ [Symbol.asyncIterator]: () => episodesOf(data) }, { stepSpec: ourSpec(table_like.spec ?? test.spec) }) as unknown as RldsDataset);
   // Where the data has no spec, any table will do.
   const spec: Spec = await createTrajectoryDataSpec(like, policyInfoFn).catch(() => trajectorySpec({ observation: f32(), action: f32() }));
   const replay = new Replay<Spec, string>({ spec, tables: { t: { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 } }, maxBytes: 2 ** 28 });
@@ -255,4 +258,8 @@ function shown(spec: Spec): unknown {
       return { dtype: NUMPY[dtype], shape, minimum, maximum };
     }),
   );
+}
+
+async function* episodesOf(data: RldsDataset): AsyncGenerator<unknown> {
+  for await (const episode of data) yield episode;
 }

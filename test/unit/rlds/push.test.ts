@@ -102,7 +102,10 @@ describe("createTrajectoryDataSpec", () => {
     const { observation, action } = await createTrajectoryDataSpec(data, undefined, { maxTextBytes: 9 });
     expect({ observation, action }).toEqual({ observation: { task: text({ maxBytes: 9 }), x: f32() }, action: text({ maxBytes: 9 }, 2) });
     const said = { ...stepSpec, observation: { task: text({ maxBytes: 4 }), more: { dtype: "string", shape: [] } }, action: f32() } as StepSpec;
-    const known = await createTrajectoryDataSpec(Object.assign([], { stepSpec: said }), ({ observation }) => observation, { maxTextBytes: 5 });
+    const both = { ...step, observation: { task: "go", more: "on" }, action: 1 };
+    const known = await createTrajectoryDataSpec(Object.assign([{ steps: [both, both] }], { stepSpec: said }) as never, ({ observation }) => observation, {
+      maxTextBytes: 5,
+    });
     const limits = { task: text({ maxBytes: 4 }), more: text({ maxBytes: 5 }) };
     expect(known).toMatchObject({ observation: limits, policyInfo: limits });
     expect((await thrown(() => createTrajectoryDataSpec(data))).message).toMatch(/^observation\/task is text: set maxTextBytes/);
@@ -165,7 +168,8 @@ describe("createTrajectoryDataSpec", () => {
   });
 
   it("has what policyInfoFn picks under its dtype, and what it makes by its value", async () => {
-    const withMore = Object.assign([], { stepSpec: { ...stepSpec, index: i64() } });
+    const steps = episode(3).steps.map((step, i) => ({ ...step, index: BigInt(i) }));
+    const withMore = Object.assign([{ steps }], { stepSpec: { ...stepSpec, index: i64() } }) as unknown as RldsDataset;
     const { policyInfo } = await createTrajectoryDataSpec(withMore, (step, next) => ({
       index: step.index,
       both: { reward: next.reward, action: step.action },
@@ -319,17 +323,33 @@ describe("pushRldsToReverb", () => {
     expect(await pushRldsToReverb(rlds, observerOf(fixed))).toBe(3);
   });
 
+  it("calls policyInfoFn once a step, with real steps only", async () => {
+    const seen: unknown[] = [];
+    const rlds = dataset(episode(3));
+    const info = (step: RldsStep, next: RldsStep) => {
+      seen.push([step.reward, next.is_first]);
+      return { reward: step.reward };
+    };
+    const rewards = episode(3).steps.map(({ reward }) => reward);
+    const each = rewards.map((reward, i) => [reward, i === 2]);
+    const spec: Spec = await createTrajectoryDataSpec(rlds, info);
+    expect(seen.splice(0)).toEqual(each.slice(0, 1));
+    const client = LocalClient.of({ spec, tables: [{ name: "t", maxSize: 10 }] });
+    await pushRldsToReverb(rlds, new ReverbAddTrajectoryObserver(client, { tableName: "t", sequenceLength: 2 }), info);
+    expect(seen).toEqual(each);
+  });
+
   it("counts a signature with policyInfo that the data has not", async () => {
     const rlds = dataset(episode(3));
-    const spec: Spec = await createTrajectoryDataSpec(rlds, (step) => ({ seen: step.action }));
+    const spec: Spec = await createTrajectoryDataSpec(rlds, (step) => ({ action: step.action }));
     const client = LocalClient.of({ spec, tables: [{ name: "t", maxSize: 10 }] });
     const observer = new ReverbAddTrajectoryObserver(client, { tableName: "t", sequenceLength: 2 });
     expect((await thrown(() => pushRldsToReverb(rlds, observer))).message).toContain(
-      "policyInfo.seen is i32 of shape [any] in the tables, not there in the data",
+      "policyInfo.action is i32 of shape [any] in the tables, not there in the data",
     );
-    expect(await pushRldsToReverb(rlds, observer, (step) => ({ seen: step.action }))).toBe(3);
+    expect(await pushRldsToReverb(rlds, observer, (step) => ({ action: step.action }))).toBe(3);
     expect([
-      ...(client.replay.table("t").sample(1, { among: 1 }).steps as never as { policyInfo: { seen: { data: Int32Array } } }).policyInfo.seen.data,
+      ...(client.replay.table("t").sample(1, { among: 1 }).steps as never as { policyInfo: { action: { data: Int32Array } } }).policyInfo.action.data,
     ]).toEqual([0, 1]);
   });
 
