@@ -3,7 +3,7 @@ import { LINKS, ROWS, SLOTS } from "../store/format/kinds.ts";
 import { CHANGES } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 import { bufferBytes } from "./journal-bytes.ts";
-import { COUNT_BYTES, LINK_BYTES, SECTION_MAX, type Section, State, type StateParts } from "./state.ts";
+import { COUNT_BYTES, LINK_BYTES, type Section, State, type StateParts } from "./state.ts";
 
 export class Changes extends State {
   /** Where payloads are made, or come in: a call may have results in scratch when its changes are written. */

@@ -108,7 +108,7 @@ describe("what is no file", () => {
 
 describe("JSON that nests 100,000 deep is no JSON", () => {
   const deep = "[".repeat(100_000) + "]".repeat(100_000);
-  const objects = '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000);
+  const objects = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
   const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true };
   const lines = (...all: readonly string[]) => new Blob([all.join("\n")]);
   const wrong = { name: "RldsError", code: "CORRUPT", message: expect.stringContaining("nests deeper than 256") };
