@@ -41,6 +41,8 @@ export class Log {
   readonly #logger: FullLogger;
   /** What is read stands in it until it was replayed, then what is to be written. */
   readonly #memory: SectionMemory;
+  /** Of the writers of this process. */
+  #forget: (() => void) | undefined;
   readonly #release: () => void;
   readonly #due = new Due(() => this.#onTime());
   readonly #run: string;
@@ -111,7 +113,7 @@ export class Log {
       this.#release();
       throw error;
     }
-    if (!readOnly) noteWriter(directory, this);
+    if (!readOnly) this.#forget = noteWriter(directory, this);
   }
 
   /**
@@ -232,6 +234,7 @@ export class Log {
     this.#closed = true;
     this.#due.cancel();
     this.#writer?.close();
+    this.#forget?.();
     this.#release();
   }
 

@@ -2,24 +2,37 @@
 import type { Directory } from "../directory/directory.ts";
 
 export interface Writing {
-  readonly closed: boolean;
   /** Before that nothing can have been written. */
   readonly isRead: boolean;
   flush(): void;
 }
 
-const writers = new Map<WeakRef<Writing>, Directory>();
+/** What a log has of its own here. Empty when it is closed: what a WeakRef names lives until the job ends, and a log has memory. */
+interface Entry {
+  open: { readonly log: Writing; readonly directory: Directory } | undefined;
+}
 
-export function noteWriter(directory: Directory, log: Writing): void {
-  for (const writer of writers.keys()) if (writer.deref()?.closed !== false) writers.delete(writer);
-  writers.set(new WeakRef(log), directory);
+const entries = new Set<WeakRef<Entry>>();
+
+/** Returns what the log calls when it is closed, and keeps until then. */
+export function noteWriter(directory: Directory, log: Writing): () => void {
+  for (const ref of entries) if (ref.deref() === undefined) entries.delete(ref);
+  const entry: Entry = { open: { log, directory } };
+  const ref = new WeakRef(entry);
+  entries.add(ref);
+  return () => {
+    entry.open = undefined;
+    entries.delete(ref);
+  };
 }
 
 /** @throws ReplayError IO */
 export function flushWriters(directory: Directory): void {
-  for (const [writer, own] of writers) {
-    const log = writer.deref();
+  for (const ref of entries) {
+    const open = ref.deref()?.open;
+    if (open === undefined) continue;
+    const { log, directory: own } = open;
     const isSame = own === directory || (own.path !== undefined && own.path === directory.path);
-    if (isSame && log?.closed === false && log.isRead) log.flush();
+    if (isSame && log.isRead) log.flush();
   }
 }
