@@ -40,6 +40,7 @@ export const LAYERS = {
     ["table"],
     ["plan", "rules"],
     ["ends"],
+    ["refusal"],
     ["writer"],
     // Writers across a port: both of its ends.
     ["remote/"],

@@ -21,7 +21,7 @@ interface Waiter {
 export class Waiters {
   readonly #waiting = new Set<Waiter>();
   /** Those who wait for draws of the same table, in the order of their calls: only the first one tries. */
-  readonly #lines = new Map<object, Waiter[]>();
+  readonly #lines = new Map<object, Set<Waiter>>();
   #waking = false;
   #again = false;
 
@@ -60,7 +60,7 @@ export class Waiters {
     return limited<T>(what, options, (resolve, reject) => {
       const waiter: Waiter = {
         attempt: () => {
-          if (line !== undefined && this.#lines.get(line)?.[0] !== waiter) return;
+          if (line !== undefined && this.#first(line) !== waiter) return;
           try {
             const result = attempt();
             if (result !== undefined) resolve(result);
@@ -71,7 +71,7 @@ export class Waiters {
         reject,
       };
       this.#waiting.add(waiter);
-      if (line !== undefined) this.#lines.set(line, [...(this.#lines.get(line) ?? []), waiter]);
+      if (line !== undefined) this.#lines.set(line, (this.#lines.get(line) ?? new Set()).add(waiter));
       return () => this.#leave(waiter, line);
     });
   }
@@ -79,12 +79,16 @@ export class Waiters {
   #leave(waiter: Waiter, line: object | undefined): void {
     this.#waiting.delete(waiter);
     if (line === undefined) return;
-    const queue = this.#lines.get(line) as Waiter[];
-    const left = queue.filter((other) => other !== waiter);
-    if (left.length > 0) this.#lines.set(line, left);
-    else this.#lines.delete(line);
+    const wasFirst = this.#first(line) === waiter;
+    const left = this.#lines.get(line) as Set<Waiter>;
+    left.delete(waiter);
+    if (left.size === 0) this.#lines.delete(line);
     // What this one waited for may be there already for the next.
-    if (queue[0] === waiter) this.wake();
+    if (wasFirst) this.wake();
+  }
+
+  #first(line: object): Waiter | undefined {
+    return this.#lines.get(line)?.values().next().value;
   }
 
   /** Waits until at most `max` items wait for the rate limiter: `undefined` where it is so. @param waiting how many do */

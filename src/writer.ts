@@ -1,33 +1,30 @@
 /** A writer: takes the steps of one environment, or of several in lock-step (its lanes), and makes items of them. */
 import { pointAtCallersOf } from "./caller.ts";
-import { E_FINAL, E_LENGTH, E_NO_EPISODE, E_PRIORITY, E_RATE_LIMITED, E_REWARD, LARGEST, TAILS } from "./core/abi.ts";
-import { type Block, blockOffsets, countEnds, type Ends, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals, settled } from "./core/block.ts";
+import { E_PRIORITY, LARGEST, TAILS } from "./core/abi.ts";
+import { blockOffsets, countEnds, type Ends, finalsBytes, placeBlock, placeEnds, placeFinal, placeFinals, settled } from "./core/block.ts";
 import type { Engine } from "./core/engine.ts";
+import { whileBarred } from "./core/reentry.ts";
 import { type StagedOf, Staging, writerClosed } from "./core/staged.ts";
 import { CoreWriter } from "./core/writer.ts";
 import {
   type BlockOptions,
-  beginsWithFinal,
-  beyondWindow,
   checkEnd,
   checkLaneEnds,
   type EndOptions,
   type EndRules,
   endRulesOf,
-  endsAlready,
   type LaneEnds,
   lastSeen,
   mustSay,
   mustSee,
   mustShow,
-  noEpisode,
-  notFinite,
 } from "./ends.ts";
-import { finite, integer, onlyKeys, ReplayError } from "./error.ts";
+import { finite, integer, onlyKeys } from "./error.ts";
 import { printsAs, Word } from "./prints.ts";
+import { refusalOf } from "./refusal.ts";
 import { finiteReward, type ItemOptions, onlyItemOptions, type ResolvedWriterOptions, unknownTable } from "./rules.ts";
 import { type ColumnLayout, type ColumnSet, checkSteps } from "./spec/columns.ts";
-import { checkNodes, flattener, flattenSome, type Visit, visitor } from "./spec/nest.ts";
+import { flattener, flattenSome, type Visit, visitor } from "./spec/nest.ts";
 import { priorityError } from "./spec/numbers.ts";
 import type { ColumnsOf, IsAny, StepOf } from "./spec/spec.ts";
 import type { AnyTable, Table } from "./table.ts";
@@ -164,7 +161,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
         this.#fill(step);
       } catch (error) {
         this.#engine.barred = false;
-        throw this.#misfit(step, error);
+        throw this.#staging.misfit(this.#engine.spec, step, error);
       }
       this.#engine.barred = false;
     }
@@ -184,23 +181,19 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const tables = items.map((rule) => rule.table);
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
     mustSay(this.#rules, ends, final);
-    engine.barred = true;
-    let code: number;
-    let block: Block;
-    try {
+    const block = whileBarred(engine, () => {
       const finals = final === undefined ? undefined : flattenSome(engine.spec, final, "final");
-      block = placeBlock(engine, lanes, {
+      const placed = placeBlock(engine, lanes, {
         columns: this.#flatten(columns),
         ends,
         finals,
         priorities: tables.map((table) => priorities?.[table as TableName]),
       });
-      mustSee(this.#rules, final, block.truncated);
-      if (finals !== undefined && block.truncated > 0) mustShow(this.#rules, finals, final);
-      code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
-    } finally {
-      engine.barred = false;
-    }
+      mustSee(this.#rules, final, placed.truncated);
+      if (finals !== undefined && placed.truncated > 0) mustShow(this.#rules, finals, final);
+      return placed;
+    });
+    const code = this.#writer.appendBlock(block.at, block.rows, block.ends, block.finals);
     if (block.ended > block.truncated && code >= 0) engine.terminated = true;
     this.#done(code, "priorities");
     if (block.ends !== 0) this.#countBarren();
@@ -252,15 +245,12 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
       return;
     }
     const engine = this.#engine;
-    engine.barred = true;
-    let code: number;
-    try {
+    const at = whileBarred(engine, () => {
       const values = flattenSome(engine.spec, final, "final");
       if (terminated === false) mustShow(this.#rules, values, final);
-      code = this.#writer.finish(lane ?? 0, placeFinal(engine, values), terminated === true);
-    } finally {
-      engine.barred = false;
-    }
+      return placeFinal(engine, values);
+    });
+    const code = this.#writer.finish(lane ?? 0, at, terminated === true);
     if (terminated === true && code >= 0) engine.terminated = true;
     this.#done(code, "priority", lane);
     this.#countBarren();
@@ -344,23 +334,20 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   #appendEnds(step: unknown, given: LaneEnds<S>): void {
     const engine = this.#engine;
     const { lanes } = this.options;
-    engine.barred = true;
-    let code: number;
-    try {
+    const [ended, truncated, finals] = whileBarred(engine, () => {
       if (step === undefined) this.#staging.check();
       else this.#refill(step);
       const { final, ...rest } = checkLaneEnds(lanes, given);
       const ends = settled(rest, lanes);
       mustSay(this.#rules, ends, final);
-      const [ended, truncated] = countEnds(ends, lanes);
-      mustSee(this.#rules, final, truncated);
-      const finals = final === undefined || ended === 0 ? 0 : this.#placeLastSeen(ends, final, ended, truncated);
+      const [all, cut] = countEnds(ends, lanes);
+      mustSee(this.#rules, final, cut);
+      const at = final === undefined || all === 0 ? 0 : this.#placeLastSeen(ends, final, all, cut);
       placeEnds(engine.core, this.#endsAt, ends, lanes);
-      code = this.#writer.appendBlock(this.#record, lanes, this.#endsAt, finals);
-      if (ended > truncated && code >= 0) engine.terminated = true;
-    } finally {
-      engine.barred = false;
-    }
+      return [all, cut, at];
+    });
+    const code = this.#writer.appendBlock(this.#record, lanes, this.#endsAt, finals);
+    if (ended > truncated && code >= 0) engine.terminated = true;
     this.#done(code, "terminated");
     this.#countBarren();
   }
@@ -369,15 +356,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     try {
       this.#fill(step);
     } catch (error) {
-      throw this.#misfit(step, error);
+      throw this.#staging.misfit(this.#engine.spec, step, error);
     }
-  }
-
-  /** Why a step was refused: a misspelt field is missing first. */
-  #misfit(step: unknown, error: unknown): unknown {
-    checkNodes(this.#engine.spec, step);
-    // What a fast way has stumbled over.
-    return error instanceof ReplayError ? error : (this.#staging.misfitOf(this.#flatten(step)) ?? error);
   }
 
   /** Final steps of the lanes that end; where they are. */
@@ -409,26 +389,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   /** Ends a call to the core. Returns its result, or throws the error for its code. */
   #done(code: number, subject?: string, lane?: number): number {
-    if (code < 0) throw this.#refused(code, subject, lane);
+    if (code < 0) throw refusalOf(this.#engine, this.#writer, code, subject, lane);
     this.#engine.changed();
     return code;
-  }
-
-  #refused(code: number, subject = "priority", lane = 0): Error {
-    const { core } = this.#engine;
-    core.look();
-    if (code === E_RATE_LIMITED)
-      return new ReplayError("RATE_LIMITED", "maxPending items already wait for the rate limiter: sample from the table, or await flush()");
-    if (code === E_PRIORITY) return priorityError(subject === "priority" ? subject : `${subject}[${core.refusedArgument}]`, core.refusedValue);
-    if (code === E_REWARD) return notFinite(this.#engine.roles.path("reward"), core.refusedValue);
-    if (code === E_NO_EPISODE) return this.#noEpisode(subject, core.refusedArgument);
-    if (code === E_FINAL) return beginsWithFinal(core.refusedValue);
-    if (code !== E_LENGTH) return core.failure(code);
-    return beyondWindow(this.#writer.length(lane), core.refusedValue);
-  }
-
-  #noEpisode(subject: string, lane: number): Error {
-    if (subject === "terminated" || subject === "priorities") return endsAlready(lane);
-    return noEpisode(lane, this.#writer.episodeSteps(lane) > 0);
   }
 }

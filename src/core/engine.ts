@@ -9,7 +9,8 @@ import { Waiters } from "../wait.ts";
 import { type Logger, type WarningKind, Warnings } from "../warnings.ts";
 import { ColumnLayouts } from "./column-layouts.ts";
 import { Core } from "./core.ts";
-import { reentered, type StepMaker, stepMaker } from "./staged.ts";
+import { reentered } from "./reentry.ts";
+import { type StepMaker, stepMaker } from "./staged.ts";
 
 export interface EngineOptions {
   readonly maxBytes: number;

@@ -4,7 +4,7 @@ import { DTYPES, type Dtype, type GivenArrayOf, type Numbered } from "../spec/dt
 import { put, putter, targetOf, type ViewTarget } from "../spec/fit.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { type BoundedText, isText, type Leaf, type RowLeaf, type ShapeOf } from "../spec/leaf.ts";
-import { fold, named, refused, type Visit } from "../spec/nest.ts";
+import { checkNodes, flattener, fold, named, refused, type Visit } from "../spec/nest.ts";
 import type { IsAny, Spec } from "../spec/spec.ts";
 import { readTexts, textBytes } from "../spec/text.ts";
 
@@ -264,8 +264,14 @@ export class Staging {
     return leaf.view;
   }
 
+  /** Why a step was refused: a misspelt field is missing first, and a fast way may only have stumbled over a value. */
+  misfit(spec: Spec, step: unknown, error: unknown): unknown {
+    checkNodes(spec, step);
+    return error instanceof ReplayError ? error : (this.#misfitOf(flattener(spec)(step)) ?? error);
+  }
+
   /** Which of these values, one a leaf, does not fit; undefined where all do. */
-  misfitOf(values: readonly unknown[]): Error | undefined {
+  #misfitOf(values: readonly unknown[]): Error | undefined {
     for (const [i, view] of this.#views.entries()) {
       const misfit = put(view, undefined, 0, values[i]);
       if (misfit !== undefined) return refused(misfit.code, view.keys, misfit.rule, misfit.value);
@@ -304,9 +310,4 @@ function viewOf({ leaf, address, size }: LeafView, buffer: ArrayBuffer): Numbere
 
 export function writerClosed(): ReplayError {
   return new ReplayError("CLOSED", "this writer was closed: make a new one with replay.writer()");
-}
-
-/** Of a call that a getter or a proxy made, while another call was reading it. */
-export function reentered(): ReplayError {
-  return new ReplayError("OUT_OF_TURN", "this was called while another call was reading its arguments: call it after that has returned");
 }

@@ -21,9 +21,3 @@ export class Room {
     this.#taken = all;
   }
 }
-
-/** Lets timers and a signal have their turn. @throws what the signal says */
-export async function turn(signal?: AbortSignal): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve));
-  signal?.throwIfAborted();
-}

@@ -1,6 +1,6 @@
 /** What leaves an actor: blocks that fill up, calls between their steps, and the count of what is on its way. */
 import { type Block, type Ends, placeColumn, placeEnds } from "../core/block.ts";
-import { reentered } from "../core/staged.ts";
+import { reentered } from "../core/reentry.ts";
 import { ReplayError } from "../error.ts";
 import { DTYPES } from "../spec/dtype.ts";
 import { type PlacedLeaf, up } from "../spec/layout.ts";

@@ -1,6 +1,7 @@
 /** The writer of an actor: it takes the steps of an environment here, and the memory is at the other end of a port. */
 import { pointAtCallersOf } from "../caller.ts";
 import { type Block, blockOffsets, countEnds, type Ends, placeBlock, settled } from "../core/block.ts";
+import { whileBarred } from "../core/reentry.ts";
 import { type StagedOf, Staging, stepMaker } from "../core/staged.ts";
 import {
   type BlockOptions,
@@ -17,14 +18,14 @@ import {
   noEpisode,
   notFinite,
 } from "../ends.ts";
-import { finite, integer, onlyKeys, ReplayError } from "../error.ts";
+import { finite, integer, onlyKeys } from "../error.ts";
 import { MAX_TIMEOUT_MS } from "../limits.ts";
 import { printsAs } from "../prints.ts";
 import { type ItemOptions, onlyItemOptions, unknownTable } from "../rules.ts";
 import { type ColumnSet, checkSteps, columnsText, textSelections } from "../spec/columns.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { type Layout, layoutOf, type PlacedLeaf, up } from "../spec/layout.ts";
-import { checkNodes, flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
+import { flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
 import { priorityError } from "../spec/numbers.ts";
 import { type ColumnsOf, type IsAny, leavesOf, type Spec, type StepOf, specWords } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
@@ -186,8 +187,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       this.#checkPriorities(memory, block.rows);
       return block;
     };
-    outbox.barred = true;
-    try {
+    return whileBarred(outbox, () => {
       const { rows, room } = outbox.sendColumns(place);
       for (let row = 0; row < rows; row++) {
         const lane = row % this.lanes;
@@ -196,18 +196,14 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
         else if (ended.ends?.[row]) this.#lanes.end(lane);
       }
       return room;
-    } finally {
-      outbox.barred = false;
-    }
+    });
   }
 
   #refill(step: unknown): void {
     try {
       this.#fill(step);
     } catch (error) {
-      // A misspelt field is missing first.
-      checkNodes(this.spec as Spec, step);
-      throw error instanceof ReplayError ? error : (this.#staging.misfitOf(this.#flatten(step)) ?? error);
+      throw this.#staging.misfit(this.spec as Spec, step, error);
     }
   }
 
@@ -258,12 +254,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       const values = flattenSome(this.spec as Spec, final, "final");
       if (terminated === false) mustShow(this.#welcome.ends, values, final);
       outbox.fit(1);
-      outbox.barred = true;
-      try {
-        outbox.putFinals(0, values, []);
-      } finally {
-        outbox.barred = false;
-      }
+      whileBarred(outbox, () => outbox.putFinals(0, values, []));
       const awaits = this.#lanes.awaitsFinal(from);
       if (awaits || this.#lanes.episodeSteps(from) === 0) throw noEpisode(from, awaits);
       this.#lanes.finish(from);

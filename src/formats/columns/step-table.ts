@@ -1,10 +1,10 @@
 /** RLDS's steps as a table of columns, that rows of which are episodes: what is missing is made of what is there. */
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { leavesOf } from "../../rlds/dataset/leaves.ts";
+import { turn } from "../../rlds/dataset/pass.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { isText } from "../../spec/leaf.ts";
-import { turn } from "../room.ts";
 import { type Column, type ColumnTree, columnsOf, rowSpec } from "./column.ts";
 import { squeezed } from "./flat.ts";
 

@@ -1,6 +1,6 @@
 /** Zip archives, as far as NumPy writes them: entries that are stored or deflated, also by 64 bits. */
+import { turn } from "../../rlds/dataset/pass.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
-import { turn } from "../room.ts";
 import type { SourceFile } from "../sources/source.ts";
 
 export interface ZipEntry {

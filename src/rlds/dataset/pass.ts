@@ -34,8 +34,14 @@ export class Pace {
     onProgress?.({ episodes: this.#episodes, steps: this.#steps });
     if (this.#steps - this.#pausedAt < STRETCH) return undefined;
     this.#pausedAt = this.#steps;
-    return new Promise<void>((resolve) => setTimeout(resolve)).then(() => signal?.throwIfAborted());
+    return turn(signal);
   }
+}
+
+/** Lets timers and a signal have their turn. @throws what the signal says */
+export async function turn(signal?: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve));
+  signal?.throwIfAborted();
 }
 
 /** @throws TypeError for what is no episode */
