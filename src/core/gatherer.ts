@@ -16,6 +16,12 @@ interface Lent {
   readonly length: number;
 }
 
+/** An array of a batch's texts, which its owner may freeze. */
+interface Texts {
+  readonly path: string;
+  readonly target: string[];
+}
+
 /** One array that is filled from linear memory. */
 interface Copy {
   readonly target: AnyArray;
@@ -48,6 +54,7 @@ export class Gatherer {
   readonly #outputs: Output[] = [];
   readonly #copies: Copy[] = [];
   readonly #lent: Lent[] = [];
+  readonly #texts: Texts[] = [];
   /** Rows that the longest column may have. */
   #rows: number;
   /** Bytes of scratch for what is copied; the draw is behind it. */
@@ -74,6 +81,7 @@ export class Gatherer {
     const from = this.#bytes;
     const isStraight = goesStraight(leaf);
     const texts = Array.isArray(data) ? data : undefined;
+    if (texts !== undefined) this.#texts.push({ path, target: texts });
     const straight = isStraight && !Array.isArray(data) ? this.lend(path, data, Uint8Array, n * steps.length * leaf.bytes) : undefined;
     const { dtype } = leaf.leaf;
     if (dtype !== "string" && !isStraight && !Array.isArray(data)) this.#copy(path, data, DTYPES[dtype].array, steps.length * leaf.size, from);
@@ -100,12 +108,17 @@ export class Gatherer {
     return view;
   }
 
-  /** Whether the arrays are still there. @throws ReplayError SPEC_MISMATCH */
+  /** Whether the arrays are still there, to be written. @throws ReplayError SPEC_MISMATCH */
   check(): void {
     const lent = this.#lent;
     for (let i = 0; i < lent.length; i++) {
       const { view, length } = lent[i] as Lent;
       if (view.length !== length) throw this.#gone(lent[i] as Lent);
+    }
+    const texts = this.#texts;
+    for (let i = 0; i < texts.length; i++) {
+      const { path, target } = texts[i] as Texts;
+      if (Object.isFrozen(target)) throw mustBe("SPEC_MISMATCH", path, "an array that is not frozen", target);
     }
   }
 

@@ -69,13 +69,15 @@ class Step {
   /** What reads and assigns a leaf that is a number. */
   static number({ index, leaf: { dtype }, staged }: PlacedLeaf): PropertyDescriptor {
     const at = staged / 4;
+    // A value becomes a number first: an object's `valueOf` may move the memory, or close the writer.
     if (dtype === "f32") {
       return {
         get(this: Step) {
           return this.#staging.f32[at];
         },
         set(this: Step, value: number) {
-          this.#staging.f32[at] = value;
+          const number = +value;
+          this.#staging.f32[at] = number;
         },
       };
     }
@@ -85,7 +87,8 @@ class Step {
           return this.#staging.i32[at];
         },
         set(this: Step, value: number) {
-          this.#staging.i32[at] = value;
+          const number = +value;
+          this.#staging.i32[at] = number;
         },
       };
     }
@@ -96,7 +99,8 @@ class Step {
       return {
         get,
         set(this: Step, value: number) {
-          this.#staging.view(index)[0] = value;
+          const number = +value;
+          this.#staging.view(index)[0] = number;
         },
       };
     }

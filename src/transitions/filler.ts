@@ -91,6 +91,11 @@ export class TransitionFiller extends Gatherer {
     return [...columns, { data: this.batch.keys, each: 1 }];
   }
 
+  override check(): void {
+    super.check();
+    if (!Object.isExtensible(this.batch)) mustBeWritable(this.batch, "count");
+  }
+
   /** Gathers what was drawn and copies it out. O(bytes) */
   override fill(count: number): void {
     super.fill(count);

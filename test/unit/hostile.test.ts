@@ -1,6 +1,6 @@
 /** Values that are not what they look like: arrays that lie about their length or lost their memory, getters that call back, objects that change later. */
 import { describe, expect, test } from "vitest";
-import { bool, f32, i32, Replay } from "../../src/index.ts";
+import { bool, f32, f64, i32, Replay, text } from "../../src/index.ts";
 import { broken } from "../support/health.ts";
 import { bytesOf, errorOf, expectError, expectRefused } from "../support/refused.ts";
 
@@ -130,6 +130,33 @@ describe("a batch to refill whose memory is gone", () => {
   });
 });
 
+describe("a batch to refill that was frozen after it was filled", () => {
+  test.each(["batch", "texts"])("is refused before anything is drawn: %s", (what) => {
+    const replay = new Replay({ spec: { x: f32(), s: text({ maxBytes: 9 }) }, tables: { t: { maxSize: 4, maxTimesSampled: 1 } } });
+    const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+    for (let i = 0; i < 4; i++) writer.append({ x: i, s: "one" });
+    const table = replay.table("t");
+    const into = table.batch(1, { length: 1 });
+    table.sample(1, { into });
+    Object.freeze(what === "batch" ? into : into.steps.s.data);
+    expectRefused(replay, () => table.sample(1, { into }), "SPEC_MISMATCH", /frozen/);
+    expect(table.size).toBe(3);
+  });
+
+  test("also one of transitions", () => {
+    const spec = { observation: f32(), action: i32(), reward: f32() };
+    const replay = new Replay({ spec, tables: { t: { maxSize: 4, maxTimesSampled: 1 } } });
+    const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
+    for (let i = 0; i < 4; i++) writer.append({ observation: i, action: 0, reward: 1 });
+    const view = replay.table("t").transitions({ gamma: 1 });
+    const into = view.batch(1);
+    view.sample(1, { into });
+    Object.freeze(into);
+    expectRefused(replay, () => view.sample(1, { into }), "SPEC_MISMATCH", /frozen/);
+    expect(replay.table("t").size).toBe(2);
+  });
+});
+
 describe("a call that comes while another is reading its arguments", () => {
   const again = /called while another call was reading its arguments/;
   const calls: { readonly [name: string]: (all: ReturnType<typeof filled>) => unknown } = {
@@ -215,6 +242,37 @@ test("a staged assignment ends what an array that is out of date began", () => {
   staged.o = Float32Array.of(4, 5, 6);
   writer.append();
   expect([...table.sample(100).steps.o.data]).toContain(6);
+});
+
+describe("a staged number whose valueOf calls back", () => {
+  const spec = { a: f32(), b: i32(), c: f64() };
+  test.each(["a", "b", "c"] as const)("goes where the step is by then: %s", (name) => {
+    const replay = new Replay({ spec, tables: { t: { maxSize: 4 } } });
+    const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+    const { staged } = writer;
+    const { used } = replay.stats().bytes;
+    const grown = {
+      valueOf() {
+        replay.writer({ keep: 1_000_000 });
+        return 7;
+      },
+    };
+    staged[name] = grown as never;
+    expect(replay.stats().bytes.used).toBeGreaterThan(used);
+    writer.append();
+    expect(replay.table("t").sample(1).steps[name].data[0]).toBe(7);
+    const closing = {
+      valueOf() {
+        writer.close();
+        return 7;
+      },
+    };
+    expectError(
+      errorOf(() => Object.assign(staged, { [name]: closing })),
+      "CLOSED",
+      /writer was closed/,
+    );
+  });
 });
 
 describe("names that mean something else to JavaScript", () => {
