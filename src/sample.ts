@@ -167,6 +167,17 @@ export class Reader {
     return filler.batch;
   }
 
+  /** What `checkDraw` leaves out: options about the steps of items. */
+  check(options: SampleOptions): void {
+    const { length, columns, nStep, cross, mask, offset = "start" } = onlyKeys("sample", options, OPTIONS);
+    if (length !== undefined) integer("length", length, 1, MAX_LENGTH);
+    if (cross !== undefined) flag("cross", cross);
+    if (mask !== undefined) flag("mask", mask);
+    if (nStep !== undefined) nStepOf(nStep, this.#engine.layout.leaves);
+    oneOf("offset", OFFSETS, offset);
+    this.#selected(columns, 0);
+  }
+
   /** The column layouts of slots. @throws ReplayError SPEC_MISMATCH for one that is not known */
   #shown(slots: Uint32Array): ColumnLayout[] {
     const { columnLayouts } = this.#engine;
@@ -195,7 +206,8 @@ export class Reader {
     const sets = new Set(made.map((filler) => filler.selections));
     const selections = joined((made[0] as Filler).selections, sets, width);
     const count = parts.reduce((sum, part) => sum + part.count, 0);
-    const whole = this.#filler(count, width, options, selections, options.into);
+    const mask = ((made[0] as Filler).holds & MASK) > 0;
+    const whole = this.#filler(count, width, { ...options, mask }, selections, options.into);
     whole.check();
     const rows = whole.rows();
     joinRows(
@@ -340,6 +352,18 @@ const NO_AMONG = "among needs a fifo sampler, a prioritized sampler with a fifo 
 export function refusedDraw({ core }: Engine, code: number): ReplayError {
   if (code === E_UNLIKE) return differentColumns();
   return new ReplayError("UNSUPPORTED", core.refusedArgument === 3 ? NO_STRATA : NO_AMONG);
+}
+
+/** @throws TypeError, RangeError, ReplayError for options that no draw of a table takes, whatever there is to draw */
+export function checkDraw(table: string, sampler: Selector, options: SampleOptions): void {
+  const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch" } = options;
+  if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
+  integer("among", among, 0, 0xffffffff);
+  if (beta !== undefined) finite("beta", beta);
+  flag("replacement", replacement);
+  flag("stratified", stratified);
+  oneOf("normalize", NORMALIZE, normalize);
+  checkNormalize(table, sampler, normalize);
 }
 
 /** @throws ReplayError UNSUPPORTED where the table cannot tell the largest weight that it could give */

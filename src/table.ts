@@ -11,7 +11,7 @@ import { flag, integer, mustBe, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { printsAs, Word } from "./prints.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
-import { checkNormalize, Reader, type SampleOptions } from "./sample.ts";
+import { checkDraw, checkNormalize, Reader, type SampleOptions } from "./sample.ts";
 import type { Selector } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import type { Numbers } from "./spec/numbers.ts";
@@ -106,6 +106,10 @@ export class Table<S = any, R = any> {
     const reader = new Reader(engine, table, name);
     this.#reader = reader;
     this.#draws = new Draws<Batch>(engine, table, name, options, {
+      check: (how) => {
+        reader.check(how);
+        checkDraw(name, options.sampler, how);
+      },
       sample: (n, how) => this.sample(n, how as never) as Batch,
       part: (n, of) => {
         engine.begin();

@@ -53,7 +53,7 @@ export class Waiters {
     if (typeof options !== "object" || options === null) throw mustBe(TypeError, "options", "an object of signal, timeoutMs", options);
     const { signal, timeoutMs } = options;
     if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
-    if (signal !== undefined && typeof signal?.addEventListener !== "function") throw mustBe(TypeError, "signal", "an AbortSignal", signal);
+    checkSignal(signal);
     signal?.throwIfAborted();
     const first = line !== undefined && this.#lines.has(line) ? undefined : attempt();
     if (first !== undefined) return first;
@@ -97,6 +97,12 @@ export class Waiters {
     const result = this.until(() => (waiting() <= max ? DONE : undefined), what, options) as Promise<void>;
     return result === DONE ? undefined : result;
   }
+}
+
+/** @throws TypeError for what is no AbortSignal */
+export function checkSignal(signal: AbortSignal | undefined): void {
+  if (signal === undefined || (typeof signal?.addEventListener === "function" && typeof signal.throwIfAborted === "function")) return;
+  throw mustBe(TypeError, "signal", "an AbortSignal", signal);
 }
 
 /** A promise that is given up by a signal or a timeout; what it waits for goes on. */

@@ -7,6 +7,8 @@ import type { WaitOptions } from "../wait.ts";
 
 /** What makes the batches. */
 export interface DrawSource<B> {
+  /** @throws for options that no draw takes, whatever there is to draw */
+  check(options: SampleOptions): void;
   /** A whole batch, where so many draws pass. */
   sample(n: number, options: SampleOptions): B;
   /** Some draws of a batch. */

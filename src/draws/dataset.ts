@@ -54,5 +54,5 @@ export function datasetOf<B extends { readonly count: number }>(draws: Draws<B>,
       },
     };
   };
-  return elementsOf(begin, { prefetch: ahead, ...(signal && { signal }) });
+  return elementsOf(begin, { prefetch: ahead, ...(signal !== undefined && { signal }) });
 }

@@ -58,6 +58,7 @@ export class Draws<B extends { readonly count: number }> {
   awaited(n: number, options: SampleOptions): AwaitedBatch<B> {
     this.engine.open();
     integer("n", n, 1, MAX_LENGTH);
+    this.source.check(options);
     this.#check(n, options, isAtOnce(options));
     return new AwaitedBatch(this, n, options);
   }
@@ -81,7 +82,9 @@ export class Draws<B extends { readonly count: number }> {
     return this.engine.waiters.until(attempt, () => `sample from table ${show(this.name)}`, wait, this.core);
   }
 
-  async #whole(n: number, { signal, timeoutMs, ...options }: SampleOptions & WaitOptions): Promise<B> {
+  async #whole(n: number, given: SampleOptions & WaitOptions): Promise<B> {
+    if (typeof given !== "object" || given === null) throw mustBe(TypeError, "the options of sampleWhenReady", "an object", given);
+    const { signal, timeoutMs, ...options } = given;
     const awaited = this.awaited(n, options);
     try {
       return await awaited.until({ signal, timeoutMs } as WaitOptions);

@@ -1,6 +1,6 @@
 /** Elements one after the other, for loops that wait and loops that do not. */
 import { codeOf } from "../error.ts";
-import type { WaitOptions } from "../wait.ts";
+import { checkSignal, type WaitOptions } from "../wait.ts";
 
 /**
  * `for (const batch of dataset)` continues while the table can give whole batches at once, and then ends; what is no whole batch stays in the table.
@@ -22,6 +22,7 @@ interface Ahead {
 
 /** Elements one after the other. An async iteration ends, without an error, where one does not come in time. @param begin each iteration has a source of its own */
 export function elementsOf<E>(begin: () => ElementSource<E>, { prefetch = 0, signal }: Ahead): Dataset<E> {
+  checkSignal(signal);
   return {
     [Symbol.iterator]: () => new AtOnce(begin(), signal),
     [Symbol.asyncIterator]: () => new Later(begin(), prefetch, signal),

@@ -29,7 +29,7 @@ import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } fro
 import { MAX_LENGTH } from "../limits.ts";
 import type { NStep } from "../n-step.ts";
 import { printsAs, Word } from "../prints.ts";
-import { checkNormalize, LARGE, NORMALIZE, refusedDraw, type SampleOptions, warnOfLost } from "../sample.ts";
+import { checkDraw, checkNormalize, LARGE, NORMALIZE, refusedDraw, type SampleOptions, warnOfLost } from "../sample.ts";
 import type { Selector } from "../selector.ts";
 import type { AnyArray, ArrayClass } from "../spec/dtype.ts";
 import type { WaitOptions } from "../wait.ts";
@@ -79,6 +79,7 @@ export class Transitions<S = any, R = any, O = any> {
     this.#n = n === undefined ? n : integer("n", n, 1, MAX_LENGTH);
     this.#float = oneOf<ArrayClass>("dtype", { f32: Float32Array, f64: Float64Array }, dtype);
     this.#draws = new Draws<AnyTransitions>(engine, core, table.name, table.options, {
+      check: (how) => checkDraw(table.name, table.options.sampler, onlyKeys("sample", how, SAMPLE_OPTIONS)),
       sample: (count, how) => this.#sample(count, how) as AnyTransitions,
       part: (count, { n: all, options: how }) => {
         const { into, ...rest } = how as SampleTransitions;

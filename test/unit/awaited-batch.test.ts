@@ -221,6 +221,51 @@ test("what can never come is refused before anything waits", async () => {
   }
 });
 
+test.each([
+  [{ repalcement: false }, TypeError, /^sample has no option "repalcement"/],
+  [{ replacement: "no" }, TypeError, /^replacement must be a boolean/],
+  [{ stratified: 1 }, TypeError, /^stratified must be a boolean/],
+  [{ among: -1 }, RangeError, /^among must be/],
+  [{ beta: "x" }, TypeError, /^beta must be/],
+  [{ normalize: "batches" }, RangeError, /^normalize must be/],
+  [{ into: 3 }, TypeError, /^into must be/],
+  [{ mask: 1 }, TypeError, /mask/],
+  [{ length: 0 }, RangeError, /^length must be/],
+  [{ offset: "middle" }, RangeError, /^offset must be/],
+  [{ cross: "yes" }, TypeError, /^cross must be/],
+  [{ columns: { a: { leaf: "nope" } } }, "NOT_FOUND", /^columns\.a\.leaf must be/],
+  [{ nStep: { n: 0, gamma: 1, reward: "x" } }, RangeError, /^nStep\.n must be/],
+] as const)("wrong options are refused before anything waits: %j", async (options, kind, says) => {
+  const { table } = make(minSize(1));
+  const first = (batches: AsyncIterable<unknown>) => batches[Symbol.asyncIterator]().next();
+  const late = { timeoutMs: 5, ...options } as object;
+  expectError(await errorFrom(table.sampleWhenReady(2, late)), kind, says);
+  expectError(await errorFrom(first(table.dataset({ batchSize: 2, ...late }))), kind, says);
+});
+
+test("wrong options of transitions, and options that are none, are refused before anything waits", async () => {
+  const replay = new Replay({ spec: { observation: f32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9, sampler: prioritized(1) } } });
+  const view = replay.tables.t.transitions({ gamma: 1 });
+  for (const wrong of [{ betta: 1 }, { into: 3 }, { beta: "x" }, { among: 0.5 }, { replacement: 0 }])
+    expectError(await errorFrom(view.sampleWhenReady(2, { timeoutMs: 5, ...wrong } as object)), TypeError, /betta|into|beta|among|replacement/);
+  expectError(await errorFrom(view.sampleWhenReady(2, { timeoutMs: 5, normalize: "table" })), "UNSUPPORTED", /normalize/);
+  for (const wrong of [5, "abc", [1]])
+    expectError(await errorFrom(replay.tables.t.sampleWhenReady(2, wrong as never)), TypeError, /options|sample has no option/);
+  for (const signal of [{}, { addEventListener() {} }, "now"])
+    for (const one of [Symbol.iterator, Symbol.asyncIterator] as const)
+      expectError(
+        await errorFrom(
+          (async () =>
+            replay.tables.t
+              .dataset({ batchSize: 2, signal: signal as never })
+              [one]()
+              .next())(),
+        ),
+        TypeError,
+        /^signal must be/,
+      );
+});
+
 test("where neither items nor draws pass, a wait ends with an error, and so does a loop that does not wait", async () => {
   const { table, insert } = make({ samplesPerInsert: 1, minSize: 1, minDiff: 0, maxDiff: 0.5 });
   const stuck = table.sampleWhenReady(2);
@@ -357,6 +402,16 @@ test("into whose memory is given away while its batch is awaited ends the wait, 
   const error = await errorFrom(waiting);
   expectError(error, "SPEC_MISMATCH", /^into\.steps\.r\.data/);
   expect([error.batch.count, error.batch.steps.r.data[0], table.size]).toEqual([1, 8, 1]);
+});
+
+test.each([{}, { beta: 0.5 }])("into with a mask, of whose batch a part was drawn: the short batch has its mask %j", async (weighted) => {
+  const { table, items } = filler({});
+  const into = table.batch(4, { length: 6, mask: true, ...weighted });
+  const waiting = table.sampleWhenReady(4, { into, timeoutMs: 5, ...weighted });
+  items[0]?.();
+  const { code, batch } = await errorFrom(waiting);
+  expect([code, batch?.count, batch?.mask?.length]).toEqual(["TIMEOUT", 1, 6]);
+  expect([...batch.mask]).toEqual(Array.from({ length: 6 }, (_, t) => Number(t < batch.lengths[0])));
 });
 
 test("weights of a batch that came in parts are divided by its largest", async () => {
