@@ -9,7 +9,7 @@ import type { PlainForm } from "../parquet/plain-form.ts";
 import { type Feature, INFO, type LeRobotInfo } from "./info.ts";
 
 /** Names that RLDS has another for. */
-const NAMES: { readonly [name: string]: readonly string[] } = { "next.reward": ["reward"] };
+const NAMES = new Map([["next.reward", ["reward"]]]);
 
 export interface ImageLeaf {
   readonly path: string;
@@ -19,7 +19,7 @@ export interface ImageLeaf {
 
 /** `observation.images.top` → observation, images, top */
 export function keysOf(name: string): readonly string[] {
-  return NAMES[name] ?? name.split(".");
+  return NAMES.get(name) ?? name.split(".");
 }
 
 /** The file's columns as leaves; images are bytes still. @throws RldsError CORRUPT for a feature without a column */

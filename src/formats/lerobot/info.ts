@@ -46,7 +46,7 @@ export function leRobotInfo(found: unknown): LeRobotInfo {
   for (const [name, feature] of Object.entries(features)) {
     const { dtype, shape, names } = (feature ?? {}) as { [key: string]: unknown };
     const isShape = Array.isArray(shape) && shape.length <= 8 && shape.every((length) => Number.isSafeInteger(length) && length >= 0);
-    if (typeof dtype !== "string" || !isShape || name.split(".").includes("__proto__")) throw corrupt(`feature ${name} must have a dtype and a shape`);
+    if (typeof dtype !== "string" || !isShape) throw corrupt(`feature ${name} must have a dtype and a shape`);
     checked.set(name, { dtype, shape, names });
   }
   return {

@@ -51,8 +51,6 @@ export function fileColumns(root: SchemaNode): FileColumn[] {
     const repeated = element.repetition_type === "REPEATED";
     const isList = element.converted_type === "LIST" || element.logical_type?.type === "LIST";
     if (typeof element.name !== "string") throw new RangeError("a column has no name");
-    // It would be no name of an object's own.
-    if (element.name === "__proto__") throw new RangeError("a column is called __proto__");
     const here = inList ? keys : [...keys, element.name];
     const nowLists = lists + (repeated ? 1 : 0);
     const nowDefinition = definition + (element.repetition_type === "REQUIRED" || element.repetition_type === undefined ? 0 : 1);

@@ -7,7 +7,7 @@ import { openParquet } from "../../../src/formats/parquet/open-parquet.ts";
 import { writeParquet } from "../../../src/formats/parquet/write-parquet.ts";
 import type { RldsReader } from "../../../src/formats/reader.ts";
 import { Replay } from "../../../src/index.ts";
-import { mapSteps } from "../../../src/rlds/index.ts";
+import { mapSteps, type RldsDataset } from "../../../src/rlds/index.ts";
 import { all } from "../../support/columns.ts";
 import { archive, npyHeader } from "./npz-archive.ts";
 
@@ -44,6 +44,19 @@ describe("of JSON lines", () => {
     for (const written of [await openParquet(files), await openJsonl(files)]) for (const step of await steps(written)) expectOwn(step, observation);
     expect(({} as { polluted?: unknown }).polluted).toBe(undefined);
   });
+});
+
+it("of columns of Parquet, beside others as well as below them", async () => {
+  const own = JSON.parse('{"__proto__":1,"is_first":true,"is_last":true,"is_terminal":true}');
+  const stepSpec = JSON.parse(
+    '{"__proto__":{"dtype":"f32","shape":[]},"is_first":{"dtype":"bool","shape":[]},"is_last":{"dtype":"bool","shape":[]},"is_terminal":{"dtype":"bool","shape":[]}}',
+  );
+  const files = new Map<string, Uint8Array>();
+  await writeParquet(Object.assign([{ steps: [own] }], { stepSpec }) as unknown as RldsDataset<unknown>, files);
+  const [episode] = await all(await openParquet(files));
+  const [step] = [...(episode as { steps: Iterable<object> }).steps] as [object];
+  expect(Object.getPrototypeOf(step)).toBe(Object.prototype);
+  expect(Object.getOwnPropertyDescriptor(step, "__proto__")?.value).toBe(1);
 });
 
 it("of NumPy's archives, also as groups of arrays", async () => {
