@@ -64,8 +64,11 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   /** Flushes, and lets go of the directory. What is in memory can still be sampled. @throws ReplayError IO */
   close(): void {
     if (this.#log.closed) return;
-    this.settle();
-    this.#log.close();
+    try {
+      this.settle();
+    } finally {
+      this.#log.close();
+    }
   }
 
   [Symbol.dispose](): void {

@@ -58,8 +58,10 @@ export class PersistentReplayBuffer<const S extends StepSpec = StepSpec> extends
   override stopCurrentEpisode(envId: unknown = 0): void {
     const env = this.#stored.made?.steps.envs.get(envId);
     if (env === undefined) return;
+    const { closed } = this;
+    if (!closed) this.check();
     this.#stored.stop(envId);
-    if (this.closed) return;
+    if (closed) return;
     this.#end(env);
     this.settle();
   }

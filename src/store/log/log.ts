@@ -160,9 +160,9 @@ export class Log {
     if (full && (this.#tryAt <= FULL_BYTES || writer.waiting >= this.#tryAt)) this.#try(() => this.#roll(writer));
   }
 
-  /** @throws ReplayError CLOSED · what failed while nobody could be told: once */
+  /** Before something is done that is to be written. @throws ReplayError CLOSED · IO where nothing can be written any more · what failed while nobody could be told: once */
   check(): void {
-    this.#open();
+    this.#writable();
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
