@@ -117,17 +117,25 @@ export class BufferLog {
     }
   }
 
-  /** From now on: what every segment begins with. @param random the state that was read */
+  /** From now on: what every segment begins with. @param random the state that was read @throws ReplayError IO where what was salvaged cannot be written */
   begin(random: Uint8Array | undefined, head: () => void): void {
     this.#random = random;
     this.#log.onSegment = head;
+    if (!this.#log.salvaged) return;
+    try {
+      // What was given up goes now: later openings need no salvage.
+      this.#log.flush();
+    } catch (error) {
+      this.#log.leave();
+      throw error;
+    }
   }
 
   get closed(): boolean {
     return this.#log.closed;
   }
 
-  /** Before a call changes something. @throws ReplayError CLOSED · IO where the one before could not be written, and then this one does nothing */
+  /** Before a call changes something. @throws ReplayError CLOSED · IO where the one before could not be written, or a sync failed; then this one does nothing */
   check(): void {
     if (this.#log.closed) throw new ReplayError("CLOSED", `${this.#name} was closed, or another buffer has opened it`);
     this.#log.check();
