@@ -31,8 +31,8 @@ export interface PlannedWriter {
   readonly across: boolean;
 }
 
-export const KINDS = ["append", "staged", "block", "create", "end", "sample", "distinct", "into", "update", "delete", "clear", "restore"] as const;
-const WEIGHTS: readonly number[] = [20, 8, 6, 24, 4, 12, 6, 6, 8, 5, 1, 2];
+export const KINDS = ["append", "staged", "block", "create", "end", "sample", "distinct", "into", "update", "delete", "clear", "restore", "view"] as const;
+const WEIGHTS: readonly number[] = [20, 8, 6, 24, 4, 12, 6, 6, 8, 5, 1, 2, 8];
 
 export interface Operation {
   readonly kind: (typeof KINDS)[number];
@@ -98,7 +98,7 @@ export function planOf(seed: number): Plan {
   };
   const operations = Array.from({ length: 20 + random.below(300) }, () => ({ kind: kind(), seed: random.below(2 ** 31) }));
   return {
-    spec: { id: f64(), ...flat, ...(leaves.length > 0 && { nested }) } as Plan["spec"],
+    spec: { id: f64(), reward: f32(), ...flat, ...(leaves.length > 0 && { nested }) } as Plan["spec"],
     tables,
     writers,
     operations,

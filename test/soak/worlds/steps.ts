@@ -3,7 +3,7 @@ import type { Leaf, Spec } from "../../../src/index.ts";
 import { leaves, pack } from "../../../src/spec/nest.ts";
 
 /** Of a leaf: which number element k of a step has. */
-function elementOf(path: string, dtype: string, id: number, k: number): number {
+export function elementOf(path: string, dtype: string, id: number, k: number): number {
   if (path === "id") return id;
   const mixed = (id * 31 + path.length * 7 + path.charCodeAt(path.length - 1) + k * 13) % 251;
   return dtype === "bool" ? mixed & 1 : mixed;

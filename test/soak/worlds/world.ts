@@ -1,9 +1,11 @@
 /** A Replay and its twin side by side, by the public API alone; what the twin knows is what README, guide and the tables of test/model say. */
 import { Replay, type Spec, type Table, type Writer } from "../../../src/index.ts";
-import { isRandom, type TwinItem, TwinTable, weightOf } from "../../model/twin-table.ts";
+import { isRandom, TwinTable } from "../../model/twin-table.ts";
 import { broken } from "../../support/health.ts";
 import { TestRandom } from "../../support/random.ts";
+import { type Batch, Draws, type Pair, same } from "./draws.ts";
 import type { Operation, Plan, PlannedTable, PlannedWriter } from "./plan.ts";
+import { type End, mayRefuse, OWN, type Reading, type RefusedError, readingOf } from "./reading.ts";
 import { Steps } from "./steps.ts";
 
 const PRIORITIES = [0, 0, 0.25, 1, 1, 1, 2, 5, 1000];
@@ -15,13 +17,8 @@ interface Lane {
   readonly episodes: number[];
   episodeSteps: number;
   episode: number;
-}
-
-interface Pair {
-  readonly plan: PlannedTable;
-  readonly twin: TwinTable;
-  /** Keys that were given, some of them of items that are gone. */
-  readonly keys: number[];
+  /** Whether the newest step is a final one, which is at hand until the next comes. */
+  ended: boolean;
 }
 
 type AnyTable = Table<Spec>;
@@ -37,15 +34,23 @@ export class World {
   #random = new TestRandom(0);
   #episodes = 0;
   readonly #into = new Map<string, unknown>();
+  readonly #draws: Draws;
 
   constructor(plan: Plan) {
     this.#plan = plan;
     this.#steps = new Steps(plan.spec);
+    this.#draws = new Draws(this.#steps);
     const tables = plan.tables.map(({ name, sampler, remover, maxSize, maxPending, maxTimesSampled, maxSteps, limiter }) => {
       const limits = { ...(maxTimesSampled > 0 && { maxTimesSampled }), ...(Number.isFinite(maxSteps) && { maxSteps }) };
       return [name, { sampler, remover, maxSize, maxPending, rateLimiter: limiter, ...limits }] as const;
     });
-    const options = { spec: plan.spec as Spec, tables: Object.fromEntries(tables), seed: plan.seed, logger: null };
+    const options = {
+      spec: plan.spec as Spec,
+      tables: Object.fromEntries(tables),
+      seed: plan.seed,
+      logger: null,
+      transition: { observation: "id", action: "id" },
+    };
     const maxBytes = plan.spareBytes === undefined ? undefined : Replay.plan(options).bytes + plan.spareBytes;
     this.#replay = new Replay({ ...options, ...(maxBytes !== undefined && { maxBytes }) }) as Replay<Spec, string>;
     this.#writers = plan.writers.map(({ lanes, keep, across }, w) => {
@@ -58,7 +63,7 @@ export class World {
       twin: new TwinTable(table, (key) => this.#table(table.name).explain(key).state === "gone"),
     }));
     this.#lanes = plan.writers.map(({ lanes }, w) =>
-      Array.from({ length: lanes }, (_, i) => ({ next: (w * 8 + i + 1) * 100_000, episodes: [], episodeSteps: 0, episode: this.#episodes++ })),
+      Array.from({ length: lanes }, (_, i) => ({ next: (w * 8 + i + 1) * 100_000, episodes: [], episodeSteps: 0, episode: this.#episodes++, ended: false })),
     );
   }
 
@@ -85,6 +90,7 @@ export class World {
     else if (kind === "block") this.#block();
     else if (kind === "create") this.#create(pair);
     else if (kind === "end") this.#end();
+    else if (kind === "view") this.#draws.view(pair, this.#table(plan.name), this.#random);
     else if (kind === "sample" || kind === "distinct" || kind === "into") this.#sample(pair, kind);
     else if (kind === "update") this.#update(pair);
     else if (kind === "delete") this.#delete(pair);
@@ -121,7 +127,7 @@ export class World {
       return;
     }
     give();
-    for (const lane of lanes) step(lane, plan.keep);
+    for (const lane of lanes) step(lane, plan);
     for (const pair of this.#ruled(w)) this.#made(w, pair);
   }
 
@@ -139,7 +145,7 @@ export class World {
       ) as never,
     );
     for (let i = 0; i < n; i++) {
-      step(lane, plan.keep);
+      step(lane, plan);
       for (const pair of this.#ruled(w)) this.#made(w, pair, i < n - 1);
     }
   }
@@ -161,6 +167,7 @@ export class World {
   #insert(pair: Pair, lane: Lane, length: number, priority: number, key: number): "in" | "waits" | "refused" {
     const episodes = [...new Set(lane.episodes.slice(-length))];
     if (key > 0) pair.keys.push(key);
+    if (length === 1) this.#draws.singles.add(pair.plan.name);
     return pair.twin.insert({ key, first: lane.next - length, length, episodes, priority, touch: 0, timesSampled: 0 });
   }
 
@@ -171,82 +178,97 @@ export class World {
     const from = lanes[lane] as Lane;
     const length = 1 + this.#random.below(Math.max(from.episodes.length, 1));
     const priority = this.#random.pick(PRIORITIES);
-    const give = () => writer.createItem(plan.name, { length, priority, lane })?.catch(() => undefined);
-    if (from.episodes.length === 0 || !accepts(twin, this.#pairs)) {
-      mustThrow(from.episodes.length === 0 ? undefined : "RATE_LIMITED", give);
+    const own = this.#random.below(6) === 0;
+    const give = () => writer.createItem(plan.name, { length, priority, lane, ...(own && { columns: OWN }) } as never)?.catch(() => undefined);
+    const impossible = from.episodes.length === 0 || this.#isFinal(from.next - length);
+    if (impossible || !accepts(twin, this.#pairs)) {
+      mustThrow(impossible ? undefined : "RATE_LIMITED", give);
       return;
     }
     const promise = give();
     const state = this.#insert(pair, from, length, priority, writer.lastKey(plan.name));
+    if (own) this.#ownOf(plan.name).add(writer.lastKey(plan.name));
     same("createItem waits", promise !== undefined, state === "waits");
   }
 
+  #isFinal(id: number): boolean {
+    const end = this.#draws.ends.get(id);
+    return end === "truncated" || end === "terminated";
+  }
+
+  #ownOf(name: string): Set<number> {
+    const found = this.#draws.own.get(name) ?? new Set();
+    this.#draws.own.set(name, found);
+    return found;
+  }
+
   #end(): void {
-    const { writer, plan, lanes } = this.#writer();
+    const { writer, w, plan, lanes } = this.#writer();
     const one = this.#random.below(2) === 0 ? this.#random.below(lanes.length) : undefined;
+    if (this.#random.below(2) === 0) {
+      this.#endWithFinal(writer, w, plan, one ?? 0);
+      return;
+    }
     writer.endEpisode(one === undefined ? {} : { lane: one });
     for (const [i, lane] of lanes.entries()) {
       if (one !== undefined && one !== i) continue;
-      if (lane.episodeSteps > 0) lane.episode = this.#episodes++;
-      lane.episodeSteps = 0;
+      if (lane.episodeSteps > 0) this.#ended(lane, "plain");
       if (!plan.across) lane.episodes.length = 0;
+      lane.ended = false;
     }
   }
 
-  #sample({ plan, twin }: Pair, kind: "sample" | "distinct" | "into"): void {
+  #endWithFinal(writer: AnyWriter, w: number, plan: PlannedWriter, at: number): void {
+    const lane = (this.#lanes[w] as readonly Lane[])[at] as Lane;
+    const terminated = this.#random.below(2) === 0;
+    const give = () => writer.endEpisode({ lane: at, final: this.#steps.of([lane.next], false), terminated } as never);
+    const ruled = this.#ruled(w).filter(({ plan: { rule } }) => due(lane, rule) && rule?.length !== 1);
+    const refused = ruled.some(({ twin }) => !accepts(twin, this.#pairs));
+    if (lane.episodeSteps === 0 || refused) {
+      mustThrow(refused && lane.episodeSteps > 0 ? "RATE_LIMITED" : undefined, give);
+      return;
+    }
+    give();
+    step(lane, plan, true);
+    for (const pair of ruled) this.#insert(pair, lane, pair.plan.rule?.length as number, 1, writer.lastKey(pair.plan.name));
+    this.#ended(lane, terminated ? "terminated" : "truncated");
+  }
+
+  /** The newest step of a lane is the last one of its episode. */
+  #ended(lane: Lane, how: End): void {
+    this.#draws.ends.set(lane.next - 1, how);
+    lane.episode = this.#episodes++;
+    lane.episodeSteps = 0;
+  }
+
+  #sample(pair: Pair, kind: "sample" | "distinct" | "into"): void {
+    const { plan, twin } = pair;
     const table = this.#table(plan.name);
     const single = twin.pending.length > 0 && isRandom(plan.remover);
     const distinct = kind === "distinct";
     const n = kind === "into" ? 4 : single ? 1 : 1 + this.#random.below(2 * twin.live.length + 2);
     if (kind === "into" && single) return;
     const length = kind === "into" ? 8 : undefined;
-    const options = { replacement: !distinct, cross: true, ...(length !== undefined && { length }) };
-    const into = kind === "into" ? (this.#into.get(plan.name) ?? table.batch(n, options as never)) : undefined;
-    const batch = table.sample(n, { ...options, ...(into !== undefined && { into }) } as never) as unknown as Batch;
-    if (kind === "into") {
-      same("the batch that is refilled", batch === into, true);
-      this.#into.set(plan.name, batch);
+    // What waits comes in between such draws, or after them, by the table's remover (POLICY); the twin leaves it out.
+    const waits = twin.pending.length > 0;
+    const stratified = isRandom(plan.sampler) && !distinct && plan.maxTimesSampled === 0;
+    const chosen = length === undefined ? readingOf(this.#random, { among: !waits, stratified: stratified && !waits }) : { cross: true, length };
+    // An item whose key is not known yet is known by its first step.
+    const reading: Reading = twin.live.some(({ key }) => key < 0) ? { ...chosen, offset: "start" } : chosen;
+    const options = { replacement: !distinct, ...reading };
+    let [batch, into]: unknown[] = [];
+    try {
+      into = kind === "into" ? (this.#into.get(plan.name) ?? table.batch(n, options as never)) : undefined;
+      batch = table.sample(n, { ...options, ...(into !== undefined && { into }) } as never);
+    } catch (error) {
+      const mixed = reading.columns === undefined && this.#draws.own.has(plan.name);
+      if ((mixed && (error as RefusedError).code === "SPEC_MISMATCH") || mayRefuse(reading, twin, error as RefusedError)) return;
+      throw error;
     }
-    const { count, info } = batch;
-    const before = [...twin.live];
-    const drawn: TwinItem[] = [];
-    for (let i = 0; i < count; i++) {
-      same("the limiter lets a draw pass", twin.canSample(), true);
-      const size = twin.live.length;
-      const key = info.keys[i] as number;
-      const item = twin.live.find((one) => one.key === key) ?? this.#unseen(twin, batch, i, key);
-      if (item === undefined) throw new Error(`a draw gave key ${key}, which is not live`);
-      if (distinct && drawn.includes(item)) throw new Error(`a draw without replacement gave key ${key} twice`);
-      const rest = distinct ? before.filter((one) => !drawn.includes(one)) : twin.live;
-      const picked = isRandom(plan.sampler) ? undefined : TwinTable.pick(plan.sampler, rest) === item ? 1 : 0;
-      const share = picked ?? TwinTable.share(plan.sampler, item, distinct ? before : twin.live);
-      if (share === 0) throw new Error(`a draw gave key ${key}, which has no probability`);
-      near("probability", info.probabilities[i] as number, share);
-      same("priority", info.priorities[i], item.priority);
-      same("table size", info.tableSizes[i], size);
-      same("length", batch.lengths[i], item.length);
-      drawn.push({ ...item });
-      if (distinct) drawn[i] = item;
-      twin.drawn(item);
-      same("times sampled", info.timesSampled[i], item.timesSampled);
-      if (!distinct) twin.settle();
-    }
-    const width = length ?? Math.max(0, ...drawn.map((item) => item.length));
-    const wrong = count === 0 ? undefined : this.#steps.wrong(batch.steps, drawn, width);
-    if (wrong !== undefined) throw new Error(wrong);
-    const positive = before.filter((item) => weightOf(plan.sampler, item.priority) > 0).length;
-    const enough = distinct && count === (plan.sampler.kind === "prioritized" && positive > 0 ? positive : before.length);
-    if (count < n && !enough && twin.canSample()) throw new Error(`a draw of ${n} gave ${count}, and could have given more`);
-    twin.settle();
-  }
-
-  /** An item of a block: its key is seen here for the first time, and its first step says which it is. */
-  #unseen(twin: TwinTable, batch: Batch, i: number, key: number): TwinItem | undefined {
-    const { data, shape } = batch.steps.id;
-    const first = data[i * (shape[1] as number)];
-    const item = twin.live.find((one) => one.key < 0 && one.first === first && one.length === batch.lengths[i]);
-    if (item !== undefined) (item as { key: number }).key = key;
-    return item;
+    this.#draws.compare(pair, batch as Batch, { kind, n, reading });
+    if (kind !== "into") return;
+    same("the batch that is refilled", into === undefined || batch === into, true);
+    this.#into.set(plan.name, batch);
   }
 
   #someKeys({ twin, keys }: Pair): number[] {
@@ -314,20 +336,9 @@ export class World {
   }
 }
 
-interface Batch {
-  readonly count: number;
-  readonly steps: { readonly id: { readonly data: ArrayLike<number>; readonly shape: readonly number[] } };
-  readonly lengths: ArrayLike<number>;
-  readonly info: {
-    readonly keys: ArrayLike<number>;
-    readonly probabilities: ArrayLike<number>;
-    readonly priorities: ArrayLike<number>;
-    readonly timesSampled: ArrayLike<number>;
-    readonly tableSizes: ArrayLike<number>;
-  };
-}
-
-function step(lane: Lane, keep: number): void {
+function step(lane: Lane, { keep, across }: PlannedWriter, final = false): void {
+  if (lane.ended && !across) lane.episodes.length = 0;
+  lane.ended = final;
   lane.next++;
   lane.episodeSteps++;
   lane.episodes.push(lane.episode);
@@ -343,14 +354,6 @@ function due({ episodeSteps }: Lane, rule: PlannedTable["rule"]): boolean {
 function accepts(twin: TwinTable, pairs: readonly Pair[]): boolean {
   const { maxPending } = (pairs.find((pair) => pair.twin === twin) as Pair).plan;
   return (twin.pending.length === 0 && twin.canInsert()) || twin.pending.length < maxPending;
-}
-
-function same(what: string, found: unknown, expected: unknown): void {
-  if (!Object.is(found, expected)) throw new Error(`${what}: ${found} instead of ${expected}`);
-}
-
-function near(what: string, found: number, expected: number): void {
-  if (Math.abs(found - expected) > 1e-9 * expected) throw new Error(`${what}: ${found} instead of ${expected}`);
 }
 
 function mustThrow(code: string | undefined, work: () => unknown): void {

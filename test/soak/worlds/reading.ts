@@ -1,0 +1,140 @@
+/** How a draw reads its items, and what it must give then: windows, columns and n-step returns as README, guide and options.md say, on plain arrays of step numbers. */
+import type { TwinItem, TwinTable } from "../../model/twin-table.ts";
+import type { TestRandom } from "../../support/random.ts";
+import { elementOf } from "./steps.ts";
+
+/** How an episode ends with a step: by `endEpisode()`, or with a final one. */
+export type End = "plain" | "truncated" | "terminated";
+export type Ends = ReadonlyMap<number, End>;
+
+export interface Reading {
+  readonly length?: number;
+  readonly offset?: "start" | "end" | "uniform";
+  /** By default only columns that items were created with go on over an episode's end. */
+  readonly cross?: boolean;
+  readonly mask?: boolean;
+  readonly among?: number;
+  readonly stratified?: boolean;
+  readonly nStep?: { readonly n: number; readonly gamma: number; readonly reward: "reward" };
+  readonly columns?: typeof COLUMNS;
+}
+
+/** Columns of a draw: the first step always, to know windows by. */
+const COLUMNS = {
+  start: { leaf: "id", at: 0 },
+  tip: { leaf: "id", at: -1 },
+  both: { leaf: "id", steps: [-1, 0] },
+  boot: { leaf: "id", at: "bootstrap" },
+} as const;
+/** Columns that an item is created with. */
+export const OWN = { root: { leaf: "id", at: 0 }, tip: { leaf: "id", at: -1 } } as const;
+
+/** @param can what such a draw may be asked for */
+export function readingOf(random: TestRandom, can: { readonly among: boolean; readonly stratified: boolean }): Reading {
+  const nStep = random.below(3) === 0 ? { n: 1 + random.below(5), gamma: random.pick([0, 0.5, 1]), reward: "reward" as const } : undefined;
+  return {
+    ...(random.below(3) > 0 && { cross: random.below(2) === 0 }),
+    ...(random.below(3) === 0 && { length: 1 + random.below(5), offset: random.pick(["start", "end", "uniform"] as const) }),
+    ...(can.among && random.below(4) === 0 && { among: 1 + random.below(6) }),
+    ...(can.stratified && random.below(4) === 0 && { stratified: true }),
+    ...(random.below(4) === 0 && { mask: true }),
+    ...(nStep !== undefined && { nStep, ...(random.below(2) === 0 && { columns: COLUMNS }) }),
+  };
+}
+
+export interface Rows {
+  readonly first: number;
+  readonly length: number;
+}
+
+/** What a draw reads of an item. @param seen the first step that it gave: of a window that begins anywhere */
+export function windowOf(item: TwinItem, { length = item.length, offset = "start", cross }: Reading, ends: Ends, seen: number): Rows {
+  const spare = Math.max(item.length - length, 0);
+  const start = offset === "start" ? 0 : offset === "end" ? spare : seen - item.first;
+  if (!(start >= 0 && start <= spare)) throw new Error(`a window of ${length} steps of ${item.length} begins at ${start}`);
+  const rows = { first: item.first + start, length: Math.min(length, item.length) };
+  return cross === true ? rows : untilEnd(rows, ends);
+}
+
+function untilEnd({ first, length }: Rows, ends: Ends): Rows {
+  for (let k = 0; k < length; k++) if (ends.has(first + k)) return { first, length: k + 1 };
+  return { first, length };
+}
+
+/**
+ * The return of at most n steps from the first row on: one row is only seen, and none of another episode counts.
+ * @param asked whether n rewards were asked for: then an episode without a final step cuts only a return that has fewer
+ */
+function returnOf(rows: Rows, { n, gamma, asked }: Returns, ends: Ends) {
+  const { first, length } = untilEnd(rows, ends);
+  const steps = Math.min(n, length - 1);
+  let [returns, discounts] = [0, 1];
+  for (let k = 0; k < steps; k++) {
+    returns += discounts * elementOf("reward", "f32", first + k, 0);
+    discounts *= gamma;
+  }
+  const last = ends.get(first + steps);
+  const end = asked && last === "plain" && steps === n ? undefined : last;
+  const terminated = Number(end === "terminated");
+  return { returns, discounts: terminated === 1 ? 0 : discounts, steps, terminated, truncated: Number(end !== undefined) - terminated };
+}
+
+export interface Returns {
+  readonly n: number;
+  readonly gamma: number;
+  readonly asked: boolean;
+}
+
+/** One number an item, or several. */
+interface Numbers {
+  readonly data: ArrayLike<number>;
+}
+
+/** The first column of single steps that is wrong. */
+export function wrongColumns(columns: { readonly [name: string]: Numbers }, windows: readonly Rows[], reading: Reading, ends: Ends): string | undefined {
+  for (const [i, rows] of windows.entries()) {
+    const last = rows.first + rows.length - 1;
+    const boot = reading.nStep === undefined ? undefined : rows.first + returnOf(rows, { ...reading.nStep, asked: true }, ends).steps;
+    const expected: { readonly [name: string]: readonly (number | undefined)[] } = {
+      ...{ start: [rows.first], root: [rows.first], tip: [last], both: [last, rows.first], boot: [boot] },
+    };
+    for (const [name, { data }] of Object.entries(columns)) {
+      const wanted = expected[name] as readonly number[];
+      const found = wanted.map((_, k) => data[i * wanted.length + k]);
+      if (found.join() !== wanted.join()) return `column ${name} of draw ${i} is ${found} instead of ${wanted}`;
+    }
+  }
+  return undefined;
+}
+
+/** The first return that is wrong. @param columns names and arrays, of `sample` or of a view */
+export function wrongReturns(columns: { readonly [name: string]: ArrayLike<number> }, windows: readonly Rows[], nStep: Returns, ends: Ends) {
+  for (const [i, rows] of windows.entries())
+    for (const [name, expected] of Object.entries(returnOf(rows, nStep, ends))) {
+      const found = columns[name]?.[i];
+      if (found !== expected) return `${name} of draw ${i} (${rows.length} steps from ${rows.first}) is ${found} instead of ${expected}`;
+    }
+  return undefined;
+}
+
+/** A number of draws of one item that n strata cannot give: each covers an n-th of what has the weight 1. */
+export function wrongStrata(drawn: readonly TwinItem[], shares: readonly number[], n: number): string | undefined {
+  for (const [i, { key }] of drawn.entries()) {
+    const times = drawn.filter((one) => one.key === key).length;
+    const strata = n * (shares[i] as number);
+    if (times < Math.floor(strata + 1e-9) - 1 || times > Math.ceil(strata - 1e-9) + 1)
+      return `${n} strata drew key ${key} ${times} times, which has ${strata} of them`;
+  }
+  return undefined;
+}
+
+export interface RefusedError {
+  readonly code?: string;
+  readonly name: string;
+}
+
+/** Whether a draw may be refused: `among` is not for every selector, and a return needs a step to be seen after its last one. */
+export function mayRefuse({ among, nStep, length }: Reading, { live }: TwinTable, { code, name }: RefusedError): boolean {
+  if (code === "UNSUPPORTED") return among !== undefined;
+  return name === "RangeError" && nStep !== undefined && (length === 1 || live.every((item) => item.length === 1));
+}
