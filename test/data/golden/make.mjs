@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { f32, fifo, i32, i64, lifo, minHeap, minSize, prioritized, Replay, sampleToInsertRatio, shared, text, u8 } from "reprise";
+import { PersistentEpisodicReplayBuffer, PersistentReplayBuffer, PrioritizedReplayBuffer } from "reprise/pfrl";
 import { memory } from "reprise/storage";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
@@ -83,6 +84,62 @@ export function contentOf(replay) {
   return JSON.parse(JSON.stringify({ steps, tables, writers, open, draws }));
 }
 
+/** A transition of PFRL's: stacked frames, a state of words, an extra of each kind. */
+const transition = (t) => ({
+  state: [t, t + 1].map((k) => new Uint8Array(12).fill(k)),
+  action: t * 3 - 50,
+  reward: t / 8,
+  nextState: [t + 1, t + 2].map((k) => new Uint8Array(12).fill(k)),
+  isStateTerminal: t % 5 === 4,
+  hidden: Float32Array.of(t, -t),
+  note: t % 2 === 0 ? { at: new Date(t), big: 2n ** 70n } : ["né", null],
+});
+
+/** Two environments; one is in the middle of an episode at the end. */
+export function play(buffer, from = 0, to = 23) {
+  for (let t = from; t < to; t++) {
+    buffer.append({ ...transition(t), envId: t % 3 === 0 ? "a" : "b" });
+    if (t % 7 === 6) buffer.stopCurrentEpisode("a");
+    if (t % 6 === 5) buffer.sample(2);
+    if (t % 6 === 5) buffer.updateErrors?.([t / 4, t / 9]);
+  }
+}
+
+/** What a buffer of PFRL's holds and draws; a word for what JSON has none of. */
+export function contentOfBuffer(buffer) {
+  const { length, maxPriority } = buffer;
+  const word = (_, value) => (typeof value === "bigint" ? String(value) : ArrayBuffer.isView(value) ? [...value] : value);
+  const drawn = buffer.sample(4, { form: "list" });
+  return JSON.parse(JSON.stringify({ length, maxPriority, items: [...buffer.items()], drawn }, word));
+}
+
+export const PFRL = {
+  transitions: (directory) => new PersistentReplayBuffer(directory, 12, { durability: "manual", segmentBytes: 2000, seed: 3, logger: null }),
+  episodes: (directory) => new PersistentEpisodicReplayBuffer(directory, 12, { durability: "manual", segmentBytes: 2000, seed: 3, logger: null }),
+};
+export const saved = () => new PrioritizedReplayBuffer(12, { numSteps: 3, seed: 3, betaSteps: 100 });
+
+/** Files of PFRL's buffers, and what is in them. */
+function madeByPfrl() {
+  const files = new Map();
+  const content = {};
+  const directory = memory();
+  const buffer = saved();
+  play(buffer);
+  buffer.save({ directory, file: "saved.rpr" });
+  content.saved = contentOfBuffer(buffer);
+  for (const [name, bytes] of directory.files()) files.set(`pfrl/${name}`, Buffer.from(bytes));
+  for (const [name, open] of Object.entries(PFRL)) {
+    const dir = memory();
+    const buffer = open(dir);
+    play(buffer);
+    buffer.close();
+    content[name] = contentOfBuffer(buffer);
+    for (const [file, bytes] of dir.files()) files.set(`pfrl/${name}/${file}`, Buffer.from(bytes));
+  }
+  return files.set("pfrl/content.json", Buffer.from(`${JSON.stringify(content)}\n`));
+}
+
 /** All files by their names, as they are made today. */
 export async function made() {
   const files = new Map();
@@ -102,6 +159,7 @@ export async function made() {
       await journal.flush();
     }
     for (const [name, bytes] of dir.files()) files.set(`journal/${name}`, Buffer.from(bytes));
+    for (const [name, bytes] of madeByPfrl()) files.set(name, bytes);
   } finally {
     crypto.getRandomValues = getRandomValues;
   }
@@ -109,9 +167,11 @@ export async function made() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  rmSync(join(HERE, "journal"), { recursive: true, force: true });
-  mkdirSync(join(HERE, "journal"));
-  for (const [name, bytes] of await made()) writeFileSync(join(HERE, name), bytes);
+  for (const folder of ["journal", "pfrl"]) rmSync(join(HERE, folder), { recursive: true, force: true });
+  for (const [name, bytes] of await made()) {
+    mkdirSync(dirname(join(HERE, name)), { recursive: true });
+    writeFileSync(join(HERE, name), bytes);
+  }
   console.log(readdirSync(HERE, { recursive: true }).join("\n"));
   process.exit();
 }

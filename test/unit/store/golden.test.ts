@@ -1,20 +1,19 @@
 /** Files that were written when the format got its version: they are read as they were, and what is written today has the same bytes. */
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { root } from "../../support/core.ts";
 
 const FOLDER = join(root, "test/data/golden");
-const FILES = new Map(
-  ["snapshot.rpr", "content.json", ...readdirSync(join(FOLDER, "journal")).map((name) => `journal/${name}`)].map((name) => [
-    name,
-    readFileSync(join(FOLDER, name)),
-  ]),
-);
+const NAMES = readdirSync(FOLDER, { recursive: true, withFileTypes: true }).flatMap((one) => (one.isFile() ? [join(one.parentPath, one.name)] : []));
+const FILES = new Map(NAMES.map((path) => [relative(FOLDER, path).replaceAll("\\", "/"), readFileSync(path)] as const).filter(([name]) => name !== "make.mjs"));
+/** The files of a folder, by their names in it. */
+const inFolder = (folder: string) =>
+  [...FILES].flatMap(([name, bytes]) => (name.startsWith(`${folder}/`) ? [[name.slice(folder.length + 1), bytes] as const] : []));
 const CONTENT = JSON.parse(String(FILES.get("content.json")));
 // The package as it is built, as the script has it that makes the files.
-const [{ Replay }, { memory }, { contentOf, live, made }] = await Promise.all(
+const [{ Replay }, { memory }, { contentOf, contentOfBuffer, live, made, PFRL, play, saved }] = await Promise.all(
   ["dist/index.js", "dist/storage.js", "test/data/golden/make.mjs"].map((file) => import(pathToFileURL(join(root, file)).href)),
 );
 
@@ -29,7 +28,7 @@ test("the golden snapshot is read, and written again to the byte", () => {
 
 test("the golden journal is read as it was, without a warning, and goes on", async () => {
   const warned: string[] = [];
-  const files = [...FILES].flatMap(([name, bytes]) => (name.startsWith("journal/") ? [[name.slice(8), bytes] as const] : []));
+  const files = inFolder("journal");
   const dir = memory({ files });
   const replay = await Replay.open({ dir, durability: "manual", logger: (message: string) => warned.push(message) });
   expect(replay.journal.kept).toEqual({ t: 26, weights: Float32Array.of(0.5, 24), when: new Date(24), big: 2n ** 70n, seen: new Map([["a", new Set([24])]]) });
@@ -40,6 +39,29 @@ test("the golden journal is read as it was, without a warning, and goes on", asy
   await replay.flush();
   const again = await Replay.open({ dir: dir.crash(), durability: "manual", logger: null });
   expect(contentOf(again)).toEqual(contentOf(twin));
+});
+
+const BUFFERS = JSON.parse(String(FILES.get("pfrl/content.json")));
+
+test("PFRL's golden file is loaded as it was, and saved again to the byte", () => {
+  const directory = memory({ files: inFolder("pfrl") });
+  const buffer = saved();
+  buffer.load({ directory, file: "saved.rpr" });
+  buffer.save({ directory, file: "again.rpr" });
+  expect(Buffer.from(directory.files().get("again.rpr")).equals(FILES.get("pfrl/saved.rpr") as Buffer)).toBe(true);
+  expect(contentOfBuffer(buffer)).toEqual(BUFFERS.saved);
+});
+
+test.each(Object.keys(PFRL))("PFRL's golden directory of %s is opened as it was, and goes on", (name) => {
+  const open = PFRL[name];
+  const dir = memory({ files: inFolder(`pfrl/${name}`) });
+  const buffer = open(dir);
+  expect(contentOfBuffer(buffer)).toEqual(BUFFERS[name]);
+  play(buffer, 23, 40);
+  buffer.close();
+  const again = open(dir);
+  expect(contentOfBuffer(again)).toEqual(contentOfBuffer(buffer));
+  again.close();
 });
 
 test("today the same files are made; where they are others, the version of the format must be raised and `node test/data/golden/make.mjs` run", async () => {
