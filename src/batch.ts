@@ -77,7 +77,7 @@ export interface NStepColumns<Memory extends ArrayBufferLike = ArrayBuffer> {
   readonly steps: Uint32Array<Memory>;
   /** 1 if a terminal step ended the return. */
   readonly terminated: Uint8Array<Memory>;
-  /** 1 if the episode ended without a terminal step. */
+  /** 1 if the episode ended without a terminal step: with a final step within the return, or, where nothing was seen last, before the return had n rewards. */
   readonly truncated: Uint8Array<Memory>;
 }
 
