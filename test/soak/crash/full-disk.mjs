@@ -10,10 +10,10 @@ import { act, countsOf, digestOf, KINDS, NAMES, Past, randomOf } from "./world.m
 const CALLS = 150;
 const MODES = ["manual", "always"];
 
-export async function fullDisk(runs, seed) {
+export async function fullDisk(first, runs, seed) {
   const failures = [];
   const counts = { calls: 0, refused: 0 };
-  for (let run = 0; run < runs; run++) {
+  for (let run = first; run < first + runs; run++) {
     const kind = NAMES[run % NAMES.length];
     try {
       await inMemory(kind, MODES[run % MODES.length], randomOf(seed + run), counts);
@@ -22,9 +22,7 @@ export async function fullDisk(runs, seed) {
       console.error(failures.at(-1));
     }
   }
-  console.log(`full disks: ${runs}; ${counts.calls} calls, ${counts.refused} refused; ${failures.length} runs failed`);
-  const real = await mounted(failures);
-  return { passed: runs + real - failures.length, failures };
+  return { counts, failures };
 }
 
 async function inMemory(kind, durability, random, counts) {
@@ -72,15 +70,16 @@ async function inMemory(kind, durability, random, counts) {
   if (digestOf(last) !== digestOf(replay)) throw new Error("there is room again, and not all is there");
 }
 
-/** The real thing, where a small file system can be mounted: how many runs that were. */
-async function mounted(failures) {
+/** The real thing, where a small file system can be mounted. */
+export async function mounted() {
+  const failures = [];
   const path = mkdtempSync(join(tmpdir(), "reprise-full-"));
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", path], { stdio: "ignore" });
   } catch {
     console.log("full disks: SKIPPED on a real file system: mounting one needs root");
     rmSync(path, { recursive: true });
-    return 0;
+    return { passed: 0, failures };
   }
   try {
     const warned = [];
@@ -110,5 +109,5 @@ async function mounted(failures) {
     execFileSync("umount", ["-l", path]);
     rmSync(path, { recursive: true, force: true });
   }
-  return 1;
+  return { passed: 1 - failures.length, failures };
 }
