@@ -269,7 +269,9 @@ export class Transitions<S = any, R = any, O = any> {
     const [core, name] = [this.#core, show(this.#table.name)];
     const { minSize } = this.#table.options.rateLimiter;
     if (core.canSample(n)) {
-      const there = `table ${name} has ${replacement || among === 0 ? core.size : Math.min(among, core.size)} items that can be drawn`;
+      if (replacement)
+        return new ReplayError("TOO_FEW", `table ${name} has ${core.size} items, which maxTimesSampled lets leave before ${n} draws: sample fewer`);
+      const there = `table ${name} has ${among === 0 ? core.size : Math.min(among, core.size)} items that can be drawn`;
       return new ReplayError("TOO_FEW", `${there}, fewer draws than ${n}: sample fewer, or with replacement`);
     }
     const why =

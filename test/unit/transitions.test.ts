@@ -248,3 +248,16 @@ test("types: parts by the spec and its roles, dtype, next and beta; any table ta
   const learn = (any: Table) => any.transitions({ gamma: 0.9 }).sample(1);
   expect((learn(table).returns as ColumnLike).shape).toEqual([1]);
 });
+
+test("more draws than maxTimesSampled allows are refused for that reason, and not for want of replacement", () => {
+  const tables = { t: { maxSize: 10, maxTimesSampled: 1, rateLimiter: minSize(2) } };
+  const replay = new Replay({ spec: { observation: f32(), action: i32(), reward: f32() }, tables });
+  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  for (let t = 0; t < 3; t++) writer.append({ observation: t, action: 0, reward: 0 });
+  const view = replay.tables.t.transitions({ gamma: 1 });
+  expectError(
+    errorOf(() => view.sample(2)),
+    "TOO_FEW",
+    /^table "t" has 2 items, which maxTimesSampled lets leave before 2 draws: sample fewer$/,
+  );
+});
