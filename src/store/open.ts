@@ -171,7 +171,7 @@ function about(saved: Saved, retain: Retain): About {
 /** @throws ReplayError SPEC_MISMATCH where something else is there · UNSUPPORTED where another version's state is */
 function aboutIn(directory: Directory, log: Log): About {
   const { content } = log.about as About;
-  if (content !== "replay") throw otherwise(directory.name, "content", "replay", content);
+  if (content !== "replay") throw mustBe("SPEC_MISMATCH", "dir", "the directory of a Replay", directory.name);
   checkHead(directory.name, log.about);
   return log.about as About;
 }
@@ -224,5 +224,6 @@ function broken({ name }: Directory, what: string): ReplayError {
 }
 
 function otherwise(name: string, key: string, asked: unknown, there: unknown): Error {
-  return mustBe("SPEC_MISMATCH", key, `${JSON.stringify(there)} as in ${name} (or leave spec and tables out, or use another directory)`, asked);
+  const rule = there === undefined ? "left out" : JSON.stringify(there);
+  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name} (or leave spec and tables out, or use another directory)`, asked);
 }

@@ -1,6 +1,7 @@
 /** What `Replay.open` takes, refuses and tells. */
 import { expect, test } from "vitest";
 import { f32, i32, type OpenOptions, prioritized, Replay, u8, uniform } from "../../../src/index.ts";
+import { PersistentReplayBuffer } from "../../../src/pfrl/index.ts";
 import { memory } from "../../../src/store/directory/memory.ts";
 import { scaled } from "../../support/size.ts";
 
@@ -32,7 +33,8 @@ test("what is there needs no options; other ones are refused by name, and nothin
     [{ tables: TABLES, seed: 4 }, /^options\.seed must be "3" as in runs\/a .*, got "4"$/],
     [{ spec: undefined, seed: 4 } as never, /^options\.seed must be "3" as in/],
     [{ tables: { t: { maxSize: 99 } }, seed: 3 }, /^options\.tables\.t\.maxSize must be 100 as in runs\/a/],
-    [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables\.u must be undefined as in runs\/a/],
+    [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables\.u must be left out as in runs\/a .*, got an object/],
+    [{ tables: { ...TABLES, u: { maxSize: 5 } }, seed: 3 }, /^options\.tables\.u must be left out as in runs\/a/],
     [{ tables: TABLES, seed: 3, retain: "all" }, /^retain must be "capacity" as in runs\/a/],
     [{ spec: { x: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.y must be /],
   ];
@@ -42,6 +44,15 @@ test("what is there needs no options; other ones are refused by name, and nothin
     );
   }
   (await open({ dir, spec: SPEC, tables: TABLES, seed: 3, maxBytes: 1 << 24 })).dispose();
+});
+
+test("a directory of another owner is refused for what it is", async () => {
+  const dir = memory({ name: "runs/b" });
+  new PersistentReplayBuffer(dir, 10, { durability: "manual" }).close();
+  for (const options of [{}, { spec: SPEC, tables: TABLES }])
+    await expect(open({ dir, ...options } as OpenOptions)).rejects.toThrow(
+      expect.objectContaining({ code: "SPEC_MISMATCH", message: 'dir must be the directory of a Replay, got "runs/b"' }),
+    );
 });
 
 test("tables keep their items and keys in whatever order they are named", async () => {
