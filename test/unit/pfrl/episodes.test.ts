@@ -1,8 +1,15 @@
 /** What a caller may do in the midst of things: environments of any name, calls from inside, changes while it reads, memory that is full. */
 import { expect, test } from "vitest";
-import { f64 } from "../../src/index.ts";
-import { EpisodicReplayBuffer, object, PrioritizedEpisodicReplayBuffer, PrioritizedReplayBuffer, ReplayBuffer, type Transition } from "../../src/pfrl/index.ts";
-import { isRefused } from "../support/refused.ts";
+import { f64 } from "../../../src/index.ts";
+import {
+  EpisodicReplayBuffer,
+  object,
+  PrioritizedEpisodicReplayBuffer,
+  PrioritizedReplayBuffer,
+  ReplayBuffer,
+  type Transition,
+} from "../../../src/pfrl/index.ts";
+import { isRefused } from "../../support/refused.ts";
 
 const step = (state: number, more: object = {}) => ({ state, action: 0, reward: state, nextState: state + 1, ...more });
 const statesOf = (items: Iterable<readonly Transition[]>) => [...items].map((item) => item.map(({ state }) => state));

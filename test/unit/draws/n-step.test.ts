@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { bool, f32, f64, fifo, i32, Replay, shared, u8 } from "../../src/index.ts";
-import { TestRandom } from "../support/random.ts";
-import { expectRefused } from "../support/refused.ts";
+import { bool, f32, f64, fifo, i32, Replay, shared, u8 } from "../../../src/index.ts";
+import { TestRandom } from "../../support/random.ts";
+import { expectRefused } from "../../support/refused.ts";
 
 const GAMMA = 0.9;
 

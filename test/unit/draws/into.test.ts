@@ -1,7 +1,7 @@
 /** Batches that are filled again: whatever they were made for first. */
 import { expect, test } from "vitest";
-import { f32, fifo, Replay } from "../../src/index.ts";
-import { broken } from "../support/health.ts";
+import { f32, fifo, Replay } from "../../../src/index.ts";
+import { broken } from "../../support/health.ts";
 
 /** 40 items: one of four steps, the others of two. Step k has the value k. */
 function uneven() {

@@ -1,7 +1,7 @@
 /** Batches that are drawn as the rate limiter admits them. */
 import { expect, test } from "vitest";
-import { type Batch, f32, fifo, i32, minSize, prioritized, queueLimiter, type RateLimiter, Replay, sampleToInsertRatio, text } from "../../src/index.ts";
-import { errorOf, expectError } from "../support/refused.ts";
+import { type Batch, f32, fifo, i32, minSize, prioritized, queueLimiter, type RateLimiter, Replay, sampleToInsertRatio, text } from "../../../src/index.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
 
 const ONCE = { maxTimesSampled: 1, sampler: fifo() };
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { f32, fifo, i32, minSize, prioritized, queueLimiter, type RateLimiter, Replay, ReplayError, sampleToInsertRatio, uniform } from "../../src/index.ts";
-import { TestRandom } from "../support/random.ts";
-import { errorOf, expectError, expectRefused, expectRejected } from "../support/refused.ts";
-import { scaled } from "../support/size.ts";
+import { f32, fifo, i32, minSize, prioritized, queueLimiter, type RateLimiter, Replay, ReplayError, sampleToInsertRatio, uniform } from "../../../src/index.ts";
+import { TestRandom } from "../../support/random.ts";
+import { errorOf, expectError, expectRefused, expectRejected } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
 
 function make(rateLimiter: RateLimiter, options: object = {}) {
   const replay = new Replay({ spec: i32(), tables: { t: { maxSize: 100, rateLimiter, ...options } } });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { f32, fifo, i32, prioritized, Replay, ReplayError, u8, uniform } from "../../src/index.ts";
-import { expectRefused } from "../support/refused.ts";
+import { f32, fifo, i32, prioritized, Replay, ReplayError, u8, uniform } from "../../../src/index.ts";
+import { expectRefused } from "../../support/refused.ts";
 
 const spec = { x: i32(), o: f32(2), r: f32(), d: f32() };
 

@@ -1,7 +1,7 @@
 /** Draws among the oldest items, while others come in. */
 import { expect, test } from "vitest";
-import { i32, minHeap, Replay, uniform } from "../../src/index.ts";
-import { broken } from "../support/health.ts";
+import { i32, minHeap, Replay, uniform } from "../../../src/index.ts";
+import { broken } from "../../support/health.ts";
 
 test.each([1, 40])("of a table that evicts by priority, items that come in during a batch make no younger one drawn (seed %i)", (seed) => {
   // Four items come in at once; each draw lets another in, in the place of the one of the lowest priority.

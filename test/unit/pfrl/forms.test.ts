@@ -1,6 +1,6 @@
 /** Which forms of transitions, extras and options are taken, and how the others are refused. */
 import { expect, test } from "vitest";
-import { f32, f64, i32 } from "../../src/index.ts";
+import { f32, f64, i32 } from "../../../src/index.ts";
 import {
   batchExperiences,
   EpisodicReplayBuffer,
@@ -8,7 +8,7 @@ import {
   PrioritizedReplayBuffer,
   ReplayBuffer,
   type Transition,
-} from "../../src/pfrl/index.ts";
+} from "../../../src/pfrl/index.ts";
 
 const step = (state: number, more: object = {}) => ({ state, action: 0, reward: state, nextState: state + 1, ...more });
 
