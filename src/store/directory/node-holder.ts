@@ -38,19 +38,30 @@ export function selfOf({ fs, os, process }: Builtins): Holder {
 
 /** Who wrote a lock file; undefined where the file is gone, or not written yet. */
 export function holderOf(fs: Fs, path: string): Holder | undefined {
-  let text: string;
-  try {
-    text = fs.readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as { code?: string }).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const text = unlessGone(() => fs.readFileSync(path, "utf8"));
+  if (text === undefined) return undefined;
   try {
     const holder = JSON.parse(text) as Partial<Holder>;
     return { ...holder, pid: holder.pid ?? 0, host: holder.host ?? "" };
   } catch {
     // Cut: its writer is at it, or was killed.
-    return Date.now() - fs.statSync(path).mtimeMs > WRITING_MS ? { pid: 0, host: "" } : undefined;
+    return isOld(fs, path) ? { pid: 0, host: "" } : undefined;
+  }
+}
+
+/** Whether whoever wrote a file is at it no more; not where it is gone. */
+export function isOld(fs: Fs, path: string): boolean {
+  const stat = unlessGone(() => fs.statSync(path));
+  return stat !== undefined && Date.now() - stat.mtimeMs > WRITING_MS;
+}
+
+/** What a call to a file gives; undefined where somebody has removed it. */
+export function unlessGone<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return undefined;
+    throw error;
   }
 }
 

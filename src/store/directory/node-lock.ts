@@ -1,12 +1,15 @@
 /**
  * Who owns a folder: the file `lock.N` with the highest N says so, and stays when it lets go. The next owner makes `lock.N+1`, which only one can, and then
- * removes the ones before; there is always a highest one, so nobody can take a number again that was taken before.
+ * removes the ones before; there is always a highest one, so nobody can take a number again that was taken before. A file gets its name with its text in it: it is
+ * drafted as `lock.of-ID`; the next owner removes a draft that a crash left behind.
  */
 import { ReplayError } from "../../error.ts";
 import type { Builtins, Fs } from "./builtins.ts";
-import { fateOf, type Holder, holderOf, selfOf } from "./node-holder.ts";
+import { drawnId } from "./drawn-id.ts";
+import { fateOf, type Holder, holderOf, isOld, selfOf, unlessGone } from "./node-holder.ts";
 
 const LOCK = /^lock\.(\d+)$/;
+const DRAFT = "lock.of-";
 const TRIES = 16;
 
 /** The owners in this process, by folder: of every copy of this module. */
@@ -34,18 +37,12 @@ export function lockFolder(builtins: Builtins, folder: string, onTakeover: () =>
   const self = selfOf(builtins);
   const text = JSON.stringify(self);
   const file = `${folder}/lock.${take(builtins, folder, self, text, takeOver)}`;
-  const isOurs = () => {
-    try {
-      return fs.readFileSync(file, "utf8") === text;
-    } catch (error) {
-      if ((error as { code?: string }).code === "ENOENT") return false;
-      throw error;
-    }
-  };
+  const isOurs = () => unlessGone(() => fs.readFileSync(file, "utf8")) === text;
   const release = () => {
     if (owners.get(key) !== owner) return;
     owners.delete(key);
-    if (isOurs()) fs.writeFileSync(file, "{}");
+    // In place: so it is never empty, and a full disk has room for it.
+    if (isOurs()) unlessGone(() => fs.writeFileSync(file, "{}".padEnd(new TextEncoder().encode(text).length), { flag: "r+" }));
   };
   const owner = () => {
     onTakeover();
@@ -79,7 +76,7 @@ function numbersIn(fs: Fs, folder: string): number[] {
 
 /** The number that is ours. */
 function take(builtins: Builtins, folder: string, self: Holder, text: string, takeOver: boolean): number {
-  const { fs, process } = builtins;
+  const { fs } = builtins;
   for (let i = 0; i < TRIES; i++) {
     const last = Math.max(0, ...numbersIn(fs, folder));
     if (last > 0) {
@@ -91,10 +88,12 @@ function take(builtins: Builtins, folder: string, self: Holder, text: string, ta
     if (!create(last + 1)) continue;
     // Whoever was faster by one removed the number that we then took.
     if (Math.max(...numbersIn(fs, folder)) > last + 1) {
-      remove(last + 1);
+      remove(`lock.${last + 1}`);
       continue;
     }
-    for (const number of numbersIn(fs, folder)) if (number <= last) remove(number);
+    for (const number of numbersIn(fs, folder)) if (number <= last) remove(`lock.${number}`);
+    // Where the one who drafts is only slow, it does without.
+    for (const name of fs.readdirSync(folder)) if (name.startsWith(DRAFT) && isOld(fs, `${folder}/${name}`)) remove(name);
     return last + 1;
   }
   throw new ReplayError("LOCKED", `other processes are opening ${folder}: try again`);
@@ -102,17 +101,19 @@ function take(builtins: Builtins, folder: string, self: Holder, text: string, ta
   /** Makes a file with its content at once, if there is none of the name: whether it did. */
   function create(number: number): boolean {
     const path = `${folder}/lock.${number}`;
-    const draft = `${folder}/lock.of-${process.pid}`;
+    // No other thread or container that sees the folder has this name, though they may have our numbers.
+    const draft = `${DRAFT}${drawnId()}`;
+    let isDrafted = false;
     try {
-      fs.writeFileSync(draft, text);
-      try {
-        fs.linkSync(draft, path);
-      } finally {
-        fs.unlinkSync(draft);
-      }
+      fs.writeFileSync(`${folder}/${draft}`, text);
+      isDrafted = true;
+      fs.linkSync(`${folder}/${draft}`, path);
       return true;
     } catch (error) {
       if ((error as { code?: string }).code === "EEXIST") return false;
+      if (!isDrafted) throw error;
+    } finally {
+      remove(draft);
     }
     // Some file systems have no links: then there is a moment when the file is empty.
     try {
@@ -124,9 +125,9 @@ function take(builtins: Builtins, folder: string, self: Holder, text: string, ta
     }
   }
 
-  function remove(number: number): void {
+  function remove(name: string): void {
     try {
-      fs.unlinkSync(`${folder}/lock.${number}`);
+      fs.unlinkSync(`${folder}/${name}`);
     } catch {
       // Somebody else did.
     }

@@ -8,6 +8,7 @@ import { SEGMENT_BYTES } from "../../limits.ts";
 import { type FullLogger, loggerOf } from "../../warnings.ts";
 import { attempt } from "../directory/attempt.ts";
 import type { Directory } from "../directory/directory.ts";
+import { drawnId } from "../directory/drawn-id.ts";
 import { COMMIT, DROP, isOwn, SEGMENT } from "../format/kinds.ts";
 import { numberBytes } from "../format/section.ts";
 import { checkDurability, Due, type Durability, EVERY_SECOND } from "./durability.ts";
@@ -15,7 +16,7 @@ import type { LogOptions } from "./log-options.ts";
 import { OlderSegments, type Segment } from "./older-segments.ts";
 import { type Recovered, recover } from "./scan.ts";
 import { sectionsOf, type Unsealed, type Visit } from "./sections.ts";
-import { FORMAT, headBytes, newRun } from "./segment-head.ts";
+import { FORMAT, headBytes } from "./segment-head.ts";
 import { FULL_BYTES, type Mark, SegmentWriter } from "./segment-writer.ts";
 import { flushWriters, noteWriter } from "./writers.ts";
 
@@ -104,7 +105,7 @@ export class Log {
       this.salvaged = recovered?.salvaged ?? false;
       this.lost = recovered?.lost ?? [];
       this.about = recovered?.head.about ?? JSON.parse(JSON.stringify(about));
-      this.#run = recovered?.head.run ?? run ?? newRun();
+      this.#run = recovered?.head.run ?? run ?? drawnId();
       this.#group = recovered?.group ?? 0;
       for (const segment of recovered?.segments ?? []) this.#older.add(segment);
       if (!readOnly && recovered === undefined) this.#writer = this.#first();

@@ -31,12 +31,6 @@ export function segmentOf(file: string): number {
   return Number(FILE.exec(file)?.[1] ?? 0);
 }
 
-/** A new directory's run. */
-export function newRun(): string {
-  const { crypto } = globalThis as unknown as { crypto: { getRandomValues(bytes: Uint8Array): Uint8Array } };
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 export function headBytes(head: SegmentHead): Uint8Array {
   return encodeTagged(head, "about");
 }

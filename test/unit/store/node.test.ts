@@ -1,7 +1,7 @@
 /** A folder of the file system, and who owns it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -11,6 +11,7 @@ import { root } from "../../support/core.ts";
 import { groupsOf, MANUAL, reopened, shown, writeGroup } from "../../support/log.ts";
 import { TestRandom } from "../../support/random.ts";
 import { errorOf, expectError } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
 
 let folder = "";
 const children: ChildProcess[] = [];
@@ -270,6 +271,62 @@ describe("the lock of a folder", () => {
     const log = () => Log.open(node(folder), MANUAL);
     if (process.platform === "linux") log().close();
     else expectError(errorOf(log), "LOCKED", /takeOver/);
+  });
+
+  it("is taken by one of two threads that open at the same time, again and again", { timeout: 60_000 }, async () => {
+    const program = `
+      import("${join(root, "dist/storage.js")}").then(({ Log, node }) => {
+        const { parentPort, workerData: { folder, shared, rounds } } = require("node:worker_threads");
+        const arrived = new Int32Array(shared);
+        const both = (k) => {
+          const last = Atomics.add(arrived, 0, 1) + 1;
+          if (last === 2 * k) Atomics.notify(arrived, 0);
+          for (let seen = last; seen < 2 * k; seen = Atomics.load(arrived, 0)) Atomics.wait(arrived, 0, seen);
+        };
+        const said = [];
+        for (let k = 0; k < rounds; k++) {
+          both(2 * k + 1);
+          let log;
+          try {
+            log = Log.open(node(folder), { about: {}, durability: "manual" });
+            said.push("open");
+          } catch (error) {
+            said.push(error.code === "LOCKED" ? "LOCKED" : String(error));
+          }
+          both(2 * k + 2);
+          // What it has, it has: closing writes nothing where another took it.
+          for (const _ of log?.replay(() => {}) ?? []);
+          log?.write(32, 1, new Uint8Array(3));
+          log?.commit();
+          log?.close();
+        }
+        parentPort.postMessage(said);
+      });`;
+    const shared = new SharedArrayBuffer(4);
+    const path = join(folder, "run");
+    const rounds = scaled(1000);
+    const workers = [0, 1].map(() => new Worker(program, { eval: true, workerData: { folder: path, shared, rounds } }));
+    const [one, two] = await Promise.all(workers.map(async (worker) => (await once(worker, "message"))[0] as string[]));
+    const odd = Array.from({ length: rounds }, (_, k) => [one?.[k], two?.[k]].sort().join()).filter((said) => said !== "LOCKED,open");
+    expect(odd.slice(0, 3)).toEqual([]);
+    expect(reopened(node(path), { readOnly: true }).length).toBe(rounds);
+    expect(readdirSync(path).filter((name) => name.startsWith("lock")).length).toBe(1);
+  });
+
+  it("takes drafts away that a crash left behind, and none that is being written", () => {
+    for (const name of ["lock.of-1", "lock.of-2"]) writeFileSync(join(folder, name), "{}");
+    utimesSync(join(folder, "lock.of-1"), 1, 1);
+    const log = Log.open(node(folder), MANUAL);
+    expect(readdirSync(folder).sort()).toEqual(["00000001.rpr", "lock.1", "lock.of-2"]);
+    log.close();
+  });
+
+  it("is let go in place: its file is never empty, and takes no room", () => {
+    const log = Log.open(node(folder), MANUAL);
+    const { length } = readLock();
+    log.close();
+    expect(readLock().length).toBe(length);
+    expect(JSON.parse(String(readLock()))).toEqual({});
   });
 
   const readLock = () => {
