@@ -162,7 +162,7 @@ export class BufferLog {
     } catch (error) {
       if ((error as Partial<ReplayError>).code !== "IO") throw error;
       // What was done stands, and is written as soon as that is possible.
-      this.#logger.warn(`${(error as Error).message}; what was done is in memory`);
+      this.#log.warn(error as Error);
       this.#failure = error as Error;
     }
     if (this.#retain === "all") return;

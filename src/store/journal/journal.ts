@@ -21,8 +21,6 @@ const SHARE = 1 << 20;
 const SHARES = 1000;
 /** Bytes that may wait for a disk that is full. */
 const MAX_WAITING = 8 << 20;
-/** The least between two tries to write, where nobody asks. */
-const RETRY_MS = 100;
 
 export interface JournalStats {
   /** Of the files. */
@@ -220,7 +218,7 @@ export class Journal {
   }
 
   #tryAgain(): void {
-    if (typeof this.#durability === "object" && !this.#log.broken) this.#due.again(Math.max(this.#durability.everyMs, RETRY_MS));
+    if (typeof this.#durability === "object" && !this.#log.broken) this.#due.again(this.#durability.everyMs);
   }
 
   #recovered(): void {

@@ -23,6 +23,8 @@ export function retainOf(value: Retain): Retain {
   throw mustBe(typeof value === "string" ? RangeError : TypeError, "retain", '"capacity" or "all"', value);
 }
 
+/** The least between two tries to write, where nobody asks. */
+const RETRY_MS = 100;
 /** So many times it may be asked for between two looks at the clock. */
 const LOOK = 16;
 
@@ -55,9 +57,9 @@ export class Due {
     atExit(this.#call);
   }
 
-  /** Once more after a failure, unless the program ends before. */
+  /** Once more after a failure, not before `RETRY_MS` have passed, unless the program ends before. */
   again(ms: number): void {
-    this.in(ms);
+    this.in(Math.max(ms, RETRY_MS));
     // Browsers have numbers.
     (this.#timer as { unref?(): void }).unref?.();
   }

@@ -62,6 +62,8 @@ export class Log {
   #tryAt = FULL_BYTES;
   /** What failed while nobody could be told. */
   #failure: Error | undefined;
+  /** Whether the logger heard that writing fails, and nothing was written since. */
+  #failing = false;
   /** Bytes of what the owner wrote into the segment at its beginning. */
   #preamble = 0;
   #beginning = false;
@@ -173,7 +175,19 @@ export class Log {
   flush(): void {
     const writer = this.#writable();
     this.#due.cancel();
-    this.#try(() => this.#sync(writer));
+    try {
+      this.#try(() => this.#sync(writer));
+    } catch (error) {
+      // Without a timer nothing would try again.
+      if (typeof this.#durability === "object" && !this.broken) this.#due.again(this.#durability.everyMs);
+      throw error;
+    }
+  }
+
+  /** Tells the logger that writing failed, once until something is written. For failures that nobody waits for. */
+  warn(error: Error): void {
+    if (!this.#failing) this.#logger.warn(`${error.message}; what was done is in memory`);
+    this.#failing = true;
   }
 
   /** The segment that the open group will stand in. */
@@ -343,6 +357,8 @@ export class Log {
       write();
       this.#tryAt = FULL_BYTES;
       this.#failure = undefined;
+      if (this.#failing) this.#logger.info(`${this.#directory.name} is written to again`);
+      this.#failing = false;
     } catch (error) {
       this.#tryAt = (this.#writer?.waiting ?? 0) + FULL_BYTES;
       if (now) throw error;
@@ -356,7 +372,7 @@ export class Log {
     } catch (error) {
       // Nobody waits for it.
       this.#failure = error as Error;
-      this.#logger.warn(this.#failure.message);
+      this.warn(this.#failure);
     }
   }
 

@@ -1,5 +1,5 @@
 /** Persistent buffers on a disk without room. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { PersistentReplayBuffer } from "../../../src/pfrl/index.ts";
 import { memory } from "../../../src/store/directory/memory.ts";
 
@@ -24,9 +24,59 @@ test("an append that throws IO has appended nothing; what was appended is there 
     expect(buffer.length).toBe(appended);
   }
   expect([appended, refused]).toEqual([21, 19]);
-  expect(warned.length).toBeGreaterThan(0);
+  // Once for as long as there is no room.
+  expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\); what was done is in memory$/)]);
   full = false;
   await buffer.flush();
+  buffer.append(transition(-1));
+  full = true;
+  buffer.append(transition(-2));
+  expect(warned.length).toBe(2);
+  full = false;
+  await buffer.flush();
+  appended += 2;
   const left = new PersistentReplayBuffer(dir.crash(), 1000, { logger: null });
   expect(left.length).toBe(appended);
+});
+
+test.each([
+  ["a timer", async () => vi.advanceTimersByTime(20)],
+  ["flush", (buffer: PersistentReplayBuffer) => expect(buffer.flush()).rejects.toThrow(/ENOSPC/)],
+])("what %s found no room for is written when there is some, without a call", async (what, tries) => {
+  vi.useFakeTimers();
+  try {
+    let full = false;
+    const warned: string[] = [];
+    const dir = memory({ fault: ({ kind }) => (full && kind === "write" ? { code: "ENOSPC" } : undefined) });
+    const buffer = new PersistentReplayBuffer(dir, 1000, { durability: { everyMs: 20 }, logger: (message) => warned.push(message) });
+    await buffer.flush();
+    full = true;
+    buffer.append(transition(0));
+    await tries(buffer);
+    let [appended, refused] = [1, 0];
+    for (let n = 1; n < 100; n++) {
+      vi.advanceTimersByTime(20);
+      try {
+        buffer.append(transition(n));
+        appended++;
+      } catch (error) {
+        expect((error as { code?: string }).code).toBe("IO");
+        refused++;
+      }
+    }
+    // Each try is told to the next call, and the first of them to the logger. They come every 100 ms at most.
+    expect(refused).toBeGreaterThan(10);
+    expect(refused).toBeLessThanOrEqual(21);
+    expect(warned).toEqual([expect.stringMatching(/no space is left \(ENOSPC\); what was done is in memory$/)]);
+    // Nobody calls any more.
+    vi.advanceTimersByTime(1000);
+    full = false;
+    vi.advanceTimersByTime(1000);
+    const left = new PersistentReplayBuffer(dir.crash(), 1000, { logger: null, durability: "manual" });
+    expect(left.length, what).toBe(appended);
+    buffer.close();
+    left.close();
+  } finally {
+    vi.useRealTimers();
+  }
 });
