@@ -74,8 +74,6 @@ const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
 const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
 const NO_LAYOUTS: ReadonlySet<ColumnLayout> = new Set();
-/** Bytes of a batch from which on it is worth a look how long its items really are, before there is room for it. */
-export const LARGE = 2 ** 24;
 
 export class Reader {
   readonly #engine: Engine;
@@ -116,11 +114,10 @@ export class Reader {
     const same = chosen === undefined ? SAME_COLUMNS : 0;
     const isFree = into === undefined && length === undefined;
     let longest = isFree ? this.#table.counter(LONGEST) : 0;
-    // The longest item that ever was here may have left long ago.
-    const isLarge = isFree && n * longest * engine.layout.stagedBytes > LARGE;
-    if (same > 0 || isLarge) {
-      const ahead = this.#lookAhead(n, flags + same + SIZED * Number(isLarge), among);
-      if (isLarge) longest = ahead.result(DRAW_LONGEST);
+    const isLoose = isFree && this.#table.worthALook(n, longest, engine.layout.stagedBytes);
+    if (same > 0 || isLoose) {
+      const ahead = this.#lookAhead(n, flags + same + SIZED * Number(isLoose), among);
+      if (isLoose) longest = ahead.result(DRAW_LONGEST);
       first = engine.columnLayouts.get(ahead.result(DRAW_LAYOUT));
       chosen ??= first?.selections ?? this.#whole;
     }

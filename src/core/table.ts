@@ -3,7 +3,7 @@ import { mustBe } from "../error.ts";
 import type { RateLimiter } from "../rate-limiter.ts";
 import { SELECTORS, type Selector } from "../selector.ts";
 import { listLength, type Numbers, numbersOf, priorityError } from "../spec/numbers.ts";
-import { TOGETHER, WITH_MIN } from "./abi.ts";
+import { PENDING, TOGETHER, WITH_MIN } from "./abi.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
@@ -49,6 +49,11 @@ export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover 
   const kinds = kindsOf(sampler, remover);
   return x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
 }
+
+/** Bytes of a batch from which on it is worth a look how long its items really are, before there is room for it. */
+const LARGE = 2 ** 24;
+/** Bytes of room for each slot that a look reads from which on it is worth that, where a longer item may have left. */
+const LOOSE = 2 ** 9;
 
 export class CoreTable {
   /** TABLE in linear memory; another one when its room has grown. */
@@ -103,6 +108,18 @@ export class CoreTable {
   /** A counter, by its place in COUNTERS; LAYOUT, LONGEST. */
   counter(which: number): number {
     return this.engine.core.x.table_counter(this.handle, which);
+  }
+
+  /**
+   * Whether it is worth a look how long the items of a draw really are, before there is room for n of `longest` steps: the longest item that ever was here may have left
+   * long ago. Where most items are at least half as long, nothing is looked at.
+   */
+  worthALook(n: number, longest: number, stepBytes: number): boolean {
+    const bytes = n * longest * stepBytes;
+    if (bytes > LARGE) return true;
+    if (bytes <= n * LOOSE || longest * this.size <= 2 * this.steps) return false;
+    // Where items may leave between two draws, a look reads every slot (table_peek, assembly/draw/sample.ts).
+    return bytes > LOOSE * (this.#uses === 0 && this.counter(PENDING) === 0 ? n : this.engine.core.x.table_high(this.handle));
   }
 
   /** Whether the rate limiter would let n samples, or inserts, pass. */

@@ -29,7 +29,7 @@ import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } fro
 import { MAX_LENGTH } from "../limits.ts";
 import type { NStep } from "../n-step.ts";
 import { printsAs, Word } from "../prints.ts";
-import { checkDraw, checkNormalize, LARGE, NORMALIZE, refusedDraw, type SampleOptions, warnOfLost } from "../sample.ts";
+import { checkDraw, checkNormalize, NORMALIZE, refusedDraw, type SampleOptions, warnOfLost } from "../sample.ts";
 import type { Selector } from "../selector.ts";
 import type { AnyArray, ArrayClass } from "../spec/dtype.ts";
 import type { WaitOptions } from "../wait.ts";
@@ -62,6 +62,7 @@ export class Transitions<S = any, R = any, O = any> {
   /** Undefined where transitions are as long as their items. */
   readonly #n: number | undefined;
   readonly #fillers = new WeakMap<object, TransitionFiller>();
+  readonly #ahead: Draw;
   readonly #draws: Draws<AnyTransitions>;
 
   static {
@@ -74,6 +75,7 @@ export class Transitions<S = any, R = any, O = any> {
     const { gamma, n, next = [], dtype = "f32" } = onlyKeys("transitions", options, OPTIONS);
     if (!Array.isArray(next)) throw mustBe(TypeError, "next", 'an array of names, such as ["action"]', next);
     this.#engine = engine;
+    this.#ahead = new Draw(engine);
     this.#core = core;
     this.#table = table;
     this.#n = n === undefined ? n : integer("n", n, 1, MAX_LENGTH);
@@ -157,9 +159,8 @@ export class Transitions<S = any, R = any, O = any> {
     checkNormalize(this.#table.name, this.#table.options.sampler, normalize);
     let width = this.#width();
     if (!this.#table.ready(n, options)) throw this.#notReady(n, among, replacement);
-    // What was the longest or the shortest item may have left long ago.
-    const isLarge = into === undefined && n * width * engine.layout.stagedBytes > LARGE;
-    if (isLarge || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
+    // An item of a single step may have left long ago, too.
+    if (this.#core.worthALook(n, width, engine.layout.stagedBytes) || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
     let filler = this.#filler(n, width, beta !== undefined, into, float);
     const { handle } = this.#core;
     const draw = filler.prepare();
@@ -226,7 +227,7 @@ export class Transitions<S = any, R = any, O = any> {
 
   /** Rows of the longest transition of this draw, `width` at most. @throws ReplayError SPEC_MISMATCH where it would give an item of a single step */
   #lookAhead(n: number, flags: number, among: number, width: number): number {
-    const draw = new Draw(this.#engine);
+    const draw = this.#ahead;
     draw.prepare(0, n, 0);
     const count = draw.peek(this.#core.handle, n, flags + SIZED, among);
     if (count < 0) throw refusedDraw(this.#engine, count);

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { Draw } from "../../../src/core/draw.ts";
 import { f32, fifo, i32, prioritized, Replay, ReplayError, u8, uniform } from "../../../src/index.ts";
 import { expectRefused } from "../../support/refused.ts";
 
@@ -320,10 +321,10 @@ test("columns of items are those that were given, whatever becomes of the object
 });
 
 /** Fifty items of five steps, after one of 5,000 that left. */
-function afterLong(options: object = {}) {
-  const spec = { observation: f32(1024), action: u8(), reward: f32() };
+function afterLong(options: object = {}, numbers = 1024) {
+  const spec = { observation: f32(numbers), action: u8(), reward: f32() };
   const replay = new Replay({ spec, tables: { t: { maxSize: 50, ...options } } });
-  const step = (i: number) => ({ observation: new Float32Array(1024).fill(i), action: i % 256, reward: i });
+  const step = (i: number) => ({ observation: new Float32Array(numbers).fill(i), action: i % 256, reward: i });
   const writer = replay.writer({ keep: 5000 });
   for (let i = 0; i < 5000; i++) writer.append(step(i));
   writer.createItem("t", { length: 5000 });
@@ -342,6 +343,35 @@ test("a batch is as wide as its longest item, however long items once were", () 
     const { returns, nextObservation } = replay.tables.t.transitions({ gamma: 1 }).sample(100);
     expect([returns.data.length, ...nextObservation.shape]).toEqual([100, 100, 1024]);
   }
+});
+
+test("a long item that has left takes no room in draws, however small the steps are", () => {
+  for (const options of [{}, { sampler: prioritized(1), remover: fifo() }, { maxTimesSampled: 1e6 }]) {
+    const { replay, table } = afterLong(options, 4);
+    const view = table.transitions({ gamma: 1 });
+    const batch = table.batch(32, { length: 5 });
+    const { used } = replay.stats().bytes;
+    for (let i = 0; i < 20; i++) {
+      expect(table.sample(32).steps.observation.shape).toEqual([32, 5, 4]);
+      expect(table.sample(32, { into: batch }).count).toBe(32);
+      expect(view.sample(32).steps.data).toEqual(new Uint32Array(32).fill(4));
+    }
+    // Room for 5,000 rows an item would be two million bytes.
+    expect(replay.stats().bytes.used - used).toBeLessThan(1e5);
+  }
+});
+
+test("a batch of transitions that is refilled reads no rows behind the longest item that was drawn", () => {
+  const { table, writer } = afterLong({}, 4);
+  const view = table.transitions({ gamma: 1 });
+  const into = view.batch(32);
+  const runs = vi.spyOn(Draw.prototype, "runs");
+  const steps = () => Array.from({ length: 20 }, () => [...view.sample(32, { into }).steps.data]).flat();
+  const widths = () => new Set(runs.mock.calls.map(([, , width]) => width));
+  expect([new Set(steps()), widths()]).toEqual([new Set([4]), new Set([5])]);
+  writer.createItem("t", { length: 5000 });
+  expect([new Set(steps()), widths()]).toEqual([new Set([4, 4999]), new Set([5, 5000])]);
+  runs.mockRestore();
 });
 
 test("a batch that would not fit is refused in words, and nothing was drawn", () => {
