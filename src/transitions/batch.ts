@@ -65,7 +65,7 @@ interface TransitionColumns<Float extends "f32" | "f64"> {
   readonly steps: Column<"u32", [number]>;
   /** 1 where the episode terminated within the transition. */
   readonly terminated: Column<"u8", [number]>;
-  /** 1 where the episode ended within the transition, but did not terminate. */
+  /** 1 where the episode ended within the transition, but did not terminate: by a plain `endEpisode()`, too, at whose last step the transition bootstraps. */
   readonly truncated: Column<"u8", [number]>;
   /** The keys of the items, for `updatePriorities` and `delete`; 0, which is no item's, behind `count`. */
   readonly keys: Float64Array<ArrayBuffer>;

@@ -137,3 +137,26 @@ test("a flag as discount is refused, which would count what is over and nothing 
   const how = { nStep: { n: 1, gamma: 0.9, reward: "r", discount: "done" } } as const;
   expectRefused(replay, () => replay.tables.t.sample(1, how), "SPEC_MISMATCH", /^nStep\.discount must be a leaf of factors/, /nStep\.terminal/);
 });
+
+test("a plain end behind a whole return cuts a transition of a view, whose last step is only seen; a return of sample it cuts where rewards are missing", () => {
+  const replay = new Replay({ spec: { observation: i32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9, sampler: fifo() } }, logger: null });
+  const writer = replay.writer({ keep: 3 });
+  for (let at = 0; at < 3; at++) writer.append({ observation: at, action: at, reward: 1 });
+  for (const length of [3, 2]) writer.createItem("t", { length });
+  writer.endEpisode();
+  const { t } = replay.tables;
+  const view = t.transitions({ gamma: 1 });
+  const { nStep } = t.sample(2, { replacement: false, nStep: { n: 2, gamma: 1, reward: "reward" } });
+  // The first has two rewards, the second one: both bootstrap from the last step.
+  expect([[...nStep.steps], [...nStep.terminated], [...nStep.truncated]]).toEqual([
+    [2, 1],
+    [0, 0],
+    [0, 1],
+  ]);
+  const { steps, terminated, truncated } = view.sample(2, { replacement: false });
+  expect([[...steps.data], [...terminated.data], [...truncated.data]]).toEqual([
+    [2, 1],
+    [0, 0],
+    [1, 1],
+  ]);
+});
