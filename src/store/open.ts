@@ -100,8 +100,9 @@ export async function open<R>(options: JournalOptions & ReplayOptions, make: Mak
   try {
     const there = aboutIn(directory, log);
     if (log.lost.length > 0) throw givenBack(directory, log.lost);
-    same(about(saved, retain ?? there.retain), there, directory.name);
     const names = Object.keys(there.options.tables);
+    sameNames(Object.keys(saved.options.tables), names, directory.name);
+    same(about(saved, retain ?? there.retain), there, directory.name);
     // Records have the numbers of tables, which are those of their order.
     if (Object.keys(saved.options.tables).some((name, number) => name !== names[number])) {
       const tables = saved.options.tables;
@@ -202,6 +203,13 @@ function looking(directory: Directory, salvage: boolean, module: WebAssembly.Mod
   }
 }
 
+/** In whatever order. @throws ReplayError SPEC_MISMATCH with the names of all tables */
+function sameNames(asked: readonly string[], there: readonly string[], name: string): void {
+  const list = (names: readonly string[]) => names.map((one) => JSON.stringify(one)).join(", ");
+  if (asked.length === there.length && asked.every((one) => there.includes(one))) return;
+  throw new ReplayError("SPEC_MISMATCH", `options.tables must be ${list(there)} as in ${name} (${OR}), got ${list(asked)}`);
+}
+
 /** @throws ReplayError SPEC_MISMATCH naming the first thing that differs */
 function same(asked: object, there: object, name: string, path = ""): void {
   for (const key of new Set([...Object.keys(asked), ...Object.keys(there)])) {
@@ -223,7 +231,10 @@ function broken({ name }: Directory, what: string): ReplayError {
   return new ReplayError("CORRUPT", `what stands before the damage in ${name} contradicts itself: ${what}; nothing was changed`);
 }
 
+/** The way out of what is not as it is there. */
+const OR = "or leave spec and tables out, or use another directory";
+
 function otherwise(name: string, key: string, asked: unknown, there: unknown): Error {
   const rule = there === undefined ? "left out" : JSON.stringify(there);
-  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name} (or leave spec and tables out, or use another directory)`, asked);
+  return mustBe("SPEC_MISMATCH", key, `${rule} as in ${name} (${OR})`, asked);
 }

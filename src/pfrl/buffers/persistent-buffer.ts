@@ -5,7 +5,6 @@ import { CLEAR, FORM, RANDOM } from "../../store/format/kinds.ts";
 import type { Directory } from "../../store/index.ts";
 import { capacityOf, checkEngine, ENGINE_KEYS } from "../arguments.ts";
 import { BufferLog, directoryOf, type PersistenceOptions } from "../files/log.ts";
-import type { SaveTarget } from "../files/single-file.ts";
 import type { Content } from "../files/sink.ts";
 import { atOnce, inPieces, type Progress, type WorkOptions } from "../files/work.ts";
 import type { StepSpec } from "../rows/step-spec.ts";
@@ -75,20 +74,6 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     this.close();
   }
 
-  /** Reads a file in the place of what is stored, in the directory too. Where it fails nothing changed. */
-  override load(file: SaveTarget): void {
-    this.#log.check();
-    super.load(file);
-    this.#rewrite();
-  }
-
-  /** `load`, in pieces between which others run; the buffer must not change meanwhile. @throws the signal's reason too */
-  override async loadAsync(file: SaveTarget, options?: WorkOptions): Promise<void> {
-    this.#log.check();
-    await super.loadAsync(file, options);
-    this.#rewrite();
-  }
-
   /** Writes all stored items. */
   protected abstract writeItems(): void;
 
@@ -98,9 +83,14 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
     return this;
   }
 
-  /** @throws ReplayError CLOSED */
-  protected check(): void {
+  /** @throws ReplayError CLOSED · IO where what the call before did could not be written */
+  protected override check(): void {
     this.#log.check();
+  }
+
+  /** What a file brought takes the place of what is in the directory, too. */
+  protected override loaded(): void {
+    this.#rewrite();
   }
 
   protected get closed(): boolean {

@@ -123,9 +123,20 @@ export abstract class StoredBuffer<B, T> {
     return saving(file, this.#content, this.#stored.options.engine.module);
   }
 
-  #loading(file: SaveTarget): Generator<Progress, void> {
-    return loading(file, this.#content, this.#stored.options.engine.module);
+  *#loading(file: SaveTarget): Generator<Progress, void> {
+    this.check();
+    for (const progress of loading(file, this.#content, this.#stored.options.engine.module)) {
+      yield progress;
+      this.check();
+    }
+    this.loaded();
   }
+
+  /** Before a call changes something. */
+  protected check(): void {}
+
+  /** A file was read in the place of what was stored. */
+  protected loaded(): void {}
 
   /** Between two pieces nothing may come in: it would be lost, or in the file by half. */
   *#unchanged(work: Generator<Progress, void>): Generator<Progress, void> {

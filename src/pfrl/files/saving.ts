@@ -1,6 +1,6 @@
 /** Saving to a file, and loading from one. */
-import { mustBe, ReplayError } from "../../error.ts";
-import { attempt } from "../../store/directory/attempt.ts";
+import { codeOf, mustBe, ReplayError } from "../../error.ts";
+import { attempt, ioError } from "../../store/directory/attempt.ts";
 import { type Directory, Log } from "../../store/index.ts";
 import { deliver } from "../store/history.ts";
 import { type SaveTarget, SingleFile, targetOf } from "./single-file.ts";
@@ -33,6 +33,8 @@ export function* saving(target: SaveTarget, content: Content, module: Module): G
 }
 
 function* savingAlone(directory: Directory, file: string, content: Content, module: Module): Generator<Progress, void> {
+  attempt("listing", directory, "", () => checkFolder(directory, file));
+  refuseFolder(directory, file);
   const part = new SingleFile(directory, `${file}.part`);
   const whole = new SingleFile(directory, file);
   clear(part);
@@ -51,13 +53,45 @@ function* savingAlone(directory: Directory, file: string, content: Content, modu
       clear(part);
     }
   }
-  if (directory.rename !== undefined) attempt("renaming", directory, `${file}.part`, () => directory.rename?.(`${file}.part`, file));
-  else yield* copying(part, whole);
+  if (directory.rename === undefined) {
+    yield* copying(part, whole);
+    return;
+  }
+  try {
+    attempt("naming", directory, file, () => directory.rename?.(`${file}.part`, file));
+  } catch (error) {
+    // Whole as it is, it would be taken for what was saved last.
+    clear(part);
+    throw error;
+  }
+}
+
+/** @throws ReplayError IO · what listing throws */
+function checkFolder(directory: Directory, file: string): void {
+  try {
+    directory.list();
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw ioError(`saving to ${directory.name}/${file} failed: there is no folder ${directory.name} (ENOENT): make it first`, error);
+  }
+}
+
+/** @throws ReplayError IO where there is a folder of that name */
+function refuseFolder(directory: Directory, file: string): void {
+  attempt("opening", directory, file, () => {
+    try {
+      directory.open(file, false).close();
+    } catch (error) {
+      // Whatever else it is, what comes next says it, or does without the file.
+      if (codeOf(error) === "EISDIR") throw error;
+    }
+  });
 }
 
 /** Reads a history from a file. */
 export function* loading(target: SaveTarget, content: Content, module: Module): Generator<Progress, void> {
   const { directory, file } = targetOf(target);
+  refuseFolder(directory, file);
   // One that is whole, and has not got its name yet, is what was saved last.
   const part = new SingleFile(directory, `${file}.part`);
   const from = isWhole(part, module) ? part : new SingleFile(directory, file);

@@ -13,7 +13,10 @@ const MEANING: { readonly [code: string]: string } = {
   PermissionDenied: "it is not allowed: start Deno with --allow-read and --allow-write",
   NotCapable: "it is not allowed: start Deno with --allow-read and --allow-write",
   EROFS: "the file system is read only",
-  ENOENT: "there is no such file",
+  ENOENT: "there is no such file or folder",
+  EISDIR: "a folder is in the place of the file",
+  ENOTDIR: "a file is in the place of a folder",
+  EEXIST: "a file is in the place of the folder",
   ESTALE: "it is no more what it was when it was opened",
   EMFILE: "too many files are open",
 };

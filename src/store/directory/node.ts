@@ -1,5 +1,6 @@
 /** A folder of the file system: Node, Deno, Bun. */
 import { mustBe } from "../../error.ts";
+import { attempt } from "./attempt.ts";
 import { type Builtins, nodeModules } from "./builtins.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
 import { type FolderLock, lockFolder } from "./node-lock.ts";
@@ -62,7 +63,7 @@ class NodeDirectory implements Directory {
   }
 
   lock(onTakeover: () => void, takeOver = false): () => void {
-    this.#builtins.fs.mkdirSync(this.path, { recursive: true });
+    attempt("opening", this, "", () => this.#builtins.fs.mkdirSync(this.path, { recursive: true }));
     // Where nothing can be synced nothing can be promised: that is known at once.
     syncFolder(this.#builtins, this.path);
     const lock = lockFolder(this.#builtins, this.path, onTakeover, takeOver);

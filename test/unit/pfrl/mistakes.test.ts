@@ -1,5 +1,5 @@
 /** What programs that come from PFRL do first, and what they are told. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -78,6 +78,86 @@ test("a file has to be named", () => {
     for (const file of [undefined, null, 3, "", {}])
       for (const call of [() => buffer.save(file as string), () => buffer.load(file as string)])
         expectError(errorOf(call), TypeError, /file must be the path of a file, or \{directory, file\}, got/);
+});
+
+describe("a path where no file can be", () => {
+  const place = join(folder, "places");
+  mkdirSync(join(place, "sub"), { recursive: true });
+  writeFileSync(join(place, "file"), "no folder");
+
+  test.each([
+    ["sub", /places\/sub failed: a folder is in the place of the file \(EISDIR\)$/],
+    ["none/f", /saving to .*places\/none\/f failed: there is no folder .*places\/none \(ENOENT\): make it first$/],
+    ["file/f", /places\/file failed: a file is in the place of a folder \(ENOTDIR\)$/],
+  ])("is refused for what it is, and nothing is left: %s", async (path, says) => {
+    const buffer = filled();
+    const file = join(place, path);
+    expectError(
+      errorOf(() => buffer.save(file)),
+      "IO",
+      says,
+    );
+    await expect(buffer.saveAsync(file)).rejects.toMatchObject({ code: "IO", message: expect.stringMatching(says) });
+    expect(readdirSync(place).sort()).toEqual(["file", "sub"]);
+  });
+
+  test("a folder is not loaded", () => {
+    const says = /opening .*places\/sub failed: a folder is in the place of the file \(EISDIR\)$/;
+    expectError(
+      errorOf(() => filled().load(join(place, "sub"))),
+      "IO",
+      says,
+    );
+  });
+
+  test("a file that cannot get its name leaves nothing behind", () => {
+    const directory = memory();
+    const rename = () => {
+      throw Object.assign(new Error("busy"), { code: "EPERM" });
+    };
+    expectError(
+      errorOf(() => filled().save({ directory: Object.assign(directory, { rename }), file: "f" })),
+      "IO",
+      /naming memory\/f failed: it is not allowed \(EPERM\)/,
+    );
+    expect(directory.list()).toEqual([]);
+  });
+});
+
+describe("loadAsync into a persistent buffer that is closed", () => {
+  const file = join(folder, "to-load");
+
+  test.each<[string, (load: (buffer: PersistentReplayBuffer) => Promise<void>, buffer: PersistentReplayBuffer) => Promise<void>]>([
+    [
+      "before",
+      (load, buffer) => {
+        buffer.close();
+        return load(buffer);
+      },
+    ],
+    [
+      "meanwhile",
+      (load, buffer) => {
+        const loaded = load(buffer);
+        buffer.close();
+        return loaded;
+      },
+    ],
+  ])("%s is refused, and nothing changed", async (_, closes) => {
+    filled(5000).save(file);
+    const directory = memory();
+    const buffer = new PersistentReplayBuffer(directory, 9999, { durability: "manual" });
+    buffer.append(step(7));
+    await expect(closes((one) => one.loadAsync(file), buffer)).rejects.toMatchObject({ code: "CLOSED", message: expect.stringMatching(/^memory was closed/) });
+    expect(buffer.length).toBe(1);
+    const again = new PersistentReplayBuffer(directory, 9999, { durability: "manual" });
+    expect([...again.items()].map(([item]) => item?.action)).toEqual([7]);
+    // What is closed can be saved.
+    await buffer.saveAsync(file);
+    await again.loadAsync(file);
+    expect(again.length).toBe(1);
+    again.close();
+  });
 });
 
 test("a batch has columns: to go over transitions, there is the list form", () => {

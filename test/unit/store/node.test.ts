@@ -81,9 +81,13 @@ describe("a folder", () => {
       /no such file/,
       /ENOENT/,
     );
-    const error = errorOf(() => Log.open(node(join(folder, "file/below")), MANUAL));
-    expectError(error, "IO", /below/, /ENOTDIR/);
-    expect((error.cause as NodeJS.ErrnoException).code).toBe("ENOTDIR");
+    for (const readOnly of [false, true]) {
+      const open = (path: string) => errorOf(() => Log.open(node(join(folder, path)), { ...MANUAL, readOnly }));
+      const error = open("file/below");
+      expectError(error, "IO", /(opening|listing) .*below failed: a file is in the place of a folder \(ENOTDIR\)$/);
+      expect((error.cause as NodeJS.ErrnoException).code).toBe("ENOTDIR");
+      expectError(open("file"), "IO", /(opening|listing) .*file failed: a file is in the place of (the|a) folder \((EEXIST|ENOTDIR)\)$/);
+    }
     expectError(
       errorOf(() => node("")),
       TypeError,
@@ -304,7 +308,7 @@ describe("the lock of a folder", () => {
       });`;
     const shared = new SharedArrayBuffer(4);
     const path = join(folder, "run");
-    const rounds = scaled(1000);
+    const rounds = scaled(500, 100);
     const workers = [0, 1].map(() => new Worker(program, { eval: true, workerData: { folder: path, shared, rounds } }));
     const [one, two] = await Promise.all(workers.map(async (worker) => (await once(worker, "message"))[0] as string[]));
     const odd = Array.from({ length: rounds }, (_, k) => [one?.[k], two?.[k]].sort().join()).filter((said) => said !== "LOCKED,open");

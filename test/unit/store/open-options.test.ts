@@ -33,8 +33,8 @@ test("what is there needs no options; other ones are refused by name, and nothin
     [{ tables: TABLES, seed: 4 }, /^options\.seed must be "3" as in runs\/a .*, got "4"$/],
     [{ spec: undefined, seed: 4 } as never, /^options\.seed must be "3" as in/],
     [{ tables: { t: { maxSize: 99 } }, seed: 3 }, /^options\.tables\.t\.maxSize must be 100 as in runs\/a/],
-    [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables\.u must be left out as in runs\/a .*, got an object/],
-    [{ tables: { ...TABLES, u: { maxSize: 5 } }, seed: 3 }, /^options\.tables\.u must be left out as in runs\/a/],
+    [{ tables: { u: { maxSize: 100 } }, seed: 3 }, /^options\.tables must be "t" as in runs\/a \(or leave .* out, .*\), got "u"$/],
+    [{ tables: { ...TABLES, u: { maxSize: 5 } }, seed: 3 }, /^options\.tables must be "t" as in runs\/a .*, got "t", "u"$/],
     [{ tables: TABLES, seed: 3, retain: "all" }, /^retain must be "capacity" as in runs\/a/],
     [{ spec: { x: i32() }, tables: TABLES, seed: 3 }, /^options\.spec\.y must be /],
   ];
@@ -44,6 +44,16 @@ test("what is there needs no options; other ones are refused by name, and nothin
     );
   }
   (await open({ dir, spec: SPEC, tables: TABLES, seed: 3, maxBytes: 1 << 24 })).dispose();
+});
+
+test("a table too few is refused by the names of all", async () => {
+  const dir = memory({ name: "runs/a" });
+  const [train, evaluation] = [{ maxSize: 100 }, { maxSize: 10 }];
+  (await open({ dir, spec: SPEC, tables: { train, evaluation } })).dispose();
+  const message = /^options\.tables must be "train", "evaluation" as in runs\/a \(or leave spec and tables out, or use another directory\), got "train"$/;
+  await expect(open({ dir, spec: SPEC, tables: { train } })).rejects.toThrow(
+    expect.objectContaining({ code: "SPEC_MISMATCH", message: expect.stringMatching(message) }),
+  );
 });
 
 test("a directory of another owner is refused for what it is", async () => {
