@@ -18,6 +18,19 @@ export function typedLength(array: ArrayBufferView): number {
   return LENGTH.call(array);
 }
 
+const AT = Uint8Array.prototype.at;
+
+/** Whether an array's memory is not there any more: it was transferred, or has shrunk. An array of no elements is none of these. */
+export function isGone(array: ArrayBufferView): boolean {
+  if (typedLength(array) > 0) return false;
+  try {
+    AT.call(array as Uint8Array, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** A view of ours on the first elements of an array; its length is 0 once their memory is gone. */
 export function ownView<T>(array: ArrayBufferView, kind: new (buffer: ArrayBuffer, byteOffset: number, length: number) => T, length: number): T {
   return new kind(BUFFER.call(array), OFFSET.call(array), length);

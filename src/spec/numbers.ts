@@ -1,6 +1,6 @@
 /** Checks keys and priorities and copies them into the core. */
 import { mustBe } from "../error.ts";
-import { kindOf, typedLength } from "../typed.ts";
+import { isGone, kindOf, typedLength } from "../typed.ts";
 
 /** Numbers from a caller. */
 export type Numbers = ArrayLike<number>;
@@ -29,7 +29,9 @@ export function numbersOf(subject: string, given: Numbers, n?: number): Numbers 
   if (kind?.startsWith("Big") || (kind === undefined && !Array.isArray(given))) throw noNumbers(subject, given);
   const length = listLength(given);
   if (n !== undefined && length !== n) throw mustBe(RangeError, subject, `an array of ${n} numbers`, given);
-  return kind === undefined ? copied(subject, given, length, "number") : given;
+  if (kind === undefined) return copied(subject, given, length, "number");
+  if (length === 0 && isGone(given as Uint8Array)) throw mustBe(RangeError, subject, "an array of numbers", "one whose memory was transferred, or has shrunk");
+  return given;
 }
 
 /** The same of flags: numbers or booleans. */

@@ -6,7 +6,7 @@ type Kind = typeof TypeError | typeof RangeError | ReplayErrorCode;
 
 /** What an engine says by itself where a value is not what a program took it for. */
 const ACCIDENT =
-  /Cannot (read|set|add|assign|convert|destructure|mix|use)|is not (a function|iterable|a constructor|defined|extensible)|Invalid (array|typed array) |Maximum call stack/;
+  /Cannot (read|set|add|assign|convert|delete|destructure|mix|perform|redefine|use)|is not (a function|iterable|a constructor|defined|extensible|an entry)|Invalid (array|typed array|string) |Maximum call stack|could not be cloned|Converting circular|Do not know how|cannot be converted|Reduce of empty|already running|^The "|^'|on proxy:/;
 
 /** Checks that an error is not an engine's own: those are accidents, that name no argument and no remedy. */
 export function expectOurs(error: unknown): void {

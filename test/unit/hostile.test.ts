@@ -58,6 +58,25 @@ describe("arrays that lie about their length", () => {
   });
 });
 
+test("keys whose memory was transferred are refused, and so are chunks of a snapshot", () => {
+  const { replay, table } = filled();
+  const gone = new Float64Array(2);
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  expectRefused(replay, () => table.delete(gone), RangeError, /^keys must be an array of numbers, got "one whose memory was transferred/);
+  expectRefused(replay, () => table.updatePriorities(gone, [1]), RangeError, /^keys must be an array of numbers/);
+  expect(table.delete(new Float64Array(0))).toBe(0);
+  expectError(
+    errorOf(() => Replay.restore(gone as never)),
+    TypeError,
+    /^every chunk of source must be a Uint8Array, got Float64Array\(0\)/,
+  );
+  expectError(
+    errorOf(() => Replay.restore([Object.create(Uint8Array.prototype)])),
+    TypeError,
+    /^every chunk of source must be a Uint8Array/,
+  );
+});
+
 test("an array whose length changes while it is read is taken as it first was", () => {
   const { replay, writer, table } = filled();
   let asked = 0;

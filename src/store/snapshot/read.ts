@@ -2,6 +2,7 @@
 import { SectionMemory } from "../../core/section-memory.ts";
 import { State } from "../../core/state.ts";
 import { mustBe, onlyKeys, ReplayError } from "../../error.ts";
+import { kindOf } from "../../typed.ts";
 import type { Logger } from "../../warnings.ts";
 import { checkHead, headOf } from "../format/head.ts";
 import { END, HEAD } from "../format/kinds.ts";
@@ -24,8 +25,8 @@ const PIECE = 1 << 20;
 
 export function restore<R>(source: SnapshotSource | AsyncIterable<Uint8Array>, options: RestoreOptions, make: Make<R>): R | Promise<R> {
   const reader = new SnapshotReader(options, make);
-  if (source instanceof Uint8Array) {
-    reader.feed(source);
+  if (kindOf(source) !== undefined) {
+    reader.feed(source as Uint8Array);
     return reader.finish();
   }
   if (typeof (source as Iterable<Uint8Array>)?.[Symbol.iterator] === "function") {
@@ -59,7 +60,7 @@ class SnapshotReader<R> {
   }
 
   feed(chunk: Uint8Array): void {
-    if (!(chunk instanceof Uint8Array)) throw mustBe(TypeError, "every chunk of source", "a Uint8Array", chunk);
+    if (kindOf(chunk) !== "Uint8Array") throw mustBe(TypeError, "every chunk of source", "a Uint8Array", chunk);
     const parser = this.#parser;
     for (let at = 0; at < chunk.length; ) {
       const piece = chunk.subarray(at, at + Math.max(PIECE, parser.need - parser.waiting));

@@ -3,13 +3,13 @@
  * breaks an invariant. A seed that fails is printed.
  */
 import { expect, test } from "vitest";
-import { bool, f32, fifo, i32, i64, minHeap, prioritized, Replay, ReplayError, sampleToInsertRatio, shared, text, u8, uniform } from "../../src/index.ts";
-import { engineOf } from "../../src/replay.ts";
-import { broken } from "../support/health.ts";
-import { changeLater, spoiled, Thrown } from "../support/hostile.ts";
-import { TestRandom } from "../support/random.ts";
-import { bytesOf, expectOurs } from "../support/refused.ts";
-import { scaled } from "../support/size.ts";
+import { bool, f32, fifo, i32, i64, minHeap, prioritized, Replay, sampleToInsertRatio, shared, text, u8, uniform } from "../../../src/index.ts";
+import { engineOf } from "../../../src/replay.ts";
+import { type Attacked, attack } from "../../support/attack.ts";
+import { broken } from "../../support/health.ts";
+import { TestRandom } from "../../support/random.ts";
+import { bytesOf } from "../../support/refused.ts";
+import { scaled } from "../../support/size.ts";
 
 const SPEC = () => ({
   ...{ observation: { a: f32(2), image: shared("f", u8(12), 2), wide: f32(300) }, action: i32(), reward: f32(), flag: bool(), mask: bool(3) },
@@ -61,7 +61,7 @@ function worldOf(random: TestRandom): World {
 }
 
 /** Calls that nothing is wrong with. */
-const GOOD: { readonly [name: string]: (world: World) => unknown } = {
+const GOOD: Attacked<World>["good"] = {
   append: (world) => world.writer.append(step(world.time++)),
   lanes: ({ lanes }) => lanes.append(columns(2)),
   sample: ({ replay }) => replay.table("u").sample(2),
@@ -69,8 +69,6 @@ const GOOD: { readonly [name: string]: (world: World) => unknown } = {
   item: ({ writer }) => writer.length > 1 && writer.createItem("u", { length: 2, priority: 2 }),
   end: ({ writer }) => writer.episodeSteps > 0 && writer.endEpisode({ final: { observation: { a: [1, 2] } }, terminated: false }),
 };
-
-type Call = readonly [args: (world: World) => readonly unknown[], call: (world: World, args: readonly never[]) => unknown];
 
 const SAMPLE = { replacement: false, among: 3, length: 2, offset: "end", cross: true, mask: true, beta: 0.5, normalize: "batch" };
 const N_STEP = { n: 2, gamma: 0.9, reward: "reward", terminal: "flag", nextState: "own" };
@@ -101,7 +99,7 @@ async function waiting(call: (replay: Replay, random: TestRandom) => unknown, ra
 }
 
 /** Every public call, with arguments that are good. */
-const CALLS: { readonly [name: string]: Call } = {
+const CALLS: Attacked<World>["calls"] = {
   "new Replay": [
     () => [{ spec: SPEC(), tables: TABLES(), maxBytes: 2 ** 26, seed: 3, transition: { reward: "reward" }, logger: null }],
     (_, args) => new Replay(...(args as readonly [never])),
@@ -203,56 +201,13 @@ const CALLS: { readonly [name: string]: Call } = {
   ],
 };
 
-/** Whether an error is one that a caller can understand. */
-function understood(error: unknown): void {
-  if (error instanceof Thrown) return;
-  expect(error).not.toBeInstanceOf(WebAssembly.RuntimeError);
-  expect(error instanceof ReplayError || error instanceof TypeError || error instanceof RangeError, String(error)).toBe(true);
-  expectOurs(error);
-}
-
 const seeds = Array.from({ length: scaled(400, 24) }, (_, i) => i + 1);
-const CALLS_EACH = 60;
 
 test.each(seeds)("hostile values, seed %i", async (seed) => {
   const random = new TestRandom(seed);
   const world = worldOf(random);
   const { replay } = world;
-  let inner = 0;
-  /** What getters do: a call that is refused, or is done before the call that asked goes on. */
-  const again = (): void => {
-    try {
-      random.pick(Object.values(GOOD))(world);
-      inner++;
-    } catch (error) {
-      understood(error);
-    }
-  };
-  for (let i = 0; i < CALLS_EACH; i++) {
-    for (let k = random.below(3); k > 0; k--) again();
-    const name = random.pick(Object.keys(CALLS));
-    const [argsOf, call] = CALLS[name] as Call;
-    const good = argsOf(world);
-    const args = random.below(8) === 0 ? good.slice(0, random.below(good.length + 1)) : (spoiled(random, good, again) as readonly never[]);
-    const before = bytesOf(replay);
-    inner = 0;
-    try {
-      const given = await call(world, args as readonly never[]);
-      void given;
-      const now = bytesOf(replay);
-      inner = 0;
-      changeLater(args);
-      if (inner === 0) expect(bytesOf(replay).equals(now), "what was given is still looked at").toBe(true);
-    } catch (error) {
-      try {
-        understood(error);
-        if (inner === 0) expect(bytesOf(replay).equals(before), "a refused call changed something").toBe(true);
-      } catch (failure) {
-        throw new Error(`${name}, call ${i} of seed ${seed}: ${(failure as Error).message}\n${(error as Error)?.stack}`, { cause: error });
-      }
-    }
-    expect(broken(replay), `${name}, call ${i} of seed ${seed}`).toEqual([]);
-  }
+  await attack(random, world, { calls: CALLS, good: GOOD, bytes: () => bytesOf(replay), broken: () => broken(replay) }, 60, `seed ${seed}`);
   const copy = Replay.restore(bytesOf(replay), { logger: null }) as unknown as Replay;
   expect(bytesOf(copy).equals(bytesOf(replay))).toBe(true);
   const steps = copy.table("n").sample(14, { replacement: false, cross: true }).steps as unknown as {

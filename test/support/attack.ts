@@ -1,0 +1,77 @@
+/** Public calls, with one hostile value in what each is given: it succeeds with that, or is refused by an error of ours, or the caller's own, and what is refused changes nothing. */
+import { expect } from "vitest";
+import { ReplayError } from "../../src/index.ts";
+import { changeLater, spoiled, Thrown } from "./hostile.ts";
+import type { TestRandom } from "./random.ts";
+import { expectOurs } from "./refused.ts";
+
+/** Arguments that are good, and the call. */
+type Call<W> = readonly [args: (world: W) => readonly unknown[], call: (world: W, args: readonly never[]) => unknown];
+
+export interface Attacked<W> {
+  readonly calls: { readonly [name: string]: Call<W> };
+  /** Calls that nothing is wrong with: some come between, and getters make them. */
+  readonly good: { readonly [name: string]: (world: W) => unknown };
+  /** All that outlives a call. */
+  readonly bytes: (world: W) => Uint8Array | Promise<Uint8Array>;
+  /** What is broken, in words; empty where all is well. */
+  readonly broken: (world: W) => readonly string[];
+}
+
+/** So long a call may take: none of them waits for anything that may not come. */
+const HANGS_MS = 5000;
+
+/** Whether an error is one that a caller can understand. */
+function understood(error: unknown): void {
+  if (error instanceof Thrown) return;
+  expect(error).not.toBeInstanceOf(WebAssembly.RuntimeError);
+  expect(error instanceof ReplayError || error instanceof TypeError || error instanceof RangeError, String(error)).toBe(true);
+  expectOurs(error);
+}
+
+async function inTime(given: unknown): Promise<unknown> {
+  if (!(given instanceof Promise)) return given;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error("the call hangs")), HANGS_MS);
+  });
+  return Promise.race([given, late]).finally(() => clearTimeout(timer));
+}
+
+/** So many calls, each with a hostile value somewhere. @param where for messages */
+export async function attack<W>(random: TestRandom, world: W, { calls, good, bytes, broken }: Attacked<W>, count: number, where: string): Promise<void> {
+  let inner = 0;
+  /** What getters do: a call that is refused, or is done before the call that asked goes on. */
+  const again = (): void => {
+    try {
+      random.pick(Object.values(good))(world);
+      inner++;
+    } catch (error) {
+      understood(error);
+    }
+  };
+  for (let i = 0; i < count; i++) {
+    for (let k = random.below(3); k > 0; k--) again();
+    const name = random.pick(Object.keys(calls));
+    const [argsOf, call] = calls[name] as Call<W>;
+    const given = argsOf(world);
+    const args = random.below(8) === 0 ? given.slice(0, random.below(given.length + 1)) : (spoiled(random, given, again) as readonly never[]);
+    const before = await bytes(world);
+    inner = 0;
+    try {
+      await inTime(call(world, args as readonly never[]));
+      const now = await bytes(world);
+      inner = 0;
+      changeLater(args);
+      if (inner === 0) expect(Buffer.from(await bytes(world)).equals(now), "what was given is still looked at").toBe(true);
+    } catch (error) {
+      try {
+        understood(error);
+        if (inner === 0) expect(Buffer.from(await bytes(world)).equals(before), "a refused call changed something").toBe(true);
+      } catch (failure) {
+        throw new Error(`${name}, call ${i} of ${where}: ${(failure as Error).message}\n${(error as Error)?.stack}`, { cause: error });
+      }
+    }
+    expect(broken(world), `${name}, call ${i} of ${where}`).toEqual([]);
+  }
+}
