@@ -1,5 +1,6 @@
 /** Errors as priorities, (clip(error) + eps)^alpha, and powers of numbers: worked out in a core's scratch memory. */
 import { mustBe } from "../error.ts";
+import { listLength } from "../spec/numbers.ts";
 import { LOWER, UPPER } from "./abi.ts";
 import { Core } from "./core.ts";
 
@@ -67,7 +68,7 @@ export function powers(core: Core, numbers: ArrayLike<number>, exponent: number)
 
 /** What becomes of numbers in scratch memory. */
 function worked(core: Core, numbers: ArrayLike<number>, work: (at: number, n: number) => void): number[] {
-  const n = numbers.length;
+  const n = listLength(numbers);
   const at = core.scratch(8 * n + 8);
   core.f64.set(numbers, at / 8);
   work(at, n);

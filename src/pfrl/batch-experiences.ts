@@ -89,14 +89,24 @@ export function howOf(options: BatchExperiencesOptions): How {
   return { gamma, phi, seen: (state) => (phi === undefined ? state : phi(state as never)), states, actions };
 }
 
-/** Lists of transitions, checked. */
+/** The elements of a list, its holes too, each read once. */
+function elementsIn(list: readonly unknown[]): unknown[] {
+  return Array.from({ length: list.length }, (_, i) => list[i]);
+}
+
+/** Lists of transitions, checked, as nobody changes them. */
 export function listsOf(experiences: unknown, rule: string): readonly (readonly Transition[])[] {
   if (!Array.isArray(experiences)) throw mustBe(TypeError, "experiences", rule, experiences);
   if (experiences.length === 0) throw mustBe(RangeError, "experiences", "at least one", experiences);
-  experiences.forEach((list, i) => {
+  return elementsIn(experiences).map((list, i) => {
     if (!Array.isArray(list) || list.length === 0) throw mustBe(TypeError, `experiences[${i}]`, "a list of at least one transition", list);
+    return elementsIn(list).map((one, t) => {
+      if (typeof one !== "object" || one === null) throw mustBe(TypeError, `experiences[${i}][${t}]`, "a transition", one);
+      const { reward } = one as Transition;
+      if (typeof reward !== "number" && typeof reward !== "boolean") throw mustBe(TypeError, `reward of experiences[${i}][${t}]`, "a number", reward);
+      return one as Transition;
+    });
   });
-  return experiences;
 }
 
 /** @throws RangeError for no dtype of numbers */

@@ -76,6 +76,7 @@ export function randomSubseq<S extends { readonly length: number; slice(from: nu
   random: () => number,
 ): S | ReturnType<S["slice"]> {
   integer("subseqLen", subseqLen, 0);
+  if (typeof seq?.slice !== "function") throw mustBe(TypeError, "seq", "an array, or what has a length and slice as arrays have", seq);
   if (typeof random !== "function") throw mustBe(TypeError, "random", "a function, such as Math.random", random);
   if (seq.length <= subseqLen) return seq;
   const at = random();

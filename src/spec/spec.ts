@@ -112,7 +112,8 @@ function frozen<T>(node: T): T {
   return Object.freeze(node);
 }
 
-function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
+/** @throws TypeError, RangeError for what is no leaf, by its path */
+export function checked(keys: readonly string[], leaf: RowLeaf): FoundLeaf {
   const path = named(keys);
   const { dtype, shape: own, stack, shared } = leaf;
   if (leaf.dtype === "string") integer(`maxBytes of ${path}, which is text,`, leaf.maxBytes, 1, MAX_BYTES);

@@ -55,7 +55,9 @@ export async function attack<W>(random: TestRandom, world: W, { calls, good, byt
     const name = random.pick(Object.keys(calls));
     const [argsOf, call] = calls[name] as Call<W>;
     const given = argsOf(world);
-    const args = random.below(8) === 0 ? given.slice(0, random.below(given.length + 1)) : (spoiled(random, given, again) as readonly never[]);
+    // Of no arguments none can be spoiled.
+    const args =
+      given.length === 0 ? given : random.below(8) === 0 ? given.slice(0, random.below(given.length + 1)) : (spoiled(random, given, again) as readonly never[]);
     const before = await bytes(world);
     inner = 0;
     try {

@@ -79,8 +79,14 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
 
   /** Reads the directory, in pieces between which others run. */
   protected async opened(options: WorkOptions): Promise<this> {
-    await inPieces(this.#opening, options);
-    return this;
+    try {
+      await inPieces(this.#opening, options);
+      return this;
+    } catch (error) {
+      // Also where it was given up before the first piece.
+      this.#log.leave();
+      throw error;
+    }
   }
 
   /** @throws ReplayError CLOSED · IO where what the call before did could not be written */

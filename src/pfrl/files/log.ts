@@ -183,6 +183,11 @@ export class BufferLog {
     this.#log.close();
   }
 
+  /** Lets go of the directory, and writes nothing. */
+  leave(): void {
+    this.#log.leave();
+  }
+
   get #items(): number {
     return this.#brought.reduce((sum, { items }) => sum + items, 0);
   }

@@ -1,4 +1,6 @@
 /** Work that goes on piece by piece: at once, or so that others can run and it can be given up. */
+import { mustBe, onlyKeys } from "../../error.ts";
+import { checkSignal } from "../../wait.ts";
 
 export interface Progress {
   readonly done: number;
@@ -21,8 +23,11 @@ export function atOnce<T>(work: Generator<Progress, T>): T {
 }
 
 /** All of it, in pieces between which others run. @throws the signal's reason, once the work was given up */
-export async function inPieces<T>(work: Generator<Progress, T>, { signal, onProgress }: WorkOptions): Promise<T> {
+export async function inPieces<T>(work: Generator<Progress, T>, options: WorkOptions): Promise<T> {
   try {
+    const { signal, onProgress } = onlyKeys("options", options, "signal, onProgress");
+    checkSignal(signal);
+    if (onProgress !== undefined && typeof onProgress !== "function") throw mustBe(TypeError, "onProgress", "a function", onProgress);
     signal?.throwIfAborted();
     for (let until = performance.now() + PIECE_MS, next = work.next(); ; next = work.next()) {
       if (next.done) return next.value;

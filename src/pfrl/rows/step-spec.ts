@@ -5,6 +5,7 @@ import { dtypeOf, isDtype } from "../../spec/dtype.ts";
 import { type InferRules, inferNest, isPlain, placeText } from "../../spec/infer.ts";
 import { elementBytes, isLeaf, isObject, isText, type Leaf, type ObjectLeaf, object, type RowLeaf, shapeOf, sizeOf } from "../../spec/leaf.ts";
 import { nested, same, zip } from "../../spec/nest.ts";
+import { checked } from "../../spec/spec.ts";
 import { checkExtra, isOwnKey } from "../transition.ts";
 import type { PartLeaf, PartSpec } from "./leaf.ts";
 
@@ -24,6 +25,8 @@ export interface WholeSpec extends Required<StepSpec> {
 
 /** States and actions of at least so many bytes are kept once where the next transition, or another frame of a stack, has the same. */
 const SHARED_BYTES = 64;
+/** Of a spec that is given, as the engine's. */
+const MAX_DEPTH = 64;
 /** Frames of a stack. */
 const MAX_FRAMES = 1024;
 /** Extras whose absence is noted in the row. */
@@ -33,15 +36,23 @@ export const MAX_EXTRAS = 32;
 export function wholeSpec(given: StepSpec): WholeSpec {
   const { state, action, reward = f64(), extras = {} } = onlyKeys("spec", given, "state, action, reward, extras");
   if (state === undefined || action === undefined) throw mustBe(TypeError, "spec", "an object with state and action", given);
-  if (!isLeaf(reward) || isText(reward) || reward.shape.length !== 0) throw mustBe(RangeError, "spec.reward", "a leaf of a single number", reward);
-  const names = Object.keys(onlyKeys("spec.extras", extras, Object.keys(extras).join(", ")));
+  if (!isLeaf(reward) || isText(reward) || isObject(reward) || checked(["reward"], reward).shape.length !== 0)
+    throw mustBe(RangeError, "spec.reward", "a leaf of a single number", reward);
+  if (typeof extras !== "object" || extras === null) throw mustBe(TypeError, "spec.extras", "an object of extras", extras);
+  const names = Object.keys(extras);
   for (const name of names) {
     if (isOwnKey(name))
       throw mustBe(RangeError, "spec.extras", "without the names state, action, reward, nextState, nextAction, isStateTerminal and envId", name);
     checkExtra(name, extras[name]);
   }
   if (names.length > MAX_EXTRAS) throw mustBe(RangeError, "spec.extras", `at most ${MAX_EXTRAS} extras (nest them in one)`, extras);
-  return { state: sharedIn("state", state), action: sharedIn("action", action), reward, extras, inferred: false };
+  return {
+    state: sharedIn("state", givenIn("state", state)),
+    action: sharedIn("action", givenIn("action", action)),
+    reward: { ...reward, shape: [] },
+    extras: Object.fromEntries(names.map((name) => [name, givenIn(`extras.${name}`, extras[name] as PartSpec)])),
+    inferred: false,
+  };
 }
 
 /** The spec of what a transition has. */
@@ -93,14 +104,22 @@ export function alike(a: PartSpec, b: PartSpec): boolean {
   return same(a, b, (one, other) => one.dtype === other.dtype && String(shapeOf(one)) === String(shapeOf(other)));
 }
 
+/** A part of a spec that was given: a copy that nobody changes. @throws TypeError, RangeError */
+function givenIn(part: string, spec: PartSpec): PartSpec {
+  const isEnd = (node: unknown, keys: readonly string[]) => typeof node !== "object" || node === null || isLeaf(node) || keys.length >= MAX_DEPTH;
+  return zip([spec], isEnd, ([leaf], keys) => {
+    const path = [part, ...keys];
+    if (keys.length >= MAX_DEPTH) throw mustBe(RangeError, `spec.${path.slice(0, 4).join(".")}`, `nested at most ${MAX_DEPTH} deep`, leaf);
+    if (!isLeaf(leaf)) throw mustBe(TypeError, `spec.${path.join(".")}`, "a leaf, an object or an array", leaf);
+    if (isObject(leaf)) return object();
+    checked(path, leaf as RowLeaf);
+    return { ...(leaf as PartLeaf), shape: [...leaf.shape] };
+  });
+}
+
 /** The same spec, its larger leaves shared: with the transition before, and a stack's frames with each other. */
 function sharedIn(part: string, spec: PartSpec): PartSpec {
-  const isEnd = (node: unknown) => typeof node !== "object" || node === null || isLeaf(node);
-  return zip([spec], isEnd, ([leaf], keys) => {
-    const path = [part, ...keys].join(".");
-    if (!isLeaf(leaf)) throw mustBe(TypeError, `spec.${path}`, "a leaf, an object or an array", leaf);
-    return isObject(leaf) ? leaf : sharedLeaf(path, leaf as PartLeaf);
-  });
+  return zip([spec], isLeaf, ([leaf], keys) => (isObject(leaf) ? leaf : sharedLeaf([part, ...keys].join("."), leaf as PartLeaf)));
 }
 
 function sharedLeaf(path: string, leaf: PartLeaf): RowLeaf {

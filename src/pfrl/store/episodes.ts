@@ -46,11 +46,11 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
   /** @throws ReplayError OUT_OF_TURN from inside defaultPriorityFunc */
   override check(): void {
     if (this.#weighing) throw new ReplayError("OUT_OF_TURN", "defaultPriorityFunc must not call the buffer");
+    super.check();
   }
 
   /** One more step; with the last one of an episode the episode is stored. */
-  append(transition: AppendedTransition): void {
-    this.check();
+  protected take(transition: AppendedTransition): Env {
     checkTransition(transition);
     this.begin(transition);
     const made = this.made ?? this.make(firstSpec(transition));
@@ -65,11 +65,11 @@ export class EndedEpisodes extends Stored<MadeEpisodes> {
     made.steps.owed++;
     this.came(made, transition, this.#byEpisode === undefined);
     if (ends) this.#end(made, env, priority);
+    return env;
   }
 
   /** Stores the running episode of an environment, if there is one. */
-  stop(envId: unknown): void {
-    this.check();
+  protected end(envId: unknown): void {
     checkEnvId(envId);
     const { made } = this;
     const env = made?.steps.envs.get(envId);

@@ -40,10 +40,10 @@ export class LastSample {
   }
 
   /** Errors of these items came; those that are left go on waiting. */
-  updated(keys: ArrayLike<number>): void {
+  updated(keys: ArrayLike<number>, n: number): void {
     if (!this.waiting) return;
     // The usual case: those of the batch, as they came.
-    let same = keys.length === this.#count;
+    let same = n === this.#count;
     for (let i = 0; same && i < this.#count; i++) same = keys[i] === this.#keys[i];
     if (same) {
       this.waiting = false;

@@ -4,11 +4,12 @@ import type { Draw } from "../../core/draw.ts";
 import type { GrowingTable } from "../../core/growing-table.ts";
 import { calculator, powers } from "../../core/priorities.ts";
 import { finite, flag, mustBe, ReplayError } from "../../error.ts";
+import { listLength, type Numbers, numbersOf } from "../../spec/numbers.ts";
 import type { HistoryState } from "./history.ts";
 import { LastSample } from "./last-sample.ts";
 import { type Picker, tooFew } from "./picker.ts";
 import type { EngineOptions, Steps } from "./steps.ts";
-import { type GivenWeighing, numbersOf, ratioOf, Weighing } from "./weighing.ts";
+import { type GivenWeighing, ratioOf, Weighing } from "./weighing.ts";
 
 export interface PrioritiesOptions extends GivenWeighing {
   readonly waitPriorityAfterSampling: boolean;
@@ -105,28 +106,28 @@ export class Priorities {
    * @throws RangeError, TypeError · ReplayError OUT_OF_TURN, and then nothing changed
    */
   update(items: GrowingTable | undefined, errors: unknown, keys: unknown): number {
-    const list = numbersOf("errors", errors);
-    const n = list.length;
-    const given = keys === undefined ? undefined : numbersOf("keys", keys);
-    if (given !== undefined && given.length !== n) throw mustBe(RangeError, "keys", `${n} numbers, one per error`, given);
+    const list = numbersOf("errors", errors as Numbers);
+    const n = listLength(list);
+    const given = keys === undefined ? undefined : numbersOf("keys", keys as Numbers);
+    if (given !== undefined && listLength(given) !== n) throw mustBe(RangeError, "keys", `${n} numbers, one per error`, given);
     const own = given ?? this.last.mayUpdate(n);
     let found = 0;
     if (items !== undefined && n > 0) found = items.updateErrors(this.weighing.errors, own, list, n);
     if (given === undefined) this.last.done();
-    else this.last.updated(given);
+    else this.last.updated(given, n);
     return found;
   }
 
   /** The priorities that errors make. Infinity and NaN are values here. */
   fromErrors(errors: unknown, steps: Steps | undefined): number[] {
-    const list = numbersOf("errors", errors);
+    const list = numbersOf("errors", errors as Numbers);
     return this.weighing.errors.of(this.#core(steps), list);
   }
 
   /** The weights of probabilities; beta goes on. */
   toWeights(probabilities: unknown, min: number, length: number, steps: Steps | undefined): number[] {
-    const list = numbersOf("probabilities", probabilities);
-    const n = list.length;
+    const list = numbersOf("probabilities", probabilities as Numbers);
+    const n = listLength(list);
     const { ofBatch, beta } = this.weighing;
     if (n === 0 && ofBatch) throw mustBe(RangeError, "probabilities", "at least one number, because an empty list has no largest weight", list);
     const divisor = ofBatch ? Array.from(list).reduce((lowest, p) => Math.min(lowest, p)) : this.weighing.divisor(length, min);

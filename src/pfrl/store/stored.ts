@@ -2,6 +2,7 @@
 import type { Draw } from "../../core/draw.ts";
 import { Filler, WEIGHTS } from "../../core/filler.ts";
 import { GrowingTable } from "../../core/growing-table.ts";
+import { reentered } from "../../core/reentry.ts";
 import { integer, mustBe, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { Replay } from "../../replay.ts";
@@ -16,7 +17,7 @@ import { Lists } from "./lists.ts";
 import { type Picker, RANDOM_PICKER, tooFew } from "./picker.ts";
 import type { Priorities } from "./priorities.ts";
 import { Records } from "./step-bytes.ts";
-import { type EngineOptions, Steps } from "./steps.ts";
+import { type EngineOptions, type Env, Steps } from "./steps.ts";
 
 export interface StoredOptions {
   /** Transitions at most; Infinity where memory alone is the limit. */
@@ -57,6 +58,8 @@ export abstract class Stored<M extends Made = Made> {
   onAgain: (() => void) | undefined;
   /** Until something else is called than what stores steps. */
   #beginning: Beginning | undefined;
+  /** While a transition is read. */
+  #barred = false;
 
   constructor(options: StoredOptions) {
     this.options = options;
@@ -72,14 +75,31 @@ export abstract class Stored<M extends Made = Made> {
   /** All transitions in PFRL's form, oldest first; without those that leave meanwhile. */
   abstract transitions(): Iterable<unknown>;
 
-  /** One more step of an environment. */
-  abstract append(transition: AppendedTransition): void;
+  /** One more step of an environment; it is read here, which may run functions of the caller. @throws ReplayError OUT_OF_TURN from inside them */
+  append(transition: AppendedTransition): Env {
+    this.check();
+    this.#barred = true;
+    try {
+      return this.take(transition);
+    } finally {
+      this.#barred = false;
+    }
+  }
 
   /** The episode of an environment was interrupted. Without a running episode nothing happens. */
-  abstract stop(envId: unknown): void;
+  stop(envId: unknown): void {
+    this.check();
+    this.end(envId);
+  }
 
   /** @throws ReplayError OUT_OF_TURN where the buffer must not be called now */
-  check(): void {}
+  check(): void {
+    if (this.#barred) throw reentered();
+  }
+
+  /** What `append` does, and `stop`. */
+  protected abstract take(transition: AppendedTransition): Env;
+  protected abstract end(envId: unknown): void;
 
   /** Priorities come from outside. */
   touched(): void {
@@ -167,8 +187,8 @@ export abstract class Stored<M extends Made = Made> {
     try {
       this.made = this.make(spec);
       for (const call of beginning.calls) {
-        if ("envId" in call) this.stop(call.envId);
-        else this.append(call.transition);
+        if ("envId" in call) this.end(call.envId);
+        else this.take(call.transition);
       }
     } catch {
       // Where there is no memory for it, it stays an object.

@@ -11,7 +11,7 @@ export class Transitions extends Stored {
   }
 
   /** One more step, and the items that it completes: the last numSteps, and at the end of an episode all that are shorter. */
-  append(transition: AppendedTransition): Env {
+  protected take(transition: AppendedTransition): Env {
     const { capacity, numSteps, priorities } = this.options;
     checkTransition(transition);
     if (capacity === 0 && priorities !== undefined) throw mustBe(RangeError, "capacity", "at least 1 to append", 0);
@@ -30,7 +30,7 @@ export class Transitions extends Stored {
   }
 
   /** What is shorter than a full window is stored. */
-  stop(envId: unknown): void {
+  protected end(envId: unknown): void {
     checkEnvId(envId);
     const { made } = this;
     const env = made?.steps.envs.get(envId);

@@ -93,14 +93,3 @@ function boundOf(subject: string, value: number | null): number | null {
     throw mustBe(typeof value === "number" ? RangeError : TypeError, subject, "a number, or null for no bound", value);
   return value;
 }
-
-/** Checks numbers that a caller gives. */
-export function numbersOf(subject: string, values: unknown): ArrayLike<number> {
-  const list = values as ArrayLike<number>;
-  if (!(Array.isArray(values) || (ArrayBuffer.isView(values) && !(values instanceof DataView) && typeof list[0] !== "bigint")))
-    throw mustBe(TypeError, subject, "an array of numbers", values);
-  if (Array.isArray(values)) {
-    for (let i = 0; i < values.length; i++) if (typeof values[i] !== "number") throw mustBe(TypeError, `${subject}[${i}]`, "a number", values[i]);
-  }
-  return list;
-}
