@@ -2,6 +2,7 @@
 
 import { Core } from "./core/core.ts";
 import { journalBytes } from "./core/journal-bytes.ts";
+import { SECTION_MAX } from "./core/state.ts";
 import { tableBytes } from "./core/table.ts";
 import { HEAD_BYTES, type Layout, up, WIDE } from "./spec/layout.ts";
 import type { ResolvedTableOptions } from "./table.ts";
@@ -19,7 +20,7 @@ export interface Plan {
   readonly openedBytes: number;
 }
 
-/** Header, static data, scratch of one draw and of a snapshot. */
+/** Header, static data, scratch of one draw and of a snapshot, unless a record is longer than a section. */
 const OVERHEAD = 192 * 1024;
 /** The default window of a writer, in steps. */
 const WINDOW = 32;
@@ -40,7 +41,8 @@ export function planOf(
   const rowBytes = HEAD_BYTES + layout.rowBytes + wide;
   const planned: { [name: string]: { bytes: number; bytesPerItem: number } } = {};
   let steps = 0;
-  let bytes = OVERHEAD + (places > 0 ? up(journalBytes(Math.max(rowBytes, ...frames) + RECORD, places), GRANULE) + GRANULE : 0);
+  const record = Math.max(rowBytes, ...frames) + RECORD;
+  let bytes = OVERHEAD + Math.max(0, up(record - SECTION_MAX, GRANULE)) + (places > 0 ? up(journalBytes(record, places), GRANULE) + GRANULE : 0);
   for (const [name, options] of Object.entries(tables)) {
     const { maxSize, maxSteps } = options;
     const own = tableBytes(core, options);

@@ -3,6 +3,7 @@ import { pointAtCallersOf } from "./caller.ts";
 import { MAX_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";
 import { placesFor } from "./core/journal-bytes.ts";
+import { State } from "./core/state.ts";
 import { CoreTable } from "./core/table.ts";
 import { integer, mustBe, onlyKeys } from "./error.ts";
 import { MAX_ITEMS, SEGMENT_BYTES } from "./limits.ts";
@@ -124,6 +125,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
       this.#tables.set(name, new Table<S, R>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
     });
     this.tables = Object.freeze(Object.fromEntries(this.#tables)) as { readonly [K in TableName]: Table<S, R> };
+    // Whatever steps take, there is room for a snapshot.
+    new State(engine, this.#saved()).reserve();
   }
 
   /** The memory that a Replay with these options would need. Allocates none of it. */
@@ -230,6 +233,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
 
   /**
    * Everything, as chunks of at most about 64 KiB: items, keys, steps, open episodes, random states. Nothing may change until the last chunk was read.
+   * Needs no memory that the Replay does not have: it works at `maxBytes`, too.
    * @throws ReplayError OUT_OF_TURN where something did
    */
   snapshot(): Iterable<Uint8Array<ArrayBuffer>> {

@@ -10,6 +10,8 @@ export const MAX_BYTES = 0xffff0000;
 
 export class Core {
   readonly x: Exports;
+  /** The build of the core, where the host gave one. */
+  readonly module: WebAssembly.Module | undefined;
   /** Views of memory, one a dtype; these are asked for by name. */
   u8!: Uint8Array<ArrayBuffer>;
   u32!: Uint32Array<ArrayBuffer>;
@@ -31,6 +33,7 @@ export class Core {
    */
   constructor(maxBytes: number, module?: WebAssembly.Module, tracking = false) {
     this.#maxBytes = maxBytes;
+    this.module = module;
     this.x = instance(module);
     this.x.arena_init(Math.floor(Math.min(maxBytes, MAX_BYTES) / GRANULE), tracking ? 1 : 0);
     this.refresh();

@@ -3,6 +3,7 @@ import { ReplayError } from "../error.ts";
 import type { Exports } from "./abi.ts";
 import type { Core } from "./core.ts";
 import { instance } from "./module.ts";
+import { SECTION_MAX } from "./state.ts";
 
 const PAGE = 65536;
 /** No section is longer, and no buffer: what waits for a disk that is full has to end somewhere. */
@@ -51,9 +52,19 @@ export class SectionMemory {
   }
 }
 
-/** A section made in a core's scratch: a copy of its bytes. @param head bytes before the payload, which may stand in its place already */
+/**
+ * A section made in a core's scratch: a copy of its bytes. A long one that does not stand there already is made elsewhere, since a core may be full.
+ * @param head bytes before the payload, which may stand in its place already
+ */
 export function sealed(core: Core, head: number, kind: number, id: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = payload.length;
+  if (bytes > SECTION_MAX && payload.buffer !== core.u8.buffer) {
+    const memory = new SectionMemory(core.module);
+    memory.reserve(head + bytes);
+    memory.u8.set(payload, memory.base + head);
+    memory.seal(memory.base, kind, id, bytes);
+    return memory.u8.slice(memory.base, memory.base + head + bytes);
+  }
   const at = core.scratch(head + bytes);
   if (payload.byteOffset !== at + head) core.u8.set(payload, at + head);
   core.x.section_seal(at, kind, id, bytes);

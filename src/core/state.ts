@@ -54,6 +54,11 @@ export class State {
     this.#tableBytes = x.record_table_bytes();
   }
 
+  /** Takes the memory that `all` needs: later there may be none. @throws ReplayError OUT_OF_MEMORY */
+  reserve(): void {
+    this.room(Math.max(SECTION_MAX, COUNT_BYTES + Math.max(...this.rowBytes, ...this.slotBytes)));
+  }
+
   /** Everything, to be read one by one: a payload is there until the next one is asked for. Changes nothing, not even what a journal knows of changes. */
   *all(): Generator<Section, void> {
     const { x } = this.core;

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { f32, Replay, u8 } from "../../src/index.ts";
+import { describe, expect, test } from "vitest";
+import { f32, Replay, type Spec, u8 } from "../../src/index.ts";
 import { moduleOf } from "../support/core.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
@@ -184,4 +184,44 @@ test("a Replay that fills what plan told it can be stored and restored", () => {
   replay.table("t").sample(16);
   const bytes = bytesOf(replay);
   expect(bytesOf(Replay.restore(bytes)).equals(bytes)).toBe(true);
+});
+
+const leaves = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`leaf ${i}`, f32()]));
+const values = (spec: object, i: number) => Object.fromEntries(Object.keys(spec).map((name) => [name, i]));
+const [MANY, VERY_MANY] = [leaves(200), leaves(1000)];
+const FORMS: readonly (readonly [string, Spec, (i: number) => unknown])[] = [
+  ["a number", f32(), (i) => i],
+  ["an image", u8(84, 84), (i) => new Uint8Array(84 * 84).fill(i)],
+  ["more than a section", u8(100_000), (i) => new Uint8Array(100_000).fill(i)],
+  ["many leaves", MANY, (i) => values(MANY, i)],
+  ["more leaves than a section names", VERY_MANY, (i) => values(VERY_MANY, i)],
+];
+
+describe.each(FORMS)("at maxBytes there is room for a snapshot: steps of %s", (_, spec, step) => {
+  const filled = (maxSize: number, length: number, calls: number) => {
+    const options = { spec, tables: { t: { maxSize } } };
+    const { bytes } = Replay.plan(options);
+    const replay = new Replay({ ...options, maxBytes: bytes });
+    const writer = replay.writer({ items: [{ table: "t", length, stride: length }] });
+    for (let i = 0; i < calls; i++) writer.append(step(i % 256) as never);
+    expect(replay.stats().bytes.used).toBeLessThanOrEqual(bytes);
+    return replay;
+  };
+
+  test.each([1, 10, 300])("of what plan told, with %i items", (maxSize) => {
+    const bytes = bytesOf(filled(maxSize, 1, Math.ceil(1.5 * maxSize)) as never);
+    expect(bytesOf(Replay.restore(bytes) as never).equals(bytes)).toBe(true);
+  });
+
+  test("where append was refused", () => {
+    const maxSize = 500;
+    const replay = filled(maxSize, 1, 0);
+    const writer = replay.writer({ items: [{ table: "t", length: 20, stride: 20 }] });
+    const error = errorOf(() => {
+      for (let i = 0; i < 20 * maxSize; i++) writer.append(step(i % 256) as never);
+    });
+    expectError(error, "OUT_OF_MEMORY", /maxBytes/);
+    const bytes = bytesOf(replay as never);
+    expect(bytesOf(Replay.restore(bytes) as never).equals(bytes)).toBe(true);
+  });
 });
