@@ -28,7 +28,7 @@ import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } fro
 import { MAX_LENGTH } from "./limits.ts";
 import { type NStep, type NStepOptions, nStepOf } from "./n-step.ts";
 import type { Selector } from "./selector.ts";
-import { type ColumnLayout, checkSteps, fitTogether, joined, jointOf, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
+import { type ColumnLayout, checkSteps, fitTogether, hasRoom, joined, jointOf, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
 import type { AnyArray } from "./spec/dtype.ts";
 import { valueAt } from "./spec/nest.ts";
 
@@ -73,7 +73,6 @@ const OPTIONS = "into, replacement, among, stratified, length, offset, cross, co
 const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
 const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
-const NO_LAYOUTS: ReadonlySet<ColumnLayout> = new Set();
 
 export class Reader {
   readonly #engine: Engine;
@@ -125,8 +124,11 @@ export class Reader {
     if (cross !== undefined) flag("cross", cross);
     const asked = length ?? (into === undefined ? undefined : this.#widthOf(into, chosen as readonly Selection[]));
     // Of items that are alike each shows its own steps.
-    const alike = same > 0 && first !== undefined ? engine.columnLayouts.alike(first.id) : NO_LAYOUTS;
-    if (alike.size > 1) chosen = jointOf(first as ColumnLayout, alike, asked ?? longest);
+    let mixed = same > 0 && first !== undefined && engine.columnLayouts.alike(first.id) > 1;
+    if (mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, asked ?? longest);
+    const kept = into === undefined ? chosen : this.#kept(options, chosen as readonly Selection[], asked as number);
+    mixed ||= kept !== chosen;
+    chosen = kept;
     if (of !== undefined) this.#checkPart(of, chosen as readonly Selection[]);
     const isPart = of !== undefined;
     let filler = this.#filler(n, asked ?? longest, options, chosen as readonly Selection[], into, isPart);
@@ -139,10 +141,10 @@ export class Reader {
     let lost = false;
     engine.barred = true;
     try {
-      const shown = alike.size > 1 ? this.#shown(draw.slots(count)) : undefined;
+      const shown = mixed ? this.#shown(draw.slots(count)) : undefined;
       if (into === undefined) {
         const width = length ?? draw.result(DRAW_LONGEST);
-        if (shown !== undefined) chosen = jointOf(shown[0] ?? (first as ColumnLayout), new Set(shown), width);
+        if (shown !== undefined) chosen = jointOf(shown[0] ?? (first as ColumnLayout), new Set(shown), width, chosen);
         // The batch may be smaller than the maximum that the filler was prepared for.
         if (count < n || width < filler.width || chosen !== filler.selections)
           filler = this.#filler(count, width, options, chosen as readonly Selection[], into, isPart).after(filler);
@@ -201,7 +203,8 @@ export class Reader {
     const made = parts.map((part) => this.#fillers.get(part) as Filler);
     const width = Math.max(...made.map((filler) => filler.width));
     const sets = new Set(made.map((filler) => filler.selections));
-    const selections = joined((made[0] as Filler).selections, sets, width);
+    const most = joined((made[0] as Filler).selections, sets, width);
+    const selections = this.#kept(options, most, width);
     const count = parts.reduce((sum, part) => sum + part.count, 0);
     const mask = ((made[0] as Filler).holds & MASK) > 0;
     const whole = this.#filler(count, width, { ...options, mask }, selections, options.into);
@@ -212,7 +215,7 @@ export class Reader {
       made.map((filler) => ({ rows: filler.rows(selections), count: filler.batch.count })),
     );
     if (whole.holds & WEIGHTS && (options.normalize ?? "batch") === "batch") normalize((rows.at(-1) as Rows).data as AnyArray, count);
-    if (sets.size > 1 || made.some((filler) => filler.layouts !== undefined)) whole.layouts = made.flatMap((filler) => filler.shown());
+    if (sets.size > 1 || selections !== most || made.some((filler) => filler.layouts !== undefined)) whole.layouts = made.flatMap((filler) => filler.shown());
     const { batch } = whole;
     batch.count = count;
     batch.blocked = short ? this.#blocked() : undefined;
@@ -291,7 +294,9 @@ export class Reader {
     const before = first && this.#fillers.get(first)?.selections;
     if (before !== undefined && !((before === this.#whole) === (selections === this.#whole) && fitTogether(before, selections))) throw differentColumns();
     const { into, length } = options;
-    if (into !== undefined) this.#filler(n, length ?? this.#widthOf(into, selections), options, selections, into).check();
+    if (into === undefined) return;
+    const width = length ?? this.#widthOf(into, selections);
+    this.#filler(n, width, options, this.#kept(options, selections, width), into).check();
   }
 
   /** The filler of the given batch, or of a new one. */
@@ -307,6 +312,15 @@ export class Reader {
     const made = new Filler(this.#engine, n, width, selections, selections === this.#whole, asked, into, open);
     this.#fillers.set(made.batch, made);
     return made;
+  }
+
+  /** The columns of a batch to refill where they have more room than those that items now have: its shapes stay. Else the latter. */
+  #kept({ into, columns }: SampleOptions, selections: readonly Selection[], width: number): readonly Selection[] {
+    const before = into === undefined || columns !== undefined ? undefined : this.#fillers.get(into)?.selections;
+    if (before === undefined || before === selections || before === this.#whole || selections === this.#whole) return selections;
+    const own = { selections: before };
+    if (!fitTogether(before, selections) || !hasRoom(before, { selections }, width) || hasRoom(selections, own, width)) return selections;
+    return jointOf(own, [own], width, before);
   }
 
   /** Number of steps per item in the given batch. */

@@ -1,6 +1,6 @@
 /** The column layouts of a Replay's items. The core knows the number of each item's; what a number means is known here. */
 import { ReplayError } from "../error.ts";
-import { type ColumnLayout, columnsText, type Selection, selectionsOf, textSelections } from "../spec/columns.ts";
+import { type ColumnLayout, columnsText, hasRoom, jointOf, type Selection, sameOrder, selectionsOf, textSelections } from "../spec/columns.ts";
 import type { PlacedLeaf } from "../spec/layout.ts";
 import { BOOTSTRAP } from "./abi.ts";
 import type { Core } from "./core.ts";
@@ -13,11 +13,21 @@ const CHUNK_BITS = 6;
 const FORM_BITS = 16;
 const MAX_FORMS = 2 ** (32 - FORM_BITS);
 const MAX_ALIKE = 2 ** FORM_BITS;
+/** Joint columns that a form remembers. */
+const MAX_JOINTS = 8;
+
+/** What has room for all layouts of a form in windows of so many steps. */
+interface Joint {
+  readonly width: number;
+  readonly selections: readonly Selection[];
+}
 
 /** Layouts that show the same leaves under the same names, of other steps. */
 interface Form {
   readonly number: number;
   readonly layouts: Set<ColumnLayout>;
+  /** Found already, the oldest first: draws of the same widths have the same again. */
+  joints: readonly Joint[];
   /** The number that a layout of it was given last. */
   last: number;
 }
@@ -74,9 +84,19 @@ export class ColumnLayouts {
     return id;
   }
 
-  /** Those that are drawn together with one, it among them. */
-  alike(id: number): ReadonlySet<ColumnLayout> {
-    return this.#byNumber.get(id >>> FORM_BITS)?.layouts ?? new Set();
+  /** How many are drawn together with one, it among them. */
+  alike(id: number): number {
+    return this.#byNumber.get(id >>> FORM_BITS)?.layouts.size ?? 0;
+  }
+
+  /** Columns in the order of a layout that have room for those of all that are drawn together with it; the same object as long as that is so. */
+  jointOf(layout: ColumnLayout, width: number): readonly Selection[] {
+    const form = this.#byNumber.get(layout.id >>> FORM_BITS) as Form;
+    const known = form.joints.find((joint) => joint.width === width && sameOrder(joint.selections, layout.selections));
+    if (known !== undefined) return known.selections;
+    const selections = jointOf(layout, form.layouts, width);
+    form.joints = [...form.joints.slice(1 - MAX_JOINTS), { width, selections }];
+    return selections;
   }
 
   /** Takes a layout with the number that it had. @throws TypeError, RangeError, ReplayError for what are no columns of these leaves */
@@ -116,6 +136,7 @@ export class ColumnLayouts {
 
   #add(layout: ColumnLayout, form: Form): void {
     form.layouts.add(layout);
+    form.joints = form.joints.filter(({ selections, width }) => hasRoom(selections, layout, width));
     const chunk = layout.id >>> CHUNK_BITS;
     this.chunks.set(chunk, [...(this.chunks.get(chunk) ?? []), layout]);
     this.#byId.set(layout.id, layout);
@@ -133,7 +154,7 @@ export class ColumnLayouts {
   }
 
   #newForm(selections: readonly Selection[], number: number): Form {
-    const form: Form = { number, layouts: new Set(), last: -1 };
+    const form: Form = { number, layouts: new Set(), joints: [], last: -1 };
     this.#forms.set(formKey(selections), form);
     this.#byNumber.set(number, form);
     return form;
@@ -142,6 +163,7 @@ export class ColumnLayouts {
   #leaveForm(layout: ColumnLayout): void {
     const form = this.#byNumber.get(layout.id >>> FORM_BITS) as Form;
     form.layouts.delete(layout);
+    form.joints = [];
     if (form.layouts.size > 0) return;
     this.#byNumber.delete(form.number);
     const key = formKey(layout.selections);

@@ -7,7 +7,7 @@ export interface Rows {
   readonly each: number;
 }
 
-/** Copies the arrays of parts. An item that has fewer elements in its part than in the whole is padded there already: with what new arrays have. */
+/** Copies the arrays of parts. An item that has fewer elements in its part than in the whole is padded. */
 export function joinRows(whole: readonly Rows[], parts: readonly { readonly rows: readonly Rows[]; readonly count: number }[]): void {
   let at = 0;
   for (const { rows, count } of parts) {
@@ -23,6 +23,9 @@ function copyRows(to: Rows, from: Rows, at: number, count: number): void {
     const [target, source] = [(at + k) * to.each, k * from.each];
     if (Array.isArray(from.data)) for (let i = 0; i < each; i++) (to.data as string[])[target + i] = from.data[source + i] as string;
     else (to.data as Float64Array).set((from.data as Float64Array).subarray(source, source + each), target);
+    if (to.each <= from.each) continue;
+    if (Array.isArray(to.data)) to.data.fill("", target + each, target + to.each);
+    else (to.data as Float64Array).fill(0, target + each, target + to.each);
   }
 }
 

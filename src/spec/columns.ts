@@ -129,20 +129,44 @@ export type Shown = Pick<ColumnLayout, "selections">;
 /**
  * Columns that have room for those of several layouts that are alike, in windows of `width` steps. Which steps each item shows `stepLists` says.
  * @param first whose order they have
+ * @param known what they may be already: given if they are
  */
-export function jointOf(first: ColumnLayout, layouts: Iterable<ColumnLayout>, width: number): Selection[] {
-  const all = [...layouts];
-  return first.selections.map(({ keys, leaf, squeezed }) => {
-    const most = all.reduce((max, layout) => Math.max(max, stepIndices(columnNamed(layout, keys), width).length), 0);
-    return { keys, leaf, squeezed, start: 0, step: 1, steps: new Array<number>(most).fill(0) };
-  });
+export function jointOf(first: Shown, layouts: Iterable<Shown>, width: number, known?: readonly Selection[]): readonly Selection[] {
+  const counts = first.selections.map(() => 0);
+  for (const layout of layouts)
+    for (const [i, { keys }] of first.selections.entries()) counts[i] = Math.max(counts[i] as number, stepCount(columnNamed(layout, keys), width));
+  if (known !== undefined && sameOrder(first.selections, known) && known.every(({ steps }, i) => steps?.length === counts[i])) return known;
+  return first.selections.map(({ keys, leaf, squeezed }, i) => ({
+    keys,
+    leaf,
+    squeezed,
+    start: 0,
+    step: 1,
+    steps: new Array<number>(counts[i] as number).fill(0),
+  }));
+}
+
+/** Whether columns have room for others that show the same leaves under the same names. */
+export function hasRoom(room: readonly Selection[], { selections }: Shown, width: number): boolean {
+  return selections.every((selection) => stepCount(selection, width) <= stepCount(columnNamed({ selections: room }, selection.keys), width));
+}
+
+/** Whether columns have the same names in the same order. */
+export function sameOrder(some: readonly Selection[], others: readonly Selection[]): boolean {
+  return some.length === others.length && some.every(({ keys }, i) => keys[0] === others[i]?.keys[0]);
 }
 
 /** For each joint column the steps of each item, by its layout. */
 export function stepLists(joint: readonly Selection[], items: readonly ColumnLayout[], width: number): Int32Array[] {
   return joint.map(({ keys, steps = [] }) => {
-    const lists = new Int32Array(items.length * steps.length).fill(NOWHERE);
-    for (const [i, layout] of items.entries()) lists.set(stepIndices(columnNamed(layout, keys), width).slice(0, steps.length), i * steps.length);
+    const room = steps.length;
+    const lists = new Int32Array(items.length * room).fill(NOWHERE);
+    for (let i = 0; i < items.length; i++) {
+      const selection = columnNamed(items[i] as ColumnLayout, keys);
+      const { steps: listed, start, step } = selection;
+      const count = Math.min(stepCount(selection, width), room);
+      for (let k = 0; k < count; k++) lists[i * room + k] = listed === undefined ? start + k * step : (listed[k] as number);
+    }
     return lists;
   });
 }
@@ -161,10 +185,8 @@ export function fitTogether(some: readonly Selection[], others: readonly Selecti
  */
 export function joined(first: readonly Selection[], parts: ReadonlySet<readonly Selection[]>, width: number): readonly Selection[] {
   if (parts.size === 1) return first;
-  return first.map(({ keys, leaf, squeezed }) => {
-    const counts = [...parts].map((selections) => stepIndices(columnNamed({ selections }, keys), width).length);
-    return { keys, leaf, squeezed, start: 0, step: 1, steps: new Array<number>(Math.max(...counts)).fill(0) };
-  });
+  const shown = Array.from(parts, (selections) => ({ selections }));
+  return jointOf({ selections: first }, shown, width);
 }
 
 /** The column of a layout under a name. */
@@ -174,8 +196,14 @@ export function columnNamed({ selections }: Shown, keys: readonly string[]): Sel
 
 /** The steps of a column in full windows of `width` steps. */
 export function stepIndices(selection: Selection, width: number): readonly number[] {
+  const { steps, start, step } = selection;
+  return steps ?? Array.from({ length: stepCount(selection, width) }, (_, k) => start + k * step);
+}
+
+/** How many these are. */
+function stepCount(selection: Selection, width: number): number {
   const { steps, start, step, to = width } = selection;
   const first = start < 0 ? width + start : start;
   const end = to < 0 ? width + to : Math.min(to, width);
-  return steps ?? Array.from({ length: Math.max(Math.ceil((end - first) / step), 0) }, (_, k) => start + k * step);
+  return steps?.length ?? Math.max(Math.ceil((end - first) / step), 0);
 }
