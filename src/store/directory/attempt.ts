@@ -14,6 +14,7 @@ const MEANING: { readonly [code: string]: string } = {
   NotCapable: "it is not allowed: start Deno with --allow-read and --allow-write",
   EROFS: "the file system is read only",
   ENOENT: "there is no such file or folder",
+  ESPIPE: "a pipe or a device is in the place of the file",
   EISDIR: "a folder is in the place of the file",
   ENOTDIR: "a file is in the place of a folder",
   EEXIST: "a file is in the place of the folder",

@@ -19,8 +19,15 @@ export interface Fs {
   readFileSync(path: string, encoding: "utf8"): string;
   writeFileSync(path: string, text: string, options?: { flag: string }): void;
   readlinkSync(path: string): string;
-  statSync(path: string): { readonly mtimeMs: number };
+  statSync(path: string): { readonly mtimeMs: number; isFile(): boolean; isDirectory(): boolean };
   realpathSync(path: string): string;
+}
+
+/** Before a file is opened to be read: opening a pipe waits for somebody who writes, perhaps for ever. @throws as the system does, with the code ESPIPE */
+export function refusePipe(fs: Fs, path: string): void {
+  const stat = fs.statSync(path);
+  // A folder says so itself.
+  if (!stat.isFile() && !stat.isDirectory()) throw Object.assign(new Error(`${path} is no file`), { code: "ESPIPE" });
 }
 
 export interface Builtins {

@@ -1,5 +1,5 @@
 /** Who holds a folder: a thread of a process, so that another one can tell whether it still runs. Numbers of processes and threads come again. */
-import type { Builtins, Fs } from "./builtins.ts";
+import { type Builtins, type Fs, refusePipe } from "./builtins.ts";
 
 export interface Holder {
   /** 0: nobody. */
@@ -38,7 +38,10 @@ export function selfOf({ fs, os, process }: Builtins): Holder {
 
 /** Who wrote a lock file; undefined where the file is gone, or not written yet. */
 export function holderOf(fs: Fs, path: string): Holder | undefined {
-  const text = unlessGone(() => fs.readFileSync(path, "utf8"));
+  const text = unlessGone(() => {
+    refusePipe(fs, path);
+    return fs.readFileSync(path, "utf8");
+  });
   if (text === undefined) return undefined;
   try {
     const holder = JSON.parse(text) as Partial<Holder>;

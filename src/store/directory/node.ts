@@ -1,7 +1,7 @@
 /** A folder of the file system: Node, Deno, Bun. */
 import { mustBe } from "../../error.ts";
 import { attempt } from "./attempt.ts";
-import { type Builtins, nodeModules } from "./builtins.ts";
+import { type Builtins, nodeModules, refusePipe } from "./builtins.ts";
 import { closable, type Directory, type StorageFile } from "./directory.ts";
 import { type FolderLock, lockFolder } from "./node-lock.ts";
 
@@ -43,6 +43,7 @@ class NodeDirectory implements Directory {
       if (this.#lock === undefined) fs.mkdirSync(this.path, { recursive: true });
       return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR | O_CREAT));
     }
+    refusePipe(fs, path);
     try {
       return nodeFile(this.#builtins, this.path, fs.openSync(path, O_RDWR));
     } catch (error) {

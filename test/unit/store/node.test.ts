@@ -1,5 +1,5 @@
 /** A folder of the file system, and who owns it. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
@@ -315,6 +315,18 @@ describe("the lock of a folder", () => {
     expect(odd.slice(0, 3)).toEqual([]);
     expect(reopened(node(path), { readOnly: true }).length).toBe(rounds);
     expect(readdirSync(path).filter((name) => name.startsWith("lock")).length).toBe(1);
+  });
+
+  it.runIf(process.platform !== "win32")("that is a pipe, or a segment that is one, is an IO error, and nobody waits", async () => {
+    const program = `
+      import { Log, node } from "${join(root, "dist/storage.js")}";
+      try { Log.open(node(process.argv[1]), { about: {} }); } catch (error) { console.log(error.code, error.message); }`;
+    for (const name of ["lock.3", "00000001.rpr"]) {
+      const path = mkdtempSync(join(folder, "pipe-"));
+      execFileSync("mkfifo", [join(path, name)]);
+      const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program, path], { encoding: "utf8", timeout: 20_000 });
+      expect(stdout).toMatch(/^IO (locking|opening) .* failed: a pipe or a device is in the place of the file \(ESPIPE\)$/m);
+    }
   });
 
   it("takes drafts away that a crash left behind, and none that is being written", () => {
