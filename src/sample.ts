@@ -133,6 +133,8 @@ export class Reader {
     const isPart = of !== undefined;
     let filler = this.#filler(n, asked ?? longest, options, chosen as readonly Selection[], into, isPart);
     if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, asked ?? (isPart ? MAX_LENGTH : this.#table.counter(LONGEST)), isPart);
+    // A getter of the options may have disposed of the Replay.
+    engine.begin();
     const draw = filler.prepare();
     if (beta !== undefined) draw.beta[0] = beta;
     const count = draw.sample(handle, n, flags + same, among);

@@ -181,6 +181,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     const tables = items.map((rule) => rule.table);
     for (const name in priorities) if (!tables.includes(name)) throw unknownTable(name, tables);
     mustSay(this.#rules, ends, final);
+    this.#begin();
     const block = whileBarred(engine, () => {
       const finals = final === undefined ? undefined : flattenSome(engine.spec, final, "final");
       const placed = placeBlock(engine, lanes, {
@@ -217,6 +218,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
     const layout = columns === undefined ? 0 : this.#layoutOf(columns, length);
+    // A getter of the options may have closed the writer, or disposed of the Replay. So in all calls that read options before they bar others.
+    this.#begin();
     this.#createsItems = true;
     this.#writer.priority[0] = priority;
     const state = this.#writer.insert(to.handle, lane, length, behind, layout);
@@ -238,6 +241,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   endEpisode(options: EndOptions<S> = {}): void {
     this.#begin();
     const { lane, final, terminated } = checkEnd(this.#rules, options);
+    this.#begin();
     if (final === undefined && terminated !== true) {
       for (const i of lane === undefined ? this.streams.keys() : [lane]) this.#writer.end(i);
       this.#countBarren();

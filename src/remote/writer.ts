@@ -187,6 +187,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
       this.#checkPriorities(memory, block.rows);
       return block;
     };
+    outbox.ready();
     return whileBarred(outbox, () => {
       const { rows, room } = outbox.sendColumns(place);
       for (let row = 0; row < rows; row++) {
@@ -242,6 +243,8 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const outbox = this.#outbox;
     outbox.open();
     const { lane, final, terminated } = checkEnd(this.#welcome.ends, options);
+    // A getter of the options may have closed the writer.
+    outbox.open();
     const isPlain = final === undefined && terminated !== true;
     const from = lane ?? 0;
     const to = lane === undefined ? this.lanes : lane + 1;

@@ -162,6 +162,8 @@ export class Transitions<S = any, R = any, O = any> {
     // An item of a single step may have left long ago, too.
     if (this.#core.worthALook(n, width, engine.layout.stagedBytes) || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
     let filler = this.#filler(n, width, beta !== undefined, into, float);
+    // A getter of the options may have disposed of the Replay.
+    engine.begin();
     const { handle } = this.#core;
     const draw = filler.prepare();
     if (beta !== undefined) draw.beta[0] = beta;

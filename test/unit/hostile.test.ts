@@ -90,6 +90,40 @@ test("an array whose length changes while it is read is taken as it first was", 
   expect(broken(replay)).toEqual([]);
 });
 
+describe("a getter of the options that closes the writer, or disposes of the Replay", () => {
+  const columns = { x: [1], o: new Float32Array(3), flag: [0], mask: new Uint8Array(4) };
+  type World = ReturnType<typeof filled>;
+  const calls: [string, (world: World, end: () => undefined) => unknown][] = [
+    ["appendColumns", ({ writer }, end) => writer.appendColumns(columns, { get final() { return end(); } })], // biome-ignore format: a call a line
+    ["createItem", ({ writer }, end) => writer.createItem("t", { length: 1, get priority() { return end(); } } as never)], // biome-ignore format: a call a line
+    ["endEpisode", ({ writer }, end) => writer.endEpisode({ terminated: true, get lane() { return end(); } } as never)], // biome-ignore format: a call a line
+    ["endEpisode without more", ({ writer }, end) => writer.endEpisode({ get lane() { return end(); } } as never)], // biome-ignore format: a call a line
+    ["sample", ({ table }, end) => table.sample(2, { get length() { return end(); } } as never)], // biome-ignore format: a call a line
+  ];
+  test.each(calls)("%s is CLOSED then, and nothing is done", (name, call) => {
+    if (name !== "sample") {
+      const world = filled();
+      expectError(errorOf(() => call(world, () => void world.writer.close())), "CLOSED", /^this writer was closed/); // biome-ignore format: short
+      // The memory that the writer had is another one's.
+      const other = world.replay.writer({ items: [{ table: "t", length: 1 }] });
+      expect([other.length, world.table.size]).toEqual([0, 10]);
+      expect(broken(world.replay)).toEqual([]);
+    }
+    const world = filled();
+    expectError(errorOf(() => call(world, () => void world.replay.dispose())), "CLOSED", /^this Replay was disposed of/); // biome-ignore format: short
+    expectError(errorOf(() => world.replay.stats()), "CLOSED"); // biome-ignore format: short
+  });
+
+  test("views of transitions, too", () => {
+    const replay = new Replay({ spec: { observation: f32(), action: f32(), reward: f32() }, tables: { t: { maxSize: 20 } } });
+    const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+    for (let reward = 0; reward < 9; reward++) writer.append({ observation: reward, action: 0, reward });
+    const view = replay.table("t").transitions({ gamma: 0.9 });
+    expectError(errorOf(() => view.sample(2, { get among() { replay.dispose(); return 0; } })), "CLOSED", /^this Replay was disposed of/); // biome-ignore format: short
+    expectError(errorOf(() => replay.stats()), "CLOSED"); // biome-ignore format: short
+  });
+});
+
 describe("bool leaves hold 0 and 1", () => {
   const mask = Uint8Array.of(1, 7, 0, 0);
   test("whatever gives another byte is refused", () => {

@@ -63,6 +63,7 @@ export abstract class PersistentBuffer<B, T> extends StoredBuffer<B, T> {
   /** Flushes, and lets go of the directory. What is in memory can still be sampled. @throws ReplayError IO */
   close(): void {
     if (this.#log.closed) return;
+    this.#stored.check();
     try {
       this.settle();
     } finally {
