@@ -147,8 +147,8 @@ export class Table<S = any, R = any> {
   /**
    * n draws, each made as soon as the rate limiter allows it: the batch grows until it is whole, and its bytes are copied as they are drawn. Without replacement, or
    * stratified, all draws are made at once, when that can be. Those who wait for one table are served in the order of their calls.
-   * @throws RangeError where it can never be · ReplayError RATE_LIMITED where it cannot before others have drawn · TIMEOUT, CLOSED, or the reason of the signal, with
-   * what was drawn by then as the error's `batch`
+   * @throws RangeError where it can never be · ReplayError RATE_LIMITED where it cannot before others have drawn · TIMEOUT, CLOSED, or the reason of the signal; what
+   * was drawn by then is the error's `batch`: then it is an error of this call alone, with the reason as its cause
    */
   sampleWhenReady<const O extends Options<S> & WaitOptions>(n: number, options?: O & Only<O, SampleOptions & WaitOptions>): Promise<BatchOf<S, O>> {
     return this.#draws.whole(n, (options ?? {}) as SampleOptions & WaitOptions) as Promise<BatchOf<S, O>>;

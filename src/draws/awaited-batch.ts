@@ -51,14 +51,12 @@ export class AwaitedBatch<B extends { readonly count: number }> {
     return this.#drawn === 0 ? undefined : this.#draws.source.join(this.#parts, { ...this.#options, into: undefined } as SampleOptions, true);
   }
 
-  /** The reason why the wait ended, with what was drawn so far. */
-  ended(reason: unknown): unknown {
+  /** Why the wait ended, with what was drawn so far. @param signal what may have ended it: its reason is everybody's */
+  ended(why: unknown, signal: AbortSignal | undefined): unknown {
     const batch = this.rest();
-    if (batch === undefined) return reason;
-    const carries = typeof reason === "object" && reason !== null && Object.isExtensible(reason) && !("batch" in reason);
-    // One reason may end several waits, or be no object at all.
-    const error = carries ? reason : new Error(reason instanceof Error ? reason.message : String(reason), { cause: reason });
-    return Object.assign(error as object, { batch });
+    if (batch === undefined) return why;
+    const isOwn = why instanceof Error && why !== signal?.reason && Object.isExtensible(why) && !("batch" in why);
+    return Object.assign(isOwn ? why : ownError(why), { batch });
   }
 
   #attempt(): B | undefined {
@@ -83,6 +81,14 @@ export class AwaitedBatch<B extends { readonly count: number }> {
 /** Whether a batch means something only if it is drawn from a table as it stands. */
 export function isAtOnce({ replacement, stratified }: SampleOptions): boolean {
   return replacement === false || stratified === true;
+}
+
+/** An error of the same name and message, which one wait alone has. */
+function ownError(cause: unknown): Error {
+  const { name, message } = Object(cause) as { readonly [key: string]: unknown };
+  const error = new Error(typeof message === "string" ? message : String(cause), { cause });
+  // A DOMException has its name where it cannot be changed, and takes no cause; nor is it an Error in every realm.
+  return typeof name === "string" ? Object.defineProperty(error, "name", { value: name, writable: true, configurable: true }) : error;
 }
 
 function stuck(name: string): ReplayError {

@@ -46,7 +46,7 @@ export function datasetOf<B extends { readonly count: number }>(draws: Draws<B>,
           // What is left out here is the beginning of the batch that a later call gives.
           if (late && drops) return undefined;
           awaited = undefined;
-          if (!late) throw under.ended(error);
+          if (!late) throw under.ended(error, stop);
           const rest = under.rest();
           ended = rest !== undefined;
           return rest;

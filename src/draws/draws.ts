@@ -89,7 +89,7 @@ export class Draws<B extends { readonly count: number }> {
     try {
       return await awaited.until({ signal, timeoutMs } as WaitOptions);
     } catch (error) {
-      throw awaited.ended(error);
+      throw awaited.ended(error, signal);
     }
   }
 

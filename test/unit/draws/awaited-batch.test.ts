@@ -107,18 +107,37 @@ test("a wait that ends too early hands over what was drawn", async () => {
   for (const one of waiting) expect(await errorFrom(one)).toBe("enough");
 });
 
-test("one reason that ends several waits hands over what each has drawn", async () => {
+test.each([
+  ["the signal's own", undefined],
+  ["an error", new RangeError("enough")],
+  ["a frozen error", Object.freeze(new RangeError("enough"))],
+  ["a word", "enough"],
+])("one reason that ends several waits hands over what each has drawn, with an error of its own: %s", async (_, given) => {
   const stop = new AbortController();
-  const reason = new Error("enough");
-  const waiting = [1, 2].map((first) => {
+  const { signal } = stop;
+  const made = [1, 2, 3].map((first) => {
     const { table, insert } = make(queueLimiter(9), ONCE);
     insert(first);
-    return table.sampleWhenReady(2, { signal: stop.signal });
+    return table;
   });
-  stop.abort(reason);
-  const errors = await Promise.all(waiting.map(errorFrom));
-  expect(errors.map(({ batch }) => xs(batch))).toEqual([[1], [2]]);
-  expect([errors[0], errors[1].cause]).toEqual([reason, reason]);
+  const waiting = made.map((table) => table.sampleWhenReady(2, { signal }));
+  const looping = make(queueLimiter(9), ONCE);
+  looping.insert(4);
+  const loop = looping.table.dataset({ batchSize: 2, signal })[Symbol.asyncIterator]().next();
+  await turn();
+  stop.abort(given);
+  const errors = await Promise.all([...waiting, loop].map(errorFrom));
+  expect(errors.map(({ batch }) => xs(batch))).toEqual([[1], [2], [3], [4]]);
+  expect(new Set(errors).size).toBe(4);
+  const { reason } = signal;
+  const [name, message] = typeof reason === "string" ? ["Error", reason] : [reason.name, reason.message];
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(Error);
+    expect([error.name, error.message, error.cause]).toEqual([name, message, reason]);
+  }
+  if (given === undefined) expect(name).toBe("AbortError");
+  // It is everybody's.
+  expect(Object.hasOwn(Object(reason), "batch")).toBe(false);
 });
 
 test("a time-out ends an iteration with a short batch, and an iterator can be asked again", async () => {
