@@ -1,5 +1,6 @@
 /** A spec: the nested description of one step. Objects, arrays and tuples nest; a leaf is `{dtype, shape}`. */
 import { integer, mustBe, oneFrom } from "../error.ts";
+import { MAX_LEAVES } from "../limits.ts";
 import { Word } from "../prints.ts";
 import { DTYPES, type GivenArrayOf, isDtype } from "./dtype.ts";
 import {
@@ -97,7 +98,7 @@ export function leavesOf(spec: Spec): FoundLeaf[] {
       if (wrong !== undefined) throw mustBe(RangeError, `keys of ${named(keys)}`, "without dots, and not __proto__", wrong);
     },
   );
-  integer("the number of leaves in spec", found.length, 1, 4096);
+  integer("the number of leaves in spec", found.length, 1, MAX_LEAVES);
   return found;
 }
 

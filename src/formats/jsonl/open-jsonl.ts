@@ -8,6 +8,7 @@ import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import { type Place, RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { StepColumns } from "../../rlds/dataset/step-columns.ts";
 import type { FinalObservation } from "../columns/flat.ts";
+import { checkLeaves } from "../leaf-count.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "../sources/source.ts";
@@ -97,6 +98,7 @@ class Plain {
     if (whole !== undefined && whole.steps.length === 0) throw new RldsError("EMPTY", "the first episode has no steps from which to infer the spec", place);
     const metadata = whole === undefined ? {} : inferred(whole.metadata, "f64");
     if (metadata === undefined) throw new RldsError("UNSUPPORTED", "the metadata of the first episode contains null or is nested too deeply", place);
+    checkLeaves(metadata, "the metadata of the first episode", place);
     this.#file = file;
     this.#whole = whole !== undefined;
     this.#options = options;

@@ -11,6 +11,7 @@ import type { FinalObservation } from "../columns/flat.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 import { stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { type Ending, episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { checkLeaves } from "../leaf-count.ts";
 import { inferred } from "./infer.ts";
 import { valuesOfJson } from "./json-values.ts";
 
@@ -62,6 +63,7 @@ export function formOf(value: unknown, spec: { readonly [name: string]: StepSpec
   const part = (name: string, found: unknown): [string, StepSpec] => {
     const known = Object.hasOwn(spec, name) ? spec[name] : inferred(found, "f32");
     if (known === undefined) throw new RldsError("UNSUPPORTED", `${name} of the first step is null or nested too deeply: describe it in stepSpec`, place);
+    checkLeaves(known, `${name} of the first step`, place);
     return [name, known];
   };
   const kept = (["observation", "action", "reward", "discount"] as const).filter((name) => name !== "discount" || has.includes(name));

@@ -12,6 +12,7 @@ import { type Field, fieldOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { FlaggedRanges, flagsOf, type Range, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { checkLeafCount } from "../leaf-count.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { Room } from "../room.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
@@ -75,6 +76,7 @@ async function arraysOf(
   { maxBytes, signal }: { readonly maxBytes: number; readonly signal?: AbortSignal },
 ): Promise<Map<string, Column>> {
   const entries = (await zipEntries(file, maxBytes)).filter(({ name }) => name.endsWith(".npy"));
+  checkLeafCount(entries.length, "the archive", { file: file.name });
   const bytes = entries.reduce((sum, { size }) => sum + size, 0);
   if (bytes > maxBytes) throw new RldsError("CORRUPT", `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`, { file: file.name });
   const found = new Map<string, Column>();

@@ -78,6 +78,9 @@ export async function formed(rlds: RldsDataset<unknown>, signal?: AbortSignal): 
   return { stepSpec, metadataSpec, episodes: episodes(), close };
 }
 
+/** Lists without an element take no bytes, and each is written. */
+const MAX_EMPTY_LISTS = 65_536;
+
 /** What a dataset says of itself may be anything. @throws RldsError SPEC_MISMATCH · UNSUPPORTED for lengths that differ between episodes */
 function checkSpec(spec: StepSpec, what: string, path = ""): void {
   const subject = `${what}${path || "step"}`;
@@ -92,6 +95,12 @@ function checkSpec(spec: StepSpec, what: string, path = ""): void {
   if (!Array.isArray(shape) || !shape.every((length) => Number.isSafeInteger(length) && length >= -1)) throw wrong("of a shape", shape);
   if (shape.includes(-1))
     throw new RldsError("UNSUPPORTED", `${subject} must have a shape of known lengths, got [${shape.join(", ")}]: mapEpisodes can leave it out`);
+  const lists = shape.includes(0) ? shape.reduce((count, length) => count * Math.max(length, 1), 1) : 0;
+  if (lists > MAX_EMPTY_LISTS)
+    throw new RldsError(
+      "UNSUPPORTED",
+      `${subject} of shape [${shape.join(", ")}] would be ${lists} lists without an element: at most ${MAX_EMPTY_LISTS} can be written`,
+    );
 }
 
 /** A spec that needs no first step. */

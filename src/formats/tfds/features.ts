@@ -3,6 +3,7 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { Dtype } from "../../spec/dtype.ts";
 import { sizeOf } from "../../spec/leaf.ts";
 import { parsedJson } from "../json.ts";
+import { checkLeafCount } from "../leaf-count.ts";
 import { type Json, list, object, text, whole } from "./json.ts";
 
 export const FEATURES = "features.json";
@@ -30,7 +31,14 @@ const DEEPEST = 64;
 
 /** @throws RldsError CORRUPT · UNSUPPORTED, with the feature's path and class */
 export function featuresOf(json: Json): Feature {
-  return feature(json, "", 0);
+  const found = feature(json, "", 0);
+  checkLeafCount(leafCount(found), "the dataset", { file: FEATURES });
+  return found;
+}
+
+function leafCount(found: Feature): number {
+  if (found.kind === "sequence") return leafCount(found.feature);
+  return found.kind === "dict" ? Object.values(found.features).reduce((sum, one) => sum + leafCount(one), 0) : 1;
 }
 
 function feature(json: Json, path: string, depth: number): Feature {

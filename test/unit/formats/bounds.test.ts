@@ -9,6 +9,7 @@ import { openJsonl } from "../../../src/formats/jsonl/open-jsonl.ts";
 import { openNpz } from "../../../src/formats/npz/open-npz.ts";
 import { openRlds } from "../../../src/formats/open.ts";
 import { openTfds } from "../../../src/formats/tfds/open-tfds.ts";
+import { memorySink, type RldsDataset, type StepSpec, writeJsonl, writeParquet } from "../../../src/rlds/index.ts";
 import { all } from "../../support/columns.ts";
 import { root } from "../../support/core.ts";
 import { archive, npyHeader } from "./npz-archive.ts";
@@ -76,6 +77,60 @@ describe("an archive of NumPy's", () => {
     setTimeout(() => abort.abort(new Error("enough")));
     await expect(openNpz(new Blob([flagged(...NAMES)]), { signal: abort.signal })).rejects.toThrow("enough");
   });
+});
+
+describe("more leaves than a step can have are refused before anything is made of each", () => {
+  const told = { name: "RldsError", code: "UNSUPPORTED", message: expect.stringMatching(/has \d+ leaves, and a step has 4096 at most/) };
+  const step = { observation: 1, action: 1, reward: 1, is_first: true, is_last: true, is_terminal: true };
+  const wide = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, i]));
+
+  it.each<[string, object]>([
+    ["fields", { ...step, observation: wide }],
+    ["a list whose last element is of another kind", { ...step, observation: [...new Array(5000).fill(0), true] }],
+    ["metadata", { ...step, info: wide }],
+  ])("of JSON lines: %s", async (_, value) => {
+    await expect(openJsonl(new Blob([JSON.stringify(value)]))).rejects.toMatchObject(told);
+  });
+
+  it("of a spec in JSON lines", async () => {
+    const stepSpec = { observation: Object.fromEntries(Object.keys(wide).map((name) => [name, { dtype: "f32", shape: [] }])) };
+    await expect(openJsonl(new Blob([JSON.stringify({ rlds: 1, stepSpec, metadataSpec: {} })]))).rejects.toMatchObject(told);
+  });
+
+  it("of NumPy's archives", async () => {
+    const many = Array.from({ length: 5000 }, (_, i) => ({ name: `info/k${i}.npy`, header: npyHeader("|u1", "(2,)"), elements: 2 }));
+    await expect(openNpz(new Blob([archive(...many)]))).rejects.toMatchObject(told);
+  });
+
+  it("of TFDS", async () => {
+    const feature = { pythonClassName: "x.Tensor", tensor: { shape: {}, dtype: "float32", encoding: "none" } };
+    const features = { pythonClassName: "x.FeaturesDict", featuresDict: { features: Object.fromEntries(Object.keys(wide).map((name) => [name, feature])) } };
+    const files = new Map([
+      ["dataset_info.json", new Blob(['{"name":"a","splits":[]}'])],
+      ["features.json", new Blob([JSON.stringify(features)])],
+    ]);
+    await expect(openTfds(files)).rejects.toMatchObject(told);
+  });
+});
+
+it.each(["jsonl", "parquet"] as const)("a shape of a hundred million lists without an element is not written, list by list: %s", async (format) => {
+  const stepSpec = {
+    ...Object.fromEntries(["action", "reward", "discount"].map((name) => [name, { dtype: "f32", shape: [] }])),
+    ...Object.fromEntries(["is_first", "is_last", "is_terminal"].map((name) => [name, { dtype: "bool", shape: [] }])),
+  };
+  const named = (shape: readonly number[]) => ({ ...stepSpec, observation: { dtype: "f32", shape } }) as StepSpec;
+  const dataset = (shape: readonly number[]) => ({ stepSpec: named(shape), metadataSpec: {}, async *[Symbol.asyncIterator]() {} }) as RldsDataset<unknown>;
+  const write = format === "jsonl" ? writeJsonl : writeParquet;
+  for (const shape of [
+    [1e8, 0],
+    [100, 1000, 1000, 0],
+    [0, 1e8],
+  ])
+    await expect(write(dataset(shape), memorySink())).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringMatching(/^observation of shape \[.*\] would be \d+ lists without an element: at most 65536 can be written/),
+    });
+  await write(dataset([64, 64, 0]), memorySink());
 });
 
 /** A progressive JPEG of a grey image: scans of a few bytes, each of which goes over all of it. */
