@@ -4,6 +4,7 @@
  */
 import { readdirSync } from "node:fs";
 import { ReplayError } from "../index.ts";
+import { attempt } from "../store/directory/attempt.ts";
 import { type Directory, memory, node, type StorageFile } from "../store/index.ts";
 
 export const SEGMENT = /^\d{8}\.rpr$/;
@@ -52,10 +53,14 @@ export class ReadOnlyDirectory implements Directory {
   #opens(below: Directory): boolean {
     const names = segmentsIn(this.name);
     try {
-      for (const name of names) this.#below.set(name, below.open(name, false));
+      for (const name of names)
+        this.#below.set(
+          name,
+          attempt("opening", below, name, () => below.open(name, false)),
+        );
       if (segmentsIn(this.name).join() === names.join()) return true;
     } catch (error) {
-      if ((error as { code?: string }).code !== "ENOENT") throw error;
+      if ((error as { cause?: { code?: string } }).cause?.code !== "ENOENT") throw error;
     }
     this.close();
     return false;

@@ -16,6 +16,7 @@ export function inferred(value: unknown, numbers: "f32" | "f64", depth = 0): Ste
   if (parts.length === 0) return { dtype: numbers, shape: [0] };
   const [first] = parts as [[string, StepSpec]];
   const { dtype, shape } = first[1] as { dtype?: unknown; shape: readonly number[] };
-  const alike = typeof dtype === "string" && parts.every(([, spec]) => JSON.stringify(spec) === JSON.stringify(first[1]));
+  const text = JSON.stringify(first[1]);
+  const alike = typeof dtype === "string" && parts.every(([, spec]) => JSON.stringify(spec) === text);
   return alike ? { dtype: dtype as "f32", shape: [parts.length, ...shape] } : parts.map(([, spec]) => spec as StepSpec);
 }

@@ -1,6 +1,6 @@
 /** The program around the verbs: help, usage, JSON of failures, pipes that close. */
-import { spawn, spawnSync } from "node:child_process";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../../support/core.ts";
@@ -65,6 +65,13 @@ test("what would steer a terminal is escaped, whoever wrote it", async () => {
   expect(refused.status).toBe(1);
   expect(refused.stderr).toContain("\\u001b");
   for (const { stdout, stderr } of [shown, told, refused, await reprise("inspect", "--\u001b[2J")]) expect(stdout + stderr).not.toMatch(/(?!\n)\p{Cc}/u);
+});
+
+test.runIf(process.platform !== "win32")("a journal with a pipe in the place of a segment is an error, and nobody waits", async () => {
+  mkdirSync(temp("piped"));
+  execFileSync("mkfifo", [join(temp("piped"), "00000001.rpr")]);
+  const { status, stderr } = await reprise("stats", temp("piped"));
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^reprise: IO: opening .*00000001\.rpr failed: a pipe or a device is in the place of the file/)]);
 });
 
 test("on a terminal a bar shows how far it is, and goes away", () => {
