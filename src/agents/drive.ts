@@ -65,8 +65,13 @@ export function drive<O, A>(
   if (steps !== undefined) integer("limit.steps", steps, 0);
   if (episodes !== undefined) integer("limit.episodes", episodes, 0);
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw mustBe(TypeError, "limit.signal", "an AbortSignal", signal);
-  if (!Array.isArray(observers) || !observers.every((observer) => typeof observer === "function"))
+  const called = Array.isArray(observers) ? Array.from({ length: observers.length }, (_, i) => observers[i] as Observer<O, A>) : [];
+  if (!Array.isArray(observers) || !called.every((observer) => typeof observer === "function"))
     throw mustBe(TypeError, "observers", "an array of functions", observers);
+  for (const name of ["reset", "step"] as const)
+    if (typeof environment?.[name] !== "function") throw mustBe(TypeError, "environment", "an object with the functions reset and step", environment);
+  if (typeof policy !== "function" && typeof policy?.action !== "function") throw mustBe(TypeError, "policy", "a function, or an object with action", policy);
+  if (from !== undefined && !isTimeStep(from?.timeStep)) throw mustBe(TypeError, "from", "what an earlier drive gave", from);
   return settle(loop(steps ?? Infinity, episodes ?? Infinity));
 
   function* loop(maxSteps: number, maxEpisodes: number): Waiting<DriveState<O>> {
@@ -84,7 +89,7 @@ export function drive<O, A>(
       const over = batchSize === undefined && isLast(timeStep) === true;
       const next = over ? first<O>(yield* now(environment.reset())) : following(yield* now(environment.step(answer.action)));
       const trajectory = fromTransition(timeStep, answer, next) as Trajectory<O, A, never>;
-      for (const observer of observers) yield* now(observer(trajectory));
+      for (const observer of called) yield* now(observer(trajectory));
       const boundaries = count(isBoundary(trajectory));
       steps += (batchSize ?? 1) - boundaries;
       episodes += boundaries;

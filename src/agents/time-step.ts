@@ -1,5 +1,11 @@
 /** What an environment emits: a step type, the reward and discount of the action before, an observation. After TF-Agents' `time_step`. */
 
+import { integer, mustBe, onlyKeys } from "../error.ts";
+import { isList, listLength } from "../spec/numbers.ts";
+
+/** Rows of a batch at most. */
+const MAX_ROWS = 2 ** 24;
+
 /** Where in its episode a step is. */
 export const StepType = { FIRST: 0, MID: 1, LAST: 2 } as const;
 export type StepType = (typeof StepType)[keyof typeof StepType];
@@ -17,7 +23,9 @@ export interface TimeStep<O = unknown> {
 }
 
 /** The first step of an episode: reward 0, discount 1. With `batchSize`, of so many in lock-step. */
-export function restart<O>(observation: O, { batchSize }: { readonly batchSize?: number } = {}): TimeStep<O> {
+export function restart<O>(observation: O, options: { readonly batchSize?: number } = {}): TimeStep<O> {
+  const { batchSize } = onlyKeys("options", options, "batchSize");
+  if (batchSize !== undefined) integer("batchSize", batchSize, 0, MAX_ROWS);
   if (batchSize === undefined) return { stepType: StepType.FIRST, reward: 0, discount: 1, observation };
   return timeStep(StepType.FIRST, observation, new Float32Array(batchSize), 1);
 }
@@ -38,12 +46,21 @@ export function truncation<O>(observation: O, reward: Batched, discount: Batched
 }
 
 function timeStep<O>(stepType: StepType, observation: O, reward: Batched, discount: Batched): TimeStep<O> {
-  return { stepType: stepTypes(stepType, reward), reward, discount: typeof reward === "number" ? discount : spread(discount, reward.length), observation };
+  const rows = rowsOf("reward", reward);
+  return { stepType: stepTypes(stepType, reward), reward, discount: rows === undefined ? discount : spread(discount, rows), observation };
 }
 
 /** The step type, as often as there are rows in a batch like this. */
-export function stepTypes(stepType: StepType, like: Batched): Batched {
-  return typeof like === "number" ? stepType : new Int32Array(like.length).fill(stepType);
+export function stepTypes(stepType: StepType, like: Batched, name = "reward"): Batched {
+  const rows = rowsOf(name, like);
+  return rows === undefined ? stepType : new Int32Array(rows).fill(stepType);
+}
+
+/** Rows of a batch; undefined where it is none. @throws TypeError for what is neither a number nor a list of them */
+function rowsOf(name: string, value: Batched): number | undefined {
+  if (typeof value === "number") return undefined;
+  if (!isList(value)) throw mustBe(TypeError, name, "a number, or a list of one a row", value);
+  return listLength(value);
 }
 
 function spread(value: Batched, rows: number): ArrayLike<number> {

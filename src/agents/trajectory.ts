@@ -1,7 +1,9 @@
 /** What an agent lived through in one step: what it saw and did, and what came of it. After TF-Agents' `trajectory`. */
-import type { ColumnLike } from "../column.ts";
+import { type ColumnLike, isColumn } from "../column.ts";
+import { mustBe, onlyKeys } from "../error.ts";
 import { f32, i32 } from "../spec/constructors.ts";
 import type { Leaf } from "../spec/leaf.ts";
+import { isList } from "../spec/numbers.ts";
 import type { Spec } from "../spec/spec.ts";
 import { type Batched, StepType, stepTypes, type TimeStep } from "./time-step.ts";
 
@@ -45,7 +47,7 @@ export function trajectorySpec<const O extends Spec, const A extends Spec, const
   readonly action: A;
   readonly policyInfo?: P;
 }): TrajectorySpec<O, A, P> {
-  const { observation, action, policyInfo = [] as unknown as P } = parts;
+  const { observation, action, policyInfo = [] as unknown as P } = onlyKeys("parts", parts, "observation, action, policyInfo");
   return { stepType: i32(), observation, action, policyInfo, nextStepType: i32(), reward: f32(), discount: f32() };
 }
 
@@ -53,11 +55,11 @@ type Maker = <O, A, P>(observation: O, action: A, policyInfo: P, reward: Batched
 
 function maker(stepType: StepType, nextStepType: StepType): Maker {
   return (observation, action, policyInfo, reward, discount) => ({
-    stepType: stepTypes(stepType, discount),
+    stepType: stepTypes(stepType, discount, "discount"),
     observation,
     action,
     policyInfo,
-    nextStepType: stepTypes(nextStepType, discount),
+    nextStepType: stepTypes(nextStepType, discount, "discount"),
     reward,
     discount,
   });
@@ -76,10 +78,16 @@ export const boundary: Maker = maker(LAST, FIRST);
 
 /** What was seen and done in `timeStep`, and what came of it in `nextTimeStep`. `action`: a policy's answer, or the action itself. */
 export function fromTransition<O, A, P = readonly []>(timeStep: TimeStep<O>, action: A | PolicyStep<A, P>, nextTimeStep: TimeStep<O>): Trajectory<O, A, P> {
+  for (const [name, step] of Object.entries({ timeStep, nextTimeStep })) checkStep(name, step);
   const answer = isPolicyStep<A, P>(action) ? action : { action, info: undefined };
   const { stepType, observation } = timeStep;
   const { stepType: nextStepType, reward, discount } = nextTimeStep;
   return { stepType, observation, action: answer.action, policyInfo: answer.info ?? ([] as unknown as P), nextStepType, reward, discount };
+}
+
+/** @throws TypeError for what is no step */
+function checkStep(name: string, step: unknown): void {
+  if (typeof step !== "object" || step === null) throw mustBe(TypeError, name, "an object with stepType", step);
 }
 
 function isPolicyStep<A, P>(action: unknown): action is PolicyStep<A, P> {
@@ -94,33 +102,43 @@ interface Typed {
 
 /** Whether an episode begins here. Of a batch one 0 or 1 a row, here and below. */
 export function isFirst(step: Typed): boolean | Uint8Array<ArrayBuffer> {
-  return each(step.stepType, (type) => type === FIRST);
+  return each(step, "stepType", (type) => type === FIRST);
 }
 
 /** Whether a time step is between, or a trajectory leads from between to between. */
 export function isMid(step: Typed): boolean | Uint8Array<ArrayBuffer> {
-  const next = step.nextStepType ?? step.stepType;
-  return each(step.stepType, (type, i) => type === MID && at(next, i) === MID);
+  return each(step, "stepType", (type, i, next) => type === MID && at(next, i) === MID);
 }
 
 /** Whether a time step is the last one, or a trajectory leads to it. */
 export function isLast(step: Typed): boolean | Uint8Array<ArrayBuffer> {
-  return each(step.nextStepType ?? step.stepType, (type) => type === LAST);
+  return each(step, "nextStepType", (type) => type === LAST);
 }
 
 /** Whether a trajectory lies between two episodes. */
 export function isBoundary(trajectory: Typed): boolean | Uint8Array<ArrayBuffer> {
-  return each(trajectory.stepType, (type) => type === LAST);
+  return each(trajectory, "stepType", (type) => type === LAST);
 }
 
-function each(types: Batched | ColumnLike, is: (type: number, row: number) => boolean): boolean | Uint8Array<ArrayBuffer> {
+/** @param of which step type is asked; a time step has one only */
+function each(step: Typed, of: keyof Typed, is: (type: number, row: number, next: Batched | ColumnLike) => boolean): boolean | Uint8Array<ArrayBuffer> {
+  checkStep("step", step);
+  const { stepType, nextStepType = stepType } = step;
+  const types = of === "stepType" ? stepType : nextStepType;
+  for (const type of [types, nextStepType])
+    if (!["number", "bigint"].includes(typeof type) && !isColumn(type) && !isList(type))
+      throw mustBe(TypeError, of, "a number, a list of them, or a column", type);
   const alone = typeof types !== "object" || ("shape" in types && types.shape.length === 0);
-  return alone ? is(at(types, 0), 0) : Uint8Array.from({ length: valuesOf(types).length }, (_, row) => Number(is(at(types, row), row)));
+  return alone
+    ? is(at(types, 0), 0, nextStepType)
+    : Uint8Array.from({ length: valuesOf(types).length }, (_, row) => Number(is(at(types, row), row, nextStepType)));
 }
 
 function at(types: Batched | ColumnLike, row: number): number {
   // An int64 comes as a bigint.
-  return Number(typeof types === "object" ? valuesOf(types)[row] : types);
+  const type = typeof types === "object" ? valuesOf(types)[row] : types;
+  if (typeof type !== "number" && typeof type !== "bigint") throw mustBe(TypeError, "a step type", "a number", type);
+  return Number(type);
 }
 
 function valuesOf(types: ArrayLike<number> | ColumnLike): ArrayLike<unknown> {

@@ -148,6 +148,8 @@ export function spoiled(random: TestRandom, value: unknown, again: () => void, d
 /** Changes what a call was given, after it has returned. */
 export function changeLater(value: unknown, depth = 0): void {
   if (typeof value !== "object" || value === null || depth > 3) return;
+  // What a class made is no argument that a program writes down.
+  if (!ArrayBuffer.isView(value) && ![Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(value))) return;
   try {
     if (ArrayBuffer.isView(value)) (value as Uint8Array).fill?.(1);
     else {

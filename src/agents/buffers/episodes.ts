@@ -171,7 +171,8 @@ export class EpisodeIds {
     const parts = turns.flatMap((targets) => this.#parts(targets));
     for (const { writer, targets } of parts) {
       const step = targets.length === rows ? values : pickRows(values, rows, targets);
-      this.#write(writer, targets, () => writer.append(step as never));
+      // One lane's step has no dimension of lanes; as a column it has one of time.
+      this.#write(writer, targets, () => (targets.length === 1 ? writer.appendColumns(step as never) : writer.append(step as never)));
     }
     // The last ones may have been left out.
     this.last = last;

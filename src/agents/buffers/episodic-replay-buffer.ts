@@ -7,7 +7,8 @@ import { type Dataset, elementsOf } from "../../draws/elements.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, Replay } from "../../replay.ts";
-import type { Spec } from "../../spec/spec.ts";
+import { isList, listLength } from "../../spec/numbers.ts";
+import { leavesOf, type Spec } from "../../spec/spec.ts";
 import { batchOfOne, concat, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
 import { EpisodeFlag, type EpisodeFn } from "./episode-flags.ts";
@@ -91,6 +92,8 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
     integer("bufferSize", bufferSize, 1);
     const only = flag("completedOnly", completedOnly) !== 0;
     if (typeof onWarning !== "function") throw mustBe(TypeError, "onWarning", "a function", onWarning);
+    // Before anything else looks at it.
+    leavesOf(dataSpec);
     this.dataSpec = dataSpec;
     this.#begin = EpisodeFlag.begin(dataSpec, beginEpisodeFn);
     this.#end = EpisodeFlag.end(dataSpec, endEpisodeFn);
@@ -166,12 +169,14 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   extendEpisodes(ids: ArrayLike<number>, indices: ArrayLike<number>, episodes: Episodes<S>): number[] {
     this.#engine.open();
     const made = idList(ids);
-    const places = Array.from(indices, (place, j) => integer(`indices[${j}]`, place, 0, made.length - 1));
+    const places = integersOf("indices", "a list with a place in ids per episode", indices, 0, made.length - 1);
     const { length, completed, items } = onlyKeys("episodes", episodes, "length, completed, items");
     for (const [name, list] of Object.entries({ length, completed, items }))
-      if (list?.length !== places.length) throw mustBe("SPEC_MISMATCH", `episodes.${name}`, `a list of ${places.length} elements, like indices`, list);
+      if (!isList(list) || listLength(list) !== places.length)
+        throw mustBe("SPEC_MISMATCH", `episodes.${name}`, `a list of ${places.length} elements, like indices`, list);
     this.#begin.check();
-    const batches = items.map((one, j) => (length[j] === 0 ? undefined : this.#form(one, length[j])));
+    const steps = integersOf("episodes.length", "a list of numbers of steps", length, 0);
+    const batches = Array.from(places, (_, j) => items[j]).map((one, j) => (steps[j] === 0 ? undefined : this.#form(one, steps[j])));
     const begins = batches.map((batch) => batch !== undefined && this.#begin.ofFirst(batch));
     const opens = new Set(places.filter((place, j) => begins[j] || (made[place] as number) < 0));
     const targets = made.map((id, place) => (opens.has(place) ? undefined : id));
@@ -186,7 +191,7 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
   extract(locations: ArrayLike<number>, clearData = false): ExtractedEpisodes<S> {
     this.#engine.open();
     const clears = flag("clearData", clearData) !== 0;
-    const list = Array.from(locations, (location, i) => integer(`locations[${i}]`, location, 0, this.capacity - 1));
+    const list = integersOf("locations", "a list of locations", locations, 0, this.capacity - 1);
     const extracted = {
       length: Uint32Array.from(list, (location) => this.#episodes.steps(location)),
       completed: Uint8Array.from(list, (location) => Number(this.#episodes.completed(location))),
@@ -311,6 +316,11 @@ export class EpisodicReplayBuffer<const S extends Spec = Spec> implements Replay
 
 /** Ids of episodes, as many as rows. */
 function idList(ids: unknown): number[] {
-  if (!Array.isArray(ids) && !ArrayBuffer.isView(ids)) throw mustBe("SPEC_MISMATCH", "ids", "a list with one id per row", ids);
-  return Array.from(ids as ArrayLike<number>, (id, row) => integer(`ids[${row}]`, id, Number.MIN_SAFE_INTEGER));
+  return integersOf("ids", "a list with one id per row", ids, Number.MIN_SAFE_INTEGER);
+}
+
+/** A list of integers, each read once. @throws ReplayError SPEC_MISMATCH · TypeError, RangeError for one of them */
+function integersOf(subject: string, rule: string, given: unknown, min: number, max?: number): number[] {
+  if (!isList(given)) throw mustBe("SPEC_MISMATCH", subject, rule, given);
+  return Array.from({ length: listLength(given) }, (_, i) => integer(`${subject}[${i}]`, given[i], min, max));
 }

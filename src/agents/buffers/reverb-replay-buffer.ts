@@ -65,9 +65,9 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     const local = clientOf(client) as TableClient<S>;
     if (typeof local.table !== "function") throw mustBe(TypeError, "client", "a client with tables in this process", client);
     tableNames(local, tableName);
+    this.#leaves = leavesOf(dataSpec);
     if (canonical(dataSpec) !== canonical(local.spec)) throw mustBe("SPEC_MISMATCH", "dataSpec", "the client's spec", dataSpec);
     this.dataSpec = dataSpec;
-    this.#leaves = leavesOf(dataSpec);
     this.#table = local.table(tableName);
     this.#draws = drawsOf(this.#table);
     this.#length = sequenceLength == null ? undefined : integer("sequenceLength", sequenceLength, 1);

@@ -2,7 +2,7 @@
 import { mustBe, ReplayError } from "../../error.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import { type WaitOptions, within } from "../../wait.ts";
-import type { Writer } from "../../writer.ts";
+import { Writer } from "../../writer.ts";
 import { isPromise, settle, type Waiting } from "../settle.ts";
 import type { Trajectory } from "../trajectory.ts";
 import { type Awaitable, type Client, type Signature, type StepWriter, type StepWriterOptions, tableNames } from "../writers/client.ts";
@@ -75,7 +75,7 @@ export class Cache<S extends Spec> {
    */
   resume(writer: Writer): void {
     if (this.#line !== undefined) throw new ReplayError("OUT_OF_TURN", "calls of this observer wait for room: await flush() before resume");
-    if (writer?.options === undefined) throw mustBe(TypeError, "writer", "a writer that Replay.open brought back: one of replay.writers", writer);
+    if (!(writer instanceof Writer)) throw mustBe(TypeError, "writer", "a writer that Replay.open brought back: one of replay.writers", writer);
     const wanted = this.#options(this.tables);
     const { keep, lanes, items } = writer.options;
     const rules = (wanted.items ?? []) as readonly WholeRule[];

@@ -6,7 +6,7 @@ import { RemoteWriter } from "../../remote/writer.ts";
 import { engineOf, Replay, type ReplayOptions } from "../../replay.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { Table, TableOptions } from "../../table.ts";
-import type { WaitOptions } from "../../wait.ts";
+import { checkSignal, type WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
 import { type Client, type ClientLike, mustFit, type Signature, type StepWriterOptions, signatureOf, type TableClient, tableNames } from "./client.ts";
 import { Fields, type PartOf } from "./fields.ts";
@@ -52,7 +52,9 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     if (!Array.isArray(list) || list.length === 0) throw mustBe(RangeError, "tables", "a list of at least one table", list);
     const tables: { [name: string]: TableOptions } = {};
     const signatures: { [name: string]: Signature } = {};
-    (list as readonly NamedTable[]).forEach(({ name, signature, ...table }, i) => {
+    (list as readonly NamedTable[]).forEach((one, i) => {
+      if (typeof one !== "object" || one === null) throw mustBe(TypeError, `tables[${i}]`, "a table's options, with its name", one);
+      const { name, signature, ...table } = one;
       if (typeof name !== "string") throw mustBe(TypeError, `tables[${i}].name`, "a string", name);
       if (Object.hasOwn(tables, name)) throw mustBe(RangeError, `tables[${i}].name`, "different from the names of the other tables", name);
       tables[name] = table;
@@ -101,6 +103,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
    */
   insert(step: PartOf<StepOf<S>>, priorities: { readonly [K in N]?: number }, options: WaitOptions = {}): Promise<void> | undefined {
     const { signal, timeoutMs } = onlyKeys("options", options, "signal, timeoutMs");
+    checkSignal(signal);
     signal?.throwIfAborted();
     if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
     const given = (priorities ?? {}) as { readonly [table: string]: number };
@@ -113,13 +116,20 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     if (leaves.length === 0) throw mustBe("SPEC_MISMATCH", "step", "an object with at least one field", step);
     const shapes = leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape: [1, ...shape] }));
     for (const table of tables) mustFit(table, this.#signatures[table], shapes);
+    const before = this.replay.writers.length;
     const writer = this.#inserter(tables, leaves);
     // A column of one step: nothing is written unless all of it is.
     const columns = values.map((value, i) => (value === undefined ? this.#fields.zeros(i, 1) : ArrayBuffer.isView(value) ? value : [value]));
-    writer.appendColumns(this.#fields.whole(columns) as ColumnsOf<S>, {
-      ends: [1],
-      priorities: Object.fromEntries(tables.map((table) => [table, [given[table] as number]])),
-    });
+    try {
+      writer.appendColumns(this.#fields.whole(columns) as ColumnsOf<S>, {
+        ends: [1],
+        priorities: Object.fromEntries(tables.map((table) => [table, [given[table] as number]])),
+      });
+    } catch (error) {
+      // One that was made for this goes with it.
+      if (this.replay.writers.length > before) writer.close();
+      throw error;
+    }
     return writer.flush(options);
   }
 
