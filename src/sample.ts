@@ -3,7 +3,6 @@ import type { Batch, Blocked, Into } from "./batch.ts";
 import type { Column } from "./column.ts";
 import {
   BLOCKED,
-  BOOTSTRAP,
   CROSS,
   DISTINCT,
   DRAW_LAYOUT,
@@ -28,9 +27,10 @@ import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } fro
 import { MAX_LENGTH } from "./limits.ts";
 import { type NStep, type NStepOptions, nStepOf } from "./n-step.ts";
 import type { Selector } from "./selector.ts";
-import { type ColumnLayout, checkSteps, fitTogether, hasRoom, joined, jointOf, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
+import { type ColumnLayout, checkSteps, fitTogether, hasRoom, isBootstrap, joined, jointOf, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
 import type { AnyArray } from "./spec/dtype.ts";
 import { valueAt } from "./spec/nest.ts";
+import { warnOfLost } from "./warnings.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {
   /**
@@ -82,11 +82,15 @@ export class Reader {
   readonly #selections = new WeakMap<object, readonly Selection[]>();
   readonly #whole: readonly Selection[];
   readonly #ahead: Draw;
+  readonly #sampler: Selector;
+  /** Warnings of a call: a logger may call back, so they are said at its end. */
+  readonly #unsaid: string[] = [];
   /** Items of the last draw. */
   drawn = 0;
 
-  constructor(engine: Engine, table: CoreTable, name: string) {
+  constructor(engine: Engine, table: CoreTable, name: string, sampler: Selector) {
     this.#engine = engine;
+    this.#sampler = sampler;
     this.#table = table;
     this.#name = name;
     this.#whole = wholeOf(engine.layout.leaves);
@@ -97,59 +101,63 @@ export class Reader {
   sample(n: number, options: SampleOptions = {}, of?: PartOf): Batch<unknown> {
     const engine = this.#engine;
     const { handle } = this.#table;
-    const { into, beta, among = 0, replacement = true, stratified = false, cross } = onlyKeys("sample", options, OPTIONS);
-    const { length, columns, offset = "start", normalize = "batch" } = options;
-    integer("n", n, 1, MAX_LENGTH);
-    integer("among", among, 0, 0xffffffff);
-    // Tested here because passing a fraction as an argument would allocate it.
-    if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
-    if (length !== undefined) integer("length", length, 1, MAX_LENGTH);
-    const flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
-    const from = oneOf("offset", OFFSETS, offset);
-    const divisor = oneOf("normalize", NORMALIZE, normalize);
-    const nStep = options.nStep === undefined ? undefined : nStepOf(options.nStep, engine.layout.leaves);
-    let chosen = this.#selected(columns, this.#table.counter(LAYOUT));
-    let first: ColumnLayout | undefined;
-    const same = chosen === undefined ? SAME_COLUMNS : 0;
-    const isFree = into === undefined && length === undefined;
-    let longest = isFree ? this.#table.counter(LONGEST) : 0;
-    const isLoose = isFree && this.#table.worthALook(n, longest, engine.layout.stagedBytes);
-    if (same > 0 || isLoose) {
-      const ahead = this.#lookAhead(n, flags + same + SIZED * Number(isLoose), among);
-      if (isLoose) longest = ahead.result(DRAW_LONGEST);
-      first = engine.columnLayouts.get(ahead.result(DRAW_LAYOUT));
-      chosen ??= first?.selections ?? this.#whole;
-    }
-    if (nStep === undefined && (chosen as readonly Selection[]).some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
-    if (cross !== undefined) flag("cross", cross);
-    const asked = length ?? (into === undefined ? undefined : this.#widthOf(into, chosen as readonly Selection[]));
-    // Of items that are alike each shows its own steps.
-    let mixed = same > 0 && first !== undefined && engine.columnLayouts.alike(first.id) > 1;
-    if (mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, asked ?? longest);
-    const kept = into === undefined ? chosen : this.#kept(options, chosen as readonly Selection[], asked as number);
-    mixed ||= kept !== chosen;
-    chosen = kept;
-    if (of !== undefined) this.#checkPart(of, chosen as readonly Selection[]);
-    const isPart = of !== undefined;
-    let filler = this.#filler(n, asked ?? longest, options, chosen as readonly Selection[], into, isPart);
-    if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, asked ?? (isPart ? MAX_LENGTH : this.#table.counter(LONGEST)), isPart);
-    // A getter of the options may have disposed of the Replay.
-    engine.begin();
-    const draw = filler.prepare();
-    if (beta !== undefined) draw.beta[0] = beta;
-    const count = draw.sample(handle, n, flags + same, among);
-    if (count < 0) throw refusedDraw(engine, count);
-    this.drawn = count;
+    let drawn: Draw | undefined;
+    let filler: Filler;
     let lost = false;
+    // Options are read here, and a getter may call back.
     engine.barred = true;
     try {
+      const { into, beta, among = 0, replacement = true, stratified = false, cross } = onlyKeys("sample", options, OPTIONS);
+      const { length, columns, offset = "start", normalize = "batch", nStep: how, mask } = options;
+      integer("n", n, 1, MAX_LENGTH);
+      integer("among", among, 0, 0xffffffff);
+      // Tested here because passing a fraction as an argument would allocate it.
+      if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
+      if (length !== undefined) integer("length", length, 1, MAX_LENGTH);
+      const flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
+      const from = oneOf("offset", OFFSETS, offset);
+      const divisor = oneOf("normalize", NORMALIZE, normalize);
+      checkNormalize(this.#name, this.#sampler, normalize);
+      const nStep = how === undefined ? undefined : nStepOf(how, engine.layout.leaves);
+      const holds = holdsOf(beta, nStep, mask);
+      let chosen = this.#selected(columns, this.#table.counter(LAYOUT));
+      let first: ColumnLayout | undefined;
+      const same = chosen === undefined ? SAME_COLUMNS : 0;
+      const isFree = into === undefined && length === undefined;
+      let longest = isFree ? this.#table.counter(LONGEST) : 0;
+      const isLoose = isFree && this.#table.worthALook(n, longest, engine.layout.stagedBytes);
+      if (same > 0 || isLoose) {
+        const ahead = this.#lookAhead(n, flags + same + SIZED * Number(isLoose), among);
+        if (isLoose) longest = ahead.result(DRAW_LONGEST);
+        first = engine.columnLayouts.get(ahead.result(DRAW_LAYOUT));
+        chosen ??= first?.selections ?? this.#whole;
+      }
+      if (nStep === undefined && (chosen as readonly Selection[]).some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
+      if (cross !== undefined) flag("cross", cross);
+      const asked = length ?? (into === undefined ? undefined : this.#widthOf(into, chosen as readonly Selection[]));
+      // Of items that are alike each shows its own steps.
+      let mixed = same > 0 && first !== undefined && engine.columnLayouts.alike(first.id) > 1;
+      if (mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, asked ?? longest);
+      const kept = columns === undefined && into !== undefined ? this.#kept(into, chosen as readonly Selection[], asked as number) : chosen;
+      mixed ||= kept !== chosen;
+      chosen = kept;
+      const isPart = of !== undefined;
+      if (isPart) this.#checkPart(of, holds, chosen as readonly Selection[]);
+      filler = this.#filler(n, asked ?? longest, holds, chosen as readonly Selection[], into, isPart);
+      if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, asked ?? (isPart ? MAX_LENGTH : this.#table.counter(LONGEST)), isPart);
+      const draw = filler.prepare();
+      if (beta !== undefined) draw.beta[0] = beta;
+      const count = draw.sample(handle, n, flags + same, among);
+      if (count < 0) throw refusedDraw(engine, count);
+      drawn = draw;
+      this.drawn = count;
       const shown = mixed ? this.#shown(draw.slots(count)) : undefined;
       if (into === undefined) {
         const width = length ?? draw.result(DRAW_LONGEST);
         if (shown !== undefined) chosen = jointOf(shown[0] ?? (first as ColumnLayout), new Set(shown), width, chosen);
         // The batch may be smaller than the maximum that the filler was prepared for.
         if (count < n || width < filler.width || chosen !== filler.selections)
-          filler = this.#filler(count, width, options, chosen as readonly Selection[], into, isPart).after(filler);
+          filler = this.#filler(count, width, holds, chosen as readonly Selection[], into, isPart).after(filler);
       }
       if (beta !== undefined) draw.weigh(handle, divisor);
       // What items show by columns of their own they show whole.
@@ -157,14 +165,16 @@ export class Reader {
       draw.runs(handle, count, filler.width, from + CROSS * Number(over));
       lost = nStep !== undefined && draw.nStep(nStep) > 0;
       filler.show(shown).fill(count);
-      const { batch } = filler;
-      batch.blocked = count === n ? undefined : blockedBy(draw);
+      filler.batch.blocked = count === n ? undefined : blockedBy(draw);
     } finally {
       engine.barred = false;
-      draw.close(handle);
-      engine.changed();
+      if (drawn !== undefined) {
+        drawn.close(handle);
+        engine.changed();
+      }
     }
-    if (lost) warnOfLost(engine, this.#name);
+    if (lost) warnOfLost(engine.warnings, this.#name);
+    while (this.#unsaid.length > 0) engine.warnings.say(this.#unsaid.shift() as string);
     return filler.batch;
   }
 
@@ -206,10 +216,10 @@ export class Reader {
     const width = Math.max(...made.map((filler) => filler.width));
     const sets = new Set(made.map((filler) => filler.selections));
     const most = joined((made[0] as Filler).selections, sets, width);
-    const selections = this.#kept(options, most, width);
+    const { into, columns } = options;
+    const selections = columns === undefined && into !== undefined ? this.#kept(into, most, width) : most;
     const count = parts.reduce((sum, part) => sum + part.count, 0);
-    const mask = ((made[0] as Filler).holds & MASK) > 0;
-    const whole = this.#filler(count, width, { ...options, mask }, selections, options.into);
+    const whole = this.#filler(count, width, (made[0] as Filler).holds, selections, into);
     whole.check();
     const rows = whole.rows();
     joinRows(
@@ -232,7 +242,7 @@ export class Reader {
     const selections = this.#selected(columns, this.#table.counter(LAYOUT));
     if (selections === undefined) throw new ReplayError("SPEC_MISMATCH", "items of this table have, or had, different columns: pass the option columns");
     checkSteps("columns", selections, length as number, `length is ${length}`);
-    return this.#filler(n, length as number, options, selections).batch;
+    return this.#filler(n, length as number, holdsOf(options.beta, options.nStep, options.mask), selections).batch;
   }
 
   /** Refuses what no item of the table has, and warns of n-step returns that no item is long enough for. */
@@ -257,7 +267,7 @@ export class Reader {
     }
     if (window >= longest && this.#engine.makes(this.#name, length)) return;
     if (this.#engine.warnings.first("shortReturns"))
-      this.#engine.warnings.say(`nStep with n ${nStep.n} gives returns of at most ${most} steps, because ${limit} is ${steps}: ${remedy}`);
+      this.#unsaid.push(`nStep with n ${nStep.n} gives returns of at most ${most} steps, because ${limit} is ${steps}: ${remedy}`);
   }
 
   /** Warns where items end before the final step of their episode, which alone says that it terminated. */
@@ -266,7 +276,7 @@ export class Reader {
     if (!said || discount !== NONE || terminated !== NONE || !warnings.first("unseenEnds")) return;
     const why = `with nextState: "own" items of up to ${n} steps end before the final step, which says it`;
     const remedy = `Name the leaf that says it as nStep.terminal or nStep.discount, or make items of ${n + 1} steps`;
-    warnings.say(`nStep does not see which episodes of table ${show(this.#name)} terminated: ${why}. ${remedy}`);
+    this.#unsaid.push(`nStep does not see which episodes of table ${show(this.#name)} terminated: ${why}. ${remedy}`);
   }
 
   /** What limits a window to so many steps. */
@@ -292,19 +302,17 @@ export class Reader {
   }
 
   /** @throws ReplayError SPEC_MISMATCH where a part has other columns than the first, or the whole batch does not fit into `into`; then nothing is drawn */
-  #checkPart({ n, options, first }: PartOf, selections: readonly Selection[]): void {
+  #checkPart({ n, options, first }: PartOf, holds: number, selections: readonly Selection[]): void {
     const before = first && this.#fillers.get(first)?.selections;
     if (before !== undefined && !((before === this.#whole) === (selections === this.#whole) && fitTogether(before, selections))) throw differentColumns();
-    const { into, length } = options;
+    const { into, length, columns } = options;
     if (into === undefined) return;
     const width = length ?? this.#widthOf(into, selections);
-    this.#filler(n, width, options, this.#kept(options, selections, width), into).check();
+    this.#filler(n, width, holds, columns === undefined ? this.#kept(into, selections, width) : selections, into).check();
   }
 
   /** The filler of the given batch, or of a new one. */
-  #filler(n: number, width: number, options: SampleOptions, selections: readonly Selection[], into?: Into, open = false): Filler {
-    const { beta, nStep, mask } = options;
-    const asked = (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask ?? false);
+  #filler(n: number, width: number, asked: number, selections: readonly Selection[], into?: Into, open = false): Filler {
     if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
     const known = into && this.#fillers.get(into);
     if (known?.n === n && known.selections === selections && known.width === width && (known.holds | MASK) === (asked | MASK) && known.holds >= asked)
@@ -317,8 +325,8 @@ export class Reader {
   }
 
   /** The columns of a batch to refill where they have more room than those that items now have: its shapes stay. Else the latter. */
-  #kept({ into, columns }: SampleOptions, selections: readonly Selection[], width: number): readonly Selection[] {
-    const before = into === undefined || columns !== undefined ? undefined : this.#fillers.get(into)?.selections;
+  #kept(into: Into, selections: readonly Selection[], width: number): readonly Selection[] {
+    const before = this.#fillers.get(into)?.selections;
     if (before === undefined || before === selections || before === this.#whole || selections === this.#whole) return selections;
     const own = { selections: before };
     if (!fitTogether(before, selections) || !hasRoom(before, { selections }, width) || hasRoom(selections, own, width)) return selections;
@@ -345,6 +353,11 @@ export class Reader {
     this.#selections.set(columns, made);
     return made;
   }
+}
+
+/** What a batch must hold, as bits. */
+function holdsOf(beta: number | undefined, nStep: object | undefined, mask = false): number {
+  return (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask);
 }
 
 function blockedBy(draw: Draw): Blocked {
@@ -383,17 +396,4 @@ export function checkDraw(table: string, sampler: Selector, options: SampleOptio
 export function checkNormalize(table: string, sampler: Selector, normalize: SampleOptions["normalize"]): void {
   if (normalize !== "table" || sampler.kind !== "prioritized" || sampler.withMin === true) return;
   throw new ReplayError("UNSUPPORTED", `normalize: "table" needs the sampler prioritized(exponent, { withMin: true }) in table ${show(table)}`);
-}
-
-/** Warns of episodes whose last step has a reward, or says that they terminated, and in no return: they ended without what was seen next. */
-export function warnOfLost({ warnings }: Engine, table: string): void {
-  if (!warnings.first("lostRewards")) return;
-  const why = "it ended by endEpisode() or close() alone, so that the step only serves as the next state of the one before";
-  const remedy = "Say endEpisode({ final, terminated }), which keeps what was seen after it";
-  warnings.say(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return counts: ${why}. ${remedy}`);
-}
-
-/** Only an n-step return has a bootstrap step. */
-function isBootstrap(selection: Selection): boolean {
-  return selection.steps?.[0] === BOOTSTRAP;
 }

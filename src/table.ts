@@ -11,7 +11,7 @@ import { flag, integer, mustBe, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { printsAs, Word } from "./prints.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
-import { checkDraw, checkNormalize, Reader, type SampleOptions } from "./sample.ts";
+import { checkDraw, Reader, type SampleOptions } from "./sample.ts";
 import type { Selector } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import type { Numbers } from "./spec/numbers.ts";
@@ -103,7 +103,7 @@ export class Table<S = any, R = any> {
     this.options = options;
     this.handle = table.handle;
     this.#table = table;
-    const reader = new Reader(engine, table, name);
+    const reader = new Reader(engine, table, name, options.sampler);
     this.#reader = reader;
     this.#draws = new Draws<Batch>(engine, table, name, options, {
       check: (how) => {
@@ -113,7 +113,6 @@ export class Table<S = any, R = any> {
       sample: (n, how) => this.sample(n, how as never) as Batch,
       part: (n, of) => {
         engine.begin();
-        checkNormalize(name, options.sampler, of.options.normalize);
         return reader.part(n, of);
       },
       join: (parts, how, short) => reader.join(parts, how, short),
@@ -138,7 +137,6 @@ export class Table<S = any, R = any> {
    */
   sample<const O extends Options<S>>(n: number, options?: O & Only<O, SampleOptions>): BatchOf<S, O> {
     this.#engine.begin();
-    checkNormalize(this.name, this.options.sampler, options?.normalize);
     const batch = this.#reader.sample(n, options as SampleOptions) as BatchOf<S, O>;
     if (this.#reader.drawn === 0) this.#nothing();
     return batch;

@@ -1,5 +1,5 @@
 /** Warnings: what is allowed and hardly meant. A Replay says each kind once, and counts it. */
-import { mustBe } from "./error.ts";
+import { mustBe, show } from "./error.ts";
 
 /** What warnings go to: a function, or an object with a method `warn`, such as `console`. A journal tells `info`, where there is one, what it did. */
 export type Logger = ((message: string) => void) | { warn(message: string): void; info?(message: string): void };
@@ -62,4 +62,12 @@ export class Warnings {
   warn(kind: WarningKind, message: string): void {
     if (this.first(kind)) this.say(message);
   }
+}
+
+/** Warns of episodes whose last step has a reward, or says that they terminated, and in no return: they ended without what was seen next. */
+export function warnOfLost(warnings: Warnings, table: string): void {
+  if (!warnings.first("lostRewards")) return;
+  const why = "it ended by endEpisode() or close() alone, so that the step only serves as the next state of the one before";
+  const remedy = "Say endEpisode({ final, terminated }), which keeps what was seen after it";
+  warnings.say(`the last step of an episode in table ${show(table)} has a reward or a terminal flag that no n-step return counts: ${why}. ${remedy}`);
 }

@@ -207,3 +207,8 @@ function stepCount(selection: Selection, width: number): number {
   const end = to < 0 ? width + to : Math.min(to, width);
   return steps?.length ?? Math.max(Math.ceil((end - first) / step), 0);
 }
+
+/** Only an n-step return has a bootstrap step. */
+export function isBootstrap(selection: Selection): boolean {
+  return selection.steps?.[0] === BOOTSTRAP;
+}

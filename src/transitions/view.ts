@@ -29,10 +29,11 @@ import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } fro
 import { MAX_LENGTH } from "../limits.ts";
 import type { NStep } from "../n-step.ts";
 import { printsAs, Word } from "../prints.ts";
-import { checkDraw, checkNormalize, NORMALIZE, refusedDraw, type SampleOptions, warnOfLost } from "../sample.ts";
+import { checkDraw, checkNormalize, NORMALIZE, refusedDraw, type SampleOptions } from "../sample.ts";
 import type { Selector } from "../selector.ts";
 import type { AnyArray, ArrayClass } from "../spec/dtype.ts";
 import type { WaitOptions } from "../wait.ts";
+import { warnOfLost } from "../warnings.ts";
 import type { SampleTransitions, TransitionBatch, TransitionDatasetOptions, TransitionOptions } from "./batch.ts";
 import { type AnyTransitions, TransitionFiller } from "./filler.ts";
 import { formOf, type TransitionForm } from "./form.ts";
@@ -44,7 +45,6 @@ type Only<O, Known> = { readonly [K in Exclude<keyof O, keyof Known>]: never };
 export interface ViewedTable {
   readonly name: string;
   readonly options: DrawLimits & { readonly sampler: Selector };
-  ready(n: number, options: Pick<SampleTransitions, "replacement" | "among">): boolean;
 }
 
 const OPTIONS = "gamma, n, next, dtype";
@@ -147,31 +147,34 @@ export class Transitions<S = any, R = any, O = any> {
   #sample(n: number, options: SampleTransitions, of = 0): object {
     const engine = this.#engine;
     engine.begin();
-    const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch" } = onlyKeys("sample", options, SAMPLE_OPTIONS);
-    integer("n", n, 1, MAX_LENGTH);
-    integer("among", among, 0, 0xffffffff);
-    // Tested here because passing a fraction as an argument would allocate it.
-    if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
-    const flags = KEYS_ONLY + DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
-    const asked = oneOf("normalize", NORMALIZE, normalize);
-    const divisor = of > 0 && asked === NORMALIZE.batch ? NORMALIZE.none : asked;
-    const float = of > 0 ? Float64Array : this.#float;
-    checkNormalize(this.#table.name, this.#table.options.sampler, normalize);
-    let width = this.#width();
-    if (!this.#table.ready(n, options)) throw this.#notReady(n, among, replacement);
-    // An item of a single step may have left long ago, too.
-    if (this.#core.worthALook(n, width, engine.layout.stagedBytes) || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
-    let filler = this.#filler(n, width, beta !== undefined, into, float);
-    // A getter of the options may have disposed of the Replay.
-    engine.begin();
     const { handle } = this.#core;
-    const draw = filler.prepare();
-    if (beta !== undefined) draw.beta[0] = beta;
-    const count = draw.sample(handle, n, flags, among);
-    if (count < 0) throw refusedDraw(engine, count);
+    let drawn: Draw | undefined;
+    let filler: TransitionFiller;
     let lost = false;
+    // Options are read here, and a getter may call back.
     engine.barred = true;
     try {
+      const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch" } = onlyKeys("sample", options, SAMPLE_OPTIONS);
+      integer("n", n, 1, MAX_LENGTH);
+      integer("among", among, 0, 0xffffffff);
+      // Tested here because passing a fraction as an argument would allocate it.
+      if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
+      const distinct = DISTINCT * (1 - flag("replacement", replacement));
+      const flags = KEYS_ONLY + distinct + STRATIFIED * flag("stratified", stratified);
+      const asked = oneOf("normalize", NORMALIZE, normalize);
+      const divisor = of > 0 && asked === NORMALIZE.batch ? NORMALIZE.none : asked;
+      const float = of > 0 ? Float64Array : this.#float;
+      checkNormalize(this.#table.name, this.#table.options.sampler, normalize);
+      let width = this.#width();
+      if (this.#core.sure(n, distinct, among) < n) throw this.#notReady(n, among, replacement);
+      // An item of a single step may have left long ago, too.
+      if (this.#core.worthALook(n, width, engine.layout.stagedBytes) || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
+      filler = this.#filler(n, width, beta !== undefined, into, float);
+      const draw = filler.prepare();
+      if (beta !== undefined) draw.beta[0] = beta;
+      const count = draw.sample(handle, n, flags, among);
+      if (count < 0) throw refusedDraw(engine, count);
+      drawn = draw;
       if (count < n && into === undefined) filler = this.#filler(count, width, beta !== undefined, into, float).after(filler);
       if (beta !== undefined) draw.weigh(handle, divisor);
       draw.runs(handle, count, width, 0);
@@ -184,10 +187,12 @@ export class Transitions<S = any, R = any, O = any> {
       filler.fill(count);
     } finally {
       engine.barred = false;
-      draw.close(handle);
-      engine.changed();
+      if (drawn !== undefined) {
+        drawn.close(handle);
+        engine.changed();
+      }
     }
-    if (lost) warnOfLost(engine, this.#table.name);
+    if (lost) warnOfLost(engine.warnings, this.#table.name);
     return filler.batch;
   }
 
