@@ -512,6 +512,16 @@ test("a rejection that nobody awaits does not end the program", async () => {
   const listen = (reason: unknown) => seen.push(reason);
   process.on("unhandledRejection", listen);
   const { replay, table } = make(minSize(1));
+  const full = new Replay({ spec: f32(), tables: { t: { maxSize: 9, rateLimiter: sampleToInsertRatio(1, 1, 2) } } });
+  const writer = full.writer({ keep: 1 });
+  let item: Promise<void> | undefined;
+  for (let x = 0; item === undefined && x < 9; x++) {
+    writer.append(x);
+    item = writer.createItem("t", { length: 1 });
+  }
+  expect([item, writer.flush()]).toEqual([expect.any(Promise), expect.any(Promise)]);
+  writer.flush({ timeoutMs: 1 });
+  full.dispose();
   const view = new Replay({ spec: { observation: f32(), action: i32(), reward: f32() }, tables: { t: { maxSize: 9 } } }).tables.t.transitions({ gamma: 1 });
   table.sampleWhenReady(1);
   table.sampleWhenReady(1, { timeoutMs: 1 });
