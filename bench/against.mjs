@@ -6,7 +6,7 @@
  */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { countProcessorTime, scaleOf, Timed } from "./measure.mjs";
+import { countProcessorTime, median, scaleOf, Timed } from "./measure.mjs";
 import { againstHeadOf, againstLineOf } from "./report.mjs";
 
 const SAMPLE_MS = 5;
@@ -126,10 +126,4 @@ function summary(launches, scale) {
     selves: range(selves),
     verdict,
   };
-}
-
-function median(values) {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }

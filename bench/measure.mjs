@@ -59,6 +59,12 @@ export function scaleOf(unit) {
   return unit === "ms" ? 1e6 : unit.startsWith("µs") ? 1000 : 1;
 }
 
+export function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
 /** Nanoseconds an operation of each side: the least of interleaved rounds. Noise only adds. */
 export async function race(ours, rival, { laps, rounds = ROUNDS }) {
   const sides = [ours, rival].map((side) => ({ timed: new Timed(side, laps), best: Number.POSITIVE_INFINITY }));

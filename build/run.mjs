@@ -66,6 +66,11 @@ const verbs = {
     await bundle();
     run("bench/run.mjs", args, ["--expose-gc"]);
   },
+  async "bench:peers"() {
+    await core();
+    await bundle();
+    run("bench/peers/run.mjs", args);
+  },
   async conformance() {
     await core(["release", "scalar"]);
     await programs();

@@ -1,0 +1,88 @@
+// What the limits have in common: the lines that the controller reads and writes, a clock, random numbers, and tables that are filled alike.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+// Entries that are drawn, touched and gathered before the next ones: what they need fits the first cache.
+#define PIECE 256
+
+// The numbers of one item, 32 bytes: two lie in a line of the cache.
+typedef struct {
+  double priority;
+  uint32_t row, length, count, generation;
+  uint32_t stamp, layout;
+} Item;
+
+// What a batch tells of its items.
+typedef struct {
+  double *key, *probability, *priority;
+  uint32_t *count, *size, *length;
+} Info;
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static uint64_t resident(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file == NULL || fscanf(file, "%*u %lu", &pages) != 1) return 0;
+  fclose(file);
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+// PCG-XSH-RR.
+static uint64_t random_state = 0x853c49e6748fea9bULL;
+
+static inline uint32_t next_random(void) {
+  uint64_t old = random_state;
+  random_state = old * 6364136223846793005ULL + 1442695040888963407ULL;
+  uint32_t xor = (uint32_t)(((old >> 18) ^ old) >> 27), turn = old >> 59;
+  return (xor >> turn) | (xor << (-turn & 31));
+}
+
+static inline uint32_t below(uint32_t n) { return (uint32_t)(((uint64_t)next_random() * n) >> 32); }
+
+// Of 53 bits, in [0, 1).
+static inline double unit(void) {
+  uint64_t high = next_random();
+  return (double)((high << 21) ^ (next_random() >> 11)) * 0x1p-53;
+}
+
+// Memory whose lines begin as those of the cache; its pages are there once they are written.
+static void *taken(size_t bytes) {
+  void *at = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+  if (at == NULL) abort();
+  memset(at, 0, bytes);
+  return at;
+}
+
+static Item *items_of(uint32_t n, uint32_t length) {
+  Item *items = taken((size_t)n * sizeof(Item));
+  for (uint32_t i = 0; i < n; i++) items[i] = (Item){.priority = 0.01 + unit(), .row = i, .length = length, .generation = 1};
+  return items;
+}
+
+static Info info_of(uint32_t batch) {
+  return (Info){taken(8 * batch), taken(8 * batch), taken(8 * batch), taken(4 * batch), taken(4 * batch), taken(4 * batch)};
+}
+
+// What is read ahead is summed into this, so that no compiler leaves it out.
+static volatile uint64_t seen;
+
+// Answers each n by the nanoseconds that n batches took.
+static void serve(void (*run)(uint32_t)) {
+  char line[64];
+  fflush(stdout);
+  while (fgets(line, sizeof line, stdin) != NULL) {
+    uint64_t start = now();
+    run((uint32_t)strtoul(line, NULL, 10));
+    printf("{\"ns\": %llu}\n", (unsigned long long)(now() - start));
+    fflush(stdout);
+  }
+}

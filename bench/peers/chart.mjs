@@ -1,0 +1,69 @@
+/** A run as a picture: for each workload bars of what is done in a second, ours, the limit in C and the best of the others. Light and dark. */
+import { best } from "./judge.mjs";
+import { figureOf, rateOf } from "./text.mjs";
+
+const WIDTH = 800;
+const LEFT = 250;
+const RIGHT = 160;
+const BAR = 16;
+const STEP = 20;
+const GAP = 34;
+const TOP = 58;
+
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
+/** Of a workload: what is drawn of it. */
+function shown({ variants }) {
+  const measured = variants.filter(({ skipped }) => skipped === undefined);
+  const ours = measured.filter(({ side }) => side === "ours");
+  const limit = measured.filter(({ name }) => name === "C, touch" || name === "C, AVX2");
+  const peer = best(measured);
+  const apart = measured.filter((one) => one.apart !== undefined).sort((a, b) => a.ns - b.ns)[0];
+  return [...limit, ...ours, ...(peer === undefined ? [] : [peer]), ...(apart === undefined ? [] : [apart])];
+}
+
+const kindOf = ({ side, apart }) => (side === "peer" ? (apart === undefined ? "peer" : "apart") : side === "C" ? "limit" : "ours");
+
+export function chart(run) {
+  const rates = run.workloads.filter(({ unit }) => unit !== "µs");
+  let y = TOP;
+  const parts = rates.map((workload) => {
+    const bars = shown(workload);
+    const most = Math.max(...bars.map((one) => rateOf(workload, one)));
+    const lines = [`<text x="20" y="${y}" class="name">${escaped(workload.name)}</text>`];
+    for (const [i, one] of bars.entries()) {
+      const top = y + 8 + i * STEP;
+      const width = Math.max((WIDTH - LEFT - RIGHT) * (rateOf(workload, one) / most), 1).toFixed(1);
+      lines.push(
+        `<text x="${LEFT - 10}" y="${top + BAR - 4}" class="end">${escaped(one.name)}</text>`,
+        `<rect class="${kindOf(one)}" x="${LEFT}" y="${top}" width="${width}" height="${BAR}" rx="2"/>`,
+        `<text x="${LEFT + Number(width) + 8}" y="${top + BAR - 4}" class="dim">${escaped(figureOf(workload, one))}</text>`,
+      );
+    }
+    y += 8 + bars.length * STEP + GAP;
+    return `<g>\n    ${lines.join("\n    ")}\n  </g>`;
+  });
+  const height = y - GAP + 20;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title" font-family="system-ui, sans-serif" font-size="13">
+  <title id="title">What Reprise, the same work in C, and the best other library do in a second, by workload.</title>
+  <style>
+    svg { color-scheme: light dark; --ink: #1f2328; --dim: #59636e; --line: #818b98; --ours: #0969da; --peer: #bf8700; --apart: #d1d9e0; --paper: #ffffff; }
+    @media (prefers-color-scheme: dark) {
+      svg { --ink: #e6edf3; --dim: #9198a1; --line: #6e7681; --ours: #4493f8; --peer: #d29922; --apart: #3d444d; --paper: #0d1117; }
+    }
+    .paper { fill: var(--paper); }
+    .ours { fill: var(--ours); }
+    .peer { fill: var(--peer); }
+    .apart { fill: var(--apart); }
+    .limit { fill: none; stroke: var(--line); stroke-dasharray: 4 3; }
+    text { fill: var(--ink); }
+    .dim { fill: var(--dim); font-size: 12px; }
+    .end { text-anchor: end; }
+    .name { font-weight: 600; }
+  </style>
+  <rect class="paper" width="${WIDTH}" height="${height}" rx="8"/>
+  <text x="20" y="28" class="dim">a second, more is better; each workload has its own scale · ${escaped(run.date)} · ${escaped(run.machine)}</text>
+  ${parts.join("\n  ")}
+</svg>
+`;
+}

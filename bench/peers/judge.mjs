@@ -1,0 +1,38 @@
+/** A run held to the thresholds. */
+
+/** How many times the other's operations a variant does in the same time; for a figure other than `ns`, by how much the other's is larger. */
+const ratioOf = (ours, other, of = "ns") => other[of] / ours[of];
+
+/** The fastest of the libraries that count. */
+export function best(variants) {
+  const counted = variants.filter(({ side, apart, skipped }) => side === "peer" && apart === undefined && skipped === undefined);
+  return counted.sort((a, b) => a.ns - b.ns)[0];
+}
+
+/** Whom a threshold names: one variant, or the best of the libraries; where it ran with either malloc, the faster one. */
+function named(variants, to) {
+  if (to === "peers") return best(variants);
+  return variants.filter(({ name, skipped }) => skipped === undefined && (name === to || name === `${to}, pages kept`)).sort((a, b) => a.ns - b.ns)[0];
+}
+
+/**
+ * Each threshold of the workloads that ran: what was found, and whether it holds. What could not be measured does not hold.
+ * @returns {{ workload: string, ours: string, to: string, wanted: string, found: string, holds: boolean }[]}
+ */
+export function judged(workloads, thresholds) {
+  return thresholds.flatMap((threshold) => {
+    const workload = workloads.find(({ name }) => name === threshold.workload);
+    return workload === undefined ? [] : [{ ...threshold, ...verdict(workload.variants, threshold) }];
+  });
+}
+
+function verdict(variants, { ours, to, of, least, most }) {
+  const own = variants.find(({ name }) => name === ours);
+  const wanted = most === undefined ? `${least} ×` : `${of}: at most ${most}`;
+  if (own?.skipped !== undefined || own === undefined) return { wanted, found: own?.skipped ?? "not measured", holds: false };
+  if (most !== undefined) return { wanted, found: String(own[of]), holds: own[of] <= most };
+  const other = named(variants, to);
+  if (other === undefined) return { wanted, found: `nothing of ${to} was measured`, holds: false };
+  const ratio = ratioOf(own, other, of);
+  return { wanted, ratio, found: `${ratio.toPrecision(3)} × ${other.name}`, holds: ratio >= least };
+}

@@ -1,0 +1,62 @@
+/** Frames of a game: each appends a step, takes a batch and gives its items new priorities; how long each took, and how often garbage was collected. */
+import { PerformanceObserver } from "node:perf_hooks";
+import { setImmediate } from "node:timers/promises";
+import { prioritized } from "../../package.mjs";
+import { staged } from "./add.mjs";
+import { ALPHA, BETA, columns, prioritySets, transitions } from "./source.mjs";
+import { contents, NO_RECYCLE, ways } from "./ways.mjs";
+
+const PERCENTILES = { p50: 0.5, p99: 0.99, p999: 0.999, p9999: 0.9999 };
+
+export function make({ way, batch, steps }) {
+  const { replay, table } = transitions(steps, prioritized(ALPHA));
+  const append = staged(replay.writer({ items: [{ table: "t", length: 1 }] }), columns());
+  const draw = ways(table, way, batch, { beta: BETA });
+  if (draw === undefined) return NO_RECYCLE;
+  const sets = prioritySets(batch);
+  const comesBack = way === "recycled";
+  let times = new Float64Array(0);
+
+  const frame = (k) => {
+    append(1);
+    const drawn = draw();
+    table.updatePriorities(drawn.info.keys, sets[k & (sets.length - 1)]);
+    if (comesBack) drawn.release();
+  };
+  const idle = () => {};
+  /** Times n calls, each by itself. */
+  const timed = (n, call) => {
+    for (let k = 0; k < n; k++) {
+      const start = performance.now();
+      call(k);
+      times[k] = performance.now() - start;
+    }
+  };
+
+  const measure = async (n) => {
+    if (times.length < n) times = new Float64Array(n);
+    // The clock makes garbage of its own: what it causes is counted alone, and taken off.
+    const clock = await collectionsOf(() => timed(n, idle));
+    const start = performance.now();
+    const collections = await collectionsOf(() => timed(n, frame));
+    const ns = 1e6 * (performance.now() - start);
+    const sorted = times.subarray(0, n).sort();
+    const percentiles = Object.entries(PERCENTILES).map(([name, share]) => [name, 1000 * sorted[Math.min(Math.floor(share * n), n - 1)]]);
+    return { ns, ...Object.fromEntries(percentiles), collections, clock };
+  };
+  return { measure, columns: contents(draw()) };
+}
+
+/** How often garbage is collected during a call. */
+async function collectionsOf(call) {
+  let count = 0;
+  const observer = new PerformanceObserver((list) => (count += list.getEntries().length));
+  globalThis.gc();
+  await setImmediate();
+  observer.observe({ entryTypes: ["gc"] });
+  call();
+  // Entries come by later turns of the loop.
+  for (let turn = 0; turn < 3; turn++) await setImmediate();
+  observer.disconnect();
+  return count;
+}

@@ -1,0 +1,24 @@
+// The process of one variant of ours: makes what it measures, says what it is, then does n operations for each n that it is given, a line each.
+import { createInterface } from "node:readline";
+
+const task = JSON.parse(process.argv[2]);
+const { make } = await import(`./${task.program}.mjs`);
+globalThis.gc();
+const before = process.memoryUsage.rss();
+const made = await make(task);
+globalThis.gc();
+const { skipped, columns } = made;
+say(skipped === undefined ? { columns, memory: process.memoryUsage.rss() - before } : { skipped });
+
+let kept;
+for await (const line of createInterface({ input: process.stdin })) say(await (made.measure ?? timed)(Number(line)));
+
+function timed(n) {
+  const start = process.hrtime.bigint();
+  kept = made.run(n);
+  return { ns: Number(process.hrtime.bigint() - start), kept: Number(kept ?? 0) };
+}
+
+function say(answer) {
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}

@@ -1,0 +1,88 @@
+"""PFRL: a dict a transition in a queue; batch_experiences makes torch tensors of those that were drawn, as its agents do."""
+import torch
+from pfrl.replay_buffer import batch_experiences
+from pfrl.replay_buffers import PrioritizedReplayBuffer, ReplayBuffer
+
+from source import ALPHA, BETA, adding, cycling, priority_sets, repeated, steps
+
+PACKAGE = "pfrl"
+CANNOT = {
+    "frames": "stores a frame once only where the environment's own LazyFrames share it",
+    "windows": "draws pieces of episodes, shorter where they end: no windows of one length",
+}
+CPU = torch.device("cpu")
+
+
+def _named(step):
+    return dict(
+        state=step["observation"],
+        action=step["action"],
+        reward=step["reward"],
+        next_state=step["nextObservation"],
+        is_state_terminal=step["done"],
+    )
+
+
+def _filled(buffer, size):
+    # Each transition has arrays of its own, as from an environment.
+    given = [_named(step) for step in steps()]
+    for k in range(size):
+        step = given[k % len(given)]
+        buffer.append(**step | {"state": step["state"].copy(), "next_state": step["next_state"].copy()})
+    return buffer
+
+
+def _batch(experiences):
+    return batch_experiences(experiences, CPU, lambda state: state, 0.99)
+
+
+def _columns(batch):
+    found = {
+        "observation": batch["state"],
+        "action": batch["action"],
+        "reward": batch["reward"],
+        "nextObservation": batch["next_state"],
+        "done": batch["is_state_terminal"],
+    }
+    return found | ({"weights": batch["weights"]} if "weights" in batch else {})
+
+
+def uniform(task):
+    buffer = _filled(ReplayBuffer(task["steps"]), task["steps"])
+    draw = lambda: _batch(buffer.sample(task["batch"]))
+    return repeated(draw), lambda: _columns(draw())
+
+
+def prioritized(task):
+    if not task.get("cycle"):
+        raise NotImplementedError("a sample must be followed by an update")
+    batch = task["batch"]
+    buffer = _filled(PrioritizedReplayBuffer(task["steps"], alpha=ALPHA, beta0=BETA, betasteps=None), task["steps"])
+    new = priority_sets(batch)[0].tolist()
+
+    def draw():
+        experiences = buffer.sample(batch)
+        drawn = _batch(experiences)
+        # As its agents do with weights.
+        drawn["weights"] = torch.tensor([one[0]["weight"] for one in experiences], dtype=torch.float32)
+        return drawn
+
+    update = lambda _, new: buffer.update_errors(new.tolist())
+
+    def described():
+        drawn = draw()
+        buffer.update_errors(new)
+        return _columns(drawn)
+
+    return cycling(draw, update, batch), described
+
+
+def add(task):
+    kind = (lambda size: PrioritizedReplayBuffer(size, alpha=ALPHA)) if task.get("priorities") else ReplayBuffer
+    buffer = _filled(kind(task["steps"]), task["steps"])
+    given = [_named(step) for step in steps()]
+    experiences = buffer.sample(task["batch"])
+    if task.get("priorities"):
+        buffer.update_errors([1.0] * task["batch"])
+    found = _columns(_batch(experiences))
+    return adding(lambda step: buffer.append(**step), given), lambda: found

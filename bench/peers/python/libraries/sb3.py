@@ -1,0 +1,80 @@
+"""Stable-Baselines3: arrays of NumPy, batches as torch tensors. Its arrays are filled at once: its add takes a step a call."""
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.buffers import ReplayBuffer
+
+from source import BLOCK, SIDE, STACK, adding, columns, film, repeated, steps
+
+PACKAGE = "stable_baselines3"
+CANNOT = {
+    "prioritized": "has no prioritized buffer",
+    "windows": "its buffer has no windows",
+}
+
+
+def _columns(drawn):
+    return {
+        "observation": drawn.observations,
+        "action": drawn.actions,
+        "reward": drawn.rewards,
+        "nextObservation": drawn.next_observations,
+        "done": drawn.dones,
+    }
+
+
+def _filled(size):
+    # Actions of 4 bytes, as ours: those of Discrete have 8 by default.
+    buffer = ReplayBuffer(size, spaces.Box(-1, 1, (4,), np.float32), spaces.Discrete(4, dtype=np.int32), device="cpu")
+    block = columns()
+    for k in range(0, size, BLOCK):
+        part = slice(k, k + BLOCK)
+        buffer.observations[part, 0] = block["observation"]
+        buffer.next_observations[part, 0] = block["nextObservation"]
+        buffer.actions[part, 0, 0] = block["action"]
+        buffer.rewards[part, 0] = block["reward"]
+        buffer.dones[part, 0] = block["done"]
+        buffer.timeouts[part, 0] = 0
+    buffer.full = True
+    return buffer
+
+
+def uniform(task):
+    buffer = _filled(task["steps"])
+    draw = lambda: buffer.sample(task["batch"])
+    return repeated(draw), lambda: _columns(draw())
+
+
+def frames(task):
+    """optimize_memory_usage: a stack is stored once and serves as the next one of the step before it; each frame is stored four times."""
+    size = task["steps"]
+    shape = spaces.Box(0, 255, (STACK, SIDE, SIDE), np.uint8)
+    actions = spaces.Discrete(4, dtype=np.int32)
+    buffer = ReplayBuffer(size, shape, actions, device="cpu", optimize_memory_usage=True, handle_timeout_termination=False)
+    some = film()
+    period = len(some) - STACK - 1
+    for k in range(size):
+        buffer.observations[k, 0] = some[k % period : k % period + STACK]
+    buffer.actions[:] = 0
+    buffer.rewards[:] = 1
+    buffer.dones[:] = 0
+    buffer.full = True
+    draw = lambda: buffer.sample(task["batch"])
+    return repeated(draw), lambda: _columns(draw())
+
+
+def add(task):
+    if task.get("priorities"):
+        raise NotImplementedError(CANNOT["prioritized"])
+    buffer = _filled(task["steps"])
+    given = [
+        (
+            step["observation"][None],
+            step["nextObservation"][None],
+            np.array([step["action"]]),
+            np.array([step["reward"]]),
+            np.array([step["done"]]),
+            [{}],
+        )
+        for step in steps()
+    ]
+    return adding(lambda step: buffer.add(*step), given), lambda: _columns(buffer.sample(task["batch"]))

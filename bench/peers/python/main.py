@@ -1,0 +1,65 @@
+"""The process of one variant of a peer: makes what it measures, says what it is, then does n operations for each n that it is given, a line each."""
+import gc
+import importlib
+import importlib.metadata
+import json
+import os
+import sys
+import time
+import warnings
+
+REHEARSAL = 5000
+
+# Answers are lines of the real output; what libraries print goes beside it.
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+warnings.filterwarnings("ignore")
+
+
+def say(answer):
+    print(json.dumps(answer), file=answers, flush=True)
+
+
+def rss():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def described(name, array):
+    """Of an array of NumPy, of torch or of JAX."""
+    size = array.nbytes if hasattr(array, "nbytes") else array.element_size() * array.nelement()
+    return [name, str(array.dtype).removeprefix("torch."), list(array.shape), int(size)]
+
+
+def main():
+    task = json.loads(sys.argv[1])
+    try:
+        library = importlib.import_module(f"libraries.{task['library']}")
+    except Exception as error:
+        return say({"skipped": f"does not import: {error!r}"})
+    make = getattr(library, task["program"], None)
+    if make is None:
+        return say({"skipped": getattr(library, "CANNOT", {}).get(task["program"], "has no such memory")})
+    try:
+        # A small memory first: what compilers (JAX, numba) take for themselves is not the memory's.
+        make(task | {"steps": REHEARSAL})
+        gc.collect()
+        before = rss()
+        run, columns = make(task)
+    except NotImplementedError as error:
+        return say({"skipped": str(error)})
+    except Exception as error:
+        return say({"skipped": f"fails: {error!r}"})
+    gc.collect()
+    memory = rss() - before
+    version = importlib.metadata.version(library.PACKAGE)
+    say({"columns": [described(*column) for column in columns().items()], "memory": memory, "version": version})
+    # As programs that measure do: what stays alive is not looked at again and again.
+    gc.freeze()
+    for line in sys.stdin:
+        start = time.perf_counter_ns()
+        run(int(line))
+        say({"ns": time.perf_counter_ns() - start})
+
+
+main()

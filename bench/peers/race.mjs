@@ -1,0 +1,87 @@
+/** All variants of one workload in turns: each repetition is short, and what disturbs one disturbs the others too. */
+import { median } from "../measure.mjs";
+import { Variant } from "./variant.mjs";
+
+const REPETITION_MS = 40;
+const WARM_MS = 500;
+/** Memories that are filled at the same time. */
+const TOGETHER = 2;
+
+/** @returns what was measured of each variant, the reason where it was not */
+export async function race(workload, commandOf, { rounds, print }) {
+  const waiting = [...workload.variants];
+  const entered = [];
+  const enter = async () => {
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+      const command = commandOf(workload, one);
+      const variant = command.missing === undefined ? new Variant(one, command) : { one, says: { skipped: command.missing } };
+      if (command.missing === undefined) await variant.ready();
+      entered.push(variant);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: TOGETHER }, enter));
+    const sides = workload.variants.map((one) => entered.find((variant) => variant.one === one));
+    refuse(sides);
+    const running = sides.filter(({ says }) => says.skipped === undefined);
+    for (const variant of running) {
+      if (workload.frames === undefined) await calibrate(variant);
+      else await variant.repeat((variant.n = workload.frames));
+    }
+    for (let round = 0; round < rounds; round++) {
+      // Each follows another one in each round.
+      const first = (round * 7) % running.length;
+      for (const variant of [...running.slice(first), ...running.slice(0, first)]) variant.samples.push(await variant.repeat());
+    }
+    return sides.map((variant) => result(workload, variant));
+  } finally {
+    for (const variant of entered) variant.end?.();
+  }
+}
+
+/** Finds how many operations make a repetition; what compiles or warms up does so on the way. */
+async function calibrate(variant) {
+  let passed = 0;
+  for (;;) {
+    const start = performance.now();
+    const ms = ((await variant.repeat()).ns * variant.n) / 1e6;
+    passed += performance.now() - start;
+    if (ms >= REPETITION_MS && passed >= WARM_MS) return;
+    // A call that takes longer is a repetition by itself.
+    if (ms < REPETITION_MS) variant.n = Math.ceil(variant.n * Math.min(Math.max((1.2 * REPETITION_MS) / Math.max(ms, 0.01), 1.1), 10));
+    else variant.n = Math.max(1, Math.round((variant.n * REPETITION_MS) / ms));
+  }
+}
+
+/** Sizes by which columns are told apart: layouts may differ (frames first or last), what a batch holds may not. */
+function contents({ columns }) {
+  return Object.fromEntries(columns.map(([name, , shape]) => [name, shape.filter((size) => size !== 1).sort((a, b) => a - b).join("×")]));
+}
+
+/** Whoever gives other columns than ours, or fewer bytes, does other work: it is not measured. */
+export function refuse(sides) {
+  const model = sides.find(({ one, says }) => one.side === "ours" && says.skipped === undefined);
+  if (model === undefined) return;
+  const wanted = contents(model.says);
+  for (const variant of sides) {
+    if (variant.says.skipped !== undefined) continue;
+    const found = contents(variant.says);
+    const wrong = Object.keys(wanted).find((name) => found[name] !== wanted[name]);
+    if (wrong === undefined) continue;
+    const what = found[wrong] === undefined ? "is not there" : `is ${found[wrong]}`;
+    variant.says = { skipped: `does other work: ${wrong} ${what}, and ours is ${wanted[wrong]}` };
+    variant.end();
+  }
+}
+
+const total = ({ columns }) => columns.reduce((sum, [, , , bytes]) => sum + bytes, 0);
+
+function result({ task }, { one, says, samples }) {
+  const { name, side, apart } = one;
+  if (says.skipped !== undefined) return { name, side, apart, skipped: says.skipped };
+  const figures = Object.keys(samples[0]).filter((figure) => figure !== "kept");
+  const medians = Object.fromEntries(figures.map((figure) => [figure, median(samples.map((sample) => sample[figure]))]));
+  // A single collection is one too many.
+  if (medians.collections !== undefined) medians.collections = Math.max(...samples.map(({ collections, clock }) => Math.max(collections - clock, 0)));
+  return { name, side, apart, version: says.version, ...medians, bytes: total(says), memory: says.memory / task.steps };
+}

@@ -1,0 +1,32 @@
+/**
+ * What ours is held to: the table of the issue that set it, row by row, unchanged. Each number is how many times the other's operations ours must do in the same
+ * time; `--check` fails where one is missed. `recycled` is held to what `into` is.
+ * `peers` is the best of the libraries in the run, with whichever malloc, but for those that stand apart (workloads.mjs says which, and why).
+ */
+const held = (workload, into, fresh, touch) => [
+  { workload, ours: "into", to: "peers", least: into },
+  { workload, ours: "recycled", to: "peers", least: into },
+  { workload, ours: "new arrays", to: "peers", least: fresh },
+  ...(touch === undefined ? [] : [{ workload, ours: "into", ...touch }]),
+];
+/** C with touch loops. */
+const touching = (least) => ({ to: "C, touch", least });
+const library = (workload, to, into, fresh) => held(workload, into, fresh).map((row) => ({ ...row, to }));
+
+export const thresholds = [
+  ...held("uniform 32", 8, 4, touching(0.7)),
+  ...held("uniform 256", 4, 3, touching(0.8)),
+  ...held("uniform 4096", 1.7, 1, touching(0.8)),
+  ...held("prioritized sample 256", 4, 3),
+  ...held("prioritized cycle 256", 4, 3, { to: "C, AVX2", least: 0.5 }),
+  ...held("Atari batch 32", 1.25, 0.5, touching(0.85)),
+  ...library("windows of 80", "flashbax", 1.8, 1.2),
+  ...library("windows of 80", "NumPy", 1.4, 0.9),
+  { workload: "windows of 80", ours: "into", ...touching(0.75) },
+  { workload: "add", ours: "staged", to: "peers", least: 40 },
+  { workload: "prioritized add", ours: "object", to: "peers", least: 120 },
+  { workload: "frame of a game", ours: "into", to: "version 0.1", of: "p999", least: 1 },
+  { workload: "frame of a game", ours: "recycled", to: "version 0.1", of: "p999", least: 1 },
+  // Garbage collections caused, at most.
+  { workload: "frame of a game", ours: "into", of: "collections", most: 0 },
+];

@@ -1,0 +1,101 @@
+/** What is measured: workloads, and for each the variants that run beside each other. */
+
+/** glibc gives large arrays back to the system and takes them anew, page by page; told so, it keeps them. */
+export const KEEPING = { MALLOC_MMAP_THRESHOLD_: "33554432", MALLOC_TRIM_THRESHOLD_: "4294967296", MALLOC_TOP_PAD_: "67108864" };
+const LIBRARIES = { cpprb: "cpprb", sb3: "Stable-Baselines3", tianshou: "Tianshou", flashbax: "flashbax", torchrl: "TorchRL", pfrl: "PFRL" };
+
+const ours = (ways) => ways.map((way) => ({ name: way, side: "ours", task: { way } }));
+const limit = (name, ...words) => ({ name: `C, ${name}`, side: "C", words });
+const peer = (library, more = {}) => ({ name: LIBRARIES[library], side: "peer", task: { library }, ...more });
+const peers = (names, more) => names.map((library) => peer(library, more));
+const numpy = { name: "NumPy", side: "peer", task: { library: "numpy" }, apart: "a floor, no library: no order, no keys, no priorities" };
+/** The same variants, with a malloc that keeps its pages. */
+const keeping = (variants) => variants.map((one) => ({ ...one, name: `${one.name}, pages kept`, env: KEEPING }));
+const both = (variants) => [...variants, ...keeping(variants)];
+
+const WAYS = ["into", "recycled", "new arrays"];
+const ALL = Object.keys(LIBRARIES);
+/** Those that can be asked for batches by priority. */
+const PRIORITIZED = ["cpprb", "tianshou", "flashbax", "torchrl", "pfrl"];
+const M = 1_000_000;
+
+const uniform = (batch) => ({
+  name: `uniform ${batch}`,
+  task: { program: "uniform", batch, steps: M },
+  unit: "samples/s",
+  each: batch,
+  variants: [...ours(WAYS), limit("touch", "rows", "touch"), limit("prefetch", "rows", "prefetch"), ...peers(ALL), numpy],
+});
+
+const prioritized = (name, cycle, limits) => ({
+  name,
+  task: { program: "prioritized", batch: 256, steps: M, cycle },
+  unit: cycle ? "cycles/s" : "samples/s",
+  each: cycle ? 1 : 256,
+  variants: [...ours(WAYS), ...limits, ...peers(PRIORITIZED)],
+});
+
+const add = (name, priorities, libraries, floor) => ({
+  name,
+  task: { program: "add", batch: 32, steps: M, priorities },
+  unit: "steps/s",
+  each: 1,
+  variants: [
+    ...ours(["staged", "object"]),
+    ...peers(libraries.filter((library) => library !== "pfrl")),
+    // It stores nothing of the step: whoever changes an array that was added changes the memory.
+    peer("pfrl", { apart: "copies nothing: keeps the caller's arrays in a dict" }),
+    ...floor,
+  ],
+});
+
+export const workloads = [
+  uniform(32),
+  uniform(256),
+  uniform(4096),
+  prioritized("prioritized sample 256", false, []),
+  prioritized("prioritized cycle 256", true, [limit("AVX2", "rows", "avx2")]),
+  {
+    name: "Atari batch 32",
+    task: { program: "frames", batch: 32, steps: M / 10 },
+    unit: "samples/s",
+    each: 32,
+    variants: [
+      ...ours(WAYS),
+      limit("touch", "copies", "frames", "touch"),
+      limit("prefetch", "copies", "frames", "prefetch"),
+      ...both([...peers(["cpprb", "sb3", "tianshou"]), numpy]),
+      ...peers(["flashbax", "torchrl", "pfrl"]),
+    ],
+  },
+  {
+    name: "windows of 80",
+    task: { program: "windows", batch: 32, steps: M, length: 80 },
+    unit: "windows/s",
+    each: 32,
+    variants: [
+      ...ours(WAYS),
+      limit("touch", "copies", "windows", "touch"),
+      limit("prefetch", "copies", "windows", "prefetch"),
+      ...both([...peers(["flashbax", "torchrl"]), numpy]),
+      ...peers(["cpprb", "sb3", "tianshou", "pfrl"]),
+    ],
+  },
+  add("add", false, ALL, [numpy]),
+  add("prioritized add", true, PRIORITIZED, []),
+  {
+    name: "frame of a game",
+    task: { program: "game", batch: 64, steps: M },
+    unit: "µs",
+    // A repetition is as many frames, since one in ten thousand is asked for.
+    frames: 50_000,
+    variants: [...ours(WAYS), { name: "version 0.1", side: "ours", task: { way: "into" }, old: true }],
+  },
+];
+
+/** Those whose names contain one of the words; all of them without words. */
+export function chosen(words) {
+  const found = workloads.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+  if (found.length === 0) throw new Error(`no workload's name contains ${words.map((word) => `"${word}"`).join(" or ")}: ${workloads.map(({ name }) => name).join(", ")}`);
+  return found;
+}
