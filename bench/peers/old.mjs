@@ -12,10 +12,14 @@ export function version01(scratch, root) {
   if (existsSync(stamp)) return { dist };
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const { stdout, status } = spawnSync("git", ["archive", COMMIT, "assembly", "build", "src", "package.json", "package-lock.json", "asconfig.json", "tsconfig.json"], {
-    cwd: root,
-    maxBuffer: 2 ** 28,
-  });
+  const { stdout, status } = spawnSync(
+    "git",
+    ["archive", COMMIT, "assembly", "build", "src", "package.json", "package-lock.json", "asconfig.json", "tsconfig.json"],
+    {
+      cwd: root,
+      maxBuffer: 2 ** 28,
+    },
+  );
   if (status !== 0) return { missing: `commit ${COMMIT} is not in this clone's history` };
   console.error(`version 0.1 is built in ${folder} …`);
   const build = 'const { BUNDLED, bundle, core, dependencies } = await import("./build/steps.mjs"); await dependencies(); await core(BUNDLED); await bundle();';

@@ -18,7 +18,8 @@ export function python(scratch) {
   const wanted = readFileSync(file, "utf8");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return { program };
   const host = VERSIONS.map(([major, minor]) => `python${major}.${minor}`).find((name) => spawnSync(name, ["-c", "import venv, ensurepip"]).status === 0);
-  if (host === undefined) return { missing: "there is no Python 3.11, 3.12 or 3.13 with venv here; REPRISE_PEERS names one that has bench/peers/requirements.txt" };
+  if (host === undefined)
+    return { missing: "there is no Python 3.11, 3.12 or 3.13 with venv here; REPRISE_PEERS names one that has bench/peers/requirements.txt" };
   console.error(`the peers' Python is made in ${home}; this takes some minutes and 3 GB …`);
   const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
   // torch alone comes first: with it in place nothing else chooses a build for graphics cards.

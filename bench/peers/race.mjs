@@ -8,7 +8,7 @@ const WARM_MS = 500;
 const TOGETHER = 2;
 
 /** @returns what was measured of each variant, the reason where it was not */
-export async function race(workload, commandOf, { rounds, print }) {
+export async function race(workload, commandOf, rounds) {
   const waiting = [...workload.variants];
   const entered = [];
   const enter = async () => {
@@ -26,7 +26,7 @@ export async function race(workload, commandOf, { rounds, print }) {
     const running = sides.filter(({ says }) => says.skipped === undefined);
     for (const variant of running) {
       if (workload.frames === undefined) await calibrate(variant);
-      else await variant.repeat((variant.n = workload.frames));
+      else await warm(variant, workload.frames);
     }
     for (let round = 0; round < rounds; round++) {
       // Each follows another one in each round.
@@ -37,6 +37,12 @@ export async function race(workload, commandOf, { rounds, print }) {
   } finally {
     for (const variant of entered) variant.end?.();
   }
+}
+
+/** Frames: how many are one repetition is said. */
+async function warm(variant, frames) {
+  variant.n = frames;
+  await variant.repeat();
 }
 
 /** Finds how many operations make a repetition; what compiles or warms up does so on the way. */
@@ -55,7 +61,15 @@ async function calibrate(variant) {
 
 /** Sizes by which columns are told apart: layouts may differ (frames first or last), what a batch holds may not. */
 function contents({ columns }) {
-  return Object.fromEntries(columns.map(([name, , shape]) => [name, shape.filter((size) => size !== 1).sort((a, b) => a - b).join("×")]));
+  return Object.fromEntries(
+    columns.map(([name, , shape]) => [
+      name,
+      shape
+        .filter((size) => size !== 1)
+        .sort((a, b) => a - b)
+        .join("×"),
+    ]),
+  );
 }
 
 /** Whoever gives other columns than ours, or fewer bytes, does other work: it is not measured. */

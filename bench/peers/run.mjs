@@ -59,7 +59,7 @@ async function measured() {
   const found = [];
   for (const workload of workloads) {
     print(`\n${workload.name}`);
-    const variants = await race(workload, (of, one) => commandOf(of, one, programs), { rounds: Number(values.rounds ?? ROUNDS), print });
+    const variants = await race(workload, (of, one) => commandOf(of, one, programs), Number(values.rounds ?? ROUNDS));
     found.push({ name: workload.name, unit: workload.unit, each: workload.each, steps: workload.task.steps, variants });
     for (const one of variants) print(lineOf(workload, one));
   }
@@ -88,7 +88,8 @@ function commandOf({ task }, { side, task: own, words, env, old }, { python, c, 
     return { program: join(c.folder, program), args: [...rest, task.batch, task.steps, ...(task.length === undefined ? [] : [task.length])].map(String) };
   }
   const arg = JSON.stringify({ ...task, ...own });
-  if (side === "peer") return python.missing === undefined ? { program: python.program, args: [join(import.meta.dirname, "python/main.py"), arg], env } : { missing: "no Python" };
+  if (side === "peer")
+    return python.missing === undefined ? { program: python.program, args: [join(import.meta.dirname, "python/main.py"), arg], env } : { missing: "no Python" };
   if (old && built.missing !== undefined) return { missing: built.missing };
   return { program: process.execPath, args: ["--expose-gc", join(import.meta.dirname, "ours/main.mjs"), arg], env: old ? { REPRISE_DIST: built.dist } : {} };
 }

@@ -33,7 +33,7 @@ export class Variant {
     try {
       this.says = await this.#next();
     } catch (error) {
-      this.says = { skipped: error.message.trim().split("\n").slice(-1)[0] };
+      this.says = { skipped: `failed: ${error.message.match(/^\w*Error.*$/m)?.[0] ?? error.message.slice(0, 200)}` };
     }
     clearTimeout(timer);
     if (this.says.skipped !== undefined) this.end();

@@ -64,8 +64,8 @@ export const workloads = [
       ...ours(WAYS),
       limit("touch", "copies", "frames", "touch"),
       limit("prefetch", "copies", "frames", "prefetch"),
-      ...both([...peers(["cpprb", "sb3", "tianshou"]), numpy]),
-      ...peers(["flashbax", "torchrl", "pfrl"]),
+      ...both([...peers(["cpprb", "sb3", "tianshou", "pfrl"]), numpy]),
+      ...peers(["flashbax", "torchrl"]),
     ],
   },
   {
@@ -96,6 +96,7 @@ export const workloads = [
 /** Those whose names contain one of the words; all of them without words. */
 export function chosen(words) {
   const found = workloads.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
-  if (found.length === 0) throw new Error(`no workload's name contains ${words.map((word) => `"${word}"`).join(" or ")}: ${workloads.map(({ name }) => name).join(", ")}`);
+  if (found.length === 0)
+    throw new Error(`no workload's name contains ${words.map((word) => `"${word}"`).join(" or ")}: ${workloads.map(({ name }) => name).join(", ")}`);
   return found;
 }

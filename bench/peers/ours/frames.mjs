@@ -11,7 +11,7 @@ const FRAMES = 512;
 export function make({ way, batch, steps }) {
   const stack = shared("frames", u8(84, 84), STACK);
   const spec = { observation: stack, action: i32(), reward: f32(), nextObservation: stack, done: bool() };
-  const replay = new Replay({ spec, tables: { t: { maxSize: steps, sampler: uniform(), remover: fifo() } }, seed: 1, logger: null });
+  const replay = new Replay({ spec, tables: { t: { maxSize: steps, sampler: uniform(), remover: fifo() } }, seed: 1 });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   const random = new Random(13);
   // The first frames again behind the last ones, so that each stack is a piece of it.

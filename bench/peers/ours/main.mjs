@@ -8,10 +8,12 @@ const before = process.memoryUsage.rss();
 const made = await make(task);
 globalThis.gc();
 const { skipped, columns } = made;
-say(skipped === undefined ? { columns, memory: process.memoryUsage.rss() - before } : { skipped });
-
 let kept;
-for await (const line of createInterface({ input: process.stdin })) say(await (made.measure ?? timed)(Number(line)));
+if (skipped !== undefined) say({ skipped });
+else {
+  say({ columns, memory: process.memoryUsage.rss() - before });
+  for await (const line of createInterface({ input: process.stdin })) say(await (made.measure ?? timed)(Number(line)));
+}
 
 function timed(n) {
   const start = process.hrtime.bigint();

@@ -30,7 +30,7 @@ export function columns() {
 
 /** A table of `steps` items of one step each, full; with priorities where the sampler has such. */
 export function transitions(steps, sampler = uniform()) {
-  const replay = new Replay({ spec: spec(), tables: { t: { maxSize: steps, sampler, remover: fifo() } }, seed: 1, logger: null });
+  const replay = new Replay({ spec: spec(), tables: { t: { maxSize: steps, sampler, remover: fifo() } }, seed: 1 });
   const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
   const block = columns();
   const random = new Random(7);

@@ -7,7 +7,7 @@ import { contents, NO_RECYCLE, sampling, ways } from "./ways.mjs";
 const WIDTH = 64;
 
 export function make({ way, batch, steps, length }) {
-  const replay = new Replay({ spec: { x: f32(WIDTH) }, tables: { t: { maxSize: steps, sampler: uniform(), remover: fifo() } }, seed: 1, logger: null });
+  const replay = new Replay({ spec: { x: f32(WIDTH) }, tables: { t: { maxSize: steps, sampler: uniform(), remover: fifo() } }, seed: 1 });
   const writer = replay.writer({ items: [{ table: "t", length }] });
   const random = new Random(19);
   const x = Float32Array.from({ length: BLOCK * WIDTH }, () => random.next());

@@ -1,15 +1,14 @@
 """PFRL: a dict a transition in a queue; batch_experiences makes torch tensors of those that were drawn, as its agents do."""
+import numpy as np
 import torch
 from pfrl.replay_buffer import batch_experiences
 from pfrl.replay_buffers import PrioritizedReplayBuffer, ReplayBuffer
+from pfrl.wrappers.atari_wrappers import LazyFrames
 
-from source import ALPHA, BETA, adding, cycling, priority_sets, repeated, steps
+from source import ALPHA, BETA, STACK, adding, cycling, film, priority_sets, repeated, steps
 
 PACKAGE = "pfrl"
-CANNOT = {
-    "frames": "stores a frame once only where the environment's own LazyFrames share it",
-    "windows": "draws pieces of episodes, shorter where they end: no windows of one length",
-}
+CANNOT = {"windows": "draws pieces of episodes, shorter where they end: no windows of one length"}
 CPU = torch.device("cpu")
 
 
@@ -32,8 +31,8 @@ def _filled(buffer, size):
     return buffer
 
 
-def _batch(experiences):
-    return batch_experiences(experiences, CPU, lambda state: state, 0.99)
+def _batch(experiences, phi=lambda state: state):
+    return batch_experiences(experiences, CPU, phi, 0.99)
 
 
 def _columns(batch):
@@ -75,6 +74,23 @@ def prioritized(task):
         return _columns(drawn)
 
     return cycling(draw, update, batch), described
+
+
+def frames(task):
+    """States are LazyFrames, as its Atari wrappers give them: stacks share their frames, and are made at each draw."""
+    buffer = ReplayBuffer(task["steps"])
+    some = film()
+    period = len(some) - STACK - 1
+    # Each frame is an array of its own, as from an environment.
+    recent = [some[k][None].copy() for k in range(STACK)]
+    state = LazyFrames(recent, stack_axis=0)
+    for k in range(task["steps"]):
+        recent = [*recent[1:], some[(k + STACK) % period][None].copy()]
+        following = LazyFrames(recent, stack_axis=0)
+        buffer.append(state=state, action=np.int32(k & 3), reward=1.0, next_state=following, is_state_terminal=False)
+        state = following
+    draw = lambda: _batch(buffer.sample(task["batch"]), np.asarray)
+    return repeated(draw), lambda: _columns(draw())
 
 
 def add(task):

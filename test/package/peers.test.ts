@@ -1,0 +1,145 @@
+/** What of `npm run bench:peers` needs neither Python nor gcc: our own processes, refusals, thresholds, the chart and the page. */
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { chart } from "../../bench/peers/chart.mjs";
+import { judged } from "../../bench/peers/judge.mjs";
+import { PROGRAMS } from "../../bench/peers/limits.mjs";
+import { filled, KEPT } from "../../bench/peers/page.mjs";
+import { refuse } from "../../bench/peers/race.mjs";
+import { thresholds } from "../../bench/peers/thresholds.mjs";
+import { workloads } from "../../bench/peers/workloads.mjs";
+import { root } from "../support/core.ts";
+
+const folder = join(root, "bench/peers");
+const page = readFileSync(join(folder, "README.md"), "utf8");
+
+/** A workload in which ours takes `ns`, and the others what is given. */
+function raced(name: string, ns: number, others: object[]) {
+  return { name, unit: "samples/s", each: 32, variants: [{ name: "into", side: "ours", ns, bytes: 1312, memory: 70 }, ...others] };
+}
+
+const peer = (name: string, ns: number, more = {}) => ({ name, side: "peer", ns, bytes: 1312, memory: 41, ...more });
+const eight = [{ workload: "w", ours: "into", to: "peers", least: 8 }];
+
+describe("a threshold", () => {
+  test.each([
+    ["holds where ours is as many times as fast as the best peer", 10, [peer("a", 80), peer("b", 900)], true, "8.00 × a"],
+    ["is missed below that", 10, [peer("a", 79), peer("b", 900)], false, "7.90 × a"],
+    ["leaves out what stands apart", 10, [peer("NumPy", 20, { apart: "a floor" }), peer("b", 80)], true, "8.00 × b"],
+    ["leaves out what was skipped", 10, [{ name: "a", side: "peer", skipped: "no Python" }, peer("b", 80)], true, "8.00 × b"],
+    ["is missed where nothing was measured", 10, [{ name: "a", side: "peer", skipped: "no Python" }], false, "nothing of peers was measured"],
+  ])("%s", (_, ns, others, holds, found) => {
+    expect(judged([raced("w", ns, others)], eight)).toMatchObject([{ holds, found }]);
+  });
+
+  test("that names a library takes the faster of its two mallocs", () => {
+    const named = [{ workload: "w", ours: "into", to: "flashbax", least: 2 }];
+    const others = [peer("flashbax", 40), peer("flashbax, pages kept", 15), peer("cpprb", 1)];
+    expect(judged([raced("w", 10, others)], named)).toMatchObject([{ holds: false, found: "1.50 × flashbax, pages kept" }]);
+  });
+
+  test("is missed where the variant of ours was skipped, and not asked where its workload did not run", () => {
+    const skipped = { ...raced("w", 10, [peer("a", 80)]), variants: [{ name: "into", side: "ours", skipped: "no such option" }, peer("a", 80)] };
+    expect(judged([skipped], eight)).toMatchObject([{ holds: false, found: "no such option" }]);
+    expect(judged([raced("v", 10, [])], eight)).toEqual([]);
+  });
+
+  test("of a frame is one of percentiles, and of garbage", () => {
+    const frames = (collections: number) => ({
+      name: "frame of a game",
+      unit: "µs",
+      variants: [
+        { name: "into", side: "ours", ns: 9, p999: 70, collections },
+        { name: "version 0.1", side: "ours", ns: 12, p999: 70, collections: 0 },
+      ],
+    });
+    const held = thresholds.filter(({ workload, ours }) => workload === "frame of a game" && ours === "into");
+    expect(judged([frames(0)], held).map(({ holds }) => holds)).toEqual([true, true]);
+    expect(judged([frames(1)], held).map(({ holds }) => holds)).toEqual([true, false]);
+  });
+});
+
+test("each threshold names variants that are there", () => {
+  for (const { workload, ours, to } of thresholds) {
+    const variants = workloads.find(({ name }) => name === workload)?.variants.map(({ name }) => name);
+    expect(variants, workload).toEqual(expect.arrayContaining([ours, ...(to === undefined || to === "peers" ? [] : [to])]));
+  }
+});
+
+test("who gives other columns than ours is refused", () => {
+  const side = (name: string, columns: unknown[]) => ({
+    one: { name, side: name === "into" ? "ours" : "peer" },
+    says: { columns } as { skipped?: string },
+    end() {},
+  });
+  const sides = [
+    side("into", [["x", "u8", [32, 1, 4, 84, 84], 0]]),
+    side("last", [
+      ["x", "u8", [32, 84, 84, 4], 0],
+      ["more", "u8", [32], 0],
+    ]),
+    side("short", [["x", "u8", [31, 4, 84, 84], 0]]),
+    side("none", [["y", "u8", [32, 4, 84, 84], 0]]),
+  ];
+  refuse(sides);
+  expect(sides.map(({ says }) => says.skipped)).toEqual([
+    undefined,
+    undefined,
+    "does other work: x is 4×31×84×84, and ours is 4×32×84×84",
+    "does other work: x is not there, and ours is 4×32×84×84",
+  ]);
+});
+
+const fixture = { date: "2026-11-23", machine: "a <machine>", workloads: [raced("w", 10, [peer("a & b", 80), peer("no", 1, { skipped: "no Python" })])] };
+
+test("chart and page have the figures of a run, and what was skipped", () => {
+  const svg = chart(fixture);
+  expect(svg).toContain("3.2 G samples/s");
+  expect(svg).toContain("a &amp; b");
+  expect(svg).toContain("a &lt;machine>");
+  const widths = [...svg.matchAll(/class="(?:ours|peer)"[^>]* width="([^"]+)"/g)].map(([, width]) => Number(width));
+  expect((widths[0] as number) / (widths[1] as number)).toBeCloseTo(8, 1);
+  const text = filled(page, fixture);
+  expect(text).toContain("| into | 3.2 G samples/s | 8 × | 1312 | 70 |");
+  expect(text).toContain("| no | no Python | | | |");
+  expect(filled(text, fixture)).toBe(text);
+});
+
+test("the page and the chart show the run that is kept beside them", () => {
+  const kept = join(folder, KEPT);
+  if (!existsSync(kept)) return expect(page).toContain("Not measured yet.");
+  const run = JSON.parse(readFileSync(kept, "utf8"));
+  expect(filled(page, run)).toBe(page);
+  expect(readFileSync(join(folder, "chart.svg"), "utf8")).toBe(chart(run));
+});
+
+test("what the page names is there, and so is each library and program", () => {
+  const files = [...page.matchAll(/`([a-z/]+(?:\.(?:mjs|c|h)|\/))`/g)].map(([, file]) => file as string).filter((file) => !file.startsWith("build/"));
+  expect(files.length).toBeGreaterThan(12);
+  for (const file of files)
+    expect(
+      [folder, join(folder, "c")].some((at) => existsSync(join(at, file))),
+      file,
+    ).toBe(true);
+  const libraries = workloads.flatMap(({ variants }) => variants.flatMap(({ task }) => (task && "library" in task ? [`${task.library}.py`] : [])));
+  expect(readdirSync(join(folder, "python/libraries"))).toEqual(expect.arrayContaining(libraries));
+  for (const program of PROGRAMS) expect(existsSync(join(folder, "c", `${program}.c`))).toBe(true);
+});
+
+test.each(workloads.map(({ name, task, variants }) => [name, task, variants] as const))("our process of %s answers, in each way", (_, task, variants) => {
+  const ways = variants.flatMap(({ side, task: own, old }) => (side === "ours" && !old ? [own] : []));
+  // One way of each, and all of the first.
+  for (const own of task === workloads[0]?.task ? ways : ways.slice(0, 1)) {
+    const small = JSON.stringify({ ...task, ...own, steps: 2000, batch: 32 });
+    const { stdout, stderr } = spawnSync(process.execPath, ["--expose-gc", join(folder, "ours/main.mjs"), small], { input: "3\n", encoding: "utf8" });
+    const [says, answer] = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(stderr).toBe("");
+    if (says.skipped === undefined) expect(says.columns.every(([, , [rows]]: [string, string, number[]]) => rows === 32)).toBe(true);
+    if (says.skipped === undefined) expect(answer.ns).toBeGreaterThan(0);
+  }
+});
