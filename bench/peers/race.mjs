@@ -1,5 +1,6 @@
 /** All variants of one workload in turns: each repetition is short, and what disturbs one disturbs the others too. */
 import { median } from "../measure.mjs";
+import { Random } from "../random.mjs";
 import { Variant } from "./variant.mjs";
 
 const REPETITION_MS = 40;
@@ -25,18 +26,26 @@ export async function race(workload, commandOf, rounds) {
     refuse(sides);
     const running = sides.filter(({ says }) => says.skipped === undefined);
     for (const variant of running) {
-      if (workload.frames === undefined) await calibrate(variant);
-      else await warm(variant, workload.frames);
+      await variant.attempt(() => (workload.frames === undefined ? calibrate(variant) : warm(variant, workload.frames)));
     }
+    const random = new Random(23);
     for (let round = 0; round < rounds; round++) {
-      // Each follows another one in each round.
-      const first = (round * 7) % running.length;
-      for (const variant of [...running.slice(first), ...running.slice(0, first)]) variant.samples.push(await variant.repeat());
+      for (const variant of shuffled(running, random)) await variant.attempt(async () => variant.samples.push(await variant.repeat()));
     }
     return sides.map((variant) => result(workload, variant));
   } finally {
     for (const variant of entered) variant.end?.();
   }
+}
+
+/** In another order each time, so that none always follows the same one. */
+function shuffled(all, random) {
+  const order = [...all];
+  for (let i = order.length - 1; i > 0; i--) {
+    const k = random.below(i + 1);
+    [order[i], order[k]] = [order[k], order[i]];
+  }
+  return order;
 }
 
 /** Frames: how many are one repetition is said. */
@@ -96,6 +105,6 @@ function result({ task }, { one, says, samples }) {
   const figures = Object.keys(samples[0]).filter((figure) => figure !== "kept");
   const medians = Object.fromEntries(figures.map((figure) => [figure, median(samples.map((sample) => sample[figure]))]));
   // A single collection is one too many.
-  if (medians.collections !== undefined) medians.collections = Math.max(...samples.map(({ collections, clock }) => Math.max(collections - clock, 0)));
+  if (medians.collections !== undefined) medians.collections = Math.max(...samples.map(({ collections }) => collections));
   return { name, side, apart, version: says.version, ...medians, bytes: total(says), memory: says.memory / task.steps };
 }

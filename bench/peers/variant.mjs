@@ -2,50 +2,55 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** Set-up of a memory of a million dicts takes its time. */
-const READY_MS = 20 * 60_000;
+/** Set-up of a memory of a million dicts takes its time; who takes more hangs. */
+const ANSWER_MS = 20 * 60_000;
 
 export class Variant {
   /** Operations of a repetition. */
   n = 1;
   samples = [];
   #child;
-  #answers;
   #errors = "";
   #waiting;
 
   /** @param command program, arguments and environment */
   constructor(one, { program, args, env = {} }) {
     this.one = one;
-    // Whoever the reader of a closed program is, it is not asked again.
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
+    // Its end is told by `close`.
     this.#child.stdin.on("error", () => {});
-    this.#child.stderr.setEncoding("utf8").on("data", (text) => (this.#errors = (this.#errors + text).slice(-4000)));
-    this.#answers = createInterface({ input: this.#child.stdout });
-    this.#answers.on("line", (line) => this.#waiting?.resolve(JSON.parse(line)));
+    this.#child.stderr.setEncoding("utf8").on("data", (text) => {
+      this.#errors = (this.#errors + text).slice(-4000);
+    });
+    createInterface({ input: this.#child.stdout }).on("line", (line) => this.#waiting?.resolve(JSON.parse(line)));
     this.#child.on("error", (error) => this.#waiting?.reject(error));
-    this.#child.on("close", (code) => this.#waiting?.reject(new Error(`ended with exit code ${code}\n${this.#errors}`)));
+    this.#child.on("close", (code, signal) => this.#waiting?.reject(new Error(this.#errors.match(/^\w*Error.*$/m)?.[0] ?? `ended with ${signal ?? code}`)));
   }
 
-  /** What it says of itself: `columns` and `memory`, or why it is `skipped`. */
+  /** Waits until it says what it is: `columns` and `memory`, or why it is `skipped`. */
   async ready() {
-    const timer = setTimeout(() => this.end(), READY_MS);
-    try {
-      this.says = await this.#next();
-    } catch (error) {
-      this.says = { skipped: `failed: ${error.message.match(/^\w*Error.*$/m)?.[0] ?? error.message.slice(0, 200)}` };
-    }
-    clearTimeout(timer);
+    this.says = {};
+    await this.attempt(async () => {
+      this.says = await this.#answer();
+    });
     if (this.says.skipped !== undefined) this.end();
-    return this.says;
   }
 
   /** n operations: the answer, with the nanoseconds of one of them. */
   async repeat(n = this.n) {
-    const answer = this.#next();
     this.#child.stdin.write(`${n}\n`);
-    const { ns, ...rest } = await answer;
+    const { ns, ...rest } = await this.#answer();
     return { ns: ns / n, ...rest };
+  }
+
+  /** Does something with it; if it fails, it is skipped from then on. */
+  async attempt(work) {
+    if (this.says.skipped !== undefined) return;
+    try {
+      await work();
+    } catch (error) {
+      this.says = { skipped: `failed: ${error.message}` };
+    }
   }
 
   end() {
@@ -53,9 +58,14 @@ export class Variant {
     this.#child.kill();
   }
 
-  #next() {
-    return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
-    });
+  async #answer() {
+    const timer = setTimeout(() => this.end(), ANSWER_MS);
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#waiting = { resolve, reject };
+      });
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
