@@ -8,7 +8,7 @@ const RIGHT = 160;
 const BAR = 16;
 const STEP = 20;
 const GAP = 34;
-const TOP = 58;
+const TOP = 76;
 
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
@@ -35,7 +35,7 @@ export function chart(run) {
       const top = y + 8 + i * STEP;
       const width = Math.max((WIDTH - LEFT - RIGHT) * (rateOf(workload, one) / most), 1).toFixed(1);
       lines.push(
-        `<text x="${LEFT - 10}" y="${top + BAR - 4}" class="end">${escaped(one.name)}</text>`,
+        `<text x="${LEFT - 10}" y="${top + BAR - 4}" class="end">${escaped(one.side === "ours" ? `Reprise, ${one.name}` : one.name)}</text>`,
         `<rect class="${kindOf(one)}" x="${LEFT}" y="${top}" width="${width}" height="${BAR}" rx="2"/>`,
         `<text x="${LEFT + Number(width) + 8}" y="${top + BAR - 4}" class="dim">${escaped(figureOf(workload, one))}</text>`,
       );
@@ -62,7 +62,8 @@ export function chart(run) {
     .name { font-weight: 600; }
   </style>
   <rect class="paper" width="${WIDTH}" height="${height}" rx="8"/>
-  <text x="20" y="28" class="dim">a second, more is better; each workload has its own scale · ${escaped(run.date)} · ${escaped(run.machine)}</text>
+  <text x="20" y="28" class="dim">What is done in a second: more is better. Each workload has its own scale.</text>
+  <text x="20" y="46" class="dim">${escaped(run.date)}, ${escaped(run.machine)}</text>
   ${parts.join("\n  ")}
 </svg>
 `;
