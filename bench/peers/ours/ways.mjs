@@ -24,12 +24,11 @@ export function ways(table, way, batch, options, length = 1) {
 /** Whether this build of the package has batches that come back. */
 function comesBack(table, batch) {
   try {
-    const drawn = table.sample(batch, { recycle: true });
-    const known = typeof drawn.release === "function";
-    if (known) drawn.release();
-    return known;
-  } catch {
-    return false;
+    table.sample(batch, { recycle: true }).release();
+    return true;
+  } catch (error) {
+    if (error.message.includes('no option "recycle"')) return false;
+    throw error;
   }
 }
 
