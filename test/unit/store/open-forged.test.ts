@@ -1,0 +1,53 @@
+/** A journal whose checksums are right, and whose records tell a state that no Replay can have: what a damaged program, or a damaged group, may leave. */
+import { expect, test } from "vitest";
+import { i32 } from "../../../src/index.ts";
+import { type MemoryDirectory, memory } from "../../../src/store/directory/memory.ts";
+import { TABLE } from "../../../src/store/format/kinds.ts";
+import { Log } from "../../../src/store/log/log.ts";
+import { again } from "./opened.ts";
+
+const OPTIONS = { spec: { x: i32() }, tables: { t: { maxSize: 8 } }, durability: "manual", logger: null } as const;
+/** Of a TABLE record: the sum of the items' lengths, an f64. */
+const STEPS_AT = 4;
+
+/** A journal of some groups, in which the table of the last one is said to have `more` steps than its items; then a group that is damaged, and one behind it. */
+async function forged(more: number): Promise<MemoryDirectory> {
+  const dir = memory();
+  const replay = await again(dir, OPTIONS);
+  const writer = (replay as unknown as { writer(o: object): { append(step: object): void } }).writer({ items: [{ table: "t", length: 2 }] });
+  for (let x = 0; x < 5; x++) {
+    writer.append({ x });
+    await replay.flush();
+  }
+  const read = Log.open(memory({ files: dir.files() }), { about: {}, readOnly: true });
+  const sections: [kind: number, id: number, payload: Uint8Array][] = [];
+  for (const _ of read.replay((kind, id, payload) => void sections.push([kind, id, payload.slice()])));
+  const [kind, id, table] = sections.findLast(([one]) => one === TABLE) as [number, number, Uint8Array];
+  const view = new DataView(table.buffer, table.byteOffset);
+  view.setFloat64(STEPS_AT, view.getFloat64(STEPS_AT, true) + more, true);
+
+  const out = memory();
+  const log = Log.open(out, { about: read.about, durability: "manual" });
+  for (const _ of log.replay(() => {}));
+  for (const section of sections) log.write(...section);
+  log.commit();
+  log.flush();
+  const good = (out.files().get("00000001.rpr") as Uint8Array).length;
+  for (let k = 0; k < 2; k++) {
+    log.write(kind, id, table);
+    log.commit();
+  }
+  log.flush();
+  log.close();
+  const [[name, bytes] = ["", new Uint8Array()]] = [...out.files()];
+  const damaged = bytes.slice();
+  damaged[good + 20] = 255 - (damaged[good + 20] as number);
+  return memory({ files: [[name, damaged]] });
+}
+
+test("what is salvaged must be a state that a Replay can have", async () => {
+  const right = await again(await forged(0), { ...OPTIONS, salvage: true });
+  expect(right.tables.t?.stats().size).toBe(4);
+  right.dispose();
+  await expect(again(await forged(1), { ...OPTIONS, salvage: true })).rejects.toThrow(expect.objectContaining({ code: "CORRUPT" }));
+});
