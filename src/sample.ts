@@ -119,7 +119,7 @@ export class Reader {
       const divisor = oneOf("normalize", NORMALIZE, normalize);
       checkNormalize(this.#name, this.#sampler, normalize);
       const nStep = how === undefined ? undefined : nStepOf(how, engine.layout.leaves);
-      const holds = holdsOf(beta, nStep, mask);
+      const holds = holdsOf(beta !== undefined, nStep, mask);
       let chosen = this.#selected(columns, this.#table.counter(LAYOUT));
       let first: ColumnLayout | undefined;
       const same = chosen === undefined ? SAME_COLUMNS : 0;
@@ -242,7 +242,7 @@ export class Reader {
     const selections = this.#selected(columns, this.#table.counter(LAYOUT));
     if (selections === undefined) throw new ReplayError("SPEC_MISMATCH", "items of this table have, or had, different columns: pass the option columns");
     checkSteps("columns", selections, length as number, `length is ${length}`);
-    return this.#filler(n, length as number, holdsOf(options.beta, options.nStep, options.mask), selections).batch;
+    return this.#filler(n, length as number, holdsOf(options.beta !== undefined, options.nStep, options.mask), selections).batch;
   }
 
   /** Refuses what no item of the table has, and warns of n-step returns that no item is long enough for. */
@@ -355,9 +355,9 @@ export class Reader {
   }
 }
 
-/** What a batch must hold, as bits. */
-function holdsOf(beta: number | undefined, nStep: object | undefined, mask = false): number {
-  return (beta === undefined ? 0 : WEIGHTS) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask);
+/** What a batch must hold, as bits. Not beta itself: a fraction that is handed on would be allocated. */
+function holdsOf(weighted: boolean, nStep: object | undefined, mask = false): number {
+  return (weighted ? WEIGHTS : 0) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask);
 }
 
 function blockedBy(draw: Draw): Blocked {
