@@ -22,7 +22,7 @@ async function forged(more: number): Promise<MemoryDirectory> {
   const read = Log.open(memory({ files: dir.files() }), { about: {}, readOnly: true });
   const sections: [kind: number, id: number, payload: Uint8Array][] = [];
   for (const _ of read.replay((kind, id, payload) => void sections.push([kind, id, payload.slice()])));
-  const [kind, id, table] = sections.findLast(([one]) => one === TABLE) as [number, number, Uint8Array];
+  const [kind, id, table] = sections.filter(([one]) => one === TABLE).at(-1) as [number, number, Uint8Array];
   const view = new DataView(table.buffer, table.byteOffset);
   view.setFloat64(STEPS_AT, view.getFloat64(STEPS_AT, true) + more, true);
 
