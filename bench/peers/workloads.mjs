@@ -6,6 +6,7 @@ const LIBRARIES = { cpprb: "cpprb", sb3: "Stable-Baselines3", tianshou: "Tiansho
 
 const ours = (ways) => ways.map((way) => ({ name: way, side: "ours", task: { way } }));
 const limit = (name, ...words) => ({ name: `C, ${name}`, side: "C", words });
+const touched = (...words) => [limit("touch", ...words, "touch"), limit("prefetch", ...words, "prefetch")];
 const peer = (library, more = {}) => ({ name: LIBRARIES[library], side: "peer", task: { library }, ...more });
 const peers = (names, more) => names.map((library) => peer(library, more));
 const numpy = { name: "NumPy", side: "peer", task: { library: "numpy" }, apart: "a floor, no library: no order, no keys, no priorities" };
@@ -24,7 +25,7 @@ const uniform = (batch) => ({
   task: { program: "uniform", batch, steps: M },
   unit: "samples/s",
   each: batch,
-  variants: [...ours(WAYS), limit("touch", "rows", "touch"), limit("prefetch", "rows", "prefetch"), ...peers(ALL), numpy],
+  variants: [...ours(WAYS), ...touched("rows"), ...peers(ALL), numpy],
 });
 
 const prioritized = (name, cycle, limits) => ({
@@ -62,8 +63,7 @@ export const workloads = [
     each: 32,
     variants: [
       ...ours(WAYS),
-      limit("touch", "copies", "frames", "touch"),
-      limit("prefetch", "copies", "frames", "prefetch"),
+      ...touched("copies", "frames"),
       ...both([...peers(["cpprb", "sb3", "tianshou", "pfrl"]), numpy]),
       ...peers(["flashbax", "torchrl"]),
     ],
@@ -75,8 +75,7 @@ export const workloads = [
     each: 32,
     variants: [
       ...ours(WAYS),
-      limit("touch", "copies", "windows", "touch"),
-      limit("prefetch", "copies", "windows", "prefetch"),
+      ...touched("copies", "windows"),
       ...both([...peers(["flashbax", "torchrl"]), numpy]),
       ...peers(["cpprb", "sb3", "tianshou", "pfrl"]),
     ],
