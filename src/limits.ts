@@ -6,8 +6,9 @@ export const MAX_LENGTH = 2 ** 24 - 1;
 /** Items of a table, and transitions of a buffer. */
 export const MAX_ITEMS = 2 ** 26 - 1;
 
-/** Leaves of a step. */
+/** Leaves of a step, and how deep they nest. */
 export const MAX_LEAVES = 4096;
+export const MAX_DEPTH = 64;
 
 /** Of a journal's files, about, where nothing else is said. */
 export const SEGMENT_BYTES = 1 << 24;

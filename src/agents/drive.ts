@@ -1,5 +1,6 @@
 /** The loop between environment and policy: TF-Agents' `PyDriver`, for one environment and for batched ones. */
 import { integer, mustBe, onlyKeys } from "../error.ts";
+import { elementsIn } from "../spec/numbers.ts";
 import { within } from "../wait.ts";
 import { isPromise, settle, type Waiting } from "./settle.ts";
 import { restart, type TimeStep, termination, transition, truncation } from "./time-step.ts";
@@ -65,7 +66,7 @@ export function drive<O, A>(
   if (steps !== undefined) integer("limit.steps", steps, 0);
   if (episodes !== undefined) integer("limit.episodes", episodes, 0);
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw mustBe(TypeError, "limit.signal", "an AbortSignal", signal);
-  const called = Array.isArray(observers) ? Array.from({ length: observers.length }, (_, i) => observers[i] as Observer<O, A>) : [];
+  const called = Array.isArray(observers) ? elementsIn(observers) : [];
   if (!Array.isArray(observers) || !called.every((observer) => typeof observer === "function"))
     throw mustBe(TypeError, "observers", "an array of functions", observers);
   for (const name of ["reset", "step"] as const)

@@ -2,6 +2,7 @@
 import { Column } from "../column.ts";
 import { finite, mustBe, onlyKeys } from "../error.ts";
 import { type Dtype, isDtype } from "../spec/dtype.ts";
+import { elementsIn } from "../spec/numbers.ts";
 import { columnsOf, elementsOf, type PlainDtype, stackOf } from "./rows/stack.ts";
 import type { StepSpec, WholeSpec } from "./rows/step-spec.ts";
 import type { AnyBatch, TransitionBatch } from "./rows/transition-batch.ts";
@@ -87,11 +88,6 @@ export function howOf(options: BatchExperiencesOptions): How {
   const states: PlainDtype = { dtype: dtypeFor("state", dtypes), fractions: "f64" };
   const actions: PlainDtype = { dtype: dtypeFor("action", dtypes), fractions: "f32" };
   return { gamma, phi, seen: (state) => (phi === undefined ? state : phi(state as never)), states, actions };
-}
-
-/** The elements of a list, its holes too, each read once. */
-function elementsIn(list: readonly unknown[]): unknown[] {
-  return Array.from({ length: list.length }, (_, i) => list[i]);
 }
 
 /** Lists of transitions, checked, as nobody changes them. */

@@ -1,11 +1,9 @@
 /** Nests: objects and arrays with leaves at their ends. Leaves have the same order everywhere: objects by sorted key, arrays by index. */
 import { mustBe, type ReplayErrorCode } from "../error.ts";
+import { MAX_DEPTH } from "../limits.ts";
 import { type AnyLeaf, isLeaf } from "./leaf.ts";
 
 export type Nest<L> = L | readonly Nest<L>[] | { readonly [name: string]: Nest<L> };
-
-/** Of nests. */
-const MAX_DEPTH = 64;
 
 type Node<T> = { readonly [name: string]: T };
 

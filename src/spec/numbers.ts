@@ -20,6 +20,11 @@ export function listLength(list: ArrayLike<unknown>): number {
   return kindOf(list) === undefined ? list.length : typedLength(list as Uint8Array);
 }
 
+/** The elements of a list, its holes too, each read once. */
+export function elementsIn<T>(list: ArrayLike<T>): T[] {
+  return Array.from({ length: listLength(list) }, (_, i) => list[i] as T);
+}
+
 /**
  * Numbers as nobody changes them while they are copied: a typed array as it is, of a plain one the elements, each read once.
  * @param n how many there must be

@@ -7,7 +7,7 @@ import { type Dataset, elementsOf } from "../../draws/elements.ts";
 import { flag, integer, mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
 import { engineOf, Replay } from "../../replay.ts";
-import { isList, listLength } from "../../spec/numbers.ts";
+import { elementsIn, isList, listLength } from "../../spec/numbers.ts";
 import { leavesOf, type Spec } from "../../spec/spec.ts";
 import { batchOfOne, concat, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
@@ -322,5 +322,5 @@ function idList(ids: unknown): number[] {
 /** A list of integers, each read once. @throws ReplayError SPEC_MISMATCH · TypeError, RangeError for one of them */
 function integersOf(subject: string, rule: string, given: unknown, min: number, max?: number): number[] {
   if (!isList(given)) throw mustBe("SPEC_MISMATCH", subject, rule, given);
-  return Array.from({ length: listLength(given) }, (_, i) => integer(`${subject}[${i}]`, given[i], min, max));
+  return elementsIn(given).map((one, i) => integer(`${subject}[${i}]`, one, min, max));
 }

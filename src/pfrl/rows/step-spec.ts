@@ -1,5 +1,6 @@
 /** The spec of a transition: as it is given, or as the first one looks. */
 import { mustBe, onlyKeys } from "../../error.ts";
+import { MAX_DEPTH } from "../../limits.ts";
 import { bool, f64, i64 } from "../../spec/constructors.ts";
 import { dtypeOf, isDtype } from "../../spec/dtype.ts";
 import { type InferRules, inferNest, isPlain, placeText } from "../../spec/infer.ts";
@@ -25,8 +26,6 @@ export interface WholeSpec extends Required<StepSpec> {
 
 /** States and actions of at least so many bytes are kept once where the next transition, or another frame of a stack, has the same. */
 const SHARED_BYTES = 64;
-/** Of a spec that is given, as the engine's. */
-const MAX_DEPTH = 64;
 /** Frames of a stack. */
 const MAX_FRAMES = 1024;
 /** Extras whose absence is noted in the row. */
