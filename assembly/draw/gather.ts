@@ -56,9 +56,14 @@ function selectOne(d: Draw, p: Pool, step: i32): void {
 
 /** Reads one byte of each row of which there is an address, so that their cache misses overlap (see prefetchItems). */
 export function prefetchRows(d: Draw, count: u32): void {
+  let at = <usize>d.addresses;
+  const end = at + ((<usize>count) << 2);
   let sum: u32 = 0;
-  const end = <usize>d.addresses + ((<usize>count) << 2);
-  for (let at = <usize>d.addresses; at < end; at += 4) sum ^= load<u8>(load<u32>(at));
+  // By fours: what a turn of the loop costs is felt.
+  for (; at + 16 <= end; at += 16) {
+    sum ^= load<u8>(load<u32>(at)) ^ load<u8>(load<u32>(at, 4)) ^ load<u8>(load<u32>(at, 8)) ^ load<u8>(load<u32>(at, 12));
+  }
+  for (; at < end; at += 4) sum ^= load<u8>(load<u32>(at));
   d.prefetched = sum;
 }
 

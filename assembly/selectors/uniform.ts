@@ -1,9 +1,10 @@
 /**
  * Every item with the same probability: a dense ring of slots.
  *
- * UNIFORM, 24 bytes, then the entries and the positions:
+ * UNIFORM, 32 bytes, then the entries and the positions:
  *    0 │ positions u32 │ disorder u32 │  address of u32 × (slots + 1): where in the ring's entries a slot stands
- *    8 │ RING                         │  slots, oldest first as long as only the oldest left
+ *    8 │ strays u32    │ … u32        │  0: each slot stands in the place of its number, as they came; so a draw need not look, which spares a cache miss
+ *   16 │ RING                         │  slots, oldest first as long as only the oldest left
  *
  * A removal in the middle moves the oldest entry into the hole. `disorder` is how far from the head such an entry can
  * stand: the first k entries are the k oldest items whenever k >= disorder.
@@ -11,13 +12,15 @@
 import { random_below, random_f64 } from "../memory/random";
 import { Ring } from "../memory/ring";
 
-const RING_AT: usize = 8;
-const UNIFORM_BYTES: u32 = 24;
+const RING_AT: usize = 16;
+const UNIFORM_BYTES: u32 = 32;
 
 @unmanaged
 export class Uniform {
   positions: u32;
   disorder: u32;
+  strays: u32;
+  unused: u32;
 
   @inline
   ring(): Ring {
@@ -32,7 +35,8 @@ export class Uniform {
   /** O(1) */
   @inline
   insert(slot: u32): void {
-    store<u32>(this.position(slot), this.ring().push(slot));
+    if (this.ring().count == 0) this.strays = 0;
+    this.place(slot, this.ring().push(slot));
   }
 
   /** O(1) */
@@ -54,7 +58,7 @@ export class Uniform {
   /** O(1): one of the `among` oldest; 0 < among <= count. */
   @inline
   draw(random: usize, among: u32): u32 {
-    return this.ring().get(random_below(random, among));
+    return this.at(random_below(random, among));
   }
 
   /** O(n): n of the `among` oldest, with replacement; one out of each n-th of them if `stratified`. */
@@ -64,7 +68,7 @@ export class Uniform {
       const rank = stratified ? min(<u32>(((<f64>i + random_f64(random)) / <f64>n) * <f64>among), among - 1) : random_below(random, among);
       store<u32>(out + ((<usize>i) << 2), rank);
     }
-    for (let at = out; at < out + ((<usize>n) << 2); at += 4) store<u32>(at, this.ring().get(load<u32>(at)));
+    for (let at = out; at < out + ((<usize>n) << 2); at += 4) store<u32>(at, this.at(load<u32>(at)));
   }
 
   /** O(n): n distinct ones of the `among` oldest, in random order: Fisher-Yates on the ring itself, undone afterwards. */
@@ -96,6 +100,7 @@ export class Uniform {
     const position = load<u32>(this.position(slot));
     if (position >= this.ring().capacity) return false;
     store<u32>(<usize>this.ring().entries + ((<usize>position) << 2), slot);
+    this.strays |= u32(position + 1 != slot);
     return true;
   }
 
@@ -108,15 +113,29 @@ export class Uniform {
       const slot = ring.get(i);
       if (slot == 0 || slot > slots) return 3;
       if (load<u32>(this.position(slot)) != ring.index(i)) return 4;
+      if (this.strays == 0 && slot != ring.index(i) + 1) return 5;
     }
     return 0;
+  }
+
+  /** The i-th slot of the ring. */
+  @inline
+  private at(i: u32): u32 {
+    return this.strays == 0 ? this.ring().index(i) + 1 : this.ring().get(i);
+  }
+
+  /** Notes where in the entries a slot stands. */
+  @inline
+  private place(slot: u32, index: u32): void {
+    store<u32>(this.position(slot), index);
+    this.strays |= u32(index + 1 != slot);
   }
 
   /** Puts the entry that was the oldest into a hole at index `hole`. */
   private fill(hole: u32, slot: u32): void {
     const ring = this.ring();
     store<u32>(<usize>ring.entries + ((<usize>hole) << 2), slot);
-    store<u32>(this.position(slot), hole);
+    this.place(slot, hole);
     const offset = hole >= ring.head ? hole - ring.head : hole + ring.capacity - ring.head;
     this.disorder = max(this.disorder, offset + 1);
   }
@@ -130,7 +149,7 @@ export class Uniform {
     store<u32>(b, slot);
   }
 }
-if (offsetof<Uniform>() != RING_AT || RING_AT + offsetof<Ring>() != UNIFORM_BYTES) ERROR("UNIFORM: RING at byte 8, the entries at byte 24");
+if (offsetof<Uniform>() != RING_AT || RING_AT + offsetof<Ring>() != UNIFORM_BYTES) ERROR("UNIFORM: RING at byte 16, the entries at byte 32");
 
 export function uniformBytes(slots: u32): u32 {
   return UNIFORM_BYTES + (slots << 2) + ((slots + 1) << 2);
