@@ -1,12 +1,12 @@
 /** A batch: the result of a sample, in arrays that belong to the caller. */
-import { Column, type ColumnLike, isColumn, type NestedArray } from "./column.ts";
-import { DISCOUNT, KEY, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "./core/abi.ts";
-import { printsAs, Word } from "./prints.ts";
+import { Column, type ColumnLike, copied, isColumn, type NestedArray } from "./column.ts";
+import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "./core/abi.ts";
+import { printsAs, showAll, Word } from "./prints.ts";
 import { columnNamed, type Selection, type Shown, stepIndices } from "./spec/columns.ts";
 import { dtypeOf } from "./spec/dtype.ts";
 import type { BoundedText, Leaf, RowLeaf, ShapeOf } from "./spec/leaf.ts";
-import { pack, zip } from "./spec/nest.ts";
-import type { IsAny, LeafAt, Spec } from "./spec/spec.ts";
+import { zip } from "./spec/nest.ts";
+import type { IsAny, LeafAt } from "./spec/spec.ts";
 
 /** The column of a leaf. `Lead` are the dimensions before those of the leaf. */
 type LeafColumn<L, Lead extends readonly number[]> =
@@ -110,19 +110,49 @@ export interface Batch<Steps = any, Memory extends ArrayBufferLike = ArrayBuffer
    * A batch has it that Reprise made. O(elements)
    */
   toArray(): ItemOf<Steps>[];
+  /**
+   * A copy in plain objects, with an array of its own for each column: to send to a worker, or to keep some columns of. The arrays of a batch that Reprise made are views
+   * on one piece of memory, which is transferred as a whole. O(bytes)
+   */
+  detached(): Omit<Batch<Steps>, Methods>;
+  /** Gives a batch that was sampled with `recycle` back, to be filled again: do not look at its arrays any more. Of any other it does nothing. O(1) */
+  release(): void;
+  /** The same, for `using`. */
+  [Symbol.dispose](): void;
 }
 
-/** A batch of the caller's, to be refilled: its arrays may be in shared memory. */
-export type Into = Omit<Batch<unknown, ArrayBufferLike>, "toArray">;
+type Methods = "toArray" | "detached" | "release" | typeof Symbol.dispose;
 
-type Fields = Omit<Batch<unknown>, "toArray">;
-/** Where the columns of a batch come from: in the order of its selections; nested by a spec, or by their names. */
-interface Form {
-  readonly columns: readonly Column[];
+/** A batch of the caller's, to be refilled: its arrays may be in shared memory. */
+export type Into = Omit<Batch<unknown, ArrayBufferLike>, Methods>;
+
+/** Numbers of arrays, or of a draw's columns, by the names of a batch. */
+export interface Numbers {
+  readonly [name: string]: number;
+}
+
+/** The plain arrays of a batch's texts, by the numbers of its arrays. */
+export type Texts = readonly (string[] | undefined)[];
+
+/** Where a filler goes when its batch is released. */
+export interface Home<F> {
+  back(filler: F): void;
+}
+
+type Fields = Omit<Batch<unknown>, Methods>;
+
+/** What batches of a kind have alike: their columns, and where their arrays are in a slab. */
+export interface Form {
+  /** Items at most. */
+  readonly n: number;
   readonly selections: readonly Selection[];
   /** Steps of a whole window. */
   readonly width: number;
-  readonly spec: Spec | undefined;
+  /** Whether they are nested as the spec; else they stand under their names. */
+  readonly isWhole: boolean;
+  nest(values: readonly unknown[]): unknown;
+  columnsOf(slab: ArrayBuffer, texts: Texts): Column[];
+  numbersOf(slab: ArrayBuffer, name: "lengths" | "info" | "nStep" | "mask"): unknown;
 }
 
 /** One item of a batch: its columns without padding, or single values, in the order of the batch. */
@@ -136,41 +166,95 @@ export interface BatchItem {
 /** For buffers: an item of a batch that Reprise made. */
 export let itemOf: (batch: unknown, i: number) => BatchItem;
 
-/** A batch in arrays of its own. */
+/** For fillers: what a batch that Reprise made is made of. */
+export let slabOf: (batch: DrawnBatch) => { readonly form: Form; readonly slab: ArrayBuffer; readonly texts: Texts };
+/** Says where the filler of a batch goes when that is released. */
+export let lendOut: (batch: DrawnBatch, home: Home<unknown>) => void;
+
+/** A batch in memory of its own, its slab. Its arrays are views on that, made when they are asked for. */
 export class DrawnBatch implements Batch<unknown> {
   count = 0;
-  readonly steps: unknown;
-  readonly lengths: Fields["lengths"];
-  readonly mask: Fields["mask"];
-  readonly info: BatchInfo;
-  readonly nStep: Fields["nStep"];
   blocked: Blocked | undefined = undefined;
-  readonly #form: Form;
   /** Of items that are alike: which steps each shows. */
   layouts: readonly Shown[] | undefined;
+  /** A field, so that `structuredClone`, which does not see the others, refuses the batch. */
+  readonly detached: () => Fields = detached;
+  readonly #form: Form;
+  readonly #slab: ArrayBuffer;
+  readonly #texts: Texts;
+  #home: Home<unknown> | undefined;
+  #columns: readonly Column[] | undefined;
+  #steps: unknown;
+  #lengths: Fields["lengths"] | undefined;
+  #info: Fields["info"] | undefined;
+  #nStep: Fields["nStep"];
+  #mask: Fields["mask"];
 
   static {
     itemOf = (batch, i) => (batch as DrawnBatch).#itemOf(i);
+    slabOf = (batch) => ({ form: batch.#form, slab: batch.#slab, texts: batch.#texts });
+    lendOut = (batch, home) => {
+      batch.#home = home;
+    };
+    showAll(this, ["steps", "lengths", "info", "nStep", "mask"]);
   }
 
-  constructor(form: Form, { lengths, info, nStep, mask }: Pick<Fields, "lengths" | "info" | "nStep" | "mask">) {
+  constructor(form: Form, slab: ArrayBuffer, texts: Texts) {
     this.#form = form;
-    this.steps = nestedBy(form, form.columns);
-    this.lengths = lengths;
-    this.info = info;
-    this.nStep = nStep;
-    this.mask = mask;
+    this.#slab = slab;
+    this.#texts = texts;
+  }
+
+  get steps(): unknown {
+    this.#steps ??= this.#form.nest(this.#all);
+    return this.#steps;
+  }
+
+  get lengths(): Fields["lengths"] {
+    this.#lengths ??= this.#form.numbersOf(this.#slab, "lengths") as Fields["lengths"];
+    return this.#lengths;
+  }
+
+  get info(): Fields["info"] {
+    this.#info ??= this.#form.numbersOf(this.#slab, "info") as Fields["info"];
+    return this.#info;
+  }
+
+  get nStep(): Fields["nStep"] {
+    this.#nStep ??= this.#form.numbersOf(this.#slab, "nStep") as Fields["nStep"];
+    return this.#nStep;
+  }
+
+  get mask(): Fields["mask"] {
+    this.#mask ??= this.#form.numbersOf(this.#slab, "mask") as Fields["mask"];
+    return this.#mask;
+  }
+
+  release(): void {
+    const home = this.#home;
+    this.#home = undefined;
+    home?.back(this.#form);
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
   }
 
   toArray(): ItemOf<unknown>[] {
     return Array.from({ length: this.count }, (_, i) => {
       const values = this.#itemOf(i).columns.map((value) => (isColumn(value) ? (value as Column).toArray() : value));
-      return nestedBy(this.#form, values);
+      return this.#form.nest(values) as ItemOf<unknown>;
     });
   }
 
+  get #all(): readonly Column[] {
+    this.#columns ??= this.#form.columnsOf(this.#slab, this.#texts);
+    return this.#columns;
+  }
+
   #itemOf(i: number): BatchItem {
-    const { columns, selections, width, spec } = this.#form;
+    const { selections, width, isWhole } = this.#form;
+    const columns = this.#all;
     const length = this.lengths[i] as number;
     const values = columns.map((column, c) => {
       const value = column.at(i);
@@ -185,16 +269,16 @@ export class DrawnBatch implements Batch<unknown> {
       if (steps === undefined || steps >= n || selection.squeezed) return value;
       return new Column(data.slice(0, (data.length / n) * steps) as Column["data"], [steps, ...rest]);
     });
-    return { isWhole: spec !== undefined, names: selections.map(({ keys }) => keys.join(".")), columns: values };
+    return { isWhole, names: selections.map(({ keys }) => keys.join(".")), columns: values };
   }
 }
 
-/** Values of the columns under their names. */
-function nestedBy({ spec, selections }: Form, values: readonly unknown[]): unknown {
-  return spec === undefined ? Object.fromEntries(values.map((value, i) => [selections[i]?.keys[0], value])) : pack(spec, values);
+function detached(this: DrawnBatch): Fields {
+  const { count, blocked, steps, lengths, info, nStep, mask } = this;
+  return copied({ count, steps, lengths, info, ...(nStep && { nStep }), ...(mask && { mask }), blocked });
 }
 
-printsAs(DrawnBatch, "Batch", ({ count, blocked, steps, lengths, info, nStep, mask }) => ({
+printsAs<DrawnBatch>(DrawnBatch, "Batch", ({ count, blocked, steps, lengths, info, nStep, mask }) => ({
   count,
   ...(blocked && { blocked }),
   steps: zip([steps], isColumn, ([column]) => brief(column as Column)),
@@ -222,9 +306,10 @@ export const INFO = {
   timesSampled: TIMES_SAMPLED,
   tableSizes: TABLE_SIZE,
 };
+const U32S: ReadonlySet<number> = new Set([TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS]);
 export const N_STEP = { returns: RETURN, discounts: DISCOUNT, steps: STEPS, terminated: TERMINATED, truncated: TRUNCATED };
 
-/** The array class of a draw's column: f64, then u32, then u8, in the order of their numbers. */
+/** The array class of a draw's column. */
 export function arrayOf(column: number): Float64ArrayConstructor | Uint32ArrayConstructor | Uint8ArrayConstructor {
-  return column < 8 ? Float64Array : column < TERMINATED ? Uint32Array : Uint8Array;
+  return U32S.has(column) ? Uint32Array : column === TERMINATED || column === TRUNCATED ? Uint8Array : Float64Array;
 }

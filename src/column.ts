@@ -92,4 +92,13 @@ export function isColumn(value: unknown): value is ColumnLike {
   return (ArrayBuffer.isView(data) || Array.isArray(data)) && Array.isArray(shape) && shape.every((n) => typeof n === "number");
 }
 
+/** A copy of a nest of columns, arrays and numbers, with memory of its own for each array. */
+export function copied<T>(value: T): T {
+  if (isColumn(value)) return new Column(value.data.slice() as Column["data"], [...value.shape]) as T;
+  if (ArrayBuffer.isView(value)) return (value as unknown as Uint8Array).slice() as T;
+  if (Array.isArray(value)) return value.map(copied) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, copied(part)])) as T;
+}
+
 printsAs(Column, "Column", ({ data, shape }) => ({ data, shape }));

@@ -15,6 +15,11 @@ export class Word {
   }
 }
 
+/** Getters that `for … in` and assertions see, as they see fields. */
+export function showAll({ prototype }: { readonly prototype: object }, names: readonly string[]): void {
+  for (const name of names) Object.defineProperty(prototype, name, { enumerable: true });
+}
+
 /** Objects of a class are shown as its name, which bundlers may have changed, and these fields, however deep they nest: they are few. */
 export function printsAs<T extends object>({ prototype }: { readonly prototype: T }, name: string, fields: (object: T) => object): void {
   const shown = (object: T, inspect: Inspect, options: object) => {

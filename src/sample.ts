@@ -20,8 +20,10 @@ import {
 } from "./core/abi.ts";
 import { Draw } from "./core/draw.ts";
 import type { Engine } from "./core/engine.ts";
-import { Filler, MASK, RETURNS, WEIGHTS } from "./core/filler.ts";
+import { type Filler, MASK, RETURNS, WEIGHTS } from "./core/filler.ts";
+import { Fillers } from "./core/fillers.ts";
 import { joinRows, normalize, type Rows } from "./core/joined.ts";
+import { checkRecycle, type Recycle } from "./core/returned.ts";
 import type { CoreTable } from "./core/table.ts";
 import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
@@ -38,6 +40,11 @@ export interface SampleOptions<Path extends string = string, C = object> {
    * arrays, of any length. Default: new arrays.
    */
   readonly into?: Into;
+  /**
+   * Draws into the memory of a batch that was released: `batch.release()`, `using`, or the next turn of a loop over a dataset. Until then it is yours; afterwards a later
+   * draw overwrites it. "detach" empties its arrays at the release instead, so that a program that still looks at them is found out. Default: false.
+   */
+  readonly recycle?: boolean | "detach";
   /** Whether an item can occur more than once. Default: true. */
   readonly replacement?: boolean;
   /** Draws only among the k oldest items. */
@@ -69,7 +76,7 @@ export interface PartOf<B = Batch<unknown>> {
   readonly first: B | undefined;
 }
 
-const OPTIONS = "into, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
+const OPTIONS = "into, recycle, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
 const OFFSETS = { start: 0, end: 1, uniform: 2 };
 export const NORMALIZE = { none: 0, batch: 1, table: 2 };
 const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
@@ -78,7 +85,7 @@ export class Reader {
   readonly #engine: Engine;
   readonly #table: CoreTable;
   readonly #name: string;
-  readonly #fillers = new WeakMap<object, Filler>();
+  readonly #fillers: Fillers;
   readonly #selections = new WeakMap<object, readonly Selection[]>();
   readonly #whole: readonly Selection[];
   readonly #ahead: Draw;
@@ -93,7 +100,8 @@ export class Reader {
     this.#sampler = sampler;
     this.#table = table;
     this.#name = name;
-    this.#whole = wholeOf(engine.layout.leaves);
+    this.#fillers = new Fillers(engine);
+    this.#whole = this.#fillers.whole;
     this.#ahead = new Draw(engine);
   }
 
@@ -102,13 +110,16 @@ export class Reader {
     const engine = this.#engine;
     const { handle } = this.#table;
     let drawn: Draw | undefined;
+    const fillers = this.#fillers;
     let filler: Filler;
+    let isNew = false;
+    let recycles: Recycle = false;
     let lost = false;
     // Options are read here, and a getter may call back.
     engine.barred = true;
     try {
       const { into, beta, among = 0, replacement = true, stratified = false, cross } = onlyKeys("sample", options, OPTIONS);
-      const { length, columns, offset = "start", normalize = "batch", nStep: how, mask } = options;
+      const { length, columns, offset = "start", normalize = "batch", nStep: how, mask, recycle = false } = options;
       integer("n", n, 1, MAX_LENGTH);
       integer("among", among, 0, 0xffffffff);
       // Tested here because passing a fraction as an argument would allocate it.
@@ -134,16 +145,20 @@ export class Reader {
       }
       if (nStep === undefined && (chosen as readonly Selection[]).some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
       if (cross !== undefined) flag("cross", cross);
-      const asked = length ?? (into === undefined ? undefined : this.#widthOf(into, chosen as readonly Selection[]));
+      const asked = length ?? (into === undefined ? undefined : this.#fillers.widthOf(into, chosen as readonly Selection[]));
       // Of items that are alike each shows its own steps.
       let mixed = same > 0 && first !== undefined && engine.columnLayouts.alike(first.id) > 1;
       if (mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, asked ?? longest);
-      const kept = columns === undefined && into !== undefined ? this.#kept(into, chosen as readonly Selection[], asked as number) : chosen;
+      const kept = columns === undefined && into !== undefined ? this.#fillers.kept(into, chosen as readonly Selection[], asked as number) : chosen;
       mixed ||= kept !== chosen;
       chosen = kept;
       const isPart = of !== undefined;
+      isNew = into === undefined && !isPart;
+      recycles = checkRecycle(recycle, into);
       if (isPart) this.#checkPart(of, holds, chosen as readonly Selection[]);
-      filler = this.#filler(n, asked ?? longest, holds, chosen as readonly Selection[], into, isPart);
+      filler = isNew
+        ? fillers.fresh(n, asked ?? longest, chosen as readonly Selection[], holds, recycles)
+        : fillers.of(into, n, asked ?? longest, chosen as readonly Selection[], holds, isPart);
       if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, asked ?? (isPart ? MAX_LENGTH : this.#table.counter(LONGEST)), isPart);
       const draw = filler.prepare();
       if (beta !== undefined) draw.beta[0] = beta;
@@ -156,8 +171,15 @@ export class Reader {
         const width = length ?? draw.result(DRAW_LONGEST);
         if (shown !== undefined) chosen = jointOf(shown[0] ?? (first as ColumnLayout), new Set(shown), width, chosen);
         // The batch may be smaller than the maximum that the filler was prepared for.
-        if (count < n || width < filler.width || chosen !== filler.selections)
-          filler = this.#filler(count, width, holds, chosen as readonly Selection[], into, isPart).after(filler);
+        if (count < n || width < filler.width || chosen !== filler.selections) {
+          const whole = filler;
+          filler = isNew
+            ? fillers.fresh(count, width, chosen as readonly Selection[], holds, recycles)
+            : fillers.of(into, count, width, chosen as readonly Selection[], holds, isPart);
+          filler.after(whole);
+          if (recycles !== false) whole.batch.release();
+          else if (isNew) fillers.give(whole);
+        }
       }
       if (beta !== undefined) draw.weigh(handle, divisor);
       // What items show by columns of their own they show whole.
@@ -175,7 +197,7 @@ export class Reader {
     }
     if (lost) warnOfLost(engine.warnings, this.#name);
     while (this.#unsaid.length > 0) engine.warnings.say(this.#unsaid.shift() as string);
-    return filler.batch;
+    return isNew && recycles === false ? fillers.give(filler) : filler.batch;
   }
 
   /** What `checkDraw` leaves out: options about the steps of items. */
@@ -206,20 +228,20 @@ export class Reader {
     const own: SampleOptions = { ...options, normalize: oneOf("normalize", NORMALIZE, by) === NORMALIZE.batch ? "none" : by };
     if (into === undefined) return this.sample(n, own, of);
     const chosen = this.#selected(options.columns, this.#table.counter(LAYOUT)) ?? this.#whole;
-    const length = options.length ?? this.#widthOf(into, chosen);
+    const length = options.length ?? this.#fillers.widthOf(into, chosen);
     return this.sample(n, { ...own, length, ...(into.mask && { mask: true }) }, of);
   }
 
   /** The parts of a batch as one, as wide as the widest. @param short whether draws are missing: then the batch says why */
   join(parts: readonly Batch<unknown>[], options: SampleOptions, short: boolean): Batch<unknown> {
-    const made = parts.map((part) => this.#fillers.get(part) as Filler);
+    const made = parts.map((part) => this.#fillers.ofPart(part));
     const width = Math.max(...made.map((filler) => filler.width));
     const sets = new Set(made.map((filler) => filler.selections));
     const most = joined((made[0] as Filler).selections, sets, width);
     const { into, columns } = options;
-    const selections = columns === undefined && into !== undefined ? this.#kept(into, most, width) : most;
+    const selections = columns === undefined && into !== undefined ? this.#fillers.kept(into, most, width) : most;
     const count = parts.reduce((sum, part) => sum + part.count, 0);
-    const whole = this.#filler(count, width, (made[0] as Filler).holds, selections, into);
+    const whole = this.#fillers.of(into, count, width, selections, (made[0] as Filler).holds);
     whole.check();
     const rows = whole.rows();
     joinRows(
@@ -242,7 +264,7 @@ export class Reader {
     const selections = this.#selected(columns, this.#table.counter(LAYOUT));
     if (selections === undefined) throw new ReplayError("SPEC_MISMATCH", "items of this table have, or had, different columns: pass the option columns");
     checkSteps("columns", selections, length as number, `length is ${length}`);
-    return this.#filler(n, length as number, holdsOf(options.beta !== undefined, options.nStep, options.mask), selections).batch;
+    return this.#fillers.of(undefined, n, length as number, selections, holdsOf(options.beta !== undefined, options.nStep, options.mask)).batch;
   }
 
   /** Refuses what no item of the table has, and warns of n-step returns that no item is long enough for. */
@@ -303,44 +325,12 @@ export class Reader {
 
   /** @throws ReplayError SPEC_MISMATCH where a part has other columns than the first, or the whole batch does not fit into `into`; then nothing is drawn */
   #checkPart({ n, options, first }: PartOf, holds: number, selections: readonly Selection[]): void {
-    const before = first && this.#fillers.get(first)?.selections;
+    const before = first && this.#fillers.ofPart(first).selections;
     if (before !== undefined && !((before === this.#whole) === (selections === this.#whole) && fitTogether(before, selections))) throw differentColumns();
     const { into, length, columns } = options;
     if (into === undefined) return;
-    const width = length ?? this.#widthOf(into, selections);
-    this.#filler(n, width, holds, columns === undefined ? this.#kept(into, selections, width) : selections, into).check();
-  }
-
-  /** The filler of the given batch, or of a new one. */
-  #filler(n: number, width: number, asked: number, selections: readonly Selection[], into?: Into, open = false): Filler {
-    if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
-    const known = into && this.#fillers.get(into);
-    if (known?.n === n && known.selections === selections && known.width === width && (known.holds | MASK) === (asked | MASK) && known.holds >= asked)
-      return known;
-    if (known !== undefined && known.n < n)
-      throw new ReplayError("SPEC_MISMATCH", `into must be a batch of at least ${n} items, as table.batch(${n}, …) makes it, got one of ${known.n}`);
-    const made = new Filler(this.#engine, n, width, selections, selections === this.#whole, asked, into, open);
-    this.#fillers.set(made.batch, made);
-    return made;
-  }
-
-  /** The columns of a batch to refill where they have more room than those that items now have: its shapes stay. Else the latter. */
-  #kept(into: Into, selections: readonly Selection[], width: number): readonly Selection[] {
-    const before = this.#fillers.get(into)?.selections;
-    if (before === undefined || before === selections || before === this.#whole || selections === this.#whole) return selections;
-    const own = { selections: before };
-    if (!fitTogether(before, selections) || !hasRoom(before, { selections }, width) || hasRoom(selections, own, width)) return selections;
-    return jointOf(own, [own], width, before);
-  }
-
-  /** Number of steps per item in the given batch. */
-  #widthOf(into: Into, selections: readonly Selection[]): number {
-    if (typeof into !== "object" || into === null || into.steps === undefined)
-      throw mustBe(TypeError, "into", "a batch, such as table.batch(n, { length }) makes", into);
-    const { keys } = selections[0] as Selection;
-    const column = valueAt(into?.steps, keys) as Column | undefined;
-    const length = selections === this.#whole ? column?.shape?.[1] : 0;
-    return this.#fillers.get(into)?.width ?? integer("length (or the second dimension of into)", length, 1, MAX_LENGTH);
+    const width = length ?? this.#fillers.widthOf(into, selections);
+    this.#fillers.of(into, n, width, columns === undefined ? this.#fillers.kept(into, selections, width) : selections, holds).check();
   }
 
   /** The requested columns, or else those that items of this column layout were created with; undefined if there are several layouts. */

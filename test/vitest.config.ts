@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["**/*.test.ts"],
+    setupFiles: ["support/batches.ts"],
     exclude: ["kernel/**", "**/node_modules/**"],
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -15,25 +15,25 @@ import { align16 } from "../memory/layout";
 
 const COLUMNS_AT: usize = 80;
 
-/** The columns of a draw, in the order of their places: f64, then u32, then u8. */
+/** The columns of a draw by their places: first those that every batch shows, then what some do, last what none does. f64, then u32, then u8 in each. */
 export const KEY: u32 = 0;
 export const PROBABILITY: u32 = 1;
 export const PRIORITY: u32 = 2;
-export const WEIGHT: u32 = 3;
-export const RETURN: u32 = 4;
-export const DISCOUNT: u32 = 5;
-export const REST: u32 = 6;
-export const SAVED: u32 = 7;
-export const SLOT: u32 = 8;
-export const TIMES_SAMPLED: u32 = 9;
-export const TABLE_SIZE: u32 = 10;
-export const LENGTH: u32 = 11;
-export const STEPS: u32 = 12;
+export const TIMES_SAMPLED: u32 = 3;
+export const TABLE_SIZE: u32 = 4;
+export const LENGTH: u32 = 5;
+export const WEIGHT: u32 = 6;
+export const RETURN: u32 = 7;
+export const DISCOUNT: u32 = 8;
+export const STEPS: u32 = 9;
 /** Until STEPS has the length of an n-step return: where in its item or stream an entry's run begins. */
 export const START: u32 = STEPS;
-export const DRAWN: u32 = 13;
-export const TERMINATED: u32 = 14;
-export const TRUNCATED: u32 = 15;
+export const TERMINATED: u32 = 10;
+export const TRUNCATED: u32 = 11;
+export const REST: u32 = 12;
+export const SAVED: u32 = 13;
+export const SLOT: u32 = 14;
+export const DRAWN: u32 = 15;
 /** The rows stand behind the last column, where another would. */
 export const ROWS: u32 = 16;
 
@@ -113,7 +113,7 @@ export function draw_init(draw: usize, items: u32, rows: u32): void {
   d.addresses = d.selected + (rows << 2);
 }
 
-/** Address of a column (0 KEY … 15 TRUNCATED); 16: of the rows. */
+/** Address of a column by its number; 16: of the rows. */
 export function draw_column(draw: usize, which: u32): u32 {
   return <u32>changetype<Draw>(draw).column(which);
 }

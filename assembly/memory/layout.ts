@@ -57,7 +57,7 @@ export const SECTIONS_AT: u32 = 0x5000;
 /** "RPRS" */
 export const MAGIC: u32 = 0x53525052;
 /** Raised when an export, an argument or a byte layout changes. */
-export const ABI_VERSION: u32 = 11;
+export const ABI_VERSION: u32 = 12;
 
 /** The arena deals in granules of 4 KiB. */
 export const GRANULE_BITS: u32 = 12;

@@ -45,12 +45,19 @@ export function handed<B extends object, T>(batch: B, hand: (data: AnyArray, sha
     }
     if (typeof value !== "object" || value === null) return undefined;
     if (Array.isArray(value)) return value.map((each, i) => part(each, [...keys, `${i}`]));
-    const parts = Object.keys(value).map((key) => [key, part((value as Node)[key], [...keys, key])] as const);
+    const parts = namesOf(value).map((key) => [key, part((value as Node)[key], [...keys, key])] as const);
     const given = parts.filter(([, each]) => each !== undefined);
     return given.length === 0 ? undefined : Object.fromEntries(given);
   }
 
   return (part(batch, []) ?? {}) as Handed<B, T>;
+}
+
+/** The names of a batch's parts, which are getters, or of any fields. */
+function namesOf(value: object): string[] {
+  const names: string[] = [];
+  for (const name in value) names.push(name);
+  return names;
 }
 
 const items = (lengths: unknown) => (lengths as Uint32Array).length;

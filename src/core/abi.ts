@@ -169,7 +169,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 11;
+export const ABI_VERSION = 12;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
@@ -202,19 +202,21 @@ export const CHANGES = 40 / 4;
 export const KEY = 0;
 export const PROBABILITY = 1;
 export const PRIORITY = 2;
-export const WEIGHT = 3;
-export const RETURN = 4;
-export const DISCOUNT = 5;
-/** An item's slot, or the number of a stream in its set. */
-export const SLOT = 8;
-export const TIMES_SAMPLED = 9;
-export const TABLE_SIZE = 10;
-export const LENGTH = 11;
-export const STEPS = 12;
+export const TIMES_SAMPLED = 3;
+export const TABLE_SIZE = 4;
+export const LENGTH = 5;
+export const WEIGHT = 6;
+export const RETURN = 7;
+export const DISCOUNT = 8;
+export const STEPS = 9;
 /** In the place of STEPS until there are n-step returns: with which step of its item or stream a run begins. */
-export const START = 12;
-export const TERMINATED = 14;
-export const TRUNCATED = 15;
+export const START = 9;
+export const TERMINATED = 10;
+export const TRUNCATED = 11;
+/** An item's slot, or the number of a stream in its set. */
+export const SLOT = 14;
+/** A draw's own numbers, in front of its columns, in bytes. */
+export const DRAW_BYTES = 80;
 /** Behind the columns: the rows. */
 export const ROWS = 16;
 

@@ -1,11 +1,10 @@
-/** How one batch object of `sample` is filled. */
-import { arrayOf, type Batch, DrawnBatch, INFO, type Into, N_STEP } from "../batch.ts";
+/** How one batch object of `sample` is filled, or one after the other that are alike. */
+import { arrayOf, type Batch, DrawnBatch, type Form, type Home, INFO, type Into, lendOut, N_STEP, type Numbers, slabOf, type Texts } from "../batch.ts";
 import { Column } from "../column.ts";
 import { mustBe } from "../error.ts";
 import { type ColumnLayout, type Selection, type Shown, stepIndices, stepLists, stepsOf } from "../spec/columns.ts";
-import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
-import { valueAt } from "../spec/nest.ts";
-import { kindOf, typedLength } from "../typed.ts";
+import type { AnyArray } from "../spec/dtype.ts";
+import { nested, packer, valueAt } from "../spec/nest.ts";
 import { LENGTH, WEIGHT } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 import { Gatherer } from "./gatherer.ts";
@@ -19,17 +18,22 @@ export const RETURNS = 2;
 export const MASK = 4;
 
 export class Filler extends Gatherer {
-  readonly batch: Writable<Batch<unknown>>;
   readonly width: number;
   readonly selections: readonly Selection[];
+  readonly isWhole: boolean;
+  readonly nest: (values: readonly unknown[]) => unknown;
   /** Steps that the longest item must have for these. */
   readonly least: number;
   /** WEIGHTS, RETURNS, MASK where the batch has them. */
   readonly holds: number;
-  readonly #mask: Uint8Array | undefined;
-  readonly #lengths: Uint32Array;
+  readonly #engine: Engine;
   /** Whether runs go on to the end of the window, wherever they should stop: how wide the whole batch will be is not known yet. */
   readonly #open: boolean;
+  /** The numbers of the arrays: of the columns, of what the draw tells, of the mask. */
+  readonly #columns: readonly { readonly array: number; readonly shape: readonly number[] }[];
+  readonly #numbers: { readonly lengths: number; readonly info: Numbers; readonly nStep: Numbers | undefined };
+  readonly #mask: number;
+  #batch: Writable<Batch<unknown>> | undefined;
 
   /**
    * @param whole whether the batch is nested as the spec
@@ -41,47 +45,70 @@ export class Filler extends Gatherer {
   constructor(engine: Engine, n: number, width: number, selections: readonly Selection[], whole: boolean, asked: number, into?: Into, open = false) {
     super(engine, n, width);
     if (into !== undefined) mustBeWritable(into, "count", "blocked");
+    this.#engine = engine;
     this.#open = open;
     this.width = width;
     this.selections = selections;
+    this.isWhole = whole;
+    this.nest = whole
+      ? packer(engine.spec)
+      : (values) =>
+          nested(
+            selections.map(({ keys }) => keys[0] as string),
+            values,
+            false,
+          );
     this.least = stepsOf(selections);
     this.holds = asked | (into?.mask ? MASK : 0);
-    const array = (path: string, given: unknown, kind: ArrayClass, each: number) => takeArray(`into.${path}`, into === undefined, given, kind, n * each);
-    const columns = selections.map((selection) => {
-      const { keys, leaf, squeezed, start } = selection;
+    this.#columns = selections.map((selection) => {
+      const { keys, leaf, start, squeezed } = selection;
       const steps = this.#stepsOf(selection);
-      const count = steps.length;
-      const { dtype } = leaf.leaf;
-      const path = `steps.${keys.join(".")}.data`;
-      const given: unknown = (valueAt(into?.steps, keys) as Column | undefined)?.data;
-      const data =
-        dtype === "string"
-          ? takeTexts(`into.${path}`, into === undefined, given, n * count * leaf.size)
-          : array(path, given, DTYPES[dtype].array, count * leaf.size);
       // One of the last steps may have more than the window, and more in a shorter one.
-      this.gather(`into.${path}`, leaf, steps, data, Math.max(count, -start));
-      return new Column(data as Column["data"], [n, ...(squeezed ? [] : [count]), ...leaf.shape]);
+      const array = this.gather(`into.steps.${keys.join(".")}.data`, leaf, steps, Math.max(steps.length, -start));
+      return { array, shape: [n, ...(squeezed ? [] : [steps.length]), ...leaf.shape] };
     });
-    const drawn = (path: string, given: unknown, column: number) => {
-      const kind = arrayOf(column);
-      const target = array(path, given, kind, 1);
-      this.take(`into.${path}`, column, target, kind);
-      return target;
-    };
-    const part = (name: "info" | "nStep", names: { readonly [name: string]: number }) => {
-      const given = into?.[name] as { readonly [name: string]: unknown } | undefined;
-      return Object.fromEntries(Object.entries(names).map(([key, column]) => [key, drawn(`${name}.${key}`, given?.[key], column)]));
-    };
-    const fields = {
-      lengths: drawn("lengths", into?.lengths, LENGTH),
+    const part = (name: string, columns: Numbers): Numbers =>
+      Object.fromEntries(Object.entries(columns).map(([key, column]) => [key, this.take(`into.${name}.${key}`, column, arrayOf(column))]));
+    this.#numbers = {
+      lengths: this.take("into.lengths", LENGTH, Uint32Array),
       info: part("info", this.holds & WEIGHTS ? { ...INFO, weights: WEIGHT } : INFO),
       nStep: this.holds & RETURNS ? part("nStep", N_STEP) : undefined,
-      mask: this.holds & MASK ? array("mask", into?.mask, Uint8Array, width) : undefined,
     };
-    this.#mask = fields.mask && this.lend("into.mask", fields.mask, Uint8Array, n * width);
-    this.#lengths = fields.lengths as Uint32Array;
-    const form = { columns, selections, width, spec: whole ? engine.spec : undefined };
-    this.batch = (into as Batch<unknown> | undefined) ?? new DrawnBatch(form, fields as never);
+    this.#mask = this.holds & MASK ? this.beside("into.mask", width) : -1;
+    if (into === undefined) this.renewed();
+    else if (into instanceof DrawnBatch && this.#isAlike(slabOf(into).form)) this.#adopted(into);
+    else this.#lent(into);
+  }
+
+  /** The batch that is filled. */
+  get batch(): Writable<Batch<unknown>> {
+    return this.#batch as Writable<Batch<unknown>>;
+  }
+
+  /** Goes on with a new batch. @throws ReplayError OUT_OF_MEMORY */
+  renewed(): this {
+    const { slab, texts } = this.renew();
+    this.#batch = new DrawnBatch(this, slab, texts);
+    return this;
+  }
+
+  /** Whether its batch is as a new one would be. */
+  fits(n: number, width: number, selections: readonly Selection[], holds: number): boolean {
+    return this.n === n && this.width === width && this.selections === selections && this.holds === holds;
+  }
+
+  /** Says where it goes when its batch is released. */
+  lentBy(home: Home<Filler>): this {
+    lendOut(this.batch as DrawnBatch, home as Home<unknown>);
+    return this;
+  }
+
+  /** Gives the batch away, and keeps nothing of it. */
+  given(): Batch<unknown> {
+    const { batch } = this;
+    this.#batch = undefined;
+    this.leave();
+    return batch;
   }
 
   /** Of items whose layouts are alike: each shows its own steps. @param layouts one an item; undefined where all show the same */
@@ -105,6 +132,22 @@ export class Filler extends Gatherer {
     return this.layouts ?? new Array<Shown>(this.batch.count).fill(this);
   }
 
+  /** The columns of a batch of this kind, in the order of the selections. */
+  columnsOf(slab: ArrayBuffer, texts: Texts): Column[] {
+    return this.#columns.map(({ array, shape }) => new Column(this.viewOf(array, slab, texts) as Column["data"], [...shape]));
+  }
+
+  /** What else it has: lengths, info, nStep, mask. */
+  numbersOf(slab: ArrayBuffer, name: "lengths" | "info" | "nStep" | "mask"): unknown {
+    if (name === "mask") return this.#mask < 0 ? undefined : this.viewOf(this.#mask, slab, []);
+    const numbers = this.#numbers[name];
+    if (numbers === undefined) return undefined;
+    if (typeof numbers === "number") return this.viewOf(numbers, slab, []);
+    const views: { [key: string]: unknown } = {};
+    for (const key in numbers) views[key] = this.viewOf(numbers[key] as number, slab, []);
+    return views;
+  }
+
   /** Every array of the batch, with its elements an item; the weights last. @param order that of the columns */
   rows(order = this.selections): Rows[] {
     const { steps, lengths, mask, nStep, info } = this.batch;
@@ -126,18 +169,51 @@ export class Filler extends Gatherer {
     if (!Object.isExtensible(this.batch)) mustBeWritable(this.batch, "count", "blocked");
   }
 
-  #stepsOf(selection: Selection): readonly number[] {
-    const { start, to = 0 } = selection;
-    return stepIndices(this.#open && start >= 0 && to < 0 ? { ...selection, to: undefined } : selection, this.width);
-  }
-
   /** Gathers what was drawn and copies it out. O(bytes) */
   override fill(count: number): void {
     super.fill(count);
-    const mask = this.#mask;
-    const lengths = this.#lengths;
-    if (mask !== undefined) for (let i = 0, to = 0; i < count; i++) for (let t = 0; t < this.width; t++) mask[to++] = Number(t < (lengths[i] as number));
+    if (this.#mask >= 0) this.#fillMask(count);
     this.batch.count = count;
+  }
+
+  #fillMask(count: number): void {
+    const { core } = this.#engine;
+    const [mask, at] = this.bytesOf(this.#mask);
+    const lengths = this.draw.address(LENGTH) / 4;
+    for (let i = 0, to = at; i < count; i++) for (let t = 0; t < this.width; t++) mask[to++] = Number(t < (core.u32[lengths + i] as number));
+  }
+
+  #adopted(into: DrawnBatch): void {
+    const { slab, texts } = slabOf(into);
+    this.adopt(slab, texts);
+    this.#batch = into;
+  }
+
+  #lent(into: Into): void {
+    const { lengths, info, nStep } = this.#numbers;
+    const arrays: unknown[] = [];
+    for (const [i, { keys }] of this.selections.entries())
+      arrays[(this.#columns[i] as { readonly array: number }).array] = (valueAt(into.steps, keys) as Column | undefined)?.data;
+    arrays[lengths] = into.lengths;
+    for (const key in info) arrays[info[key] as number] = (into.info as unknown as { readonly [key: string]: unknown } | undefined)?.[key];
+    for (const key in nStep) arrays[nStep[key] as number] = (into.nStep as unknown as { readonly [key: string]: unknown } | undefined)?.[key];
+    if (this.#mask >= 0) arrays[this.#mask] = into.mask;
+    this.lend(arrays);
+    this.#batch = into as Batch<unknown>;
+  }
+
+  /** Whether its arrays are where those of batches of another form are. */
+  #isAlike(form: Form): boolean {
+    if (!(form instanceof Filler)) return false;
+    const { n, width, selections, holds, isWhole } = this;
+    return (
+      n === form.n && width === form.width && selections === form.selections && holds === form.holds && this.#open === form.#open && isWhole === form.isWhole
+    );
+  }
+
+  #stepsOf(selection: Selection): readonly number[] {
+    const { start, to = 0 } = selection;
+    return stepIndices(this.#open && start >= 0 && to < 0 ? { ...selection, to: undefined } : selection, this.width);
   }
 }
 
@@ -147,27 +223,4 @@ export function mustBeWritable(into: object, ...names: readonly string[]): void 
   for (const name of names)
     if (!Reflect.set(into, name, (into as { readonly [name: string]: unknown })[name]))
       throw mustBe("SPEC_MISMATCH", `into.${name}`, "there to be written, in a batch that is not frozen", into);
-}
-
-/** A new array, or the one that was given, of at least so many elements. @throws ReplayError SPEC_MISMATCH, OUT_OF_MEMORY */
-export function takeArray(path: string, isNew: boolean, given: unknown, array: ArrayClass, length: number): AnyArray {
-  const target = isNew ? madeArray(path, array, length) : given;
-  if (kindOf(target) === array.name && typedLength(target as AnyArray) >= length) return target as AnyArray;
-  throw mustBe("SPEC_MISMATCH", path, `a ${array.name} of at least ${length} elements`, target);
-}
-
-function madeArray(path: string, array: ArrayClass, length: number): AnyArray {
-  try {
-    return new array(length);
-  } catch {
-    const remedy = "ask for fewer items, or fewer or shorter windows of them";
-    throw mustBe("OUT_OF_MEMORY", path.replace("into.", "a batch's "), `small enough for this runtime's arrays (${remedy})`, `${length} elements`);
-  }
-}
-
-/** The array of a batch's texts: a new one, or the one that was given, however long it is. */
-export function takeTexts(path: string, isNew: boolean, given: unknown, n: number): string[] {
-  if (isNew) return new Array<string>(n).fill("");
-  if (!Array.isArray(given)) throw mustBe("SPEC_MISMATCH", path, "an array", given);
-  return given;
 }

@@ -1,36 +1,32 @@
-/** How the columns of a batch are filled: worked out once, so that the next draw into the same arrays allocates nothing. */
+/**
+ * How the columns of a batch are filled: worked out once, so that the next draw into the same arrays allocates nothing. New arrays are views on one piece of memory, the
+ * batch's *slab*, which is copied from scratch in one go.
+ *
+ * scratch │ temporary │ values of the leaves │ DRAW │ the draw's columns …
+ * slab                │ values of the leaves │ ···· │ the draw's columns, as far as the batch has some │ wide leaves, the mask
+ */
+import type { Texts } from "../batch.ts";
 import { mustBe } from "../error.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
 import { goesStraight, type PlacedLeaf, up } from "../spec/layout.ts";
 import type { BoundedText } from "../spec/leaf.ts";
 import { readTexts } from "../spec/text.ts";
-import { ownView } from "../typed.ts";
+import { kindOf, ownView, typedLength } from "../typed.ts";
+import { DRAW_BYTES } from "./abi.ts";
 import { Draw } from "./draw.ts";
 import type { Engine } from "./engine.ts";
 
-/** A view of ours on an array of the caller's, whose memory may be gone by the next draw. */
-interface Lent {
+/** One array of a batch. */
+interface Place {
   /** What messages call it. */
   readonly path: string;
-  readonly view: AnyArray;
-  readonly length: number;
-}
-
-/** An array of a batch's texts, which its owner may freeze. */
-interface Texts {
-  readonly path: string;
-  readonly target: string[];
-}
-
-/** One array that is filled from linear memory. */
-interface Copy {
-  readonly target: AnyArray;
-  readonly array: ArrayClass;
+  /** Undefined for text, which is in a plain array. */
+  readonly kind: ArrayClass | undefined;
   /** Elements an item. */
   readonly each: number;
-  /** Where it comes from: an offset in scratch, or -1 - c for the draw's column c. */
-  readonly from: number;
-  view: AnyArray;
+  /** In the slab: among the values, a column of the draw by its number, or behind both. */
+  readonly where: "values" | "draw" | "behind";
+  readonly at: number;
 }
 
 interface Output {
@@ -38,12 +34,21 @@ interface Output {
   readonly steps: readonly number[];
   /** Whether they are those of the output before. */
   readonly again: boolean;
-  /** In scratch: its values, or where they are, if they go straight. */
-  readonly from: number;
-  /** The target as bytes, where wide values go straight. */
-  readonly straight: Uint8Array | undefined;
-  /** The target of text. */
-  readonly texts: string[] | undefined;
+  /** The number of its array. */
+  readonly array: number;
+}
+
+/** A view of ours on an array of the caller's, and on what is copied there. */
+interface Copy {
+  readonly place: Place;
+  readonly target: AnyArray;
+  from: AnyArray;
+}
+
+/** A view on scratch, and where it goes in the slab. */
+interface Piece {
+  readonly from: Uint8Array;
+  readonly to: number;
 }
 
 export class Gatherer {
@@ -51,18 +56,31 @@ export class Gatherer {
   readonly draw: Draw;
   readonly n: number;
   readonly #engine: Engine;
+  readonly #places: Place[] = [];
   readonly #outputs: Output[] = [];
-  readonly #copies: Copy[] = [];
-  readonly #lent: Lent[] = [];
-  readonly #texts: Texts[] = [];
   /** Rows that the longest column may have. */
   #rows: number;
-  /** Bytes of scratch for what is copied; the draw is behind it. */
-  #bytes = 0;
+  /** Bytes of what is in scratch for the moment: lists of steps, addresses, text. */
+  #temporary = 0;
+  /** Bytes of the values in scratch. */
+  #values = 0;
+  /** How many of the draw's columns are copied. */
+  #columns = 0;
+  /** Bytes behind what is copied from scratch. */
+  #behind = 0;
   #base = 0;
   #generation = -1;
   /** Where items have columns of their own steps: the lists of each output, item by item. */
   protected lists: readonly Int32Array[] | undefined;
+
+  /** The memory of new arrays; without it arrays were given. */
+  #slab: Uint8Array<ArrayBuffer> | undefined;
+  /** Views on scratch: all that the slab is copied from, or in pieces where the draw is another one's. */
+  #stretch: readonly Piece[] = [];
+  #copies: Copy[] = [];
+  /** Arrays of text, and the bytes of wide leaves in given arrays, by the numbers of the arrays. */
+  #texts: (string[] | undefined)[] = [];
+  #straight: (Uint8Array | undefined)[] = [];
 
   /** @param rows so many an item at least */
   constructor(engine: Engine, n: number, rows: number) {
@@ -72,53 +90,115 @@ export class Gatherer {
     this.#rows = n * rows;
   }
 
-  /** One more column: a leaf's values at some steps of each item. @param path of its array @param longest as many steps as there may ever be of them */
-  protected gather(path: string, leaf: PlacedLeaf, steps: readonly number[], data: AnyArray | string[], longest = steps.length): void {
+  /** One more array: a leaf's values at some steps of each item; its number. @param path of it @param longest as many steps as there may ever be of them */
+  protected gather(path: string, leaf: PlacedLeaf, steps: readonly number[], longest = steps.length): number {
     const { n } = this;
     const before = this.#outputs.at(-1)?.steps;
     // Columns of the same steps are selected once.
     const again = before !== undefined && steps.length === before.length && steps.every((step, k) => step === before[k]);
-    const from = this.#bytes;
-    const isStraight = goesStraight(leaf);
-    const texts = Array.isArray(data) ? data : undefined;
-    if (texts !== undefined) this.#texts.push({ path, target: texts });
-    const straight = isStraight && !Array.isArray(data) ? this.lend(path, data, Uint8Array, n * steps.length * leaf.bytes) : undefined;
     const { dtype } = leaf.leaf;
-    if (dtype !== "string" && !isStraight && !Array.isArray(data)) this.#copy(path, data, DTYPES[dtype].array, steps.length * leaf.size, from);
+    const isStraight = goesStraight(leaf);
+    const bytes = up(longest * n * leaf.bytes, 16);
+    const kind = dtype === "string" ? undefined : DTYPES[dtype].array;
+    const array = this.#places.length;
+    this.#places.push({ path, kind, each: steps.length * leaf.size, where: isStraight ? "behind" : "values", at: isStraight ? this.#behind : this.#values });
+    if (isStraight) this.#behind += bytes;
+    else if (kind !== undefined) this.#values += bytes;
+    // The list of steps is there first, then addresses, or text.
+    this.#temporary = Math.max(this.#temporary, up(longest * n * Math.max(isStraight ? 8 : 4, kind === undefined ? leaf.bytes : 0), 16));
     this.#rows = Math.max(this.#rows, n * longest);
-    // The list of steps is there first, then the values.
-    this.#bytes += up(longest * n * Math.max(isStraight ? 8 : leaf.bytes, 4), 16);
-    this.#outputs.push({ leaf, steps, again, from, straight, texts });
+    this.#outputs.push({ leaf, steps, again, array });
+    return array;
   }
 
-  /** One more column: one of the draw's, by its number. */
-  protected take(path: string, column: number, target: AnyArray, array: ArrayClass): void {
-    this.#copy(path, target, array, 1, -1 - column);
+  /** One more array: a column of the draw's, by its number. */
+  protected take(path: string, column: number, kind: ArrayClass): number {
+    this.#columns = Math.max(this.#columns, column + 1);
+    return this.#places.push({ path, kind, each: 1, where: "draw", at: column }) - 1;
   }
 
-  /** A view of ours on an array of a batch, which must be there at each draw. */
-  protected lend<T extends AnyArray>(
-    path: string,
-    array: AnyArray,
-    kind: new (buffer: ArrayBuffer, byteOffset: number, length: number) => T,
-    length: number,
-  ): T {
-    const view = ownView(array, kind, length);
-    this.#lent.push({ path, view, length });
-    return view;
+  /** One more array, which others fill. */
+  protected beside(path: string, each: number): number {
+    const at = this.#behind;
+    this.#behind += up(each * this.n, 16);
+    return this.#places.push({ path, kind: Uint8Array, each, where: "behind", at }) - 1;
+  }
+
+  /** Makes new memory for a batch, and the arrays of its texts. @throws ReplayError OUT_OF_MEMORY */
+  protected renew(): { readonly slab: ArrayBuffer; readonly texts: Texts } {
+    const slab = newSlab(this.#end + this.#behind);
+    const texts = this.#outputs.some(({ leaf }) => leaf.leaf.dtype === "string") ? this.#places.map((place) => this.#newText(place)) : NO_TEXTS;
+    this.adopt(slab, texts);
+    return { slab, texts };
+  }
+
+  /** Fills the memory of a batch from now on. */
+  protected adopt(slab: ArrayBuffer, texts: Texts): void {
+    this.#slab = new Uint8Array(slab);
+    this.#texts = texts as (string[] | undefined)[];
+  }
+
+  /** Makes all arrays on the slab empty. */
+  detach(): void {
+    const slab = this.#slab;
+    if (slab !== undefined) structuredClone(slab.buffer, { transfer: [slab.buffer] });
+    this.leave();
+  }
+
+  /** Lets go of the batch's memory. */
+  protected leave(): void {
+    this.#slab = undefined;
+    this.#texts = NO_TEXTS as [];
+  }
+
+  /** Fills arrays of the caller's from now on. @throws ReplayError SPEC_MISMATCH where one is too small, or of another kind */
+  protected lend(arrays: readonly unknown[]): void {
+    const { n } = this;
+    for (const [i, place] of this.#places.entries()) {
+      const { path, kind, each, where } = place;
+      const array = arrays[i];
+      if (kind === undefined) {
+        if (!Array.isArray(array)) throw mustBe("SPEC_MISMATCH", path, "an array", array);
+        this.#texts[i] = array;
+        continue;
+      }
+      if (kindOf(array) !== kind.name || typedLength(array as AnyArray) < n * each)
+        throw mustBe("SPEC_MISMATCH", path, `a ${kind.name} of at least ${n * each} elements`, array);
+      if (where === "behind") this.#straight[i] = ownView(array as AnyArray, Uint8Array, n * each * kind.BYTES_PER_ELEMENT);
+      else this.#copies.push({ place, target: ownView(array as AnyArray, kind, n * each), from: NOTHING });
+    }
+  }
+
+  /** An array of a batch, by its number: a view on its slab, or its texts. */
+  viewOf(array: number, slab: ArrayBuffer, texts: Texts): AnyArray | string[] {
+    const place = this.#places[array] as Place;
+    if (place.kind === undefined) return texts[array] as string[];
+    // Where the memory was transferred, there is nothing to see.
+    return slab.byteLength === 0 ? new place.kind(0) : new place.kind(slab, this.#at(place), this.n * place.each);
+  }
+
+  /** The bytes of an array that others fill, and where it begins there. */
+  protected bytesOf(array: number): readonly [bytes: Uint8Array, at: number] {
+    const slab = this.#slab;
+    return slab === undefined ? [this.#straight[array] as Uint8Array, 0] : [slab, this.#at(this.#places[array] as Place)];
   }
 
   /** Whether the arrays are still there, to be written. @throws ReplayError SPEC_MISMATCH */
   check(): void {
-    const lent = this.#lent;
-    for (let i = 0; i < lent.length; i++) {
-      const { view, length } = lent[i] as Lent;
-      if (view.length !== length) throw this.#gone(lent[i] as Lent);
+    if (this.#slab?.length === 0) throw mustBe("SPEC_MISMATCH", "into", "a batch whose memory is still there", "one whose memory was transferred");
+    for (let i = 0; i < this.#copies.length; i++) {
+      const { place, target } = this.#copies[i] as Copy;
+      if (target.length !== this.n * place.each) throw this.#gone(place);
     }
-    const texts = this.#texts;
-    for (let i = 0; i < texts.length; i++) {
-      const { path, target } = texts[i] as Texts;
-      if (Object.isFrozen(target)) throw mustBe("SPEC_MISMATCH", path, "an array that is not frozen", target);
+    for (let i = 0; i < this.#straight.length; i++) {
+      const place = this.#places[i] as Place;
+      const view = this.#straight[i];
+      if (view !== undefined && view.length === 0 && this.n * place.each > 0) throw this.#gone(place);
+    }
+    for (let i = 0; i < this.#texts.length; i++) {
+      const target = this.#texts[i];
+      if (target !== undefined && Object.isFrozen(target))
+        throw mustBe("SPEC_MISMATCH", (this.#places[i] as Place).path, "an array that is not frozen", target);
     }
   }
 
@@ -126,7 +206,7 @@ export class Gatherer {
   prepare(): Draw {
     const { core } = this.#engine;
     this.check();
-    this.#base = this.draw.prepare(this.#bytes, this.n, this.#rows);
+    this.#base = this.draw.prepare(this.#temporary + this.#values, this.n, this.#rows);
     if (this.#generation !== core.generation) this.#look();
     this.#generation = core.generation;
     return this.draw;
@@ -140,14 +220,6 @@ export class Gatherer {
     return this;
   }
 
-  #look(): void {
-    const { core } = this.#engine;
-    for (const copy of this.#copies) {
-      const at = copy.from < 0 ? this.draw.address(-1 - copy.from) : this.#base + copy.from;
-      copy.view = new copy.array(core.u8.buffer, at, this.n * copy.each);
-    }
-  }
-
   /** Gathers what was drawn and copies it out. O(bytes) */
   fill(count: number): void {
     const { core, pool } = this.#engine;
@@ -156,33 +228,92 @@ export class Gatherer {
     const outputs = this.#outputs;
     const copies = this.#copies;
     const { lists } = this;
+    const temporary = this.#base;
     // By index: before V8 has optimized it, `of` leaves an object a turn.
     for (let i = 0; i < outputs.length; i++) {
-      const { leaf, steps, again, from, straight, texts } = outputs[i] as Output;
-      const at = this.#base + from;
+      const { leaf, steps, again, array } = outputs[i] as Output;
+      const { kind, each, where, at } = this.#places[array] as Place;
       if (lists !== undefined) {
-        core.i32.set(lists[i] as Int32Array, at / 4);
-        x.gather_select(draw, pool, at, steps.length, steps.length);
+        core.i32.set(lists[i] as Int32Array, temporary / 4);
+        x.gather_select(draw, pool, temporary, steps.length, steps.length);
       } else if (!again) {
-        core.i32.set(steps, at / 4);
-        x.gather_select(draw, pool, at, steps.length, 0);
+        core.i32.set(steps, temporary / 4);
+        x.gather_select(draw, pool, temporary, steps.length, 0);
       }
-      if (straight === undefined) x.gather_leaf(draw, pool, leaf.index, at);
-      else this.#copyStraight(at, x.gather_runs(draw, pool, leaf.index, at), leaf.bytes, straight);
-      if (texts !== undefined) readTexts(core.u8, at, (leaf.leaf as BoundedText).maxBytes, texts, count * steps.length * leaf.size);
+      if (where === "behind") {
+        this.#copyStraight(x.gather_runs(draw, pool, leaf.index, temporary), leaf.bytes, array);
+      } else if (kind === undefined) {
+        x.gather_leaf(draw, pool, leaf.index, temporary);
+        readTexts(core.u8, temporary, (leaf.leaf as BoundedText).maxBytes, this.#texts[array] as string[], count * each);
+      } else {
+        x.gather_leaf(draw, pool, leaf.index, temporary + this.#temporary + at);
+      }
+    }
+    if (this.#slab !== undefined) {
+      if (count < this.n) this.#copySome(this.#slab, count);
+      else for (let i = 0; i < this.#stretch.length; i++) this.#slab.set((this.#stretch[i] as Piece).from, (this.#stretch[i] as Piece).to);
     }
     for (let i = 0; i < copies.length; i++) {
-      const { target, view, each } = copies[i] as Copy;
+      const { target, from, place } = copies[i] as Copy;
       // The same class on both sides: a plain copy of memory.
-      (target as Float64Array).set((count === this.n ? view : view.subarray(0, count * each)) as Float64Array);
+      (target as Float64Array).set((count === this.n ? from : from.subarray(0, count * place.each)) as Float64Array);
+    }
+  }
+
+  /** Bytes of the slab that are copied from scratch. */
+  get #end(): number {
+    return this.#columns === 0 ? this.#values : this.#values + DRAW_BYTES + this.#columns * this.#stride;
+  }
+
+  /** From one of the draw's columns to the next. */
+  get #stride(): number {
+    return up(8 * this.n, 16);
+  }
+
+  /** Where an array begins in the slab. */
+  #at({ where, at }: Place): number {
+    return where === "values" ? at : where === "draw" ? this.#values + DRAW_BYTES + at * this.#stride : this.#end + at;
+  }
+
+  /** Where in scratch it is copied from. */
+  #source({ where, at }: Place): number {
+    return where === "draw" ? this.draw.address(at) : this.#base + this.#temporary + at;
+  }
+
+  /** Makes the views on scratch anew. */
+  #look(): void {
+    const { u8 } = this.#engine.core;
+    for (const copy of this.#copies) copy.from = new (copy.place.kind as ArrayClass)(u8.buffer, this.#source(copy.place), this.n * copy.place.each);
+    const from = this.#base + this.#temporary;
+    const isOwn = this.draw.handle === from + this.#values;
+    const drawn = isOwn ? [] : this.#places.filter(({ where }) => where === "draw");
+    this.#stretch = [
+      { from: u8.subarray(from, from + (isOwn ? this.#end : this.#values)), to: 0 },
+      ...drawn.map((place) => {
+        const at = this.#source(place);
+        return { from: u8.subarray(at, at + this.n * (place.kind as ArrayClass).BYTES_PER_ELEMENT), to: this.#at(place) };
+      }),
+    ];
+  }
+
+  /** The same for the first items only: what is behind them stays. */
+  #copySome(slab: Uint8Array, count: number): void {
+    const { u8 } = this.#engine.core;
+    for (const place of this.#places) {
+      if (place.kind === undefined || place.where === "behind") continue;
+      const from = this.#source(place);
+      slab.set(u8.subarray(from, from + count * place.each * place.kind.BYTES_PER_ELEMENT), this.#at(place));
     }
   }
 
   /** Copies runs of wide values, each (address, how many), without a stop on the way. */
-  #copyStraight(at: number, runs: number, bytes: number, target: Uint8Array): void {
+  #copyStraight(runs: number, bytes: number, array: number): void {
     const { u8, u32 } = this.#engine.core;
-    let to = 0;
-    for (let i = at >>> 2; i < (at >>> 2) + 2 * runs; i += 2) {
+    const slab = this.#slab;
+    const target = slab ?? (this.#straight[array] as Uint8Array);
+    let to = slab === undefined ? 0 : this.#at(this.#places[array] as Place);
+    const first = this.#base >>> 2;
+    for (let i = first; i < first + 2 * runs; i += 2) {
       const address = u32[i] as number;
       const length = (u32[i + 1] as number) * bytes;
       if (address === 0) target.fill(0, to, to + length);
@@ -191,12 +322,23 @@ export class Gatherer {
     }
   }
 
-  #copy(path: string, array: AnyArray, kind: ArrayClass, each: number, from: number): void {
-    const target = this.lend(path, array, kind, this.n * each);
-    this.#copies.push({ target, array: kind, each, from, view: target });
+  #newText({ kind, each }: Place): string[] | undefined {
+    return kind === undefined ? new Array<string>(this.n * each).fill("") : undefined;
   }
 
-  #gone({ path, length }: Lent): Error {
-    return mustBe("SPEC_MISMATCH", path, `an array of at least ${length} elements`, "one whose memory was transferred, or has shrunk");
+  #gone({ path, each }: Place): Error {
+    return mustBe("SPEC_MISMATCH", path, `an array of at least ${this.n * each} elements`, "one whose memory was transferred, or has shrunk");
+  }
+}
+
+const NO_TEXTS: Texts = [];
+const NOTHING = new Uint8Array(0);
+
+function newSlab(bytes: number): ArrayBuffer {
+  try {
+    return new ArrayBuffer(bytes);
+  } catch {
+    const remedy = "ask for fewer items, or fewer or shorter windows of them";
+    throw mustBe("OUT_OF_MEMORY", "the bytes of a batch", `as many as this runtime has room for in one array (${remedy})`, bytes);
   }
 }

@@ -18,7 +18,7 @@ export interface DatasetOptions<Path extends string = string, C = object> extend
   readonly prefetch?: number;
 }
 
-export function datasetOf<B extends { readonly count: number }>(draws: Draws<B>, options: DatasetOptions): Dataset<B> {
+export function datasetOf<B extends { readonly count: number; release?(): void }>(draws: Draws<B>, options: DatasetOptions): Dataset<B> {
   if (typeof options !== "object" || options === null) throw mustBe(TypeError, "the options of dataset", "an object with batchSize", options);
   const { batchSize, signal, timeoutMs, prefetch = 0, dropRemainder = false, ...sample } = options;
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
@@ -30,6 +30,7 @@ export function datasetOf<B extends { readonly count: number }>(draws: Draws<B>,
     let ended = false;
     return {
       next: () => draws.atOnce(n, sample),
+      done: (batch) => batch.release?.(),
       async later({ signal: stop }) {
         if (ended) {
           ended = false;

@@ -13,6 +13,8 @@ export interface ElementSource<E> {
   next(): E | undefined;
   /** The same for async iterations, where they may wait. Never called before the last call has ended. */
   later?(options: WaitOptions): Promise<E | undefined>;
+  /** The loop has gone on, or ended: it is done with this element. */
+  done?(element: E): void;
 }
 
 interface Ahead {
@@ -36,6 +38,8 @@ function resultOf<E>(value: E | undefined): IteratorResult<E, undefined> {
 class AtOnce<E> implements IterableIterator<E, undefined> {
   readonly #source: ElementSource<E>;
   readonly #signal: AbortSignal | undefined;
+  /** The element that the loop has. */
+  #given: E | undefined;
   #left = false;
 
   constructor(source: ElementSource<E>, signal: AbortSignal | undefined) {
@@ -48,14 +52,23 @@ class AtOnce<E> implements IterableIterator<E, undefined> {
   }
 
   next(): IteratorResult<E, undefined> {
+    this.#goOn();
     if (this.#left) return resultOf<E>(undefined);
     this.#signal?.throwIfAborted();
-    return resultOf(this.#source.next());
+    this.#given = this.#source.next();
+    return resultOf(this.#given);
   }
 
   return(): IteratorResult<E, undefined> {
     this.#left = true;
+    this.#goOn();
     return resultOf<E>(undefined);
+  }
+
+  #goOn(): void {
+    const given = this.#given;
+    this.#given = undefined;
+    if (given !== undefined) this.#source.done?.(given);
   }
 }
 
@@ -71,6 +84,8 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   /** Whether the last element did not come: what was asked for behind it does not come either. */
   #ended = false;
   #left = false;
+  /** The element that the loop has. */
+  #given: E | undefined;
   #stop = new AbortController();
 
   constructor(source: ElementSource<E>, prefetch: number, signal: AbortSignal | undefined) {
@@ -93,15 +108,18 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
   return(): Promise<IteratorResult<E, undefined>> {
     this.#left = true;
     this.#stop.abort();
+    this.#goOn();
     return Promise.resolve(resultOf<E>(undefined));
   }
 
   async #next(): Promise<IteratorResult<E, undefined>> {
+    this.#goOn();
     if (this.#left) return resultOf<E>(undefined);
     this.#signal?.throwIfAborted();
     while (this.#ahead.length <= this.#prefetch) this.#ahead.push(this.#ask());
     try {
       const element = await this.#ahead.shift();
+      this.#given = element;
       if (element !== undefined) return resultOf(element);
     } catch (error) {
       await this.#end();
@@ -109,6 +127,12 @@ class Later<E> implements AsyncIterableIterator<E, undefined> {
     }
     await this.#end();
     return resultOf<E>(undefined);
+  }
+
+  #goOn(): void {
+    const given = this.#given;
+    this.#given = undefined;
+    if (given !== undefined) this.#source.done?.(given);
   }
 
   /** Another call begins anew. */

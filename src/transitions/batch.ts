@@ -18,7 +18,7 @@ export interface TransitionOptions<Name extends string = string> {
   readonly dtype?: "f32" | "f64";
 }
 
-export interface SampleTransitions extends Pick<SampleOptions, "replacement" | "among" | "stratified" | "normalize" | "beta"> {
+export interface SampleTransitions extends Pick<SampleOptions, "recycle" | "replacement" | "among" | "stratified" | "normalize" | "beta"> {
   /** A batch of this view to refill, or arrays of your own in the same form. Default: new arrays. */
   readonly into?: object;
 }
@@ -79,6 +79,12 @@ interface TransitionColumns<Float extends "f32" | "f64"> {
 export type TransitionBatch<S = any, R = any, O = any, P = any> = PartsOf<S, R, O, P> & {
   /** A copy of the transitions, to look at or to write as JSON: plain arrays and numbers under the same names. A batch has it that Reprise made. O(elements) */
   toArray(): TransitionOf<PartsOf<S, R, O, P>>[];
+  /** A copy in plain objects, with an array of its own for each column: to send to a worker, or to keep some columns of. O(bytes) */
+  detached(): PartsOf<S, R, O, P>;
+  /** Gives a batch that was sampled with `recycle` back, to be filled again: do not look at its arrays any more. Of any other it does nothing. O(1) */
+  release(): void;
+  /** The same, for `using`. */
+  [Symbol.dispose](): void;
 };
 
 /** One transition of a batch, under the same names. */

@@ -27,7 +27,9 @@ export interface TransitionForm {
 
 const FIRST: readonly number[] = [0];
 const LAST: readonly number[] = [BOOTSTRAP];
-const OWN = "count, observation, nextObservation, action, returns, discounts, steps, terminated, truncated, weights, keys, toArray".split(", ");
+const OWN = "count, observation, nextObservation, action, returns, discounts, steps, terminated, truncated, weights, keys, toArray, detached, release".split(
+  ", ",
+);
 
 /**
  * @param next names of the batch's parts that are shown at the bootstrap as well

@@ -21,6 +21,7 @@ import {
 import { Draw } from "../core/draw.ts";
 import type { Engine } from "../core/engine.ts";
 import { normalize as divideByLargest, joinRows } from "../core/joined.ts";
+import { checkRecycle, NOWHERE, type Recycle, Returned } from "../core/returned.ts";
 import type { CoreTable } from "../core/table.ts";
 import { type DatasetOptions, datasetOf } from "../draws/dataset.ts";
 import { type DrawLimits, Draws } from "../draws/draws.ts";
@@ -35,7 +36,7 @@ import type { AnyArray, ArrayClass } from "../spec/dtype.ts";
 import type { WaitOptions } from "../wait.ts";
 import { warnOfLost } from "../warnings.ts";
 import type { SampleTransitions, TransitionBatch, TransitionDatasetOptions, TransitionOptions } from "./batch.ts";
-import { type AnyTransitions, TransitionFiller } from "./filler.ts";
+import { type AnyTransitions, fillerOf, TransitionFiller } from "./filler.ts";
 import { formOf, type TransitionForm } from "./form.ts";
 
 /** Makes an unknown option a type error. */
@@ -48,7 +49,7 @@ export interface ViewedTable {
 }
 
 const OPTIONS = "gamma, n, next, dtype";
-const SAMPLE_OPTIONS = "into, replacement, among, stratified, normalize, beta";
+const SAMPLE_OPTIONS = "into, recycle, replacement, among, stratified, normalize, beta";
 
 // biome-ignore lint/suspicious/noExplicitAny: without type arguments it is a view of any table
 export class Transitions<S = any, R = any, O = any> {
@@ -64,6 +65,9 @@ export class Transitions<S = any, R = any, O = any> {
   readonly #fillers = new WeakMap<object, TransitionFiller>();
   readonly #ahead: Draw;
   readonly #draws: Draws<AnyTransitions>;
+  /** Fillers whose batches were given away; and with their batches those that were released. */
+  readonly #spare = new Returned<TransitionFiller>(2);
+  readonly #returned = new Returned<TransitionFiller>(32);
 
   static {
     printsAs<Transitions>(this, "Transitions", (view) => view.#shown());
@@ -150,11 +154,13 @@ export class Transitions<S = any, R = any, O = any> {
     const { handle } = this.#core;
     let drawn: Draw | undefined;
     let filler: TransitionFiller;
+    let isNew = false;
+    let recycles: Recycle = false;
     let lost = false;
     // Options are read here, and a getter may call back.
     engine.barred = true;
     try {
-      const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch" } = onlyKeys("sample", options, SAMPLE_OPTIONS);
+      const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch", recycle = false } = onlyKeys("sample", options, SAMPLE_OPTIONS);
       integer("n", n, 1, MAX_LENGTH);
       integer("among", among, 0, 0xffffffff);
       // Tested here because passing a fraction as an argument would allocate it.
@@ -169,13 +175,21 @@ export class Transitions<S = any, R = any, O = any> {
       if (this.#core.sure(n, distinct, among) < n) throw this.#notReady(n, among, replacement);
       // An item of a single step may have left long ago, too.
       if (this.#core.worthALook(n, width, engine.layout.stagedBytes) || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
-      filler = this.#filler(n, width, beta !== undefined, into, float);
+      isNew = of === 0 && into === undefined;
+      recycles = checkRecycle(recycle, into);
+      filler = isNew ? this.#newFiller(n, width, beta !== undefined, recycles) : this.#filler(n, width, beta !== undefined, into, float);
       const draw = filler.prepare();
       if (beta !== undefined) draw.beta[0] = beta;
       const count = draw.sample(handle, n, flags, among);
       if (count < 0) throw refusedDraw(engine, count);
       drawn = draw;
-      if (count < n && into === undefined) filler = this.#filler(count, width, beta !== undefined, into, float).after(filler);
+      if (count < n && into === undefined) {
+        const whole = filler;
+        filler = isNew ? this.#newFiller(count, width, beta !== undefined, recycles) : this.#filler(count, width, beta !== undefined, into, float);
+        filler.after(whole);
+        if (recycles !== false) whole.batch.release();
+        else if (isNew) this.#give(whole);
+      }
       if (beta !== undefined) draw.weigh(handle, divisor);
       draw.runs(handle, count, width, 0);
       lost = draw.nStep(this.#how, handle) > 0;
@@ -193,7 +207,7 @@ export class Transitions<S = any, R = any, O = any> {
       }
     }
     if (lost) warnOfLost(engine.warnings, this.#table.name);
-    return filler.batch;
+    return isNew && recycles === false ? this.#give(filler) : filler.batch;
   }
 
   /** The parts of a batch as one. */
@@ -212,10 +226,25 @@ export class Transitions<S = any, R = any, O = any> {
     return batch;
   }
 
-  /** The filler of the given batch, or of a new one. */
+  /** The filler of a new batch, the same one as long as batches are alike; or of one that came back. */
+  #newFiller(n: number, width: number, weighted: boolean, recycles: Recycle): TransitionFiller {
+    const fits = (one: TransitionFiller) => one.n === n && one.width === width && one.weighted === weighted;
+    const made = () => new TransitionFiller(this.#engine, n, width, this.#form, this.#float, weighted);
+    if (recycles === false) return this.#spare.take(fits)?.renewed() ?? made();
+    return ((recycles === true ? this.#returned.take(fits) : undefined) ?? made()).lentBy(recycles === true ? this.#returned : NOWHERE);
+  }
+
+  /** Gives its batch away. */
+  #give(filler: TransitionFiller): AnyTransitions {
+    const batch = filler.given();
+    this.#spare.back(filler);
+    return batch;
+  }
+
+  /** The filler of the given batch, or of a new part. */
   #filler(n: number, width: number, weighted: boolean, into?: object, float = this.#float): TransitionFiller {
     const known = into && this.#fillers.get(into);
-    if (known?.weighted && !weighted) throw mustBe(TypeError, "beta", "given, since into has weights", undefined);
+    if ((known ?? fillerOf(into))?.weighted && !weighted) throw mustBe(TypeError, "beta", "given, since into has weights", undefined);
     if (known?.n === n && known.width >= width && known.weighted === weighted) return known;
     const made = new TransitionFiller(this.#engine, n, width, this.#form, float, weighted, into);
     this.#fillers.set(made.batch, made);

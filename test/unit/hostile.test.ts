@@ -168,7 +168,7 @@ describe("bool leaves hold 0 and 1", () => {
 describe("a batch to refill whose memory is gone", () => {
   test.each(["o", "x", "keys", "mask"])("is refused before anything is drawn: %s", (which) => {
     const { replay, table } = filled();
-    const into = table.batch(4, { length: 1, mask: true });
+    const into = table.batch(4, { length: 1, mask: true }).detached();
     table.sample(4, { into, mask: true });
     const array = { o: into.steps.o.data, x: into.steps.x.data, keys: into.info.keys, mask: into.mask }[which] as Float32Array<ArrayBuffer>;
     structuredClone(array, { transfer: [array.buffer] });
@@ -179,10 +179,17 @@ describe("a batch to refill whose memory is gone", () => {
     const replay = new Replay({ spec: { image: f32(600) }, tables: { t: { maxSize: 4, maxTimesSampled: 1 } } });
     const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
     writer.append({ image: new Float32Array(600) });
-    const into = replay.table("t").batch(1, { length: 1 });
+    const into = replay.table("t").batch(1, { length: 1 }).detached();
     structuredClone(into.steps.image.data, { transfer: [into.steps.image.data.buffer] });
     expectRefused(replay, () => replay.table("t").sample(1, { into }), "SPEC_MISMATCH", /^into\.steps\.image\.data must be/);
     expect(replay.table("t").size).toBe(1);
+  });
+
+  test("also where all arrays are in one piece of memory, and views on it are asked for afterwards", () => {
+    const { replay, table } = filled();
+    const into = table.batch(4, { length: 1, mask: true });
+    structuredClone(into.steps.x.data, { transfer: [into.steps.x.data.buffer] });
+    expectRefused(replay, () => table.sample(4, { into, mask: true }), "SPEC_MISMATCH", /^into must be a batch whose memory is still there/);
   });
 });
 

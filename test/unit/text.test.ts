@@ -158,7 +158,7 @@ describe("into", () => {
     expect(table.sample(4, { into, ...ALL }).count).toBe(3);
     expect(into.steps.task.data).toBe(data);
     expect(data).toEqual(["a", "b", "c", ""]);
-    const own = { ...into, steps: { ...into.steps, task: { data: [], shape: [4, 1] } } };
+    const own = { ...into.detached(), steps: { ...into.steps, task: { data: [], shape: [4, 1] } } };
     expect(table.sample(2, { into: own, length: 1, ...ALL }).steps.task.data).toEqual(["a", "b"]);
   });
 

@@ -42,7 +42,9 @@ test("a batch of transitions becomes tensors in the same way", () => {
     expect([t.steps, t.terminated, t.truncated, t.nextAction].map(shown)).toEqual([1, 2, 3, 4].map(() => ["int32", [4]]));
     expect([...t.returns.dataSync()]).toEqual([...batch.returns.data]);
     expect([...t.nextObservation.position.dataSync()]).toEqual([...batch.nextObservation.position.data]);
-    expectTypeOf<Exclude<keyof typeof t, symbol>[]>().toEqualTypeOf<Exclude<keyof typeof batch, "keys" | "count" | "note" | "toArray">[]>();
+    expectTypeOf<Exclude<keyof typeof t, symbol>[]>().toEqualTypeOf<
+      Exclude<keyof typeof batch, "keys" | "count" | "note" | "toArray" | "detached" | "release" | typeof Symbol.dispose>[]
+    >();
   }
   expect(tf.memory().numTensors).toBe(before);
 });

@@ -26,7 +26,7 @@ test("a batch to refill is worked out once, however many layouts its items have,
   const create = (steps: readonly number[]) => writer.createItem("t", { length: STEPS, columns: { a: { leaf: "x", at: 0 }, b: { leaf: "x", steps } } });
   for (let k = 0; k < 20; k++) create([k % 6, (k + 1) % 12]);
   let times = 0;
-  const { lengths, ...rest } = table.sample(8, { length: STEPS });
+  const { lengths, ...rest } = table.sample(8, { length: STEPS }).detached();
   const into = Object.defineProperty({ ...rest, blocked: undefined }, "lengths", { get: () => [lengths, times++][0], enumerable: true }) as never;
   const worked = (draws: number) => {
     const before = times;

@@ -413,7 +413,7 @@ test("into is filled with a batch that came in parts, and not before", async () 
 
 test("into whose memory is given away while its batch is awaited ends the wait, and what was drawn is handed over", async () => {
   const { table, items } = filler({});
-  const into = table.batch(4, { length: 6 });
+  const into = table.batch(4, { length: 6 }).detached();
   const waiting = table.sampleWhenReady(4, { into });
   items[0]?.();
   structuredClone(into.steps.r.data, { transfer: [into.steps.r.data.buffer] });
@@ -484,7 +484,7 @@ test("transitions that came in parts are those of one draw", async () => {
     if (hasInto) expect(batch).toBe((into as { into: unknown }).into);
   }
   const wrong = filled();
-  const refused = wrong.view.sampleWhenReady(4, { into: { ...wrong.view.batch(4), keys: new Float64Array(2) } });
+  const refused = wrong.view.sampleWhenReady(4, { into: { ...wrong.view.batch(4).detached(), keys: new Float64Array(2) } });
   wrong.items[0]?.();
   expectError(await errorFrom(refused), "SPEC_MISMATCH", /^into\.keys/);
   expect(wrong.table.size).toBe(1);

@@ -74,7 +74,7 @@ test("what was not asked for keeps its old values", () => {
 test("the length of a batch of columns of one's own has to be said", () => {
   const { table } = uneven();
   const columns = { last: { leaf: "x", at: -1 } } as const;
-  const own = { ...table.batch(1, { length: 2, columns }) };
+  const own = table.batch(1, { length: 2, columns }).detached();
   expect(() => table.sample(1, { into: own, columns })).toThrow(/^length \(or the second dimension of into\) must be/);
   expect([...table.sample(1, { into: own, columns, length: 2 }).steps.last.data]).toHaveLength(1);
 });

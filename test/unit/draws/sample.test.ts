@@ -51,7 +51,7 @@ test("into is filled again and again, and has what new arrays would have", () =>
     expect(given).toEqual(twin.sample(8, options));
   }
   const own = {
-    ...into,
+    ...into.detached(),
     steps: {
       x: { data: new Int32Array(99), shape: [8, 2] },
       o: { data: new Float32Array(99), shape: [8, 2, 2] },
@@ -66,7 +66,8 @@ test("into is filled again and again, and has what new arrays would have", () =>
 
 test("into of another form is refused before anything is drawn", () => {
   const { replay, table } = filled();
-  const b = table.batch(3, { length: 3, mask: true });
+  const made = table.batch(3, { length: 3, mask: true });
+  const b = made.detached();
   const bad: [unknown, typeof TypeError | typeof RangeError | "SPEC_MISMATCH", RegExp][] = [
     [null, TypeError, /^into must be a batch, .* got null/],
     ["x", TypeError, /^into must be a batch, .* got "x"/],
@@ -85,10 +86,10 @@ test("into of another form is refused before anything is drawn", () => {
     [{ ...b, steps: { ...b.steps, x: undefined } }, "SPEC_MISMATCH", /^into\.steps\.x\.data/],
   ];
   for (const [into, kind, says] of bad) expectRefused(replay, () => table.sample(3, { into: into as never }), kind, says);
-  expectRefused(replay, () => table.sample(4, { into: b }), "SPEC_MISMATCH", /^into must be a batch of at least 4 items.* got one of 3$/);
-  expectRefused(replay, () => table.sample(3, { into: b, length: 4 }), "SPEC_MISMATCH", /^into\./);
-  expectRefused(replay, () => table.sample(3, { into: b, beta: 1 }), "SPEC_MISMATCH", /^into\.info\.weights must be/);
-  expectRefused(replay, () => table.sample(3, { into: b, nStep: { n: 1, gamma: 1, reward: "r" } }), "SPEC_MISMATCH", /^into\.nStep\.returns must be/);
+  expectRefused(replay, () => table.sample(4, { into: made }), "SPEC_MISMATCH", /^into must be a batch of at least 4 items.* got one of 3$/);
+  expectRefused(replay, () => table.sample(3, { into: made, length: 4 }), "SPEC_MISMATCH", /^into\./);
+  expectRefused(replay, () => table.sample(3, { into: made, beta: 1 }), "SPEC_MISMATCH", /^into\.info\.weights must be/);
+  expectRefused(replay, () => table.sample(3, { into: made, nStep: { n: 1, gamma: 1, reward: "r" } }), "SPEC_MISMATCH", /^into\.nStep\.returns must be/);
 });
 
 test("options that mean nothing are refused before anything is drawn", () => {

@@ -24,7 +24,7 @@ export function draws(replay: AnyReplay): Buffer {
   const parts = Object.values(replay.tables).flatMap((table) =>
     [100, 4900, 5000].flatMap((n) => {
       const { info, steps } = table.sample(n, { columns: { v: { leaf, at: 0 } } }) as { info: object; steps: { v: { data: Int32Array } } };
-      return [...Object.values(info), steps.v.data].map(({ buffer }) => new Uint8Array(buffer));
+      return [...(Object.values(info) as Uint8Array[]), steps.v.data].map((array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
     }),
   );
   return Buffer.concat(parts);

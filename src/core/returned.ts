@@ -1,0 +1,38 @@
+/** Batches that come back: their memory is filled again, which spares the allocation, and the page faults of large ones. */
+import type { Home } from "../batch.ts";
+import { mustBe } from "../error.ts";
+
+export type Recycle = boolean | "detach";
+
+/** @throws TypeError */
+export function checkRecycle(recycle: unknown, into: unknown): Recycle {
+  if (typeof recycle !== "boolean" && recycle !== "detach") throw mustBe(TypeError, "recycle", 'a boolean, or "detach"', recycle);
+  if (recycle !== false && into !== undefined) throw mustBe(TypeError, "recycle", "left out beside into, which you refill yourself", recycle);
+  return recycle;
+}
+
+/** Fillers that are free, because their batches were released, or given away. */
+export class Returned<F> implements Home<F> {
+  readonly #idle: F[] = [];
+  readonly #most: number;
+
+  /** @param most so many are kept: more are for the garbage collector */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** The last one that came back and fits; undefined where there is none. */
+  take(fits: (filler: F) => boolean): F | undefined {
+    const idle = this.#idle;
+    for (let i = idle.length - 1; i >= 0; i--) if (fits(idle[i] as F)) return idle.splice(i, 1)[0];
+    return undefined;
+  }
+
+  back(filler: F): void {
+    this.#idle.push(filler);
+    if (this.#idle.length > this.#most) this.#idle.shift();
+  }
+}
+
+/** Where batches go whose late use should be seen: their arrays are empty from then on. */
+export const NOWHERE: Home<{ detach(): void }> = { back: (filler) => filler.detach() };

@@ -1,0 +1,151 @@
+/** Batches that come back: what `release`, `using` and the next turn of a loop give, and what they do not. */
+import { expect, test } from "vitest";
+import { type Batch, f32, fifo, i32, Replay, text } from "../../../src/index.ts";
+import { expectRefused } from "../../support/refused.ts";
+
+const spec = { x: i32(), image: f32(300), name: text({ maxBytes: 4 }) };
+
+function filled(n = 12) {
+  const replay = new Replay({ spec, tables: { t: { maxSize: 20, sampler: fifo(), maxTimesSampled: 1000 } }, seed: 3 });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  for (let x = 0; x < n; x++) writer.append({ x, image: new Float32Array(300).fill(x), name: String(x) });
+  return { replay, writer, table: replay.tables.t };
+}
+
+function moved() {
+  const replay = new Replay({ spec: { observation: f32(2), action: i32(), reward: f32() }, tables: { t: { maxSize: 50 } }, seed: 4 });
+  const writer = replay.writer({ items: [{ table: "t", nStep: 2 }] });
+  for (let t = 0; t < 20; t++) writer.append({ observation: [t, -t], action: t, reward: t });
+  return replay.tables.t.transitions({ gamma: 0.5 });
+}
+
+test("a released batch is filled again, and has what a new one would have", () => {
+  const [{ table }, twin] = [filled(), filled().table];
+  const first = table.sample(4, { recycle: true, mask: true, beta: 1 });
+  const { data } = first.steps.x;
+  expect(first).toEqual(twin.sample(4, { mask: true, beta: 1 }));
+  first.release();
+  const second = table.sample(4, { recycle: true, mask: true, beta: 1 });
+  expect(second).toBe(first);
+  expect(second.steps.x.data).toBe(data);
+  expect(second).toEqual(twin.sample(4, { mask: true, beta: 1 }));
+});
+
+test("one that is not released keeps its bytes, and so does one of another form", () => {
+  const { table } = filled();
+  const kept = table.sample(3, { recycle: true });
+  const before = kept.detached();
+  table.sample(5, { recycle: true }).release();
+  const [other, narrow] = [table.sample(3, { recycle: true }), table.sample(3, { recycle: true, columns: { x: { leaf: "x", at: 0 } } })];
+  expect([other === kept, (narrow as unknown) === kept]).toEqual([false, false]);
+  expect(kept.detached()).toEqual(before);
+});
+
+test("a batch comes back once, and one that was never asked to, not at all", () => {
+  const { table } = filled();
+  const once = table.sample(3, { recycle: true });
+  once.release();
+  once.release();
+  const [a, b] = [table.sample(3, { recycle: true }), table.sample(3, { recycle: true })];
+  expect(a).toBe(once);
+  expect(b).not.toBe(once);
+  const plain = table.sample(3);
+  plain.release();
+  const before = plain.detached();
+  expect(table.sample(3, { recycle: true })).not.toBe(plain);
+  expect(plain.detached()).toEqual(before);
+});
+
+test("a batch that is shorter than asked comes back as the short one that it is", () => {
+  const { table } = filled(4);
+  const options = { recycle: true, replacement: false } as const;
+  const short = table.sample(9, options);
+  expect([short.count, short.info.keys.length, short.blocked?.by]).toEqual([4, 4, "items"]);
+  short.release();
+  expect(table.sample(4, options)).toBe(short);
+});
+
+test("using gives it back", () => {
+  const { table } = filled();
+  let before: unknown;
+  {
+    using batch = table.sample(2, { recycle: true });
+    before = batch;
+  }
+  expect(table.sample(2, { recycle: true })).toBe(before);
+});
+
+test("a loop over a dataset gives each batch back with its next turn", async () => {
+  const { table } = filled();
+  const seen = new Set<Batch>();
+  let turns = 0;
+  for (const batch of table.dataset({ batchSize: 4, recycle: true })) {
+    seen.add(batch);
+    if (++turns === 10) break;
+  }
+  for await (const batch of table.dataset({ batchSize: 4, recycle: true })) {
+    seen.add(batch);
+    if (++turns === 20) break;
+  }
+  expect(seen.size).toBe(1);
+  for await (const batch of table.dataset({ batchSize: 4, recycle: true, prefetch: 2 })) {
+    const x = [...batch.steps.x.data];
+    await new Promise((resolve) => setTimeout(resolve));
+    expect([...batch.steps.x.data]).toEqual(x);
+    seen.add(batch);
+    if (++turns === 40) break;
+  }
+  expect(seen.size).toBeLessThanOrEqual(4);
+  const kept = new Set<Batch>();
+  for (const batch of table.dataset({ batchSize: 4 })) if (kept.add(batch).size === 5) break;
+  expect(kept.size).toBe(5);
+});
+
+test("transitions come back as well", () => {
+  const [view, twin] = [moved(), moved()];
+  const first = view.sample(4, { recycle: true });
+  const { data } = first.observation;
+  expect(first).toEqual(twin.sample(4));
+  first.release();
+  const second = view.sample(4, { recycle: true });
+  expect(second).toBe(first);
+  expect(second.observation.data).toBe(data);
+  expect(second).toEqual(twin.sample(4));
+  const seen = new Set<unknown>();
+  let turns = 0;
+  for (const batch of view.dataset({ batchSize: 4, recycle: true })) {
+    seen.add(batch);
+    if (++turns === 10) break;
+  }
+  expect(seen.size).toBe(1);
+});
+
+test('"detach" empties the arrays at the release', () => {
+  const { table } = filled();
+  const batch = table.sample(3, { recycle: "detach" });
+  const { data } = batch.steps.x;
+  expect(data.length).toBe(3);
+  batch.release();
+  expect([data.length, batch.steps.image.data.length]).toEqual([0, 0]);
+  expect(table.sample(3, { recycle: "detach" }).steps.x.data.length).toBe(3);
+  const transitions = moved().sample(2, { recycle: "detach" });
+  transitions.release();
+  expect(transitions.observation.data.length).toBe(0);
+});
+
+test("recycle is a boolean or a word, and goes without into", () => {
+  const { replay, table } = filled();
+  expectRefused(replay, () => table.sample(2, { recycle: 1 as never }), TypeError, /^recycle must be a boolean, or "detach", got 1$/);
+  expectRefused(replay, () => table.sample(2, { recycle: true, into: table.batch(2, { length: 1 }) }), TypeError, /^recycle must be left out beside into/);
+});
+
+test("detached copies can be sent away; a batch itself, whose arrays are not its own fields, is refused", () => {
+  const { table } = filled();
+  const batch = table.sample(2, { nStep: undefined });
+  const copy = structuredClone(batch.detached());
+  expect(copy.steps.x.data).toEqual(batch.steps.x.data);
+  expect(copy.steps.x.data.buffer.byteLength).toBe(8);
+  expect(() => structuredClone(batch)).toThrow(/could not be cloned/);
+  expect(() => structuredClone(moved().sample(2))).toThrow(/could not be cloned/);
+  expect(batch).not.toEqual(table.sample(2));
+});
