@@ -58,7 +58,7 @@ async function learn() {
   let batches = 0;
   const transitions = memory.transitions({ gamma: GAMMA });
   try {
-    for await (const batch of transitions.dataset({ batchSize: BATCH, beta: 0.4, signal: over.signal })) {
+    for await (const batch of transitions.dataset({ batchSize: BATCH, beta: 0.4, signal: over.signal, recycle: true })) {
       const { observation, action, returns, discounts, nextObservation, keys } = batch;
       const errors = Array.from(keys, (_, i) => {
         const at = 2 * observation.data[i] + action.data[i];
