@@ -178,9 +178,10 @@ export class Filler extends Gatherer {
 
   #fillMask(count: number): void {
     const { core } = this.#engine;
-    const [mask, at] = this.bytesOf(this.#mask);
+    const mask = this.bytesOf(this.#mask);
     const lengths = this.draw.address(LENGTH) / 4;
-    for (let i = 0, to = at; i < count; i++) for (let t = 0; t < this.width; t++) mask[to++] = Number(t < (core.u32[lengths + i] as number));
+    for (let i = 0, to = this.startOf(this.#mask); i < count; i++)
+      for (let t = 0; t < this.width; t++) mask[to++] = Number(t < (core.u32[lengths + i] as number));
   }
 
   #adopted(into: DrawnBatch): void {

@@ -177,10 +177,14 @@ export class Gatherer {
     return slab.byteLength === 0 ? new place.kind(0) : new place.kind(slab, this.#at(place), this.n * place.each);
   }
 
-  /** The bytes of an array that others fill, and where it begins there. */
-  protected bytesOf(array: number): readonly [bytes: Uint8Array, at: number] {
-    const slab = this.#slab;
-    return slab === undefined ? [this.#straight[array] as Uint8Array, 0] : [slab, this.#at(this.#places[array] as Place)];
+  /** The bytes that an array behind the values is in. */
+  protected bytesOf(array: number): Uint8Array {
+    return this.#slab ?? (this.#straight[array] as Uint8Array);
+  }
+
+  /** Where it begins there. */
+  protected startOf(array: number): number {
+    return this.#slab === undefined ? 0 : this.#at(this.#places[array] as Place);
   }
 
   /** Whether the arrays are still there, to be written. @throws ReplayError SPEC_MISMATCH */
@@ -217,6 +221,8 @@ export class Gatherer {
     this.#base = other.#base;
     this.draw.handle = other.draw.handle;
     this.#look();
+    // The next draw is its own again.
+    this.#generation = -1;
     return this;
   }
 
@@ -309,9 +315,8 @@ export class Gatherer {
   /** Copies runs of wide values, each (address, how many), without a stop on the way. */
   #copyStraight(runs: number, bytes: number, array: number): void {
     const { u8, u32 } = this.#engine.core;
-    const slab = this.#slab;
-    const target = slab ?? (this.#straight[array] as Uint8Array);
-    let to = slab === undefined ? 0 : this.#at(this.#places[array] as Place);
+    const target = this.bytesOf(array);
+    let to = this.startOf(array);
     const first = this.#base >>> 2;
     for (let i = first; i < first + 2 * runs; i += 2) {
       const address = u32[i] as number;

@@ -160,7 +160,15 @@ export class Transitions<S = any, R = any, O = any> {
     // Options are read here, and a getter may call back.
     engine.barred = true;
     try {
-      const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch", recycle = false } = onlyKeys("sample", options, SAMPLE_OPTIONS);
+      const {
+        into,
+        beta,
+        among = 0,
+        replacement = true,
+        stratified = false,
+        normalize = "batch",
+        recycle = false,
+      } = onlyKeys("sample", options, SAMPLE_OPTIONS);
       integer("n", n, 1, MAX_LENGTH);
       integer("among", among, 0, 0xffffffff);
       // Tested here because passing a fraction as an argument would allocate it.

@@ -65,6 +65,28 @@ test("a batch that is shorter than asked comes back as the short one that it is"
   expect(table.sample(4, options)).toBe(short);
 });
 
+test.each([false, true])("batches of other widths and counts in between do not mix their bytes up: recycle %s", (recycle) => {
+  const make = () => {
+    const replay = new Replay({ spec: { x: i32(), y: f32(2) }, tables: { t: { maxSize: 40, sampler: fifo(), maxTimesSampled: 1 } } });
+    const writer = replay.writer();
+    return { table: replay.tables.t, append: (x: number) => writer.append({ x, y: [x, -x] }), create: (length: number) => writer.createItem("t", { length }) };
+  };
+  const [one, twin] = [make(), make()];
+  for (let x = 0; x < 300; x++) {
+    for (const { append, create } of [one, twin]) {
+      append(x);
+      create(Math.min(1 + ((x * 7) % 5), x + 1));
+    }
+    const n = 1 + (x % 3);
+    if (x % 2 === 0) continue;
+    const batch = one.table.sample(n, { recycle, mask: true });
+    const plain = twin.table.sample(n, { length: 6, mask: true });
+    expect([batch.count, ...batch.lengths, ...batch.info.keys]).toEqual([plain.count, ...plain.lengths, ...plain.info.keys]);
+    expect(batch.toArray()).toEqual(plain.toArray());
+    if (x % 4 === 1) batch.release();
+  }
+});
+
 test("using gives it back", () => {
   const { table } = filled();
   let before: unknown;
