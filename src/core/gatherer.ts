@@ -211,7 +211,7 @@ export class Gatherer {
     const { core } = this.#engine;
     this.check();
     this.#base = this.draw.prepare(this.#temporary + this.#values, this.n, this.#rows);
-    if (this.#generation !== core.generation) this.#look();
+    if (this.#generation !== core.generation) this.#look(true);
     this.#generation = core.generation;
     return this.draw;
   }
@@ -220,7 +220,7 @@ export class Gatherer {
   after(other: Gatherer): this {
     this.#base = other.#base;
     this.draw.handle = other.draw.handle;
-    this.#look();
+    this.#look(false);
     // The next draw is its own again.
     this.#generation = -1;
     return this;
@@ -286,12 +286,11 @@ export class Gatherer {
     return where === "draw" ? this.draw.address(at) : this.#base + this.#temporary + at;
   }
 
-  /** Makes the views on scratch anew. */
-  #look(): void {
+  /** Makes the views on scratch anew. @param isOwn whether the draw was made for this batch: its columns stand as in the slab */
+  #look(isOwn: boolean): void {
     const { u8 } = this.#engine.core;
     for (const copy of this.#copies) copy.from = new (copy.place.kind as ArrayClass)(u8.buffer, this.#source(copy.place), this.n * copy.place.each);
     const from = this.#base + this.#temporary;
-    const isOwn = this.draw.handle === from + this.#values;
     const drawn = isOwn ? [] : this.#places.filter(({ where }) => where === "draw");
     this.#stretch = [
       { from: u8.subarray(from, from + (isOwn ? this.#end : this.#values)), to: 0 },
