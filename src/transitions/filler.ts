@@ -80,8 +80,8 @@ class DrawnTransitions {
 }
 
 /** Of what form a batch is that Reprise made. */
-export function fillerOf(batch: object | undefined): TransitionFiller | undefined {
-  return batch && slabOf(batch)?.filler;
+export function fillerOf(batch: unknown): TransitionFiller | undefined {
+  return typeof batch === "object" && batch !== null ? slabOf(batch)?.filler : undefined;
 }
 
 /** The parts of a batch under their names, as own fields. */
