@@ -56,9 +56,9 @@ async function learn() {
   const ends = Promise.all(accepted.map(({ closed }) => closed)).finally(() => over.abort());
 
   let batches = 0;
-  const transitions = memory.transitions({ gamma: GAMMA });
+  const options = { batchSize: BATCH, beta: 0.4, signal: over.signal, recycle: true };
   try {
-    for await (const batch of transitions.dataset({ batchSize: BATCH, beta: 0.4, signal: over.signal, recycle: true })) {
+    for await (const batch of memory.transitions({ gamma: GAMMA }).dataset(options)) {
       const { observation, action, returns, discounts, nextObservation, keys } = batch;
       const errors = Array.from(keys, (_, i) => {
         const at = 2 * observation.data[i] + action.data[i];
