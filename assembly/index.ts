@@ -89,7 +89,7 @@ export { draw_rows, draw_starts } from "./draw/rows";
 export { draw_weights, draw_weights_by } from "./draw/weights";
 
 // gather
-export { gather_leaf, gather_runs, gather_select } from "./draw/gather";
+export { gather, gather_runs } from "./draw/gather";
 
 // record: state as bytes, all of it by number or what changed, and back
 export {

@@ -8,7 +8,7 @@
  *   40 │ count u32    │ stride u32   │
  *   48 │ rows u32     │ selected u32 │  u32 × rows each: rows, entry by entry · those of one output column
  *   56 │ addresses u32│ width u32    │  u32 × rows: where the selected rows' bytes are, 0 = padding · rows an entry in `rows`
- *   64 │ chosen u32   │ prefetched u32│  rows an entry in `selected` · of no meaning: what prefetching read
+ *   64 │ single u32   │ prefetched u32│  not 0: each entry is one row, and `rows` and LENGTH have it already · of no meaning: what prefetching read
  *   72 │ own u32      │ shortest u32 │  n-step: 1 where a row has its own next observation, so that the last step of a return is its bootstrap · rows of the shortest item
  */
 import { align16 } from "../memory/layout";
@@ -37,6 +37,9 @@ export const DRAWN: u32 = 15;
 /** The rows stand behind the last column, where another would. */
 export const ROWS: u32 = 16;
 
+/** Entries, or rows, that are handled at a time: their items and rows fit the first cache, and the misses of so many overlap. */
+export const PIECE: u32 = 128;
+
 @unmanaged
 export class Draw {
   blocked: f64;
@@ -50,7 +53,7 @@ export class Draw {
   selected: u32;
   addresses: u32;
   width: u32;
-  chosen: u32;
+  single: u32;
   prefetched: u32;
   own: u32;
   shortest: u32;

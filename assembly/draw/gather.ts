@@ -1,91 +1,69 @@
-/** Gather: the bytes of a draw's rows, leaf by leaf, each into one contiguous run. */
+/**
+ * Gather: the bytes of a draw's rows, leaf by leaf, each into one contiguous run.
+ *
+ * OUTPUT, 20 bytes, one output column:
+ *   │ leaf u32 │ steps u32 │ count u32 │ each u32 │ to u32 │
+ *   steps: address of i32 × count, a list of steps in any order; negative ones count from the window's end; what is outside the window is padding
+ *   each: from an entry's list to the next one's; 0 where all have the same
+ */
 import { Bytes, copyBytes } from "../memory/bytes";
 import { ZEROS_AT } from "../memory/layout";
 import { Leaf, NARROW, SHARED } from "../rows/leaf";
 import { Pool } from "../rows/pool";
-import { Draw, LENGTH, STEPS } from "./draw";
+import { Draw, LENGTH, PIECE, STEPS } from "./draw";
 
 /** In the place of a step's number: the step where the n-step return ends. */
 const BOOTSTRAP: i32 = i32.MAX_VALUE;
 
+@unmanaged
+export class Output {
+  leaf: u32;
+  steps: u32;
+  count: u32;
+  each: u32;
+  to: u32;
+}
+export const OUTPUT_BYTES: usize = 20;
+if (offsetof<Output>() != OUTPUT_BYTES) ERROR("OUTPUT is 20 bytes");
+
 /**
- * O(entries × count): chooses, for one output column, rows of each entry's window, by a list of `count` steps (i32 each) in any order; negative ones
- * count from the window's end. What is outside the window is padding. All that `gather_leaf` reads until the next call. `each`: from an entry's list to the next one's; 0
- * where all have the same.
+ * O(bytes): the outputs, `n` of them (OUTPUT × n), of all entries. Piece by piece: what is brought near of a piece's rows stays there until all outputs have it. Outputs of
+ * the same list that follow each other choose their rows once.
  */
-export function gather_select(draw: usize, pool: usize, steps: usize, count: u32, each: u32): void {
+export function gather(draw: usize, pool: usize, outputs: usize, n: u32): void {
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
-  d.chosen = count;
-  const rows = <usize>d.rows;
-  let to = 0 as usize;
-  if (count == 1 && each == 0) return selectOne(d, p, load<i32>(steps));
-  for (let i: u32 = 0; i < d.count; i++, steps += (<usize>each) << 2) {
-    const length = <i32>load<u32>(d.u32At(LENGTH, i));
-    const window = rows + <usize>((i * d.width) << 2);
-    for (let k: u32 = 0; k < count; k++) {
-      let at = load<i32>(steps + ((<usize>k) << 2));
-      if (at < 0) at += length;
-      else if (at == BOOTSTRAP) at = <i32>(load<u32>(d.u32At(STEPS, i)) - d.own);
-      const n = at >= 0 && at < length ? load<u32>(window + ((<usize>at) << 2)) : 0;
-      store<u32>(<usize>d.selected + to, n);
-      store<u32>(<usize>d.addresses + to, n == 0 ? 0 : <u32>p.bytes(n));
-      to += 4;
+  const end = outputs + <usize>n * OUTPUT_BYTES;
+  let most: u32 = 1;
+  for (let at = outputs; at < end; at += OUTPUT_BYTES) most = max(most, changetype<Output>(at).count);
+  const piece = max(PIECE / most, 1);
+  for (let first: u32 = 0; first < d.count; first += piece) {
+    const entries = min(piece, d.count - first);
+    let before: u32 = 0;
+    for (let at = outputs; at < end; at += OUTPUT_BYTES) {
+      const o = changetype<Output>(at);
+      if (o.steps != before) select(d, p, first, entries, o.steps, o.count, o.each);
+      before = o.steps;
+      const leaf = p.leaf(o.leaf);
+      const rows = entries * o.count;
+      const to = <usize>o.to + <usize>(first * o.count) * leaf.valueBytes();
+      if (leaf.kind == NARROW) gatherNarrow(d.addresses, rows, leaf.at - p.rowsAt, leaf.bytes, to);
+      else gatherApart(p, leaf, d.selected, rows, to);
     }
   }
-  prefetchRows(d, d.count * count);
-}
-
-/** The same for one step. */
-function selectOne(d: Draw, p: Pool, step: i32): void {
-  const bootstraps = step == BOOTSTRAP;
-  const lengths = d.column(LENGTH);
-  const taken = d.column(STEPS);
-  const width = <usize>(d.width << 2);
-  let window = <usize>d.rows;
-  const end = <usize>(d.count << 2);
-  for (let to: usize = 0; to < end; to += 4, window += width) {
-    const length = <i32>load<u32>(lengths + to);
-    const at = bootstraps ? <i32>(load<u32>(taken + to) - d.own) : step < 0 ? step + length : step;
-    const n = <u32>at < <u32>length ? load<u32>(window + ((<usize>at) << 2)) : 0;
-    store<u32>(<usize>d.selected + to, n);
-    store<u32>(<usize>d.addresses + to, n == 0 ? 0 : <u32>p.bytes(n));
-  }
-  prefetchRows(d, d.count);
-}
-
-/** Reads one byte of each row of which there is an address, so that their cache misses overlap (see prefetchItems). */
-export function prefetchRows(d: Draw, count: u32): void {
-  let at = <usize>d.addresses;
-  const end = at + ((<usize>count) << 2);
-  let sum: u32 = 0;
-  // By fours: what a turn of the loop costs is felt.
-  for (; at + 16 <= end; at += 16) {
-    sum ^= load<u8>(load<u32>(at)) ^ load<u8>(load<u32>(at, 4)) ^ load<u8>(load<u32>(at, 8)) ^ load<u8>(load<u32>(at, 12));
-  }
-  for (; at < end; at += 4) sum ^= load<u8>(load<u32>(at));
-  d.prefetched = sum;
-}
-
-/** O(bytes): leaf i of every selected row to `out`, one after the other, zeros for padding. */
-export function gather_leaf(draw: usize, pool: usize, i: u32, out: usize): void {
-  const d = changetype<Draw>(draw);
-  const p = changetype<Pool>(pool);
-  const leaf = p.leaf(i);
-  const count = d.count * d.chosen;
-  if (leaf.kind == NARROW) gatherNarrow(d.addresses, count, leaf.at - p.rowsAt, leaf.bytes, out);
-  else gatherApart(p, leaf, d.selected, count, out);
 }
 
 /**
- * Where the selected rows of a WIDE leaf are: (address u32, rows u32) a run, rows that follow each other in memory as one; address 0 = padding.
- * The host copies from there to its own arrays, without a stop on the way. How many runs.
+ * Where the rows of a WIDE leaf are, of an output whose `to` is of no meaning: (address u32, rows u32) a run, rows that follow each other in memory as one; address 0 =
+ * padding. The host copies from there to its own arrays, without a stop on the way. How many runs. O(rows)
  */
-export function gather_runs(draw: usize, pool: usize, i: u32, out: usize): u32 {
+export function gather_runs(draw: usize, pool: usize, output: usize, out: usize): u32 {
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
-  const leaf = p.leaf(i);
-  const count = d.count * d.chosen;
+  const o = changetype<Output>(output);
+  const leaf = p.leaf(o.leaf);
+  const count = d.count * o.count;
+  select(d, p, 0, d.count, o.steps, o.count, o.each);
   let runs: u32 = 0;
   for (let k: u32 = 0; k < count; ) {
     const first = load<u32>(<usize>d.selected + ((<usize>k) << 2));
@@ -103,6 +81,58 @@ export function gather_runs(draw: usize, pool: usize, i: u32, out: usize): u32 {
     k += length;
   }
   return runs;
+}
+
+/** O(entries × count): chooses rows of each entry's window for one list, and brings them near. */
+function select(d: Draw, p: Pool, first: u32, entries: u32, steps: usize, count: u32, each: u32): void {
+  if (count == 1 && each == 0) return selectOne(d, p, first, entries, load<i32>(steps));
+  const rows = <usize>d.rows;
+  let to: usize = 0;
+  steps += (<usize>(first * each)) << 2;
+  for (let i = first; i < first + entries; i++, steps += (<usize>each) << 2) {
+    const length = <i32>load<u32>(d.u32At(LENGTH, i));
+    const window = rows + <usize>((i * d.width) << 2);
+    for (let k: u32 = 0; k < count; k++) {
+      let at = load<i32>(steps + ((<usize>k) << 2));
+      if (at < 0) at += length;
+      else if (at == BOOTSTRAP) at = <i32>(load<u32>(d.u32At(STEPS, i)) - d.own);
+      const n = at >= 0 && at < length ? load<u32>(window + ((<usize>at) << 2)) : 0;
+      store<u32>(<usize>d.selected + to, n);
+      store<u32>(<usize>d.addresses + to, n == 0 ? 0 : <u32>p.bytes(n));
+      to += 4;
+    }
+  }
+  prefetchRows(d, entries * count);
+}
+
+/** The same for one step. */
+function selectOne(d: Draw, p: Pool, first: u32, entries: u32, step: i32): void {
+  const bootstraps = step == BOOTSTRAP;
+  const lengths = d.u32At(LENGTH, first);
+  const taken = d.u32At(STEPS, first);
+  const width = <usize>(d.width << 2);
+  let window = <usize>d.rows + <usize>first * width;
+  const end = <usize>(entries << 2);
+  for (let to: usize = 0; to < end; to += 4, window += width) {
+    const length = <i32>load<u32>(lengths + to);
+    const at = bootstraps ? <i32>(load<u32>(taken + to) - d.own) : step < 0 ? step + length : step;
+    const n = <u32>at < <u32>length ? load<u32>(window + ((<usize>at) << 2)) : 0;
+    store<u32>(<usize>d.selected + to, n);
+    store<u32>(<usize>d.addresses + to, n == 0 ? 0 : <u32>p.bytes(n));
+  }
+  prefetchRows(d, entries);
+}
+/** Reads one byte of each row of which there is an address, so that their cache misses overlap (see prefetchItems). */
+export function prefetchRows(d: Draw, count: u32): void {
+  let at = <usize>d.addresses;
+  const end = at + ((<usize>count) << 2);
+  let sum: u32 = 0;
+  // By fours: what a turn of the loop costs is felt.
+  for (; at + 16 <= end; at += 16) {
+    sum ^= load<u8>(load<u32>(at)) ^ load<u8>(load<u32>(at, 4)) ^ load<u8>(load<u32>(at, 8)) ^ load<u8>(load<u32>(at, 12));
+  }
+  for (; at < end; at += 4) sum ^= load<u8>(load<u32>(at));
+  d.prefetched = sum;
 }
 
 /** One loop a width: the compiler sees the copy as a load and a store. */

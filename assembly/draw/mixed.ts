@@ -41,6 +41,8 @@ export function draw_given(draw: usize, table: usize, n: u32, ratio: f64): void 
   const d = changetype<Draw>(draw);
   const weighed = t.sampler().weighs();
   const total = table_total(table);
+  // Its items are other ones now.
+  d.single = 0;
   let longest: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const slot = d.slot(i);

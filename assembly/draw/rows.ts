@@ -26,6 +26,7 @@ const CROSS: u32 = 4;
  */
 export function draw_rows(draw: usize, kind: u32, source: usize, n: u32, width: u32, from: u32): u32 {
   const d = changetype<Draw>(draw);
+  if (d.single != 0 && kind == OF_ITEMS && width == 1) return n;
   if (!d.fits(n, width)) return 0;
   d.count = n;
   d.width = width;

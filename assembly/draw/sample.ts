@@ -5,9 +5,9 @@
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
 import { tracking } from "../rows/changes";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
-import { ITEM_BYTES, Item } from "../tables/slots";
+import { ITEM_BYTES, Item, Slots } from "../tables/slots";
 import { admitPending, discard, removeItem, Table } from "../tables/table";
-import { DRAWN, Draw, KEY, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
+import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 
 /** A flag beside the selectors' own: PRIORITY is of no meaning, which spares a cache miss an item. */
 const KEYS_ONLY: u32 = 4;
@@ -32,7 +32,7 @@ const BY_COLUMNS: f64 = 4;
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
-  const which = (flags & KEYS_ONLY) != 0 ? 0 : u32.MAX_VALUE;
+  const which = (flags & KEYS_ONLY) != 0 || !t.slots().differ() ? 0 : u32.MAX_VALUE;
   const alike = (flags & SAME_COLUMNS) != 0;
   flags &= DISTINCT | STRATIFIED;
   const refused = supports(t, flags, among);
@@ -40,6 +40,8 @@ export function table_sample(table: usize, draw: usize, n: u32, flags: u32, amon
   d.count = 0;
   d.blocked = 0;
   d.longest = 0;
+  d.width = 1;
+  d.single = u32(t.longest == 1 && d.fits(n, 1));
   t.drawing = 1;
   if (singly(t, flags)) drawSingly(t, d, n, among, which, alike);
   else drawBatch(t, d, n, flags, among, which);
@@ -132,11 +134,14 @@ function drawSingly(t: Table, d: Draw, n: u32, among: u32, which: u32, alike: bo
 function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32, which: u32): void {
   const ask = allowed(t, d, n, flags, among);
   const drawn = drawSlots(t, d, 0, ask, flags, among);
-  prefetchItems(t, d, drawn, which);
-  if (t.maxTimesSampled == 0 && drawn != 0) record(t, d, 0, drawn, which);
-  for (let i: u32 = 0; t.maxTimesSampled != 0 && i < drawn && mayDraw(t, d); i++) {
-    record(t, d, i, i + 1, which);
-    retireExhausted(t, d, i);
+  for (let from: u32 = 0; from < drawn; from += PIECE) {
+    const to = min(from + PIECE, drawn);
+    prefetchItems(t, d, from, to, which);
+    if (t.maxTimesSampled == 0) record(t, d, from, to, which);
+    for (let i = from; t.maxTimesSampled != 0 && i < to && mayDraw(t, d); i++) {
+      record(t, d, i, i + 1, which);
+      retireExhausted(t, d, i);
+    }
   }
   if (d.count < n && d.blocked == 0) d.block(BY_ITEMS, d.count, n);
 }
@@ -189,6 +194,7 @@ function record(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
     store<f64>(priorities + (at << 1), slots.priority(slot & which));
   }
   // Apart: a test in that loop is felt.
+  if (d.single != 0) nameRows(slots, d, from, to);
   if (tracking()) for (let i = from; i < to; i++) slots.track(d.slot(i));
   d.longest = longest;
   if (from == 0) d.layout = slots.layout(d.slot(0));
@@ -197,12 +203,23 @@ function record(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
   limiter.samples += to - from;
 }
 
+/** What `draw_rows` would say of items of one step: their rows are near now. */
+function nameRows(slots: Slots, d: Draw, from: u32, to: u32): void {
+  const rows = <usize>d.rows;
+  const lengths = d.column(LENGTH);
+  for (let i = from; i < to; i++) {
+    const at = (<usize>i) << 2;
+    store<u32>(rows + at, slots.item(d.slot(i)).first);
+    store<u32>(lengths + at, 1);
+  }
+}
+
 /** Reads one word of each item, nothing else: so short a loop has many cache misses under way at a time, a longer one a few. */
-function prefetchItems(t: Table, d: Draw, n: u32, which: u32): void {
+function prefetchItems(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
   const items = <usize>t.slots().items;
   const priorities = <usize>t.slots().priorities;
-  let at = d.column(SLOT);
-  const end = at + ((<usize>n) << 2);
+  let at = d.u32At(SLOT, from);
+  const end = d.u32At(SLOT, to);
   let sum: u32 = 0;
   // By fours: what a turn of the loop costs is felt.
   for (; at + 16 <= end; at += 16) {

@@ -7,7 +7,8 @@
  *   settled: `ends` is how an episode ends with its last row, since nothing changes that any more. It was looked up; it is derived
  *   of free slots `first` is `nextFree`; of pending and doomed ones `timesSampled` is `nextInChain`
  *
- * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live.
+ * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live. There is no slot 0: in the place of its priority is that of all live items, NaN
+ * where they differ. A draw then need not look, which spares a cache miss an item. It is derived.
  *
  * SLOTS, 64 bytes:
  *    0 │ items u32    │ priorities u32 │  ITEM × (capacity + 1); f64 × (capacity + 1)
@@ -148,6 +149,19 @@ export class Slots {
   @inline
   priority(slot: u32): f64 {
     return load<f64>(this.priorityAt(slot));
+  }
+
+  /** Notes a priority that a live item is given; whether it is the only one. */
+  @inline
+  seesPriority(priority: f64, alone: bool): void {
+    const at = <usize>this.priorities;
+    if (priority != load<f64>(at)) store<f64>(at, alone ? Math.abs(priority) : NaN);
+  }
+
+  /** Whether live items have different priorities. */
+  @inline
+  differ(): bool {
+    return isNaN(this.priority(0));
   }
 
   @inline

@@ -133,6 +133,7 @@ export class Table {
   @inline
   seesPriority(priority: f64): void {
     if (priority > this.maxPriority) this.maxPriority = priority;
+    this.slots().seesPriority(priority, this.count == 1);
   }
 
   @inline

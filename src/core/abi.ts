@@ -132,9 +132,8 @@ export interface Exports {
   draw_weights_by: Fn<[draw: A, divisor: A, beta: A, bounded: A], void>;
 
   // gather
-  gather_leaf: Fn<[draw: A, pool: A, leaf: A, out: A], void>;
-  gather_runs: Fn<[draw: A, pool: A, leaf: A, out: A]>;
-  gather_select: Fn<[draw: A, pool: A, steps: A, count: A, each: A], void>;
+  gather: Fn<[draw: A, pool: A, outputs: A, n: A], void>;
+  gather_runs: Fn<[draw: A, pool: A, output: A, out: A]>;
 
   // record: state as bytes, all of it by number or what changed, and back
   record_append: Fn<[stream: A, from: A, bytes: A]>;
@@ -217,6 +216,11 @@ export const TRUNCATED = 11;
 export const SLOT = 14;
 /** A draw's own numbers, in front of its columns, in bytes. */
 export const DRAW_BYTES = 80;
+
+/** OUTPUT (assembly/draw/gather.ts): its bytes; by number: the address of its steps, and from one list to the next. */
+export const OUTPUT_BYTES = 20;
+export const OUTPUT_STEPS = 1;
+export const OUTPUT_EACH = 3;
 /** Behind the columns: the rows. */
 export const ROWS = 16;
 

@@ -2,8 +2,8 @@
  * How the columns of a batch are filled: worked out once, so that the next draw into the same arrays allocates nothing. New arrays are views on one piece of memory, the
  * batch's *slab*, which is copied from scratch in one go.
  *
- * scratch │ temporary │ values of the leaves │ DRAW │ the draw's columns …
- * slab                │ values of the leaves │ ···· │ the draw's columns, as far as the batch has some │ wide leaves, the mask
+ * scratch │ OUTPUT … │ lists of steps │ temporary │ values of the leaves │ DRAW │ the draw's columns …
+ * slab                                            │ values of the leaves │ ···· │ the draw's columns, as far as the batch has some │ wide leaves, the mask
  */
 import type { Texts } from "../batch.ts";
 import { mustBe } from "../error.ts";
@@ -12,7 +12,7 @@ import { goesStraight, type PlacedLeaf, up } from "../spec/layout.ts";
 import type { BoundedText } from "../spec/leaf.ts";
 import { readTexts } from "../spec/text.ts";
 import { kindOf, ownView, typedLength } from "../typed.ts";
-import { DRAW_BYTES } from "./abi.ts";
+import { DRAW_BYTES, OUTPUT_BYTES, OUTPUT_EACH, OUTPUT_STEPS } from "./abi.ts";
 import { Draw } from "./draw.ts";
 import type { Engine } from "./engine.ts";
 
@@ -32,8 +32,10 @@ interface Place {
 interface Output {
   readonly leaf: PlacedLeaf;
   readonly steps: readonly number[];
-  /** Whether they are those of the output before. */
-  readonly again: boolean;
+  /** Where its list of steps is, in numbers from the first list on. */
+  readonly list: number;
+  /** The number of its lists, where items differ. */
+  readonly index: number;
   /** The number of its array. */
   readonly array: number;
 }
@@ -57,10 +59,14 @@ export class Gatherer {
   readonly n: number;
   readonly #engine: Engine;
   readonly #places: Place[] = [];
+  /** Those among the values, which the core gathers in one go; and the others: wide leaves, text. */
   readonly #outputs: Output[] = [];
+  readonly #apart: Output[] = [];
   /** Rows that the longest column may have. */
   #rows: number;
-  /** Bytes of what is in scratch for the moment: lists of steps, addresses, text. */
+  /** Numbers of all lists of steps. */
+  #steps = 0;
+  /** Bytes of what is in scratch for the moment: the lists of items that differ, addresses, text. */
   #temporary = 0;
   /** Bytes of the values in scratch. */
   #values = 0;
@@ -70,6 +76,8 @@ export class Gatherer {
   #behind = 0;
   #base = 0;
   #generation = -1;
+  /** What the core reads: the outputs, and the lists of steps. */
+  #plan = new Uint32Array(0);
   /** Where items have columns of their own steps: the lists of each output, item by item. */
   protected lists: readonly Int32Array[] | undefined;
 
@@ -93,21 +101,25 @@ export class Gatherer {
   /** One more array: a leaf's values at some steps of each item; its number. @param path of it @param longest as many steps as there may ever be of them */
   protected gather(path: string, leaf: PlacedLeaf, steps: readonly number[], longest = steps.length): number {
     const { n } = this;
-    const before = this.#outputs.at(-1)?.steps;
-    // Columns of the same steps are selected once.
-    const again = before !== undefined && steps.length === before.length && steps.every((step, k) => step === before[k]);
     const { dtype } = leaf.leaf;
     const isStraight = goesStraight(leaf);
+    const isValue = !isStraight && dtype !== "string";
+    const outputs = isValue ? this.#outputs : this.#apart;
+    const before = outputs.at(-1);
+    // Columns of the same steps are selected once.
+    const again = before !== undefined && steps.length === before.steps.length && steps.every((step, k) => step === before.steps[k]);
+    const list = again ? before.list : this.#steps;
+    this.#steps += longest;
     const bytes = up(longest * n * leaf.bytes, 16);
     const kind = dtype === "string" ? undefined : DTYPES[dtype].array;
     const array = this.#places.length;
     this.#places.push({ path, kind, each: steps.length * leaf.size, where: isStraight ? "behind" : "values", at: isStraight ? this.#behind : this.#values });
     if (isStraight) this.#behind += bytes;
-    else if (kind !== undefined) this.#values += bytes;
-    // The list of steps is there first, then addresses, or text.
-    this.#temporary = Math.max(this.#temporary, up(longest * n * Math.max(isStraight ? 8 : 4, kind === undefined ? leaf.bytes : 0), 16));
+    else if (isValue) this.#values += bytes;
+    // Addresses come in the place of the lists, text behind them.
+    this.#temporary = Math.max(this.#temporary, up(longest * n * (isStraight ? 8 : 4), 16) + (kind === undefined ? bytes : 0));
     this.#rows = Math.max(this.#rows, n * longest);
-    this.#outputs.push({ leaf, steps, again, array });
+    outputs.push({ leaf, steps, list, index: this.#outputs.length + this.#apart.length, array });
     return array;
   }
 
@@ -127,7 +139,7 @@ export class Gatherer {
   /** Makes new memory for a batch, and the arrays of its texts. @throws ReplayError OUT_OF_MEMORY */
   protected renew(): { readonly slab: ArrayBuffer; readonly texts: Texts } {
     const slab = newSlab(this.#end + this.#behind);
-    const texts = this.#outputs.some(({ leaf }) => leaf.leaf.dtype === "string") ? this.#places.map((place) => this.#newText(place)) : NO_TEXTS;
+    const texts = this.#apart.some(({ leaf }) => leaf.leaf.dtype === "string") ? this.#places.map((place) => this.#newText(place)) : NO_TEXTS;
     this.adopt(slab, texts);
     return { slab, texts };
   }
@@ -210,7 +222,7 @@ export class Gatherer {
   prepare(): Draw {
     const { core } = this.#engine;
     this.check();
-    this.#base = this.draw.prepare(this.#temporary + this.#values, this.n, this.#rows);
+    this.#base = this.draw.prepare(this.#head + this.#temporary + this.#values, this.n, this.#rows);
     if (this.#generation !== core.generation) this.#look(true);
     this.#generation = core.generation;
     return this.draw;
@@ -232,27 +244,23 @@ export class Gatherer {
     const { x } = core;
     const draw = this.draw.handle;
     const outputs = this.#outputs;
+    const apart = this.#apart;
     const copies = this.#copies;
     const { lists } = this;
-    const temporary = this.#base;
+    core.u32.set(this.#plan, this.#base >>> 2);
+    if (lists === undefined) x.gather(draw, pool, this.#base, outputs.length);
     // By index: before V8 has optimized it, `of` leaves an object a turn.
-    for (let i = 0; i < outputs.length; i++) {
-      const { leaf, steps, again, array } = outputs[i] as Output;
-      const { kind, each, where, at } = this.#places[array] as Place;
-      if (lists !== undefined) {
-        core.i32.set(lists[i] as Int32Array, temporary / 4);
-        x.gather_select(draw, pool, temporary, steps.length, steps.length);
-      } else if (!again) {
-        core.i32.set(steps, temporary / 4);
-        x.gather_select(draw, pool, temporary, steps.length, 0);
-      }
-      if (where === "behind") {
-        this.#copyStraight(x.gather_runs(draw, pool, leaf.index, temporary), leaf.bytes, array);
-      } else if (kind === undefined) {
-        x.gather_leaf(draw, pool, leaf.index, temporary);
-        readTexts(core.u8, temporary, (leaf.leaf as BoundedText).maxBytes, this.#texts[array] as string[], count * each);
+    for (let i = 0; lists !== undefined && i < outputs.length; i++) x.gather(draw, pool, this.#listed(i, outputs[i] as Output), 1);
+    for (let i = 0; i < apart.length; i++) {
+      const output = apart[i] as Output;
+      const { leaf, steps, array } = output;
+      const address = this.#listed(outputs.length + i, output);
+      if ((this.#places[array] as Place).where === "behind") {
+        this.#copyStraight(x.gather_runs(draw, pool, address, this.#lists), leaf.bytes, array);
       } else {
-        x.gather_leaf(draw, pool, leaf.index, temporary + this.#temporary + at);
+        x.gather(draw, pool, address, 1);
+        const text = this.#texts[array] as string[];
+        readTexts(core.u8, this.#textAt(output), (leaf.leaf as BoundedText).maxBytes, text, count * steps.length * leaf.size);
       }
     }
     if (this.#slab !== undefined) {
@@ -264,6 +272,38 @@ export class Gatherer {
       // The same class on both sides: a plain copy of memory.
       (target as Float64Array).set((count === this.n ? from : from.subarray(0, count * place.each)) as Float64Array);
     }
+  }
+
+  /** Bytes of the plan in scratch. */
+  get #head(): number {
+    return up(OUTPUT_BYTES * (this.#outputs.length + this.#apart.length) + 4 * this.#steps, 16);
+  }
+
+  /** Where in scratch lists of items that differ come, or addresses. */
+  get #lists(): number {
+    return this.#base + this.#head;
+  }
+
+  /** Where the text of an output comes: behind a list. */
+  #textAt({ steps }: Output): number {
+    return this.#lists + up(4 * steps.length * this.n, 16);
+  }
+
+  /** Where in scratch the values begin. */
+  get #from(): number {
+    return this.#lists + this.#temporary;
+  }
+
+  /** The address of an OUTPUT by its place in the plan; where items differ, with its own lists. */
+  #listed(place: number, { index, steps }: Output): number {
+    const address = this.#base + OUTPUT_BYTES * place;
+    if (this.lists !== undefined) {
+      const { i32 } = this.#engine.core;
+      i32.set(this.lists[index] as Int32Array, this.#lists >>> 2);
+      i32[(address >>> 2) + OUTPUT_STEPS] = this.#lists;
+      i32[(address >>> 2) + OUTPUT_EACH] = steps.length;
+    }
+    return address;
   }
 
   /** Bytes of the slab that are copied from scratch. */
@@ -283,14 +323,15 @@ export class Gatherer {
 
   /** Where in scratch it is copied from. */
   #source({ where, at }: Place): number {
-    return where === "draw" ? this.draw.address(at) : this.#base + this.#temporary + at;
+    return where === "draw" ? this.draw.address(at) : this.#from + at;
   }
 
   /** Makes the views on scratch anew. @param isOwn whether the draw was made for this batch: its columns stand as in the slab */
   #look(isOwn: boolean): void {
     const { u8 } = this.#engine.core;
     for (const copy of this.#copies) copy.from = new (copy.place.kind as ArrayClass)(u8.buffer, this.#source(copy.place), this.n * copy.place.each);
-    const from = this.#base + this.#temporary;
+    const from = this.#from;
+    this.#plan = this.#planned();
     const drawn = isOwn ? [] : this.#places.filter(({ where }) => where === "draw");
     this.#stretch = [
       { from: u8.subarray(from, from + (isOwn ? this.#end : this.#values)), to: 0 },
@@ -299,6 +340,21 @@ export class Gatherer {
         return { from: u8.subarray(at, at + this.n * (place.kind as ArrayClass).BYTES_PER_ELEMENT), to: this.#at(place) };
       }),
     ];
+  }
+
+  /** OUTPUT for each, and the lists of steps. */
+  #planned(): Uint32Array<ArrayBuffer> {
+    const all = [...this.#outputs, ...this.#apart];
+    const plan = new Uint32Array(this.#head / 4);
+    const lists = (OUTPUT_BYTES / 4) * all.length;
+    for (const [i, output] of all.entries()) {
+      const { leaf, steps, list, array } = output;
+      const { kind, at } = this.#places[array] as Place;
+      const to = kind === undefined ? this.#textAt(output) : this.#from + at;
+      plan.set([leaf.index, this.#base + 4 * (lists + list), steps.length, 0, to], (OUTPUT_BYTES / 4) * i);
+      plan.set(steps, lists + list);
+    }
+    return plan;
   }
 
   /** The same for the first items only: what is behind them stays. */
@@ -316,7 +372,7 @@ export class Gatherer {
     const { u8, u32 } = this.#engine.core;
     const target = this.bytesOf(array);
     let to = this.startOf(array);
-    const first = this.#base >>> 2;
+    const first = this.#lists >>> 2;
     for (let i = first; i < first + 2 * runs; i += 2) {
       const address = u32[i] as number;
       const length = (u32[i + 1] as number) * bytes;

@@ -1,5 +1,5 @@
 /** One table on a core without the wrapper: the shortest way from a test to the exports. Steps hold nothing but their number. */
-import { CROSS, KEY, OF_ITEMS, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/core/abi.ts";
+import { CROSS, KEY, OF_ITEMS, OUTPUT_BYTES, PRIORITY, PROBABILITY, TABLE_SIZE, TIMES_SAMPLED } from "../../src/core/abi.ts";
 import { kindsOf } from "../../src/core/table.ts";
 import type { RateLimiter } from "../../src/rate-limiter.ts";
 import type { Selector } from "../../src/selector.ts";
@@ -96,7 +96,7 @@ export class Rig {
     x.draw_init(this.draw, max, max * keep);
     this.#max = max;
     this.#staged = x.arena_alloc(16);
-    this.#scratch = x.arena_alloc(24 * max + 4 * max * keep);
+    this.#scratch = x.arena_alloc(24 * max + 4 * (max + 1) * keep + OUTPUT_BYTES);
     this.keys = x.draw_column(this.draw, KEY) >>> 3;
     this.probabilities = x.draw_column(this.draw, PROBABILITY) >>> 3;
     this.priorities = x.draw_column(this.draw, PRIORITY) >>> 3;
@@ -167,10 +167,12 @@ export class Rig {
   steps(width: number): Uint32Array {
     const out = this.#scratch;
     this.x.draw_rows(this.draw, OF_ITEMS, this.table, this.#count, width, CROSS);
-    for (let t = 0; t < width; t++) this.u32[(out >> 2) + t] = t;
-    this.x.gather_select(this.draw, this.pool, out, width, 0);
-    this.x.gather_leaf(this.draw, this.pool, 0, out);
-    return this.u32.subarray(out >> 2);
+    const steps = out + OUTPUT_BYTES;
+    const to = steps + 4 * width;
+    this.u32.set([0, steps, width, 0, to], out >> 2);
+    for (let t = 0; t < width; t++) this.u32[(steps >> 2) + t] = t;
+    this.x.gather(this.draw, this.pool, out, 1);
+    return this.u32.subarray(to >> 2);
   }
 
   has(key: number): boolean {
