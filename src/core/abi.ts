@@ -133,7 +133,7 @@ export interface Exports {
 
   // gather
   gather: Fn<[draw: A, pool: A, outputs: A, n: A], void>;
-  gather_runs: Fn<[draw: A, pool: A, output: A, out: A]>;
+  gather_runs: Fn<[draw: A, pool: A, outputs: A, n: A, out: A]>;
 
   // record: state as bytes, all of it by number or what changed, and back
   record_append: Fn<[stream: A, from: A, bytes: A]>;
@@ -221,6 +221,8 @@ export const DRAW_BYTES = 80;
 export const OUTPUT_BYTES = 20;
 export const OUTPUT_STEPS = 1;
 export const OUTPUT_EACH = 3;
+/** RUN, likewise. */
+export const RUN_BYTES = 16;
 /** Behind the columns: the rows. */
 export const ROWS = 16;
 

@@ -8,13 +8,14 @@
 import type { Texts } from "../batch.ts";
 import { mustBe } from "../error.ts";
 import { type AnyArray, type ArrayClass, DTYPES } from "../spec/dtype.ts";
-import { goesStraight, type PlacedLeaf, up } from "../spec/layout.ts";
+import { goesStraight, type PlacedLeaf, STRAIGHT_BYTES, up } from "../spec/layout.ts";
 import type { BoundedText } from "../spec/leaf.ts";
 import { readTexts } from "../spec/text.ts";
 import { kindOf, ownView, typedLength } from "../typed.ts";
-import { DRAW_BYTES, OUTPUT_BYTES, OUTPUT_EACH, OUTPUT_STEPS } from "./abi.ts";
+import { DRAW_BYTES, OUTPUT_BYTES, OUTPUT_EACH, OUTPUT_STEPS, RUN_BYTES } from "./abi.ts";
 import { Draw } from "./draw.ts";
 import type { Engine } from "./engine.ts";
+import { newSlab } from "./slab.ts";
 
 /** One array of a batch. */
 interface Place {
@@ -59,14 +60,19 @@ export class Gatherer {
   readonly n: number;
   readonly #engine: Engine;
   readonly #places: Place[] = [];
-  /** Those among the values, which the core gathers in one go; and the others: wide leaves, text. */
+  /** Of those among the values, which the core gathers; of those that are copied from where they are; of text. Their OUTPUTs stand in this order. */
   readonly #outputs: Output[] = [];
-  readonly #apart: Output[] = [];
+  readonly #straight: Output[] = [];
+  readonly #written: Output[] = [];
   /** Rows that the longest column may have. */
   #rows: number;
   /** Numbers of all lists of steps. */
   #steps = 0;
-  /** Bytes of what is in scratch for the moment: the lists of items that differ, addresses, text. */
+  /** Bytes of the runs that are copied from where they are. */
+  #runs = 0;
+  /** Whether some of these may be too short to be copied so. */
+  #mayStop = false;
+  /** Bytes of what is in scratch for the moment: the lists of items that differ, and what comes from the core output by output. */
   #temporary = 0;
   /** Bytes of the values in scratch. */
   #values = 0;
@@ -88,7 +94,7 @@ export class Gatherer {
   #copies: Copy[] = [];
   /** Arrays of text, and the bytes of wide leaves in given arrays, by the numbers of the arrays. */
   #texts: (string[] | undefined)[] = [];
-  #straight: (Uint8Array | undefined)[] = [];
+  #wide: (Uint8Array | undefined)[] = [];
 
   /** @param rows so many an item at least */
   constructor(engine: Engine, n: number, rows: number) {
@@ -102,24 +108,28 @@ export class Gatherer {
   protected gather(path: string, leaf: PlacedLeaf, steps: readonly number[], longest = steps.length): number {
     const { n } = this;
     const { dtype } = leaf.leaf;
-    const isStraight = goesStraight(leaf);
-    const isValue = !isStraight && dtype !== "string";
-    const outputs = isValue ? this.#outputs : this.#apart;
+    const isStraight = goesStraight(leaf, steps);
+    const isText = dtype === "string";
+    const outputs = isStraight ? this.#straight : isText ? this.#written : this.#outputs;
     const before = outputs.at(-1);
     // Columns of the same steps are selected once.
     const again = before !== undefined && steps.length === before.steps.length && steps.every((step, k) => step === before.steps[k]);
     const list = again ? before.list : this.#steps;
     this.#steps += longest;
     const bytes = up(longest * n * leaf.bytes, 16);
-    const kind = dtype === "string" ? undefined : DTYPES[dtype].array;
+    const kind = isText ? undefined : DTYPES[dtype].array;
     const array = this.#places.length;
     this.#places.push({ path, kind, each: steps.length * leaf.size, where: isStraight ? "behind" : "values", at: isStraight ? this.#behind : this.#values });
     if (isStraight) this.#behind += bytes;
-    else if (isValue) this.#values += bytes;
-    // Addresses come in the place of the lists, text behind them.
-    this.#temporary = Math.max(this.#temporary, up(longest * n * (isStraight ? 8 : 4), 16) + (kind === undefined ? bytes : 0));
+    else if (!isText) this.#values += bytes;
+    const lists = up(4 * longest * n, 16);
+    // Text comes behind its lists, and so do wide values where few are neighbours.
+    const mayStop = isStraight && leaf.frameBytes < STRAIGHT_BYTES;
+    this.#mayStop ||= mayStop;
+    this.#temporary = Math.max(this.#temporary, lists + (isText || mayStop ? bytes : 0));
+    if (isStraight) this.#runs += RUN_BYTES * n * longest * (leaf.bytes / leaf.frameBytes);
     this.#rows = Math.max(this.#rows, n * longest);
-    outputs.push({ leaf, steps, list, index: this.#outputs.length + this.#apart.length, array });
+    outputs.push({ leaf, steps, list, index: this.#all.length, array });
     return array;
   }
 
@@ -139,7 +149,7 @@ export class Gatherer {
   /** Makes new memory for a batch, and the arrays of its texts. @throws ReplayError OUT_OF_MEMORY */
   protected renew(): { readonly slab: ArrayBuffer; readonly texts: Texts } {
     const slab = newSlab(this.#end + this.#behind);
-    const texts = this.#apart.some(({ leaf }) => leaf.leaf.dtype === "string") ? this.#places.map((place) => this.#newText(place)) : NO_TEXTS;
+    const texts = this.#written.length > 0 ? this.#places.map((place) => this.#newText(place)) : NO_TEXTS;
     this.adopt(slab, texts);
     return { slab, texts };
   }
@@ -176,7 +186,7 @@ export class Gatherer {
       }
       if (kindOf(array) !== kind.name || typedLength(array as AnyArray) < n * each)
         throw mustBe("SPEC_MISMATCH", path, `a ${kind.name} of at least ${n * each} elements`, array);
-      if (where === "behind") this.#straight[i] = ownView(array as AnyArray, Uint8Array, n * each * kind.BYTES_PER_ELEMENT);
+      if (where === "behind") this.#wide[i] = ownView(array as AnyArray, Uint8Array, n * each * kind.BYTES_PER_ELEMENT);
       else this.#copies.push({ place, target: ownView(array as AnyArray, kind, n * each), from: NOTHING });
     }
   }
@@ -191,7 +201,7 @@ export class Gatherer {
 
   /** The bytes that an array behind the values is in. */
   protected bytesOf(array: number): Uint8Array {
-    return this.#slab ?? (this.#straight[array] as Uint8Array);
+    return this.#slab ?? (this.#wide[array] as Uint8Array);
   }
 
   /** Where it begins there. */
@@ -206,9 +216,9 @@ export class Gatherer {
       const { place, target } = this.#copies[i] as Copy;
       if (target.length !== this.n * place.each) throw this.#gone(place);
     }
-    for (let i = 0; i < this.#straight.length; i++) {
+    for (let i = 0; i < this.#wide.length; i++) {
       const place = this.#places[i] as Place;
-      const view = this.#straight[i];
+      const view = this.#wide[i];
       if (view !== undefined && view.length === 0 && this.n * place.each > 0) throw this.#gone(place);
     }
     for (let i = 0; i < this.#texts.length; i++) {
@@ -244,24 +254,25 @@ export class Gatherer {
     const { x } = core;
     const draw = this.draw.handle;
     const outputs = this.#outputs;
-    const apart = this.#apart;
+    const straight = this.#straight;
+    const written = this.#written;
     const copies = this.#copies;
     const { lists } = this;
     core.u32.set(this.#plan, this.#base >>> 2);
-    if (lists === undefined) x.gather(draw, pool, this.#base, outputs.length);
     // By index: before V8 has optimized it, `of` leaves an object a turn.
-    for (let i = 0; lists !== undefined && i < outputs.length; i++) x.gather(draw, pool, this.#listed(i, outputs[i] as Output), 1);
-    for (let i = 0; i < apart.length; i++) {
-      const output = apart[i] as Output;
+    if (lists === undefined) x.gather(draw, pool, this.#base, outputs.length);
+    else for (let i = 0; i < outputs.length; i++) x.gather(draw, pool, this.#listed(i, outputs[i] as Output), 1);
+    const together = lists === undefined && !this.#mayStop ? straight.length : 1;
+    for (let i = 0; i < straight.length; i += together) {
+      this.#listed(outputs.length + i, straight[i] as Output);
+      this.#copyStraight(i, together, count);
+    }
+    for (let i = 0; i < written.length; i++) {
+      const output = written[i] as Output;
       const { leaf, steps, array } = output;
-      const address = this.#listed(outputs.length + i, output);
-      if ((this.#places[array] as Place).where === "behind") {
-        this.#copyStraight(x.gather_runs(draw, pool, address, this.#lists), leaf.bytes, array);
-      } else {
-        x.gather(draw, pool, address, 1);
-        const text = this.#texts[array] as string[];
-        readTexts(core.u8, this.#textAt(output), (leaf.leaf as BoundedText).maxBytes, text, count * steps.length * leaf.size);
-      }
+      x.gather(draw, pool, this.#listed(outputs.length + straight.length + i, output), 1);
+      const text = this.#texts[array] as string[];
+      readTexts(core.u8, this.#besideLists(output), (leaf.leaf as BoundedText).maxBytes, text, count * steps.length * leaf.size);
     }
     if (this.#slab !== undefined) {
       if (count < this.n) this.#copySome(this.#slab, count);
@@ -274,18 +285,26 @@ export class Gatherer {
     }
   }
 
-  /** Bytes of the plan in scratch. */
-  get #head(): number {
-    return up(OUTPUT_BYTES * (this.#outputs.length + this.#apart.length) + 4 * this.#steps, 16);
+  get #all(): readonly Output[] {
+    return [...this.#outputs, ...this.#straight, ...this.#written];
   }
 
-  /** Where in scratch lists of items that differ come, or addresses. */
+  /** Bytes of the plan in scratch, and of the runs. */
+  get #head(): number {
+    return up(OUTPUT_BYTES * (this.#outputs.length + this.#straight.length + this.#written.length) + 4 * this.#steps, 16) + this.#runs;
+  }
+
+  /** Where in scratch runs come: in front of the lists of items that differ. */
+  get #runsAt(): number {
+    return this.#lists - this.#runs;
+  }
+
   get #lists(): number {
     return this.#base + this.#head;
   }
 
-  /** Where the text of an output comes: behind a list. */
-  #textAt({ steps }: Output): number {
+  /** Where an output comes that does not stay: behind its lists. */
+  #besideLists({ steps }: Output): number {
     return this.#lists + up(4 * steps.length * this.n, 16);
   }
 
@@ -344,13 +363,13 @@ export class Gatherer {
 
   /** OUTPUT for each, and the lists of steps. */
   #planned(): Uint32Array<ArrayBuffer> {
-    const all = [...this.#outputs, ...this.#apart];
-    const plan = new Uint32Array(this.#head / 4);
+    const all = this.#all;
+    const plan = new Uint32Array((this.#head - this.#runs) / 4);
     const lists = (OUTPUT_BYTES / 4) * all.length;
     for (const [i, output] of all.entries()) {
       const { leaf, steps, list, array } = output;
-      const { kind, at } = this.#places[array] as Place;
-      const to = kind === undefined ? this.#textAt(output) : this.#from + at;
+      const { kind, where, at } = this.#places[array] as Place;
+      const to = kind === undefined || where === "behind" ? this.#besideLists(output) : this.#from + at;
       plan.set([leaf.index, this.#base + 4 * (lists + list), steps.length, 0, to], (OUTPUT_BYTES / 4) * i);
       plan.set(steps, lists + list);
     }
@@ -367,18 +386,39 @@ export class Gatherer {
     }
   }
 
-  /** Copies runs of wide values, each (address, how many), without a stop on the way. */
-  #copyStraight(runs: number, bytes: number, array: number): void {
-    const { u8, u32 } = this.#engine.core;
-    const target = this.bytesOf(array);
-    let to = this.startOf(array);
-    const first = this.#lists >>> 2;
-    for (let i = first; i < first + 2 * runs; i += 2) {
-      const address = u32[i] as number;
-      const length = (u32[i + 1] as number) * bytes;
-      if (address === 0) target.fill(0, to, to + length);
-      else target.set(u8.subarray(address, address + length), to);
-      to += length;
+  /** Copies so many outputs, from the `first` on, from where they are, run by run. */
+  #copyStraight(first: number, many: number, count: number): void {
+    const { core, pool } = this.#engine;
+    const { x } = core;
+    const address = this.#base + OUTPUT_BYTES * (this.#outputs.length + first);
+    const runs = x.gather_runs(this.draw.handle, pool, address, many, this.#runsAt);
+    let bytes = 0;
+    for (let i = first; i < first + many; i++) {
+      const { leaf, steps } = this.#straight[i] as Output;
+      bytes += count * steps.length * leaf.bytes;
+    }
+    if (runs * STRAIGHT_BYTES > bytes) return this.#copyStopping(first, many, count);
+    const { u8, u32 } = core;
+    const end = (this.#runsAt + RUN_BYTES * runs) / 4;
+    for (let i = this.#runsAt / 4; i < end; i += RUN_BYTES / 4) {
+      const from = u32[i] as number;
+      const length = u32[i + 1] as number;
+      const { array } = this.#straight[first + (u32[i + 2] as number)] as Output;
+      const to = this.startOf(array) + (u32[i + 3] as number);
+      if (from === 0) this.bytesOf(array).fill(0, to, to + length);
+      else this.bytesOf(array).set(u8.subarray(from, from + length), to);
+    }
+  }
+
+  /** The same where few are neighbours: a copy of each by the host would cost more than the stop. */
+  #copyStopping(first: number, many: number, count: number): void {
+    const { core, pool } = this.#engine;
+    for (let i = first; i < first + many; i++) {
+      const output = this.#straight[i] as Output;
+      const { leaf, steps, array } = output;
+      core.x.gather(this.draw.handle, pool, this.#base + OUTPUT_BYTES * (this.#outputs.length + i), 1);
+      const from = this.#besideLists(output);
+      this.bytesOf(array).set(core.u8.subarray(from, from + count * steps.length * leaf.bytes), this.startOf(array));
     }
   }
 
@@ -393,12 +433,3 @@ export class Gatherer {
 
 const NO_TEXTS: Texts = [];
 const NOTHING = new Uint8Array(0);
-
-function newSlab(bytes: number): ArrayBuffer {
-  try {
-    return new ArrayBuffer(bytes);
-  } catch {
-    const remedy = "ask for fewer items, or fewer or shorter windows of them";
-    throw mustBe("OUT_OF_MEMORY", "the bytes of a batch", `as many as this runtime has room for in one array (${remedy})`, bytes);
-  }
-}

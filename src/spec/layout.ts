@@ -1,4 +1,4 @@
-/** Where the leaves of a step are: in the row, widest first; from 1 KiB on in a column of their own; if shared, in another pool. */
+/** Where the leaves of a step are: in the row, widest first; from 256 bytes on in a column of their own; if shared, in another pool. */
 import { mustBe, show } from "../error.ts";
 import { elementBytes } from "./leaf.ts";
 import type { FoundLeaf } from "./spec.ts";
@@ -9,7 +9,9 @@ export const WIDE = 1;
 export const SHARED = 2;
 
 /** From this size on, a leaf is a column of its own. */
-const WIDE_BYTES = 1024;
+const WIDE_BYTES = 256;
+/** From this size on, neighbours go straight into a batch: for less, a copy by the host costs more than a stop on the way. */
+export const STRAIGHT_BYTES = 1024;
 /** The size of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
 
@@ -67,9 +69,12 @@ export function layoutOf(found: readonly FoundLeaf[]): Layout {
   return { leaves, rowBytes, stagedBytes, pools };
 }
 
-/** Whether its values go into a batch without a stop in scratch memory, which has their addresses alone. */
-export function goesStraight({ kind, leaf }: PlacedLeaf): boolean {
-  return kind === WIDE && leaf.dtype !== "string";
+/** Whether its values at these steps go into a batch without a stop in scratch memory, which has their addresses alone. */
+export function goesStraight({ kind, leaf, frameBytes }: PlacedLeaf, steps: readonly number[]): boolean {
+  if (kind === NARROW || leaf.dtype === "string") return false;
+  // Of a window they stand side by side, as far as others did not append at the same time.
+  const areNeighbours = kind === WIDE && steps.length > 1 && steps.every((step, i) => i === 0 || step === (steps[i - 1] as number) + 1);
+  return (areNeighbours ? steps.length : 1) * frameBytes >= STRAIGHT_BYTES;
 }
 
 export function up(n: number, multiple: number): number {

@@ -1,0 +1,29 @@
+/** The memory of a new batch. */
+import { mustBe } from "../error.ts";
+
+/** glibc takes larger memory from the system, page by page, and gives it back at once; until it has seen a larger one come back. */
+const PAGED = 1 << 17;
+/** The largest that it learns from, less its own head. */
+const LESSON = (1 << 25) - (1 << 14);
+
+let hasLearned = (globalThis as { readonly process?: { readonly release?: { readonly name?: string } } }).process?.release?.name !== "node";
+
+/** @throws ReplayError OUT_OF_MEMORY */
+export function newSlab(bytes: number): ArrayBuffer {
+  try {
+    if (bytes >= PAGED && !hasLearned) teach();
+    return new ArrayBuffer(bytes);
+  } catch {
+    const remedy = "ask for fewer items, or fewer or shorter windows of them";
+    throw mustBe("OUT_OF_MEMORY", "the bytes of a batch", `as many as this runtime has room for in one array (${remedy})`, bytes);
+  }
+}
+
+/**
+ * Node's memory comes from glibc on most systems. A large array that the garbage collector finds teaches it to keep what comes back: large batches are then made up to five
+ * times as fast. Its pages are never touched.
+ */
+function teach(): void {
+  hasLearned = true;
+  new ArrayBuffer(LESSON);
+}
