@@ -70,6 +70,8 @@ export function gather(draw: usize, pool: usize, outputs: usize, n: u32): void {
     let before: u32 = 0;
     for (let at = outputs; at < end; at += OUTPUT_BYTES) {
       const o = changetype<Output>(at);
+      // The address of an empty list is that of the next.
+      if (o.count == 0) continue;
       if (o.steps != before) select(d, p, first, entries, o.steps, o.count, o.each);
       before = o.steps;
       const leaf = p.leaf(o.leaf);

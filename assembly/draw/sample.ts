@@ -32,7 +32,7 @@ const BY_COLUMNS: f64 = 4;
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
-  const which = (flags & KEYS_ONLY) != 0 || !t.slots().differ() ? 0 : u32.MAX_VALUE;
+  const which = (flags & KEYS_ONLY) != 0 ? 0 : u32.MAX_VALUE;
   const alike = (flags & SAME_COLUMNS) != 0;
   flags &= DISTINCT | STRATIFIED;
   const refused = supports(t, flags, among);
@@ -169,6 +169,7 @@ function noteLimiter(t: Table, d: Draw, more: u32): void {
 /** Entries `from` … `to` are drawn: raises their counts and writes what a learner wants to know of them. `which`: bits of the slots whose priorities are read. */
 function record(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
   const slots = t.slots();
+  if (!slots.differ()) which = 0;
   const limiter = t.limiter();
   const size = t.count;
   const drawn = d.column(SLOT);
@@ -216,6 +217,7 @@ function nameRows(slots: Slots, d: Draw, from: u32, to: u32): void {
 
 /** Reads one word of each item, nothing else: so short a loop has many cache misses under way at a time, a longer one a few. */
 function prefetchItems(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
+  if (!t.slots().differ()) which = 0;
   const items = <usize>t.slots().items;
   const priorities = <usize>t.slots().priorities;
   let at = d.u32At(SLOT, from);

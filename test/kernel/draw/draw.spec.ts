@@ -1,6 +1,7 @@
 import { Draw, draw_bytes, draw_column, draw_init, KEY, LENGTH, SLOT, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "../../../assembly/draw/draw";
 import { gather, gather_runs, Output } from "../../../assembly/draw/gather";
 import { draw_rows, OF_ITEMS } from "../../../assembly/draw/rows";
+import { WIDE } from "../../../assembly/rows/leaf";
 import { Pool } from "../../../assembly/rows/pool";
 import { Run } from "../../../assembly/rows/run";
 import { Stream, stream_end } from "../../../assembly/rows/stream";
@@ -176,10 +177,16 @@ describe("draw", () => {
   it("names runs of neighbours for the host to copy", () => {
     const t = tableOf(newPool(), [3, 1]);
     const d = drawAll(t, 3, 0);
-    expect<u32>(gather_runs(changetype<usize>(d), pool, outputOf([0, 1, 2]), out)).toBe(2, "steps 0 1 2 and 10, then padding: rows are neighbours");
-    expect<u32>(load<u32>(out, 4)).toBe(4);
+    // As if it had a column of its own.
+    const leaf = changetype<Pool>(pool).leaf(NUMBER);
+    const bytes = leaf.step;
+    leaf.kind = WIDE;
+    leaf.bytes = bytes;
+    expect<u32>(gather_runs(changetype<usize>(d), pool, outputOf([0, 1, 2]), 1, out)).toBe(2, "steps 0 1 2 and 10, then padding: rows are neighbours");
+    expect<u32>(load<u32>(out, 4)).toBe(4 * bytes);
     expect<i32>(load<i32>(load<u32>(out))).toBe(0);
-    expect<u32>(load<u32>(out, 8)).toBe(0);
-    expect<u32>(load<u32>(out, 12)).toBe(2);
+    expect<u32>(load<u32>(out, 16)).toBe(0);
+    expect<u32>(load<u32>(out, 20)).toBe(2 * bytes);
+    expect<u32>(load<u32>(out, 28)).toBe(4 * bytes);
   });
 });
