@@ -10,7 +10,7 @@
 
 /** Packed in the row. */
 export const NARROW: u32 = 0;
-/** 1 KiB or more: a column of its own in the block. */
+/** 256 bytes or more: a column of its own in the block. */
 export const WIDE: u32 = 1;
 /** In another pool; the row holds numbers, 0 = all zeros. */
 export const SHARED: u32 = 2;
