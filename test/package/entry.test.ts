@@ -103,8 +103,12 @@ test("the command line is a program for Node, and shares the package's entries",
   expect(code("cli.js").match(/new Function|\beval\s*\(/)?.[0]).toBe(undefined);
 });
 
-test("the entry works in plain Node", () => {
+test.each([
+  ["plain Node", ""],
+  ["a host without Buffer, such as a page", "delete globalThis.Buffer;"],
+])("the entry works in %s", (_, before) => {
   const script = `
+    ${before}
     const { f32, Replay } = await import("./dist/index.js");
     const replay = new Replay({ spec: { x: f32() }, tables: { t: { maxSize: 4 } }, seed: 1 });
     const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
