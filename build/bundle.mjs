@@ -1,6 +1,7 @@
 // The package's JavaScript: readable modules with source maps, and what the entries share in chunks beside them.
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { companions, sourcesIn, together } from "./chunks.mjs";
 import { report } from "./sizes.mjs";
 import { files, root, step } from "./step.mjs";
 
@@ -31,19 +32,22 @@ const require = createRequire(import.meta.url);`;
 
 /** Bundles the entries of the package. */
 export async function bundle() {
-  const sources = [...files("src"), "dist/core-bytes.js", "build/bundle.mjs", "build/sizes.mjs", "package.json"];
+  const sources = [...files("src"), "dist/core-bytes.js", "build/bundle.mjs", "build/chunks.mjs", "build/sizes.mjs", "package.json"];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
     removeOld();
     // One build of them all: a class that two entries need is in a chunk, and there once.
     const split = { splitting: true, chunkNames: "chunks/[name]-[hash]", mainFields: ["module", "main"] };
-    const entries = await build({ ...PACKAGED, ...split, entryPoints: ENTRIES, plugins: [bytes] });
+    // Companions are there to share a chunk, and for none of their effects.
+    const options = { ...PACKAGED, ...split, entryPoints: ENTRIES, logOverride: { "ignored-bare-import": "silent" } };
+    const { metafile } = await build({ ...options, write: false, plugins: [bytes] });
+    const entries = await build({ ...options, plugins: [together(companions(metafile)), bytes] });
     // The command line is a program on top of them, for Node alone.
     const ofNode = { platform: "node", target: "node20", banner: { js: PROGRAM } };
     const program = await build({ ...PACKAGED, ...ofNode, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
     chmodSync("dist/cli.js", 0o755);
     console.error(await report());
-    writeFileSync("dist/third-party.txt", noticesOf([entries, program].flatMap(({ metafile }) => Object.keys(metafile.inputs))));
+    writeFileSync("dist/third-party.txt", noticesOf([entries, program].flatMap(({ metafile }) => sourcesIn(metafile))));
   });
 }
 

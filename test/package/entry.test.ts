@@ -50,6 +50,10 @@ test.each(ENTRIES)("%s loads nothing but chunks beside it: no package, no module
   for (const file of [entry, ...chunks]) expect(code(file).match(/\brequire\(|^(import|export)\b[^;"]*"[^."][^"]*";$/m)?.[0]).toBe(undefined);
 });
 
+test("the main entry loads three chunks: a program that starts waits for each file", () => {
+  expect(loadedWith(dist, "index.js").length).toBe(1 + 3);
+});
+
 test("the main entry loads files only when Replay.open asks for them, and ports only when acceptWriter does", () => {
   const later = loadedWith(dist, "index.js").flatMap((file) => [...code(file).matchAll(/\bimport\("([^"]+)"\)/g)].map(([, name]) => name as string));
   expect(later.sort()).toEqual(["accept", "open"].map((name) => expect.stringMatching(`^\\./(chunks/)?${name}-\\w+\\.js$`)));

@@ -1,0 +1,62 @@
+// Which sources stand in one chunk. By itself the bundler makes a chunk for each set of entries that need the same sources: the main entry would load twenty.
+import { relative } from "node:path";
+import { root } from "./step.mjs";
+
+/** The entry that has to be loaded fast; a source of all entries with a Replay, and one of all with WebAssembly. */
+const MAIN = "src/index.ts";
+const REPLAY = "src/replay.ts";
+const CORE = "src/core/module.ts";
+
+/** The virtual pages that entries are made of. */
+const NAMESPACE = "entry";
+
+/**
+ * What entries load beside what they need, so that the main entry's sources are in three chunks: what entries without WebAssembly need, too, what storage needs,
+ * and the rest.
+ * @param metafile of a build without this
+ * @returns sources by the path of an entry, also of those that are loaded later
+ */
+export function companions({ inputs, outputs }) {
+  const all = Object.values(outputs);
+  const kept = new Set(all.flatMap((output) => Object.keys(output.inputs)));
+  const loads = new Map();
+  for (const { entryPoint } of all) if (entryPoint !== undefined) loads.set(entryPoint, sourcesOf(inputs, kept, entryPoint));
+  const light = [...loads.values()].filter((sources) => !sources.has(CORE));
+  const main = [...loads.get(MAIN)];
+  const shared = main.filter((source) => light.some((sources) => sources.has(source)));
+  // What the main entry loads later finds all of that there.
+  const later = main.flatMap((source) => inputs[source].imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path));
+  return new Map([...loads].map(([entry, sources]) => [entry, sources.has(REPLAY) || later.includes(entry) ? main : shared]));
+}
+
+/** A source, and those that it imports, as far as the build kept them. */
+function sourcesOf(inputs, kept, source, found = new Set()) {
+  found.add(source);
+  for (const { path, kind } of inputs[source].imports)
+    if (kind === "import-statement" && kept.has(path) && !found.has(path)) sourcesOf(inputs, kept, path, found);
+  return found;
+}
+
+/** Has entries import their companions, after their own sources: the order in which these run stays as it is. */
+export function together(companions) {
+  return {
+    name: "chunks of what is loaded together",
+    setup(build) {
+      build.onResolve({ filter: /./ }, async ({ path, pluginData, ...from }) => {
+        if (pluginData === NAMESPACE || !["entry-point", "dynamic-import"].includes(from.kind)) return undefined;
+        const found = await build.resolve(path, { ...from, pluginData: NAMESPACE });
+        const entry = relative(root, found.path).replaceAll("\\", "/");
+        return companions.has(entry) ? { path: entry, namespace: NAMESPACE } : found;
+      });
+      build.onLoad({ filter: /./, namespace: NAMESPACE }, ({ path }) => {
+        const lines = [`export * from "./${path}";`, ...companions.get(path).map((source) => `import "./${source}";`)];
+        return { contents: lines.join("\n"), resolveDir: root };
+      });
+    },
+  };
+}
+
+/** The sources of a build. */
+export function sourcesIn({ inputs }) {
+  return Object.keys(inputs).filter((source) => !source.startsWith(`${NAMESPACE}:`));
+}
