@@ -1,6 +1,6 @@
 /** The memory that a Replay will need. */
 
-import { Core } from "./core/core.ts";
+import type { Core } from "./core/core.ts";
 import { journalBytes } from "./core/journal-bytes.ts";
 import { SECTION_MAX } from "./core/state.ts";
 import { tableBytes } from "./core/table.ts";
@@ -29,13 +29,8 @@ const RECORD = 64;
 /** Memory is taken in such pieces. */
 const GRANULE = 4096;
 
-export function planOf(
-  layout: Layout,
-  tables: { readonly [name: string]: ResolvedTableOptions },
-  module?: WebAssembly.Module,
-  places = 0,
-): Omit<Plan, "openedBytes"> {
-  const core = new Core(1 << 20, module, places > 0);
+/** @param core one that tracks changes where there are `places` for them; nothing is taken of it */
+export function planOf(layout: Layout, tables: { readonly [name: string]: ResolvedTableOptions }, core: Core, places: number): Omit<Plan, "openedBytes"> {
   const wide = layout.leaves.filter((leaf) => leaf.kind === WIDE).reduce((sum, leaf) => sum + leaf.bytes, 0);
   const frames = layout.pools.map(({ frameBytes }) => HEAD_BYTES + up(frameBytes, 8));
   const rowBytes = HEAD_BYTES + layout.rowBytes + wide;

@@ -1,6 +1,6 @@
 /** A Replay: one pool of steps, the tables that refer to them, and the writers that append them. */
 import { pointAtCallersOf } from "./caller.ts";
-import { MAX_BYTES } from "./core/core.ts";
+import { Core, MAX_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";
 import { placesFor } from "./core/journal-bytes.ts";
 import { State } from "./core/state.ts";
@@ -110,16 +110,17 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     this.options = resolveOptions(options);
     const { spec, tables, maxBytes, seed } = this.options;
     const layout = layoutOf(leavesOf(spec));
-    const plan = planOf(layout, tables, options.module, places);
+    const { module, transition, logger = toConsole } = options;
+    const core = new Core(maxBytes, module, places > 0);
+    const plan = planOf(layout, tables, core, places);
     if (plan.bytes > maxBytes) {
       const remedy =
         plan.bytes > MAX_BYTES ? "; a Replay has 4 GiB at most: lower maxSize or maxSteps, or store less a step" : " (or lower maxSize or maxSteps)";
-      const journal = places > 0 ? ` with a journal (${planOf(layout, tables, options.module).bytes} without)` : "";
+      const journal = places > 0 ? ` with a journal (${planOf(layout, tables, new Core(maxBytes, module), 0).bytes} without)` : "";
       const need = `at least ${plan.bytes}${journal} for the tables and ${plan.steps} steps of ${plan.bytesPerStep} bytes${remedy}`;
       throw mustBe(RangeError, options.maxBytes === undefined ? "maxBytes (4 GiB by default)" : "maxBytes", need, maxBytes);
     }
-    const { module, transition, logger = toConsole } = options;
-    const engine = new Engine(spec, layout, { maxBytes, module, tracking: places > 0, transition, logger });
+    const engine = new Engine(core, spec, layout, { transition, logger });
     this.#engine = engine;
     Object.entries(tables).forEach(([name, table], number, { length }) => {
       this.#tables.set(name, new Table<S, R>(engine, name, table, new CoreTable(engine, table, seed, number, length)));
@@ -132,7 +133,7 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   /** The memory that a Replay with these options would need. Allocates none of it. */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N>): Plan {
     const { spec, tables, maxBytes } = resolveOptions(options);
-    const plan = (places: number) => planOf(layoutOf(leavesOf(spec)), tables, options.module, places);
+    const plan = (places: number) => planOf(layoutOf(leavesOf(spec)), tables, new Core(maxBytes, options.module, places > 0), places);
     return { ...plan(0), openedBytes: plan(placesFor(maxBytes, SEGMENT_BYTES)).bytes };
   }
 

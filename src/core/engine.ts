@@ -8,15 +8,11 @@ import { Roles, type TransitionRoles } from "../spec/transition-roles.ts";
 import { Waiters } from "../wait.ts";
 import { type Logger, type WarningKind, Warnings } from "../warnings.ts";
 import { ColumnLayouts } from "./column-layouts.ts";
-import { Core } from "./core.ts";
+import type { Core } from "./core.ts";
 import { reentered } from "./reentry.ts";
 import { type StepMaker, stepMaker } from "./staged.ts";
 
 export interface EngineOptions {
-  readonly maxBytes: number;
-  readonly module?: WebAssembly.Module | undefined;
-  /** Whether a journal will ask for changes. */
-  readonly tracking?: boolean;
   readonly transition?: TransitionRoles | undefined;
   readonly logger?: Logger | null | undefined;
 }
@@ -70,15 +66,15 @@ export class Engine {
   /** Staging records of closed writers, by size: their users may still hold arrays that look at them, until memory moves. */
   readonly #spare = new Map<number, number[]>();
 
-  /** @throws TypeError, ReplayError for a `transition` that does not fit */
-  constructor(spec: Spec, layout: Layout, { maxBytes, module, tracking = false, transition, logger }: EngineOptions) {
+  /** @param core a new one @throws TypeError, ReplayError for a `transition` that does not fit */
+  constructor(core: Core, spec: Spec, layout: Layout, { transition, logger }: EngineOptions) {
     this.warnings = new Warnings(logger);
     this.spec = spec;
     this.layout = layout;
     this.roles = new Roles(layout.leaves, transition);
     this.makeStep = stepMaker(spec, layout.leaves, true);
     this.makeLanes = stepMaker(spec, layout.leaves, false);
-    this.core = new Core(maxBytes, module, tracking);
+    this.core = core;
     this.core.lookers.add(this);
     this.columnLayouts = new ColumnLayouts(this.core, layout.leaves);
     const { x } = this.core;
