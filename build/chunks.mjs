@@ -21,12 +21,13 @@ export function companions({ inputs, outputs }) {
   const kept = new Set(all.flatMap((output) => Object.keys(output.inputs)));
   const loads = new Map();
   for (const { entryPoint } of all) if (entryPoint !== undefined) loads.set(entryPoint, sourcesOf(inputs, kept, entryPoint));
-  const light = [...loads.values()].filter((sources) => !sources.has(CORE));
   const main = [...loads.get(MAIN)];
-  const shared = main.filter((source) => light.some((sources) => sources.has(source)));
   // What the main entry loads later finds all of that there.
   const later = main.flatMap((source) => inputs[source].imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path));
-  return new Map([...loads].map(([entry, sources]) => [entry, sources.has(REPLAY) || later.includes(entry) ? main : shared]));
+  const whole = [...loads.keys()].filter((entry) => loads.get(entry).has(REPLAY) || later.includes(entry));
+  const light = [...loads.keys()].filter((entry) => !loads.get(entry).has(CORE) && !whole.includes(entry));
+  const shared = main.filter((source) => light.some((entry) => loads.get(entry).has(source)));
+  return new Map([...loads.keys()].map((entry) => [entry, whole.includes(entry) ? main : shared]));
 }
 
 /** A source, and those that it imports, as far as the build kept them. */

@@ -59,8 +59,9 @@ test("the main entry loads files only when Replay.open asks for them, and ports 
   expect(later.sort()).toEqual(["accept", "open"].map((name) => expect.stringMatching(`^\\./(chunks/)?${name}-\\w+\\.js$`)));
 });
 
-test("an actor's entry loads no WebAssembly", () => {
-  for (const file of loadedWith(dist, "remote.js")) expect([file, code(file).match(/WebAssembly\.|AGFzbQ/)?.[0]]).toEqual([file, undefined]);
+test("an actor's entry loads no WebAssembly, and nothing that only a Replay needs", () => {
+  for (const file of loadedWith(dist, "remote.js"))
+    expect([file, code(file).match(/WebAssembly\.|AGFzbQ|\b(Engine|Table) = class/)?.[0]]).toEqual([file, undefined]);
 });
 
 test.each(ENTRIES)("%s makes no code out of text: pages forbid it", (entry) => {
