@@ -32,6 +32,32 @@ export function random_below(state: usize, n: u32): u32 {
   return <u32>(m >> 32);
 }
 
+/** `count` of them, as so many calls of `random_below` give them, to `out` (u32 × count): the state is in locals, and the bound of the rejection is divided for once. */
+export function fillBelow(state: usize, n: u32, count: u32, out: usize): void {
+  const least: u32 = (0 - n) % n;
+  let s0 = load<u64>(state);
+  let s1 = load<u64>(state, 8);
+  let s2 = load<u64>(state, 16);
+  let s3 = load<u64>(state, 24);
+  for (const end = out + ((<usize>count) << 2); out < end; ) {
+    const m = ((rotl(s1 * 5, 7) * 9) >> 32) * <u64>n;
+    const t = s1 << 17;
+    s2 ^= s0;
+    s3 ^= s1;
+    s1 ^= s2;
+    s0 ^= s3;
+    s2 ^= t;
+    s3 = rotl(s3, 45);
+    if (<u32>m < least) continue;
+    store<u32>(out, <u32>(m >> 32));
+    out += 4;
+  }
+  store<u64>(state, s0);
+  store<u64>(state, s1, 8);
+  store<u64>(state, s2, 16);
+  store<u64>(state, s3, 24);
+}
+
 @unmanaged
 class State {
   @inline

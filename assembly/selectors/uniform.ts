@@ -9,7 +9,7 @@
  * A removal in the middle moves the oldest entry into the hole. `disorder` is how far from the head such an entry can
  * stand: the first k entries are the k oldest items whenever k >= disorder.
  */
-import { random_below, random_f64 } from "../memory/random";
+import { fillBelow, random_below, random_f64 } from "../memory/random";
 import { Ring } from "../memory/ring";
 
 const RING_AT: usize = 16;
@@ -63,11 +63,9 @@ export class Uniform {
 
   /** O(n): n of the `among` oldest, with replacement; one out of each n-th of them if `stratified`. */
   drawMany(random: usize, among: u32, n: u32, stratified: bool, out: usize): void {
-    // Two loops: the second one has its cache misses overlap.
-    for (let i: u32 = 0; i < n; i++) {
-      const rank = stratified ? min(<u32>(((<f64>i + random_f64(random)) / <f64>n) * <f64>among), among - 1) : random_below(random, among);
-      store<u32>(out + ((<usize>i) << 2), rank);
-    }
+    if (!stratified) fillBelow(random, among, n, out);
+    else for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), min(<u32>(((<f64>i + random_f64(random)) / <f64>n) * <f64>among), among - 1));
+    // A loop of its own: its cache misses overlap.
     for (let at = out; at < out + ((<usize>n) << 2); at += 4) store<u32>(at, this.at(load<u32>(at)));
   }
 
