@@ -209,10 +209,22 @@ export function prefetchRows(d: Draw, count: u32): void {
 function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out: usize): void {
   const end = addresses + ((<usize>count) << 2);
   switch (bytes) {
+    case 1:
+      for (let at = addresses; at < end; at += 4, out += 1) {
+        const row = <usize>load<u32>(at);
+        store<u8>(out, row == 0 ? 0 : load<u8>(row + offset));
+      }
+      return;
     case 4:
       for (let at = addresses; at < end; at += 4, out += 4) {
         const row = <usize>load<u32>(at);
         store<u32>(out, row == 0 ? 0 : load<u32>(row + offset));
+      }
+      return;
+    case 8:
+      for (let at = addresses; at < end; at += 4, out += 8) {
+        const row = <usize>load<u32>(at);
+        store<u64>(out, row == 0 ? 0 : load<u64>(row + offset));
       }
       return;
     case 16:
