@@ -34,6 +34,7 @@ export function random_below(state: usize, n: u32): u32 {
 
 /** `count` of them, as so many calls of `random_below` give them, to `out` (u32 × count): the state is in locals, and the bound of the rejection is divided for once. */
 export function fillBelow(state: usize, n: u32, count: u32, out: usize): void {
+  if (count == 0) return;
   const least: u32 = (0 - n) % n;
   let s0 = load<u64>(state);
   let s1 = load<u64>(state, 8);
