@@ -1,7 +1,7 @@
 /**
  * A draw: what one call to sample gave, one entry an item, and the scratch that it took.
  *
- * DRAW, 80 bytes, then 16 columns of `stride` bytes each, then the rows:
+ * DRAW, 80 bytes, then 16 columns of `stride` bytes each, then the rows, then copies of some:
  *    0 │ blocked f64                 │  why it is shorter than asked: 0 it is not, 1 below minSize, 2 the rate limiter's cursor, 3 no more distinct items, 4 columns
  *    8 │ have f64     │ need f64     │  what there was of that, what was needed for one more
  *   24 │ longest f64  │ layout f64   │  rows of the longest item · column layout of the first item
@@ -37,8 +37,10 @@ export const DRAWN: u32 = 15;
 /** The rows stand behind the last column, where another would. */
 export const ROWS: u32 = 16;
 
-/** Entries, or rows, that are handled at a time: their items and rows fit the first cache, and the misses of so many overlap. */
-export const PIECE: u32 = 128;
+/** Entries, or rows, that are handled at a time: their items, or copies of their rows, fit the first cache, and the misses of so many overlap. */
+export const PIECE: u32 = 256;
+/** Room for copies of a piece's rows. */
+export const NEAR_BYTES: u32 = 16384;
 
 @unmanaged
 export class Draw {
@@ -83,6 +85,12 @@ export class Draw {
     return load<u32>(this.u32At(START, i));
   }
 
+  /** Where NEAR_BYTES are for copies of rows: behind the addresses. */
+  @inline
+  get near(): usize {
+    return align16(2 * this.addresses - this.selected);
+  }
+
   /** Whether it was made for so many entries of so many rows (`draw_init`): what is behind it is not its own. */
   fits(n: u32, width: u32): bool {
     return n <= this.stride >> 3 && <u64>n * <u64>width <= <u64>((this.selected - this.rows) >> 2);
@@ -102,9 +110,9 @@ function strideOf(items: u32): u32 {
   return align16(items << 3);
 }
 
-/** Bytes of a draw of up to so many items; each row that their windows may have takes 12 more. */
+/** Bytes of a draw of up to so many items, with room to gather; each row that their windows may have takes 12 more. */
 export function draw_bytes(items: u32): u32 {
-  return <u32>COLUMNS_AT + ROWS * strideOf(items);
+  return <u32>COLUMNS_AT + ROWS * strideOf(items) + 16 + NEAR_BYTES;
 }
 
 export function draw_init(draw: usize, items: u32, rows: u32): void {

@@ -5,19 +5,18 @@
  *   │ leaf u32 │ steps u32 │ count u32 │ each u32 │ to u32 │
  *   steps: address of i32 × count, a list of steps in any order; negative ones count from the window's end; what is outside the window is padding
  *   each: from an entry's list to the next one's; 0 where all have the same
- *
- * RUN, 16 bytes, neighbours in memory that are copied as one:
- *   │ from u32 │ bytes u32 │ output u32 │ to u32 │
- *   from: their address, 0 = padding · output: which one, by its place · to: where in its array, in bytes
  */
 import { Bytes, copyBytes } from "../memory/bytes";
 import { ZEROS_AT } from "../memory/layout";
-import { Leaf, NARROW, SHARED, WIDE } from "../rows/leaf";
+import { Leaf, NARROW, SHARED } from "../rows/leaf";
 import { Pool } from "../rows/pool";
-import { Draw, LENGTH, PIECE, STEPS } from "./draw";
+import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
 
 /** In the place of a step's number: the step where the n-step return ends. */
 const BOOTSTRAP: i32 = i32.MAX_VALUE;
+
+/** Rows of up to so many bytes, and 16, are copied whole before their leaves are. */
+const SHORT: u32 = NEAR_BYTES / PIECE;
 
 @unmanaged
 export class Output {
@@ -29,30 +28,6 @@ export class Output {
 }
 export const OUTPUT_BYTES: usize = 20;
 if (offsetof<Output>() != OUTPUT_BYTES) ERROR("OUTPUT is 20 bytes");
-
-@unmanaged
-class CopyRun {
-  from: u32;
-  bytes: u32;
-  output: u32;
-  to: u32;
-
-  @inline
-  begin(from: u32, output: u32, to: u32): void {
-    this.from = from;
-    this.bytes = 0;
-    this.output = output;
-    this.to = to;
-  }
-
-  /** Whether what comes next for this output goes on where it ends, or is padding too. */
-  @inline
-  takes(from: u32, output: u32): bool {
-    return this.output == output && (this.from == 0 ? from == 0 : from == this.from + this.bytes);
-  }
-}
-const RUN_BYTES: usize = 16;
-if (offsetof<CopyRun>() != RUN_BYTES) ERROR("RUN is 16 bytes");
 
 /**
  * O(bytes): the outputs, `n` of them (OUTPUT × n), of all entries. Piece by piece: what is brought near of a piece's rows stays there until all outputs have it. Outputs of
@@ -67,96 +42,137 @@ export function gather(draw: usize, pool: usize, outputs: usize, n: u32): void {
   const piece = max(PIECE / most, 1);
   for (let first: u32 = 0; first < d.count; first += piece) {
     const entries = min(piece, d.count - first);
-    let before: u32 = 0;
-    for (let at = outputs; at < end; at += OUTPUT_BYTES) {
+    for (let at = outputs; at < end; ) {
       const o = changetype<Output>(at);
-      // The address of an empty list is that of the next.
-      if (o.count == 0) continue;
-      if (o.steps != before) select(d, p, first, entries, o.steps, o.count, o.each);
-      before = o.steps;
-      const leaf = p.leaf(o.leaf);
+      let others = at;
+      do others += OUTPUT_BYTES;
+      while (others < end && sameRows(o, changetype<Output>(others)));
+      select(d, p, first, entries, o.steps, o.count, o.each);
       const rows = entries * o.count;
-      const to = <usize>o.to + <usize>(first * o.count) * leaf.valueBytes();
-      if (leaf.kind == NARROW) gatherNarrow(d.addresses, rows, leaf.at - p.rowsAt, leaf.bytes, to);
-      else gatherApart(p, leaf, d.selected, rows, to);
+      for (let k: u32 = 0; k < rows; k += PIECE) gatherRows(d, p, k, min(PIECE, rows - k), first * o.count + k, at, others);
+      at = others;
     }
+  }
+}
+
+/** An empty list has no place of its own. */
+function sameRows(a: Output, b: Output): bool {
+  return a.steps == b.steps && a.count == b.count;
+}
+
+/** `count` of the selected rows, from the k-th on, to the places from `at` on of outputs of the same list. */
+function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usize, end: usize): void {
+  const selected = <usize>d.selected + ((<usize>k) << 2);
+  const addresses = <usize>d.addresses + ((<usize>k) << 2);
+  const near = d.near;
+  const short = isShort(p);
+  if (short) bringNear(addresses, count, p.rowBytes, near);
+  else prefetchRows(d, k, count);
+  for (; outputs < end; outputs += OUTPUT_BYTES) {
+    const o = changetype<Output>(outputs);
+    const leaf = p.leaf(o.leaf);
+    const to = <usize>o.to + <usize>at * leaf.valueBytes();
+    if (leaf.kind != NARROW) gatherApart(p, leaf, selected, count, to);
+    else if (short) spread(near + leaf.at - p.rowsAt, count, p.rowBytes, leaf.bytes, to);
+    else gatherNarrow(addresses, count, leaf.at - p.rowsAt, leaf.bytes, to);
+  }
+}
+
+/** Whether whole rows are copied before their leaves are: all misses overlap, and leaves then come from few lines and pages, where each would visit as many as there are rows. */
+function isShort(p: Pool): bool {
+  return p.rowBytes >= 16 && p.rowBytes <= SHORT;
+}
+
+/** Copies whole rows side by side. One loop for so many 16 bytes, the last of which may overlap others. */
+function bringNear(addresses: usize, count: u32, bytes: u32, to: usize): void {
+  const end = addresses + ((<usize>count) << 2);
+  const last = <usize>bytes - 16;
+  switch ((bytes + 15) >> 4) {
+    case 1:
+      for (; addresses < end; addresses += 4, to += bytes) Bytes.copy16(to, load<u32>(addresses));
+      return;
+    case 2:
+      for (; addresses < end; addresses += 4, to += bytes) {
+        const row = <usize>load<u32>(addresses);
+        Bytes.copy16(to, row);
+        Bytes.copy16(to + last, row + last);
+      }
+      return;
+    case 3:
+      for (; addresses < end; addresses += 4, to += bytes) {
+        const row = <usize>load<u32>(addresses);
+        Bytes.copy16(to, row);
+        Bytes.copy16(to + 16, row + 16);
+        Bytes.copy16(to + last, row + last);
+      }
+      return;
+    default:
+      for (; addresses < end; addresses += 4, to += bytes) {
+        const row = <usize>load<u32>(addresses);
+        Bytes.copy16(to, row);
+        Bytes.copy16(to + 16, row + 16);
+        Bytes.copy16(to + 32, row + 32);
+        Bytes.copy16(to + last, row + last);
+      }
+  }
+}
+
+/** One loop a width: the compiler sees the copy as a load and a store. */
+function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void {
+  const end = from + count * step;
+  switch (bytes) {
+    case 1:
+      for (; from < end; from += step, to += 1) store<u8>(to, load<u8>(from));
+      return;
+    case 4:
+      for (; from < end; from += step, to += 4) store<u32>(to, load<u32>(from));
+      return;
+    case 8:
+      for (; from < end; from += step, to += 8) store<u64>(to, load<u64>(from));
+      return;
+    case 16:
+      for (; from < end; from += step, to += 16) Bytes.copy16(to, from);
+      return;
+    default:
+      for (; from < end; from += step, to += bytes) copyBytes(to, from, bytes);
   }
 }
 
 /**
- * Where the values of WIDE and SHARED leaves are: RUNs to `out`; how many. The host copies from there to its own arrays, without a stop on the way. Entry by entry, so that
- * frames which two outputs share are copied again while they are near. The `to` of these outputs is of no meaning. O(values)
+ * Where the rows of a WIDE leaf are, of an output whose `to` is of no meaning: (address u32, rows u32) a run, rows that follow each other in memory as one; address 0 =
+ * padding. The host copies from there to its own arrays, without a stop on the way. How many runs. O(rows)
  */
-export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, out: usize): u32 {
+export function gather_runs(draw: usize, pool: usize, output: usize, out: usize): u32 {
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
-  let last: usize = 0;
-  let end = out;
-  for (let i: u32 = 0; i < d.count; i++) {
-    for (let k: u32 = 0; k < n; k++) {
-      const o = changetype<Output>(outputs + <usize>k * OUTPUT_BYTES);
-      const leaf = p.leaf(o.leaf);
-      let to = i * o.count * leaf.valueBytes();
-      chooseRows(d, i, <usize>o.steps + <usize>(i * o.each << 2), o.count);
-      for (let j: u32 = 0; j < o.count; ) {
-        const row = load<u32>(<usize>d.selected + ((<usize>j) << 2));
-        const rows = leaf.kind == WIDE ? neighbours(d, j, o.count) : 1;
-        const bytes = rows * leaf.bytes;
-        for (let f: u32 = 0; f < leaf.frames; f++, to += bytes) {
-          const from = <u32>frameOf(p, leaf, row, f);
-          if (last == 0 || !changetype<CopyRun>(last).takes(from, k)) {
-            last = end;
-            changetype<CopyRun>(last).begin(from, k, to);
-            end += RUN_BYTES;
-          }
-          changetype<CopyRun>(last).bytes += bytes;
-        }
-        j += rows;
-      }
-    }
+  const o = changetype<Output>(output);
+  const leaf = p.leaf(o.leaf);
+  const count = d.count * o.count;
+  select(d, p, 0, d.count, o.steps, o.count, o.each);
+  let runs: u32 = 0;
+  for (let k: u32 = 0; k < count; ) {
+    const first = load<u32>(<usize>d.selected + ((<usize>k) << 2));
+    const step: u32 = first == 0 ? 0 : 1;
+    let length: u32 = 0;
+    do length += 1;
+    while (k + length < count && load<u32>(<usize>d.selected + ((<usize>(k + length)) << 2)) == first + length * step);
+    const value: usize = first == 0 ? 0 : p.value(first, leaf);
+    store<u32>(out, <u32>value);
+    store<u32>(out, length, 4);
+    // One byte a page: the misses of their addresses overlap here, and not in the copies.
+    if (value != 0) for (let at: u32 = 0; at < length * leaf.bytes; at += 4096) d.prefetched ^= load<u8>(value + <usize>at);
+    out += 8;
+    runs += 1;
+    k += length;
   }
-  // One byte a page: the misses of their addresses overlap here, and not in the copies.
-  let sum: u32 = 0;
-  for (let at = out; at < end; at += RUN_BYTES) {
-    const run = changetype<CopyRun>(at);
-    if (run.from != 0) for (let k: u32 = 0; k < run.bytes; k += 4096) sum ^= load<u8>(<usize>(run.from + k));
-  }
-  d.prefetched = sum;
-  return <u32>(end - out) / <u32>RUN_BYTES;
+  return runs;
 }
 
-/** The rows of an entry's window for a list of steps. */
-function chooseRows(d: Draw, i: u32, steps: usize, count: u32): void {
-  const length = load<u32>(d.u32At(LENGTH, i));
-  const window = <usize>d.rows + <usize>((i * d.width) << 2);
-  const end = steps + ((<usize>count) << 2);
-  for (let to = <usize>d.selected; steps < end; steps += 4, to += 4) {
-    let at = load<i32>(steps);
-    if (at < 0) at += <i32>length;
-    else if (at == BOOTSTRAP) at = <i32>(load<u32>(d.u32At(STEPS, i)) - d.own);
-    store<u32>(to, <u32>at < length ? load<u32>(window + ((<usize>at) << 2)) : 0);
-  }
-}
-
-/** How many of the chosen rows from the j-th on follow each other in one block, or are padding. */
-function neighbours(d: Draw, j: u32, count: u32): u32 {
-  let at = <usize>d.selected + ((<usize>j) << 2);
-  const end = <usize>d.selected + ((<usize>count) << 2);
-  const step = u32(load<u32>(at) != 0);
-  let row = load<u32>(at);
-  let n: u32 = 0;
-  do {
-    n += 1;
-    at += 4;
-    row += step;
-  } while (at < end && load<u32>(at) == row);
-  return n;
-}
-
-/** O(entries × count): chooses rows of each entry's window for one list, and brings them near. */
+/** O(entries × count): chooses rows of each entry's window for one list. Padding is the header's zeros where rows are copied whole, else of address 0. */
 function select(d: Draw, p: Pool, first: u32, entries: u32, steps: usize, count: u32, each: u32): void {
   if (count == 1 && each == 0) return selectOne(d, p, first, entries, load<i32>(steps));
   const rows = <usize>d.rows;
+  const padding: u32 = isShort(p) ? <u32>ZEROS_AT : 0;
   let to: usize = 0;
   steps += (<usize>(first * each)) << 2;
   for (let i = first; i < first + entries; i++, steps += (<usize>each) << 2) {
@@ -168,33 +184,42 @@ function select(d: Draw, p: Pool, first: u32, entries: u32, steps: usize, count:
       else if (at == BOOTSTRAP) at = <i32>(load<u32>(d.u32At(STEPS, i)) - d.own);
       const n = at >= 0 && at < length ? load<u32>(window + ((<usize>at) << 2)) : 0;
       store<u32>(<usize>d.selected + to, n);
-      store<u32>(<usize>d.addresses + to, n == 0 ? 0 : <u32>p.bytes(n));
+      store<u32>(<usize>d.addresses + to, n == 0 ? padding : <u32>p.bytes(n));
       to += 4;
     }
   }
-  prefetchRows(d, entries * count);
 }
 
 /** The same for one step. */
 function selectOne(d: Draw, p: Pool, first: u32, entries: u32, step: i32): void {
   const bootstraps = step == BOOTSTRAP;
+  const padding: u32 = isShort(p) ? <u32>ZEROS_AT : 0;
   const lengths = d.u32At(LENGTH, first);
   const taken = d.u32At(STEPS, first);
   const width = <usize>(d.width << 2);
   let window = <usize>d.rows + <usize>first * width;
   const end = <usize>(entries << 2);
+  // Items of one step, all of them there: nothing is padding.
+  if (d.single != 0 && d.width == 1 && (step == 0 || step == -1)) {
+    for (let to: usize = 0; to < end; to += 4, window += 4) {
+      const n = load<u32>(window);
+      store<u32>(<usize>d.selected + to, n);
+      store<u32>(<usize>d.addresses + to, <u32>p.bytes(n));
+    }
+    return;
+  }
   for (let to: usize = 0; to < end; to += 4, window += width) {
     const length = <i32>load<u32>(lengths + to);
     const at = bootstraps ? <i32>(load<u32>(taken + to) - d.own) : step < 0 ? step + length : step;
     const n = <u32>at < <u32>length ? load<u32>(window + ((<usize>at) << 2)) : 0;
     store<u32>(<usize>d.selected + to, n);
-    store<u32>(<usize>d.addresses + to, n == 0 ? 0 : <u32>p.bytes(n));
+    store<u32>(<usize>d.addresses + to, n == 0 ? padding : <u32>p.bytes(n));
   }
-  prefetchRows(d, entries);
 }
+
 /** Reads one byte of each row of which there is an address, so that their cache misses overlap (see prefetchItems). */
-export function prefetchRows(d: Draw, count: u32): void {
-  let at = <usize>d.addresses;
+export function prefetchRows(d: Draw, first: u32, count: u32): void {
+  let at = <usize>d.addresses + ((<usize>first) << 2);
   const end = at + ((<usize>count) << 2);
   let sum: u32 = 0;
   // By fours: what a turn of the loop costs is felt.
@@ -244,21 +269,19 @@ function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out
 
 /** Values, or frames, that are not in the row. */
 function gatherApart(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usize): void {
-  for (const end = selected + ((<usize>count) << 2); selected < end; selected += 4) {
-    const row = load<u32>(selected);
-    for (let f: u32 = 0; f < leaf.frames; f++, out += leaf.bytes) copyOrZero(out, frameOf(p, leaf, row, f), leaf.bytes);
-  }
-}
-
-/** Where a row's value is, or one of its frames; 0 = padding. */
-@inline
-function frameOf(p: Pool, leaf: Leaf, row: u32, f: u32): usize {
-  if (row == 0) return 0;
-  const value = p.value(row, leaf);
-  if (leaf.kind != SHARED) return value;
   const frames = changetype<Pool>(<usize>leaf.pool);
-  const frame = load<u32>(value + ((<usize>f) << 2));
-  return frame == 0 ? 0 : frames.value(frame, frames.leaf(0));
+  const bytes = leaf.bytes;
+  for (const end = selected + ((<usize>count) << 2); selected < end; selected += 4) {
+    const n = load<u32>(selected);
+    for (let f: u32 = 0; f < leaf.frames; f++, out += bytes) {
+      let from: usize = n == 0 ? 0 : p.value(n, leaf);
+      if (leaf.kind == SHARED && n != 0) {
+        const frame = load<u32>(from + ((<usize>f) << 2));
+        from = frame == 0 ? 0 : frames.value(frame, frames.leaf(0));
+      }
+      copyOrZero(out, from, bytes);
+    }
+  }
 }
 
 /** `from` 0: zeros. */

@@ -100,7 +100,7 @@ function prefetch(d: Draw, p: Pool, t: Table): void {
     const row = load<u32>(at);
     store<u32>(at + addresses, row == 0 ? 0 : <u32>p.bytes(row));
   }
-  prefetchRows(d, rows);
+  prefetchRows(d, 0, rows);
   let sum: u32 = 0;
   const slots = d.column(SLOT);
   const items: usize = changetype<usize>(t) == 0 ? 0 : changetype<usize>(t.slots().item(0));

@@ -1,4 +1,18 @@
-import { Draw, draw_bytes, draw_column, draw_init, KEY, LENGTH, SLOT, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "../../../assembly/draw/draw";
+import {
+  Draw,
+  draw_bytes,
+  draw_column,
+  draw_init,
+  KEY,
+  LENGTH,
+  NEAR_BYTES,
+  SLOT,
+  STEPS,
+  TABLE_SIZE,
+  TERMINATED,
+  TIMES_SAMPLED,
+  TRUNCATED,
+} from "../../../assembly/draw/draw";
 import { gather, gather_runs, Output } from "../../../assembly/draw/gather";
 import { draw_rows, OF_ITEMS } from "../../../assembly/draw/rows";
 import { WIDE } from "../../../assembly/rows/leaf";
@@ -91,7 +105,8 @@ describe("draw", () => {
       let end = <u32>draw + 72;
       for (let which = KEY; which <= TRUNCATED; which++) {
         const at = draw_column(draw, which);
-        const width: u32 = which == TERMINATED || which == TRUNCATED ? 1 : which == TIMES_SAMPLED || which == TABLE_SIZE || which == LENGTH || which == STEPS ? 4 : 8;
+        const width: u32 =
+          which == TERMINATED || which == TRUNCATED ? 1 : which == TIMES_SAMPLED || which == TABLE_SIZE || which == LENGTH || which == STEPS ? 4 : 8;
         assert(at >= end && at % 16 == 0, "behind the one before, for v128");
         end = at + capacity * width;
       }
@@ -99,7 +114,8 @@ describe("draw", () => {
       assert(d.rows >= end && d.rows % 16 == 0, "then the rows");
       expect<u32>(d.selected).toBe(d.rows + 12);
       expect<u32>(d.addresses).toBe(d.selected + 12);
-      expect<u32>(d.addresses + 12).toBe(<u32>draw + draw_bytes(capacity) + 36);
+      assert(d.near >= <usize>(d.addresses + 12) && d.near % 16 == 0, "then copies of rows");
+      assert(d.near + NEAR_BYTES <= draw + <usize>draw_bytes(capacity) + 36, "and nothing behind");
     }
   });
 
