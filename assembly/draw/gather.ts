@@ -8,6 +8,7 @@
  */
 import { Bytes, copyBytes } from "../memory/bytes";
 import { ZEROS_AT } from "../memory/layout";
+import { Near } from "../memory/near";
 import { Leaf, NARROW, SHARED } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
@@ -66,7 +67,7 @@ function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usiz
   const addresses = <usize>d.addresses + ((<usize>k) << 2);
   const near = d.near;
   const short = isShort(p);
-  if (short) bringNear(addresses, count, p.rowBytes, near);
+  if (short) Near.copy(addresses, addresses + ((<usize>count) << 2), p.rowBytes, near);
   else prefetchRows(d, k, count);
   for (; outputs < end; outputs += OUTPUT_BYTES) {
     const o = changetype<Output>(outputs);
@@ -81,40 +82,6 @@ function gatherRows(d: Draw, p: Pool, k: u32, count: u32, at: u32, outputs: usiz
 /** Whether whole rows are copied before their leaves are: all misses overlap, and leaves then come from few lines and pages, where each would visit as many as there are rows. */
 function isShort(p: Pool): bool {
   return p.rowBytes >= 16 && p.rowBytes <= SHORT;
-}
-
-/** Copies whole rows side by side. One loop for so many 16 bytes, the last of which may overlap others. */
-function bringNear(addresses: usize, count: u32, bytes: u32, to: usize): void {
-  const end = addresses + ((<usize>count) << 2);
-  const last = <usize>bytes - 16;
-  switch ((bytes + 15) >> 4) {
-    case 1:
-      for (; addresses < end; addresses += 4, to += bytes) Bytes.copy16(to, load<u32>(addresses));
-      return;
-    case 2:
-      for (; addresses < end; addresses += 4, to += bytes) {
-        const row = <usize>load<u32>(addresses);
-        Bytes.copy16(to, row);
-        Bytes.copy16(to + last, row + last);
-      }
-      return;
-    case 3:
-      for (; addresses < end; addresses += 4, to += bytes) {
-        const row = <usize>load<u32>(addresses);
-        Bytes.copy16(to, row);
-        Bytes.copy16(to + 16, row + 16);
-        Bytes.copy16(to + last, row + last);
-      }
-      return;
-    default:
-      for (; addresses < end; addresses += 4, to += bytes) {
-        const row = <usize>load<u32>(addresses);
-        Bytes.copy16(to, row);
-        Bytes.copy16(to + 16, row + 16);
-        Bytes.copy16(to + 32, row + 32);
-        Bytes.copy16(to + last, row + last);
-      }
-  }
 }
 
 /** One loop a width: the compiler sees the copy as a load and a store. */
@@ -217,17 +184,10 @@ function selectOne(d: Draw, p: Pool, first: u32, entries: u32, step: i32): void 
   }
 }
 
-/** Reads one byte of each row of which there is an address, so that their cache misses overlap (see prefetchItems). */
+/** Reads one word of each row of which there is an address. */
 export function prefetchRows(d: Draw, first: u32, count: u32): void {
-  let at = <usize>d.addresses + ((<usize>first) << 2);
-  const end = at + ((<usize>count) << 2);
-  let sum: u32 = 0;
-  // By fours: what a turn of the loop costs is felt.
-  for (; at + 16 <= end; at += 16) {
-    sum ^= load<u8>(load<u32>(at)) ^ load<u8>(load<u32>(at, 4)) ^ load<u8>(load<u32>(at, 8)) ^ load<u8>(load<u32>(at, 12));
-  }
-  for (; at < end; at += 4) sum ^= load<u8>(load<u32>(at));
-  d.prefetched = sum;
+  const at = <usize>d.addresses + ((<usize>first) << 2);
+  d.prefetched = Near.touch(at, at + ((<usize>count) << 2), 0, 0);
 }
 
 /** One loop a width: the compiler sees the copy as a load and a store. */

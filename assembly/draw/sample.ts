@@ -3,9 +3,10 @@
  * What leaves during a draw keeps its rows until `table_close_draw`, so that they can be gathered.
  */
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
+import { Near } from "../memory/near";
 import { tracking } from "../rows/changes";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
-import { ITEM_BYTES, Item, Slots } from "../tables/slots";
+import { Slots } from "../tables/slots";
 import { admitPending, discard, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 
@@ -32,7 +33,7 @@ const BY_COLUMNS: f64 = 4;
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
-  const which = (flags & KEYS_ONLY) != 0 ? 0 : u32.MAX_VALUE;
+  const which = (flags & KEYS_ONLY) != 0 || !t.slots().differ() ? 0 : u32.MAX_VALUE;
   const alike = (flags & SAME_COLUMNS) != 0;
   flags &= DISTINCT | STRATIFIED;
   const refused = supports(t, flags, among);
@@ -169,7 +170,6 @@ function noteLimiter(t: Table, d: Draw, more: u32): void {
 /** Entries `from` … `to` are drawn: raises their counts and writes what a learner wants to know of them. `which`: bits of the slots whose priorities are read. */
 function record(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
   const slots = t.slots();
-  if (!slots.differ()) which = 0;
   const limiter = t.limiter();
   const size = t.count;
   const drawn = d.column(SLOT);
@@ -215,42 +215,12 @@ function nameRows(slots: Slots, d: Draw, from: u32, to: u32): void {
   }
 }
 
-/** Reads one word of each item, nothing else: so short a loop has many cache misses under way at a time, a longer one a few. */
+/** Reads one word of each item, and its priority where that is asked for. */
 function prefetchItems(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
-  if (!t.slots().differ()) which = 0;
-  const items = <usize>t.slots().items;
-  const priorities = <usize>t.slots().priorities;
-  let at = d.u32At(SLOT, from);
+  const at = d.u32At(SLOT, from);
   const end = d.u32At(SLOT, to);
-  let sum: u32 = 0;
-  // By fours: what a turn of the loop costs is felt.
-  for (; at + 16 <= end; at += 16) {
-    const a = load<u32>(at);
-    const b = load<u32>(at, 4);
-    const c = load<u32>(at, 8);
-    const e = load<u32>(at, 12);
-    sum ^= Touch.item(items, a) ^ Touch.item(items, b) ^ Touch.item(items, c) ^ Touch.item(items, e);
-    sum ^=
-      Touch.priority(priorities, a & which) ^
-      Touch.priority(priorities, b & which) ^
-      Touch.priority(priorities, c & which) ^
-      Touch.priority(priorities, e & which);
-  }
-  for (; at < end; at += 4) sum ^= Touch.item(items, load<u32>(at)) ^ Touch.priority(priorities, load<u32>(at) & which);
-  d.prefetched = sum;
-}
-
-@unmanaged
-class Touch {
-  @inline
-  static item(items: usize, slot: u32): u32 {
-    return changetype<Item>(items + <usize>(slot * ITEM_BYTES)).word;
-  }
-
-  @inline
-  static priority(priorities: usize, slot: u32): u32 {
-    return load<u32>(priorities + ((<usize>slot) << 3));
-  }
+  d.prefetched = Near.touch(at, end, t.slots().items, 4);
+  if (which != 0) d.prefetched ^= Near.touch(at, end, t.slots().priorities, 3);
 }
 
 function retireExhausted(t: Table, d: Draw, i: u32): void {

@@ -1,0 +1,70 @@
+/** What a batch needs is brought near by loads, since there are no prefetch instructions. The shorter a loop, the more of its cache misses are under way at a time. */
+import { Bytes } from "./bytes";
+
+@unmanaged
+export class Near {
+  /** Reads a word of each of the numbers from `at` to `end` (u32), which stand for `base + number << shift`. What comes of it is to be stored, so that no compiler leaves it out. */
+  @inline
+  static touch(at: usize, end: usize, base: usize, shift: u32): u32 {
+    let sum: u32 = 0;
+    // By eights: what a turn of the loop costs is felt.
+    for (; at + 32 <= end; at += 32) {
+      sum ^=
+        Near.word(load<u32>(at), base, shift) ^
+        Near.word(load<u32>(at, 4), base, shift) ^
+        Near.word(load<u32>(at, 8), base, shift) ^
+        Near.word(load<u32>(at, 12), base, shift) ^
+        Near.word(load<u32>(at, 16), base, shift) ^
+        Near.word(load<u32>(at, 20), base, shift) ^
+        Near.word(load<u32>(at, 24), base, shift) ^
+        Near.word(load<u32>(at, 28), base, shift);
+    }
+    for (; at < end; at += 4) sum ^= Near.word(load<u32>(at), base, shift);
+    return sum;
+  }
+
+  @inline
+  private static word(number: u32, base: usize, shift: u32): u32 {
+    return load<u32>(base + ((<usize>number) << shift));
+  }
+
+  /** Copies `bytes` from each of the addresses from `at` to `end` (u32), side by side. 16 bytes at least, 64 at most. */
+  static copy(at: usize, end: usize, bytes: u32, to: usize): void {
+    switch ((bytes + 15) >> 4) {
+      case 1:
+        return Near.copyEach(at, end, bytes, to, 1);
+      case 2:
+        return Near.copyEach(at, end, bytes, to, 2);
+      case 3:
+        return Near.copyEach(at, end, bytes, to, 3);
+      default:
+        return Near.copyEach(at, end, bytes, to, 4);
+    }
+  }
+
+  /** `wide`: a constant, of which the compiler makes a loop of its own. */
+  @inline
+  private static copyEach(at: usize, end: usize, bytes: u32, to: usize, wide: u32): void {
+    for (; at + 16 <= end; at += 16) {
+      Near.copyOne(to, load<u32>(at), bytes, wide);
+      to += bytes;
+      Near.copyOne(to, load<u32>(at, 4), bytes, wide);
+      to += bytes;
+      Near.copyOne(to, load<u32>(at, 8), bytes, wide);
+      to += bytes;
+      Near.copyOne(to, load<u32>(at, 12), bytes, wide);
+      to += bytes;
+    }
+    for (; at < end; at += 4, to += bytes) Near.copyOne(to, load<u32>(at), bytes, wide);
+  }
+
+  /** So many times 16 bytes, the last of which may overlap others. */
+  @inline
+  private static copyOne(to: usize, from: usize, bytes: u32, wide: u32): void {
+    const last = <usize>bytes - 16;
+    if (wide > 2) Bytes.copy32(to, from);
+    else if (wide > 1) Bytes.copy16(to, from);
+    if (wide > 3) Bytes.copy16(to + 32, from + 32);
+    Bytes.copy16(to + last, from + last);
+  }
+}
