@@ -6,7 +6,7 @@ import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
 import { Near } from "../memory/near";
 import { tracking } from "../rows/changes";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
-import { Slots } from "../tables/slots";
+import { Item, Slots } from "../tables/slots";
 import { admitPending, discard, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 
@@ -171,48 +171,64 @@ function noteLimiter(t: Table, d: Draw, more: u32): void {
 function record(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
   const slots = t.slots();
   const limiter = t.limiter();
-  const size = t.count;
+  t.unique += d.single != 0 ? recordSingles(slots, d, from, to) : recordRuns(slots, d, from, to);
+  // By loops of their own: what is done beside a miss is felt, and so is what is looked up again for each.
+  fillWith<u32>(d.u32At(TABLE_SIZE, from), to - from, t.count);
+  if (which == 0) fillWith<f64>(d.f64At(PRIORITY, from), to - from, slots.priority(0));
+  else for (let i = from; i < to; i++) store<f64>(d.f64At(PRIORITY, i), slots.priority(d.slot(i)));
+  if (tracking()) for (let i = from; i < to; i++) slots.track(d.slot(i));
+  if (from == 0) d.layout = slots.layout(d.slot(0));
+  d.count = to;
+  limiter.samples += to - from;
+}
+
+/** What is each item's own; how many were drawn for the first time. */
+function recordRuns(slots: Slots, d: Draw, from: u32, to: u32): u32 {
   const drawn = d.column(SLOT);
   const times = d.column(TIMES_SAMPLED);
-  const sizes = d.column(TABLE_SIZE);
   const keys = d.column(KEY);
-  const priorities = d.column(PRIORITY);
   let longest = <u32>d.longest;
   let unique: u32 = 0;
   for (let i = from; i < to; i++) {
     const at = (<usize>i) << 2;
     const slot = load<u32>(drawn + at);
     const item = slots.item(slot);
-    const before = item.timesSampled;
-    // 2^32 draws of one item: the count stays at the top.
-    const after = before + u32(before != u32.MAX_VALUE);
-    item.timesSampled = after;
-    unique += u32(before == 0);
+    unique += u32(item.timesSampled == 0);
+    store<u32>(times + at, item.raise());
     longest = max(longest, item.length());
-    store<u32>(times + at, after);
-    store<u32>(sizes + at, size);
     store<f64>(keys + (at << 1), slots.key(slot));
-    store<f64>(priorities + (at << 1), slots.priority(slot & which));
   }
-  // Apart: a test in that loop is felt.
-  if (d.single != 0) nameRows(slots, d, from, to);
-  if (tracking()) for (let i = from; i < to; i++) slots.track(d.slot(i));
   d.longest = longest;
-  if (from == 0) d.layout = slots.layout(d.slot(0));
-  d.count = to;
-  t.unique += unique;
-  limiter.samples += to - from;
+  return unique;
 }
 
-/** What `draw_rows` would say of items of one step: their rows are near now. */
-function nameRows(slots: Slots, d: Draw, from: u32, to: u32): void {
+/** The same for items of one step, and what `draw_rows` would say of them: their rows are near now. */
+function recordSingles(slots: Slots, d: Draw, from: u32, to: u32): u32 {
+  const items = <usize>slots.items;
+  const scale = slots.scale;
+  const base = slots.base;
+  const drawn = d.column(SLOT);
+  const times = d.column(TIMES_SAMPLED);
+  const keys = d.column(KEY);
   const rows = <usize>d.rows;
-  const lengths = d.column(LENGTH);
+  let unique: u32 = 0;
   for (let i = from; i < to; i++) {
     const at = (<usize>i) << 2;
-    store<u32>(rows + at, slots.item(d.slot(i)).first);
-    store<u32>(lengths + at, 1);
+    const slot = load<u32>(drawn + at);
+    const item = changetype<Item>(items + ((<usize>slot) << 4));
+    unique += u32(item.timesSampled == 0);
+    store<u32>(times + at, item.raise());
+    store<u32>(rows + at, item.first);
+    // Slots.key, of what is in locals.
+    store<f64>(keys + (at << 1), <f64>item.generation * scale + (base + <f64>slot));
   }
+  fillWith<u32>(d.u32At(LENGTH, from), to - from, 1);
+  d.longest = 1;
+  return unique;
+}
+
+function fillWith<T>(at: usize, n: u32, value: T): void {
+  for (const end = at + <usize>n * sizeof<T>(); at < end; at += sizeof<T>()) store<T>(at, value);
 }
 
 /** Reads one word of each item, and its priority where that is asked for. */

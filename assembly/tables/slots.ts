@@ -109,6 +109,15 @@ export class Item {
     return this.single() ? 1 : this.length();
   }
 
+  /** Drawn once more; how often now. 2^32 draws of one item: the count stays at the top. */
+  @inline
+  raise(): u32 {
+    const before = this.timesSampled;
+    const after = before + u32(before != u32.MAX_VALUE);
+    this.timesSampled = after;
+    return after;
+  }
+
   /** A new item: everything but the generation. `run`: what Run.retain told. */
   @inline
   begin(first: u32, length: u32, run: u32): void {
