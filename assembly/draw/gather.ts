@@ -5,11 +5,15 @@
  *   │ leaf u32 │ steps u32 │ count u32 │ each u32 │ to u32 │
  *   steps: address of i32 × count, a list of steps in any order; negative ones count from the window's end; what is outside the window is padding
  *   each: from an entry's list to the next one's; 0 where all have the same
+ *
+ * RUN, 16 bytes, neighbours in memory that are copied as one:
+ *   │ from u32 │ bytes u32 │ output u32 │ to u32 │
+ *   from: their address, 0 = padding · output: which one, by its place · to: where in its array, in bytes
  */
 import { Bytes, copyBytes } from "../memory/bytes";
 import { ZEROS_AT } from "../memory/layout";
 import { Near } from "../memory/near";
-import { Leaf, NARROW, SHARED } from "../rows/leaf";
+import { Leaf, NARROW, SHARED, WIDE } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
 
@@ -29,6 +33,30 @@ export class Output {
 }
 export const OUTPUT_BYTES: usize = 20;
 if (offsetof<Output>() != OUTPUT_BYTES) ERROR("OUTPUT is 20 bytes");
+
+@unmanaged
+class CopyRun {
+  from: u32;
+  bytes: u32;
+  output: u32;
+  to: u32;
+
+  @inline
+  begin(from: u32, output: u32, to: u32): void {
+    this.from = from;
+    this.bytes = 0;
+    this.output = output;
+    this.to = to;
+  }
+
+  /** Whether what comes next for this output goes on where it ends, or is padding too. */
+  @inline
+  takes(from: u32, output: u32): bool {
+    return this.output == output && (this.from == 0 ? from == 0 : from == this.from + this.bytes);
+  }
+}
+const RUN_BYTES: usize = 16;
+if (offsetof<CopyRun>() != RUN_BYTES) ERROR("RUN is 16 bytes");
 
 /**
  * O(bytes): the outputs, `n` of them (OUTPUT × n), of all entries. Piece by piece: what is brought near of a piece's rows stays there until all outputs have it. Outputs of
@@ -106,33 +134,73 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
 }
 
 /**
- * Where the rows of a WIDE leaf are, of an output whose `to` is of no meaning: (address u32, rows u32) a run, rows that follow each other in memory as one; address 0 =
- * padding. The host copies from there to its own arrays, without a stop on the way. How many runs. O(rows)
+ * Where the values of WIDE and SHARED leaves are: RUNs to `out`; how many. The host copies from there to its own arrays, without a stop on the way. Entry by entry, so that
+ * frames which two outputs share are copied again while they are near. The `to` of these outputs is of no meaning. O(values)
  */
-export function gather_runs(draw: usize, pool: usize, output: usize, out: usize): u32 {
+export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, out: usize): u32 {
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
-  const o = changetype<Output>(output);
-  const leaf = p.leaf(o.leaf);
-  const count = d.count * o.count;
-  select(d, p, 0, d.count, o.steps, o.count, o.each);
-  let runs: u32 = 0;
-  for (let k: u32 = 0; k < count; ) {
-    const first = load<u32>(<usize>d.selected + ((<usize>k) << 2));
-    const step: u32 = first == 0 ? 0 : 1;
-    let length: u32 = 0;
-    do length += 1;
-    while (k + length < count && load<u32>(<usize>d.selected + ((<usize>(k + length)) << 2)) == first + length * step);
-    const value: usize = first == 0 ? 0 : p.value(first, leaf);
-    store<u32>(out, <u32>value);
-    store<u32>(out, length, 4);
-    // One byte a page: the misses of their addresses overlap here, and not in the copies.
-    if (value != 0) for (let at: u32 = 0; at < length * leaf.bytes; at += 4096) d.prefetched ^= load<u8>(value + <usize>at);
-    out += 8;
-    runs += 1;
-    k += length;
+  let last: usize = 0;
+  let end = out;
+  for (let i: u32 = 0; i < d.count; i++) {
+    for (let k: u32 = 0; k < n; k++) {
+      const o = changetype<Output>(outputs + <usize>k * OUTPUT_BYTES);
+      const leaf = p.leaf(o.leaf);
+      let to = i * o.count * leaf.valueBytes();
+      chooseRows(d, i, <usize>o.steps + <usize>(i * o.each << 2), o.count);
+      for (let j: u32 = 0; j < o.count; ) {
+        const row = load<u32>(<usize>d.selected + ((<usize>j) << 2));
+        const rows = leaf.kind == WIDE ? neighbours(d, j, o.count) : 1;
+        const bytes = rows * leaf.bytes;
+        for (let f: u32 = 0; f < leaf.frames; f++, to += bytes) {
+          const from = <u32>frameOf(p, leaf, row, f);
+          if (last == 0 || !changetype<CopyRun>(last).takes(from, k)) {
+            last = end;
+            changetype<CopyRun>(last).begin(from, k, to);
+            end += RUN_BYTES;
+          }
+          changetype<CopyRun>(last).bytes += bytes;
+        }
+        j += rows;
+      }
+    }
   }
-  return runs;
+  // One byte a page: the misses of their addresses overlap here, and not in the copies.
+  let sum: u32 = 0;
+  for (let at = out; at < end; at += RUN_BYTES) {
+    const run = changetype<CopyRun>(at);
+    if (run.from != 0) for (let k: u32 = 0; k < run.bytes; k += 4096) sum ^= load<u8>(<usize>(run.from + k));
+  }
+  d.prefetched = sum;
+  return <u32>(end - out) / <u32>RUN_BYTES;
+}
+
+/** The rows of an entry's window for a list of steps. */
+function chooseRows(d: Draw, i: u32, steps: usize, count: u32): void {
+  const length = load<u32>(d.u32At(LENGTH, i));
+  const window = <usize>d.rows + <usize>((i * d.width) << 2);
+  const end = steps + ((<usize>count) << 2);
+  for (let to = <usize>d.selected; steps < end; steps += 4, to += 4) {
+    let at = load<i32>(steps);
+    if (at < 0) at += <i32>length;
+    else if (at == BOOTSTRAP) at = <i32>(load<u32>(d.u32At(STEPS, i)) - d.own);
+    store<u32>(to, <u32>at < length ? load<u32>(window + ((<usize>at) << 2)) : 0);
+  }
+}
+
+/** How many of the chosen rows from the j-th on follow each other in one block, or are padding. */
+function neighbours(d: Draw, j: u32, count: u32): u32 {
+  let at = <usize>d.selected + ((<usize>j) << 2);
+  const end = <usize>d.selected + ((<usize>count) << 2);
+  const step = u32(load<u32>(at) != 0);
+  let row = load<u32>(at);
+  let n: u32 = 0;
+  do {
+    n += 1;
+    at += 4;
+    row += step;
+  } while (at < end && load<u32>(at) == row);
+  return n;
 }
 
 /** O(entries × count): chooses rows of each entry's window for one list. Padding is the header's zeros where rows are copied whole, else of address 0. */
@@ -229,19 +297,21 @@ function gatherNarrow(addresses: usize, count: u32, offset: u32, bytes: u32, out
 
 /** Values, or frames, that are not in the row. */
 function gatherApart(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usize): void {
-  const frames = changetype<Pool>(<usize>leaf.pool);
-  const bytes = leaf.bytes;
   for (const end = selected + ((<usize>count) << 2); selected < end; selected += 4) {
-    const n = load<u32>(selected);
-    for (let f: u32 = 0; f < leaf.frames; f++, out += bytes) {
-      let from: usize = n == 0 ? 0 : p.value(n, leaf);
-      if (leaf.kind == SHARED && n != 0) {
-        const frame = load<u32>(from + ((<usize>f) << 2));
-        from = frame == 0 ? 0 : frames.value(frame, frames.leaf(0));
-      }
-      copyOrZero(out, from, bytes);
-    }
+    const row = load<u32>(selected);
+    for (let f: u32 = 0; f < leaf.frames; f++, out += leaf.bytes) copyOrZero(out, frameOf(p, leaf, row, f), leaf.bytes);
   }
+}
+
+/** Where a row's value is, or one of its frames; 0 = padding. */
+@inline
+function frameOf(p: Pool, leaf: Leaf, row: u32, f: u32): usize {
+  if (row == 0) return 0;
+  const value = p.value(row, leaf);
+  if (leaf.kind != SHARED) return value;
+  const frames = changetype<Pool>(<usize>leaf.pool);
+  const frame = load<u32>(value + ((<usize>f) << 2));
+  return frame == 0 ? 0 : frames.value(frame, frames.leaf(0));
 }
 
 /** `from` 0: zeros. */

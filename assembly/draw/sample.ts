@@ -33,7 +33,7 @@ const BY_COLUMNS: f64 = 4;
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
-  const which = (flags & KEYS_ONLY) != 0 || !t.slots().differ() ? 0 : u32.MAX_VALUE;
+  const which = (flags & KEYS_ONLY) != 0 ? 0 : u32.MAX_VALUE;
   const alike = (flags & SAME_COLUMNS) != 0;
   flags &= DISTINCT | STRATIFIED;
   const refused = supports(t, flags, among);
@@ -171,6 +171,7 @@ function noteLimiter(t: Table, d: Draw, more: u32): void {
 function record(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
   const slots = t.slots();
   const limiter = t.limiter();
+  if (!slots.differ()) which = 0;
   t.unique += d.single != 0 ? recordSingles(slots, d, from, to) : recordRuns(slots, d, from, to);
   // By loops of their own: what is done beside a miss is felt, and so is what is looked up again for each.
   fillWith<u32>(d.u32At(TABLE_SIZE, from), to - from, t.count);
@@ -236,7 +237,7 @@ function prefetchItems(t: Table, d: Draw, from: u32, to: u32, which: u32): void 
   const at = d.u32At(SLOT, from);
   const end = d.u32At(SLOT, to);
   d.prefetched = Near.touch(at, end, t.slots().items, 4);
-  if (which != 0) d.prefetched ^= Near.touch(at, end, t.slots().priorities, 3);
+  if (which != 0 && t.slots().differ()) d.prefetched ^= Near.touch(at, end, t.slots().priorities, 3);
 }
 
 function retireExhausted(t: Table, d: Draw, i: u32): void {

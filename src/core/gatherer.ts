@@ -397,7 +397,10 @@ export class Gatherer {
       const { leaf, steps } = this.#straight[i] as Output;
       bytes += count * steps.length * leaf.bytes;
     }
-    if (runs * STRAIGHT_BYTES > bytes) return this.#copyStopping(first, many, count);
+    if (runs * STRAIGHT_BYTES > bytes) {
+      this.#copyStopping(first, many, count);
+      return;
+    }
     const { u8, u32 } = core;
     const end = (this.#runsAt + RUN_BYTES * runs) / 4;
     for (let i = this.#runsAt / 4; i < end; i += RUN_BYTES / 4) {
