@@ -147,7 +147,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, ou
       const o = changetype<Output>(outputs + <usize>k * OUTPUT_BYTES);
       const leaf = p.leaf(o.leaf);
       let to = i * o.count * leaf.valueBytes();
-      chooseRows(d, i, <usize>o.steps + <usize>(i * o.each << 2), o.count);
+      chooseRows(d, i, <usize>o.steps + <usize>((i * o.each) << 2), o.count);
       for (let j: u32 = 0; j < o.count; ) {
         const row = load<u32>(<usize>d.selected + ((<usize>j) << 2));
         const rows = leaf.kind == WIDE ? neighbours(d, j, o.count) : 1;
@@ -171,7 +171,7 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, ou
     const run = changetype<CopyRun>(at);
     if (run.from != 0) for (let k: u32 = 0; k < run.bytes; k += 4096) sum ^= load<u8>(<usize>(run.from + k));
   }
-  d.prefetched = sum;
+  Near.keep(sum);
   return <u32>(end - out) / <u32>RUN_BYTES;
 }
 
@@ -255,7 +255,7 @@ function selectOne(d: Draw, p: Pool, first: u32, entries: u32, step: i32): void 
 /** Reads one word of each row of which there is an address. */
 export function prefetchRows(d: Draw, first: u32, count: u32): void {
   const at = <usize>d.addresses + ((<usize>first) << 2);
-  d.prefetched = Near.touch(at, at + ((<usize>count) << 2), 0, 0);
+  Near.touch(at, at + ((<usize>count) << 2), 0, 0);
 }
 
 /** One loop a width: the compiler sees the copy as a load and a store. */
@@ -304,7 +304,6 @@ function gatherApart(p: Pool, leaf: Leaf, selected: usize, count: u32, out: usiz
 }
 
 /** Where a row's value is, or one of its frames; 0 = padding. */
-@inline
 function frameOf(p: Pool, leaf: Leaf, row: u32, f: u32): usize {
   if (row == 0) return 0;
   const value = p.value(row, leaf);

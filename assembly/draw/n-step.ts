@@ -6,6 +6,8 @@
  *   discount  γ^k d_0 … d_(k-1): what the value after step k is worth, 0 where the episode terminated
  * k is n, or less where the window or the episode ends. Row k is the bootstrap; a final step is never more than that, and says whether the episode terminated.
  */
+
+import { Near } from "../memory/near";
 import { F32, readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Head, LINK_END, LINK_ENDS, LINK_FINAL } from "../rows/row";
@@ -109,7 +111,7 @@ function prefetch(d: Draw, p: Pool, t: Table): void {
     const last = max(load<u32>(d.u32At(LENGTH, i)), 1) - 1;
     sum ^= Head.of(load<u32>(<usize>d.rows + ((<usize>(i * d.width + last)) << 2))).next;
   }
-  d.prefetched ^= sum;
+  Near.keep(sum);
 }
 
 @unmanaged

@@ -236,8 +236,8 @@ function fillWith<T>(at: usize, n: u32, value: T): void {
 function prefetchItems(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
   const at = d.u32At(SLOT, from);
   const end = d.u32At(SLOT, to);
-  d.prefetched = Near.touch(at, end, t.slots().items, 4);
-  if (which != 0 && t.slots().differ()) d.prefetched ^= Near.touch(at, end, t.slots().priorities, 3);
+  Near.touch(at, end, t.slots().items, 4);
+  if (which != 0 && t.slots().differ()) Near.touch(at, end, t.slots().priorities, 3);
 }
 
 function retireExhausted(t: Table, d: Draw, i: u32): void {

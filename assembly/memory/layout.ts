@@ -19,7 +19,7 @@
  *   16 │ errorValue f64                       │
  *   24 │ top u32          │ limit u32         │  granules
  *   32 │ free u32         │ tracking u32      │  granules · 1: changes are noted (rows/changes.ts)
- *   40 │ changes u32      │ … u32             │  noted so far
+ *   40 │ changes u32      │ near u32          │  noted so far · of no meaning: what was read to bring it near
  *   48 │ runs u32 × 20                        │  first free run of 2^k … 2^(k+1) - 1 granules
  */
 @unmanaged
@@ -34,7 +34,7 @@ export class Header {
   free: u32;
   tracking: u32;
   changes: u32;
-  unused: u32;
+  near: u32;
 }
 if (offsetof<Header>() != 48) ERROR("HEADER: the free runs follow at byte 48");
 

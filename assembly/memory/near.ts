@@ -1,11 +1,12 @@
 /** What a batch needs is brought near by loads, since there are no prefetch instructions. The shorter a loop, the more of its cache misses are under way at a time. */
 import { Bytes } from "./bytes";
+import { header } from "./layout";
 
 @unmanaged
 export class Near {
-  /** Reads a word of each of the numbers from `at` to `end` (u32), which stand for `base + number << shift`. What comes of it is to be stored, so that no compiler leaves it out. */
+  /** Reads a word of each of the numbers from `at` to `end` (u32), which stand for `base + number << shift`. */
   @inline
-  static touch(at: usize, end: usize, base: usize, shift: u32): u32 {
+  static touch(at: usize, end: usize, base: usize, shift: u32): void {
     let sum: u32 = 0;
     // By eights: what a turn of the loop costs is felt.
     for (; at + 32 <= end; at += 32) {
@@ -20,7 +21,13 @@ export class Near {
         Near.word(load<u32>(at, 28), base, shift);
     }
     for (; at < end; at += 4) sum ^= Near.word(load<u32>(at), base, shift);
-    return sum;
+    Near.keep(sum);
+  }
+
+  /** What was read is stored, so that no compiler leaves it out. Not in a draw: that is copied to the memory of a batch, and what stands where differs in a restored Replay. */
+  @inline
+  static keep(sum: u32): void {
+    header().near = sum;
   }
 
   @inline

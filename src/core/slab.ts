@@ -3,7 +3,7 @@ import { mustBe } from "../error.ts";
 
 /** glibc takes larger memory from the system, page by page, and gives it back at once; until it has seen a larger one come back. */
 const PAGED = 1 << 17;
-/** The largest that it learns from, less its own head. */
+/** The largest that it learns from is 32 MiB, with what stands around it. */
 const LESSON = (1 << 25) - (1 << 14);
 
 let hasLearned = (globalThis as { readonly process?: { readonly release?: { readonly name?: string } } }).process?.release?.name !== "node";
@@ -20,8 +20,8 @@ export function newSlab(bytes: number): ArrayBuffer {
 }
 
 /**
- * Node's memory comes from glibc on most systems. A large array that the garbage collector finds teaches it to keep what comes back: large batches are then made up to five
- * times as fast. Its pages are never touched.
+ * Node's memory comes from glibc on most systems. A large array that is let go of teaches it to keep what comes back: new batches are then made up to three times as fast.
+ * The pages of that array are never touched.
  */
 function teach(): void {
   hasLearned = true;
