@@ -1,19 +1,22 @@
 /**
  * Items in proportion to their weights: a 4-ary tree of f64 sums with one leaf a slot.
  *
- * SUM_TREE, 112 bytes, then from a multiple of 32 on, so that no family lies in two cache lines, the levels, then their minima:
+ * SUM_TREE, 120 bytes, then from a multiple of 32 on, so that no family lies in two cache lines, the levels, then their minima:
  *    0 │ exponent f64                    │  weight = priority^exponent
  *    8 │ lowest f64      │ highest f64   │  the priorities above 0 that it takes
  *   24 │ depth u32       │ minima u32    │  levels above the leaves · from the sum of a family to its minimum, 0 where none is asked for
  *   32 │ sums u32 × 16                   │  addresses: sums[0] the leaves, sums[depth] the root
- *   96 │ cursor: slot u32, … u32, rest f64 │  the walk of a single draw · of no meaning: what prefetching read
+ *   96 │ cursor: slot u32, … u32, rest f64 │  the walk of a single draw
+ *  112 │ stale u32       │ last u32      │  leaves from `stale` to `last` were set, and what stands above them not renewed; stale 0: all is
  *
- * Parents are recomputed from their children, never adjusted: no drift. A whole batch walks one level at a time, so that
+ * Parents are recomputed from their children, never adjusted: no drift. Items that come one after the other take neighbouring slots: their parents are renewed together,
+ * before anything reads them. A whole batch walks one level at a time, so that
  * its loads overlap; one walk after the other loses to plain JavaScript.
  *
  * A leaf is 0 (nothing there), FAINT (an item of weight 0) or at least LEAST. 2^30 faint leaves together are below LEAST and
  * vanish beside it: where anything has weight, nothing faint is drawn; where nothing has, the total counts the faint ones.
  */
+import { Near } from "../memory/near";
 import { power } from "../memory/power";
 import { random_below, random_f64 } from "../memory/random";
 
@@ -21,7 +24,10 @@ const SUMS_AT: usize = 32;
 const CURSOR_AT: usize = 96;
 /** The levels that no cache holds. */
 const COLD: u32 = 4;
-const LEVELS_AT: usize = 112;
+const STALE_AT: usize = 112;
+const LEVELS_AT: usize = 120;
+/** So many leaves are renewed together at most: no call is late by more. */
+const MOST_STALE: u32 = 2048;
 /** Bytes of four nodes. */
 const FAMILY: usize = 32;
 /** 2^-1074, the least positive f64. */
@@ -58,7 +64,28 @@ export class SumTree {
 
   @inline
   total(): f64 {
+    if (this.stale != 0) this.settle();
     return load<f64>(this.sums(this.depth));
+  }
+
+  @inline
+  private get stale(): u32 {
+    return load<u32>(changetype<usize>(this) + STALE_AT);
+  }
+
+  @inline
+  private set stale(slot: u32) {
+    store<u32>(changetype<usize>(this) + STALE_AT, slot);
+  }
+
+  @inline
+  private get last(): u32 {
+    return load<u32>(changetype<usize>(this) + STALE_AT, 4);
+  }
+
+  @inline
+  private set last(slot: u32) {
+    store<u32>(changetype<usize>(this) + STALE_AT, slot, 4);
   }
 
   /** priority^exponent, as a leaf. */
@@ -83,32 +110,60 @@ export class SumTree {
 
   /** The least weight above 0, 0 where there is none; only with a minimum. */
   minWeight(): f64 {
+    if (this.stale != 0) this.settle();
     return load<f64>(this.mins(this.depth));
   }
 
-  /** O(log n): sets one leaf. */
+  /** O(log n), and O(1) next to leaves that are stale: sets one leaf. */
   set(slot: u32, weight: f64): void {
     store<f64>(this.leaf(slot), weight);
-    let node = slot >> 2;
-    for (let level: u32 = 1; level <= this.depth; level++) {
-      this.renew(level, node);
-      node >>= 2;
-    }
+    this.spoil(slot, slot);
   }
 
   /** O(n + log slots): sets the leaves of n neighbours by their priorities (f64 × n). */
   setMany(slot: u32, n: u32, priorities: usize): void {
     for (let i: u32 = 0; i < n; i++) store<f64>(this.leaf(slot + i), this.weigh(load<f64>(priorities + ((<usize>i) << 3))));
-    let last = slot + n - 1;
+    this.spoil(slot, slot + n - 1);
+  }
+
+  /** Notes that these leaves were set: together with those that are stale, if that leaves no gap and makes not too many. */
+  @inline
+  private spoil(first: u32, last: u32): void {
+    const stale = this.stale;
+    if (stale != 0 && first - stale <= this.last + 1 - stale && last - stale < MOST_STALE) {
+      if (last > this.last) this.last = last;
+      return;
+    }
+    if (stale != 0) this.settle();
+    this.stale = first;
+    this.last = last;
+  }
+
+  /** O(stale + log slots): renews what stands above stale leaves. */
+  private settle(): void {
+    let first = this.stale;
+    let last = this.last;
+    this.stale = 0;
+    if (first == last) return this.settleOne(first);
+    for (let level: u32 = 1; level <= this.depth; level++) {
+      first >>= 2;
+      last >>= 2;
+      this.renewMany(level, first, last);
+    }
+  }
+
+  /** The same above one leaf. By single loads: one of two numbers has to wait until the one that was just stored is in the cache. */
+  private settleOne(slot: u32): void {
     for (let level: u32 = 1; level <= this.depth; level++) {
       slot >>= 2;
-      last >>= 2;
-      this.renewMany(level, slot, last);
+      store<f64>(this.sums(level) + ((<usize>slot) << 3), SumTree.sumSingly(this.sums(level - 1) + ((<usize>slot) << 5)));
+      if (this.minima != 0) this.renewMin(level, slot);
     }
   }
 
   /** O(slots): renews all that stands above the leaves. */
   rebuild(): void {
+    this.stale = 0;
     for (let level: u32 = 1; level <= this.depth; level++) this.renewMany(level, 0, this.families(level) - 1);
   }
 
@@ -167,7 +222,7 @@ export class SumTree {
     }
     for (let level = this.depth; level > 0; level--) {
       const below = this.sums(level - 1);
-      if (level <= COLD) this.prefetch(below, out, n);
+      if (level <= COLD) Near.touch(out, out + ((<usize>n) << 2), below, 5);
       for (let i: usize = 0; i < <usize>n; i++) {
         const node = load<u32>(out + (i << 2));
         const r = load<f64>(rests + (i << 3));
@@ -285,6 +340,7 @@ export class SumTree {
 
   /** 0, or the number of the broken invariant. */
   check(slots: u32): i32 {
+    if (this.stale != 0) this.settle();
     for (let slot: u32 = 0; slot <= (slots | 3); slot++) {
       const weight = load<f64>(this.leaf(slot));
       if (!(weight == 0 || weight == FAINT || (weight >= MIN && weight <= MAX))) return 1;
@@ -337,15 +393,12 @@ export class SumTree {
       const pairs = f64x2.add(v128.load(at), v128.load(at, 16));
       return f64x2.extract_lane(pairs, 0) + f64x2.extract_lane(pairs, 1);
     }
-    return load<f64>(at) + load<f64>(at, 16) + (load<f64>(at, 8) + load<f64>(at, 24));
+    return SumTree.sumSingly(at);
   }
 
-  /** Reads one word of each family that is about to be looked at: in so short a loop many cache misses are under way at a time. */
-  private prefetch(below: usize, nodes: usize, n: u32): void {
-    let sum: u64 = 0;
-    for (let at = nodes; at < nodes + ((<usize>n) << 2); at += 4) sum ^= load<u64>(below + ((<usize>load<u32>(at)) << 5));
-    // Between slot and rest: both belong to a draw that may be under way.
-    store<u32>(changetype<usize>(this) + CURSOR_AT, <u32>sum, 4);
+  @inline
+  private static sumSingly(at: usize): f64 {
+    return load<f64>(at) + load<f64>(at, 16) + (load<f64>(at, 8) + load<f64>(at, 24));
   }
 
   private static lastChild(at: usize, floor: f64): u32 {

@@ -74,7 +74,7 @@ export class Filler extends Gatherer {
       info: part("info", this.holds & WEIGHTS ? { ...INFO, weights: WEIGHT } : INFO),
       nStep: this.holds & RETURNS ? part("nStep", N_STEP) : undefined,
     };
-    this.#mask = this.holds & MASK ? this.beside("into.mask", width) : -1;
+    this.#mask = this.holds & MASK ? this.beside("into.mask", Uint8Array, width, width * n) : -1;
     if (into === undefined) this.renewed();
     else if (into instanceof DrawnBatch && this.#isAlike(slabOf(into).form)) this.#adopted(into);
     else this.#lent(into);

@@ -70,11 +70,17 @@ export function layoutOf(found: readonly FoundLeaf[]): Layout {
 }
 
 /** Whether its values at these steps go into a batch without a stop in scratch memory, which has their addresses alone. */
-export function goesStraight({ kind, leaf, frameBytes }: PlacedLeaf, steps: readonly number[]): boolean {
-  if (kind === NARROW || leaf.dtype === "string") return false;
+export function goesStraight(found: PlacedLeaf, steps: readonly number[]): boolean {
+  const { kind, frameBytes } = found;
+  if (!mayGoStraight(found)) return false;
   // Of a window they stand side by side, as far as others did not append at the same time.
   const areNeighbours = kind === WIDE && steps.length > 1 && steps.every((step, i) => i === 0 || step === (steps[i - 1] as number) + 1);
   return (areNeighbours ? steps.length : 1) * frameBytes >= STRAIGHT_BYTES;
+}
+
+/** Whether its values do so at some steps. */
+export function mayGoStraight({ kind, leaf, frameBytes }: PlacedLeaf): boolean {
+  return (kind === WIDE || (kind === SHARED && frameBytes >= STRAIGHT_BYTES)) && leaf.dtype !== "string";
 }
 
 export function up(n: number, multiple: number): number {

@@ -77,6 +77,43 @@ describe("sum tree", () => {
     }
   });
 
+  it("renews what stands above leaves before anything reads it: neighbours in any number, gaps, many at a time", () => {
+    const leaves: u32 = 9000;
+    const dice = new Dice(17);
+    const tree = empty(leaves, true);
+    const weights = new StaticArray<f64>(<i32>leaves + 1);
+    let total: f64 = 0;
+    let slot: u32 = 0;
+    for (let round = 0; round < 400; round++) {
+      // More than are renewed together, now and then; backwards, too, and the same again.
+      const run: u32 = round % 20 == 0 ? 3000 : dice.below(12);
+      if (dice.below(3) == 0) slot = dice.below(leaves);
+      for (let i: u32 = 0; i < run; i++) {
+        slot = 1 + (dice.below(50) == 0 ? (slot + leaves - 2) % leaves : slot % leaves);
+        const value = <f64>dice.below(1000);
+        total += value - weights[slot];
+        weights[slot] = value;
+        tree.set(slot, value);
+      }
+      if (dice.below(2) == 0) {
+        const other = 1 + dice.below(leaves);
+        total += 5 - weights[other];
+        weights[other] = 5;
+        setMany(tree, [other], [5]);
+      }
+      const reads = dice.below(4);
+      if (reads == 0) expect<f64>(tree.total()).toBe(total);
+      if (reads == 1 && total > 0) assert(weights[tree.draw(random)] > 0, "only what has weight is drawn");
+      if (reads == 2) {
+        let least: f64 = Infinity;
+        for (let k: u32 = 1; k <= leaves; k++) if (weights[k] > 0) least = min(least, weights[k]);
+        expect<f64>(tree.minWeight()).toBe(least == Infinity ? 0 : least);
+      }
+    }
+    expect<f64>(tree.total()).toBe(total);
+    expect<i32>(tree.check(leaves)).toBe(0);
+  });
+
   it("does not drift: after 20,000 changes every sum is that of its children, to the bit", () => {
     const dice = new Dice(5);
     const tree = empty(67, true);
@@ -267,6 +304,7 @@ describe("sum tree", () => {
   it("notices a sum, a least, or a leaf that is wrong", () => {
     const tree = empty(9, true);
     for (let slot: u32 = 1; slot <= 9; slot++) tree.set(slot, 1);
+    expect<i32>(tree.check(9)).toBe(0);
     store<f64>(tree.leaf(5), 2);
     expect<i32>(tree.check(9)).toBe(3);
     store<f64>(tree.leaf(5), -1);
