@@ -21,7 +21,7 @@ export const LAYERS = {
     ["rate-limiter", "selector", "wait", "warnings", "prints"],
     // What a step is, and where its bytes are.
     ["spec/"],
-    ["column"],
+    ["column", "core/arrays"],
     ["batch", "n-step", "store/format/kinds"],
     // The only way to WebAssembly.
     ["core/"],

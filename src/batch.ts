@@ -1,6 +1,7 @@
 /** A batch: the result of a sample, in arrays that belong to the caller. */
 import { Column, type ColumnLike, copied, isColumn, type NestedArray } from "./column.ts";
 import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED } from "./core/abi.ts";
+import type { Texts } from "./core/arrays.ts";
 import { printsAs, showAll, Word } from "./prints.ts";
 import { columnNamed, type Selection, type Shown, stepIndices } from "./spec/columns.ts";
 import { dtypeOf } from "./spec/dtype.ts";
@@ -126,22 +127,14 @@ type Methods = "toArray" | "detached" | "release" | typeof Symbol.dispose;
 /** A batch of the caller's, to be refilled: its arrays may be in shared memory. */
 export type Into = Omit<Batch<unknown, ArrayBufferLike>, Methods>;
 
-/** Numbers of arrays, or of a draw's columns, by the names of a batch. */
-export interface Numbers {
-  readonly [name: string]: number;
-}
-
-/** The plain arrays of a batch's texts, by the numbers of its arrays. */
-export type Texts = readonly (string[] | undefined)[];
-
-/** Where a filler goes when its batch is released. */
-export interface Home<F> {
-  back(filler: F): void;
+/** What fills a batch that was lent. */
+export interface Lender {
+  cameBack(): void;
 }
 
 type Fields = Omit<Batch<unknown>, Methods>;
 
-/** What batches of a kind have alike: their columns, and where their arrays are in a slab. */
+/** What batches of a kind have alike: their columns, and where their arrays are. */
 export interface Form {
   /** Items at most. */
   readonly n: number;
@@ -168,21 +161,23 @@ export let itemOf: (batch: unknown, i: number) => BatchItem;
 
 /** For fillers: what a batch that Reprise made is made of. */
 export let slabOf: (batch: DrawnBatch) => { readonly form: Form; readonly slab: ArrayBuffer; readonly texts: Texts };
-/** Says where the filler of a batch goes when that is released. */
-export let lendOut: (batch: DrawnBatch, home: Home<unknown>) => void;
+/** Says whose a batch is when it is released. */
+export let lendOut: (batch: DrawnBatch, lender: Lender) => void;
+/** Of items that are alike: which steps each shows. */
+export let layoutsOf: (batch: DrawnBatch) => readonly Shown[] | undefined;
+export let layOut: (batch: DrawnBatch, layouts: readonly Shown[] | undefined) => void;
 
 /** A batch in memory of its own, its slab. Its arrays are views on that, made when they are asked for. */
 export class DrawnBatch implements Batch<unknown> {
   count = 0;
   blocked: Blocked | undefined = undefined;
-  /** Of items that are alike: which steps each shows. */
-  layouts: readonly Shown[] | undefined;
   /** A field, so that `structuredClone`, which does not see the others, refuses the batch. */
   readonly detached: () => Fields = detached;
   readonly #form: Form;
   readonly #slab: ArrayBuffer;
   readonly #texts: Texts;
-  #home: Home<unknown> | undefined;
+  #layouts: readonly Shown[] | undefined;
+  #lender: Lender | undefined;
   #columns: readonly Column[] | undefined;
   #steps: unknown;
   #lengths: Fields["lengths"] | undefined;
@@ -193,8 +188,12 @@ export class DrawnBatch implements Batch<unknown> {
   static {
     itemOf = (batch, i) => (batch as DrawnBatch).#itemOf(i);
     slabOf = (batch) => ({ form: batch.#form, slab: batch.#slab, texts: batch.#texts });
-    lendOut = (batch, home) => {
-      batch.#home = home;
+    lendOut = (batch, lender) => {
+      batch.#lender = lender;
+    };
+    layoutsOf = (batch) => batch.#layouts;
+    layOut = (batch, layouts) => {
+      batch.#layouts = layouts;
     };
     showAll(this, ["steps", "lengths", "info", "nStep", "mask"]);
   }
@@ -231,9 +230,9 @@ export class DrawnBatch implements Batch<unknown> {
   }
 
   release(): void {
-    const home = this.#home;
-    this.#home = undefined;
-    home?.back(this.#form);
+    const lender = this.#lender;
+    this.#lender = undefined;
+    lender?.cameBack();
   }
 
   [Symbol.dispose](): void {
@@ -260,7 +259,7 @@ export class DrawnBatch implements Batch<unknown> {
       const value = column.at(i);
       if (!isColumn(value)) return value;
       const joint = selections[c] as Selection;
-      const selection = this.layouts === undefined ? joint : columnNamed(this.layouts[i] as Shown, joint.keys);
+      const selection = this.#layouts === undefined ? joint : columnNamed(this.#layouts[i] as Shown, joint.keys);
       // Lists, and what is counted from the end, have padding where it was asked for.
       const isRun = selection.steps === undefined && selection.start >= 0;
       const steps = isRun ? stepIndices(selection, width).filter((step) => step < length).length : (selection.steps ?? joint.steps)?.length;

@@ -1,6 +1,5 @@
 /** Draws items of a table and copies their steps into arrays. */
 import type { Batch, Blocked, Into } from "./batch.ts";
-import type { Column } from "./column.ts";
 import {
   BLOCKED,
   CROSS,
@@ -29,9 +28,8 @@ import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } fro
 import { MAX_LENGTH } from "./limits.ts";
 import { type NStep, type NStepOptions, nStepOf } from "./n-step.ts";
 import type { Selector } from "./selector.ts";
-import { type ColumnLayout, checkSteps, fitTogether, hasRoom, isBootstrap, joined, jointOf, type Selection, selectionsOf, wholeOf } from "./spec/columns.ts";
+import { type ColumnLayout, checkSteps, fitTogether, isBootstrap, joined, jointOf, type Selection, selectionsOf } from "./spec/columns.ts";
 import type { AnyArray } from "./spec/dtype.ts";
-import { valueAt } from "./spec/nest.ts";
 import { warnOfLost } from "./warnings.ts";
 
 export interface SampleOptions<Path extends string = string, C = object> {

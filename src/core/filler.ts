@@ -1,14 +1,16 @@
 /** How one batch object of `sample` is filled, or one after the other that are alike. */
-import { arrayOf, type Batch, DrawnBatch, type Form, type Home, INFO, type Into, lendOut, N_STEP, type Numbers, slabOf, type Texts } from "../batch.ts";
-import { Column } from "../column.ts";
+import { arrayOf, type Batch, DrawnBatch, INFO, type Into, layOut, layoutsOf, lendOut, N_STEP, slabOf } from "../batch.ts";
+import type { Column } from "../column.ts";
 import { mustBe } from "../error.ts";
 import { type ColumnLayout, type Selection, type Shown, stepIndices, stepLists, stepsOf } from "../spec/columns.ts";
 import type { AnyArray } from "../spec/dtype.ts";
-import { nested, packer, valueAt } from "../spec/nest.ts";
+import { packer, valueAt } from "../spec/nest.ts";
 import { LENGTH, WEIGHT } from "./abi.ts";
 import type { Engine } from "./engine.ts";
+import { BatchForm, type Numbers } from "./form.ts";
 import { Gatherer } from "./gatherer.ts";
 import type { Rows } from "./joined.ts";
+import type { Home } from "./returned.ts";
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -20,8 +22,6 @@ export const MASK = 4;
 export class Filler extends Gatherer {
   readonly width: number;
   readonly selections: readonly Selection[];
-  readonly isWhole: boolean;
-  readonly nest: (values: readonly unknown[]) => unknown;
   /** Steps that the longest item must have for these. */
   readonly least: number;
   /** WEIGHTS, RETURNS, MASK where the batch has them. */
@@ -29,10 +29,9 @@ export class Filler extends Gatherer {
   readonly #engine: Engine;
   /** Whether runs go on to the end of the window, wherever they should stop: how wide the whole batch will be is not known yet. */
   readonly #open: boolean;
-  /** The numbers of the arrays: of the columns, of what the draw tells, of the mask. */
-  readonly #columns: readonly { readonly array: number; readonly shape: readonly number[] }[];
-  readonly #numbers: { readonly lengths: number; readonly info: Numbers; readonly nStep: Numbers | undefined };
-  readonly #mask: number;
+  readonly #form: BatchForm;
+  /** Where it goes when its batch comes back. */
+  #home: Home<Filler> | undefined;
   #batch: Writable<Batch<unknown>> | undefined;
 
   /**
@@ -49,34 +48,27 @@ export class Filler extends Gatherer {
     this.#open = open;
     this.width = width;
     this.selections = selections;
-    this.isWhole = whole;
-    this.nest = whole
-      ? packer(engine.spec)
-      : (values) =>
-          nested(
-            selections.map(({ keys }) => keys[0] as string),
-            values,
-            false,
-          );
     this.least = stepsOf(selections);
     this.holds = asked | (into?.mask ? MASK : 0);
-    this.#columns = selections.map((selection) => {
+    const columns = selections.map((selection) => {
       const { keys, leaf, start, squeezed } = selection;
       const steps = this.#stepsOf(selection);
       // One of the last steps may have more than the window, and more in a shorter one.
       const array = this.gather(`into.steps.${keys.join(".")}.data`, leaf, steps, Math.max(steps.length, -start));
       return { array, shape: [n, ...(squeezed ? [] : [steps.length]), ...leaf.shape] };
     });
+    const { arrays } = this;
     const part = (name: string, columns: Numbers): Numbers =>
-      Object.fromEntries(Object.entries(columns).map(([key, column]) => [key, this.take(`into.${name}.${key}`, column, arrayOf(column))]));
-    this.#numbers = {
-      lengths: this.take("into.lengths", LENGTH, Uint32Array),
+      Object.fromEntries(Object.entries(columns).map(([key, column]) => [key, arrays.take(`into.${name}.${key}`, column, arrayOf(column))]));
+    const numbers = {
+      lengths: arrays.take("into.lengths", LENGTH, Uint32Array),
       info: part("info", this.holds & WEIGHTS ? { ...INFO, weights: WEIGHT } : INFO),
       nStep: this.holds & RETURNS ? part("nStep", N_STEP) : undefined,
+      mask: this.holds & MASK ? arrays.beside("into.mask", Uint8Array, width, width * n) : undefined,
     };
-    this.#mask = this.holds & MASK ? this.beside("into.mask", Uint8Array, width, width * n) : -1;
+    this.#form = new BatchForm(arrays, { width, selections, nest: whole ? packer(engine.spec) : undefined, holds: this.holds, open, columns, numbers });
     if (into === undefined) this.renewed();
-    else if (into instanceof DrawnBatch && this.#isAlike(slabOf(into).form)) this.#adopted(into);
+    else if (into instanceof DrawnBatch && this.#form.isAlike(slabOf(into).form)) this.#adopted(into);
     else this.#lent(into);
   }
 
@@ -88,7 +80,7 @@ export class Filler extends Gatherer {
   /** Goes on with a new batch. @throws ReplayError OUT_OF_MEMORY */
   renewed(): this {
     const { slab, texts } = this.renew();
-    this.#batch = new DrawnBatch(this, slab, texts);
+    this.#batch = new DrawnBatch(this.#form, slab, texts);
     return this;
   }
 
@@ -98,9 +90,18 @@ export class Filler extends Gatherer {
   }
 
   /** Says where it goes when its batch is released. */
-  lentBy(home: Home<Filler>): this {
-    lendOut(this.batch as DrawnBatch, home as Home<unknown>);
+  lentTo(home: Home<Filler>): this {
+    this.#home = home;
+    lendOut(this.batch as DrawnBatch, this);
     return this;
+  }
+
+  cameBack(): void {
+    this.#home?.back(this);
+  }
+
+  override get canRefill(): boolean {
+    return super.canRefill && Object.isExtensible(this.batch);
   }
 
   /** Gives the batch away, and keeps nothing of it. */
@@ -120,32 +121,16 @@ export class Filler extends Gatherer {
 
   /** Which steps each item of the batch shows, where they differ. */
   get layouts(): readonly Shown[] | undefined {
-    return this.batch instanceof DrawnBatch ? this.batch.layouts : undefined;
+    return this.batch instanceof DrawnBatch ? layoutsOf(this.batch) : undefined;
   }
 
   set layouts(layouts: readonly Shown[] | undefined) {
-    if (this.batch instanceof DrawnBatch) this.batch.layouts = layouts;
+    if (this.batch instanceof DrawnBatch) layOut(this.batch, layouts);
   }
 
   /** The same of every item. */
   shown(): readonly Shown[] {
-    return this.layouts ?? new Array<Shown>(this.batch.count).fill(this);
-  }
-
-  /** The columns of a batch of this kind, in the order of the selections. */
-  columnsOf(slab: ArrayBuffer, texts: Texts): Column[] {
-    return this.#columns.map(({ array, shape }) => new Column(this.viewOf(array, slab, texts) as Column["data"], [...shape]));
-  }
-
-  /** What else it has: lengths, info, nStep, mask. */
-  numbersOf(slab: ArrayBuffer, name: "lengths" | "info" | "nStep" | "mask"): unknown {
-    if (name === "mask") return this.#mask < 0 ? undefined : this.viewOf(this.#mask, slab, []);
-    const numbers = this.#numbers[name];
-    if (numbers === undefined) return undefined;
-    if (typeof numbers === "number") return this.viewOf(numbers, slab, []);
-    const views: { [key: string]: unknown } = {};
-    for (const key in numbers) views[key] = this.viewOf(numbers[key] as number, slab, []);
-    return views;
+    return this.layouts ?? new Array<Shown>(this.batch.count).fill(this.#form);
   }
 
   /** Every array of the batch, with its elements an item; the weights last. @param order that of the columns */
@@ -172,16 +157,16 @@ export class Filler extends Gatherer {
   /** Gathers what was drawn and copies it out. O(bytes) */
   override fill(count: number): void {
     super.fill(count);
-    if (this.#mask >= 0) this.#fillMask(count);
+    const { mask } = this.#form.numbers;
+    if (mask !== undefined) this.#fillMask(mask, count);
     this.batch.count = count;
   }
 
-  #fillMask(count: number): void {
+  #fillMask(array: number, count: number): void {
     const { core } = this.#engine;
-    const mask = this.bytesOf(this.#mask);
+    const mask = this.bytesOf(array);
     const lengths = this.draw.address(LENGTH) / 4;
-    for (let i = 0, to = this.startOf(this.#mask); i < count; i++)
-      for (let t = 0; t < this.width; t++) mask[to++] = Number(t < (core.u32[lengths + i] as number));
+    for (let i = 0, to = this.startOf(array); i < count; i++) for (let t = 0; t < this.width; t++) mask[to++] = Number(t < (core.u32[lengths + i] as number));
   }
 
   #adopted(into: DrawnBatch): void {
@@ -191,25 +176,17 @@ export class Filler extends Gatherer {
   }
 
   #lent(into: Into): void {
-    const { lengths, info, nStep } = this.#numbers;
+    const { columns, numbers } = this.#form;
+    const { lengths, info, nStep, mask } = numbers;
     const arrays: unknown[] = [];
     for (const [i, { keys }] of this.selections.entries())
-      arrays[(this.#columns[i] as { readonly array: number }).array] = (valueAt(into.steps, keys) as Column | undefined)?.data;
+      arrays[(columns[i] as { readonly array: number }).array] = (valueAt(into.steps, keys) as Column | undefined)?.data;
     arrays[lengths] = into.lengths;
     for (const key in info) arrays[info[key] as number] = (into.info as unknown as { readonly [key: string]: unknown } | undefined)?.[key];
     for (const key in nStep) arrays[nStep[key] as number] = (into.nStep as unknown as { readonly [key: string]: unknown } | undefined)?.[key];
-    if (this.#mask >= 0) arrays[this.#mask] = into.mask;
+    if (mask !== undefined) arrays[mask] = into.mask;
     this.lend(arrays);
     this.#batch = into as Batch<unknown>;
-  }
-
-  /** Whether its arrays are where those of batches of another form are. */
-  #isAlike(form: Form): boolean {
-    if (!(form instanceof Filler)) return false;
-    const { n, width, selections, holds, isWhole } = this;
-    return (
-      n === form.n && width === form.width && selections === form.selections && holds === form.holds && this.#open === form.#open && isWhole === form.isWhole
-    );
   }
 
   #stepsOf(selection: Selection): readonly number[] {

@@ -28,9 +28,8 @@ export class Fillers {
   fresh(n: number, width: number, selections: readonly Selection[], holds: number, recycle: Recycle): Filler {
     const fits = (one: Filler) => one.fits(n, width, selections, holds);
     if (recycle === false) return this.#spare.take(fits)?.renewed() ?? this.#made(n, width, selections, holds);
-    return ((recycle === true ? this.#returned.take(fits) : undefined) ?? this.#made(n, width, selections, holds)).lentBy(
-      recycle === true ? this.#returned : NOWHERE,
-    );
+    const home = recycle === true ? this.#returned : NOWHERE;
+    return (this.#returned.take((one) => recycle === true && one.canRefill && fits(one)) ?? this.#made(n, width, selections, holds)).lentTo(home);
   }
 
   /** Gives the batch of a fresh one away. */
@@ -78,7 +77,7 @@ export class Fillers {
     return integer("length (or the second dimension of into)", length, 1, MAX_LENGTH);
   }
 
-  #formOf(into: Into | undefined): Form | undefined {
+  #formOf(into: Into | undefined): Pick<Form, "n" | "width" | "selections"> | undefined {
     if (into instanceof DrawnBatch) return slabOf(into).form;
     return typeof into === "object" && into !== null ? this.#known.get(into) : undefined;
   }

@@ -8,9 +8,10 @@ import { goesStraight, mayGoStraight, type PlacedLeaf, STRAIGHT_BYTES, up } from
 import type { BoundedText } from "../spec/leaf.ts";
 import { readTexts } from "../spec/text.ts";
 import { OUTPUT_BYTES, OUTPUT_EACH, OUTPUT_STEPS, RUN_BYTES } from "./abi.ts";
+import type { Place } from "./arrays.ts";
 import { Draw } from "./draw.ts";
 import type { Engine } from "./engine.ts";
-import { type Place, Places } from "./places.ts";
+import { Places } from "./places.ts";
 
 interface Output {
   readonly leaf: PlacedLeaf;
@@ -78,8 +79,8 @@ export abstract class Gatherer extends Places {
     const each = steps.length * leaf.size;
     const kind = isText ? undefined : (DTYPES[dtype].array as ArrayClass);
     let array: number;
-    if (kind === undefined) array = this.text(path, each);
-    else array = isStraight ? this.beside(path, kind, each, bytes) : this.value(path, kind, each, bytes);
+    if (kind === undefined) array = this.arrays.text(path, each);
+    else array = isStraight ? this.arrays.beside(path, kind, each, bytes) : this.arrays.value(path, kind, each, bytes);
     outputs.push({ leaf, steps, list, index, array, stop: this.#stops });
     this.#steps += longest;
     this.#rows = Math.max(this.#rows, n * longest);
@@ -94,7 +95,7 @@ export abstract class Gatherer extends Places {
   prepare(): Draw {
     const { core } = this.#engine;
     this.check();
-    this.#base = this.draw.prepare(this.#head + this.#temporary + this.#stops + this.values, this.n, this.#rows);
+    this.#base = this.draw.prepare(this.#head + this.#temporary + this.#stops + this.arrays.values, this.n, this.#rows);
     if (this.#generation !== core.generation) this.#see(true);
     this.#generation = core.generation;
     return this.draw;
@@ -190,7 +191,7 @@ export abstract class Gatherer extends Places {
     const lists = (OUTPUT_BYTES / 4) * all.length;
     for (const [i, output] of all.entries()) {
       const { leaf, steps, list, array } = output;
-      const { kind, where, at } = this.place(array);
+      const { kind, where, at } = this.arrays.place(array);
       const to = kind === undefined ? this.#textAt(output) : where === "behind" ? this.#stopOf(output) : this.#from + at;
       plan.set([leaf.index, this.#base + 4 * (lists + list), steps.length, 0, to], (OUTPUT_BYTES / 4) * i);
       plan.set(steps, lists + list);

@@ -1,6 +1,10 @@
 /** Batches that come back: their memory is filled again, which spares the allocation, and the page faults of large ones. */
-import type { Home } from "../batch.ts";
 import { mustBe } from "../error.ts";
+
+/** Where a filler goes when its batch is released. */
+export interface Home<F> {
+  back(filler: F): void;
+}
 
 export type Recycle = boolean | "detach";
 

@@ -8,15 +8,17 @@ const LESSON = (1 << 25) - (1 << 14);
 
 let hasLearned = (globalThis as { readonly process?: { readonly release?: { readonly name?: string } } }).process?.release?.name !== "node";
 
+/** Offsets in a batch are u32. */
+const MAX_BYTES = 2 ** 32;
+
 /** @throws ReplayError OUT_OF_MEMORY */
-export function newSlab(bytes: number): ArrayBuffer {
+export function newSlab(bytes: number): Uint8Array<ArrayBuffer> {
+  if (bytes >= PAGED && !hasLearned) teach();
   try {
-    if (bytes >= PAGED && !hasLearned) teach();
-    return new ArrayBuffer(bytes);
-  } catch {
-    const remedy = "ask for fewer items, or fewer or shorter windows of them";
-    throw mustBe("OUT_OF_MEMORY", "the bytes of a batch", `as many as this runtime has room for in one array (${remedy})`, bytes);
-  }
+    if (bytes < MAX_BYTES) return new Uint8Array(new ArrayBuffer(bytes));
+  } catch {}
+  const remedy = "ask for fewer items, or fewer or shorter windows of them";
+  throw mustBe("OUT_OF_MEMORY", "the bytes of a batch", `as many as this runtime has room for in one array, and fewer than 4 GiB (${remedy})`, bytes);
 }
 
 /**
@@ -25,5 +27,9 @@ export function newSlab(bytes: number): ArrayBuffer {
  */
 function teach(): void {
   hasLearned = true;
-  new ArrayBuffer(LESSON);
+  try {
+    new ArrayBuffer(LESSON);
+  } catch {
+    // There is room for less: then so there is for the batch, or not.
+  }
 }

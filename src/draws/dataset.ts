@@ -24,13 +24,17 @@ export function datasetOf<B extends { readonly count: number; release?(): void }
   const n = integer("batchSize", batchSize, 1, MAX_LENGTH);
   const ahead = options.into === undefined ? integer("prefetch", prefetch, 0, 1024) : 0;
   const drops = flag("dropRemainder", dropRemainder) === 1;
+  // A batch that the caller gives may be lent by somebody else.
+  const lends = sample.recycle === true || sample.recycle === "detach";
   const begin = (): ElementSource<B> => {
     let awaited: AwaitedBatch<B> | undefined;
     /** Whether the last batch was a short one. */
     let ended = false;
     return {
       next: () => draws.atOnce(n, sample),
-      done: (batch) => batch.release?.(),
+      done: (batch) => {
+        if (lends) batch.release?.();
+      },
       async later({ signal: stop }) {
         if (ended) {
           ended = false;

@@ -1,13 +1,16 @@
 /** How one batch of transitions is filled, or one after the other that are alike. */
-import { brief, type Home, type Texts } from "../batch.ts";
+import { brief, type Lender } from "../batch.ts";
 import { Column, copied, isColumn } from "../column.ts";
 import { DISCOUNT, KEY, RETURN, STEPS, TERMINATED, TRUNCATED, WEIGHT } from "../core/abi.ts";
+import type { Arrays, Texts } from "../core/arrays.ts";
 import type { Engine } from "../core/engine.ts";
 import { mustBeWritable } from "../core/filler.ts";
 import { Gatherer } from "../core/gatherer.ts";
 import type { Rows } from "../core/joined.ts";
+import type { Home } from "../core/returned.ts";
 import { printsAs } from "../prints.ts";
 import type { AnyArray, ArrayClass } from "../spec/dtype.ts";
+import type { PlacedLeaf } from "../spec/layout.ts";
 import { packer, valueAt, zip } from "../spec/nest.ts";
 import type { TransitionForm } from "./form.ts";
 
@@ -20,14 +23,67 @@ export interface AnyTransitions {
 }
 
 interface Slab {
-  readonly filler: TransitionFiller;
+  readonly parts: Parts;
   readonly slab: ArrayBuffer;
   readonly texts: Texts;
 }
 
+/** The columns of a part, and how they are nested. */
+interface Columns {
+  readonly nest: (values: readonly unknown[]) => unknown;
+  readonly columns: readonly { readonly array: number; readonly shape: readonly number[] }[];
+}
+
+/** What batches of a kind have alike: the numbers of their arrays, of each part's leaves or of one number a transition. Nothing here is of a Replay. */
+class Parts {
+  readonly arrays: Arrays;
+  readonly form: TransitionForm;
+  readonly float: ArrayClass;
+  /** Whether they have importance weights. */
+  readonly weighted: boolean;
+  readonly columns: ReadonlyMap<string, Columns>;
+  readonly numbers: ReadonlyMap<string, number>;
+
+  constructor(
+    arrays: Arrays,
+    form: TransitionForm,
+    float: ArrayClass,
+    weighted: boolean,
+    columns: ReadonlyMap<string, Columns>,
+    numbers: ReadonlyMap<string, number>,
+  ) {
+    this.arrays = arrays;
+    this.form = form;
+    this.float = float;
+    this.weighted = weighted;
+    this.columns = columns;
+    this.numbers = numbers;
+  }
+
+  /** In the order of a batch. */
+  get names(): string[] {
+    return [...this.columns.keys(), ...this.numbers.keys()];
+  }
+
+  /** Whether the arrays of its batches are where those of others are. */
+  isAlike({ arrays, form, float, weighted }: Parts): boolean {
+    return this.arrays.n === arrays.n && this.form === form && this.float === float && this.weighted === weighted;
+  }
+
+  /** A part of a batch of this kind. */
+  of(name: string, { slab, texts }: Slab): unknown {
+    const { arrays } = this;
+    const column = (array: number, shape: readonly number[]) => new Column(arrays.view(array, slab, texts) as Column["data"], [arrays.n, ...shape]);
+    const number = this.numbers.get(name);
+    if (number !== undefined) return name === "keys" ? arrays.view(number, slab, texts) : column(number, []);
+    const { nest, columns } = this.columns.get(name) as Columns;
+    return nest(columns.map(({ array, shape }) => column(array, shape)));
+  }
+}
+
 /** What a batch that Reprise made is made of. */
 let slabOf: (batch: object) => Slab | undefined;
-let lendOut: (batch: DrawnTransitions, home: Home<TransitionFiller>) => void;
+let lendOut: (batch: DrawnTransitions, lender: Lender) => void;
 let partOf: (batch: DrawnTransitions, name: string) => unknown;
 
 /** A batch in memory of its own, its slab. Its parts are views on that, made when they are asked for. */
@@ -36,17 +92,20 @@ class DrawnTransitions {
   /** A field, so that `structuredClone`, which does not see the parts, refuses the batch. */
   readonly detached: () => object = detached;
   readonly #of: Slab;
-  readonly #parts: { [name: string]: unknown } = {};
-  #home: Home<TransitionFiller> | undefined;
+  readonly #parts = new Map<string, unknown>();
+  #lender: Lender | undefined;
 
   static {
     slabOf = (batch) => (#of in batch ? batch.#of : undefined);
-    lendOut = (batch, home) => {
-      batch.#home = home;
+    lendOut = (batch, lender) => {
+      batch.#lender = lender;
     };
     partOf = (batch, name) => {
-      batch.#parts[name] ??= batch.#of.filler.partOf(name, batch.#of);
-      return batch.#parts[name];
+      const known = batch.#parts.get(name);
+      if (known !== undefined) return known;
+      const part = batch.#of.parts.of(name, batch.#of);
+      batch.#parts.set(name, part);
+      return part;
     };
     printsAs<DrawnTransitions>(this, "TransitionBatch", (batch) => {
       const { keys, ...parts } = partsOf(batch);
@@ -60,9 +119,9 @@ class DrawnTransitions {
   }
 
   release(): void {
-    const home = this.#home;
-    this.#home = undefined;
-    home?.back(this.#of.filler);
+    const lender = this.#lender;
+    this.#lender = undefined;
+    lender?.cameBack();
   }
 
   [Symbol.dispose](): void {
@@ -79,14 +138,14 @@ class DrawnTransitions {
   }
 }
 
-/** Of what form a batch is that Reprise made. */
-export function fillerOf(batch: unknown): TransitionFiller | undefined {
-  return typeof batch === "object" && batch !== null ? slabOf(batch)?.filler : undefined;
+/** Whether a batch that Reprise made has importance weights. */
+export function isWeighted(batch: unknown): boolean | undefined {
+  return typeof batch === "object" && batch !== null ? slabOf(batch)?.parts.weighted : undefined;
 }
 
 /** The parts of a batch under their names, as own fields. */
 function partsOf(batch: object): { [name: string]: unknown } {
-  const names = slabOf(batch)?.filler.names ?? [];
+  const names = slabOf(batch)?.parts.names ?? [];
   return Object.fromEntries(names.map((name) => [name, partOf(batch as DrawnTransitions, name)]));
 }
 
@@ -109,17 +168,11 @@ function batchClass(names: readonly string[]): typeof DrawnTransitions {
 /** The classes of a view's batches: without weights, and with them. */
 const classes = new WeakMap<TransitionForm, [plain?: typeof DrawnTransitions, weighted?: typeof DrawnTransitions]>();
 
-function classOf(form: TransitionForm, names: readonly string[], weighted: boolean): typeof DrawnTransitions {
+function classOf({ form, names, weighted }: Parts): typeof DrawnTransitions {
   const known = classes.get(form) ?? [];
   classes.set(form, known);
   known[Number(weighted)] ??= batchClass(names);
   return known[Number(weighted)] as typeof DrawnTransitions;
-}
-
-/** The columns of a part, and how they are nested. */
-interface Columns {
-  readonly nest: (values: readonly unknown[]) => unknown;
-  readonly columns: readonly { readonly array: number; readonly shape: readonly number[] }[];
 }
 
 export class TransitionFiller extends Gatherer {
@@ -127,16 +180,12 @@ export class TransitionFiller extends Gatherer {
   readonly width: number;
   /** Whether it has importance weights. */
   readonly weighted: boolean;
-  /** The parts of a batch, in their order. */
-  readonly names: readonly string[];
-  readonly #form: TransitionForm;
-  readonly #float: ArrayClass;
+  readonly #parts: Parts;
   readonly #class: typeof DrawnTransitions;
-  /** The numbers of the arrays: of each part's leaves, or of one number a transition. */
-  readonly #parts = new Map<string, Columns>();
-  readonly #numbers = new Map<string, number>();
   /** Whether arrays were given, which may be longer. */
   #isGiven = false;
+  /** Where it goes when its batch comes back. */
+  #home: Home<TransitionFiller> | undefined;
   #batch: AnyTransitions | undefined;
 
   /**
@@ -149,22 +198,24 @@ export class TransitionFiller extends Gatherer {
     if (into !== undefined) mustBeWritable(into, "count");
     this.width = width;
     this.weighted = weighted;
-    this.#form = form;
-    this.#float = float;
+    const columns = new Map<string, Columns>();
     for (const { name, spec, leaves, at } of form.parts) {
-      const columns = leaves.map(({ keys, leaf }) => ({ array: this.gather(`into.${[name, ...keys, "data"].join(".")}`, leaf, at), shape: leaf.shape }));
-      this.#parts.set(name, { nest: packer(spec), columns });
+      const arrayOf = (keys: readonly string[], leaf: PlacedLeaf) => this.gather(`into.${[name, ...keys, "data"].join(".")}`, leaf, at);
+      columns.set(name, { nest: packer(spec), columns: leaves.map(({ keys, leaf }) => ({ array: arrayOf(keys, leaf), shape: leaf.shape })) });
     }
-    const number = (name: string, column: number, kind: ArrayClass, path = `${name}.data`) => this.#numbers.set(name, this.take(`into.${path}`, column, kind));
-    number("returns", RETURN, float);
-    number("discounts", DISCOUNT, float);
-    number("steps", STEPS, Uint32Array);
-    number("terminated", TERMINATED, Uint8Array);
-    number("truncated", TRUNCATED, Uint8Array);
-    if (weighted) number("weights", WEIGHT, float);
-    number("keys", KEY, Float64Array, "keys");
-    this.names = [...this.#parts.keys(), ...this.#numbers.keys()];
-    this.#class = classOf(form, this.names, weighted);
+    const { arrays } = this;
+    const take = (name: string, column: number, kind: ArrayClass, path = `${name}.data`) => [name, arrays.take(`into.${path}`, column, kind)] as const;
+    const numbers = new Map([
+      take("returns", RETURN, float),
+      take("discounts", DISCOUNT, float),
+      take("steps", STEPS, Uint32Array),
+      take("terminated", TERMINATED, Uint8Array),
+      take("truncated", TRUNCATED, Uint8Array),
+      ...(weighted ? [take("weights", WEIGHT, float)] : []),
+      take("keys", KEY, Float64Array, "keys"),
+    ]);
+    this.#parts = new Parts(arrays, form, float, weighted, columns, numbers);
+    this.#class = classOf(this.#parts);
     if (into === undefined) this.renewed();
     else this.#refills(into);
   }
@@ -176,14 +227,23 @@ export class TransitionFiller extends Gatherer {
 
   /** Goes on with a new batch. @throws ReplayError OUT_OF_MEMORY */
   renewed(): this {
-    this.#batch = new this.#class({ filler: this, ...this.renew() }) as object as AnyTransitions;
+    this.#batch = new this.#class({ parts: this.#parts, ...this.renew() }) as object as AnyTransitions;
     return this;
   }
 
   /** Says where it goes when its batch is released. */
-  lentBy(home: Home<TransitionFiller>): this {
-    lendOut(this.batch as object as DrawnTransitions, home);
+  lentTo(home: Home<TransitionFiller>): this {
+    this.#home = home;
+    lendOut(this.batch as object as DrawnTransitions, this);
     return this;
+  }
+
+  cameBack(): void {
+    this.#home?.back(this);
+  }
+
+  override get canRefill(): boolean {
+    return super.canRefill && Object.isExtensible(this.batch);
   }
 
   /** Gives the batch away, and keeps nothing of it. */
@@ -194,21 +254,12 @@ export class TransitionFiller extends Gatherer {
     return batch;
   }
 
-  /** A part of a batch of this kind. */
-  partOf(name: string, { slab, texts }: Slab): unknown {
-    const number = this.#numbers.get(name);
-    const { n } = this;
-    if (name === "keys") return this.viewOf(number as number, slab, texts);
-    if (number !== undefined) return new Column(this.viewOf(number, slab, texts) as Column["data"], [n]);
-    const { nest, columns } = this.#parts.get(name) as Columns;
-    return nest(columns.map(({ array, shape }) => new Column(this.viewOf(array, slab, texts) as Column["data"], [n, ...shape])));
-  }
-
   /** Every array of the batch, with its elements an item. */
   rows(): Rows[] {
     const dataAt = (...keys: readonly string[]) => valueAt(this.batch, keys) as AnyArray;
-    const parts = this.#form.parts.flatMap(({ name, leaves }) => leaves.map(({ keys, leaf }) => ({ data: dataAt(name, ...keys, "data"), each: leaf.size })));
-    return [...parts, ...[...this.#numbers.keys()].map((name) => ({ data: name === "keys" ? dataAt(name) : dataAt(name, "data"), each: 1 }))];
+    const { form, numbers } = this.#parts;
+    const parts = form.parts.flatMap(({ name, leaves }) => leaves.map(({ keys, leaf }) => ({ data: dataAt(name, ...keys, "data"), each: leaf.size })));
+    return [...parts, ...[...numbers.keys()].map((name) => ({ data: name === "keys" ? dataAt(name) : dataAt(name, "data"), each: 1 }))];
   }
 
   override check(): void {
@@ -232,23 +283,17 @@ export class TransitionFiller extends Gatherer {
   #refills(into: object): void {
     const made = slabOf(into);
     this.#batch = into as AnyTransitions;
-    if (made !== undefined && this.#isAlike(made.filler)) this.adopt(made.slab, made.texts);
+    if (made !== undefined && this.#parts.isAlike(made.parts)) this.adopt(made.slab, made.texts);
     else this.lend(this.#arraysOf(into));
     this.#isGiven = true;
   }
 
   #arraysOf(into: object): unknown[] {
+    const { form, columns, numbers } = this.#parts;
     const arrays: unknown[] = [];
-    for (const { name, leaves } of this.#form.parts) {
-      const { columns } = this.#parts.get(name) as Columns;
-      for (const [i, { keys }] of leaves.entries()) arrays[(columns[i] as { readonly array: number }).array] = valueAt(into, [name, ...keys, "data"]);
-    }
-    for (const [name, number] of this.#numbers) arrays[number] = valueAt(into, name === "keys" ? [name] : [name, "data"]);
+    for (const { name, leaves } of form.parts)
+      for (const [i, { array }] of (columns.get(name) as Columns).columns.entries()) arrays[array] = valueAt(into, [name, ...(leaves[i]?.keys ?? []), "data"]);
+    for (const [name, number] of numbers) arrays[number] = valueAt(into, name === "keys" ? [name] : [name, "data"]);
     return arrays;
-  }
-
-  /** Whether its arrays are where those of another filler's batches are. */
-  #isAlike(other: TransitionFiller): boolean {
-    return other.n === this.n && other.weighted === this.weighted && other.#form === this.#form && other.#float === this.#float;
   }
 }

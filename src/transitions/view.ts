@@ -36,7 +36,7 @@ import type { AnyArray, ArrayClass } from "../spec/dtype.ts";
 import type { WaitOptions } from "../wait.ts";
 import { warnOfLost } from "../warnings.ts";
 import type { SampleTransitions, TransitionBatch, TransitionDatasetOptions, TransitionOptions } from "./batch.ts";
-import { type AnyTransitions, fillerOf, TransitionFiller } from "./filler.ts";
+import { type AnyTransitions, isWeighted, TransitionFiller } from "./filler.ts";
 import { formOf, type TransitionForm } from "./form.ts";
 
 /** Makes an unknown option a type error. */
@@ -239,7 +239,8 @@ export class Transitions<S = any, R = any, O = any> {
     const fits = (one: TransitionFiller) => one.n === n && one.width === width && one.weighted === weighted;
     const made = () => new TransitionFiller(this.#engine, n, width, this.#form, this.#float, weighted);
     if (recycles === false) return this.#spare.take(fits)?.renewed() ?? made();
-    return ((recycles === true ? this.#returned.take(fits) : undefined) ?? made()).lentBy(recycles === true ? this.#returned : NOWHERE);
+    const home = recycles === true ? this.#returned : NOWHERE;
+    return (this.#returned.take((one) => recycles === true && one.canRefill && fits(one)) ?? made()).lentTo(home);
   }
 
   /** Gives its batch away. */
@@ -252,7 +253,7 @@ export class Transitions<S = any, R = any, O = any> {
   /** The filler of the given batch, or of a new part. */
   #filler(n: number, width: number, weighted: boolean, into?: object, float = this.#float): TransitionFiller {
     const known = into && this.#fillers.get(into);
-    if ((known ?? fillerOf(into))?.weighted && !weighted) throw mustBe(TypeError, "beta", "given, since into has weights", undefined);
+    if ((known?.weighted ?? isWeighted(into)) && !weighted) throw mustBe(TypeError, "beta", "given, since into has weights", undefined);
     if (known?.n === n && known.width >= width && known.weighted === weighted) return known;
     const made = new TransitionFiller(this.#engine, n, width, this.#form, float, weighted, into);
     this.#fillers.set(made.batch, made);

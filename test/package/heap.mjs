@@ -69,6 +69,20 @@ const calls = {
   },
 };
 const growth = Object.fromEntries(Object.entries(calls).map(([name, side]) => [name, heapGrowth(side, CALLS)]));
+// What a kept batch keeps: its own memory, and no Replay.
+function drawn() {
+  const short = new Replay({ spec: { observation: f32(4), action: i32(), reward: f32() }, tables: { t: { maxSize: 1000 } } });
+  const writer = short.writer({ items: [{ table: "t", nStep: 2 }] });
+  for (let i = 0; i < 20; i++) writer.append(step);
+  const own = short.table("t");
+  const kept = [own.sample(4), own.sample(50, { replacement: false, mask: true }), own.transitions({ gamma: 1 }).sample(4)];
+  return { kept, replay: new WeakRef(short) };
+}
+const { kept, replay: gone } = drawn();
+await new Promise((resolve) => setTimeout(resolve));
+globalThis.gc();
+const isFreed = gone.deref() === undefined && kept.every((batch) => batch.count > 0 && batch.toArray().length === batch.count);
+
 // Not a call of this file's: V8's own word on whether an object is a dictionary. Made of a string, since only the flag makes it a program.
 const fast = new Function("object", "return %HasFastProperties(object)");
-console.log(JSON.stringify({ growth, fast: [ruled, plain, replay.writer()].map((writer) => fast(writer.staged)) }));
+console.log(JSON.stringify({ growth, isFreed, fast: [ruled, plain, replay.writer()].map((writer) => fast(writer.staged)) }));

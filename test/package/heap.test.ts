@@ -9,7 +9,7 @@ const CALLS = scaled(100_000, 30_000);
 const MAX_BYTES = 64 * 1024;
 
 describe("the heap", () => {
-  let seen: { growth: { [call: string]: number }; fast: boolean[] };
+  let seen: { growth: { [call: string]: number }; isFreed: boolean; fast: boolean[] };
 
   beforeAll(() => {
     // Compiled at once: on a busy machine V8's other thread comes so late that what is measured is the interpreter, which boxes numbers.
@@ -22,6 +22,10 @@ describe("the heap", () => {
     ...["PFRL's sample into", "PFRL's prioritized sample into and updateErrors"],
   ])("%s allocates nothing, call after call", (call) => {
     expect(seen.growth[call]).toBeLessThan(MAX_BYTES);
+  });
+
+  test("a batch that is kept keeps its own memory, and no Replay", () => {
+    expect(seen.isFreed).toBe(true);
   });
 
   test("the staged step of every writer keeps its fast form", () => {

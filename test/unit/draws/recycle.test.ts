@@ -155,6 +155,53 @@ test('"detach" empties the arrays at the release', () => {
   expect(transitions.observation.data.length).toBe(0);
 });
 
+test("a loop gives back only what it was lent: not the batch that it refills", () => {
+  const { table } = filled();
+  const lent = table.sample(4, { recycle: true });
+  let turns = 0;
+  for (const batch of table.dataset({ batchSize: 4, into: lent })) {
+    expect(batch).toBe(lent);
+    if (++turns === 3) break;
+  }
+  expect(table.sample(4, { recycle: true })).not.toBe(lent);
+  lent.release();
+  expect(table.sample(4, { recycle: true })).toBe(lent);
+});
+
+test.each<[string, (batch: Batch) => void]>([
+  ["its memory was transferred", (batch) => structuredClone(null, { transfer: [batch.steps.x.data.buffer] })],
+  ["it is frozen", (batch) => Object.freeze(batch)],
+  ["its texts are frozen", (batch) => Object.freeze(batch.steps.name.data)],
+])("a batch that cannot be filled again is not: %s", (_, spoil) => {
+  const [{ table }, twin] = [filled(), filled().table];
+  for (const recycle of [true, "detach"] as const) {
+    const spoilt = table.sample(3, { recycle });
+    spoil(spoilt);
+    spoilt.release();
+    twin.sample(3);
+    expect(table.sample(3, { recycle })).toEqual(twin.sample(3));
+  }
+});
+
+test("nor are transitions", () => {
+  const [view, twin] = [moved(), moved()];
+  for (const recycle of [true, "detach"] as const) {
+    const sent = view.sample(3, { recycle });
+    structuredClone(null, { transfer: [sent.observation.data.buffer] });
+    sent.release();
+    twin.sample(3);
+    expect(view.sample(3, { recycle })).toEqual(twin.sample(3));
+  }
+});
+
+test("a leaf has any name, in transitions too", () => {
+  const replay = new Replay({ spec: { observation: f32(), action: i32(), reward: f32(), constructor: i32() }, tables: { t: { maxSize: 9 } }, seed: 4 });
+  const writer = replay.writer({ items: [{ table: "t", nStep: 1 }] });
+  for (let t = 0; t < 3; t++) writer.append({ observation: t, action: t, reward: t, constructor: 7 });
+  const batch = replay.tables.t.transitions({ gamma: 1 }).sample(2) as unknown as { readonly constructor: { readonly data: Int32Array } };
+  expect([...batch.constructor.data]).toEqual([7, 7]);
+});
+
 test("recycle is a boolean or a word, and goes without into", () => {
   const { replay, table } = filled();
   expectRefused(replay, () => table.sample(2, { recycle: 1 as never }), TypeError, /^recycle must be a boolean, or "detach", got 1$/);
