@@ -114,8 +114,11 @@ const CALLS = new Set(
 export function onlyKeys<T>(subject: string, value: T, keys: string): T {
   if (typeof value !== "object" || value === null)
     throw mustBe(TypeError, CALLS.has(subject) ? `the options of ${subject}` : subject, `an object of ${keys}`, value);
-  const known = KNOWN.get(keys) ?? new Set(keys.split(", "));
-  KNOWN.set(keys, known);
+  let known = KNOWN.get(keys);
+  if (known === undefined) {
+    known = new Set(keys.split(", "));
+    KNOWN.set(keys, known);
+  }
   for (const key in value) if (!known.has(key)) throw atCaller(new TypeError(`${subject} has no option ${show(key)}; its options are ${keys}`));
   return value;
 }
