@@ -33,6 +33,7 @@ export const LAYERS = {
     ["store/journal/"],
     ["store/open"],
     // The public nouns.
+    ["asked"],
     ["sample"],
     // Whoever loops over draws, or waits for them.
     ["draws/"],

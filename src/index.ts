@@ -1,6 +1,7 @@
 /** The main entry: exports only. */
 import "./host.ts";
 
+export type { SampleOptions } from "./asked.ts";
 export type { AnySteps, Batch, BatchInfo, Blocked, NStepColumns, StepsOf } from "./batch.ts";
 export type { Column, ColumnLike } from "./column.ts";
 export type { StagedOf } from "./core/staged.ts";
@@ -14,7 +15,6 @@ export { minSize, queueLimiter, type RateLimiter, sampleToInsertRatio } from "./
 export type { AcceptedWriter, AcceptOptions, Farewell } from "./remote/accept.ts";
 export { type OpenOptions, type OpenReplay, Replay, type ReplayOptions, type ReplayStats } from "./replay.ts";
 export type { ItemOptions, ItemRule, LengthRule, NStepRule, WriterOptions } from "./rules.ts";
-export type { SampleOptions } from "./sample.ts";
 export * from "./selector.ts";
 export type { ColumnOf, ColumnSet } from "./spec/columns.ts";
 export * from "./spec/constructors.ts";

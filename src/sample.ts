@@ -1,70 +1,21 @@
 /** Draws items of a table and copies their steps into arrays. */
-import type { Batch, Blocked, Into } from "./batch.ts";
-import {
-  BLOCKED,
-  CROSS,
-  DISTINCT,
-  DRAW_LAYOUT,
-  DRAW_LONGEST,
-  E_UNLIKE,
-  HAVE,
-  LAYOUT,
-  LONGEST,
-  NEED,
-  NONE,
-  OWN,
-  SAME_COLUMNS,
-  SIZED,
-  STRATIFIED,
-} from "./core/abi.ts";
+
+import { Asked, holdsOf, NORMALIZE, OFFSETS, OPTIONS, type SampleOptions } from "./asked.ts";
+import type { Batch, Blocked } from "./batch.ts";
+import { BLOCKED, CROSS, DRAW_LAYOUT, DRAW_LONGEST, E_UNLIKE, HAVE, LAYOUT, LONGEST, NEED, NONE, OWN, SAME_COLUMNS, SIZED } from "./core/abi.ts";
 import { Draw } from "./core/draw.ts";
 import type { Engine } from "./core/engine.ts";
-import { type Filler, MASK, RETURNS, WEIGHTS } from "./core/filler.ts";
+import { type Filler, WEIGHTS } from "./core/filler.ts";
 import { Fillers } from "./core/fillers.ts";
 import { joinRows, normalize, type Rows } from "./core/joined.ts";
-import { checkRecycle, type Recycle } from "./core/returned.ts";
 import type { CoreTable } from "./core/table.ts";
-import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "./error.ts";
+import { flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
-import { type NStep, type NStepOptions, nStepOf } from "./n-step.ts";
+import { type NStep, nStepOf } from "./n-step.ts";
 import type { Selector } from "./selector.ts";
 import { type ColumnLayout, checkSteps, fitTogether, isBootstrap, joined, jointOf, type Selection, selectionsOf } from "./spec/columns.ts";
 import type { AnyArray } from "./spec/dtype.ts";
 import { warnOfLost } from "./warnings.ts";
-
-export interface SampleOptions<Path extends string = string, C = object> {
-  /**
-   * A batch to refill: a result of `sample` or `batch` with the same options, or arrays of your own in the same form. Its shapes stay. For text it has plain
-   * arrays, of any length. Default: new arrays.
-   */
-  readonly into?: Into;
-  /**
-   * Draws into the memory of a batch that was released: `batch.release()`, `using`, or the next turn of a loop over a dataset. Until then it is yours; afterwards a later
-   * draw overwrites it. "detach" empties its arrays at the release instead, so that a program that still looks at them is found out. Default: false.
-   */
-  readonly recycle?: boolean | "detach";
-  /** Whether an item can occur more than once. Default: true. */
-  readonly replacement?: boolean;
-  /** Draws only among the k oldest items. */
-  readonly among?: number;
-  /** Draws one item from each n-th of the distribution. */
-  readonly stratified?: boolean;
-  /** Number of steps per item. Default: that of the longest drawn item, or of `into`. */
-  readonly length?: number;
-  /** Which part of a longer item to take. Default: "start". */
-  readonly offset?: "start" | "end" | "uniform";
-  /** Whether a window continues beyond the end of an episode. Default: false; true where items show the columns that they were created with. */
-  readonly cross?: boolean;
-  /** The columns of the batch. Default: those that the items were created with, or else every leaf of every step. */
-  readonly columns?: C;
-  readonly nStep?: NStepOptions<Path>;
-  /** Adds a mask that tells steps from padding. */
-  readonly mask?: boolean;
-  /** Adds importance weights, (size × probability)^-beta. */
-  readonly beta?: number;
-  /** Divides the weights by the largest in the batch (default), by the largest that the table could give, or by nothing. */
-  readonly normalize?: "batch" | "table" | "none";
-}
 
 /** A batch of which some draws are a part. */
 export interface PartOf<B = Batch<unknown>> {
@@ -74,10 +25,20 @@ export interface PartOf<B = Batch<unknown>> {
   readonly first: B | undefined;
 }
 
-const OPTIONS = "into, recycle, replacement, among, stratified, length, offset, cross, columns, nStep, mask, beta, normalize";
-const OFFSETS = { start: 0, end: 1, uniform: 2 };
-export const NORMALIZE = { none: 0, batch: 1, table: 2 };
+const NO_OPTIONS: SampleOptions = {};
 const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
+
+/** How the draws of a call are made; and of one that asks for the same again, which needs no other plan. */
+class Plan {
+  filler: Filler | undefined;
+  /** The column layout of the items, where all have the same; of the first that will be drawn. */
+  layout = 0;
+  first: ColumnLayout | undefined;
+  /** SAME_COLUMNS where items of other columns must not come; whether each item shows its own steps. */
+  same = 0;
+  mixed = false;
+  repeats = false;
+}
 
 export class Reader {
   readonly #engine: Engine;
@@ -87,7 +48,8 @@ export class Reader {
   readonly #selections = new WeakMap<object, readonly Selection[]>();
   readonly #whole: readonly Selection[];
   readonly #ahead: Draw;
-  readonly #sampler: Selector;
+  readonly #asked: Asked;
+  readonly #plan = new Plan();
   /** Warnings of a call: a logger may call back, so they are said at its end. */
   readonly #unsaid: string[] = [];
   /** Items of the last draw. */
@@ -95,7 +57,7 @@ export class Reader {
 
   constructor(engine: Engine, table: CoreTable, name: string, sampler: Selector) {
     this.#engine = engine;
-    this.#sampler = sampler;
+    this.#asked = new Asked(engine, name, sampler);
     this.#table = table;
     this.#name = name;
     this.#fillers = new Fillers(engine);
@@ -104,88 +66,39 @@ export class Reader {
   }
 
   /** Draws up to n items and gathers their steps. @param of the batch of which these draws are a part */
-  sample(n: number, options: SampleOptions = {}, of?: PartOf): Batch<unknown> {
+  sample(n: number, options: SampleOptions = NO_OPTIONS, of?: PartOf): Batch<unknown> {
     const engine = this.#engine;
     const { handle } = this.#table;
+    const asked = this.#asked;
+    const plan = this.#plan;
     let drawn: Draw | undefined;
-    const fillers = this.#fillers;
     let filler: Filler;
-    let isNew = false;
-    let recycles: Recycle = false;
     let lost = false;
+    let isGiven = false;
     // Options are read here, and a getter may call back.
     engine.barred = true;
     try {
-      const { into, beta, among = 0, replacement = true, stratified = false, cross } = onlyKeys("sample", options, OPTIONS);
-      const { length, columns, offset = "start", normalize = "batch", nStep: how, mask, recycle = false } = options;
-      integer("n", n, 1, MAX_LENGTH);
-      integer("among", among, 0, 0xffffffff);
-      // Tested here because passing a fraction as an argument would allocate it.
-      if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
-      if (length !== undefined) integer("length", length, 1, MAX_LENGTH);
-      const flags = DISTINCT * (1 - flag("replacement", replacement)) + STRATIFIED * flag("stratified", stratified);
-      const from = oneOf("offset", OFFSETS, offset);
-      const divisor = oneOf("normalize", NORMALIZE, normalize);
-      checkNormalize(this.#name, this.#sampler, normalize);
-      const nStep = how === undefined ? undefined : nStepOf(how, engine.layout.leaves);
-      const holds = holdsOf(beta !== undefined, nStep, mask);
-      let chosen = this.#selected(columns, this.#table.counter(LAYOUT));
-      let first: ColumnLayout | undefined;
-      const same = chosen === undefined ? SAME_COLUMNS : 0;
-      const isFree = into === undefined && length === undefined;
-      let longest = isFree ? this.#table.counter(LONGEST) : 0;
-      const isLoose = isFree && this.#table.worthALook(n, longest, engine.layout.stagedBytes);
-      if (same > 0 || isLoose) {
-        const ahead = this.#lookAhead(n, flags + same + SIZED * Number(isLoose), among);
-        if (isLoose) longest = ahead.result(DRAW_LONGEST);
-        first = engine.columnLayouts.get(ahead.result(DRAW_LAYOUT));
-        chosen ??= first?.selections ?? this.#whole;
-      }
-      if (nStep === undefined && (chosen as readonly Selection[]).some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
-      if (cross !== undefined) flag("cross", cross);
-      const asked = length ?? (into === undefined ? undefined : this.#fillers.widthOf(into, chosen as readonly Selection[]));
-      // Of items that are alike each shows its own steps.
-      let mixed = same > 0 && first !== undefined && engine.columnLayouts.alike(first.id) > 1;
-      if (mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, asked ?? longest);
-      const kept = columns === undefined && into !== undefined ? this.#fillers.kept(into, chosen as readonly Selection[], asked as number) : chosen;
-      mixed ||= kept !== chosen;
-      chosen = kept;
-      const isPart = of !== undefined;
-      isNew = into === undefined && !isPart;
-      recycles = checkRecycle(recycle, into);
-      if (isPart) this.#checkPart(of, holds, chosen as readonly Selection[]);
-      filler = isNew
-        ? fillers.fresh(n, asked ?? longest, chosen as readonly Selection[], holds, recycles)
-        : fillers.of(into, n, asked ?? longest, chosen as readonly Selection[], holds, isPart);
-      if (filler.least > 1 || nStep !== undefined) this.#longEnough(filler, nStep, asked ?? (isPart ? MAX_LENGTH : this.#table.counter(LONGEST)), isPart);
+      const isSame = asked.read(n, options);
+      const layout = this.#table.counter(LAYOUT);
+      if (!(isSame && of === undefined && plan.repeats && plan.layout === layout)) this.#makePlan(layout, of);
+      filler = plan.filler as Filler;
+      const { among, cross, nStep, holds } = asked;
       const draw = filler.prepare();
-      if (beta !== undefined) draw.beta[0] = beta;
-      const count = draw.sample(handle, n, flags + same, among);
+      if (holds & WEIGHTS) draw.beta[0] = asked.beta[0] as number;
+      const count = draw.sample(handle, n, asked.flags + plan.same, among);
       if (count < 0) throw refusedDraw(engine, count);
       drawn = draw;
       this.drawn = count;
-      const shown = mixed ? this.#shown(draw.slots(count)) : undefined;
-      if (into === undefined) {
-        const width = length ?? draw.result(DRAW_LONGEST);
-        if (shown !== undefined) chosen = jointOf(shown[0] ?? (first as ColumnLayout), new Set(shown), width, chosen);
-        // The batch may be smaller than the maximum that the filler was prepared for.
-        if (count < n || width < filler.width || chosen !== filler.selections) {
-          const whole = filler;
-          filler = isNew
-            ? fillers.fresh(count, width, chosen as readonly Selection[], holds, recycles)
-            : fillers.of(into, count, width, chosen as readonly Selection[], holds, isPart);
-          filler.after(whole);
-          if (recycles !== false) whole.batch.release();
-          else if (isNew) fillers.give(whole);
-        }
-      }
-      if (beta !== undefined) draw.weigh(handle, divisor);
+      const shown = plan.mixed ? this.#shown(draw.slots(count)) : undefined;
+      if (asked.into === undefined) filler = this.#narrowed(filler, draw, count, shown, of !== undefined);
+      if (holds & WEIGHTS) draw.weigh(handle, asked.divisor);
       // What items show by columns of their own they show whole.
-      const over = cross ?? (columns === undefined && filler.selections !== this.#whole);
-      draw.runs(handle, count, filler.width, from + CROSS * Number(over));
+      const over = cross ?? (asked.columns === undefined && filler.selections !== this.#whole);
+      draw.runs(handle, count, filler.width, asked.from + CROSS * Number(over));
       lost = nStep !== undefined && draw.nStep(nStep) > 0;
       filler.show(shown).fill(count);
       filler.batch.blocked = count === n ? undefined : blockedBy(draw);
+      isGiven = asked.into === undefined && of === undefined && asked.recycle === false;
     } finally {
       engine.barred = false;
       if (drawn !== undefined) {
@@ -195,7 +108,66 @@ export class Reader {
     }
     if (lost) warnOfLost(engine.warnings, this.#name);
     while (this.#unsaid.length > 0) engine.warnings.say(this.#unsaid.shift() as string);
-    return isNew && recycles === false ? fillers.give(filler) : filler.batch;
+    return isGiven ? this.#fillers.give(filler) : filler.batch;
+  }
+
+  /** Chooses columns, width and filler for what is asked. @param layout of the items, where all have the same @throws ReplayError, RangeError; then nothing is drawn */
+  #makePlan(layout: number, of: PartOf | undefined): void {
+    const { into, length, columns, nStep, n, flags, among, holds } = this.#asked;
+    const engine = this.#engine;
+    const fillers = this.#fillers;
+    const plan = this.#plan;
+    plan.repeats = false;
+    let chosen = this.#selected(columns, layout);
+    let first: ColumnLayout | undefined;
+    const same = chosen === undefined ? SAME_COLUMNS : 0;
+    const isFree = into === undefined && length === undefined;
+    let longest = isFree ? this.#table.counter(LONGEST) : 0;
+    const isLoose = isFree && this.#table.worthALook(n, longest, engine.layout.stagedBytes);
+    if (same > 0 || isLoose) {
+      const ahead = this.#lookAhead(n, flags + same + SIZED * Number(isLoose), among);
+      if (isLoose) longest = ahead.result(DRAW_LONGEST);
+      first = engine.columnLayouts.get(ahead.result(DRAW_LAYOUT));
+      chosen ??= first?.selections ?? this.#whole;
+    }
+    if (nStep === undefined && (chosen as readonly Selection[]).some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
+    const width = length ?? (into === undefined ? undefined : fillers.widthOf(into, chosen as readonly Selection[]));
+    // Of items that are alike each shows its own steps.
+    plan.mixed = same > 0 && first !== undefined && engine.columnLayouts.alike(first.id) > 1;
+    if (plan.mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, width ?? longest);
+    const kept = (
+      columns === undefined && into !== undefined ? fillers.kept(into, chosen as readonly Selection[], width as number) : chosen
+    ) as readonly Selection[];
+    plan.mixed ||= kept !== chosen;
+    if (of !== undefined) this.#checkPart(of, holds, kept);
+    const filler = this.#filler(n, width ?? longest, kept, of !== undefined);
+    const isLong = filler.least > 1 || nStep !== undefined;
+    if (isLong) this.#longEnough(filler, nStep, width ?? (of === undefined ? this.#table.counter(LONGEST) : MAX_LENGTH), of !== undefined);
+    plan.filler = filler;
+    plan.layout = layout;
+    plan.first = first;
+    plan.same = same;
+    plan.repeats = into !== undefined && of === undefined && same === 0 && !plan.mixed && !isLong;
+  }
+
+  #filler(n: number, width: number, selections: readonly Selection[], isPart: boolean): Filler {
+    const { into, holds, recycle } = this.#asked;
+    if (into === undefined && !isPart) return this.#fillers.fresh(n, width, selections, holds, recycle);
+    return this.#fillers.of(into, n, width, selections, holds, isPart);
+  }
+
+  /** The filler of what was drawn, where new arrays were prepared for more or longer items. */
+  #narrowed(filler: Filler, draw: Draw, count: number, shown: readonly ColumnLayout[] | undefined, isPart: boolean): Filler {
+    const { length, recycle } = this.#asked;
+    const width = length ?? draw.result(DRAW_LONGEST);
+    let chosen = filler.selections;
+    if (shown !== undefined) chosen = jointOf(shown[0] ?? (this.#plan.first as ColumnLayout), new Set(shown), width, chosen);
+    if (count === filler.n && width >= filler.width && chosen === filler.selections) return filler;
+    const narrow = this.#filler(count, width, chosen, isPart);
+    narrow.after(filler);
+    if (recycle !== false) filler.batch.release();
+    else if (!isPart) this.#fillers.give(filler);
+    return narrow;
   }
 
   /** What `checkDraw` leaves out: options about the steps of items. */
@@ -343,11 +315,6 @@ export class Reader {
   }
 }
 
-/** What a batch must hold, as bits. Not beta itself: a fraction that is handed on would be allocated. */
-function holdsOf(weighted: boolean, nStep: object | undefined, mask = false): number {
-  return (weighted ? WEIGHTS : 0) + (nStep === undefined ? 0 : RETURNS) + MASK * flag("mask", mask);
-}
-
 function blockedBy(draw: Draw): Blocked {
   return { by: BLOCKED_BY[draw.result(BLOCKED)] as Blocked["by"], have: draw.result(HAVE), need: draw.result(NEED) };
 }
@@ -366,22 +333,4 @@ const NO_AMONG = "among needs a fifo sampler, a prioritized sampler with a fifo 
 export function refusedDraw({ core }: Engine, code: number): ReplayError {
   if (code === E_UNLIKE) return differentColumns();
   return new ReplayError("UNSUPPORTED", core.refusedArgument === 3 ? NO_STRATA : NO_AMONG);
-}
-
-/** @throws TypeError, RangeError, ReplayError for options that no draw of a table takes, whatever there is to draw */
-export function checkDraw(table: string, sampler: Selector, options: SampleOptions): void {
-  const { into, beta, among = 0, replacement = true, stratified = false, normalize = "batch" } = options;
-  if (into !== undefined && (typeof into !== "object" || into === null)) throw mustBe(TypeError, "into", "a batch to refill", into);
-  integer("among", among, 0, 0xffffffff);
-  if (beta !== undefined) finite("beta", beta);
-  flag("replacement", replacement);
-  flag("stratified", stratified);
-  oneOf("normalize", NORMALIZE, normalize);
-  checkNormalize(table, sampler, normalize);
-}
-
-/** @throws ReplayError UNSUPPORTED where the table cannot tell the largest weight that it could give */
-export function checkNormalize(table: string, sampler: Selector, normalize: SampleOptions["normalize"]): void {
-  if (normalize !== "table" || sampler.kind !== "prioritized" || sampler.withMin === true) return;
-  throw new ReplayError("UNSUPPORTED", `normalize: "table" needs the sampler prioritized(exponent, { withMin: true }) in table ${show(table)}`);
 }

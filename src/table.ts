@@ -1,4 +1,6 @@
 /** A table: draws, priorities, deletions, counters. */
+
+import { checkDraw, type SampleOptions } from "./asked.ts";
 import type { AnySteps, Batch, ChosenOf, NStepColumns, StepsOf } from "./batch.ts";
 import { pointAtCallersOf } from "./caller.ts";
 import { COUNTERS, DISTINCT } from "./core/abi.ts";
@@ -11,7 +13,7 @@ import { flag, integer, mustBe, show } from "./error.ts";
 import { MAX_LENGTH } from "./limits.ts";
 import { printsAs, Word } from "./prints.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
-import { checkDraw, Reader, type SampleOptions } from "./sample.ts";
+import { Reader } from "./sample.ts";
 import type { Selector } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
 import type { Numbers } from "./spec/numbers.ts";

@@ -28,7 +28,10 @@ export class Returned<F> implements Home<F> {
   /** The last one that came back and fits; undefined where there is none. */
   take(fits: (filler: F) => boolean): F | undefined {
     const idle = this.#idle;
-    for (let i = idle.length - 1; i >= 0; i--) if (fits(idle[i] as F)) return idle.splice(i, 1)[0];
+    for (let i = idle.length - 1; i >= 0; i--) {
+      if (!fits(idle[i] as F)) continue;
+      return i === idle.length - 1 ? idle.pop() : idle.splice(i, 1)[0];
+    }
     return undefined;
   }
 

@@ -1,8 +1,10 @@
 /** A batch that someone waits for: drawn as the rate limiter admits it, and its bytes are copied at once. What is drawn stays here, whatever becomes of the wait. */
+
+import type { SampleOptions } from "../asked.ts";
 import type { Engine } from "../core/engine.ts";
 import type { CoreTable } from "../core/table.ts";
 import { ReplayError, show } from "../error.ts";
-import type { PartOf, SampleOptions } from "../sample.ts";
+import type { PartOf } from "../sample.ts";
 import type { WaitOptions } from "../wait.ts";
 
 /** What makes the batches. */

@@ -1,7 +1,8 @@
 /** Batches of a table as an iterable. */
+
+import type { SampleOptions } from "../asked.ts";
 import { codeOf, flag, integer, mustBe } from "../error.ts";
 import { MAX_LENGTH } from "../limits.ts";
-import type { SampleOptions } from "../sample.ts";
 import type { AwaitedBatch } from "./awaited-batch.ts";
 import type { Draws } from "./draws.ts";
 import { type Dataset, type ElementSource, elementsOf } from "./elements.ts";

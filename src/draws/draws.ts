@@ -1,11 +1,12 @@
 /** Draws of a table, or of a view of one, for those who loop over them or wait. */
+
+import type { SampleOptions } from "../asked.ts";
 import { DISTINCT } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
 import type { CoreTable } from "../core/table.ts";
 import { integer, mustBe, ReplayError, show } from "../error.ts";
 import { MAX_LENGTH } from "../limits.ts";
 import type { RateLimiter } from "../rate-limiter.ts";
-import type { SampleOptions } from "../sample.ts";
 import type { WaitOptions } from "../wait.ts";
 import { AwaitedBatch, type DrawSource, isAtOnce } from "./awaited-batch.ts";
 

@@ -1,8 +1,9 @@
 /** What a view of transitions is asked, and what it gives. */
+
+import type { SampleOptions } from "../asked.ts";
 import type { ItemOf, StepsOf } from "../batch.ts";
 import type { Column } from "../column.ts";
 import type { DatasetOptions } from "../draws/dataset.ts";
-import type { SampleOptions } from "../sample.ts";
 import type { RowLeaf } from "../spec/leaf.ts";
 import type { IsAny } from "../spec/spec.ts";
 import type { TransitionRole } from "../spec/transition-roles.ts";

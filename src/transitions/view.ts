@@ -1,4 +1,6 @@
 /** A view of a table's items as transitions: what was seen and done, what came of it over some steps, and what was seen then. */
+
+import { checkDraw, checkNormalize, NORMALIZE, type SampleOptions } from "../asked.ts";
 import { pointAtCallersOf } from "../caller.ts";
 import type { Column } from "../column.ts";
 import {
@@ -30,7 +32,7 @@ import { finite, flag, integer, mustBe, oneOf, onlyKeys, ReplayError, show } fro
 import { MAX_LENGTH } from "../limits.ts";
 import type { NStep } from "../n-step.ts";
 import { printsAs, Word } from "../prints.ts";
-import { checkDraw, checkNormalize, NORMALIZE, refusedDraw, type SampleOptions } from "../sample.ts";
+import { refusedDraw } from "../sample.ts";
 import type { Selector } from "../selector.ts";
 import type { AnyArray, ArrayClass } from "../spec/dtype.ts";
 import type { WaitOptions } from "../wait.ts";
