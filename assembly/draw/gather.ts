@@ -23,6 +23,9 @@ const BOOTSTRAP: i32 = i32.MAX_VALUE;
 /** Rows of up to so many bytes, and 16, are copied whole before their leaves are. */
 const SHORT: u32 = NEAR_BYTES / PIECE;
 
+/** Bytes of the system's pages. */
+const PAGE: u32 = 4096;
+
 @unmanaged
 export class Output {
   leaf: u32;
@@ -53,6 +56,17 @@ class CopyRun {
   @inline
   takes(from: u32, output: u32): bool {
     return this.output == output && (this.from == 0 ? from == 0 : from == this.from + this.bytes);
+  }
+
+  /** So many bytes more of an output: they go on where the last RUN ends, or begin a new one at `end`. Which RUN they are in. */
+  @inline
+  static add(last: usize, end: usize, from: u32, output: u32, to: u32, bytes: u32): usize {
+    if (last == 0 || !changetype<CopyRun>(last).takes(from, output)) {
+      last = end;
+      changetype<CopyRun>(last).begin(from, output, to);
+    }
+    changetype<CopyRun>(last).bytes += bytes;
+    return last;
   }
 }
 const RUN_BYTES: usize = 16;
@@ -142,34 +156,53 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, ou
   const p = changetype<Pool>(pool);
   let last: usize = 0;
   let end = out;
+  // The list that was looked at last.
+  let list: u32 = 0;
+  let count: u32 = 0;
+  let first: i32 = 0;
   for (let i: u32 = 0; i < d.count; i++) {
     for (let k: u32 = 0; k < n; k++) {
       const o = changetype<Output>(outputs + <usize>k * OUTPUT_BYTES);
       const leaf = p.leaf(o.leaf);
-      let to = i * o.count * leaf.valueBytes();
-      chooseRows(d, i, <usize>o.steps + <usize>((i * o.each) << 2), o.count);
-      for (let j: u32 = 0; j < o.count; ) {
-        const row = load<u32>(<usize>d.selected + ((<usize>j) << 2));
-        const rows = leaf.kind == WIDE ? neighbours(d, j, o.count) : 1;
-        const bytes = rows * leaf.bytes;
-        for (let f: u32 = 0; f < leaf.frames; f++, to += bytes) {
-          const from = <u32>frameOf(p, leaf, row, f);
-          if (last == 0 || !changetype<CopyRun>(last).takes(from, k)) {
-            last = end;
-            changetype<CopyRun>(last).begin(from, k, to);
-            end += RUN_BYTES;
-          }
-          changetype<CopyRun>(last).bytes += bytes;
-        }
-        j += rows;
+      const bytes = leaf.valueBytes();
+      let to = i * o.count * bytes;
+      if (o.each != 0 || o.steps != list || o.count != count) {
+        list = o.steps + ((i * o.each) << 2);
+        count = o.count;
+        first = firstOf(list, count);
       }
+      let at = <usize>d.selected;
+      let there = count;
+      if (first >= 0) {
+        // Steps that follow each other: as they stand in the window.
+        const length = <i32>load<u32>(d.u32At(LENGTH, i));
+        at = <usize>d.rows + <usize>((i * d.width + first) << 2);
+        there = <u32>min(<i32>there, max(length - first, 0));
+      } else chooseRows(d, i, list, there);
+      const stop = at + ((<usize>there) << 2);
+      while (at < stop) {
+        const row = load<u32>(at);
+        const rows = leaf.kind == WIDE ? neighbours(at, stop) : 1;
+        for (let f: u32 = 0; f < leaf.frames; f++) {
+          const part = rows * leaf.bytes;
+          last = CopyRun.add(last, end, <u32>frameOf(p, leaf, row, f), k, to, part);
+          end = max(end, last + RUN_BYTES);
+          to += part;
+        }
+        at += (<usize>rows) << 2;
+      }
+      if (there == count) continue;
+      last = CopyRun.add(last, end, 0, k, to, (count - there) * bytes);
+      end = max(end, last + RUN_BYTES);
     }
   }
   // One byte a page: the misses of their addresses overlap here, and not in the copies.
   let sum: u32 = 0;
   for (let at = out; at < end; at += RUN_BYTES) {
     const run = changetype<CopyRun>(at);
-    if (run.from != 0) for (let k: u32 = 0; k < run.bytes; k += 4096) sum ^= load<u8>(<usize>(run.from + k));
+    if (run.from == 0) continue;
+    const last = run.from + run.bytes;
+    for (let near = run.from; near < last; near = (near + PAGE) & ~(PAGE - 1)) sum ^= load<u8>(<usize>near);
   }
   Near.keep(sum);
   return <u32>(end - out) / <u32>RUN_BYTES;
@@ -188,19 +221,24 @@ function chooseRows(d: Draw, i: u32, steps: usize, count: u32): void {
   }
 }
 
-/** How many of the chosen rows from the j-th on follow each other in one block, or are padding. */
-function neighbours(d: Draw, j: u32, count: u32): u32 {
-  let at = <usize>d.selected + ((<usize>j) << 2);
-  const end = <usize>d.selected + ((<usize>count) << 2);
-  const step = u32(load<u32>(at) != 0);
+/** The first of steps that follow each other, counted from the start of the window; -1 of others. */
+function firstOf(steps: usize, count: u32): i32 {
+  const first = load<i32>(steps);
+  if (first < 0 || first == BOOTSTRAP) return -1;
+  for (let k: u32 = 1; k < count; k++) if (load<i32>(steps + ((<usize>k) << 2)) != first + k) return -1;
+  return first;
+}
+
+/** How many of the rows from `at` to `stop` follow each other in one block, or are padding. */
+function neighbours(at: usize, stop: usize): u32 {
+  const from = at;
   let row = load<u32>(at);
-  let n: u32 = 0;
+  const step = u32(row != 0);
   do {
-    n += 1;
     at += 4;
     row += step;
-  } while (at < end && load<u32>(at) == row);
-  return n;
+  } while (at < stop && load<u32>(at) == row);
+  return <u32>(at - from) >> 2;
 }
 
 /** O(entries × count): chooses rows of each entry's window for one list. Padding is the header's zeros where rows are copied whole, else of address 0. */

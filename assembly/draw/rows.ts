@@ -57,7 +57,8 @@ function fillItems(d: Draw, t: Table, from: u32, cross: bool): void {
     let filled = row;
     if (start < length) {
       const last = row + ((<usize>min(width, length - start)) << 2);
-      filled = item.plain() ? fillPlain(item.first + start, row, last) : Run.rows(pool, item.first, start, row, last, cross);
+      if (item.plain()) filled = fillPlain(item.first + start, row, last);
+      else filled = item.piecewise() ? Run.pieces(pool, item.first, start, row, last) : Run.rows(pool, item.first, start, row, last, cross);
     }
     row = close(d, i, row, filled);
   }

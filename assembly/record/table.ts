@@ -70,7 +70,7 @@ function joinItem(t: Table, slot: u32): i32 {
   const item = slots.item(slot);
   const priority = Math.abs(slots.priority(slot));
   if (!t.takes(priority) || !isRun(t.rows(), item)) return fail(E_CORRUPT, 1, slot);
-  item.word = item.length() | retainRun(item.first, item.length());
+  item.word = item.length() | retainRun(t, item.first, item.length());
   if (!t.episodes().reserve(item.episodes())) return E_OUT_OF_MEMORY;
   if (slots.isPending(slot)) {
     t.episodes().promised += item.episodes();

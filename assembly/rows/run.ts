@@ -1,10 +1,14 @@
 /** A run: rows that are linked, one after the other. What an item is made of. */
 import { Pool } from "./pool";
-import { Head, LINK_ENDS, LINK_ROW } from "./row";
+import { Head, LINK_ENDS, LINK_ROW, PLACE } from "./row";
 
-/** What a run is: single, no episode ends before its last row; plain, each row is its predecessor + 1 as well. Places in ITEM's word. */
+/**
+ * What a run is: single, no episode ends before its last row; plain, each row is its predecessor + 1 as well; piecewise, each is but those after a block's last place, which
+ * may be anywhere. Places in ITEM's word.
+ */
 export const PLAIN: u32 = 1 << 24;
 export const SINGLE: u32 = 1 << 25;
+export const PIECEWISE: u32 = 1 << 26;
 
 /** The rows of a run from its `from`-th on, n of them; they must be there. O(from + n) */
 export function pool_run(pool: usize, row: u32, from: u32, n: u32, out: usize): void {
@@ -28,10 +32,29 @@ export class Run {
     return at;
   }
 
+  /** The same of a piecewise run: of links only those over the end of a block are read. */
+  static pieces(p: Pool, row: u32, from: u32, at: usize, end: usize): usize {
+    let left = p.rows - (row & PLACE);
+    for (; from >= left; left = p.rows - (row & PLACE)) {
+      from -= left;
+      row = p.next(row + left - 1);
+    }
+    row += from;
+    left -= from;
+    while (true) {
+      const stop = min(end, at + ((<usize>left) << 2));
+      for (; at < stop; at += 4) store<u32>(at, row++);
+      if (at == end) break;
+      row = p.next(row - 1);
+      left = p.rows - (row & PLACE);
+    }
+    return at;
+  }
+
   /** Holds each row of a run once more; tells what it is. */
   @inline
-  static retain(first: u32, length: u32): u32 {
-    let kind = PLAIN | SINGLE;
+  static retain(p: Pool, first: u32, length: u32): u32 {
+    let kind = PLAIN | SINGLE | PIECEWISE;
     let row = first;
     for (let left = length; ; ) {
       const head = Head.of(row);
@@ -39,7 +62,7 @@ export class Run {
       left -= 1;
       if (left == 0) break;
       const link = head.next;
-      if (link != row + 1) kind &= (link & LINK_ENDS) != 0 ? 0 : SINGLE;
+      if (link != row + 1) kind &= (link & LINK_ENDS) != 0 ? 0 : (row & PLACE) + 1 == p.rows ? SINGLE | PIECEWISE : SINGLE;
       row = link & LINK_ROW;
       assert(row != 0, "a run is linked to its end");
     }

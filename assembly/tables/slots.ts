@@ -2,8 +2,8 @@
  * The slots of a table: what an item is, its key, and which slots are free.
  *
  * ITEM, 16 bytes, one cache line for a draw:
- *   │ first u32 │ length 24 bits, plain 1, single 1, settled 1, ends 2 (the highest) │ generation u32 │ timesSampled u32 │
- *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block
+ *   │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
+ *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block · piecewise: in each of its blocks
  *   settled: `ends` is how an episode ends with its last row, since nothing changes that any more. It was looked up; it is derived
  *   of free slots `first` is `nextFree`; of pending and doomed ones `timesSampled` is `nextInChain`
  *
@@ -24,7 +24,7 @@
 import { arena_alloc } from "../memory/arena";
 import { BYTES, CHANGE_BYTES, Change, chain, tracking } from "../rows/changes";
 import { Head, LINK_ENDS } from "../rows/row";
-import { PLAIN, SINGLE } from "../rows/run";
+import { PIECEWISE, PLAIN, SINGLE } from "../rows/run";
 
 export const ITEM_BYTES: u32 = 16;
 /** The longest run that an item can name. */
@@ -75,6 +75,11 @@ export class Item {
   @inline
   plain(): bool {
     return (this.word & PLAIN) != 0;
+  }
+
+  @inline
+  piecewise(): bool {
+    return (this.word & PIECEWISE) != 0;
   }
 
   @inline

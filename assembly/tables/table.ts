@@ -349,8 +349,8 @@ export function discard(t: Table, slot: u32): void {
 }
 
 /** Run.retain, for where speed does not matter. */
-export function retainRun(first: u32, length: u32): u32 {
-  return Run.retain(first, length);
+export function retainRun(t: Table, first: u32, length: u32): u32 {
+  return Run.retain(t.rows(), first, length);
 }
 
 function releaseRun(t: Table, first: u32, length: u32): void {

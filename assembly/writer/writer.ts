@@ -305,7 +305,7 @@ function makeTails(s: Stream, rule: Rule, length: u32, priority: f64): u32 {
 
 /** An item of a run at hand, which begins in `episode`: in the place of an old one where that can be, else inserted. */
 export function makeItem(episode: u32, t: Table, first: u32, length: u32, layout: u32, priority: f64): i32 {
-  const run = Run.retain(first, length);
+  const run = Run.retain(t.rows(), first, length);
   if ((run & SINGLE) != 0) {
     if (EvictInPlace.fits(t, episode)) {
       EvictInPlace.one(t, episode, first, length, run, layout, priority);

@@ -42,7 +42,7 @@ function tableOf(p: Pool, lengths: u32[]): Table {
 
 function insert(t: Table, s: Stream, length: u32): void {
   const first = s.firstOf(length);
-  assert(insertItem(t, first, length, Run.retain(first, length), 0, 1) == 1, "it is in");
+  assert(insertItem(t, first, length, Run.retain(t.rows(), first, length), 0, 1) == 1, "it is in");
 }
 
 /** A draw of all items, in the order in which they came, with windows. */

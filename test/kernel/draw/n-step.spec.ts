@@ -23,7 +23,7 @@ function nStep(rewards: f64[], discounts: f64[], ends: bool, leaf: u32, n: u32, 
   const t = newTable(p, 4, 0, FIFO, FIFO);
   for (let i = 0; i < rewards.length; i++) append(s, i, rewards[i], discounts[i]);
   const first = s.firstOf(rewards.length);
-  insertItem(t, first, rewards.length, Run.retain(first, rewards.length), 0, 1);
+  insertItem(t, first, rewards.length, Run.retain(t.rows(), first, rewards.length), 0, 1);
   if (ends) stream_end(changetype<usize>(s), 1);
   const last = s.firstOf(1);
   Head.of(last).next |= mark;

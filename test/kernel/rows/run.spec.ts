@@ -1,9 +1,9 @@
 import { pool_check } from "../../../assembly/record/check";
 import { Pool, pool_live } from "../../../assembly/rows/pool";
 import { Head } from "../../../assembly/rows/row";
-import { PLAIN, Run, SINGLE } from "../../../assembly/rows/run";
+import { PIECEWISE, PLAIN, Run, SINGLE } from "../../../assembly/rows/run";
 import { Stream, stream_end } from "../../../assembly/rows/stream";
-import { openArena } from "../support/memory";
+import { openArena, zeroed } from "../support/memory";
 import { append, newPool, newStream } from "../support/world";
 
 function steps(s: Stream, count: u32): u32[] {
@@ -25,7 +25,7 @@ describe("run", () => {
     const p = newPool();
     const rows = steps(newStream(p, 5), 5);
     for (let length: u32 = 1; length <= 5; length++) {
-      expect<u32>(Run.retain(rows[0], length)).toBe(PLAIN | SINGLE);
+      expect<u32>(Run.retain(p, rows[0], length)).toBe(PLAIN | PIECEWISE | SINGLE);
       for (let i: u32 = 0; i < 5; i++) expect<u32>(Head.of(rows[i]).refs).toBe(i < length ? 2 : 1);
       Run.release(p, rows[0], length);
       for (let i: u32 = 0; i < 5; i++) expect<u32>(Head.of(rows[i]).refs).toBe(1);
@@ -36,8 +36,8 @@ describe("run", () => {
     const p = newPool();
     const s = newStream(p, 1);
     const first = append(s, 0);
-    Run.retain(first, 1);
-    for (let i = 1; i < 40; i++) Run.retain(append(s, i), 1);
+    Run.retain(p, first, 1);
+    for (let i = 1; i < 40; i++) Run.retain(p, append(s, i), 1);
     expect<u32>(live(p)).toBe(40);
     Run.release(p, first, 39);
     expect<u32>(live(p)).toBe(1);
@@ -50,12 +50,58 @@ describe("run", () => {
     const s = newStream(p, p.rows + 2);
     const rows = steps(s, p.rows + 2);
     const border = rows[p.rows - 1];
-    expect<u32>(Run.retain(border, 1)).toBe(PLAIN | SINGLE);
-    expect<u32>(Run.retain(border, 2)).toBe(SINGLE);
-    expect<u32>(Run.retain(border - 1, 3)).toBe(SINGLE);
-    expect<u32>(Run.retain(rows[p.rows], 2)).toBe(PLAIN | SINGLE);
+    expect<u32>(Run.retain(p, border, 1)).toBe(PLAIN | PIECEWISE | SINGLE);
+    expect<u32>(Run.retain(p, border, 2)).toBe(PIECEWISE | SINGLE);
+    expect<u32>(Run.retain(p, border - 1, 3)).toBe(PIECEWISE | SINGLE);
+    expect<u32>(Run.retain(p, rows[p.rows], 2)).toBe(PLAIN | PIECEWISE | SINGLE);
     Run.release(p, border - 1, 3);
     expect<u32>(Head.of(rows[p.rows]).refs).toBe(3);
+  });
+
+  it("is read piece by piece as link by link, wherever in its blocks it begins and ends", () => {
+    const p = newPool();
+    const count = 3 * p.rows + 4;
+    const rows = steps(newStream(p, count), count);
+    const out = zeroed(4 * count);
+    const borders: u32[] = [0, p.rows - 2, p.rows - 1, p.rows, p.rows + 1, 2 * p.rows - 1, 2 * p.rows, 3 * p.rows - 1, 3 * p.rows, count - 1];
+    for (let a = 0; a < borders.length; a++) {
+      for (let b = a; b < borders.length; b++) {
+        for (let c = b; c < borders.length; c++) {
+          const n = borders[c] - borders[b] + 1;
+          const end = out + ((<usize>n) << 2);
+          expect<usize>(Run.pieces(p, rows[borders[a]], borders[b] - borders[a], out, end)).toBe(end);
+          for (let i: u32 = 0; i < n; i++) assert(load<u32>(out + ((<usize>i) << 2)) == rows[borders[b] + i], "the rows of the run");
+        }
+      }
+    }
+  });
+
+  it("is read piece by piece where it goes on in the middle of a block, as rows that are used again do", () => {
+    const p = newPool();
+    const count = 2 * p.rows + 4;
+    const rows = steps(newStream(p, count), count);
+    Head.of(rows[p.rows - 1]).next = rows[2 * p.rows - 5];
+    const first = rows[p.rows - 3];
+    const length: u32 = 3 + 5 + 4;
+    expect<u32>(Run.retain(p, first, length)).toBe(PIECEWISE | SINGLE);
+    const expected = zeroed(4 * length);
+    const out = zeroed(4 * length);
+    for (let from: u32 = 0; from < length; from++) {
+      const bytes = (<usize>(length - from)) << 2;
+      Run.rows(p, first, from, expected, expected + bytes, true);
+      expect<usize>(Run.pieces(p, first, from, out, out + bytes)).toBe(out + bytes);
+      assert(memory.compare(expected, out, bytes) == 0, "the rows of the run");
+    }
+  });
+
+  it("is not piecewise where another stream has rows between", () => {
+    const p = newPool();
+    const a = newStream(p, 4);
+    const b = newStream(p, 4);
+    const first = append(a, 1);
+    append(b, 1);
+    append(a, 2);
+    expect<u32>(Run.retain(p, first, 2)).toBe(SINGLE);
   });
 
   it("is neither plain nor single where an episode ends inside it, but may end with one", () => {
@@ -65,9 +111,9 @@ describe("run", () => {
     const b = append(s, 2);
     stream_end(changetype<usize>(s), 1);
     append(s, 3);
-    expect<u32>(Run.retain(a, 2)).toBe(PLAIN | SINGLE);
-    expect<u32>(Run.retain(a, 3)).toBe(0);
-    expect<u32>(Run.retain(b, 1)).toBe(PLAIN | SINGLE);
+    expect<u32>(Run.retain(p, a, 2)).toBe(PLAIN | PIECEWISE | SINGLE);
+    expect<u32>(Run.retain(p, a, 3)).toBe(0);
+    expect<u32>(Run.retain(p, b, 1)).toBe(PLAIN | PIECEWISE | SINGLE);
   });
 
   it("lets go of overlapping runs at once as it does one by one", () => {
@@ -77,9 +123,9 @@ describe("run", () => {
         const p = newPool();
         const s = newStream(p, 20);
         const rows = steps(s, items + length + 3);
-        for (let i: u32 = 0; i < items; i++) Run.retain(rows[1 + i], length);
+        for (let i: u32 = 0; i < items; i++) Run.retain(p, rows[1 + i], length);
         // One more hold in the middle, to see what is left.
-        Run.retain(rows[2], 1);
+        Run.retain(p, rows[2], 1);
         Run.releaseMany(p, rows[1], items, length);
         for (let i = 0; i < rows.length; i++) assert(Head.of(rows[i]).refs == (i == 2 ? 2 : 1), "held by the stream, and once by us");
       }
@@ -89,9 +135,9 @@ describe("run", () => {
     const s = newStream(p, 1);
     const first = append(s, 0);
     for (let i = 1; i < 10; i++) {
-      Run.retain(s.last, 1);
+      Run.retain(p, s.last, 1);
       append(s, i);
-      Run.retain(s.last - 1, 2);
+      Run.retain(p, s.last - 1, 2);
       Run.release(p, s.last - 1, 1);
     }
     // Rows 0 … 9 are each in the run of two that ends with them and that begins with them.
@@ -106,7 +152,7 @@ describe("run", () => {
     () => {
       const p = newPool();
       const rows = steps(newStream(p, 5), 3);
-      Run.retain(rows[1], 3);
+      Run.retain(p, rows[1], 3);
     },
     "retaining 3 rows where 2 are linked",
   );

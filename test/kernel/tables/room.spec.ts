@@ -34,7 +34,7 @@ function fill(pool: Pool, table: usize, n: u32, first: f64 = 1): void {
   const s = newStream(pool, 1);
   for (let i: u32 = 0; i < n; i++) {
     const row = append(s, i);
-    assert(insertItem(changetype<Table>(table), row, 1, Run.retain(row, 1), 0, first + i) == 1, "it is in");
+    assert(insertItem(changetype<Table>(table), row, 1, Run.retain(changetype<Table>(table).rows(), row, 1), 0, first + i) == 1, "it is in");
   }
 }
 
