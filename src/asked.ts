@@ -50,6 +50,7 @@ export const NORMALIZE = { none: 0, batch: 1, table: 2 };
 /** The options of one call after the other: what is as it was in the call before is not checked again. */
 export class Asked {
   n = 0;
+  /** As long as the call lasts. */
   into: Into | undefined;
   among = 0;
   length: number | undefined;
@@ -77,6 +78,7 @@ export class Asked {
   #normalize: SampleOptions["normalize"];
   #mask: boolean | undefined;
   #hasBeta = false;
+  #hasInto = false;
 
   constructor(engine: Engine, table: string, sampler: Selector) {
     this.#engine = engine;
@@ -84,7 +86,7 @@ export class Asked {
     this.#sampler = sampler;
   }
 
-  /** Takes the options of a call; whether they are those of the call before, but for the value of beta. @throws TypeError, RangeError, ReplayError */
+  /** Takes the options of a call; whether they are those of the call before, but for the value of beta, the batch in `into`, and never with `nStep`. @throws TypeError, RangeError, ReplayError */
   read(n: number, options: SampleOptions): boolean {
     const passed = this.#passed;
     this.#passed = false;
@@ -97,12 +99,14 @@ export class Asked {
       this.beta[0] = beta;
     }
     const hasBeta = beta !== undefined;
+    const hasInto = into !== undefined;
+    this.into = into;
     const isSame =
       passed &&
       nStep === undefined &&
       this.nStep === undefined &&
       n === this.n &&
-      into === this.into &&
+      hasInto === this.#hasInto &&
       among === this.among &&
       length === this.length &&
       columns === this.columns &&
@@ -126,7 +130,6 @@ export class Asked {
       this.nStep = nStep === undefined ? undefined : nStepOf(nStep, this.#engine.layout.leaves);
       this.holds = holdsOf(hasBeta, nStep, mask);
       this.recycle = checkRecycle(recycle, into);
-      this.into = into;
       this.length = length;
       this.columns = columns;
       this.cross = cross;
@@ -136,6 +139,7 @@ export class Asked {
       this.#normalize = normalize;
       this.#mask = mask;
       this.#hasBeta = hasBeta;
+      this.#hasInto = hasInto;
     }
     this.#passed = true;
     return isSame;

@@ -28,16 +28,16 @@ export interface PartOf<B = Batch<unknown>> {
 const NO_OPTIONS: SampleOptions = {};
 const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
 
-/** How the draws of a call are made; and of one that asks for the same again, which needs no other plan. */
-class Plan {
+/** How the draws of a call are made. A call that asks for the same again, with the same batch to refill, needs no other choice. */
+class Choice {
+  /** Of the batch to refill, where it is as good for the next call. */
   filler: Filler | undefined;
-  /** The column layout of the items, where all have the same; of the first that will be drawn. */
-  layout = 0;
+  /** The columns of all items, where they have the same; the column layout of the first that will be drawn. */
+  selections: readonly Selection[] | undefined;
   first: ColumnLayout | undefined;
   /** SAME_COLUMNS where items of other columns must not come; whether each item shows its own steps. */
   same = 0;
   mixed = false;
-  repeats = false;
 }
 
 export class Reader {
@@ -49,7 +49,7 @@ export class Reader {
   readonly #whole: readonly Selection[];
   readonly #ahead: Draw;
   readonly #asked: Asked;
-  readonly #plan = new Plan();
+  readonly #choice = new Choice();
   /** Warnings of a call: a logger may call back, so they are said at its end. */
   readonly #unsaid: string[] = [];
   /** Items of the last draw. */
@@ -70,7 +70,7 @@ export class Reader {
     const engine = this.#engine;
     const { handle } = this.#table;
     const asked = this.#asked;
-    const plan = this.#plan;
+    const choice = this.#choice;
     let drawn: Draw | undefined;
     let filler: Filler;
     let lost = false;
@@ -79,17 +79,17 @@ export class Reader {
     engine.barred = true;
     try {
       const isSame = asked.read(n, options);
-      const layout = this.#table.counter(LAYOUT);
-      if (!(isSame && of === undefined && plan.repeats && plan.layout === layout)) this.#makePlan(layout, of);
-      filler = plan.filler as Filler;
+      const selections = this.#selected(asked.columns, this.#table.counter(LAYOUT));
+      const before = isSame && of === undefined && choice.selections === selections ? choice.filler : undefined;
+      filler = before !== undefined && before.batch === asked.into ? before : this.#choose(selections, of);
       const { among, cross, nStep, holds } = asked;
       const draw = filler.prepare();
       if (holds & WEIGHTS) draw.beta[0] = asked.beta[0] as number;
-      const count = draw.sample(handle, n, asked.flags + plan.same, among);
+      const count = draw.sample(handle, n, asked.flags + choice.same, among);
       if (count < 0) throw refusedDraw(engine, count);
       drawn = draw;
       this.drawn = count;
-      const shown = plan.mixed ? this.#shown(draw.slots(count)) : undefined;
+      const shown = choice.mixed ? this.#shown(draw.slots(count)) : undefined;
       if (asked.into === undefined) filler = this.#narrowed(filler, draw, count, shown, of !== undefined);
       if (holds & WEIGHTS) draw.weigh(handle, asked.divisor);
       // What items show by columns of their own they show whole.
@@ -100,6 +100,7 @@ export class Reader {
       filler.batch.blocked = count === n ? undefined : blockedBy(draw);
       isGiven = asked.into === undefined && of === undefined && asked.recycle === false;
     } finally {
+      asked.into = undefined;
       engine.barred = false;
       if (drawn !== undefined) {
         drawn.close(handle);
@@ -111,14 +112,14 @@ export class Reader {
     return isGiven ? this.#fillers.give(filler) : filler.batch;
   }
 
-  /** Chooses columns, width and filler for what is asked. @param layout of the items, where all have the same @throws ReplayError, RangeError; then nothing is drawn */
-  #makePlan(layout: number, of: PartOf | undefined): void {
+  /** Chooses columns, width and filler for what is asked. @param selections of all items, where they have the same @throws ReplayError, RangeError; then nothing is drawn */
+  #choose(selections: readonly Selection[] | undefined, of: PartOf | undefined): Filler {
     const { into, length, columns, nStep, n, flags, among, holds } = this.#asked;
     const engine = this.#engine;
     const fillers = this.#fillers;
-    const plan = this.#plan;
-    plan.repeats = false;
-    let chosen = this.#selected(columns, layout);
+    const choice = this.#choice;
+    choice.filler = undefined;
+    let chosen = selections;
     let first: ColumnLayout | undefined;
     const same = chosen === undefined ? SAME_COLUMNS : 0;
     const isFree = into === undefined && length === undefined;
@@ -133,21 +134,21 @@ export class Reader {
     if (nStep === undefined && (chosen as readonly Selection[]).some(isBootstrap)) throw new RangeError('columns with at: "bootstrap" need the option nStep');
     const width = length ?? (into === undefined ? undefined : fillers.widthOf(into, chosen as readonly Selection[]));
     // Of items that are alike each shows its own steps.
-    plan.mixed = same > 0 && first !== undefined && engine.columnLayouts.alike(first.id) > 1;
-    if (plan.mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, width ?? longest);
+    choice.mixed = same > 0 && first !== undefined && engine.columnLayouts.alike(first.id) > 1;
+    if (choice.mixed) chosen = engine.columnLayouts.jointOf(first as ColumnLayout, width ?? longest);
     const kept = (
       columns === undefined && into !== undefined ? fillers.kept(into, chosen as readonly Selection[], width as number) : chosen
     ) as readonly Selection[];
-    plan.mixed ||= kept !== chosen;
+    choice.mixed ||= kept !== chosen;
     if (of !== undefined) this.#checkPart(of, holds, kept);
     const filler = this.#filler(n, width ?? longest, kept, of !== undefined);
     const isLong = filler.least > 1 || nStep !== undefined;
     if (isLong) this.#longEnough(filler, nStep, width ?? (of === undefined ? this.#table.counter(LONGEST) : MAX_LENGTH), of !== undefined);
-    plan.filler = filler;
-    plan.layout = layout;
-    plan.first = first;
-    plan.same = same;
-    plan.repeats = into !== undefined && of === undefined && same === 0 && !plan.mixed && !isLong;
+    choice.selections = selections;
+    choice.first = first;
+    choice.same = same;
+    if (into !== undefined && of === undefined && same === 0 && !choice.mixed && !isLong) choice.filler = filler;
+    return filler;
   }
 
   #filler(n: number, width: number, selections: readonly Selection[], isPart: boolean): Filler {
@@ -161,7 +162,7 @@ export class Reader {
     const { length, recycle } = this.#asked;
     const width = length ?? draw.result(DRAW_LONGEST);
     let chosen = filler.selections;
-    if (shown !== undefined) chosen = jointOf(shown[0] ?? (this.#plan.first as ColumnLayout), new Set(shown), width, chosen);
+    if (shown !== undefined) chosen = jointOf(shown[0] ?? (this.#choice.first as ColumnLayout), new Set(shown), width, chosen);
     if (count === filler.n && width >= filler.width && chosen === filler.selections) return filler;
     const narrow = this.#filler(count, width, chosen, isPart);
     narrow.after(filler);

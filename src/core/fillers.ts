@@ -7,7 +7,7 @@ import { fitTogether, hasRoom, jointOf, type Selection, wholeOf } from "../spec/
 import { valueAt } from "../spec/nest.ts";
 import type { Engine } from "./engine.ts";
 import { Filler, MASK } from "./filler.ts";
-import { NOWHERE, type Recycle, Returned } from "./returned.ts";
+import { Lent, NOWHERE, type Recycle, Returned } from "./returned.ts";
 
 /** Of each call: items, steps of a window, columns, and WEIGHTS, RETURNS, MASK as bits. */
 export class Fillers {
@@ -17,7 +17,7 @@ export class Fillers {
   readonly #known = new WeakMap<object, Filler>();
   /** Those whose batches were given away; and with their batches those that were released. */
   readonly #spare = new Returned<Filler>(2);
-  readonly #returned = new Returned<Filler>(32);
+  readonly #lent = new Lent<Filler>(32);
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -28,8 +28,8 @@ export class Fillers {
   fresh(n: number, width: number, selections: readonly Selection[], holds: number, recycle: Recycle): Filler {
     const fits = (one: Filler) => one.fits(n, width, selections, holds);
     if (recycle === false) return this.#spare.take(fits)?.renewed() ?? this.#made(n, width, selections, holds);
-    const home = recycle === true ? this.#returned : NOWHERE;
-    return (this.#returned.take((one) => recycle === true && one.canRefill && fits(one)) ?? this.#made(n, width, selections, holds)).lentTo(home);
+    const idle = recycle === true ? this.#lent.take(fits) : undefined;
+    return (idle ?? this.#made(n, width, selections, holds)).lentTo(recycle === true ? this.#lent : NOWHERE);
   }
 
   /** Gives the batch of a fresh one away. */

@@ -15,7 +15,7 @@ export function checkRecycle(recycle: unknown, into: unknown): Recycle {
   return recycle;
 }
 
-/** Fillers that are free, because their batches were released, or given away. */
+/** Fillers that are free, because their batches were given away. */
 export class Returned<F> implements Home<F> {
   readonly #idle: F[] = [];
   readonly #most: number;
@@ -29,7 +29,7 @@ export class Returned<F> implements Home<F> {
   take(fits: (filler: F) => boolean): F | undefined {
     const idle = this.#idle;
     for (let i = idle.length - 1; i >= 0; i--) {
-      if (!fits(idle[i] as F)) continue;
+      if (!this.isFree(idle[i] as F) || !fits(idle[i] as F)) continue;
       return i === idle.length - 1 ? idle.pop() : idle.splice(i, 1)[0];
     }
     return undefined;
@@ -38,6 +38,21 @@ export class Returned<F> implements Home<F> {
   back(filler: F): void {
     this.#idle.push(filler);
     if (this.#idle.length > this.#most) this.#idle.shift();
+  }
+
+  protected isFree(_: F): boolean {
+    return true;
+  }
+}
+
+/** Fillers whose batches are lent, once they came back. One whose memory was transferred, or that is frozen, is for the garbage collector. */
+export class Lent<F extends { readonly canRefill: boolean }> extends Returned<F> {
+  override back(filler: F): void {
+    if (filler.canRefill) super.back(filler);
+  }
+
+  protected override isFree(filler: F): boolean {
+    return filler.canRefill;
   }
 }
 

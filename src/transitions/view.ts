@@ -23,7 +23,7 @@ import {
 import { Draw } from "../core/draw.ts";
 import type { Engine } from "../core/engine.ts";
 import { normalize as divideByLargest, joinRows } from "../core/joined.ts";
-import { checkRecycle, NOWHERE, type Recycle, Returned } from "../core/returned.ts";
+import { checkRecycle, Lent, NOWHERE, type Recycle, Returned } from "../core/returned.ts";
 import type { CoreTable } from "../core/table.ts";
 import { type DatasetOptions, datasetOf } from "../draws/dataset.ts";
 import { type DrawLimits, Draws } from "../draws/draws.ts";
@@ -69,7 +69,7 @@ export class Transitions<S = any, R = any, O = any> {
   readonly #draws: Draws<AnyTransitions>;
   /** Fillers whose batches were given away; and with their batches those that were released. */
   readonly #spare = new Returned<TransitionFiller>(2);
-  readonly #returned = new Returned<TransitionFiller>(32);
+  readonly #lent = new Lent<TransitionFiller>(32);
 
   static {
     printsAs<Transitions>(this, "Transitions", (view) => view.#shown());
@@ -241,8 +241,8 @@ export class Transitions<S = any, R = any, O = any> {
     const fits = (one: TransitionFiller) => one.n === n && one.width === width && one.weighted === weighted;
     const made = () => new TransitionFiller(this.#engine, n, width, this.#form, this.#float, weighted);
     if (recycles === false) return this.#spare.take(fits)?.renewed() ?? made();
-    const home = recycles === true ? this.#returned : NOWHERE;
-    return (this.#returned.take((one) => recycles === true && one.canRefill && fits(one)) ?? made()).lentTo(home);
+    const idle = recycles === true ? this.#lent.take(fits) : undefined;
+    return (idle ?? made()).lentTo(recycles === true ? this.#lent : NOWHERE);
   }
 
   /** Gives its batch away. */

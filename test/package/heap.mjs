@@ -79,10 +79,13 @@ function drawn() {
   return { kept, replay: new WeakRef(short) };
 }
 const { kept, replay: gone } = drawn();
+// Nor does a Replay keep a batch that nobody has, but for the one that was refilled last.
+const forgotten = [{ into: table.batch(BATCH, { length: 2 }) }, { recycle: true }, {}].map((options) => new WeakRef(table.sample(BATCH, options)));
 await new Promise((resolve) => setTimeout(resolve));
 globalThis.gc();
+const isForgotten = forgotten.every((batch) => batch.deref() === undefined);
 const isFreed = gone.deref() === undefined && kept.every((batch) => batch.count > 0 && batch.toArray().length === batch.count);
 
 // Not a call of this file's: V8's own word on whether an object is a dictionary. Made of a string, since only the flag makes it a program.
 const fast = new Function("object", "return %HasFastProperties(object)");
-console.log(JSON.stringify({ growth, isFreed, fast: [ruled, plain, replay.writer()].map((writer) => fast(writer.staged)) }));
+console.log(JSON.stringify({ growth, isFreed, isForgotten, fast: [ruled, plain, replay.writer()].map((writer) => fast(writer.staged)) }));
