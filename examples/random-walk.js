@@ -31,6 +31,7 @@ function walk(writer, random) {
 }
 
 const OPTIONS = {
+  recycle: true, // we release each batch, and the next one is written to the same memory
   columns: { state: { leaf: "state", at: 0 }, next: { leaf: "state", at: "bootstrap" } },
   nStep: { n: N, gamma: 1, reward: "reward", discount: "discount" },
 };
@@ -39,11 +40,13 @@ const OPTIONS = {
 export function learn(replay, batches = 2000) {
   const values = new Float64Array(STATES + 2);
   for (let i = 0; i < batches; i++) {
-    const { steps, nStep, count } = replay.table("walks").sample(32, OPTIONS);
+    const batch = replay.table("walks").sample(32, OPTIONS);
+    const { steps, nStep, count } = batch;
     for (let k = 0; k < count; k++) {
       const worth = nStep.returns[k] + nStep.discounts[k] * values[steps.next.data[k]];
       values[steps.state.data[k]] += 0.05 * (worth - values[steps.state.data[k]]);
     }
+    batch.release();
   }
   return values.subarray(1, STATES + 1);
 }

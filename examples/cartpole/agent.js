@@ -35,7 +35,7 @@ export class Agent {
       return experience.sample();
     });
     const errors = batch && learner.learn(batch);
-    if (errors) this.#timed(() => experience.update(errors));
+    if (errors) this.#timed(() => experience.update(batch, errors));
     if (this.steps % 2000 === 0) this.curve.push(this.#greedyReturn());
   }
 

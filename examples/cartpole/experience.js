@@ -12,7 +12,7 @@ export class Experience {
   constructor(client, batchSize) {
     this.table = client.table("transitions");
     this.transitions = this.table.transitions({ gamma: 0.99 });
-    this.batch = this.transitions.batch(batchSize, { beta: BETA }); // refilled by each sample
+    this.batchSize = batchSize;
     this.writer = client.writer({ items: [{ table: "transitions", nStep: 3 }] });
   }
 
@@ -22,14 +22,16 @@ export class Experience {
     if (terminated || truncated) this.writer.endEpisode({ final: { observation: next }, terminated });
   }
 
+  /** A batch to learn from, until `update`. */
   sample() {
     if (this.table.size < 500) return; // not enough to learn from yet
-    return this.transitions.sample(this.batch.keys.length, { beta: BETA, into: this.batch });
+    return this.transitions.sample(this.batchSize, { beta: BETA, recycle: true });
   }
 
   /** Transitions with larger errors are drawn more often. New ones have the largest priority so far. */
-  update(errors) {
+  update(batch, errors) {
     this.priorities = errors.map((error) => Math.abs(error) + 0.01);
-    this.table.updatePriorities(this.batch.keys, this.priorities);
+    this.table.updatePriorities(batch.keys, this.priorities);
+    batch.release(); // the next sample fills the same memory, and allocates none
   }
 }

@@ -46,11 +46,11 @@ const policy = new Policy(elements, spec.action.shape[0], seeded(seed));
 const { size } = replay.table("validation");
 const held = arrays(replay.table("validation").sample(size, { columns, replacement: false }));
 const before = policy.error(held);
-const into = replay.table("training").batch(BATCH, { columns, length: 1 });
 for (let update = 0; update < updates; update++) {
   if (update % 500 === 0) say(`update ${update}: error ${policy.error(held).toFixed(5)}`);
-  replay.table("training").sample(BATCH, { columns, into });
-  policy.error(arrays(into), RATE * (1 - update / updates));
+  const batch = replay.table("training").sample(BATCH, { columns, recycle: true });
+  policy.error(arrays(batch), RATE * (1 - update / updates));
+  batch.release(); // the next batch is written to the same memory
 }
 const after = policy.error(held);
 // The noise of an action within its bounds is unpredictable. An action that was cut to its bounds has none.
