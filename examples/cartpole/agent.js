@@ -14,7 +14,7 @@ export class Agent {
 
   constructor(seed, client) {
     this.random = seeded(seed);
-    this.experience = new Experience(client, 32);
+    this.experience = new Experience(client);
     this.learner = new Learner(seed);
     this.world = new CartPole(this.random);
     this.world.reset();
@@ -32,7 +32,7 @@ export class Agent {
     }
     const batch = this.#timed(() => {
       experience.add({ observation, action, reward }, next, terminated, truncated);
-      return experience.sample();
+      return experience.sample(32);
     });
     const errors = batch && learner.learn(batch);
     if (errors) this.#timed(() => experience.update(batch, errors));

@@ -9,10 +9,9 @@ export const memory = {
 };
 
 export class Experience {
-  constructor(client, batchSize) {
+  constructor(client) {
     this.table = client.table("transitions");
     this.transitions = this.table.transitions({ gamma: 0.99 });
-    this.batchSize = batchSize;
     this.writer = client.writer({ items: [{ table: "transitions", nStep: 3 }] });
   }
 
@@ -22,10 +21,9 @@ export class Experience {
     if (terminated || truncated) this.writer.endEpisode({ final: { observation: next }, terminated });
   }
 
-  /** A batch to learn from, until `update`. */
-  sample() {
+  sample(n) {
     if (this.table.size < 500) return; // not enough to learn from yet
-    return this.transitions.sample(this.batchSize, { beta: BETA, recycle: true });
+    return this.transitions.sample(n, { beta: BETA, recycle: true });
   }
 
   /** Transitions with larger errors are drawn more often. New ones have the largest priority so far. */
