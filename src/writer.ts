@@ -211,15 +211,18 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, behind: number): Promise<void> | undefined {
+    // Read first: a getter of the options may close the writer, or dispose of the Replay. So may one of the columns.
+    const { length, priority = 1, lane = 0, columns } = onlyItemOptions(options);
     this.#begin();
     const to = this.#table(table);
-    const { length, priority = 1, lane = 0, columns } = onlyItemOptions(options);
     integer("length", length, 1);
     finite("priority", priority, 0);
     integer("lane", lane, 0, this.options.lanes - 1);
-    const layout = columns === undefined ? 0 : this.#layoutOf(columns, length);
-    // A getter of the options may have closed the writer, or disposed of the Replay. So in all calls that read options before they bar others.
-    this.#begin();
+    let layout = 0;
+    if (columns !== undefined) {
+      layout = this.#layoutOf(columns, length);
+      this.#begin();
+    }
     this.#createsItems = true;
     this.#writer.priority[0] = priority;
     const state = this.#writer.insert(to.handle, lane, length, behind, layout);
