@@ -1,8 +1,10 @@
 /** The windows of a buffer's streams: drawn or named, and read into new arrays. */
+import type { Batch } from "../batch.ts";
 import type { Column } from "../column.ts";
 import { LEVEL } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
 import { Filler } from "../core/filler.ts";
+import { Returned } from "../core/returned.ts";
 import { StreamSet, type StreamSetOptions } from "../core/streams.ts";
 import { integer } from "../error.ts";
 import { type Selection, wholeOf } from "../spec/columns.ts";
@@ -25,6 +27,8 @@ export class Windows {
   readonly #engine: Engine;
   readonly #whole: readonly Selection[];
   readonly #single: readonly Selection[];
+  /** Those whose batches were given away. */
+  readonly #spare = new Returned<Filler>(2);
 
   constructor(engine: Engine, options: StreamSetOptions) {
     this.streams = new StreamSet(engine, options);
@@ -43,8 +47,8 @@ export class Windows {
     const streams = draw.slots(n).slice();
     const starts = draw.starts(n).slice();
     filler.fill(n);
-    const { info } = filler.batch;
-    return { streams, starts, probabilities: info.probabilities, items: this.#nested(filler.batch.steps, width, form) };
+    const { info, steps } = this.#given(filler);
+    return { streams, starts, probabilities: info.probabilities, items: this.#nested(steps, width, form) };
   }
 
   /** A stream by its weight, without steps; undefined where none has any. */
@@ -81,10 +85,19 @@ export class Windows {
 
   /** @throws ReplayError OUT_OF_MEMORY where the host has no arrays as long as the batch's */
   #filler(n: number, width: number, form: FrameForm): Filler {
-    if (form !== "apart") return new Filler(this.#engine, n, width, form === "single" ? this.#single : this.#whole, true, 0);
+    if (form !== "apart") {
+      const selections = form === "single" ? this.#single : this.#whole;
+      return this.#spare.take((one) => one.fits(n, width, selections, 0))?.renewed() ?? new Filler(this.#engine, n, width, selections, true, 0);
+    }
     const leaves = this.#whole.length;
     const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
     return new Filler(this.#engine, n, width, steps, false, 0);
+  }
+
+  /** Its batch. It may make the next one that is alike. */
+  #given(filler: Filler): Batch<unknown> {
+    if (filler.selections === this.#whole || filler.selections === this.#single) this.#spare.back(filler);
+    return filler.given();
   }
 
   /** A batch's columns, nested: where the steps are apart, a list of them. */
@@ -99,6 +112,6 @@ export class Windows {
   #readInto(filler: Filler, streams: ArrayLike<number>, starts: ArrayLike<number>, width: number): unknown {
     filler.prepare().nameWindows(this.streams, streams, starts, width);
     filler.fill(streams.length);
-    return filler.batch.steps;
+    return this.#given(filler).steps;
   }
 }
