@@ -293,7 +293,7 @@ function selectOne(d: Draw, p: Pool, first: u32, entries: u32, step: i32): void 
 /** Reads one word of each row of which there is an address. */
 export function prefetchRows(d: Draw, first: u32, count: u32): void {
   const at = <usize>d.addresses + ((<usize>first) << 2);
-  Near.touch(at, at + ((<usize>count) << 2), 0, 0);
+  Near.touch(at, at + ((<usize>count) << 2), 0, 1);
 }
 
 /** One loop a width: the compiler sees the copy as a load and a store. */

@@ -11,6 +11,7 @@ import { Near } from "../memory/near";
 import { F32, readNumber } from "../rows/leaf";
 import { Pool } from "../rows/pool";
 import { Head, LINK_END, LINK_ENDS, LINK_FINAL } from "../rows/row";
+import { Items } from "../selectors/items";
 import { Item } from "../tables/slots";
 import { Table } from "../tables/table";
 import { DISCOUNT, Draw, LENGTH, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } from "./draw";
@@ -53,7 +54,7 @@ export function draw_n_step(draw: usize, pool: usize, table: usize, reward: u32,
   let window = <usize>d.rows;
   let lost: u32 = 0;
   for (let i: u32 = 0; i < d.count; i++, window += width) {
-    const item: usize = items == 0 ? 0 : items + ((<usize>load<u32>(slots + ((<usize>i) << 2))) << 4);
+    const item: usize = items == 0 ? 0 : Items.at(items, load<u32>(slots + ((<usize>i) << 2)));
     const length = load<u32>(lengths + ((<usize>i) << 2));
     const limit = min(n, own ? length : max(length, 1) - 1);
     let at = window;
@@ -107,7 +108,7 @@ function prefetch(d: Draw, p: Pool, t: Table): void {
   const slots = d.column(SLOT);
   const items: usize = changetype<usize>(t) == 0 ? 0 : changetype<usize>(t.slots().item(0));
   for (let i: u32 = 0; i < d.count; i++) {
-    if (items != 0 && changetype<Item>(items + ((<usize>load<u32>(slots + ((<usize>i) << 2))) << 4)).settled()) continue;
+    if (items != 0 && changetype<Item>(Items.at(items, load<u32>(slots + ((<usize>i) << 2)))).settled()) continue;
     const last = max(load<u32>(d.u32At(LENGTH, i)), 1) - 1;
     sum ^= Head.of(load<u32>(<usize>d.rows + ((<usize>(i * d.width + last)) << 2))).next;
   }

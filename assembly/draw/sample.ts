@@ -5,14 +5,13 @@
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
 import { Near } from "../memory/near";
 import { tracking } from "../rows/changes";
+import { ITEM_BYTES, Items } from "../selectors/items";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
 import { Item, Slots } from "../tables/slots";
 import { admitPending, discard, removeItem, Table } from "../tables/table";
 import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SLOT, TABLE_SIZE, TIMES_SAMPLED, WEIGHT } from "./draw";
 
-/** A flag beside the selectors' own: PRIORITY is of no meaning, which spares a cache miss an item. */
-const KEYS_ONLY: u32 = 4;
-/** Items of one column layout only: that of the first. */
+/** A flag beside the selectors' own: items of one column layout only: that of the first. */
 const SAME_COLUMNS: u32 = 8;
 /** Of a look ahead: the longest and the shortest item that may come, at the price of O(slots) where items leave between two draws. */
 const SIZED: u32 = 16;
@@ -27,13 +26,12 @@ const BY_ITEMS: f64 = 3;
 const BY_COLUMNS: f64 = 4;
 
 /**
- * Up to n items into the draw; how many. `flags`: a sum of 1 without replacement, 2 stratified, 4 keys only, 8 of the same columns: where items leave between two draws, ends before one
+ * Up to n items into the draw; how many. `flags`: a sum of 1 without replacement, 2 stratified, 8 of the same columns: where items leave between two draws, ends before one
  * that has other columns; else ask `table_peek` first. `among`: only the k oldest, 0 for all. O(n log size) for uniform and prioritized, O(n) for orders. Opens the draw: `table_close_draw` closes it.
  */
 export function table_sample(table: usize, draw: usize, n: u32, flags: u32, among: u32): i32 {
   const t = changetype<Table>(table);
   const d = changetype<Draw>(draw);
-  const which = (flags & KEYS_ONLY) != 0 ? 0 : u32.MAX_VALUE;
   const alike = (flags & SAME_COLUMNS) != 0;
   flags &= DISTINCT | STRATIFIED;
   const refused = supports(t, flags, among);
@@ -44,8 +42,8 @@ export function table_sample(table: usize, draw: usize, n: u32, flags: u32, amon
   d.width = 1;
   d.single = u32(t.longest == 1 && d.fits(n, 1));
   t.drawing = 1;
-  if (singly(t, flags)) drawSingly(t, d, n, among, which, alike);
-  else drawBatch(t, d, n, flags, among, which);
+  if (singly(t, flags)) drawSingly(t, d, n, among, alike);
+  else drawBatch(t, d, n, flags, among);
   return d.count;
 }
 
@@ -114,7 +112,7 @@ function singly(t: Table, flags: u32): bool {
 }
 
 /** Each draw sees what the one before left. Where what comes in may move the oldest out of their places, it comes in when all are drawn. */
-function drawSingly(t: Table, d: Draw, n: u32, among: u32, which: u32, alike: bool): void {
+function drawSingly(t: Table, d: Draw, n: u32, among: u32, alike: bool): void {
   const random = t.random();
   const admits = among == 0 || t.sampler().keepsReach(t.remover());
   for (let i: u32 = 0; i < n && mayDraw(t, d); i++) {
@@ -126,21 +124,21 @@ function drawSingly(t: Table, d: Draw, n: u32, among: u32, which: u32, alike: bo
       d.block(BY_COLUMNS, i, n);
       return;
     }
-    record(t, d, i, i + 1, which);
+    record(t, d, i, i + 1);
     retireExhausted(t, d, i);
     if (admits) admitPending(t);
   }
 }
 
-function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32, which: u32): void {
+function drawBatch(t: Table, d: Draw, n: u32, flags: u32, among: u32): void {
   const ask = allowed(t, d, n, flags, among);
   const drawn = drawSlots(t, d, 0, ask, flags, among);
   for (let from: u32 = 0; from < drawn; from += PIECE) {
     const to = min(from + PIECE, drawn);
-    prefetchItems(t, d, from, to, which);
-    if (t.maxTimesSampled == 0) record(t, d, from, to, which);
+    prefetchItems(t, d, from, to);
+    if (t.maxTimesSampled == 0) record(t, d, from, to);
     for (let i = from; t.maxTimesSampled != 0 && i < to && mayDraw(t, d); i++) {
-      record(t, d, i, i + 1, which);
+      record(t, d, i, i + 1);
       retireExhausted(t, d, i);
     }
   }
@@ -167,16 +165,13 @@ function noteLimiter(t: Table, d: Draw, more: u32): void {
   else d.block(BY_CURSOR, limiter.cursor() - <f64>more - 1, limiter.minDiff);
 }
 
-/** Entries `from` … `to` are drawn: raises their counts and writes what a learner wants to know of them. `which`: bits of the slots whose priorities are read. */
-function record(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
+/** Entries `from` … `to` are drawn: raises their counts and writes what a learner wants to know of them. */
+function record(t: Table, d: Draw, from: u32, to: u32): void {
   const slots = t.slots();
   const limiter = t.limiter();
-  if (!slots.differ()) which = 0;
   t.unique += d.single != 0 ? recordSingles(slots, d, from, to) : recordRuns(slots, d, from, to);
   // By loops of their own: what is done beside a miss is felt, and so is what is looked up again for each.
   fillWith<u32>(d.u32At(TABLE_SIZE, from), to - from, t.count);
-  if (which == 0) fillWith<f64>(d.f64At(PRIORITY, from), to - from, slots.priority(0));
-  else for (let i = from; i < to; i++) store<f64>(d.f64At(PRIORITY, i), slots.priority(d.slot(i)));
   if (tracking()) for (let i = from; i < to; i++) slots.track(d.slot(i));
   if (from == 0) d.layout = slots.layout(d.slot(0));
   d.count = to;
@@ -188,6 +183,7 @@ function recordRuns(slots: Slots, d: Draw, from: u32, to: u32): u32 {
   const drawn = d.column(SLOT);
   const times = d.column(TIMES_SAMPLED);
   const keys = d.column(KEY);
+  const priorities = d.column(PRIORITY);
   let longest = <u32>d.longest;
   let unique: u32 = 0;
   for (let i = from; i < to; i++) {
@@ -198,6 +194,7 @@ function recordRuns(slots: Slots, d: Draw, from: u32, to: u32): u32 {
     store<u32>(times + at, item.raise());
     longest = max(longest, item.length());
     store<f64>(keys + (at << 1), slots.key(slot));
+    store<f64>(priorities + (at << 1), item.priority);
   }
   d.longest = longest;
   return unique;
@@ -211,17 +208,19 @@ function recordSingles(slots: Slots, d: Draw, from: u32, to: u32): u32 {
   const drawn = d.column(SLOT);
   const times = d.column(TIMES_SAMPLED);
   const keys = d.column(KEY);
+  const priorities = d.column(PRIORITY);
   const rows = <usize>d.rows;
   let unique: u32 = 0;
   for (let i = from; i < to; i++) {
     const at = (<usize>i) << 2;
     const slot = load<u32>(drawn + at);
-    const item = changetype<Item>(items + ((<usize>slot) << 4));
+    const item = changetype<Item>(Items.at(items, slot));
     unique += u32(item.timesSampled == 0);
     store<u32>(times + at, item.raise());
     store<u32>(rows + at, item.first);
     // Slots.key, of what is in locals.
     store<f64>(keys + (at << 1), <f64>item.generation * scale + (base + <f64>slot));
+    store<f64>(priorities + (at << 1), item.priority);
   }
   fillWith<u32>(d.u32At(LENGTH, from), to - from, 1);
   d.longest = 1;
@@ -232,12 +231,9 @@ function fillWith<T>(at: usize, n: u32, value: T): void {
   for (const end = at + <usize>n * sizeof<T>(); at < end; at += sizeof<T>()) store<T>(at, value);
 }
 
-/** Reads one word of each item, and its priority where that is asked for. */
-function prefetchItems(t: Table, d: Draw, from: u32, to: u32, which: u32): void {
-  const at = d.u32At(SLOT, from);
-  const end = d.u32At(SLOT, to);
-  Near.touch(at, end, t.slots().items, 4);
-  if (which != 0 && t.slots().differ()) Near.touch(at, end, t.slots().priorities, 3);
+/** Reads one word of each item. */
+function prefetchItems(t: Table, d: Draw, from: u32, to: u32): void {
+  Near.touch(d.u32At(SLOT, from), d.u32At(SLOT, to), t.slots().items, ITEM_BYTES);
 }
 
 function retireExhausted(t: Table, d: Draw, i: u32): void {
@@ -249,10 +245,10 @@ function retireExhausted(t: Table, d: Draw, i: u32): void {
 function drawSlots(t: Table, d: Draw, at: u32, n: u32, flags: u32, among: u32): u32 {
   const sampler = t.sampler();
   const oldest = among == 0 ? t.count : min(among, t.count);
-  const priorities = <usize>t.slots().priorities;
-  if (oldest < t.count) sampler.weighYoungest(t.remover(), t.count - oldest, priorities, true);
+  const items = <usize>t.slots().items;
+  if (oldest < t.count) sampler.weighYoungest(t.remover(), t.count - oldest, items, true);
   const probabilities = d.f64At(PROBABILITY, at);
   const drawn = sampler.drawMany(t.random(), oldest, n, flags, d.u32At(SLOT, at), probabilities, d.column(REST), d.column(SAVED), d.column(DRAWN));
-  if (oldest < t.count) sampler.weighYoungest(t.remover(), t.count - oldest, priorities, false);
+  if (oldest < t.count) sampler.weighYoungest(t.remover(), t.count - oldest, items, false);
   return drawn;
 }

@@ -4,23 +4,23 @@ import { header } from "./layout";
 
 @unmanaged
 export class Near {
-  /** Reads a word of each of the numbers from `at` to `end` (u32), which stand for `base + number << shift`. */
+  /** Reads a word of each of the numbers from `at` to `end` (u32), which stand for `base + number × bytes`. */
   @inline
-  static touch(at: usize, end: usize, base: usize, shift: u32): void {
+  static touch(at: usize, end: usize, base: usize, bytes: u32): void {
     let sum: u32 = 0;
     // By eights: what a turn of the loop costs is felt.
     for (; at + 32 <= end; at += 32) {
       sum ^=
-        Near.word(load<u32>(at), base, shift) ^
-        Near.word(load<u32>(at, 4), base, shift) ^
-        Near.word(load<u32>(at, 8), base, shift) ^
-        Near.word(load<u32>(at, 12), base, shift) ^
-        Near.word(load<u32>(at, 16), base, shift) ^
-        Near.word(load<u32>(at, 20), base, shift) ^
-        Near.word(load<u32>(at, 24), base, shift) ^
-        Near.word(load<u32>(at, 28), base, shift);
+        Near.word(load<u32>(at), base, bytes) ^
+        Near.word(load<u32>(at, 4), base, bytes) ^
+        Near.word(load<u32>(at, 8), base, bytes) ^
+        Near.word(load<u32>(at, 12), base, bytes) ^
+        Near.word(load<u32>(at, 16), base, bytes) ^
+        Near.word(load<u32>(at, 20), base, bytes) ^
+        Near.word(load<u32>(at, 24), base, bytes) ^
+        Near.word(load<u32>(at, 28), base, bytes);
     }
-    for (; at < end; at += 4) sum ^= Near.word(load<u32>(at), base, shift);
+    for (; at < end; at += 4) sum ^= Near.word(load<u32>(at), base, bytes);
     Near.keep(sum);
   }
 
@@ -31,8 +31,8 @@ export class Near {
   }
 
   @inline
-  private static word(number: u32, base: usize, shift: u32): u32 {
-    return load<u32>(base + ((<usize>number) << shift));
+  private static word(number: u32, base: usize, bytes: u32): u32 {
+    return load<u32>(base + <usize>(number * bytes));
   }
 
   /** Copies `bytes` from each of the addresses from `at` to `end` (u32), side by side. 16 bytes at least, 64 at most. */

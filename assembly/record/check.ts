@@ -26,7 +26,6 @@ export function table_check(table: usize): i32 {
     if (episodes == 0) return 4;
     memberships += episodes;
     const priority = slots.priority(slot);
-    if (!slots.differ() && priority != slots.priority(0)) return 12;
     if (!t.sampler().checkSlot(slot, priority) || !t.remover().checkSlot(slot, priority)) return 5;
   }
   if (live != t.count || pending != t.pending || steps != t.steps) return 6;

@@ -1,7 +1,7 @@
 /**
  * Slots as records: all of them by number, or what changed; and back.
  *
- * SLOT: │ slot u32 │ ITEM (16; with the number of its first row) │ column layout u32 │ priority f64 │ stamp f64, where there are any │ place in the sampler's order │ in the remover's │
+ * SLOT: │ slot u32 │ number of the first row u32 │ length u32 │ generation u32 │ timesSampled u32 │ column layout u32 │ priority f64 │ stamp f64, where there are any │ place in the sampler's order │ in the remover's │
  *   a place is the selector's own, zeros where the slot is not live; one for both roles where they share a structure
  *
  * What is saved is the payload of a section: │ count u32 │ records … │
@@ -84,7 +84,8 @@ function saveSlot(t: Table, slot: u32, at: usize): void {
   store<u32>(at, slots.isUsed(slot) ? numberOf(t.rows(), item.first) : item.first, 4);
   // What kind of run it is hangs on where rows stand.
   store<u32>(at, item.length(), 8);
-  store<u64>(at, load<u64>(changetype<usize>(item), 8), 12);
+  store<u32>(at, item.generation, 12);
+  store<u32>(at, item.timesSampled, 16);
   store<u32>(at, slots.layout(slot), 20);
   store<f64>(at, slots.priority(slot), 24);
   at += 32;
@@ -106,11 +107,13 @@ function savePlace(s: Selector, slot: u32, live: bool, at: usize): usize {
 
 function loadSlot(t: Table, slot: u32, from: usize): void {
   const slots = t.slots();
-  const item = changetype<usize>(slots.item(slot));
-  store<u64>(item, load<u64>(from, 4));
-  store<u64>(item, load<u64>(from, 12), 8);
+  const item = slots.item(slot);
+  item.first = load<u32>(from, 4);
+  item.word = load<u32>(from, 8);
+  item.generation = load<u32>(from, 12);
+  item.timesSampled = load<u32>(from, 16);
   slots.setLayout(slot, load<u32>(from, 20));
-  store<f64>(slots.priorityAt(slot), load<f64>(from, 24));
+  item.priority = load<f64>(from, 24);
   from += 32;
   if (slots.stamps != 0) {
     store<f64>(slots.stampAt(slot), load<f64>(from));

@@ -36,7 +36,6 @@ export function record_load_table(table: usize, from: usize): i32 {
   t.sampler().loadEnds(from + ENDS_AT);
   if (t.apart()) t.remover().loadEnds(from + ENDS_AT + END_BYTES);
   const high = slots.high;
-  let alone = true;
   if (high > slots.capacity || slots.freeFirst > high || slots.freeLast > high) return fail(E_CORRUPT, 1, high);
   if (t.newest > high || t.pendingFirst > high || t.pendingLast > high || t.count > high) return fail(E_CORRUPT, 1, high);
   let number: u32 = 0;
@@ -53,10 +52,6 @@ export function record_load_table(table: usize, from: usize): i32 {
     row = t.rows().rowAfter(item.first == number + 1 ? row : 0, item.first);
     number = item.first;
     item.first = row;
-    if (slots.isLive(slot)) {
-      slots.seesPriority(slots.priority(slot), alone);
-      alone = false;
-    }
     const code = joinItem(t, slot);
     if (code != 0) return code;
   }

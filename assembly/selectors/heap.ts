@@ -4,14 +4,16 @@
  *
  * HEAP, 32 bytes:
  *    0 │ entries u32    │ positions u32 │  u32 × slots, 4-ary; u32 × (slots + 1)
- *    8 │ priorities u32 │ stamps u32    │  f64 × (slots + 1) each, the table's
+ *    8 │ items u32      │ stamps u32    │  ITEM, f64 × (slots + 1), the table's
  *   16 │ count u32      │ greatest u32  │  1: maxHeap
  */
+import { Items } from "./items";
+
 @unmanaged
 export class Heap {
   entries: u32;
   positions: u32;
-  priorities: u32;
+  items: u32;
   stamps: u32;
   count: u32;
   greatest: u32;
@@ -77,8 +79,8 @@ export class Heap {
 
   /** Whether slot a is picked before slot b. */
   private before(a: u32, b: u32): bool {
-    const p = load<f64>(<usize>this.priorities + ((<usize>a) << 3));
-    const q = load<f64>(<usize>this.priorities + ((<usize>b) << 3));
+    const p = Items.priority(<usize>this.items, a);
+    const q = Items.priority(<usize>this.items, b);
     if (p != q) return this.greatest != 0 ? p > q : p < q;
     return load<f64>(<usize>this.stamps + ((<usize>a) << 3)) < load<f64>(<usize>this.stamps + ((<usize>b) << 3));
   }
@@ -129,10 +131,10 @@ export function heapBytes(slots: u32): u32 {
   return 32 + (slots << 2) + ((slots + 1) << 2);
 }
 
-export function heapInit(h: Heap, slots: u32, priorities: u32, stamps: u32, greatest: bool): void {
+export function heapInit(h: Heap, slots: u32, items: u32, stamps: u32, greatest: bool): void {
   h.entries = <u32>changetype<usize>(h) + 32;
   h.positions = h.entries + (slots << 2);
-  h.priorities = priorities;
+  h.items = items;
   h.stamps = stamps;
   h.greatest = greatest ? 1 : 0;
   h.count = 0;

@@ -1,21 +1,22 @@
 /**
  * Items in the order of insertion: fifo picks the oldest, lifo the youngest.
  *
- * ORDER, 8 bytes, then the links:
- *    0 │ oldest u32 │ … u32 │  0 = empty
- *    8 │ (prev u32 │ next u32) × (slots + 1) │  a circle: the youngest comes before the oldest
- * Slots that are not in the circle hold what they held.
+ * ORDER, 8 bytes:
+ *    0 │ oldest u32 │ items u32 │  0 = empty · the table's
+ * The links are in the items, prev u32 and next u32: a circle, the youngest comes before the oldest. Slots that are not in it hold what they held.
  */
-const LINKS_AT: usize = 8;
+import { Items } from "./items";
+
+export const ORDER_BYTES: u32 = 8;
 
 @unmanaged
 export class Order {
   oldest: u32;
-  unused: u32;
+  items: u32;
 
   @inline
   at(slot: u32): usize {
-    return changetype<usize>(this) + LINKS_AT + ((<usize>slot) << 3);
+    return Items.links(<usize>this.items, slot);
   }
 
   @inline
@@ -81,8 +82,4 @@ export class Order {
     store<u32>(this.at(after), before);
   }
 }
-if (offsetof<Order>() != LINKS_AT) ERROR("ORDER: the links follow at byte 8");
-
-export function orderBytes(slots: u32): u32 {
-  return <u32>LINKS_AT + ((slots + 1) << 3);
-}
+if (offsetof<Order>() != ORDER_BYTES) ERROR("ORDER is 8 bytes");

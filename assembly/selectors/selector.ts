@@ -3,7 +3,8 @@
  * Only this file knows the kinds: everything else asks it what a selector can do.
  */
 import { Heap, heapBytes, heapInit } from "./heap";
-import { Order, orderBytes } from "./order";
+import { Items } from "./items";
+import { ORDER_BYTES, Order } from "./order";
 import { SumTree, sumTreeBytes, sumTreeInit } from "./sum-tree";
 import { Uniform, uniformBytes, uniformInit } from "./uniform";
 
@@ -101,11 +102,11 @@ export class Selector {
     return this.kind == UNIFORM ? this.uniform().evictsNext(slot) : !isHeap(this.kind);
   }
 
-  /** Items in n neighbouring slots leave and others come in their places, oldest first; `priorities`: where theirs are (f64 × n). */
+  /** Items in n neighbouring slots leave and others come in their places, oldest first, in the table's items. */
   @inline
-  replaceMany(slot: u32, n: u32, priorities: usize): void {
+  replaceMany(slot: u32, n: u32, items: usize): void {
     if (this.kind == UNIFORM) this.uniform().ring().rotate(n);
-    if (this.kind == PRIORITIZED) this.tree().setMany(slot, n, priorities);
+    if (this.kind == PRIORITIZED) this.tree().setMany(slot, n, items);
   }
 
   /** After the priority of a slot changed: for kinds that must hear of each at once. */
@@ -114,9 +115,9 @@ export class Selector {
     if (isHeap(this.kind)) this.heap().update(slot);
   }
 
-  /** After the priorities of n slots (u32 × n) changed: for kinds that hear of them together. `priorities`: of all slots; `nodes`: scratch for u32 × n. */
-  updatedMany(slots: usize, n: u32, priorities: usize, nodes: usize): void {
-    if (this.kind == PRIORITIZED) this.tree().update(slots, n, priorities, nodes);
+  /** After the priorities of n slots (u32 × n) changed: for kinds that hear of them together. `items`: the table's; `nodes`: scratch for u32 × n. */
+  updatedMany(slots: usize, n: u32, items: usize, nodes: usize): void {
+    if (this.kind == PRIORITIZED) this.tree().update(slots, n, items, nodes);
   }
 
   setExponent(exponent: f64): void {
@@ -196,14 +197,14 @@ export class Selector {
   }
 
   /** Before and after a draw from the older items only: the k youngest weigh nothing (`hidden`), or what they did. O(k log n): meant for the few that are too young. */
-  weighYoungest(remover: Selector, k: u32, priorities: usize, hidden: bool): void {
+  weighYoungest(remover: Selector, k: u32, items: usize, hidden: bool): void {
     if (this.kind != PRIORITIZED) return;
     const tree = this.tree();
     const order = remover.order();
     let slot = order.oldest;
     for (; k > 0; k--) {
       slot = order.prev(slot);
-      tree.set(slot, hidden ? 0 : tree.weigh(load<f64>(priorities + ((<usize>slot) << 3))));
+      tree.set(slot, hidden ? 0 : tree.weigh(Items.priority(items, slot)));
     }
   }
 
@@ -380,6 +381,11 @@ export function needsStamps(kind: u32): bool {
   return isHeap(kind & KIND);
 }
 
+/** Whether a kind picks by the order of insertion. */
+export function isOrder(kind: u32): bool {
+  return (kind & KIND) <= LIFO;
+}
+
 /** As a remover it always makes room first: nobody can tell, since the new item is never its victim. */
 export function isFifo(kind: u32): bool {
   return (kind & KIND) == FIFO;
@@ -390,7 +396,7 @@ export function selectorBytes(kind: u32, slots: u32): u32 {
   switch (kind & KIND) {
     case FIFO:
     case LIFO:
-      return orderBytes(slots);
+      return ORDER_BYTES;
     case UNIFORM:
       return uniformBytes(slots);
     case PRIORITIZED:
@@ -401,19 +407,20 @@ export function selectorBytes(kind: u32, slots: u32): u32 {
 }
 
 /** Lays an empty selector of at most `max` items out at `at`, on zeroed memory; one that is TOGETHER with what is there already only notes its kind. */
-export function selectorInit(s: Selector, kind: u32, at: u32, slots: u32, max: u32, priorities: u32, stamps: u32): void {
+export function selectorInit(s: Selector, kind: u32, at: u32, slots: u32, max: u32, items: u32, stamps: u32): void {
   s.kind = kind & KIND;
   s.handle = at;
   if ((kind & TOGETHER) != 0) return;
   switch (s.kind) {
     case FIFO:
     case LIFO:
+      s.order().items = items;
       return;
     case UNIFORM:
       return uniformInit(s.uniform(), slots, max);
     case PRIORITIZED:
       return sumTreeInit(s.tree(), slots, (kind & WITH_MIN) != 0);
     default:
-      return heapInit(s.heap(), slots, priorities, stamps, s.kind == MAX_HEAP);
+      return heapInit(s.heap(), slots, items, stamps, s.kind == MAX_HEAP);
   }
 }

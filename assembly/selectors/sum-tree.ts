@@ -19,6 +19,7 @@
 import { Near } from "../memory/near";
 import { power } from "../memory/power";
 import { random_below, random_f64 } from "../memory/random";
+import { Items } from "./items";
 
 const SUMS_AT: usize = 32;
 const CURSOR_AT: usize = 96;
@@ -120,9 +121,9 @@ export class SumTree {
     this.spoil(slot, slot);
   }
 
-  /** O(n + log slots): sets the leaves of n neighbours by their priorities (f64 × n). */
-  setMany(slot: u32, n: u32, priorities: usize): void {
-    for (let i: u32 = 0; i < n; i++) store<f64>(this.leaf(slot + i), this.weigh(load<f64>(priorities + ((<usize>i) << 3))));
+  /** O(n + log slots): sets the leaves of n neighbours by the priorities in their items. */
+  setMany(slot: u32, n: u32, items: usize): void {
+    for (let i: u32 = 0; i < n; i++) store<f64>(this.leaf(slot + i), this.weigh(Items.priority(items, slot + i)));
     this.spoil(slot, slot + n - 1);
   }
 
@@ -189,11 +190,11 @@ export class SumTree {
     }
   }
 
-  /** O(n log slots): sets the leaves of n slots (u32 × n) by their priorities, which stand in f64 × slots; `nodes` is scratch for u32 × n. */
-  update(slots: usize, n: u32, priorities: usize, nodes: usize): void {
+  /** O(n log slots): sets the leaves of n slots (u32 × n) by the priorities in their items; `nodes` is scratch for u32 × n. */
+  update(slots: usize, n: u32, items: usize, nodes: usize): void {
     for (let i: u32 = 0; i < n; i++) {
       const slot = load<u32>(slots + ((<usize>i) << 2));
-      store<f64>(this.leaf(slot), this.weigh(load<f64>(priorities + ((<usize>slot) << 3))));
+      store<f64>(this.leaf(slot), this.weigh(Items.priority(items, slot)));
     }
     this.climb(slots, n, nodes);
   }
@@ -222,7 +223,7 @@ export class SumTree {
     }
     for (let level = this.depth; level > 0; level--) {
       const below = this.sums(level - 1);
-      if (level <= COLD) Near.touch(out, out + ((<usize>n) << 2), below, 5);
+      if (level <= COLD) Near.touch(out, out + ((<usize>n) << 2), below, <u32>FAMILY);
       for (let i: usize = 0; i < <usize>n; i++) {
         const node = load<u32>(out + (i << 2));
         const r = load<f64>(rests + (i << 3));

@@ -4,7 +4,8 @@
  */
 import { tracking } from "../rows/changes";
 import { PLAIN, Run } from "../rows/run";
-import { ITEM_BYTES, Item, MAX_LENGTH, Slots } from "./slots";
+import { ITEM_BYTES } from "../selectors/items";
+import { Item, MAX_LENGTH, Slots } from "./slots";
 import { countEpisodes, leaveEpisode, Table } from "./table";
 
 @unmanaged
@@ -42,7 +43,7 @@ export class EvictInPlace {
     item.begin(first, length, run);
     t.sees(layout, length);
     item.generation += 1;
-    store<f64>(t.slots().priorityAt(slot), Math.abs(priority));
+    item.priority = Math.abs(priority);
     t.seesPriority(priority);
     if (t.slots().extras != 0) setExtras(t, slot, layout);
     t.remover().order().renew();
@@ -87,19 +88,16 @@ export class EvictInPlace {
     const newest = slot + n - 1;
     let item = slots.item(slot);
     for (let row = first; row < first + n; row++) {
+      if (priorities != 0) {
+        priority = load<f64>(priorities + ((<usize>(row - first)) << 3));
+        t.seesPriority(priority);
+      }
+      item.priority = Math.abs(priority);
       item.first = row;
       item.word = word;
       item.generation += 1;
       item.timesSampled = 0;
       item = changetype<Item>(changetype<usize>(item) + ITEM_BYTES);
-    }
-    const priorityAt = slots.priorityAt(slot);
-    for (let at = priorityAt; at < priorityAt + ((<usize>n) << 3); at += 8) {
-      if (priorities != 0) {
-        priority = load<f64>(priorities + (at - priorityAt));
-        t.seesPriority(priority);
-      }
-      store<f64>(at, Math.abs(priority));
     }
     t.seesPriority(priority);
     order.oldest = order.next(newest);
@@ -108,7 +106,7 @@ export class EvictInPlace {
     t.steps += <f64>n * (<f64>(word & MAX_LENGTH) - <f64>oldLength);
     t.limiter().inserts += n;
     t.episodes().move(t.rows().episode(oldFirst), n);
-    t.sampler().replaceMany(slot, n, priorityAt);
+    t.sampler().replaceMany(slot, n, <usize>slots.items);
     Run.releaseMany(t.rows(), oldFirst, n, oldLength);
     // Last: what a call in the middle keeps is felt.
     if (slots.extras != 0) setManyExtras(slots, slot, n, layout);

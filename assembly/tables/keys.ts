@@ -37,8 +37,8 @@ export function table_update(table: usize, keys: usize, priorities: usize, n: u3
     store<u32>(slots + ((<usize>live) << 2), slot);
     live += 1;
   }
-  t.sampler().updatedMany(slots, live, t.slots().priorities, nodes);
-  if (t.apart()) t.remover().updatedMany(slots, live, t.slots().priorities, nodes);
+  t.sampler().updatedMany(slots, live, t.slots().items, nodes);
+  if (t.apart()) t.remover().updatedMany(slots, live, t.slots().items, nodes);
   return found;
 }
 

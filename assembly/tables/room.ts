@@ -2,7 +2,8 @@
 import { arena_free } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { random_below, random_f64 } from "../memory/random";
-import { FREE, ITEM_BYTES, layKeys, Slots } from "./slots";
+import { ITEM_BYTES } from "../selectors/items";
+import { FREE, layKeys, Slots } from "./slots";
 import { CANONICAL_END, Table } from "./table";
 
 /** On an empty table: keys as one of up to `max` items has them, so that they stay when it moves into a larger one. */
@@ -33,7 +34,6 @@ export function table_move(from: usize, to: usize): i32 {
   const numbers = offsetof<Table>("newest");
   memory.copy(to + numbers, from + numbers, <usize>CANONICAL_END - numbers);
   memory.copy(slots.items, old.items, <usize>(old.high + 1) * ITEM_BYTES);
-  memory.copy(slots.priorities, old.priorities, (<usize>(old.high + 1)) << 3);
   slots.high = old.high;
   slots.freeFirst = old.freeFirst;
   slots.freeLast = old.freeLast;

@@ -1,18 +1,18 @@
 /**
  * The slots of a table: what an item is, its key, and which slots are free.
  *
- * ITEM, 16 bytes, one cache line for a draw:
- *   │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
+ * ITEM, 32 bytes, one cache line for a draw:
+ *   │ priority f64 │ first u32 │ length 24 bits, plain 1, single 1, piecewise 1, settled 1 (at bit 29), ends 2 │ generation u32 │ timesSampled u32 │
+ *   │ prev u32 │ next u32 │ of an order of insertion (assembly/selectors/order.ts)
  *   single: no episode ends before its last row · plain: single, and the rows follow each other in one block · piecewise: in each of its blocks
  *   settled: `ends` is how an episode ends with its last row, since nothing changes that any more. It was looked up; it is derived
  *   of free slots `first` is `nextFree`; of pending and doomed ones `timesSampled` is `nextInChain`
  *
- * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live. There is no slot 0: in the place of its priority is that of all live items, NaN
- * where they differ. A draw then need not look, which spares a cache miss an item. It is derived.
+ * The state of a slot is in its priority: +Infinity free · sign bit set pending · else live. There is no slot 0.
  *
  * SLOTS, 64 bytes:
- *    0 │ items u32    │ priorities u32 │  ITEM × (capacity + 1); f64 × (capacity + 1)
- *    8 │ stamps u32   │ capacity u32   │  f64 × (capacity + 1), 0 where no heap asks; slots are 1 … capacity
+ *    0 │ items u32    │ stamps u32   │  ITEM × (capacity + 1); f64 × (capacity + 1), 0 where no heap asks
+ *    8 │ capacity u32 │ … u32        │  slots are 1 … capacity
  *   16 │ scale f64    │ base f64       │  key = generation × scale + base + slot: scale a power of two, base another one for each table of a Replay
  *   32 │ bits u32     │ lastGeneration u32 │  log2 of the scale
  *   40 │ layouts u32  │ extras u32     │  column layouts, u32 × (capacity + 1), an area of its own; 0 until an item has one · not 0: there are layouts, stamps or CHANGEs
@@ -25,8 +25,8 @@ import { arena_alloc } from "../memory/arena";
 import { BYTES, CHANGE_BYTES, Change, chain, tracking } from "../rows/changes";
 import { Head, LINK_ENDS } from "../rows/row";
 import { PIECEWISE, PLAIN, SINGLE } from "../rows/run";
+import { ITEM_BYTES, Items } from "../selectors/items";
 
-export const ITEM_BYTES: u32 = 16;
 /** The longest run that an item can name. */
 export const MAX_LENGTH: u32 = 0xffffff;
 const SETTLED: u32 = 1 << 29;
@@ -40,10 +40,13 @@ const KEY_BITS: u32 = 53;
 
 @unmanaged
 export class Item {
+  priority: f64;
   first: u32;
   word: u32;
   generation: u32;
   timesSampled: u32;
+  prev: u32;
+  next: u32;
 
   /** Of a free slot: the one that was freed after it. */
   @inline
@@ -131,14 +134,14 @@ export class Item {
     this.timesSampled = 0;
   }
 }
-if (offsetof<Item>() != ITEM_BYTES) ERROR("ITEM is 16 bytes");
+if (offsetof<Item>() != ITEM_BYTES) ERROR("ITEM is as selectors take it");
 
 @unmanaged
 export class Slots {
   items: u32;
-  priorities: u32;
   stamps: u32;
   capacity: u32;
+  unused: u32;
   scale: f64;
   base: f64;
   bits: u32;
@@ -152,30 +155,17 @@ export class Slots {
 
   @inline
   item(slot: u32): Item {
-    return changetype<Item>(<usize>this.items + ((<usize>slot) << 4));
+    return changetype<Item>(this.priorityAt(slot));
   }
 
   @inline
   priorityAt(slot: u32): usize {
-    return <usize>this.priorities + ((<usize>slot) << 3);
+    return Items.at(<usize>this.items, slot);
   }
 
   @inline
   priority(slot: u32): f64 {
-    return load<f64>(this.priorityAt(slot));
-  }
-
-  /** Notes a priority that a live item is given; whether it is the only one. */
-  @inline
-  seesPriority(priority: f64, alone: bool): void {
-    const at = <usize>this.priorities;
-    if (priority != load<f64>(at)) store<f64>(at, alone ? Math.abs(priority) : NaN);
-  }
-
-  /** Whether live items have different priorities. */
-  @inline
-  differ(): bool {
-    return isNaN(this.priority(0));
+    return Items.priority(<usize>this.items, slot);
   }
 
   @inline
@@ -219,8 +209,8 @@ export class Slots {
 
   @inline
   changeOf(slot: u32): Change {
-    const last = this.stamps != 0 ? this.stamps : this.priorities;
-    return changetype<Change>(<usize>(last + ((this.capacity + 1) << 3)) + ((<usize>slot) << 3));
+    const behind = this.stamps != 0 ? this.stampAt(this.capacity + 1) : this.priorityAt(this.capacity + 1);
+    return changetype<Change>(behind + ((<usize>slot) << 3));
   }
 
   /** Notes for a journal that a slot has changed, or its place in an order, or several that follow each other; 0 is none. Where changes are tracked. */
@@ -292,8 +282,7 @@ if (offsetof<Slots>() != 64) ERROR("SLOTS is 64 bytes");
 /** Lays the arrays out from `at` on. */
 export function slotsInit(s: Slots, at: u32, capacity: u32, withStamps: bool): void {
   s.items = at;
-  s.priorities = at + (capacity + 1) * ITEM_BYTES;
-  s.stamps = withStamps ? s.priorities + ((capacity + 1) << 3) : 0;
+  s.stamps = withStamps ? at + (capacity + 1) * ITEM_BYTES : 0;
   s.extras = u32(withStamps || tracking());
   s.capacity = capacity;
   layKeys(s, capacity, 0, 1);
@@ -309,5 +298,5 @@ export function layKeys(s: Slots, capacity: u32, number: u32, tables: u32): void
 }
 
 export function slotsBytes(capacity: u32, withStamps: bool): u64 {
-  return <u64>(capacity + 1) * (ITEM_BYTES + 8 + (withStamps ? 8 : 0) + (tracking() ? CHANGE_BYTES : 0));
+  return <u64>(capacity + 1) * (ITEM_BYTES + (withStamps ? 8 : 0) + (tracking() ? CHANGE_BYTES : 0));
 }

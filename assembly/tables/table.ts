@@ -27,7 +27,7 @@ import { random_init } from "../memory/random";
 import { tracking } from "../rows/changes";
 import { Pool } from "../rows/pool";
 import { Run, SINGLE } from "../rows/run";
-import { isFifo, needsStamps, Selector, selectorBytes, selectorInit, TOGETHER } from "../selectors/selector";
+import { isFifo, isOrder, needsStamps, Selector, selectorBytes, selectorInit, TOGETHER } from "../selectors/selector";
 import { Episodes } from "./episodes";
 import { RateLimiter } from "./rate-limiter";
 import { FREE, layKeys, Slots, slotsBytes, slotsInit } from "./slots";
@@ -133,7 +133,6 @@ export class Table {
   @inline
   seesPriority(priority: f64): void {
     if (priority > this.maxPriority) this.maxPriority = priority;
-    this.slots().seesPriority(priority, this.count == 1);
   }
 
   @inline
@@ -203,13 +202,14 @@ export function table_init(table: usize, pool: u32, maxSize: u32, maxPending: u3
   let at = align16(<u32>table + TABLE_BYTES);
   slotsInit(t.slots(), at, slots, stamped);
   at = align16(at + <u32>slotsBytes(slots, stamped));
-  const priorities = t.slots().priorities;
+  const items = t.slots().items;
   const stamps = t.slots().stamps;
   // A fifo makes room first, any other remover after.
   const places = isFifo(remover) ? maxSize : maxSize + 1;
-  selectorInit(t.sampler(), sampler, at, slots, places, priorities, stamps);
+  assert((remover & TOGETHER) != 0 || !isOrder(sampler) || !isOrder(remover), "one order a table: its links are in the items");
+  selectorInit(t.sampler(), sampler, at, slots, places, items, stamps);
   if ((remover & TOGETHER) == 0) at = align16(at + selectorBytes(sampler, slots));
-  selectorInit(t.remover(), remover, at, slots, places, priorities, stamps);
+  selectorInit(t.remover(), remover, at, slots, places, items, stamps);
 }
 
 /** The exponents of prioritized roles; on an empty table. */

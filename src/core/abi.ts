@@ -244,7 +244,6 @@ export const DRAW_SHORTEST = 5;
 /** Flags of table_sample (assembly/selectors/selector.ts, assembly/draw/sample.ts). */
 export const DISTINCT = 1;
 export const STRATIFIED = 2;
-export const KEYS_ONLY = 4;
 export const SAME_COLUMNS = 8;
 export const SIZED = 16;
 

@@ -10,7 +10,6 @@ import {
   DRAW_SHORTEST,
   ENDS_BEHIND,
   INSERTS,
-  KEYS_ONLY,
   LONGEST,
   NONE,
   PENDING,
@@ -176,7 +175,7 @@ export class Transitions<S = any, R = any, O = any> {
       // Tested here because passing a fraction as an argument would allocate it.
       if (beta !== undefined && !Number.isFinite(beta)) finite("beta", beta);
       const distinct = DISTINCT * (1 - flag("replacement", replacement));
-      const flags = KEYS_ONLY + distinct + STRATIFIED * flag("stratified", stratified);
+      const flags = distinct + STRATIFIED * flag("stratified", stratified);
       const asked = oneOf("normalize", NORMALIZE, normalize);
       const divisor = of > 0 && asked === NORMALIZE.batch ? NORMALIZE.none : asked;
       const float = of > 0 ? Float64Array : this.#float;

@@ -1,30 +1,31 @@
 import { Heap, heapBytes, heapInit } from "../../../assembly/selectors/heap";
+import { ITEM_BYTES, Items } from "../../../assembly/selectors/items";
 import { Dice } from "../support/dice";
 import { openArena, zeroed } from "../support/memory";
 
 const SLOTS: u32 = 70;
-let priorities: usize = 0;
+let items: usize = 0;
 let stamps: usize = 0;
 let clock: f64 = 0;
 
 function empty(slots: u32, greatest: bool): Heap {
   openArena(1 << 20);
-  priorities = zeroed((slots + 1) << 3);
+  items = zeroed((slots + 1) * ITEM_BYTES);
   stamps = zeroed((slots + 1) << 3);
   clock = 0;
   const heap = changetype<Heap>(zeroed(heapBytes(slots)));
-  heapInit(heap, slots, <u32>priorities, <u32>stamps, greatest);
+  heapInit(heap, slots, <u32>items, <u32>stamps, greatest);
   return heap;
 }
 
 function changeOf(slot: u32, priority: f64): void {
   clock += 1;
-  store<f64>(priorities + ((<usize>slot) << 3), priority);
+  store<f64>(Items.at(items, slot), priority);
   store<f64>(stamps + ((<usize>slot) << 3), clock);
 }
 
 function priorityOf(slot: u32): f64 {
-  return load<f64>(priorities + ((<usize>slot) << 3));
+  return Items.priority(items, slot);
 }
 
 /** The slot to pick, by looking at all of them. */
@@ -131,9 +132,9 @@ describe("heap", () => {
     }
     expect<i32>(heap.check(4, 5)).toBe(1);
     expect<i32>(heap.check(5, 4)).toBe(2);
-    store<f64>(priorities + 8, 9);
+    store<f64>(items + ITEM_BYTES, 9);
     expect<i32>(heap.check(5, 5)).toBe(4);
-    store<f64>(priorities + 8, 1);
+    store<f64>(items + ITEM_BYTES, 1);
     store<u32>(heap.position(2), 3);
     expect<i32>(heap.check(5, 5)).toBe(3);
   });

@@ -1,10 +1,13 @@
-import { Order, orderBytes } from "../../../assembly/selectors/order";
+import { ITEM_BYTES } from "../../../assembly/selectors/items";
+import { ORDER_BYTES, Order } from "../../../assembly/selectors/order";
 import { Dice } from "../support/dice";
 import { openArena, zeroed } from "../support/memory";
 
 function empty(slots: u32): Order {
   openArena(1 << 20);
-  return changetype<Order>(zeroed(orderBytes(slots)));
+  const order = changetype<Order>(zeroed(ORDER_BYTES));
+  order.items = <u32>zeroed((slots + 1) * ITEM_BYTES);
+  return order;
 }
 
 describe("order", () => {

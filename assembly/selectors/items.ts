@@ -1,0 +1,22 @@
+/** What selectors know of a table's items (ITEM, assembly/tables/slots.ts): the priority of a slot, and its place in the order of insertion. So a draw finds all in one cache line. */
+
+export const ITEM_BYTES: u32 = 32;
+const LINKS: usize = 24;
+
+@unmanaged
+export class Items {
+  @inline
+  static at(items: usize, slot: u32): usize {
+    return items + ((<usize>slot) << 5);
+  }
+
+  @inline
+  static priority(items: usize, slot: u32): f64 {
+    return load<f64>(Items.at(items, slot));
+  }
+
+  @inline
+  static links(items: usize, slot: u32): usize {
+    return Items.at(items, slot) + LINKS;
+  }
+}
