@@ -211,7 +211,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
   }
 
   #createItem(table: string | AnyTable, options: ItemOptions<ColumnSet<S>>, behind: number): Promise<void> | undefined {
-    // Read first: a getter of the options may close the writer, or dispose of the Replay. So may one of the columns.
+    // Read first, so that one look is enough.
     const { length, priority = 1, lane = 0, columns } = onlyItemOptions(options);
     this.#begin();
     const to = this.#table(table);
@@ -301,6 +301,7 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     if (this.#closed) throw writerClosed();
   }
 
+  /** Once more where options were read since: a getter among them may have closed the writer, or disposed of the Replay. */
   #begin(): void {
     this.#engine.begin();
     if (this.#closed) throw writerClosed();

@@ -194,8 +194,6 @@ export class Staging {
   puts: readonly Visit[];
   /** The objects of its step. */
   readonly #shown: Step[] = [];
-  #f32!: Float32Array;
-  #i32!: Int32Array;
   readonly #memory: StagedMemory;
   readonly #at: number;
   #views: readonly LeafView[];
@@ -223,8 +221,8 @@ export class Staging {
     // Of several lanes the record is a block of columns.
     if (lead.length > 0) memory.u32.set(addresses, at / 4);
     this.puts = this.#views.map(putter);
-    this.moved();
     this.#step = maker(this);
+    this.moved();
     memory.lookers.add(this);
   }
 
@@ -293,10 +291,9 @@ export class Staging {
     return undefined;
   }
 
-  /** One more object of its step, which is told where the record is. */
+  /** One more object of its step, to be told where the record is. */
   shows(step: Step): void {
     this.#shown.push(step);
-    Step.look(step, this.#f32, this.#i32);
   }
 
   /** Leaf i was assigned: what was written to an array that is out of date would be nowhere in it. */
@@ -322,8 +319,6 @@ export class Staging {
   }
 
   #look(f32: Float32Array, i32: Int32Array): void {
-    this.#f32 = f32;
-    this.#i32 = i32;
     for (const step of this.#shown) Step.look(step, f32, i32);
   }
 }
