@@ -58,11 +58,11 @@ class CopyRun {
     return this.output == output && (this.from == 0 ? from == 0 : from == this.from + this.bytes);
   }
 
-  /** So many bytes more of an output: they go on where the last RUN ends, or begin a new one at `end`. Which RUN they are in. */
+  /** So many bytes more of an output: they go on where the last RUN ends, or begin the next one. Which RUN they are in. `last` before `out`: there is none yet. */
   @inline
-  static add(last: usize, end: usize, from: u32, output: u32, to: u32, bytes: u32): usize {
-    if (last == 0 || !changetype<CopyRun>(last).takes(from, output)) {
-      last = end;
+  static add(out: usize, last: usize, from: u32, output: u32, to: u32, bytes: u32): usize {
+    if (last < out || !changetype<CopyRun>(last).takes(from, output)) {
+      last += RUN_BYTES;
       changetype<CopyRun>(last).begin(from, output, to);
     }
     changetype<CopyRun>(last).bytes += bytes;
@@ -154,8 +154,7 @@ function spread(from: usize, count: u32, step: u32, bytes: u32, to: usize): void
 export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, out: usize): u32 {
   const d = changetype<Draw>(draw);
   const p = changetype<Pool>(pool);
-  let last: usize = 0;
-  let end = out;
+  let last = out - RUN_BYTES;
   // The list that was looked at last.
   let list: u32 = 0;
   let count: u32 = 0;
@@ -185,24 +184,22 @@ export function gather_runs(draw: usize, pool: usize, outputs: usize, n: u32, ou
         const rows = leaf.kind == WIDE ? neighbours(at, stop) : 1;
         for (let f: u32 = 0; f < leaf.frames; f++) {
           const part = rows * leaf.bytes;
-          last = CopyRun.add(last, end, <u32>frameOf(p, leaf, row, f), k, to, part);
-          end = max(end, last + RUN_BYTES);
+          last = CopyRun.add(out, last, <u32>frameOf(p, leaf, row, f), k, to, part);
           to += part;
         }
         at += (<usize>rows) << 2;
       }
-      if (there == count) continue;
-      last = CopyRun.add(last, end, 0, k, to, (count - there) * bytes);
-      end = max(end, last + RUN_BYTES);
+      if (there < count) last = CopyRun.add(out, last, 0, k, to, (count - there) * bytes);
     }
   }
   // One byte a page: the misses of their addresses overlap here, and not in the copies.
   let sum: u32 = 0;
+  const end = last + RUN_BYTES;
   for (let at = out; at < end; at += RUN_BYTES) {
     const run = changetype<CopyRun>(at);
     if (run.from == 0) continue;
-    const last = run.from + run.bytes;
-    for (let near = run.from; near < last; near = (near + PAGE) & ~(PAGE - 1)) sum ^= load<u8>(<usize>near);
+    const stop = run.from + run.bytes;
+    for (let near = run.from; near < stop; near = (near + PAGE) & ~(PAGE - 1)) sum ^= load<u8>(<usize>near);
   }
   Near.keep(sum);
   return <u32>(end - out) / <u32>RUN_BYTES;
