@@ -1,7 +1,8 @@
 /** What selectors know of a table's items (ITEM, assembly/tables/slots.ts): the priority of a slot, and its place in the order of insertion. So a draw finds all in one cache line. */
 
 export const ITEM_BYTES: u32 = 32;
-const LINKS: usize = 24;
+/** Where in an item the links are: prev u32, next u32. */
+export const LINKS: usize = 24;
 
 @unmanaged
 export class Items {

@@ -28,7 +28,7 @@ export function table_update(table: usize, keys: usize, priorities: usize, n: u3
     if (tracking()) t.slots().track(slot);
     const priority = load<f64>(priorities + ((<usize>i) << 3));
     if (t.slots().isPending(slot)) {
-      store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
+      t.slots().item(slot).priority = -Math.abs(priority);
       continue;
     }
     t.setPriority(slot, priority);

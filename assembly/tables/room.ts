@@ -86,13 +86,13 @@ export function table_arrange(table: usize, high: u32, slots: usize, n: u32): bo
   for (let i: u32 = 0; i < n; i++) {
     const slot = load<u32>(slots + ((<usize>i) << 2));
     const again = slot - 1 >= high || s.priority(slot) == FREE;
-    if (!again) store<f64>(s.priorityAt(slot), FREE);
+    if (!again) s.item(slot).priority = FREE;
     else {
-      for (let slot: u32 = 1; slot <= high; slot++) store<f64>(s.priorityAt(slot), 0);
+      for (let slot: u32 = 1; slot <= high; slot++) s.item(slot).priority = 0;
       return false;
     }
   }
-  for (let slot: u32 = 1; slot <= high; slot++) store<f64>(s.priorityAt(slot), FREE);
+  for (let slot: u32 = 1; slot <= high; slot++) s.item(slot).priority = FREE;
   s.high = high;
   for (let i: u32 = 0; i < n; i++) s.free(load<u32>(slots + ((<usize>i) << 2)));
   return true;

@@ -25,7 +25,7 @@ import { arena_alloc } from "../memory/arena";
 import { BYTES, CHANGE_BYTES, Change, chain, tracking } from "../rows/changes";
 import { Head, LINK_ENDS } from "../rows/row";
 import { PIECEWISE, PLAIN, SINGLE } from "../rows/run";
-import { ITEM_BYTES, Items } from "../selectors/items";
+import { ITEM_BYTES, Items, LINKS } from "../selectors/items";
 
 /** The longest run that an item can name. */
 export const MAX_LENGTH: u32 = 0xffffff;
@@ -134,7 +134,7 @@ export class Item {
     this.timesSampled = 0;
   }
 }
-if (offsetof<Item>() != ITEM_BYTES) ERROR("ITEM is as selectors take it");
+if (offsetof<Item>() != ITEM_BYTES || offsetof<Item>("priority") != 0 || offsetof<Item>("prev") != LINKS) ERROR("ITEM is as selectors take it");
 
 @unmanaged
 export class Slots {
@@ -155,12 +155,7 @@ export class Slots {
 
   @inline
   item(slot: u32): Item {
-    return changetype<Item>(this.priorityAt(slot));
-  }
-
-  @inline
-  priorityAt(slot: u32): usize {
-    return Items.at(<usize>this.items, slot);
+    return changetype<Item>(Items.at(<usize>this.items, slot));
   }
 
   @inline
@@ -194,7 +189,7 @@ export class Slots {
 
   @inline
   isLive(slot: u32): bool {
-    return load<u64>(this.priorityAt(slot)) < INFINITY_BITS;
+    return reinterpret<u64>(this.priority(slot)) < INFINITY_BITS;
   }
 
   /** Live or pending. */
@@ -204,12 +199,12 @@ export class Slots {
 
   @inline
   isPending(slot: u32): bool {
-    return (load<u64>(this.priorityAt(slot)) & SIGN_BIT) != 0;
+    return (reinterpret<u64>(this.priority(slot)) & SIGN_BIT) != 0;
   }
 
   @inline
   changeOf(slot: u32): Change {
-    const behind = this.stamps != 0 ? this.stampAt(this.capacity + 1) : this.priorityAt(this.capacity + 1);
+    const behind = this.stamps != 0 ? this.stampAt(this.capacity + 1) : Items.at(<usize>this.items, this.capacity + 1);
     return changetype<Change>(behind + ((<usize>slot) << 3));
   }
 

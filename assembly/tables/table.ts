@@ -159,7 +159,7 @@ export class Table {
   /** Writes priority and stamp of a slot that joins or is updated, which the caller notes for a journal. The sign of -0 would mark it as pending. */
   @inline
   setPriority(slot: u32, priority: f64): void {
-    store<f64>(this.slots().priorityAt(slot), Math.abs(priority));
+    this.slots().item(slot).priority = Math.abs(priority);
     this.seesPriority(priority);
     this.setStamp(slot);
   }
@@ -315,7 +315,7 @@ export function removeItem(t: Table, slot: u32): void {
   }
   t.steps -= <f64>item.length();
   countEpisodes(t, item.first, item.episodes(), false);
-  store<f64>(t.slots().priorityAt(slot), FREE);
+  t.slots().item(slot).priority = FREE;
   if (t.drawing != 0) {
     item.nextInChain = t.doomed;
     t.doomed = slot;
@@ -336,7 +336,7 @@ export function cancelItem(t: Table, slot: u32): void {
   if (t.pendingLast == slot) t.pendingLast = before;
   t.pending -= 1;
   t.episodes().promised -= item.episodes();
-  store<f64>(slots.priorityAt(slot), FREE);
+  slots.item(slot).priority = FREE;
   discard(t, slot);
 }
 
@@ -382,7 +382,7 @@ function enqueue(t: Table, slot: u32, priority: f64, episodes: u32): void {
     t.slots().track(slot);
     t.slots().track(t.pendingLast);
   }
-  store<f64>(t.slots().priorityAt(slot), -Math.abs(priority));
+  t.slots().item(slot).priority = -Math.abs(priority);
   t.episodes().promised += episodes;
   if (t.pending == 0) t.pendingFirst = slot;
   else t.slots().item(t.pendingLast).nextInChain = slot;

@@ -17,12 +17,12 @@ function empty(capacity: u32, withStamps: bool = false): Slots {
 /** As a table does: takes a slot and gives it a priority. */
 function take(s: Slots): u32 {
   const slot = s.take();
-  if (slot != 0) store<f64>(s.priorityAt(slot), 1);
+  if (slot != 0) s.item(slot).priority = 1;
   return slot;
 }
 
 function free(s: Slots, slot: u32): void {
-  store<f64>(s.priorityAt(slot), FREE);
+  s.item(slot).priority = FREE;
   s.free(slot);
 }
 
@@ -139,16 +139,16 @@ describe("slots", () => {
   it("tells live, pending and free by the priority", () => {
     const s = empty(3, true);
     for (let i = 0; i < 3; i++) s.take();
-    store<f64>(s.priorityAt(1), 0);
-    store<f64>(s.priorityAt(2), -0);
-    store<f64>(s.priorityAt(3), FREE);
+    s.item(1).priority = 0;
+    s.item(2).priority = -0;
+    s.item(3).priority = FREE;
     expect<bool>(s.isLive(1)).toBe(true);
     expect<bool>(s.isPending(1)).toBe(false);
     expect<bool>(s.isLive(2)).toBe(false);
     expect<bool>(s.isPending(2)).toBe(true, "-0 waits");
     expect<bool>(s.isUsed(2)).toBe(true);
     expect<bool>(s.isLive(3) || s.isPending(3) || s.isUsed(3)).toBe(false);
-    expect<usize>(s.stampAt(0)).toBe(s.priorityAt(4), "stamps follow the items");
+    expect<usize>(s.stampAt(0)).toBe(changetype<usize>(s.item(4)), "stamps follow the items");
   });
 
   it("packs length and kind into a word", () => {
