@@ -2,6 +2,7 @@
  * Sampling: n draws, the limiter asked before each, every item's count raised, exhausted items taken out.
  * What leaves during a draw keeps its rows until `table_close_draw`, so that they can be gathered.
  */
+import { fillWith } from "../memory/bytes";
 import { E_UNLIKE, E_UNSUPPORTED, fail } from "../memory/error";
 import { Near } from "../memory/near";
 import { tracking } from "../rows/changes";
@@ -225,10 +226,6 @@ function recordSingles(slots: Slots, d: Draw, from: u32, to: u32): u32 {
   fillWith<u32>(d.u32At(LENGTH, from), to - from, 1);
   d.longest = 1;
   return unique;
-}
-
-function fillWith<T>(at: usize, n: u32, value: T): void {
-  for (const end = at + <usize>n * sizeof<T>(); at < end; at += sizeof<T>()) store<T>(at, value);
 }
 
 /** Reads one word of each item. */

@@ -1,4 +1,4 @@
-/** Short runs of bytes: copy, compare, test for zero. */
+/** Short runs of bytes: copy, fill, compare, test for zero. */
 
 /** From here on the engine's own memory.copy is the faster one (measured: a call costs about as much as copying this much inline). */
 const LONG: u32 = 256;
@@ -48,6 +48,13 @@ export class Bytes {
 /** Bytes.copy as a call, for where it is not the heart of a loop. */
 export function copyBytes(to: usize, from: usize, bytes: u32): void {
   Bytes.copy(to, from, bytes);
+}
+
+/** n values that are the same. */
+export function fillWith<T>(at: usize, n: u32, value: T): void {
+  const end = at + <usize>n * sizeof<T>();
+  if (ASC_FEATURE_SIMD) for (const wide = v128.splat<T>(value); at + 16 <= end; at += 16) v128.store(at, wide);
+  for (; at < end; at += sizeof<T>()) store<T>(at, value);
 }
 
 export function bytesEqual(a: usize, b: usize, bytes: u32): bool {

@@ -17,6 +17,17 @@ export class Ring {
     return at >= this.capacity ? at - this.capacity : at;
   }
 
+  /** The same of all numbers from `at` to `end` (u32), in their places, each `more` than that. */
+  @inline
+  indices(at: usize, end: usize, more: u32): void {
+    const head = this.head;
+    const capacity = this.capacity;
+    for (; at < end; at += 4) {
+      const index = head + load<u32>(at);
+      store<u32>(at, (index >= capacity ? index - capacity : index) + more);
+    }
+  }
+
   @inline
   get(i: u32): u32 {
     return load<u32>(<usize>this.entries + ((<usize>this.index(i)) << 2));

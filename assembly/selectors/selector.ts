@@ -2,6 +2,7 @@
  * The six selectors behind one set of verbs. Sampler and remover are roles, not kinds: either may be any of them.
  * Only this file knows the kinds: everything else asks it what a selector can do.
  */
+import { fillWith } from "../memory/bytes";
 import { Heap, heapBytes, heapInit } from "./heap";
 import { Items } from "./items";
 import { ORDER_BYTES, Order } from "./order";
@@ -224,7 +225,7 @@ export class Selector {
     } else {
       this.drawFirst(n, distinct, out);
     }
-    for (let i: usize = 0; i < <usize>n; i++) store<f64>(probabilities + (i << 3), probability);
+    fillWith<f64>(probabilities, n, probability);
     return n;
   }
 

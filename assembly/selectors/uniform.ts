@@ -65,8 +65,10 @@ export class Uniform {
   drawMany(random: usize, among: u32, n: u32, stratified: bool, out: usize): void {
     if (!stratified) fillBelow(random, among, n, out);
     else for (let i: u32 = 0; i < n; i++) store<u32>(out + ((<usize>i) << 2), min(<u32>(((<f64>i + random_f64(random)) / <f64>n) * <f64>among), among - 1));
+    const end = out + ((<usize>n) << 2);
+    if (this.strays == 0) this.ring().indices(out, end, 1);
     // A loop of its own: its cache misses overlap.
-    for (let at = out; at < out + ((<usize>n) << 2); at += 4) store<u32>(at, this.at(load<u32>(at)));
+    else for (let at = out; at < end; at += 4) store<u32>(at, this.ring().get(load<u32>(at)));
   }
 
   /** O(n): n distinct ones of the `among` oldest, in random order: Fisher-Yates on the ring itself, undone afterwards. */
