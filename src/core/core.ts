@@ -19,6 +19,8 @@ export class Core {
   f64!: Float64Array<ArrayBuffer>;
   /** Raised when memory grew or scratch moved: whoever keeps views of his own makes them anew. */
   generation = 0;
+  /** Who took scratch last, where he said so: as long as that is himself, what he wrote there stands. */
+  owner: object | undefined;
   /** What to do where memory is too small, by the names of who made this core. */
   remedy = "lower maxSize or maxSteps";
   /** Told at once when memory moved. */
@@ -81,8 +83,9 @@ export class Core {
   }
 
   /** One region for everything that lives no longer than a call; it moves when it grows. */
-  scratch(size: number): number {
+  scratch(size: number, owner?: object): number {
     const old = this.#scratchBytes;
+    this.owner = owner;
     if (size > old) {
       this.x.arena_free(this.#scratch, old);
       // Near the limit there may be room for what is needed, and for no more; or not for that: then what was there is taken again.

@@ -11,6 +11,9 @@ export class Draw {
   /** For `weigh`: handed on as an argument, a fraction would be allocated. */
   readonly beta: Float64Array = new Float64Array(1);
   readonly #engine: Engine;
+  /** Bytes of a draw of the number of entries that was last asked for. */
+  #bytes = 0;
+  #n = -1;
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -20,7 +23,9 @@ export class Draw {
   prepare(bytes: number, n: number, rows: number): number {
     const { core } = this.#engine;
     const { x } = core;
-    const base = core.scratch(bytes + (x.draw_bytes(n) >>> 0) + 12 * rows);
+    if (n !== this.#n) this.#bytes = x.draw_bytes(n) >>> 0;
+    this.#n = n;
+    const base = core.scratch(bytes + this.#bytes + 12 * rows, this);
     this.handle = base + bytes;
     x.draw_init(this.handle, n, rows);
     return base;

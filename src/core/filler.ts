@@ -151,7 +151,15 @@ export class Filler extends Gatherer {
 
   override check(): void {
     super.check();
-    if (!Object.isExtensible(this.batch)) mustBeWritable(this.batch, "count", "blocked");
+    const { batch } = this;
+    const { count, blocked } = batch;
+    // A write that fails tells of a frozen batch, and costs less than to ask.
+    try {
+      batch.count = count;
+      batch.blocked = blocked;
+    } catch {
+      mustBeWritable(batch, "count", "blocked");
+    }
   }
 
   /** Gathers what was drawn and copies it out. O(bytes) */

@@ -46,8 +46,11 @@ export abstract class Gatherer extends Places {
   #stops = 0;
   #base = 0;
   #generation = -1;
-  /** What the core reads: the outputs, and the lists of steps. */
+  /** What the core reads: the outputs, and the lists of steps. Whether it stands in scratch already, as long as no other draw does. */
   #plan = new Uint32Array(0);
+  #isPlanned = false;
+  /** Bytes of the plan in scratch, and of the runs. */
+  #head = 0;
   /** Where items have columns of their own steps: the lists of each output, item by item. */
   protected lists: readonly Int32Array[] | undefined;
 
@@ -88,6 +91,7 @@ export abstract class Gatherer extends Places {
     this.#temporary = Math.max(this.#temporary, up(4 * longest * n, 16) + (isText ? bytes : 0));
     if (mayGoStraight(leaf)) this.#runs += RUN_BYTES * n * longest * (leaf.bytes / leaf.frameBytes);
     if (isStraight && mayStop(leaf)) this.#stops += bytes;
+    this.#head = up(OUTPUT_BYTES * (index + 1) + 4 * this.#steps, 16) + this.#runs;
     return array;
   }
 
@@ -95,6 +99,7 @@ export abstract class Gatherer extends Places {
   prepare(): Draw {
     const { core } = this.#engine;
     this.check();
+    if (core.owner !== this.draw) this.#isPlanned = false;
     this.#base = this.draw.prepare(this.#head + this.#temporary + this.#stops + this.arrays.values, this.n, this.#rows);
     if (this.#generation !== core.generation) this.#see(true);
     this.#generation = core.generation;
@@ -106,6 +111,7 @@ export abstract class Gatherer extends Places {
     this.#base = other.#base;
     this.draw.handle = other.draw.handle;
     this.#see(false);
+    other.#isPlanned = false;
     // The next draw is its own again.
     this.#generation = -1;
     return this;
@@ -120,7 +126,8 @@ export abstract class Gatherer extends Places {
     const straight = this.#straight;
     const written = this.#written;
     const { lists } = this;
-    core.u32.set(this.#plan, this.#base >>> 2);
+    if (!this.#isPlanned || core.owner !== this.draw) core.u32.set(this.#plan, this.#base >>> 2);
+    this.#isPlanned = lists === undefined && core.owner === this.draw;
     // By index: before V8 has optimized it, `of` leaves an object a turn.
     if (lists === undefined) x.gather(draw, pool, this.#base, outputs.length);
     else for (let i = 0; i < outputs.length; i++) x.gather(draw, pool, this.#listed(i, outputs[i] as Output), 1);
@@ -136,11 +143,6 @@ export abstract class Gatherer extends Places {
       readTexts(core.u8, this.#textAt(output), (leaf.leaf as BoundedText).maxBytes, this.textOf(array), count * steps.length * leaf.size);
     }
     this.copyOut(core.u8, count);
-  }
-
-  /** Bytes of the plan in scratch, and of the runs. */
-  get #head(): number {
-    return up(OUTPUT_BYTES * (this.#outputs.length + this.#straight.length + this.#written.length) + 4 * this.#steps, 16) + this.#runs;
   }
 
   /** Where in scratch the lists of items that differ come. */
@@ -182,6 +184,7 @@ export abstract class Gatherer extends Places {
   #see(isOwn: boolean): void {
     this.look(this.#engine.core.u8, this.#from, isOwn);
     this.#plan = this.#planned();
+    this.#isPlanned = false;
   }
 
   /** OUTPUT for each, and the lists of steps. */
