@@ -4,7 +4,7 @@ import type { Column } from "../column.ts";
 import { LEVEL } from "../core/abi.ts";
 import type { Engine } from "../core/engine.ts";
 import { Filler } from "../core/filler.ts";
-import { Returned } from "../core/returned.ts";
+import { Supply } from "../core/returned.ts";
 import { StreamSet, type StreamSetOptions } from "../core/streams.ts";
 import { integer } from "../error.ts";
 import { type Selection, wholeOf } from "../spec/columns.ts";
@@ -28,7 +28,7 @@ export class Windows {
   readonly #whole: readonly Selection[];
   readonly #single: readonly Selection[];
   /** Those whose batches were given away. */
-  readonly #spare = new Returned<Filler>(2);
+  readonly #supply = new Supply<Batch<unknown>, Filler>();
 
   constructor(engine: Engine, options: StreamSetOptions) {
     this.streams = new StreamSet(engine, options);
@@ -87,7 +87,11 @@ export class Windows {
   #filler(n: number, width: number, form: FrameForm): Filler {
     if (form !== "apart") {
       const selections = form === "single" ? this.#single : this.#whole;
-      return this.#spare.take((one) => one.fits(n, width, selections, 0))?.renewed() ?? new Filler(this.#engine, n, width, selections, true, 0);
+      return this.#supply.next(
+        false,
+        (one) => one.fits(n, width, selections, 0),
+        () => new Filler(this.#engine, n, width, selections, true, 0),
+      );
     }
     const leaves = this.#whole.length;
     const steps = Array.from({ length: width }, (_, t) => this.#single.map((one, i) => ({ ...one, keys: [String(t * leaves + i)], steps: [t] }))).flat();
@@ -96,8 +100,8 @@ export class Windows {
 
   /** Its batch. It may make the next one that is alike. */
   #given(filler: Filler): Batch<unknown> {
-    if (filler.selections === this.#whole || filler.selections === this.#single) this.#spare.back(filler);
-    return filler.given();
+    const mayCome = filler.selections === this.#whole || filler.selections === this.#single;
+    return mayCome ? this.#supply.give(filler) : filler.given();
   }
 
   /** A batch's columns, nested: where the steps are apart, a list of them. */

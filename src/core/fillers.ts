@@ -7,7 +7,7 @@ import { fitTogether, hasRoom, jointOf, type Selection, wholeOf } from "../spec/
 import { valueAt } from "../spec/nest.ts";
 import type { Engine } from "./engine.ts";
 import { Filler, MASK } from "./filler.ts";
-import { Lent, NOWHERE, type Recycle, Returned } from "./returned.ts";
+import { type Recycle, Supply } from "./returned.ts";
 
 /** Of each call: items, steps of a window, columns, and WEIGHTS, RETURNS, MASK as bits. */
 export class Fillers {
@@ -15,9 +15,7 @@ export class Fillers {
   readonly whole: readonly Selection[];
   readonly #engine: Engine;
   readonly #known = new WeakMap<object, Filler>();
-  /** Those whose batches were given away; and with their batches those that were released. */
-  readonly #spare = new Returned<Filler>(2);
-  readonly #lent = new Lent<Filler>(32);
+  readonly #supply = new Supply<Batch<unknown>, Filler>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -26,17 +24,16 @@ export class Fillers {
 
   /** That of a new batch, the same one as long as batches are alike; or of one that came back. */
   fresh(n: number, width: number, selections: readonly Selection[], holds: number, recycle: Recycle): Filler {
-    const fits = (one: Filler) => one.fits(n, width, selections, holds);
-    if (recycle === false) return this.#spare.take(fits)?.renewed() ?? this.#made(n, width, selections, holds);
-    const idle = recycle === true ? this.#lent.take(fits) : undefined;
-    return (idle ?? this.#made(n, width, selections, holds)).lentTo(recycle === true ? this.#lent : NOWHERE);
+    return this.#supply.next(
+      recycle,
+      (one) => one.fits(n, width, selections, holds),
+      () => this.#made(n, width, selections, holds),
+    );
   }
 
   /** Gives the batch of a fresh one away. */
   give(filler: Filler): Batch<unknown> {
-    const batch = filler.given();
-    this.#spare.back(filler);
-    return batch;
+    return this.#supply.give(filler);
   }
 
   /** That of the given batch, or of a new part. @throws ReplayError SPEC_MISMATCH, TypeError */

@@ -16,7 +16,7 @@ export function checkRecycle(recycle: unknown, into: unknown): Recycle {
 }
 
 /** Fillers that are free, because their batches were given away. */
-export class Returned<F> implements Home<F> {
+class Returned<F> implements Home<F> {
   readonly #idle: F[] = [];
   readonly #most: number;
 
@@ -46,7 +46,7 @@ export class Returned<F> implements Home<F> {
 }
 
 /** Fillers whose batches are lent, once they came back. One whose memory was transferred, or that is frozen, is for the garbage collector. */
-export class Lent<F extends { readonly canRefill: boolean }> extends Returned<F> {
+class Lent<F extends { readonly canRefill: boolean }> extends Returned<F> {
   override back(filler: F): void {
     if (filler.canRefill) super.back(filler);
   }
@@ -57,4 +57,33 @@ export class Lent<F extends { readonly canRefill: boolean }> extends Returned<F>
 }
 
 /** Where batches go whose late use should be seen: their arrays are empty from then on. */
-export const NOWHERE: Home<{ detach(): void }> = { back: (filler) => filler.detach() };
+const NOWHERE: Home<{ detach(): void }> = { back: (filler) => filler.detach() };
+
+/** What makes batches one after the other. */
+interface Maker<B, F> {
+  readonly canRefill: boolean;
+  renewed(): F;
+  lentTo(home: Home<F>): F;
+  given(): B;
+  detach(): void;
+}
+
+/** The fillers of batches of one kind: which one the next batch is made by, and where that goes afterwards. */
+export class Supply<B, F extends Maker<B, F>> {
+  readonly #spare = new Returned<F>(2);
+  readonly #lent = new Lent<F>(32);
+
+  /** That of a new batch, the same one as long as batches are alike; or of one that came back. */
+  next(recycle: Recycle, fits: (filler: F) => boolean, made: () => F): F {
+    if (recycle === false) return this.#spare.take(fits)?.renewed() ?? made();
+    const idle = recycle === true ? this.#lent.take(fits) : undefined;
+    return (idle ?? made()).lentTo(recycle === true ? this.#lent : NOWHERE);
+  }
+
+  /** Gives the batch of a new one away. */
+  give(filler: F): B {
+    const batch = filler.given();
+    this.#spare.back(filler);
+    return batch;
+  }
+}

@@ -22,7 +22,7 @@ import {
 import { Draw } from "../core/draw.ts";
 import type { Engine } from "../core/engine.ts";
 import { normalize as divideByLargest, joinRows } from "../core/joined.ts";
-import { checkRecycle, Lent, NOWHERE, type Recycle, Returned } from "../core/returned.ts";
+import { checkRecycle, type Recycle, Supply } from "../core/returned.ts";
 import type { CoreTable } from "../core/table.ts";
 import { type DatasetOptions, datasetOf } from "../draws/dataset.ts";
 import { type DrawLimits, Draws } from "../draws/draws.ts";
@@ -66,9 +66,7 @@ export class Transitions<S = any, R = any, O = any> {
   readonly #fillers = new WeakMap<object, TransitionFiller>();
   readonly #ahead: Draw;
   readonly #draws: Draws<AnyTransitions>;
-  /** Fillers whose batches were given away; and with their batches those that were released. */
-  readonly #spare = new Returned<TransitionFiller>(2);
-  readonly #lent = new Lent<TransitionFiller>(32);
+  readonly #supply = new Supply<AnyTransitions, TransitionFiller>();
 
   static {
     printsAs<Transitions>(this, "Transitions", (view) => view.#shown());
@@ -197,7 +195,7 @@ export class Transitions<S = any, R = any, O = any> {
         filler = isNew ? this.#newFiller(count, width, beta !== undefined, recycles) : this.#filler(count, width, beta !== undefined, into, float);
         filler.after(whole);
         if (recycles !== false) whole.batch.release();
-        else if (isNew) this.#give(whole);
+        else if (isNew) this.#supply.give(whole);
       }
       if (beta !== undefined) draw.weigh(handle, divisor);
       draw.runs(handle, count, width, 0);
@@ -216,7 +214,7 @@ export class Transitions<S = any, R = any, O = any> {
       }
     }
     if (lost) warnOfLost(engine.warnings, this.#table.name);
-    return isNew && recycles === false ? this.#give(filler) : filler.batch;
+    return isNew && recycles === false ? this.#supply.give(filler) : filler.batch;
   }
 
   /** The parts of a batch as one. */
@@ -237,18 +235,11 @@ export class Transitions<S = any, R = any, O = any> {
 
   /** The filler of a new batch, the same one as long as batches are alike; or of one that came back. */
   #newFiller(n: number, width: number, weighted: boolean, recycles: Recycle): TransitionFiller {
-    const fits = (one: TransitionFiller) => one.n === n && one.width === width && one.weighted === weighted;
-    const made = () => new TransitionFiller(this.#engine, n, width, this.#form, this.#float, weighted);
-    if (recycles === false) return this.#spare.take(fits)?.renewed() ?? made();
-    const idle = recycles === true ? this.#lent.take(fits) : undefined;
-    return (idle ?? made()).lentTo(recycles === true ? this.#lent : NOWHERE);
-  }
-
-  /** Gives its batch away. */
-  #give(filler: TransitionFiller): AnyTransitions {
-    const batch = filler.given();
-    this.#spare.back(filler);
-    return batch;
+    return this.#supply.next(
+      recycles,
+      (one) => one.n === n && one.width === width && one.weighted === weighted,
+      () => new TransitionFiller(this.#engine, n, width, this.#form, this.#float, weighted),
+    );
   }
 
   /** The filler of the given batch, or of a new part. */
