@@ -46,6 +46,7 @@ export const LAYERS = {
     // Writers across a port: both of its ends.
     ["remote/"],
     ["replay"],
+    ["provide"],
     // The main entry: exports only.
     ["index"],
     ["store/index"],
@@ -73,7 +74,7 @@ export const LAYERS = {
 };
 
 /** Folders of src that may name a runtime and import packages. */
-export const OUTER = ["src/adapters/", "src/cli/", "src/formats/", "src/reverb/", "src/runtime/", "src/store/directory/"];
+export const OUTER = ["src/adapters/", "src/builtins/", "src/cli/", "src/formats/", "src/reverb/", "src/runtime/", "src/store/directory/"];
 
 /** Of these what runs anywhere, and asks for the runtime only when it is called: others may build on it. */
 export const ANYWHERE = ["src/formats/index.ts", "src/store/directory/"];

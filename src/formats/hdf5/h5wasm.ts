@@ -78,7 +78,10 @@ async function instance(broken: unknown, given: H5wasm | undefined): Promise<Ins
 async function imported(given?: H5wasm): Promise<Library> {
   try {
     const { ready } = given ?? (await import("h5wasm"));
-    return (await ready) as unknown as Library;
+    const library = (await ready) as unknown as Library | undefined;
+    // What Next's server gives for a package that is missing.
+    if (library === undefined) throw new TypeError("h5wasm holds nothing");
+    return library;
   } catch (cause) {
     made = 0;
     throw new RldsError("UNSUPPORTED", "HDF5 files are read by the package h5wasm, which is not installed: npm install h5wasm", {}, { cause });
@@ -88,7 +91,9 @@ async function imported(given?: H5wasm): Promise<Library> {
 /** Another instance, by the package's own factory; nothing keeps it alive but who uses it. */
 async function anew(broken: unknown): Promise<Library> {
   try {
-    const factory = new URL("./hdf5_util.js", import.meta.resolve("h5wasm")).href;
+    // webpack would take `import.meta.resolve` for one more import.
+    const { resolve } = import.meta;
+    const factory = new URL("./hdf5_util.js", resolve("h5wasm")).href;
     const { default: make } = await import(/* webpackIgnore: true */ /* @vite-ignore */ factory);
     return (await make({ noInitialRun: true })) as Library;
   } catch (cause) {

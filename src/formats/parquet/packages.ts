@@ -4,12 +4,11 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 /** @throws RldsError UNSUPPORTED where hyparquet is not installed */
 export async function hyparquet() {
   try {
-    const [
-      { parquetMetadata, parquetSchema, snappyUncompress },
-      { byteStreamSplit, readRleBitPackedHybrid },
-      { readPlain },
-      { deltaBinaryUnpack, deltaLengthByteArray },
-    ] = await Promise.all([import("hyparquet"), import("hyparquet/src/encoding.js"), import("hyparquet/src/plain.js"), import("hyparquet/src/delta.js")]);
+    // Awaited where they stand, inside `try`: a bundler then sees that the package may be missing.
+    const { parquetMetadata, parquetSchema, snappyUncompress } = await import("hyparquet");
+    const { byteStreamSplit, readRleBitPackedHybrid } = await import("hyparquet/src/encoding.js");
+    const { readPlain } = await import("hyparquet/src/plain.js");
+    const { deltaBinaryUnpack, deltaLengthByteArray } = await import("hyparquet/src/delta.js");
     return { parquetMetadata, parquetSchema, snappyUncompress, byteStreamSplit, readRleBitPackedHybrid, readPlain, deltaBinaryUnpack, deltaLengthByteArray };
   } catch (cause) {
     throw missing("hyparquet", "read Parquet", cause);

@@ -1,4 +1,5 @@
 /** A sink in the file system: Node's, which Deno and Bun have too. */
+import { builtin, hasBuiltins } from "../../builtins/builtins.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { lockFile } from "./node-locks.ts";
 import type { SinkFile, SinkFolder } from "./sink-folder.ts";
@@ -28,12 +29,9 @@ interface Modules {
   readonly paths: { join(...parts: string[]): string; dirname(path: string): string; basename(path: string): string };
 }
 
-/** No import by a literal name: a bundler for pages would have to resolve it. */
 async function modules(): Promise<Modules> {
-  if ((globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === undefined)
-    throw new RldsError("UNSUPPORTED", "this runtime has no system files: use a FileSystemDirectoryHandle or a Map instead of a path");
-  const [fs, paths] = await Promise.all(["node:fs/promises", "node:path"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
-  return { fs, paths } as Modules;
+  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "this runtime has no system files: use a FileSystemDirectoryHandle or a Map instead of a path");
+  return { fs: await builtin<Modules["fs"]>("node:fs/promises"), paths: await builtin<Modules["paths"]>("node:path") };
 }
 
 /** A folder; or, for a path with such an ending, the folder around it and the file's name. */

@@ -1,4 +1,5 @@
 /** Files of the system: Node's, which Deno and Bun have too. */
+import { builtin, hasBuiltins } from "../../builtins/builtins.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { type FoundSource, inside, type SourceFile, type SourceFolder } from "./source.ts";
 
@@ -30,12 +31,13 @@ interface Modules {
   readonly path: { readonly sep: string; join(...parts: string[]): string; relative(from: string, to: string): string; basename(path: string): string };
 }
 
-/** No import by a literal name: a bundler for pages would have to resolve it. */
 async function modules(): Promise<Modules> {
-  if ((globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === undefined)
-    throw new RldsError("UNSUPPORTED", "a path needs files of the system: give a URL, a Blob or files here");
-  const names = ["node:fs/promises", "node:fs", "node:path"];
-  const [fs, now, path] = await Promise.all(names.map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
+  if (!hasBuiltins) throw new RldsError("UNSUPPORTED", "a path needs files of the system: give a URL, a Blob or files here");
+  const [fs, now, path] = await Promise.all([
+    builtin<Modules["fs"]>("node:fs/promises"),
+    builtin<Modules["now"]>("node:fs"),
+    builtin<Modules["path"]>("node:path"),
+  ]);
   return { fs, now, path };
 }
 

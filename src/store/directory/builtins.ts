@@ -1,4 +1,5 @@
-/** Node's own modules, which Deno and Bun have too. Nothing imports them by name, so that a bundler for pages finds nothing that it would have to resolve. */
+/** What a folder of the file system uses of Node's own modules. */
+import { builtin, type Host, handedOut, hasBuiltins, host } from "../../builtins/builtins.ts";
 import { ReplayError } from "../../error.ts";
 
 /** What is used of `node:fs`. */
@@ -37,41 +38,30 @@ export interface Builtins {
   readonly process: Host;
 }
 
-/** What is used of `process`. */
-export interface Host {
-  readonly pid: number;
-  readonly platform: string;
-  readonly versions?: { readonly node?: string };
-  kill(pid: number, signal: number): void;
-  getBuiltinModule?(name: string): unknown;
-}
-
-const host = (globalThis as { process?: Host }).process;
 let builtins: Builtins | undefined;
 
-if (host?.getBuiltinModule !== undefined) {
+if (host !== undefined && handedOut("node:fs") !== undefined) {
   builtins = {
-    fs: host.getBuiltinModule("node:fs") as Fs,
-    os: host.getBuiltinModule("node:os") as Builtins["os"],
-    path: host.getBuiltinModule("node:path") as Builtins["path"],
+    fs: handedOut("node:fs") as Fs,
+    os: handedOut("node:os") as Builtins["os"],
+    path: handedOut("node:path") as Builtins["path"],
     process: host,
   };
 }
 
 /** Before Node 20.16 modules come by `import` alone: after this promise they are there. */
-export const ready: Promise<void> = builtins === undefined && host?.versions?.node !== undefined ? load(host) : Promise.resolve();
+export const ready: Promise<void> = builtins === undefined && hasBuiltins ? load(host as Host) : Promise.resolve();
 
 async function load(process: Host): Promise<void> {
-  const [fs, os, path] = await Promise.all(["node:fs", "node:os", "node:path"].map((name) => import(/* webpackIgnore: true */ /* @vite-ignore */ name)));
-  builtins = { fs: fs as Fs, os: os as Builtins["os"], path: path as Builtins["path"], process };
+  const [fs, os, path] = await Promise.all([builtin<Fs>("node:fs"), builtin<Builtins["os"]>("node:os"), builtin<Builtins["path"]>("node:path")]);
+  builtins = { fs, os, path, process };
 }
 
 /** @throws ReplayError UNSUPPORTED where there are none */
 export function nodeModules(): Builtins {
   if (builtins !== undefined) return builtins;
-  const remedy =
-    host?.versions?.node === undefined
-      ? "give a directory that this runtime has: await opfs(path) in a worker of a page"
-      : "await `ready` of reprise/storage first, or take Node 20.16";
+  const remedy = hasBuiltins
+    ? "await `ready` of reprise/storage first, or take Node 20.16"
+    : "give a directory that this runtime has: await opfs(path) in a worker of a page";
   throw new ReplayError("UNSUPPORTED", `this runtime has no system files: ${remedy}`);
 }

@@ -1,0 +1,27 @@
+/** Node's own modules, which Deno and Bun have too. A host hands them out; where it does not (before Node 20.16), they come by a name that leads to nothing in a page. */
+
+/** What is used of `process`. */
+export interface Host {
+  readonly pid: number;
+  readonly platform: string;
+  readonly versions?: { readonly node?: string };
+  kill(pid: number, signal: number): void;
+  getBuiltinModule?(name: string): unknown;
+}
+
+export const host = (globalThis as { process?: Host }).process;
+
+/** Whether there are such modules. */
+export const hasBuiltins: boolean = host?.versions?.node !== undefined;
+
+/** A module, where the host hands it out; else undefined. */
+export function handedOut(name: BuiltinName): unknown {
+  return host?.getBuiltinModule?.(name);
+}
+
+/** A module. Only where `hasBuiltins`. */
+export async function builtin<M>(name: BuiltinName): Promise<M> {
+  return (handedOut(name) ?? (await import("#builtins")).builtins[name]) as M;
+}
+
+export type BuiltinName = "node:fs" | "node:fs/promises" | "node:os" | "node:path";

@@ -1,0 +1,4 @@
+/** Where package.json's `imports` leads to. */
+declare module "#builtins" {
+  export const builtins: { readonly [name: string]: unknown };
+}

@@ -1,0 +1,7 @@
+/** What package.json's `#builtins` is in Node. */
+import * as fs from "node:fs";
+import * as promises from "node:fs/promises";
+import * as os from "node:os";
+import * as path from "node:path";
+
+export const builtins: { readonly [name: string]: unknown } = { "node:fs": fs, "node:fs/promises": promises, "node:os": os, "node:path": path };
