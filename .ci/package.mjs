@@ -52,18 +52,19 @@ try {
       console.log(`${await report()}\nnpm pack: ${size} bytes, ${unpackedSize} unpacked, ${files.length} files`);
       packed = files.map(({ path }) => path);
       writeFileSync(join(folder, "name"), filename);
-      const wanted = new Set([...targets(manifest.exports), ...Object.values(manifest.bin), "dist/third-party.txt"]);
+      const inner = [...targets(manifest.imports), "dist/provide.js", "dist/third-party.txt"];
+      const wanted = new Set([...targets(manifest.exports), ...Object.values(manifest.bin), ...inner]);
       const strangers = packed.filter(
         (path) =>
           !wanted.has(path) &&
-          !/^dist\/(types\/.+\.d\.ts|\w+\.js\.map|chunks\/[\w-]+\.js(\.map)?)$/.test(path) &&
+          !/^dist\/(types\/.+\.d\.ts|(builtins\/)?\w+\.js\.map|chunks\/[\w-]+\.js(\.map)?)$/.test(path) &&
           !/^(README|CHANGELOG)\.md$|^LICENSE$/.test(path),
       );
       deepEqual(strangers, []);
     },
     "npm pack leaves out no entry"() {
       deepEqual(
-        [...targets(manifest.exports), ...Object.values(manifest.bin)].filter((path) => !packed.includes(path)),
+        [...targets(manifest.exports), ...targets(manifest.imports), ...Object.values(manifest.bin)].filter((path) => !packed.includes(path)),
         [],
       );
     },

@@ -1,6 +1,6 @@
 // The package's JavaScript: readable modules with source maps, and what the entries share in chunks beside them.
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { companions, sourcesIn, together } from "./chunks.mjs";
 import { report } from "./sizes.mjs";
 import { files, root, step } from "./step.mjs";
@@ -17,10 +17,16 @@ const ENTRIES = {
   tfjs: "src/adapters/tfjs.ts",
 };
 
+/** Entries that only entries of ours import. */
+const INNER = { provide: "src/provide.ts" };
+
+/** What package.json's `#builtins` leads to: each stands alone. */
+const BUILTINS = { "builtins/node": "src/builtins/node.ts", "builtins/none": "src/builtins/none.ts" };
+
 /** Packages that a user installs where a format needs them. */
 const PEERS = ["h5wasm", "hyparquet", "hyparquet-compressors", "hyparquet-writer"];
 
-const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning", external: PEERS };
+const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning", external: [...PEERS, "#builtins"] };
 
 /** Nothing is minified: who wants it small does that with the whole app. */
 const PACKAGED = { ...COMMON, outdir: "dist", sourcemap: "linked", sourcesContent: true, legalComments: "none", metafile: true };
@@ -29,6 +35,26 @@ const PACKAGED = { ...COMMON, outdir: "dist", sourcemap: "linked", sourcesConten
 const PROGRAM = `#!/usr/bin/env node
 import { createRequire } from "node:module";
 const require = createRequire(import.meta.url);`;
+
+/** What `require` finds where Node cannot give it an ES module. */
+const REQUIRED = `"use strict";
+throw new Error('reprise is an ES module: load it by await import("reprise") or an import statement, or take Node 22.12, where require works too');
+`;
+
+/** An entry for a host that compiles no WebAssembly, but imports it. */
+const WORKERD = (name) => `import core from "../core.wasm";
+import { provide } from "../provide.js";
+export * from "../${name}.js";
+provide(core);
+`;
+
+/** The entries that package.json has such for. */
+function ofWorkerd() {
+  const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
+  const names = Object.values(exports).flatMap(({ workerd }) => (workerd === undefined ? [] : [workerd.match(/^\.\/dist\/workerd\/(\w+)\.js$/)[1]]));
+  mkdirSync("dist/workerd", { recursive: true });
+  return names;
+}
 
 /** Bundles the entries of the package. */
 export async function bundle() {
@@ -39,12 +65,15 @@ export async function bundle() {
     // One build of them all: a class that two entries need is in a chunk, and there once.
     const split = { splitting: true, chunkNames: "chunks/[name]-[hash]", mainFields: ["module", "main"] };
     // Companions are there to share a chunk, and for none of their effects.
-    const options = { ...PACKAGED, ...split, entryPoints: ENTRIES, logOverride: { "ignored-bare-import": "silent" } };
+    const options = { ...PACKAGED, ...split, entryPoints: { ...ENTRIES, ...INNER }, logOverride: { "ignored-bare-import": "silent" } };
     const { metafile } = await build({ ...options, write: false, plugins: [bytes] });
     const entries = await build({ ...options, plugins: [together(companions(metafile)), bytes] });
+    const ofNode = { platform: "node", target: "node20" };
+    await build({ ...PACKAGED, ...ofNode, entryPoints: BUILTINS });
+    writeFileSync("dist/require.cjs", REQUIRED);
+    for (const name of ofWorkerd()) writeFileSync(`dist/workerd/${name}.js`, WORKERD(name));
     // The command line is a program on top of them, for Node alone.
-    const ofNode = { platform: "node", target: "node20", banner: { js: PROGRAM } };
-    const program = await build({ ...PACKAGED, ...ofNode, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
+    const program = await build({ ...PACKAGED, ...ofNode, banner: { js: PROGRAM }, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
     chmodSync("dist/cli.js", 0o755);
     console.error(await report());
     writeFileSync("dist/third-party.txt", noticesOf([entries, program].flatMap(({ metafile }) => sourcesIn(metafile))));
@@ -55,14 +84,19 @@ export async function bundle() {
 export async function programs() {
   const sources = [
     ...files("src"),
-    ...["runtime", "conformance", "soak", "model", "support"].flatMap((folder) => files(`test/${folder}`, ".ts")),
+    ...["runtime", "everywhere", "conformance", "soak", "model", "support"].flatMap((folder) => files(`test/${folder}`, ".ts")),
     "dist/core-bytes.js",
     "dist/core.scalar.wasm",
     "build/bundle.mjs",
+    "package.json",
   ];
   await step("programs", "dist/.stamp-programs", sources, async () => {
     const { build } = await import("esbuild");
     await build({ ...COMMON, entryPoints: ["test/runtime/program.ts"], outfile: "dist/digest.mjs", loader: { ".wasm": "binary" }, plugins: [beside] });
+    const subpaths = subpathsOf(JSON.parse(readFileSync("package.json", "utf8")));
+    const byName = entriesBy((name) => subpaths.find(([, entry]) => entry === name)?.[0] ?? name);
+    const files = { ".parquet": "binary", ".hdf5": "binary" };
+    await build({ ...COMMON, entryPoints: ["test/everywhere/suite.ts"], outfile: "dist/suite.mjs", loader: files, plugins: [byName, everySubpath(subpaths)] });
     await build({ ...COMMON, entryPoints: ["test/conformance/run.ts"], outfile: "dist/conformance.mjs", platform: "node" });
     await build({ ...COMMON, entryPoints: ["test/soak/worlds.ts"], outfile: "dist/soak.mjs", platform: "node" });
   });
@@ -70,7 +104,7 @@ export async function programs() {
 
 /** What an earlier build has left: names of chunks change with what is in them. */
 function removeOld() {
-  rmSync("dist/chunks", { recursive: true, force: true });
+  for (const folder of ["chunks", "builtins", "workerd"]) rmSync(`dist/${folder}`, { recursive: true, force: true });
   for (const file of readdirSync("dist")) if (/\.js(\.map)?$/.test(file) && !file.endsWith("-bytes.js")) rmSync(`dist/${file}`);
 }
 
@@ -82,17 +116,38 @@ const bytes = {
   },
 };
 
-/** A program on top of the package takes its entries as they are, from beside it. */
-const beside = {
-  name: "entries beside the program",
+/** A program on top of the package takes its entries as they are, by such names. */
+const entriesBy = (nameOf) => ({
+  name: "entries from outside the program",
   setup(build) {
-    const entries = new Map(Object.entries(ENTRIES).map(([name, page]) => [join(root, page), `./${name}.js`]));
+    const entries = new Map(Object.entries(ENTRIES).map(([name, page]) => [join(root, page), nameOf(name)]));
     build.onResolve({ filter: /\/index\.ts$/ }, ({ path, resolveDir, kind }) => {
       const entry = kind === "entry-point" ? undefined : entries.get(join(resolveDir, path));
       return entry === undefined ? undefined : { path: entry, external: true };
     });
   },
-};
+});
+
+/** From beside it. */
+const beside = entriesBy((name) => `./${name}.js`);
+
+/** By the names that users import: [subpath, entry], as package.json exports them. */
+function subpathsOf({ exports }) {
+  return Object.entries(exports).flatMap(([path, { default: file }]) => (file?.endsWith(".js") ? [[`reprise${path.slice(1)}`, basename(file, ".js")]] : []));
+}
+
+/** What imports all of them. */
+const everySubpath = (subpaths) => ({
+  name: "every subpath",
+  setup(build) {
+    build.onResolve({ filter: /^subpaths$/ }, ({ path }) => ({ path, namespace: "subpaths" }));
+    build.onResolve({ filter: /^reprise(\/|$)/ }, ({ path }) => ({ path, external: true }));
+    const imports = subpaths.map(([path], i) => `import * as s${i} from "${path}";`);
+    const names = subpaths.map(([path], i) => `"${path}": s${i}`);
+    const contents = `${imports.join("\n")}\nexport const subpaths = { ${names.join(", ")} };`;
+    build.onLoad({ filter: /./, namespace: "subpaths" }, () => ({ contents }));
+  },
+});
 
 const LINE = "-".repeat(80);
 

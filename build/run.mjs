@@ -31,6 +31,25 @@ const verbs = {
     process.env.REPRISE_RUNTIMES = "all";
     process.exitCode = await test(["runtime", ...args], "all");
   },
+  async everywhere() {
+    await installRuntimes();
+    await verbs.build();
+    run("test/everywhere/run.mjs", args);
+  },
+  async docs() {
+    await core();
+    await bundle();
+    const { docs } = await import("./docs.mjs");
+    await docs();
+  },
+  async release() {
+    const { release } = await import("./release.mjs");
+    const { tools } = await import("./docs.mjs");
+    await installRuntimes();
+    await tools();
+    await verbs.build();
+    release(args);
+  },
   async soak() {
     await core(["release", "scalar"]);
     await bundle();
@@ -70,6 +89,11 @@ const verbs = {
     await core();
     await bundle();
     run("bench/peers/run.mjs", args);
+  },
+  async "bench:frames"() {
+    await core();
+    await bundle();
+    run("bench/frames/run.mjs", args);
   },
   async conformance() {
     await core(["release", "scalar"]);

@@ -1,16 +1,17 @@
 // The other runtimes that tests run in: where they are, and how the missing ones come. Deno and Bun are npm packages of a folder of
-// their own, since no user needs them; Chromium is the system's.
+// their own, since no user needs them; Chromium and Firefox are the system's.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { npm, root, step } from "./steps.mjs";
 
 const TOOLS = join(root, "build/runtimes");
+const FIREFOX = ["firefox-esr", "firefox"];
 const CHROMIUM = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /** The program of each runtime; undefined where it is not installed. */
 export function runtimes() {
-  return { node: process.execPath, deno: find(["deno"]), bun: find(["bun"]), chromium: find(CHROMIUM) };
+  return { node: process.execPath, deno: find(["deno"]), bun: find(["bun"]), chromium: find(CHROMIUM), firefox: find(FIREFOX) };
 }
 
 /** What an installed runtime would be, first in the project's own folder, then on the PATH. */
@@ -20,13 +21,17 @@ function find(names) {
   return folders.flatMap((folder) => names.flatMap((name) => endings.map((ending) => join(folder, name + ending)))).find((file) => existsSync(file));
 }
 
-/** Installs what is missing. Chromium comes from Debian's packages, which takes root; elsewhere it is left to the user. */
+/** Installs what is missing. Browsers come from Debian's packages, which takes root; elsewhere they are left to the user. */
 export async function installRuntimes() {
   // Without a lock file: Deno is a package a platform, and a registry that lacks one of them makes no lock that `npm ci` takes.
   await step("Deno and Bun", join(TOOLS, "node_modules/.reprise-stamp"), [join(TOOLS, "package.json")], () => npm(["install", "--no-package-lock"], TOOLS));
-  if (runtimes().chromium !== undefined) return;
+  // The names of Debian's packages.
+  const missing = ["chromium", "firefox-esr"].filter((name) => runtimes()[name.replace("-esr", "")] === undefined);
+  if (missing.length === 0) return;
   const apt = (...args) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"] });
-  if (apt("update").status !== 0 || apt("install", "-y", "--no-install-recommends", "chromium").status !== 0) {
-    console.error("Chromium could not be installed: that takes Debian or Ubuntu, and root. Install it by hand, so that `chromium` is on the PATH.");
+  if (apt("update").status !== 0 || apt("install", "-y", "--no-install-recommends", ...missing).status !== 0) {
+    console.error(
+      `${missing.join(" and ")} could not be installed: that takes Debian or Ubuntu, and root. Install them by hand, so that they are on the PATH.`,
+    );
   }
 }

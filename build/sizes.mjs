@@ -18,26 +18,37 @@ function loadedBy(app, file, found = new Set([file])) {
   return [...found];
 }
 
+/** Bytes of an entry and of what it loads: each file by itself, as a server sends it. */
+function readable(dist, entry) {
+  return loadedWith(dist, entry).reduce((sum, file) => sum + gzip(readFileSync(join(dist, file))), 0);
+}
+
+const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length;
+
 /** Bytes of the main entry of a build. */
 export async function sizes(dist = "dist") {
   const { build } = await import("esbuild");
-  const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length;
   const bundled = { bundle: true, splitting: true, format: "esm", target: "es2022", outdir: "app", write: false };
   const { outputFiles } = await build({ ...bundled, minify: true, legalComments: "none", entryPoints: [join(dist, "index.js")], chunkNames: "[hash]" });
   const app = Object.fromEntries(outputFiles.map(({ path, contents }) => [basename(path), Buffer.from(contents)]));
   const core = readFileSync(join(dist, "core.wasm"));
   return {
-    // Each file by itself, as a server sends it.
-    readable: loadedWith(dist, "index.js").reduce((sum, file) => sum + gzip(readFileSync(join(dist, file))), 0),
+    readable: readable(dist, "index.js"),
     minified: loadedBy(app, "index.js").reduce((sum, file) => sum + gzip(app[file]), 0),
     wasm: core.length,
     wasmGzip: gzip(core),
   };
 }
 
-/** The same as a line to read. */
+/** The same as lines to read, with each subpath. */
 export async function report() {
-  const { readable, minified, wasm, wasmGzip } = await sizes();
+  const { readable: main, minified, wasm, wasmGzip } = await sizes();
   const kb = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
-  return `main entry: ${kb(readable)} gzipped as it is, ${kb(minified)} minified; of this core.wasm ${kb(wasm)}, ${kb(wasmGzip)} gzipped`;
+  const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
+  const entries = Object.entries(exports).filter(([path, { default: file }]) => path !== "." && file?.endsWith(".js"));
+  const subpaths = entries.map(([path, { default: file }]) => `${path.slice(2)} ${kb(readable("dist", basename(file)))}`);
+  return [
+    `main entry: ${kb(main)} gzipped as it is, ${kb(minified)} minified; of this core.wasm ${kb(wasm)}, ${kb(wasmGzip)} gzipped`,
+    `subpaths, with what they load at once: ${subpaths.join(", ")}`,
+  ].join("\n");
 }

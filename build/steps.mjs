@@ -1,5 +1,5 @@
 // The steps of a build.
-import { rmSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { execute, files, npm, root, step } from "./step.mjs";
 import { writeBytes } from "./wasm-bytes.mjs";
 
@@ -33,10 +33,19 @@ export async function core(targets = ["release"]) {
   }
 }
 
+/** What the subpaths of the core are where a host or a bundler imports WebAssembly. */
+const WASM = `import "./host.js";
+
+/** The core, for the option \`module\`. */
+declare const core: WebAssembly.Module;
+export default core;
+`;
+
 /** The declarations of all entries. They are not checked here: `npm run check` does that. */
 export async function declarations() {
-  await step("types", "dist/.stamp-types", [...files("src"), "tsconfig.json", "tsconfig.build.json"], () => {
+  await step("types", "dist/.stamp-types", [...files("src"), "tsconfig.json", "tsconfig.build.json", "build/steps.mjs"], () => {
     rmSync("dist/types", { recursive: true, force: true });
     execute(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"]);
+    writeFileSync("dist/types/core.wasm.d.ts", WASM);
   });
 }

@@ -5,6 +5,11 @@ import { ABI_VERSION, type Exports } from "./abi.ts";
 
 let builtIn: WebAssembly.Module | undefined;
 
+/** What a host that compiles nothing has instead of the bytes: the package's core, as it imports it. */
+export function provide(module: WebAssembly.Module): void {
+  builtIn = moduleOf(module);
+}
+
 /** The module that was given, or the package's own. */
 export function moduleOf(given?: WebAssembly.Module): WebAssembly.Module {
   if (given !== undefined) {

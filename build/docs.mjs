@@ -1,0 +1,47 @@
+// The reference, the guide and the recipes as one folder of pages with a search: dist/docs. Every link in it leads somewhere.
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { execute, files, npm, root, step } from "./step.mjs";
+
+const TOOLS = join(root, "build/tools");
+const OUT = join(root, "dist/docs");
+
+/** Installs what documents and releases need. */
+export async function tools() {
+  await step("tools", join(TOOLS, "node_modules/.reprise-stamp"), [join(TOOLS, "package.json")], () => npm(["install", "--no-package-lock"], TOOLS));
+}
+
+/** Makes the folder. @throws Error with each link that leads nowhere */
+export async function docs() {
+  await tools();
+  execute(process.execPath, [join(TOOLS, "node_modules/typedoc/bin/typedoc"), "--options", "build/typedoc.json"]);
+  const faults = broken(OUT);
+  if (faults.length > 0) throw new Error(`links that lead nowhere:\n${faults.join("\n")}`);
+  console.log(`${relative(root, OUT)}/index.html: ${files(OUT, ".html").length} pages, all links checked`);
+}
+
+/** Links of a folder's pages, to files that are not there, or to parts that a page does not have. */
+export function broken(folder) {
+  // Under media/ are files that pages link to, as they are.
+  const pages = new Map(
+    files(folder, ".html")
+      .filter((file) => !file.includes("/media/"))
+      .map((file) => [file, readFileSync(file, "utf8")]),
+  );
+  const parts = new Map();
+  const hasPart = (file, part) => {
+    if (!parts.has(file)) parts.set(file, new Set([...pages.get(file).matchAll(/\b(?:id|name)="([^"]+)"/g)].map(([, id]) => id)));
+    return parts.get(file).has(part);
+  };
+  const faults = [];
+  for (const [file, text] of pages) {
+    for (const [, link] of text.matchAll(/\b(?:href|src)="([^"]+)"/g)) {
+      if (/^([a-z]+:|\/\/)/.test(link)) continue;
+      const [path, part] = link.replaceAll("&amp;", "&").split("#").map(decodeURIComponent);
+      const target = path === "" ? file : join(dirname(file), path);
+      const there = existsSync(target) && (part === undefined || part === "" || !pages.has(target) || hasPart(target, part));
+      if (!there) faults.push(`${relative(folder, file)}: ${link}`);
+    }
+  }
+  return faults;
+}

@@ -1,0 +1,128 @@
+// What is published, in dist/release: the package as npm packs it, with the address of the repository wherever it belongs. `npm run release [-- --publish]`.
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { runtimes } from "./runtimes.mjs";
+import { root } from "./step.mjs";
+
+const ADDRESS = "build/address.json";
+
+/** @returns the address, as build/address.json has it, or as it is given. @throws Error where there is none */
+export function addressOf(given) {
+  const address = JSON.parse(readFileSync(join(root, ADDRESS), "utf8"));
+  const repository = given ?? address.repository;
+  if (typeof repository !== "string") throw new Error(`no release without an address: write the repository's URL into ${ADDRESS}, or give --repository URL`);
+  if (!/^https:\/\/[\w.-]+\/[\w./-]+[\w-]$/.test(repository)) throw new Error(`repository must be a URL like https://HOST/OWNER/NAME, got ${repository}`);
+  return { ...address, repository };
+}
+
+/** The manifest of the published package: nothing of how it is made, and where it comes from. */
+export function manifestOf({ scripts, devDependencies, overrides, ...manifest }, { repository }) {
+  return {
+    ...manifest,
+    homepage: `${repository}#readme`,
+    bugs: { url: `${repository}/issues` },
+    repository: { type: "git", url: `git+${repository}.git` },
+    publishConfig: { access: "public", provenance: true },
+  };
+}
+
+/** A page as it stands in a registry: there no file is beside it, so that links and pictures name the repository. @throws Error for a link to nothing */
+export function absolute(page, path, { repository, file, picture }, version) {
+  const fill = (pattern, target) => pattern.replace("{repository}", repository).replace("{version}", version).replace("{path}", target);
+  const link = (pattern) => (whole, before, target, after) => {
+    if (/^(https?:|mailto:|#)/.test(target)) return whole;
+    const [name, fragment] = target.split("#");
+    const found = posix.join(posix.dirname(path), name);
+    if (!existsSync(join(root, found))) throw new Error(`${path} links to ${target}, which is not there`);
+    return `${before}${fill(pattern, found)}${fragment === undefined ? "" : `#${fragment}`}${after}`;
+  };
+  return page
+    .replaceAll(/(!\[[^\]]*\]\()([^)\s]+)(\))/g, link(picture))
+    .replaceAll(/(<(?:img|source)\b[^>]*?\b(?:src|srcset)=")([^"]+)(")/g, link(picture))
+    .replaceAll(/((?<!!)\[(?:[^\]]|\]\()*?\]\()([^)\s]+)(\))/g, link(file));
+}
+
+/** Lays the package out in a folder. */
+export function stage(folder, address) {
+  const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const [{ filename }] = JSON.parse(run(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
+  run(folder, "tar", ["-xzf", filename, "--strip-components=1"]);
+  rmSync(join(folder, filename));
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifestOf(manifest, address), null, 2)}\n`);
+  for (const page of ["README.md", "CHANGELOG.md"]) {
+    writeFileSync(join(folder, page), absolute(readFileSync(join(root, page), "utf8"), page, address, manifest.version));
+  }
+}
+
+/** Lays the sources out for JSR, which takes TypeScript: Deno and its like have the host's types themselves, and packages come by the names of npm. */
+export function stageJsr(folder, address) {
+  const { devDependencies, peerDependencies, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const jsr = JSON.parse(readFileSync(join(root, "jsr.json"), "utf8"));
+  rmSync(folder, { recursive: true, force: true });
+  for (const path of jsr.publish.include) cpSync(join(root, path), join(folder, path), { recursive: true });
+  rmSync(join(folder, "src/cli"), { recursive: true });
+  writeFileSync(join(folder, "src/host.ts"), hostOfDeno(readFileSync(join(root, "src/host.ts"), "utf8")));
+  for (const page of ["README.md", "CHANGELOG.md"]) writeFileSync(join(folder, page), absolute(readFileSync(join(root, page), "utf8"), page, address, version));
+  const imports = { ...jsr.imports };
+  for (const name of PACKAGES) {
+    const range = `^${(peerDependencies[name] ?? devDependencies[name]).replace(">=", "")}`;
+    imports[name] = `npm:${name}@${range}`;
+    imports[`${name}/`] = `npm:/${name}@${range}/`;
+  }
+  writeFileSync(join(folder, "jsr.json"), `${JSON.stringify({ ...jsr, imports }, null, 2)}\n`);
+}
+
+/** What the sources import by the names of packages. */
+const PACKAGES = [
+  "@bufbuild/protobuf",
+  "@jax-js/jax",
+  "@tensorflow/tfjs",
+  "fast-png",
+  "fflate",
+  "h5wasm",
+  "hyparquet",
+  "hyparquet-compressors",
+  "hyparquet-writer",
+  "jpeg-js",
+];
+
+/** JSR takes no types that are declared for all. */
+function hostOfDeno(text) {
+  const without = text.replace(/^\/\/\/.*\n/m, "").replace(/declare global \{[\s\S]*?\n\}\n/, "");
+  if (without === text) throw new Error("src/host.ts declares no globals any more: take this step out of build/release.mjs");
+  return without;
+}
+
+/** Lays out what goes to npm and to JSR, has both checked, and does a dry run, unless it is to be published. */
+export function release(args) {
+  const at = args.indexOf("--repository");
+  const address = addressOf(at < 0 ? undefined : args[at + 1]);
+  const npm = join(root, "dist/release/npm");
+  const jsr = join(root, "dist/release/jsr");
+  stage(npm, address);
+  stageJsr(jsr, address);
+  const bin = (name) => join(root, "build/tools/node_modules/.bin", name);
+  const { deno } = runtimes();
+  const dry = args.includes("--publish") ? [] : ["--dry-run"];
+  const steps = {
+    publint: () => run(npm, bin("publint"), ["--strict"]),
+    // What old versions of Node `require` is a sentence (require.cjs), no module that types belong to.
+    "are the types wrong?": () => run(npm, bin("attw"), ["--pack", ".", "--profile", "esm-only", "--ignore-rules", "false-esm"]),
+    "npm publish": () => run(npm, "npm", ["publish", ...dry]),
+    // Types that JSR would have to infer are no fault of the package; what is published is not under version control.
+    "deno publish": () => run(jsr, deno, ["publish", "--allow-slow-types", "--allow-dirty", ...dry]),
+  };
+  for (const [name, work] of Object.entries(steps)) {
+    work();
+    console.log(`ok ${name} ${name.endsWith("publish") ? dry.join(" ") : ""}`.trimEnd());
+  }
+}
+
+function run(cwd, command, args) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
+  if (status !== 0) throw new Error(error?.message ?? `${command} ${args.join(" ")}: exit ${status}\n${stdout}${stderr}`);
+  return stdout;
+}

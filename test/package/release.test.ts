@@ -1,0 +1,93 @@
+/** What is published, and under which names. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { absolute, addressOf, manifestOf } from "../../build/release.mjs";
+import { loadedWith } from "../../build/sizes.mjs";
+import { root } from "../support/core.ts";
+
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+const manifest = JSON.parse(read("package.json"));
+const CONDITIONS = ["types", "workerd", "bun", "deno", "module", "module-sync", "require", "default"];
+
+interface Target {
+  readonly [condition: string]: string;
+}
+
+/** Subpaths that are JavaScript, and what they lead to. */
+const subpaths = Object.entries<Target>(manifest.exports).filter(([, target]) => target.default?.endsWith(".js"));
+
+describe("each subpath", () => {
+  it.each(subpaths)("%s has its conditions in this order, and leads to one file in all but two", (_, target) => {
+    const asked = Object.keys(target);
+    expect(asked).toEqual(CONDITIONS.filter((condition) => condition !== "workerd" || asked.includes(condition)));
+    const { types, workerd, require, ...others } = target;
+    expect([...new Set(Object.values(others))]).toEqual([target.default]);
+    expect(require).toBe("./dist/require.cjs");
+  });
+
+  it.each(subpaths.filter(([, target]) => target.workerd))("%s gives workerd the core, and the same names", (_, target) => {
+    const file = target.default?.replace("./dist/", "") as string;
+    expect(target.workerd).toBe(`./dist/workerd/${file}`);
+    const lines = read(target.workerd as string)
+      .trim()
+      .split("\n");
+    expect(lines).toEqual(['import core from "../core.wasm";', 'import { provide } from "../provide.js";', `export * from "../${file}";`, "provide(core);"]);
+  });
+
+  it.each(subpaths)("%s has an entry for workerd where it loads the core, and only there", (_, target) => {
+    const files = loadedWith(join(root, "dist"), target.default?.replace("./dist/", "") as string);
+    expect(target.workerd !== undefined).toBe(files.some((file) => read(`dist/${file}`).includes("new WebAssembly.Module(")));
+  });
+
+  it("is in jsr.json, of the same version", () => {
+    const { exports, version } = JSON.parse(read("jsr.json"));
+    expect(version).toBe(manifest.version);
+    expect(Object.keys(exports)).toEqual(subpaths.map(([path]) => path));
+    for (const file of Object.values<string>(exports)) expect([file, existsSync(join(root, file))]).toEqual([file, true]);
+  });
+});
+
+const address = {
+  repository: "https://host.example/owner/reprise",
+  file: "{repository}/blob/v{version}/{path}",
+  picture: "{repository}/raw/v{version}/{path}",
+};
+
+describe("a release", () => {
+  it("is refused as long as there is no address, and says where it belongs", () => {
+    expect(JSON.parse(read("build/address.json")).repository).toBe(null);
+    expect(() => addressOf(undefined)).toThrow("no release without an address: write the repository's URL into build/address.json, or give --repository URL");
+    for (const wrong of ["", "host.example/owner/name", "https://host.example", "https://host.example/owner/name/", "git@host.example:owner/name"])
+      expect(() => addressOf(wrong)).toThrow("repository must be a URL like https://HOST/OWNER/NAME");
+    expect(addressOf(address.repository)).toEqual(address);
+  });
+
+  it("names the repository, and nothing of how it is made", () => {
+    const published = manifestOf(manifest, address);
+    expect(published).toMatchObject({ name: "reprise", homepage: `${address.repository}#readme`, bugs: { url: `${address.repository}/issues` } });
+    expect(published.repository).toEqual({ type: "git", url: `git+${address.repository}.git` });
+    expect(Object.keys(published).filter((key) => /scripts|devDependencies|overrides/.test(key))).toEqual([]);
+    expect(published).toMatchObject({ exports: manifest.exports, imports: manifest.imports });
+  });
+
+  it("has links and pictures that a registry's page can follow", () => {
+    const page = "[guide](docs/guide.md#specs) ![chart](bench/peers/chart.svg) [site](https://a.example) [below](#install)";
+    expect(absolute(page, "README.md", address, "1.2.3")).toBe(
+      "[guide](https://host.example/owner/reprise/blob/v1.2.3/docs/guide.md#specs) ![chart](https://host.example/owner/reprise/raw/v1.2.3/bench/peers/chart.svg) " +
+        "[site](https://a.example) [below](#install)",
+    );
+    expect(() => absolute("[nothing](docs/nothing.md)", "README.md", address, "1.2.3")).toThrow("README.md links to docs/nothing.md, which is not there");
+  });
+
+  it.each(["README.md", "CHANGELOG.md"])("leaves no relative link in %s", (file) => {
+    const page = absolute(read(file), file, address, manifest.version);
+    const links = [...page.replaceAll(/```[\s\S]*?```|`[^`]*`/g, "").matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link as string);
+    expect(links.length).toBeGreaterThan(5);
+    expect(links.filter((link) => !/^(https:|#)/.test(link))).toEqual([]);
+  });
+});
+
+test("require says what to do where it cannot give an ES module", () => {
+  expect(read("dist/require.cjs")).toContain('load it by await import("reprise") or an import statement, or take Node 22.12');
+});
