@@ -1,0 +1,83 @@
+// Chromium and Firefox, as the matrix drives them: pages of a folder, served on loopback.
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join, normalize } from "node:path";
+import { chromium, firefox } from "playwright-core";
+import { runtimes } from "../../build/runtimes.mjs";
+
+const FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".json": "application/json", ".wasm": "application/wasm" };
+
+const LAUNCH = {
+  chromium: () => chromium.launch({ executablePath: runtimes().chromium, args: FLAGS.split(" ") }),
+  firefox: () => firefox.launch({ executablePath: runtimes().firefox, channel: "moz-firefox" }),
+};
+
+export class Browsers {
+  #open = new Map();
+
+  async get(name) {
+    if (!this.#open.has(name)) this.#open.set(name, await LAUNCH[name]());
+    return this.#open.get(name);
+  }
+
+  async version(name) {
+    return (await this.get(name)).version();
+  }
+
+  /** What the page of a folder says in `globalThis.lines`, once its title is "done"; or another result, once it is ready. @param headers of every answer */
+  async lines(name, folder, { path = "/index.html", headers = {}, ...what } = {}) {
+    const server = createServer((request, response) => serve(folder, request.url, headers, response));
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      return await this.visit(name, `http://127.0.0.1:${server.address().port}${path}`, what);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+
+  /** The same of an address. */
+  async visit(name, address, { ready, result = () => globalThis.lines } = {}) {
+    const page = await (await this.get(name)).newPage();
+    const said = [];
+    page.on("console", (message) => said.push(message.text()));
+    const failed = new Promise((_, reject) => page.on("pageerror", reject));
+    failed.catch(() => {});
+    try {
+      await page.goto(address);
+      // Not `waitForFunction`: a strict policy forbids what it does in the page.
+      const isReady = ready === undefined ? async () => /^(done|failed)/.test(await page.title()) : () => page.evaluate(ready);
+      await Promise.race([until(isReady), failed]);
+      const title = await page.title();
+      if (title.startsWith("failed")) throw new Error(title);
+      return await page.evaluate(result);
+    } catch (error) {
+      throw new Error(`${error.message}\n${said.slice(0, 20).join("\n")}`);
+    } finally {
+      await page.close();
+    }
+  }
+
+  async close() {
+    for (const browser of this.#open.values()) await browser.close();
+  }
+}
+
+async function until(isReady) {
+  for (const end = Date.now() + 120_000; !(await isReady()); await new Promise((resolve) => setTimeout(resolve, 100))) {
+    if (Date.now() > end) throw new Error("it is not ready after two minutes");
+  }
+}
+
+function serve(folder, url, headers, response) {
+  const path = normalize(decodeURIComponent(url.split("?")[0]));
+  try {
+    const body = readFileSync(join(folder, path));
+    response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream", ...headers });
+    response.end(body);
+  } catch {
+    response.writeHead(404);
+    response.end();
+  }
+}

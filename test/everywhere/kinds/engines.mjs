@@ -1,0 +1,46 @@
+// The examples in engines of games: the game is learned while it is played.
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../../../build/step.mjs";
+import { run } from "../workshop.mjs";
+
+const NAMES = ["babylon.js", "catch.js", "phaser.html", "phaser.js"];
+const FRAMES = 1000;
+
+/** Of the balls that came last, at least so many must be caught: a paddle that moves at random gets one of four. */
+const LEARNED = 0.6;
+
+const learned = (caught, balls) => (caught / balls >= LEARNED ? "learned" : `caught ${caught} of ${balls}`);
+
+export async function rows(workshop, browsers) {
+  const files = Object.fromEntries(NAMES.map((name) => [name, readFileSync(join(root, "examples/engines", name), "utf8")]));
+  return [
+    {
+      where: "Babylon.js, without a screen, in Node.js",
+      what: "the example learns",
+      version: workshop.version("@babylonjs/core"),
+      expected: [`${FRAMES} frames`, "learned"],
+      async run() {
+        const said = await run(workshop.project("babylon", { files }), process.execPath, ["babylon.js", String(FRAMES)]);
+        const [, frames, balls, late] = said.match(/^(\d+ frames).* last (\d+) balls (\d+)/m);
+        return [frames, learned(late, balls)];
+      },
+    },
+    {
+      where: "Phaser, in Chromium",
+      what: "the example learns",
+      version: workshop.version("phaser"),
+      expected: ["learned"],
+      async run() {
+        const folder = workshop.project("phaser", { files });
+        cpSync(workshop.tool("phaser/dist/phaser.esm.js"), join(folder, "node_modules/phaser/dist/phaser.esm.js"));
+        writeFileSync(join(folder, "index.html"), files["phaser.html"].replace("../../dist/", "./node_modules/reprise/dist/"));
+        const balls = FRAMES / 13;
+        const early = Math.floor(balls / 2);
+        const ready = `globalThis.game?.caught + globalThis.game?.missed >= ${early} && (globalThis.before ??= game.caught) >= 0 && game.frames >= ${FRAMES}`;
+        const [caught, missed, before] = await browsers.lines("chromium", folder, { ready, result: "[game.caught, game.missed, before]" });
+        return [learned(caught - before, caught + missed - early)];
+      },
+    },
+  ];
+}

@@ -1,0 +1,91 @@
+// Next, with both of its bundlers: a page, whose code runs in Chromium, and a route, whose code runs in its server.
+import { spawn } from "node:child_process";
+import { run } from "../workshop.mjs";
+
+const FILES = {
+  "app/layout.js": "export default function Layout({ children }) { return <html><head><title>…</title></head><body>{children}</body></html>; }\n",
+  "app/page.js": `"use client";
+import { useEffect } from "react";
+export default function Page() {
+  useEffect(() => {
+    globalThis.lines = [];
+    import("../suite.mjs")
+      .then(({ suite }) => suite((line) => globalThis.lines.push(line)))
+      .then(() => (document.title = "done"), (error) => (document.title = "failed: " + (error.stack ?? error)));
+  }, []);
+  return null;
+}
+`,
+  "app/lines/route.js": `import { suite } from "../../suite.mjs";
+export const dynamic = "force-dynamic";
+export async function GET() {
+  const lines = [];
+  try {
+    await suite((line) => lines.push(line));
+  } catch (error) {
+    lines.push("failed: " + (error.stack ?? error));
+  }
+  return Response.json(lines);
+}
+`,
+};
+
+export function rows(workshop, browsers) {
+  // Next itself stands above the project.
+  const config = { "next.config.mjs": `export default { turbopack: { root: ${JSON.stringify(workshop.folder)} } };\n` };
+  const next = workshop.tool("next/dist/bin/next");
+  const bundlers = { webpack: "--webpack", Turbopack: "--turbopack" };
+  return Object.entries(bundlers).flatMap(([bundler, flag]) =>
+    [false, true].flatMap((peers) => {
+      const where = `Next with ${bundler}`;
+      const and = peers ? ", with the optional packages" : "";
+      let served;
+      const site = async () => {
+        served ??= await serve(next, flag, workshop.project(`next-${bundler.toLowerCase()}`, { peers, files: { ...FILES, ...config } }));
+        return served;
+      };
+      return [
+        {
+          where: `${where}, a page${and}`,
+          version: workshop.version("next"),
+          peers,
+          suite: async () => browsers.visit("chromium", `${(await site()).address}/`),
+        },
+        {
+          where: `${where}, its server${and}`,
+          version: workshop.version("next"),
+          peers,
+          async suite() {
+            const { address } = await site();
+            try {
+              return await (await fetch(`${address}/lines`)).json();
+            } finally {
+              served.end();
+            }
+          },
+        },
+      ];
+    }),
+  );
+}
+
+/** Builds a project and starts it. */
+async function serve(next, flag, folder) {
+  const env = { NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: "production" };
+  await run(folder, process.execPath, [next, "build", flag], { env });
+  const child = spawn(process.execPath, [next, "start", "--hostname", "127.0.0.1", "--port", "0"], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const address = await new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (bytes) => {
+      text += bytes;
+      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(text);
+      if (found !== null) resolve(found[0]);
+    });
+    child.on("exit", () => reject(new Error(text)));
+  });
+  return { address, end: () => child.kill() };
+}

@@ -1,0 +1,74 @@
+// Pages: as they are, by an import map, under a strict policy, and in a worker.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What a page runs: its title says when all is done. */
+export const MAIN = `import { suite } from "./suite.mjs";
+globalThis.lines = [];
+suite((line) => globalThis.lines.push(line)).then(
+  () => (document.title = "done"),
+  (error) => (document.title = "failed: " + (error.stack ?? error)),
+);
+`;
+
+export const page = (script) => `<!doctype html><meta charset="utf-8" /><title>…</title><script type="module" src="${script}"></script>\n`;
+
+const WORKER = `import { suite } from "./suite.mjs";
+suite((line) => postMessage(line)).then(() => postMessage(null));
+`;
+
+const STARTER = `globalThis.lines = [];
+const worker = new Worker("./worker.bundled.js", { type: "module" });
+worker.onerror = (event) => (document.title = "failed: " + event.message);
+worker.onmessage = ({ data }) => (data === null ? (document.title = "done") : globalThis.lines.push(data));
+`;
+
+/** No script but the page's own, and none from strings; WebAssembly may be compiled. */
+const STRICT = { "content-security-policy": "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; img-src 'self'" };
+
+export async function rows(workshop, browsers) {
+  const { build } = await import("esbuild");
+  const bundled = async (folder, entry) => {
+    const outfile = join(folder, entry.replace(/\.m?js$/, ".bundled.js"));
+    await build({ absWorkingDir: folder, entryPoints: [entry], outfile, bundle: true, format: "esm", logLevel: "error" });
+  };
+  const of = async (name, title) => {
+    const version = await browsers.version(name);
+    return [
+      {
+        where: `${title}, a page with an import map`,
+        version,
+        suite: () => browsers.lines(name, mapped(workshop.project(`${name}-map`, { files: { "main.js": MAIN } }))),
+      },
+      {
+        where: `${title}, a strict Content-Security-Policy`,
+        version,
+        async suite() {
+          const folder = workshop.project(`${name}-policy`, { files: { "main.js": MAIN, "index.html": page("./main.bundled.js") } });
+          await bundled(folder, "main.js");
+          return browsers.lines(name, folder, { headers: STRICT });
+        },
+      },
+      {
+        where: `${title}, a Web Worker`,
+        version,
+        async suite() {
+          const folder = workshop.project(`${name}-worker`, { files: { "main.js": STARTER, "worker.js": WORKER, "index.html": page("./main.js") } });
+          await bundled(folder, "worker.js");
+          return browsers.lines(name, folder);
+        },
+      },
+    ];
+  };
+  return [...(await of("chromium", "Chromium")), ...(await of("firefox", "Firefox"))];
+}
+
+/** A page whose import map names each subpath, as package.json exports them; peers are not there. */
+function mapped(folder) {
+  const { exports } = JSON.parse(readFileSync(join(folder, "node_modules/reprise/package.json"), "utf8"));
+  const subpaths = Object.entries(exports).filter(([, target]) => target.default?.endsWith(".js"));
+  const imports = Object.fromEntries(subpaths.map(([path, target]) => [`reprise${path.slice(1)}`, `/node_modules/reprise/${target.default.slice(2)}`]));
+  const map = `<script type="importmap">${JSON.stringify({ imports })}</script>`;
+  writeFileSync(join(folder, "index.html"), page("./main.js").replace("<script", `${map}<script`));
+  return folder;
+}

@@ -1,0 +1,92 @@
+// workerd, as wrangler feeds it: one module of JavaScript, and the core as a module of WebAssembly, since nothing is compiled at run time there.
+import { spawn } from "node:child_process";
+import { copyFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { basename, join } from "node:path";
+import { run } from "../workshop.mjs";
+
+const WORKER = `import { suite } from "./suite.mjs";
+export default {
+  async fetch() {
+    const lines = [];
+    try {
+      await suite((line) => lines.push(line));
+    } catch (error) {
+      lines.push("failed: " + (error.stack ?? error));
+    }
+    return Response.json(lines);
+  },
+};
+`;
+
+const config = (port) => `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .worker)],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+);
+const worker :Workerd.Worker = (
+  modules = [(name = "worker.js", esModule = embed "worker.bundled.js"), (name = "core.wasm", wasm = embed "core.wasm")],
+  compatibilityDate = "2026-01-01",
+);
+`;
+
+export async function rows(workshop) {
+  const program = workshop.tool(".bin/workerd");
+  return [
+    {
+      where: "workerd",
+      version: (await run(".", program, ["--version"])).trim().replace("workerd ", ""),
+      async suite() {
+        const folder = workshop.project("workerd", { files: { "worker.js": WORKER } });
+        await bundle(folder);
+        const port = await free();
+        writeFileSync(join(folder, "config.capnp"), config(port));
+        const child = spawn(program, ["serve", "config.capnp"], { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
+        try {
+          return await answer(`http://127.0.0.1:${port}/`, child);
+        } finally {
+          child.kill();
+        }
+      },
+    },
+  ];
+}
+
+/** Packages that are missing stay as they are: workerd says so when they are asked for. */
+async function bundle(folder) {
+  const { build } = await import("esbuild");
+  const wasm = {
+    name: "WebAssembly beside the bundle",
+    setup({ onResolve }) {
+      onResolve({ filter: /\.wasm$/ }, ({ path, resolveDir }) => {
+        copyFileSync(join(resolveDir, path), join(folder, basename(path)));
+        return { path: `./${basename(path)}`, external: true };
+      });
+    },
+  };
+  const options = { absWorkingDir: folder, entryPoints: ["worker.js"], outfile: "worker.bundled.js", bundle: true, format: "esm", logLevel: "error" };
+  await build({ ...options, conditions: ["workerd", "worker", "browser"], plugins: [wasm] });
+}
+
+async function free() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The lines, once it listens. */
+async function answer(address, child) {
+  for (let tries = 0; ; tries++) {
+    try {
+      const lines = await (await fetch(address)).json();
+      const failed = lines.find((line) => line.startsWith("failed: "));
+      if (failed !== undefined) throw new RangeError(failed);
+      return lines;
+    } catch (error) {
+      if (error instanceof RangeError || tries === 100 || child.exitCode !== null) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// One package, every runtime: the packed tarball in an empty project of each kind. `npm run everywhere [-- WORD …]`; with --write the table goes into docs/runtimes.md.
+import { deepEqual } from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../../build/step.mjs";
+import { Browsers } from "./browsers.mjs";
+import { namesOf, written } from "./table.mjs";
+import { Workshop } from "./workshop.mjs";
+
+const KINDS = ["node", "workerd", "pages", "bundlers", "next", "engines"];
+/** Kinds that run at the same time: those that take longest come first. */
+const LANES = 2;
+const ORDER = ["next", "bundlers", "node", "pages", "engines", "workerd"];
+const PAGE = join(root, "docs/runtimes.md");
+
+const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+const isAsked = ({ where, version }) => words.every((word) => `${where} ${version}`.toLowerCase().includes(word.toLowerCase()));
+const workshop = await new Workshop().ready();
+const browsers = new Browsers();
+const kinds = {};
+for (const kind of KINDS) kinds[kind] = await (await import(`./kinds/${kind}.mjs`)).rows(workshop, browsers);
+const rows = KINDS.flatMap((kind) => kinds[kind]);
+
+/** The lines of this Node, first of all: everybody's are the same, but for what differs with the optional packages. */
+const models = [false, true].map(async (peers) => {
+  const row = rows.find((row) => row.where.startsWith("Node.js") && row.suite !== undefined && Boolean(row.peers) === peers);
+  return checked(await row.suite());
+});
+await Promise.all(models);
+
+/** The digests are those that the tests keep. */
+function checked(lines) {
+  const kept = readFileSync(join(root, "test/runtime/digest.txt"), "utf8").trim().split("\n");
+  const [simd, , agents, snapshots] = kept.map((line) => line.slice(-64));
+  deepEqual(lines.filter((line) => /^(digest|agents|snapshots) /.test(line)).sort(), [`agents ${agents}`, `digest ${simd}`, `snapshots ${snapshots}`]);
+  return lines;
+}
+
+let passed = 0;
+let failed = 0;
+const waiting = [...ORDER];
+await Promise.all(Array.from({ length: LANES }, lane));
+await browsers.close();
+
+/** One kind after the other; their rows in order. */
+async function lane() {
+  for (let kind = waiting.shift(); kind !== undefined; kind = waiting.shift()) for (const row of kinds[kind].filter(isAsked)) await check(row);
+}
+
+async function check(row) {
+  const start = performance.now();
+  const what = `${row.where} ${row.version}`;
+  try {
+    if (row.suite === undefined) deepEqual(await row.run(), row.expected);
+    else deepEqual(await row.suite(), await models[Number(Boolean(row.peers))]);
+    passed++;
+    console.log(`ok ${what}, ${((performance.now() - start) / 1000).toFixed(1)} s`);
+  } catch (error) {
+    failed++;
+    console.error(`FAILED ${what}\n  ${(error.stack ?? error.message).slice(0, 4000).replaceAll("\n", "\n  ")}`);
+  }
+}
+
+if (failed === 0 && words.length === 0) {
+  const page = readFileSync(PAGE, "utf8");
+  if (process.argv.includes("--write")) writeFileSync(PAGE, written(page, rows));
+  else if (namesOf(page).join() !== rows.map(({ where }) => where).join()) {
+    failed++;
+    console.error("FAILED docs/runtimes.md has other rows: npm run everywhere -- --write");
+  }
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
