@@ -52,7 +52,6 @@ provide(core);
 function ofWorkerd() {
   const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
   const names = Object.values(exports).flatMap(({ workerd }) => (workerd === undefined ? [] : [workerd.match(/^\.\/dist\/workerd\/(\w+)\.js$/)[1]]));
-  mkdirSync("dist/workerd", { recursive: true });
   return names;
 }
 
@@ -71,6 +70,7 @@ export async function bundle() {
     const ofNode = { platform: "node", target: "node20" };
     await build({ ...PACKAGED, ...ofNode, entryPoints: BUILTINS });
     writeFileSync("dist/require.cjs", REQUIRED);
+    mkdirSync("dist/workerd", { recursive: true });
     for (const name of ofWorkerd()) writeFileSync(`dist/workerd/${name}.js`, WORKERD(name));
     // The command line is a program on top of them, for Node alone.
     const program = await build({ ...PACKAGED, ...ofNode, banner: { js: PROGRAM }, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
@@ -80,6 +80,9 @@ export async function bundle() {
   });
 }
 
+/** Files whose bytes are in dist/suite.mjs. */
+const EMBEDDED = ["test/data/extra/plain.parquet", "test/data/extra/d4rl/tail.hdf5"];
+
 /** Bundles the programs that tests run outside of the test runner: the digest beside the package's own bundles, the conformance cases and the soak with the sources. */
 export async function programs() {
   const sources = [
@@ -87,6 +90,7 @@ export async function programs() {
     ...["runtime", "everywhere", "conformance", "soak", "model", "support"].flatMap((folder) => files(`test/${folder}`, ".ts")),
     "dist/core-bytes.js",
     "dist/core.scalar.wasm",
+    ...EMBEDDED,
     "build/bundle.mjs",
     "package.json",
   ];

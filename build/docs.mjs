@@ -17,7 +17,7 @@ export async function docs() {
   execute(process.execPath, [join(TOOLS, "node_modules/typedoc/bin/typedoc"), "--options", "build/typedoc.json"]);
   const faults = broken(OUT);
   if (faults.length > 0) throw new Error(`links that lead nowhere:\n${faults.join("\n")}`);
-  console.log(`${relative(root, OUT)}/index.html: ${files(OUT, ".html").length} pages, all links checked`);
+  console.log(`${relative(root, OUT)}/index.html: ${files(OUT, ".html").length} pages, all links inside checked`);
 }
 
 /** Links of a folder's pages, to files that are not there, or to parts that a page does not have. */

@@ -8,8 +8,7 @@ import { root } from "./step.mjs";
 const ADDRESS = "build/address.json";
 
 /** @returns the address, as build/address.json has it, or as it is given. @throws Error where there is none */
-export function addressOf(given) {
-  const address = JSON.parse(readFileSync(join(root, ADDRESS), "utf8"));
+export function addressOf(given, address = JSON.parse(readFileSync(join(root, ADDRESS), "utf8"))) {
   const repository = given ?? address.repository;
   if (typeof repository !== "string") throw new Error(`no release without an address: write the repository's URL into ${ADDRESS}, or give --repository URL`);
   if (!/^https:\/\/[\w.-]+\/[\w./-]+[\w-]$/.test(repository)) throw new Error(`repository must be a URL like https://HOST/OWNER/NAME, got ${repository}`);
@@ -17,7 +16,7 @@ export function addressOf(given) {
 }
 
 /** The manifest of the published package: nothing of how it is made, and where it comes from. */
-export function manifestOf({ scripts, devDependencies, overrides, ...manifest }, { repository }) {
+export function manifestOf({ private: _, scripts, devDependencies, overrides, ...manifest }, { repository }) {
   return {
     ...manifest,
     homepage: `${repository}#readme`,
@@ -26,6 +25,9 @@ export function manifestOf({ scripts, devDependencies, overrides, ...manifest },
     publishConfig: { access: "public", provenance: true },
   };
 }
+
+/** What README says only as long as nothing is published. */
+const UNTIL = /<!-- until the release -->\n[\s\S]*?<!-- released -->\n\n?/;
 
 /** A page as it stands in a registry: there no file is beside it, so that links and pictures name the repository. @throws Error for a link to nothing */
 export function absolute(page, path, { repository, file, picture }, version) {
@@ -38,6 +40,7 @@ export function absolute(page, path, { repository, file, picture }, version) {
     return `${before}${fill(pattern, found)}${fragment === undefined ? "" : `#${fragment}`}${after}`;
   };
   return page
+    .replace(UNTIL, "")
     .replaceAll(/(!\[[^\]]*\]\()([^)\s]+)(\))/g, link(picture))
     .replaceAll(/(<(?:img|source)\b[^>]*?\b(?:src|srcset)=")([^"]+)(")/g, link(picture))
     .replaceAll(/((?<!!)\[(?:[^\]]|\]\()*?\]\()([^)\s]+)(\))/g, link(file));
@@ -62,8 +65,8 @@ export function stageJsr(folder, address) {
   const { devDependencies, peerDependencies, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const jsr = JSON.parse(readFileSync(join(root, "jsr.json"), "utf8"));
   rmSync(folder, { recursive: true, force: true });
-  for (const path of jsr.publish.include) cpSync(join(root, path), join(folder, path), { recursive: true });
-  rmSync(join(folder, "src/cli"), { recursive: true });
+  const cli = join(root, "src/cli");
+  for (const path of jsr.publish.include) cpSync(join(root, path), join(folder, path), { recursive: true, filter: (file) => file !== cli });
   writeFileSync(join(folder, "src/host.ts"), hostOfDeno(readFileSync(join(root, "src/host.ts"), "utf8")));
   for (const page of ["README.md", "CHANGELOG.md"]) writeFileSync(join(folder, page), absolute(readFileSync(join(root, page), "utf8"), page, address, version));
   const imports = { ...jsr.imports };
@@ -106,19 +109,34 @@ export function release(args) {
   stageJsr(jsr, address);
   const bin = (name) => join(root, "build/tools/node_modules/.bin", name);
   const { deno } = runtimes();
-  const dry = args.includes("--publish") ? [] : ["--dry-run"];
-  const steps = {
+  const tools = {
     publint: () => run(npm, bin("publint"), ["--strict"]),
     // What old versions of Node `require` is a sentence (require.cjs), no module that types belong to.
     "are the types wrong?": () => run(npm, bin("attw"), ["--pack", ".", "--profile", "esm-only", "--ignore-rules", "false-esm"]),
-    "npm publish": () => run(npm, "npm", ["publish", ...dry]),
-    // Types that JSR would have to infer are no fault of the package; what is published is not under version control.
-    "deno publish": () => run(jsr, deno, ["publish", "--allow-slow-types", "--allow-dirty", ...dry]),
   };
-  for (const [name, work] of Object.entries(steps)) {
+  const publish = {
+    "npm publish": (...dry) => run(npm, "npm", ["publish", ...dry]),
+    // Types that JSR would have to infer are no fault of the package; what is published is not under version control.
+    "deno publish": (...dry) => run(jsr, deno, ["publish", "--allow-slow-types", "--allow-dirty", ...dry]),
+  };
+  const all = { ...tools, ...Object.fromEntries(Object.entries(publish).map(([name, work]) => [`${name} --dry-run`, () => work("--dry-run")])) };
+  for (const [name, work] of [
+    ...Object.entries(all),
+    ...(args.includes("--publish") ? [["where it comes from", checkOrigin], ...Object.entries(publish)] : []),
+  ]) {
     work();
-    console.log(`ok ${name} ${name.endsWith("publish") ? dry.join(" ") : ""}`.trimEnd());
+    console.log(`ok ${name}`);
   }
+}
+
+/** Links name the version's tag, and npm takes a provenance from few places. @throws Error before anything is published */
+function checkOrigin() {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  if (run(root, "git", ["status", "--porcelain"]) !== "") throw new Error("publish from a clean checkout: commit what git status shows");
+  const [tag, head] = [`v${version}^{commit}`, "HEAD"].map((name) => run(root, "git", ["rev-parse", name]));
+  if (tag !== head) throw new Error(`publish from the tag v${version}`);
+  if (process.env.GITHUB_ACTIONS === undefined && process.env.GITLAB_CI === undefined)
+    throw new Error("publish from GitHub Actions or GitLab CI: npm takes the provenance from nowhere else");
 }
 
 function run(cwd, command, args) {

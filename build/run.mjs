@@ -71,7 +71,7 @@ const verbs = {
     await bundle();
     const { pages } = await import("./pages.mjs");
     const { address } = await pages(8123);
-    console.log(`${address}/examples/page.html and ${address}/examples/loop.html, until Ctrl-C`);
+    console.log(`${address}/examples/page.html, loop.html and engines/phaser.html in the same folder, until Ctrl-C`);
   },
   async check() {
     await core();

@@ -9,6 +9,9 @@ const TOOLS = join(root, "build/runtimes");
 const FIREFOX = ["firefox-esr", "firefox"];
 const CHROMIUM = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
+/** The packages of Debian that browsers come with. */
+const DEBIAN = { chromium: "chromium", firefox: "firefox-esr" };
+
 /** The program of each runtime; undefined where it is not installed. */
 export function runtimes() {
   return { node: process.execPath, deno: find(["deno"]), bun: find(["bun"]), chromium: find(CHROMIUM), firefox: find(FIREFOX) };
@@ -25,13 +28,13 @@ function find(names) {
 export async function installRuntimes() {
   // Without a lock file: Deno is a package a platform, and a registry that lacks one of them makes no lock that `npm ci` takes.
   await step("Deno and Bun", join(TOOLS, "node_modules/.reprise-stamp"), [join(TOOLS, "package.json")], () => npm(["install", "--no-package-lock"], TOOLS));
-  // The names of Debian's packages.
-  const missing = ["chromium", "firefox-esr"].filter((name) => runtimes()[name.replace("-esr", "")] === undefined);
+  const here = runtimes();
+  const missing = Object.entries(DEBIAN).flatMap(([name, aptName]) => (here[name] === undefined ? [aptName] : []));
   if (missing.length === 0) return;
-  const apt = (...args) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"] });
-  if (apt("update").status !== 0 || apt("install", "-y", "--no-install-recommends", ...missing).status !== 0) {
-    console.error(
-      `${missing.join(" and ")} could not be installed: that takes Debian or Ubuntu, and root. Install them by hand, so that they are on the PATH.`,
-    );
+  const apt = (...args) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
+  const updated = apt("update");
+  for (const name of missing) {
+    if (updated && apt("install", "-y", "--no-install-recommends", name)) continue;
+    console.error(`${name} could not be installed: that takes Debian, and root. Install it by hand, so that it is on the PATH.`);
   }
 }

@@ -12,6 +12,7 @@ export class Catch {
   paddle = Math.floor(WIDTH / 2);
   caught = 0;
   missed = 0;
+  frames = 0;
 
   constructor(seed) {
     this.random = generator(seed);
@@ -30,6 +31,7 @@ export class Catch {
 
   // One frame: the agent acts, the ball falls, and one batch is learned from.
   frame() {
+    this.frames++;
     const observation = this.observation();
     const action = this.random() < 0.1 ? Math.floor(this.random() * ACTIONS.length) : this.best(observation);
     this.paddle = Math.min(Math.max(this.paddle + ACTIONS[action], 0), WIDTH - 1);

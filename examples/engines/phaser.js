@@ -14,7 +14,6 @@ class Learning extends Phaser.Scene {
 
   update() {
     game.frame();
-    game.frames = (game.frames ?? 0) + 1;
     this.ball.setPosition((game.ball.x + 0.5) * CELL, (game.ball.y + 0.5) * CELL);
     this.paddle.setX((game.paddle + 0.5) * CELL);
     this.text.setText(`caught ${game.caught}, missed ${game.missed}, ${game.memory.size} transitions`);

@@ -19,9 +19,11 @@ export function handedOut(name: BuiltinName): unknown {
   return host?.getBuiltinModule?.(name);
 }
 
-/** A module. Only where `hasBuiltins`. */
+/** A module. Only where `hasBuiltins`. @throws Error where the host hands out none, and a bundler has taken it for a page */
 export async function builtin<M>(name: BuiltinName): Promise<M> {
-  return (handedOut(name) ?? (await import("#builtins")).builtins[name]) as M;
+  const found = handedOut(name) ?? (await import("#builtins")).builtins[name];
+  if (found === undefined) throw new Error(`this runtime has no ${name}; where a bundler made this program, it must ask for the condition node`);
+  return found as M;
 }
 
 export type BuiltinName = "node:fs" | "node:fs/promises" | "node:os" | "node:path";

@@ -17,7 +17,7 @@ export class Browsers {
   #open = new Map();
 
   async get(name) {
-    if (!this.#open.has(name)) this.#open.set(name, await LAUNCH[name]());
+    if (!this.#open.has(name)) this.#open.set(name, LAUNCH[name]());
     return this.#open.get(name);
   }
 
@@ -60,7 +60,7 @@ export class Browsers {
   }
 
   async close() {
-    for (const browser of this.#open.values()) await browser.close();
+    for (const browser of this.#open.values()) await (await browser).close();
   }
 }
 
@@ -71,8 +71,8 @@ async function until(isReady) {
 }
 
 function serve(folder, url, headers, response) {
-  const path = normalize(decodeURIComponent(url.split("?")[0]));
   try {
+    const path = normalize(decodeURIComponent(url.split("?")[0]));
     const body = readFileSync(join(folder, path));
     response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream", ...headers });
     response.end(body);

@@ -8,7 +8,7 @@ import { root } from "../../build/step.mjs";
 const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 /** Versions of Node beside the one that runs this, by the names of their tools. */
-export const NODES = { "node-old": "20.8.0", "node-22": "22", "node-24": "24" };
+export const NODES = { "node-old": "20.8.0", "node-22": "22.23.3", "node-24": "24.21.0" };
 
 const TOOLS = {
   "@babylonjs/core": "9.34.0",

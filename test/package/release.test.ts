@@ -56,18 +56,20 @@ const address = {
 
 describe("a release", () => {
   it("is refused as long as there is no address, and says where it belongs", () => {
-    expect(JSON.parse(read("build/address.json")).repository).toBe(null);
-    expect(() => addressOf(undefined)).toThrow("no release without an address: write the repository's URL into build/address.json, or give --repository URL");
+    expect(() => addressOf(undefined, { ...address, repository: null })).toThrow(
+      "no release without an address: write the repository's URL into build/address.json, or give --repository URL",
+    );
     for (const wrong of ["", "host.example/owner/name", "https://host.example", "https://host.example/owner/name/", "git@host.example:owner/name"])
-      expect(() => addressOf(wrong)).toThrow("repository must be a URL like https://HOST/OWNER/NAME");
-    expect(addressOf(address.repository)).toEqual(address);
+      expect(() => addressOf(wrong, address)).toThrow("repository must be a URL like https://HOST/OWNER/NAME");
+    expect(addressOf(address.repository, { ...address, repository: null })).toEqual(address);
+    expect(manifest.private).toBe(true);
   });
 
   it("names the repository, and nothing of how it is made", () => {
     const published = manifestOf(manifest, address);
     expect(published).toMatchObject({ name: "reprise", homepage: `${address.repository}#readme`, bugs: { url: `${address.repository}/issues` } });
     expect(published.repository).toEqual({ type: "git", url: `git+${address.repository}.git` });
-    expect(Object.keys(published).filter((key) => /scripts|devDependencies|overrides/.test(key))).toEqual([]);
+    expect(Object.keys(published).filter((key) => /private|scripts|devDependencies|overrides/.test(key))).toEqual([]);
     expect(published).toMatchObject({ exports: manifest.exports, imports: manifest.imports });
   });
 
@@ -85,6 +87,7 @@ describe("a release", () => {
     const links = [...page.replaceAll(/```[\s\S]*?```|`[^`]*`/g, "").matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link as string);
     expect(links.length).toBeGreaterThan(5);
     expect(links.filter((link) => !/^(https:|#)/.test(link))).toEqual([]);
+    expect(page).not.toMatch(/not released yet|until the release/);
   });
 });
 

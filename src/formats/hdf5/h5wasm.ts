@@ -91,9 +91,9 @@ async function imported(given?: H5wasm): Promise<Library> {
 /** Another instance, by the package's own factory; nothing keeps it alive but who uses it. */
 async function anew(broken: unknown): Promise<Library> {
   try {
-    // webpack would take `import.meta.resolve` for one more import.
+    // webpack would take `import.meta.resolve` for one more import; taken apart like this, Bun's wants to know from where.
     const { resolve } = import.meta;
-    const factory = new URL("./hdf5_util.js", resolve("h5wasm")).href;
+    const factory = new URL("./hdf5_util.js", resolve("h5wasm", import.meta.url)).href;
     const { default: make } = await import(/* webpackIgnore: true */ /* @vite-ignore */ factory);
     return (await make({ noInitialRun: true })) as Library;
   } catch (cause) {

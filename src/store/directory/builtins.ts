@@ -50,7 +50,7 @@ if (host !== undefined && handedOut("node:fs") !== undefined) {
 }
 
 /** Before Node 20.16 modules come by `import` alone: after this promise they are there. */
-export const ready: Promise<void> = builtins === undefined && hasBuiltins ? load(host as Host) : Promise.resolve();
+export const ready: Promise<void> = builtins === undefined && hasBuiltins ? load(host as Host).catch(() => {}) : Promise.resolve();
 
 async function load(process: Host): Promise<void> {
   const [fs, os, path] = await Promise.all([builtin<Fs>("node:fs"), builtin<Builtins["os"]>("node:os"), builtin<Builtins["path"]>("node:path")]);

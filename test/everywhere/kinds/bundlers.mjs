@@ -1,9 +1,8 @@
 // Bundlers for pages: what they make runs in Chromium, where the optional packages are there and where they are not. A bundler that says an error, or warns of ours, fails.
-import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { stripVTControlCharacters } from "node:util";
+import { serving } from "../servers.mjs";
 import { run } from "../workshop.mjs";
 import { MAIN, page } from "./pages.mjs";
 
@@ -76,22 +75,10 @@ function clean(warnings) {
 }
 
 async function dev(workshop, browsers, folder) {
-  const child = spawn(process.execPath, [workshop.tool("vite/bin/vite.js"), "--host", "127.0.0.1", "--port", "0"], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const { address, end } = await serving(process.execPath, [workshop.tool("vite/bin/vite.js"), "--host", "127.0.0.1", "--port", "0"], { cwd: folder });
   try {
-    const address = await new Promise((resolve, reject) => {
-      let text = "";
-      child.stdout.on("data", (bytes) => {
-        text += bytes;
-        const found = /http:\/\/127\.0\.0\.1:\d+/.exec(stripVTControlCharacters(text));
-        if (found !== null) resolve(found[0]);
-      });
-      child.on("exit", () => reject(new Error(text)));
-    });
     return await browsers.visit("chromium", `${address}/`);
   } finally {
-    child.kill();
+    end();
   }
 }

@@ -1,5 +1,5 @@
 // Next, with both of its bundlers: a page, whose code runs in Chromium, and a route, whose code runs in its server.
-import { spawn } from "node:child_process";
+import { serving } from "../servers.mjs";
 import { run } from "../workshop.mjs";
 
 const FILES = {
@@ -73,19 +73,5 @@ export function rows(workshop, browsers) {
 async function serve(next, flag, folder) {
   const env = { NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: "production" };
   await run(folder, process.execPath, [next, "build", flag], { env });
-  const child = spawn(process.execPath, [next, "start", "--hostname", "127.0.0.1", "--port", "0"], {
-    cwd: folder,
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const address = await new Promise((resolve, reject) => {
-    let text = "";
-    child.stdout.on("data", (bytes) => {
-      text += bytes;
-      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(text);
-      if (found !== null) resolve(found[0]);
-    });
-    child.on("exit", () => reject(new Error(text)));
-  });
-  return { address, end: () => child.kill() };
+  return serving(process.execPath, [next, "start", "--hostname", "127.0.0.1", "--port", "0"], { cwd: folder, env: { ...process.env, ...env } });
 }

@@ -20,11 +20,14 @@ const lines = (text) => text.trim().split("\n");
 export async function rows(workshop) {
   const bin = (name) => (name === "node" ? process.execPath : workshop.tool(name, "bin/node"));
   const version = async (name) => (await run(".", bin(name), ["--version"])).trim().slice(1);
-  const suite = async (where, name, { peers, args = [], main = "main.mjs", id = where } = {}) => ({
+  const suite = async (where, name, { peers, args = () => [], main = "main.mjs", id = where } = {}) => ({
     where,
     version: await version(name),
     peers,
-    suite: async () => lines(await run(workshop.project(id, { peers, files: { "main.mjs": MAIN, "thread.mjs": THREAD } }), bin(name), [...args, main])),
+    async suite() {
+      const folder = workshop.project(id, { peers, files: { "main.mjs": MAIN, "thread.mjs": THREAD } });
+      return lines(await run(folder, bin(name), [...args(folder), main]));
+    },
   });
   const required = (name, command, ...args) => ({
     where: `${name}, require`,
@@ -36,7 +39,8 @@ export async function rows(workshop) {
     ...(await Promise.all(["node", ...Object.keys(NODES)].map((name) => suite("Node.js", name, { id: name })))),
     await suite("Node.js, with the optional packages", "node", { peers: true }),
     await suite("Node.js, worker_threads", "node", { main: "thread.mjs" }),
-    await suite("Node.js, permission model", "node-24", { args: ["--permission", "--allow-fs-read=*"] }),
+    await suite("Node.js, permission model", "node-24", { args: (folder) => ["--permission", `--allow-fs-read=${folder}`] }),
+    { ...required("Node.js", process.execPath), version: await version("node") },
     { ...required("Node.js", bin("node-22")), version: await version("node-22") },
     { ...required("Node.js", bin("node-24")), version: await version("node-24") },
     {

@@ -14,13 +14,20 @@ suite((line) => globalThis.lines.push(line)).then(
 export const page = (script) => `<!doctype html><meta charset="utf-8" /><title>…</title><script type="module" src="${script}"></script>\n`;
 
 const WORKER = `import { suite } from "./suite.mjs";
-suite((line) => postMessage(line)).then(() => postMessage(null));
+suite((line) => postMessage(line)).then(
+  () => postMessage(null),
+  (error) => postMessage({ failed: String(error.stack ?? error) }),
+);
 `;
 
 const STARTER = `globalThis.lines = [];
 const worker = new Worker("./worker.bundled.js", { type: "module" });
 worker.onerror = (event) => (document.title = "failed: " + event.message);
-worker.onmessage = ({ data }) => (data === null ? (document.title = "done") : globalThis.lines.push(data));
+worker.onmessage = ({ data }) => {
+  if (data?.failed) document.title = "failed: " + data.failed;
+  else if (data === null) document.title = "done";
+  else globalThis.lines.push(data);
+};
 `;
 
 /** No script but the page's own, and none from strings; WebAssembly may be compiled. */

@@ -1,8 +1,8 @@
 // workerd, as wrangler feeds it: one module of JavaScript, and the core as a module of WebAssembly, since nothing is compiled at run time there.
-import { spawn } from "node:child_process";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { basename, join } from "node:path";
+import { started } from "../servers.mjs";
 import { run } from "../workshop.mjs";
 
 const WORKER = `import { suite } from "./suite.mjs";
@@ -41,7 +41,7 @@ export async function rows(workshop) {
         await bundle(folder);
         const port = await free();
         writeFileSync(join(folder, "config.capnp"), config(port));
-        const child = spawn(program, ["serve", "config.capnp"], { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
+        const child = started(program, ["serve", "config.capnp"], { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
         try {
           return await answer(`http://127.0.0.1:${port}/`, child);
         } finally {
