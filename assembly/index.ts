@@ -12,6 +12,9 @@ export { ABI_VERSION, SECTIONS_AT } from "./memory/layout";
 // arena
 export { arena_alloc, arena_check, arena_free, arena_init, arena_used } from "./memory/arena";
 
+// layout: where the leaves of a step stand
+export { layout_place } from "./rows/layout";
+
 // pool
 export { pool_bytes, pool_init, pool_leaf, pool_live, pool_open, pool_reserve, pool_room } from "./rows/pool";
 export { pool_check } from "./record/check";
@@ -55,9 +58,10 @@ export { streams_draw, streams_total } from "./draw/pick-runs";
 // table
 export { table_bytes, table_can_insert, table_can_sample, table_exponents, table_init, table_limits, table_number, table_seed } from "./tables/table";
 export { table_check } from "./record/check";
+export { table_remover } from "./selectors/selector";
 export { table_clear, table_counter, table_item, table_layouts, table_sure } from "./tables/inspect";
 export { table_delete, table_newest, table_update } from "./tables/keys";
-export { table_close_draw, table_peek, table_sample } from "./draw/sample";
+export { table_close_draw, table_loose, table_peek, table_sample } from "./draw/sample";
 export { table_insert, table_insert_earlier } from "./writer/writer";
 export {
   table_about,

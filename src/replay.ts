@@ -3,6 +3,7 @@ import { pointAtCallersOf } from "./caller.ts";
 import { Core, MAX_BYTES } from "./core/core.ts";
 import { Engine } from "./core/engine.ts";
 import { placesFor } from "./core/journal-bytes.ts";
+import { layoutOf } from "./core/layout.ts";
 import { State } from "./core/state.ts";
 import { CoreTable } from "./core/table.ts";
 import { integer, mustBe, onlyKeys } from "./error.ts";
@@ -15,7 +16,6 @@ import type { PortLike } from "./remote/port.ts";
 import { type ItemRule, type ResolvedWriterOptions, resolveWriterOptions, unknownTable, type WriterOptions } from "./rules.ts";
 import { fifo, SELECTORS, type Selector, uniform } from "./selector.ts";
 import type { ColumnSet } from "./spec/columns.ts";
-import { layoutOf } from "./spec/layout.ts";
 import { leavesOf, ownSpec, type Spec, specWords } from "./spec/spec.ts";
 import type { TransitionRoles } from "./spec/transition-roles.ts";
 import type { Journal } from "./store/journal/journal.ts";
@@ -109,8 +109,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
     pointAtCallersOf(new.target);
     this.options = resolveOptions(options);
     const { spec, tables, maxBytes, seed } = this.options;
-    const layout = layoutOf(leavesOf(spec));
     const { module, transition, logger = toConsole } = options;
+    const layout = layoutOf(leavesOf(spec), module);
     const core = new Core(maxBytes, module, places > 0);
     const plan = planOf(layout, tables, core, places);
     if (plan.bytes > maxBytes) {
@@ -133,7 +133,8 @@ export class Replay<const S extends Spec = Any, const TableName extends string =
   /** The memory that a Replay with these options would need. Allocates none of it. */
   static plan<const S extends Spec, const N extends string>(options: ReplayOptions<S, N>): Plan {
     const { spec, tables, maxBytes } = resolveOptions(options);
-    const plan = (places: number) => planOf(layoutOf(leavesOf(spec)), tables, new Core(maxBytes, options.module, places > 0), places);
+    const layout = layoutOf(leavesOf(spec), options.module);
+    const plan = (places: number) => planOf(layout, tables, new Core(maxBytes, options.module, places > 0), places);
     return { ...plan(0), openedBytes: plan(placesFor(maxBytes, SEGMENT_BYTES)).bytes };
   }
 

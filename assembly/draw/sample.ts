@@ -15,7 +15,7 @@ import { DRAWN, Draw, KEY, LENGTH, PIECE, PRIORITY, PROBABILITY, REST, SAVED, SL
 /** A flag beside the selectors' own: items of one column layout only: that of the first. */
 const SAME_COLUMNS: u32 = 8;
 /** Of a look ahead: the longest and the shortest item that may come, at the price of O(slots) where items leave between two draws. */
-const SIZED: u32 = 16;
+export const SIZED: u32 = 16;
 
 /** A number of a column layout: the form above, which steps below (src/core/column-layouts.ts). */
 const FORM_BITS: u32 = 16;
@@ -77,6 +77,24 @@ export function table_peek(table: usize, draw: usize, n: u32, flags: u32, among:
   }
   if (first && (flags & SIZED) != 0) for (let slot: u32 = 1; slot <= slots.high; slot++) if (slots.isUsed(slot)) see(d, slots.item(slot).length());
   return drawn;
+}
+
+/** Bytes of a batch from which on it is worth a look how long its items really are, before there is room for it. */
+const LARGE: f64 = 16777216;
+/** Bytes of room for each slot that a look reads from which on it is worth that, where a longer item may have left. */
+const LOOSE: f64 = 512;
+
+/**
+ * Whether it is worth a look (`table_peek` with the flag 16) how long the items of a draw really are, before there is room for n of `longest` steps of so many bytes: the
+ * longest item that ever was here may have left long ago. Where most items are at least half as long, nothing is looked at.
+ */
+export function table_loose(table: usize, n: u32, longest: u32, stepBytes: f64): bool {
+  const t = changetype<Table>(table);
+  const bytes = <f64>n * <f64>longest * stepBytes;
+  if (bytes > LARGE) return true;
+  if (bytes <= <f64>n * LOOSE || <f64>longest * <f64>t.count <= 2 * t.steps) return false;
+  // Where items may leave between two draws, a look reads every slot.
+  return bytes > LOOSE * <f64>(t.maxTimesSampled == 0 && t.pending == 0 ? n : t.slots().high);
 }
 
 /** Whether an item's columns have the form of the first one's: the upper half of their numbers. */

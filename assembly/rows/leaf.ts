@@ -16,18 +16,19 @@ export const WIDE: u32 = 1;
 export const SHARED: u32 = 2;
 
 /** Element types, numbered as in src/spec/dtype.ts. */
-const BOOL: u32 = 0;
+export const BOOL: u32 = 0;
 const I8: u32 = 1;
-const U8: u32 = 2;
+export const U8: u32 = 2;
 const I16: u32 = 3;
 const U16: u32 = 4;
 const I32: u32 = 5;
-const U32: u32 = 6;
+export const U32: u32 = 6;
 const I64: u32 = 7;
 const U64: u32 = 8;
 export const F32: u32 = 9;
-const F64: u32 = 10;
-// 11 is text: bytes here (src/spec/text.ts).
+export const F64: u32 = 10;
+/** Bytes here: a length, UTF-8, zeros (src/spec/text.ts). */
+export const TEXT: u32 = 11;
 
 export const LEAF_BYTES: u32 = 32;
 
@@ -49,6 +50,26 @@ export class Leaf {
   }
 }
 if (offsetof<Leaf>() != LEAF_BYTES) ERROR("LEAF is 32 bytes");
+
+/** Bytes of one element; not of text, which has as many as its leaf says. */
+export function dtypeBytes(dtype: u32): u32 {
+  switch (dtype) {
+    case BOOL:
+    case I8:
+    case U8:
+      return 1;
+    case I16:
+    case U16:
+      return 2;
+    case I32:
+    case U32:
+    case F32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
 export function readNumber(at: usize, dtype: u32): f64 {
   switch (dtype) {
     case BOOL:

@@ -377,6 +377,12 @@ function isHeap(kind: u32): bool {
   return kind == MIN_HEAP || kind == MAX_HEAP;
 }
 
+/** The number of a remover beside a sampler: TOGETHER where one structure serves both, since they keep the same order. `alike`: whether their exponents are the same. */
+export function table_remover(sampler: u32, remover: u32, alike: bool): u32 {
+  const both = (isOrder(sampler) && isOrder(remover)) || ((sampler & KIND) == (remover & KIND) && alike);
+  return both ? (remover & KIND) + TOGETHER : remover;
+}
+
 /** Whether a kind compares the table's stamps. */
 export function needsStamps(kind: u32): bool {
   return isHeap(kind & KIND);

@@ -16,6 +16,9 @@ export interface Exports {
   arena_init: Fn<[limitGranules: A, tracking: A], void>;
   arena_used: Fn<[]>;
 
+  // layout: where the leaves of a step stand
+  layout_place: Fn<[places: A, stride: A, n: A, placed: A], void>;
+
   // pool
   pool_bytes: Fn<[leaves: A]>;
   pool_check: Fn<[pool: A]>;
@@ -94,6 +97,7 @@ export interface Exports {
   table_item: Fn<[table: A, key: A, out: A]>;
   table_layouts: Fn<[table: A]>;
   table_limits: Fn<[table: A, maxSteps: A, maxTimesSampled: A, samplesPerInsert: A, minSize: A, minDiff: A, maxDiff: A], void>;
+  table_loose: Fn<[table: A, n: A, longest: A, stepBytes: A]>;
   table_max_size: Fn<[table: A, max: A], void>;
   table_min: Fn<[table: A, zeros: A]>;
   table_move: Fn<[from: A, to: A]>;
@@ -102,6 +106,7 @@ export interface Exports {
   table_open: Fn<[table: A, max: A], void>;
   table_peek: Fn<[table: A, draw: A, n: A, flags: A, among: A]>;
   table_random: Fn<[table: A]>;
+  table_remover: Fn<[sampler: A, remover: A, alike: A]>;
   table_reserve: Fn<[table: A, n: A]>;
   table_sample: Fn<[table: A, draw: A, n: A, flags: A, among: A]>;
   table_seed: Fn<[table: A, low: A, high: A, stream: A], void>;
@@ -168,7 +173,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 12;
+export const ABI_VERSION = 13;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
@@ -258,7 +263,6 @@ export const UPPER = 2;
 
 /** What is added to the number of a selector (assembly/selectors/selector.ts). */
 export const WITH_MIN = 16;
-export const TOGETHER = 32;
 
 /** In the place of a step's number: the step where the n-step return ends (assembly/draw/gather.ts). */
 export const BOOTSTRAP = 0x7fffffff;

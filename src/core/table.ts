@@ -3,7 +3,7 @@ import { mustBe } from "../error.ts";
 import type { RateLimiter } from "../rate-limiter.ts";
 import { SELECTORS, type Selector } from "../selector.ts";
 import { listLength, type Numbers, numbersOf, priorityError } from "../spec/numbers.ts";
-import { PENDING, TOGETHER, WITH_MIN } from "./abi.ts";
+import { type Exports, WITH_MIN } from "./abi.ts";
 import type { Core } from "./core.ts";
 import type { Engine } from "./engine.ts";
 
@@ -32,28 +32,17 @@ export interface ItemState {
   readonly probability: number;
 }
 
-/** The numbers of a table's sampler and remover for the core. One structure serves both if they keep the same order. */
-export function kindsOf(sampler: Selector, remover: Selector): { sampler: number; remover: number } {
-  const [drawn, left] = [SELECTORS.indexOf(sampler.kind) + 1, SELECTORS.indexOf(remover.kind) + 1];
-  const ordered = isOrder(sampler) && isOrder(remover);
-  const together = ordered || (drawn === left && sampler.exponent === remover.exponent);
-  return { sampler: drawn + (sampler.withMin ? WITH_MIN : 0), remover: left + (together ? TOGETHER : remover.withMin ? WITH_MIN : 0) };
-}
-
-function isOrder({ kind }: Selector): boolean {
-  return kind === "fifo" || kind === "lifo";
+/** The numbers of a table's sampler and remover for the core. */
+export function kindsOf(x: Exports, sampler: Selector, remover: Selector): { sampler: number; remover: number } {
+  const [drawn, left] = [sampler, remover].map(({ kind, withMin }) => SELECTORS.indexOf(kind) + 1 + (withMin ? WITH_MIN : 0)) as [number, number];
+  return { sampler: drawn, remover: x.table_remover(drawn, left, Number(sampler.exponent === remover.exponent)) };
 }
 
 /** Bytes of a table. */
 export function tableBytes({ x }: Core, { maxSize, maxPending, sampler, remover }: CoreTableOptions): number {
-  const kinds = kindsOf(sampler, remover);
+  const kinds = kindsOf(x, sampler, remover);
   return x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover);
 }
-
-/** Bytes of a batch from which on it is worth a look how long its items really are, before there is room for it. */
-const LARGE = 2 ** 24;
-/** Bytes of room for each slot that a look reads from which on it is worth that, where a longer item may have left. */
-const LOOSE = 2 ** 9;
 
 export class CoreTable {
   /** TABLE in linear memory; another one when its room has grown. */
@@ -77,7 +66,7 @@ export class CoreTable {
   protected make(options: CoreTableOptions): number {
     const { core, pool } = this.engine;
     const { maxSize, maxPending, sampler, remover } = options;
-    const kinds = kindsOf(sampler, remover);
+    const kinds = kindsOf(core.x, sampler, remover);
     const handle = core.alloc(tableBytes(core, options));
     core.x.table_init(handle, pool, maxSize, maxPending, kinds.sampler, kinds.remover);
     core.x.table_exponents(handle, sampler.exponent ?? 1, remover.exponent ?? 1);
@@ -110,16 +99,9 @@ export class CoreTable {
     return this.engine.core.x.table_counter(this.handle, which);
   }
 
-  /**
-   * Whether it is worth a look how long the items of a draw really are, before there is room for n of `longest` steps: the longest item that ever was here may have left
-   * long ago. Where most items are at least half as long, nothing is looked at.
-   */
+  /** Whether it is worth a look how long the items of a draw really are, before there is room for n of `longest` steps. */
   worthALook(n: number, longest: number, stepBytes: number): boolean {
-    const bytes = n * longest * stepBytes;
-    if (bytes > LARGE) return true;
-    if (bytes <= n * LOOSE || longest * this.size <= 2 * this.steps) return false;
-    // Where items may leave between two draws, a look reads every slot (table_peek, assembly/draw/sample.ts).
-    return bytes > LOOSE * (this.#uses === 0 && this.counter(PENDING) === 0 ? n : this.engine.core.x.table_high(this.handle));
+    return this.engine.core.x.table_loose(this.handle, n, longest, stepBytes) !== 0;
   }
 
   /** Whether the rate limiter would let n samples, or inserts, pass. */

@@ -24,10 +24,10 @@ import { printsAs } from "../prints.ts";
 import { type ItemOptions, onlyItemOptions, unknownTable } from "../rules.ts";
 import { type ColumnSet, checkSteps, columnsText, textSelections } from "../spec/columns.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
-import { type Layout, layoutOf, type PlacedLeaf, up } from "../spec/layout.ts";
+import { measured, type PlacedLeaf, up } from "../spec/layout.ts";
 import { flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
 import { priorityError } from "../spec/numbers.ts";
-import { type ColumnsOf, type IsAny, leavesOf, type Spec, type StepOf, specWords } from "../spec/spec.ts";
+import { type ColumnsOf, type FoundLeaf, type IsAny, leavesOf, type Spec, type StepOf, specWords } from "../spec/spec.ts";
 import type { WaitOptions } from "../wait.ts";
 import type { HasLanes } from "../writer.ts";
 import { END, FLAGS, ITEM } from "./block.ts";
@@ -57,8 +57,8 @@ export async function remoteWriter<const S extends Spec, const L extends number 
 ): Promise<RemoteWriter<S, HasLanes<L>>> {
   const { spec, lanes = 1, signal, timeoutMs } = onlyKeys("remoteWriter", options, "spec, lanes, signal, timeoutMs");
   integer("lanes", lanes, 1, 65536);
-  const layout = layoutOf(leavesOf(spec));
-  return knock(port, layout.leaves, lanes, { signal, timeoutMs }, (met, welcome) => new RemoteWriter<S, HasLanes<L>>(spec, layout, lanes, met, welcome));
+  const leaves = sideBySide(leavesOf(spec));
+  return knock(port, leaves, lanes, { signal, timeoutMs }, (met, welcome) => new RemoteWriter<S, HasLanes<L>>(spec, leaves, lanes, met, welcome));
 }
 
 /** Without type arguments, `RemoteWriter` is one of any spec and lanes. */
@@ -69,7 +69,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   /** The tables of the Replay. */
   readonly tables: readonly string[];
   readonly #welcome: Welcome;
-  readonly #layout: Layout;
+  readonly #leaves: readonly PlacedLeaf[];
   readonly #staging: Staging;
   readonly #fill: Visit;
   readonly #flatten: (columns: unknown) => unknown[];
@@ -81,16 +81,15 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   /** `remoteWriter` makes them. */
-  constructor(spec: S, layout: Layout, lanes: number, met: Met, welcome: Welcome) {
+  constructor(spec: S, leaves: readonly PlacedLeaf[], lanes: number, met: Met, welcome: Welcome) {
     pointAtCallersOf(new.target);
-    const { leaves, stagedBytes } = layout;
     this.spec = spec;
     this.lanes = lanes;
     this.tables = welcome.tables;
     this.#welcome = welcome;
-    this.#layout = layout;
+    this.#leaves = leaves;
     this.#lanes = new LaneStates(lanes, welcome);
-    const addresses = lanes === 1 ? [...leaves.map((leaf) => leaf.staged), stagedBytes] : blockOffsets(leaves, 0, lanes);
+    const addresses = blockOffsets(leaves, 0, lanes);
     const record = new ArrayBuffer(up(addresses.pop() as number, 16));
     const memory = { u8: new Uint8Array(record), u32: new Uint32Array(record), lookers: new Set<{ moved(): void }>() };
     const maker = stepMaker(spec as Spec, leaves, lanes === 1);
@@ -173,7 +172,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     let ended: Ends = {};
     const place = (memory: ColumnMemory): Block => {
       const finals = final === undefined ? undefined : flattenSome(this.spec as Spec, final, "final");
-      const block = placeBlock({ core: memory, layout: this.#layout }, this.lanes, {
+      const block = placeBlock({ core: memory, layout: { leaves: this.#leaves } }, this.lanes, {
         columns: this.#flatten(columns),
         ends,
         finals,
@@ -227,7 +226,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     if (length > have) throw beyondWindow(have, length);
     if (length === 1 && this.#lanes.hasFinal(lane)) throw beginsWithFinal(length);
     const text = columns === undefined ? columns : columnsText(columns);
-    if (columns !== undefined) checkSteps("columns", textSelections(columns, text, this.#layout.leaves), length, `the item has ${length} steps`);
+    if (columns !== undefined) checkSteps("columns", textSelections(columns, text, this.#leaves), length, `the item has ${length} steps`);
     outbox.readyForItem(number);
     outbox.call(ITEM, number, length, priority, lane, text === undefined ? text : JSON.parse(text));
     return outbox.itemMade(number);
@@ -313,7 +312,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
     const finals = final === undefined ? 0 : ended;
     outbox.fit(2);
     if (finals > 0) {
-      const columns = lastSeen(this.spec as Spec, this.#layout.leaves, lanes, ends, final);
+      const columns = lastSeen(this.spec as Spec, this.#leaves, lanes, ends, final);
       if (truncated > 0) mustShow(rules, columns, final);
       outbox.putFinals(1, columns, [ended]);
     }
@@ -331,7 +330,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   #checkPriorities({ buffer, u32 }: ColumnMemory, rows: number): void {
     this.#welcome.rules.forEach((_, k) => {
-      const at = u32[this.#layout.leaves.length + k] as number;
+      const at = u32[this.#leaves.length + k] as number;
       if (at === 0) return;
       const priorities = new Float64Array(buffer, at, rows);
       const wrong = priorities.findIndex((priority) => !(priority >= 0 && priority < Number.POSITIVE_INFINITY));
@@ -343,7 +342,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   #checkReward(): void {
     const { reward: leaf } = this.#welcome;
     if (leaf === undefined) return;
-    const { dtype } = (this.#layout.leaves[leaf] as PlacedLeaf).leaf;
+    const { dtype } = (this.#leaves[leaf] as PlacedLeaf).leaf;
     if ((dtype !== "f32" && dtype !== "f64") || (this.lanes === 1 && this.#lanes.awaitsFinal(0))) return;
     const values = this.#staging.view(leaf);
     for (let i = 0; i < values.length; i++) if (!Number.isFinite(values[i])) throw this.#rewardError(leaf, values[i]);
@@ -351,7 +350,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
 
   #checkRewards(memory: ColumnMemory, rows: number): void {
     const { reward } = this.#welcome;
-    const { dtype } = (reward === undefined ? undefined : this.#layout.leaves[reward]?.leaf) ?? {};
+    const { dtype } = (reward === undefined ? undefined : this.#leaves[reward]?.leaf) ?? {};
     if (reward === undefined || (dtype !== "f32" && dtype !== "f64")) return;
     const at = memory.u32[reward] as number;
     const values = new DTYPES[dtype].array(memory.buffer, at, rows) as Numbered;
@@ -359,7 +358,7 @@ export class RemoteWriter<S = any, Lanes extends boolean = IsAny<S> extends true
   }
 
   #rewardError(leaf: number, value: unknown): Error {
-    return notFinite((this.#layout.leaves[leaf] as PlacedLeaf).path, value);
+    return notFinite((this.#leaves[leaf] as PlacedLeaf).path, value);
   }
 }
 
@@ -368,4 +367,11 @@ function waitOf(options: WaitOptions): WaitOptions {
   if (timeoutMs !== undefined) finite("timeoutMs", timeoutMs, 0, MAX_TIMEOUT_MS);
   signal?.throwIfAborted();
   return { signal, timeoutMs };
+}
+
+/** The leaves of a step in a record that no core reads: each in a block of one row. */
+function sideBySide(found: readonly FoundLeaf[]): PlacedLeaf[] {
+  const leaves = measured(found);
+  const offsets = blockOffsets(leaves, 0, 1);
+  return leaves.map((leaf, i) => ({ ...leaf, staged: offsets[i] as number }));
 }

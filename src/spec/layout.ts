@@ -1,4 +1,4 @@
-/** Where the leaves of a step are: in the row, widest first; from 256 bytes on in a column of their own; if shared, in another pool. */
+/** Where the leaves of a step are, as the core places them (assembly/rows/layout.ts): in the row; wide ones in a column of their own; if shared, in another pool. */
 import { mustBe, show } from "../error.ts";
 import { elementBytes } from "./leaf.ts";
 import type { FoundLeaf } from "./spec.ts";
@@ -8,8 +8,6 @@ export const NARROW = 0;
 export const WIDE = 1;
 export const SHARED = 2;
 
-/** From this size on, a leaf is a column of its own. */
-const WIDE_BYTES = 256;
 /** From this size on, neighbours go straight into a batch: for less, a copy by the host costs more than a stop on the way. */
 export const STRAIGHT_BYTES = 1024;
 /** The size of a row's count, link and episode. */
@@ -36,37 +34,19 @@ export interface Layout {
   readonly pools: readonly { readonly name: string; readonly frameBytes: number }[];
 }
 
-/** Places the leaves of a spec. */
-export function layoutOf(found: readonly FoundLeaf[]): Layout {
-  const pools: { name: string; frameBytes: number }[] = [];
-  const leaves = found.map((leaf, index) => {
-    const { shared, stack = 1 } = leaf.leaf;
+/** What can be told of the leaves alone: where they stand says the core (src/core/layout.ts). */
+export function measured(found: readonly FoundLeaf[]): PlacedLeaf[] {
+  return found.map((leaf, index) => {
     const bytes = leaf.size * elementBytes(leaf.leaf);
-    const frameBytes = bytes / stack;
-    const kind = shared !== undefined ? SHARED : bytes >= WIDE_BYTES ? WIDE : NARROW;
-    if (shared !== undefined) share(pools, shared, frameBytes, leaf.path);
-    // In the row: the value, or the numbers of its frames.
-    const part = kind === SHARED ? 4 * stack : bytes;
-    // The largest power of two up to 16 that divides it.
-    const alignment = Math.min(part & -part, 16);
-    return { ...leaf, index, kind, bytes, frameBytes, offset: 0, staged: 0, part, alignment };
+    return { ...leaf, index, kind: NARROW, bytes, frameBytes: bytes / (leaf.leaf.stack ?? 1), offset: 0, staged: 0 };
   });
-  // Widest first, so that each leaf is aligned without gaps.
-  const inRow = leaves.filter((leaf) => leaf.kind !== WIDE).sort((a, b) => b.alignment - a.alignment);
-  let at = 0;
-  for (const leaf of inRow) {
-    leaf.offset = at;
-    leaf.staged = at;
-    at += leaf.part;
-  }
-  const rowBytes = up(at, inRow[0]?.alignment === 16 ? 16 : 8);
-  let stagedBytes = up(rowBytes, 16);
-  for (const leaf of leaves) {
-    if (leaf.kind === NARROW) continue;
-    leaf.staged = stagedBytes;
-    stagedBytes = up(stagedBytes + leaf.bytes, 16);
-  }
-  return { leaves, rowBytes, stagedBytes, pools };
+}
+
+/** The pools of leaves that share frames, in the order of the leaves. @throws ReplayError SPEC_MISMATCH where their frames differ in size */
+export function poolsOf(leaves: readonly PlacedLeaf[]): Layout["pools"] {
+  const pools: { name: string; frameBytes: number }[] = [];
+  for (const { leaf, frameBytes, path } of leaves) if (leaf.shared !== undefined) share(pools, leaf.shared, frameBytes, path);
+  return pools;
 }
 
 /** Whether its values at these steps go into a batch without a stop in scratch memory, which has their addresses alone. */

@@ -85,7 +85,7 @@ export class Rig {
     x.writer_init(this.writer, this.pool, 1, 0, keep, options.across ? 1 : 0, 0, 0);
     this.stream = x.writer_stream(this.writer, 0);
     this.#across = options.across;
-    const kinds = kindsOf(sampler, remover);
+    const kinds = kindsOf(x, sampler, remover);
     this.table = x.arena_alloc(x.table_bytes(maxSize, maxPending, kinds.sampler, kinds.remover));
     x.table_init(this.table, this.pool, maxSize, maxPending, kinds.sampler, kinds.remover);
     x.table_exponents(this.table, sampler.exponent ?? 1, remover.exponent ?? 1);

@@ -91,7 +91,7 @@ test("numbers that both sides name are the same", () => {
   const { ABI_VERSION, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED, BOOTSTRAP, DISTINCT, STRATIFIED } = abi;
   const { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS } = abi;
   const { OWN, ENDS_BEHIND, NONE, LOWER, UPPER, ALIKE, BY_STEPS, LEVEL, ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST, LAYOUT, LONGEST, SHORTEST } = abi;
-  const { WITH_MIN, TOGETHER } = abi;
+  const { WITH_MIN } = abi;
   expect(constants("memory/layout.ts")).toMatchObject({ ABI_VERSION });
   expect(constants("memory/error.ts")).toMatchObject({ E_OUT_OF_MEMORY, E_RATE_LIMITED, E_PRIORITY, E_LENGTH, E_KEYS_EXHAUSTED });
   const columns = { KEY, PROBABILITY, PRIORITY, WEIGHT, RETURN, DISCOUNT, SLOT, TIMES_SAMPLED, TABLE_SIZE, LENGTH, STEPS, TERMINATED, TRUNCATED, ROWS };
@@ -104,7 +104,7 @@ test("numbers that both sides name are the same", () => {
   expect(constants("draw/weights.ts")).toMatchObject({ LOWER, UPPER });
   expect(constants("draw/streams.ts")).toMatchObject({ LEVEL, ALIKE, BY_STEPS });
   const selectors = Object.fromEntries(SELECTORS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i + 1]));
-  expect(constants("selectors/selector.ts")).toMatchObject({ ...selectors, WITH_MIN, TOGETHER, DISTINCT, STRATIFIED });
+  expect(constants("selectors/selector.ts")).toMatchObject({ ...selectors, WITH_MIN, DISTINCT, STRATIFIED });
   expect(constants("tables/room.ts")).toMatchObject({ ABOUT_PRIORITY, ABOUT_KEY, ABOUT_LENGTH, ABOUT_FIRST });
   const counters = abi.COUNTERS.map((name, i) => [name.replace(/[A-Z]/g, "_$&").toUpperCase(), i]);
   expect(constants("tables/inspect.ts")).toEqual({ ...Object.fromEntries(counters), LAYOUT, LONGEST, SHORTEST });
