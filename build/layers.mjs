@@ -12,8 +12,10 @@ export const LAYERS = {
     ["writer/"],
     // State as bytes.
     ["record/"],
+    // A Replay for hosts without JavaScript.
+    ["embed/"],
     // The ABI pages: exports only.
-    ["index", "kernels"],
+    ["index", "embed", "kernels"],
   ],
   src: [
     ["caller", "host", "typed"],

@@ -11,10 +11,12 @@ export async function dependencies() {
   await step("dependencies", "node_modules/.reprise-stamp", ["package-lock.json"], () => npm(["ci"], root));
 }
 
-/** What is compiled, by target of asconfig.json: release is what the package inlines, kernels.wasm what tests and benchmarks look at alone. */
+/** What is compiled, by target of asconfig.json: release is what the package inlines, embed what other hosts hold, kernels.wasm what tests and benchmarks look at alone. */
 const TARGETS = {
   release: { entry: "assembly/index.ts", file: "dist/core.wasm" },
   scalar: { entry: "assembly/index.ts", file: "dist/core.scalar.wasm" },
+  embed: { entry: "assembly/embed.ts", file: "dist/embed.wasm" },
+  embedScalar: { entry: "assembly/embed.ts", file: "dist/embed.scalar.wasm" },
   debug: { entry: "assembly/index.ts", file: "dist/core.debug.wasm" },
   kernels: { entry: "assembly/kernels.ts", file: "dist/kernels.wasm" },
 };

@@ -18,7 +18,7 @@ import { Pool } from "../rows/pool";
 import { Draw, LENGTH, NEAR_BYTES, PIECE, STEPS } from "./draw";
 
 /** In the place of a step's number: the step where the n-step return ends. */
-const BOOTSTRAP: i32 = i32.MAX_VALUE;
+export const BOOTSTRAP: i32 = i32.MAX_VALUE;
 
 /** Rows of up to so many bytes, and 16, are copied whole before their leaves are. */
 const SHORT: u32 = NEAR_BYTES / PIECE;

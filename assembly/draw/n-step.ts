@@ -18,10 +18,10 @@ import { DISCOUNT, Draw, LENGTH, RETURN, SLOT, STEPS, TERMINATED, TRUNCATED } fr
 import { prefetchRows } from "./gather";
 
 /** No leaf in this role. */
-const NONE: u32 = 0xffff;
+export const NONE: u32 = 0xffff;
 /** Flags: the next observation is in the row itself; a plain end at the bootstrap counts as truncation also behind a whole return. */
 const OWN: u32 = 1;
-const ENDS_BEHIND: u32 = 2;
+export const ENDS_BEHIND: u32 = 2;
 
 /**
  * O(count × n): fills RETURN, DISCOUNT, STEPS, TERMINATED and TRUNCATED. `reward`, `discount`, `terminatedLeaf`: numbers of leaves, the latter two or NONE.

@@ -16,7 +16,7 @@ const FROM_END: u32 = 1;
 const FROM_ANY: u32 = 2;
 const FROM_START: u32 = 3;
 /** Flag beside these: to read over the end of an episode. */
-const CROSS: u32 = 4;
+export const CROSS: u32 = 4;
 
 /**
  * Of n entries, fills `width` rows each and the column LENGTH (rows that are there). `kind`: 0 items of a table (SLOT), 1 streams of a set (SLOT), from START on, 2 rows that

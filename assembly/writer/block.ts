@@ -11,8 +11,9 @@ import { canTake, endLane, finishLane, makeItem, makeLast, Writer } from "./writ
 
 /** How an episode ends with a row: not, without a final step, truncated, terminated. */
 const GOES_ON: u8 = 0;
-const ENDS: u8 = 1;
-const TERMINATES: u8 = 3;
+export const ENDS: u8 = 1;
+export const TRUNCATES: u8 = 2;
+export const TERMINATES: u8 = 3;
 
 /** A shorter run is not worth its preparation. */
 const SHORT: u32 = 4;

@@ -24,8 +24,8 @@ import { insertItem, Table } from "../tables/table";
 
 const RULES_AT: usize = 32;
 const RULE_BYTES: u32 = 32;
-const TAILS: u32 = 1;
-const LARGEST: u32 = 2;
+export const TAILS: u32 = 1;
+export const LARGEST: u32 = 2;
 
 @unmanaged
 export class Writer {

@@ -1,0 +1,16 @@
+/**
+ * The page of embed.wasm: one Replay an instance, for hosts that have no JavaScript. It imports nothing. docs/embedding.md says how a host uses it.
+ * Numbers only: i32, u32, f64. A code below 0, or an address or handle of 0, says that a call was refused: `replay_error` says why.
+ */
+// biome-ignore-all assist/source/organizeImports: in the order of use
+
+export { ABI_VERSION } from "./memory/layout";
+
+export { replay_input } from "./embed/root";
+export { replay_create } from "./embed/create";
+export { replay_append, replay_end, replay_item } from "./embed/append";
+export { replay_sample } from "./embed/sample";
+export { replay_columns, replay_stats } from "./embed/told";
+export { replay_delete, replay_update } from "./embed/change";
+export { replay_error } from "./embed/refusal";
+export { replay_free } from "./embed/root";

@@ -1,0 +1,309 @@
+/**
+ * The leaves of a step as the text has them, and their order: names by UTF-16 code units, the parts of a list by number, as TypeScript has it.
+ *
+ * FIELD, 72 bytes:
+ *    0 │ PLACE (24)                   │  rows/layout.ts
+ *   24 │ path u32      │ bytes u32    │
+ *   32 │ share u32     │ bytes u32    │  the name under which equal values are stored once; 0 bytes: none
+ *   40 │ dtype u32     │ maxBytes u32 │  maxBytes: of text
+ *   48 │ dims u32      │ rank u32     │  where in the list of dims its shape begins: a stack first
+ *   56 │ size u32      │ stack u32    │  elements of a value, all frames of it · frames; 0 without a stack
+ *   64 │ isShared u32  │ … u32        │
+ */
+import { E_OUT_OF_MEMORY } from "../memory/error";
+import { PLACE_BYTES, Place } from "../rows/layout";
+import { BOOL, dtypeBytes, F64, TEXT } from "../rows/leaf";
+import { List } from "./list";
+import { INVALID, Refusal, SPEC_MISMATCH } from "./refusal";
+import { Root } from "./root";
+import { compareText } from "./utf8";
+import { sameWord, Word, Words } from "./words";
+
+const MAX_LEAVES: u32 = 4096;
+const MAX_DEPTH: u32 = 64;
+const MAX_STACK: f64 = 1024;
+/** Bytes of a value. */
+const MAX_VALUE_BYTES: u64 = 0x3fffffff;
+const DOT: u32 = 46;
+
+@unmanaged
+export class Field {
+  valueBytes: u32;
+  frames: u32;
+  shared: u32;
+  kind: u32;
+  offset: u32;
+  staged: u32;
+  path: u32;
+  bytes: u32;
+  share: u32;
+  shareBytes: u32;
+  dtype: u32;
+  maxBytes: u32;
+  dims: u32;
+  rank: u32;
+  size: u32;
+  stack: u32;
+  isShared: u32;
+  unused: u32;
+
+  @inline
+  static of(i: u32): Field {
+    return changetype<Field>(Root.the().fields().get(i));
+  }
+
+  /** Bytes of one element. */
+  elementBytes(): u32 {
+    return this.dtype == TEXT ? (4 + this.maxBytes + 3) & ~3 : dtypeBytes(this.dtype);
+  }
+
+  /** Whether it is the leaf of a path, or below it. */
+  isIn(path: u32, bytes: u32): bool {
+    if (this.bytes < bytes || memory.compare(this.path, path, bytes) != 0) return false;
+    return this.bytes == bytes || (<u32>load<u8>(<usize>(this.path + bytes)) == DOT && bytes != 0);
+  }
+
+  is(path: u32, bytes: u32): bool {
+    return sameWord(this.path, this.bytes, path, bytes);
+  }
+}
+export const FIELD_BYTES: u32 = 72;
+if (offsetof<Field>() != FIELD_BYTES || offsetof<Field>("path") != PLACE_BYTES) ERROR("FIELD is 72 bytes, PLACE first");
+
+/** leaf PATH DTYPE SIZE… [shared NAME [stack N]] · leaf PATH text MAXBYTES SIZE… */
+export function readLeaf(words: Words): i32 {
+  const root = Root.the();
+  if (root.fields().count == MAX_LEAVES) return words.here(INVALID).put("the number of leaves must be at most ").number(MAX_LEAVES).code;
+  const at = root.fields().push(FIELD_BYTES);
+  if (at == 0) return noRoom();
+  const field = changetype<Field>(at);
+  let code = words.keep("the path of the leaf", at + offsetof<Field>("path"));
+  if (code == 0) code = words.want("the dtype of the leaf");
+  if (code != 0) return code;
+  field.dtype = dtypeOf(words);
+  if (field.dtype > TEXT) return words.unknown("a dtype: bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64 or text");
+  field.frames = 1;
+  field.dims = root.dims().count;
+  if (field.dtype == TEXT) {
+    code = words.integer("the most bytes of a text", 1, <f64>MAX_VALUE_BYTES);
+    if (code != 0) return code;
+    field.maxBytes = <u32>words.value;
+  }
+  return readShape(words, field);
+}
+
+/** list PATH: its parts are numbered. */
+export function readList(words: Words): i32 {
+  const at = Root.the().lists().push(offsetof<Word>());
+  if (at == 0) return noRoom();
+  const code = words.keep("the path of the list", at);
+  return code == 0 ? words.done() : code;
+}
+
+export function noRoom(): i32 {
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for what the text says: raise bytes").code;
+}
+
+function dtypeOf(words: Words): u32 {
+  for (let dtype = BOOL; dtype <= F64; dtype++) if (words.is(dtypeName(dtype))) return dtype;
+  return words.is("text") ? TEXT : u32.MAX_VALUE;
+}
+
+function dtypeName(dtype: u32): string {
+  switch (dtype) {
+    case 0:
+      return "bool";
+    case 1:
+      return "i8";
+    case 2:
+      return "u8";
+    case 3:
+      return "i16";
+    case 4:
+      return "u16";
+    case 5:
+      return "i32";
+    case 6:
+      return "u32";
+    case 7:
+      return "i64";
+    case 8:
+      return "u64";
+    case 9:
+      return "f32";
+    default:
+      return "f64";
+  }
+}
+
+/** The rest of the line. A stack is the first of the dims. */
+function readShape(words: Words, field: Field): i32 {
+  const dims = Root.the().dims();
+  // Its place is there already: frames are told behind the sizes.
+  const first = dims.push(4);
+  if (first == 0) return noRoom();
+  let size: u64 = 1;
+  while (words.next()) {
+    if (words.is("shared")) {
+      const code = readShared(words, field);
+      if (code != 0) return code;
+      break;
+    }
+    if (words.broken != 0 || !words.isInteger(1, 0x7fffffff)) return words.unknown("a size from 1 up, or shared");
+    const dim = dims.push(4);
+    if (dim == 0) return noRoom();
+    store<u32>(dim, <u32>words.value);
+    field.rank += 1;
+    size = min(size * <u64>words.value, MAX_VALUE_BYTES + 1);
+  }
+  if (field.stack == 0) field.dims += 1;
+  else {
+    store<u32>(dims.get(field.dims), field.stack);
+    field.rank += 1;
+    size *= <u64>field.stack;
+  }
+  const bytes = size * <u64>field.elementBytes();
+  if (bytes > MAX_VALUE_BYTES) {
+    const refusal = words.here(INVALID).put("bytes of ").word(field.path, field.bytes);
+    return refusal
+      .put(" must be an integer up to ")
+      .number(<f64>MAX_VALUE_BYTES)
+      .put(", got ")
+      .number(<f64>bytes).code;
+  }
+  field.size = <u32>size;
+  field.valueBytes = <u32>bytes;
+  return 0;
+}
+
+/** NAME [stack N] */
+function readShared(words: Words, field: Field): i32 {
+  field.isShared = 1;
+  const code = words.keep("the name behind shared", changetype<usize>(field) + offsetof<Field>("share"));
+  if (code != 0 || !words.next()) return code;
+  if (!words.is("stack")) return words.unknown("stack, or the line ends");
+  const count = words.integer("the frames of a stack", 1, MAX_STACK);
+  if (count != 0) return count;
+  field.stack = <u32>words.value;
+  field.frames = field.stack;
+  return words.done();
+}
+
+/** Puts the leaves in order. 0, or what is refused: paths that cannot be those of one nest. O(leaves²), O(leaves) where they are in order */
+export function settleFields(): i32 {
+  const fields = Root.the().fields();
+  if (fields.count == 0) return Refusal.of(INVALID).put("the text must have a leaf, such as: leaf observation f32 4").code;
+  // Behind the last one, to move another through.
+  const spare = fields.push(FIELD_BYTES);
+  if (spare == 0) return noRoom();
+  fields.count -= 1;
+  for (let i: u32 = 1; i < fields.count; i++) {
+    let to = i;
+    while (to > 0 && compare(Field.of(to - 1), Field.of(i)) > 0) to--;
+    if (to == i) continue;
+    memory.copy(spare, fields.get(i), FIELD_BYTES);
+    memory.copy(fields.get(to + 1), fields.get(to), <usize>((i - to) * FIELD_BYTES));
+    memory.copy(fields.get(to), spare, FIELD_BYTES);
+  }
+  for (let i: u32 = 0; i < fields.count; i++) {
+    const code = checkPath(Field.of(i));
+    if (code != 0) return code;
+    if (i == 0 || !Field.of(i).isIn(Field.of(i - 1).path, Field.of(i - 1).bytes)) continue;
+    const refusal = Refusal.of(INVALID).put("the path ").word(Field.of(i).path, Field.of(i).bytes);
+    return refusal.put(" must not be that of another leaf, or below one").code;
+  }
+  if (fields.count > 1 && Field.of(0).bytes == 0) return Refusal.of(INVALID).put('a leaf with the path "" must be the only one').code;
+  return checkLists(Root.the().lists());
+}
+
+/** The order of two leaves. */
+function compare(a: Field, b: Field): i32 {
+  let from: u32 = 0;
+  while (true) {
+    const x = partEnd(a, from);
+    const y = partEnd(b, from);
+    const same = sameWord(a.path + from, x - from, b.path + from, y - from);
+    if (!same) {
+      if (!isList(a.path, from)) return compareText(a.path + from, x - from, b.path + from, y - from);
+      // Numbers without zeros in front: the longer one is larger.
+      return x != y ? <i32>x - <i32>y : memory.compare(a.path + from, b.path + from, x - from);
+    }
+    if (x == a.bytes || y == b.bytes) return <i32>a.bytes - <i32>b.bytes;
+    from = x + 1;
+  }
+}
+
+/** Where the part of a path ends that begins at `from`. */
+function partEnd(field: Field, from: u32): u32 {
+  while (from < field.bytes && <u32>load<u8>(<usize>(field.path + from)) != DOT) from++;
+  return from;
+}
+
+/** Whether the parts that begin at `from` of a path are numbered. */
+function isList(path: u32, from: u32): bool {
+  const lists = Root.the().lists();
+  const bytes = from == 0 ? 0 : from - 1;
+  for (let i: u32 = 0; i < lists.count; i++) {
+    const list = changetype<Word>(lists.get(i));
+    // The step itself has the path "", and so would a part without a name.
+    if ((from != 0) == (list.bytes != 0) && sameWord(list.at, list.bytes, path, bytes)) return true;
+  }
+  return false;
+}
+
+/** Parts of lists must be numbers. 0, or INVALID. */
+function checkPath(field: Field): i32 {
+  let depth: u32 = 0;
+  for (let from: u32 = 0; from <= field.bytes; depth++) {
+    const end = partEnd(field, from);
+    const isProto = end - from == 9 && isWord(field.path + from, "__proto__");
+    if (isProto || (isList(field.path, from) && !isNumber(field.path + from, end - from))) {
+      const refusal = Refusal.of(INVALID).put("the path ").word(field.path, field.bytes).put(" must have ");
+      return refusal.put(isProto ? "no part __proto__" : "a number (0, 1, …) in each list").code;
+    }
+    from = end + 1;
+  }
+  if (depth <= MAX_DEPTH) return 0;
+  return Refusal.of(INVALID).put("the path ").word(field.path, field.bytes).put(" must have at most 64 parts, got ").number(depth).code;
+}
+
+/** Every number from 0 on must be there. 0, or INVALID. */
+function checkLists(lists: List): i32 {
+  const fields = Root.the().fields();
+  for (let k: u32 = 0; k < lists.count; k++) {
+    const list = changetype<Word>(lists.get(k));
+    let next: f64 = 0;
+    for (let i: u32 = 0; i < fields.count; i++) {
+      const field = Field.of(i);
+      if (list.bytes != 0 && (!field.isIn(list.at, list.bytes) || field.bytes == list.bytes)) continue;
+      const from: u32 = list.bytes == 0 ? 0 : list.bytes + 1;
+      let number: f64 = 0;
+      for (let at = from; at < partEnd(field, from); at++) number = number * 10 + <f64>load<u8>(<usize>(field.path + at)) - 48;
+      if (number > next) return Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must have a part ").number(next).code;
+      next = number + 1;
+    }
+    if (next == 0) return Refusal.of(INVALID).put("the list ").word(list.at, list.bytes).put(" must have a leaf below it").code;
+  }
+  return 0;
+}
+
+function isNumber(at: u32, bytes: u32): bool {
+  for (let i: u32 = 0; i < bytes; i++) if (<u32>load<u8>(<usize>(at + i)) - 48 > 9) return false;
+  return bytes != 0 && (bytes == 1 || load<u8>(<usize>at) != 48);
+}
+
+function isWord(at: u32, word: string): bool {
+  for (let i: u32 = 0; i < <u32>word.length; i++) if (<u32>load<u8>(<usize>(at + i)) != <u32>word.charCodeAt(<i32>i)) return false;
+  return true;
+}
+
+/** A leaf that shares values must have frames as large as the others of its name. */
+export function frameBytes(field: Field): u32 {
+  return changetype<Place>(changetype<usize>(field)).bytes / field.frames;
+}
+
+export function otherFrames(field: Field, bytes: u32): i32 {
+  const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must be of ").number(bytes);
+  refusal.put(" bytes, like the other leaves shared as ").word(field.share, field.shareBytes);
+  return refusal.put(", got ").number(frameBytes(field)).code;
+}

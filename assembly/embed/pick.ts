@@ -1,0 +1,280 @@
+/**
+ * The columns that a view shows: which leaf or number each is of, and what it is called.
+ *
+ * PICK, 32 bytes, a column:
+ *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  what its name begins with (below) · the rest, in the text · FIRST, LAST, ALL, DRAWN, MASKED
+ *   16 │ which u32 │ dtype u32 │ at u32   │ … u32      │  a leaf, or a column of the draw · of the latter · where it lies in the last batch
+ */
+import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE, TERMINATED, TIMES_SAMPLED, TRUNCATED, WEIGHT } from "../draw/draw";
+import { E_UNSUPPORTED } from "../memory/error";
+import { F32, F64, U8, U32 } from "../rows/leaf";
+import { WITH_MIN } from "../selectors/selector";
+import { longestRule, makesSingles } from "./desk";
+import { Field, noRoom } from "./field";
+import { NOT_FOUND, Refusal, SPEC_MISMATCH } from "./refusal";
+import { ACTION, DISCOUNT as DISCOUNTS, numberIn, OBSERVATION, REWARD, Role, required, TERMINATED as TERMINATES } from "./roles";
+import { Root } from "./root";
+import { ITEMS, singleRow, tooManySteps, View } from "./view";
+import { sameWord, Word } from "./words";
+
+/** Where a column's values come from: a leaf at the first step, at the bootstrap, at all steps of a window; the draw; which steps there are. */
+export const FIRST: u32 = 0;
+export const LAST: u32 = 1;
+export const ALL: u32 = 2;
+export const DRAWN: u32 = 3;
+export const MASKED: u32 = 4;
+
+/** What a name begins with: the rest alone; a word of its own; `next` and the rest with a capital letter. From COLUMN on the draw's columns, by their numbers. */
+export const PLAIN: u32 = 0;
+export const OBSERVED: u32 = 1;
+export const DONE: u32 = 2;
+export const NEXT_OBSERVED: u32 = 3;
+export const NEXT_DONE: u32 = 4;
+export const NEXT: u32 = 5;
+export const MASK: u32 = 6;
+export const COLUMN: u32 = 16;
+
+@unmanaged
+export class Pick {
+  head: u32;
+  rest: u32;
+  bytes: u32;
+  source: u32;
+  which: u32;
+  dtype: u32;
+  at: u32;
+  unused: u32;
+
+  /** The k-th column of a view. */
+  @inline
+  static of(view: View, k: u32): Pick {
+    return changetype<Pick>(
+      Root.the()
+        .picks()
+        .get(view.picks + k),
+    );
+  }
+
+  /** Whether its values are a leaf's. */
+  isLeaf(): bool {
+    return this.source <= ALL;
+  }
+}
+const PICK_BYTES: u32 = 32;
+if (offsetof<Pick>() != PICK_BYTES) ERROR("PICK is 32 bytes");
+
+/** Once the leaves are in order and all rules are known: what each view shows. 0, or what is refused. */
+export function settleViews(): i32 {
+  const views = Root.the().views();
+  for (let i: u32 = 0; i < views.count; i++) {
+    const view = View.of(i);
+    view.picks = Root.the().picks().count;
+    const shelf = view.shelf();
+    if (view.weighs == 3 && shelf.isPrioritized() && (shelf.sampler & WITH_MIN) == 0)
+      return Refusal.of(E_UNSUPPORTED).put("weights table needs the sampler prioritizedWithMin in table ").word(shelf.name, shelf.bytes).code;
+    const code = view.kind == ITEMS ? settleItems(view) : settleTransitions(view);
+    if (code != 0) return code;
+    view.count = Root.the().picks().count - view.picks;
+  }
+  return 0;
+}
+
+function settleItems(view: View): i32 {
+  const count = Root.the().fields().count;
+  for (let i: u32 = 0; i < count; i++) if (!leafPick(PLAIN, i, 0, ALL)) return noRoom();
+  let done = drawnPick(LENGTH, U32) && drawnPick(KEY, F64) && drawnPick(PROBABILITY, F64) && drawnPick(PRIORITY, F64);
+  done = done && drawnPick(TIMES_SAMPLED, U32) && drawnPick(TABLE_SIZE, U32) && (view.weighs == 0 || drawnPick(WEIGHT, F64));
+  if (done && view.mask != 0) done = pick(MASK, 0, 0, MASKED, 0, U8);
+  return done ? 0 : noRoom();
+}
+
+function settleTransitions(view: View): i32 {
+  let code = required(REWARD, "a view of transitions");
+  if (code == 0) code = required(OBSERVATION, "a view of transitions");
+  if (code == 0) code = required(ACTION, "a view of transitions");
+  if (code == 0) code = min(min(numberIn(REWARD), numberIn(DISCOUNTS)), min(numberIn(TERMINATES), 0));
+  if (code == 0) code = checkLengths(view);
+  if (code == 0) code = checkNexts(view);
+  if (code == 0) code = checkNames(view);
+  if (code != 0) return code;
+  let done = rolePicks(OBSERVATION, OBSERVED, FIRST) && rolePicks(ACTION, DONE, FIRST) && otherPicks(0, 0, PLAIN, FIRST);
+  done = done && rolePicks(OBSERVATION, NEXT_OBSERVED, LAST);
+  for (let k: u32 = 0; done && k < view.nextCount; k++) {
+    const next = nextOf(view, k);
+    if (isAgain(view, k)) continue;
+    done = isAction(next) ? rolePicks(ACTION, NEXT_DONE, LAST) : otherPicks(next.at, next.bytes, NEXT, LAST);
+  }
+  const float = view.double != 0 ? F64 : F32;
+  done = done && drawnPick(RETURN, float) && drawnPick(DISCOUNT, float) && drawnPick(STEPS, U32) && drawnPick(TERMINATED, U8) && drawnPick(TRUNCATED, U8);
+  done = done && (view.weighs == 0 || drawnPick(WEIGHT, float)) && drawnPick(KEY, F64);
+  return done ? 0 : noRoom();
+}
+
+/** The rules that there are for its table must make what it shows. 0, or what is refused. */
+function checkLengths(view: View): i32 {
+  const longest = longestRule(view.table);
+  if (makesSingles(view.table)) return singleRow(view.shelf());
+  return longest == 0 || view.n < longest ? 0 : tooManySteps(view, longest);
+}
+
+/** Each name behind `next` must be that of a part. 0, or NOT_FOUND. */
+function checkNexts(view: View): i32 {
+  for (let k: u32 = 0; k < view.nextCount; k++) {
+    const next = nextOf(view, k);
+    let found = isAction(next);
+    for (let i: u32 = 0; i < Root.the().fields().count; i++)
+      found = found || (isOther(i) && sameWord(Field.of(i).path, topBytes(Field.of(i)), next.at, next.bytes));
+    if (found) continue;
+    return Refusal.of(NOT_FOUND).put("each next must be action, or the first part of the path of another leaf, got ").word(next.at, next.bytes).code;
+  }
+  return 0;
+}
+
+/** No part may have the name of a column of the view. 0, or SPEC_MISMATCH. */
+function checkNames(view: View): i32 {
+  for (let i: u32 = 0; i < Root.the().fields().count; i++) {
+    const field = Field.of(i);
+    if (!isOther(i)) continue;
+    const bytes = topBytes(field);
+    let taken = isName(field.path, bytes, "action") || isName(field.path, bytes, "keys");
+    for (let head = OBSERVED; head <= NEXT_OBSERVED; head++) taken = taken || isName(field.path, bytes, headName(head));
+    for (let column = WEIGHT; column <= TRUNCATED; column++) taken = taken || isName(field.path, bytes, headName(COLUMN + column));
+    for (let k: u32 = 0; k < view.nextCount; k++) taken = taken || isNextOf(field.path, bytes, nextOf(view, k));
+    if (taken) return Refusal.of(SPEC_MISMATCH).put("the leaf ").word(field.path, field.bytes).put(" has the name of a column of transitions: rename it").code;
+  }
+  return 0;
+}
+
+/** What the name of a column begins with. */
+export function headName(head: u32): string {
+  switch (head) {
+    case OBSERVED:
+      return "observation";
+    case DONE:
+      return "action";
+    case NEXT_OBSERVED:
+      return "nextObservation";
+    case NEXT_DONE:
+      return "nextAction";
+    case NEXT:
+      return "next";
+    case MASK:
+      return "mask";
+    case COLUMN + KEY:
+      return "keys";
+    case COLUMN + PROBABILITY:
+      return "probabilities";
+    case COLUMN + PRIORITY:
+      return "priorities";
+    case COLUMN + TIMES_SAMPLED:
+      return "timesSampled";
+    case COLUMN + TABLE_SIZE:
+      return "tableSizes";
+    case COLUMN + LENGTH:
+      return "lengths";
+    case COLUMN + WEIGHT:
+      return "weights";
+    case COLUMN + RETURN:
+      return "returns";
+    case COLUMN + DISCOUNT:
+      return "discounts";
+    case COLUMN + STEPS:
+      return "steps";
+    case COLUMN + TERMINATED:
+      return "terminated";
+    case COLUMN + TRUNCATED:
+      return "truncated";
+    default:
+      return "";
+  }
+}
+
+function nextOf(view: View, k: u32): Word {
+  return changetype<Word>(
+    Root.the()
+      .nexts()
+      .get(view.nexts + k),
+  );
+}
+
+/** Whether a name was said before. */
+function isAgain(view: View, k: u32): bool {
+  for (let j: u32 = 0; j < k; j++) if (sameWord(nextOf(view, j).at, nextOf(view, j).bytes, nextOf(view, k).at, nextOf(view, k).bytes)) return true;
+  return false;
+}
+
+function isAction(name: Word): bool {
+  return isName(name.at, name.bytes, "action");
+}
+
+/** Whether a leaf plays no part. */
+function isOther(i: u32): bool {
+  const field = Field.of(i);
+  if (Role.of(OBSERVATION).has(field) || Role.of(ACTION).has(field)) return false;
+  return <i32>i != numberIn(REWARD) && <i32>i != numberIn(DISCOUNTS) && <i32>i != numberIn(TERMINATES);
+}
+
+/** Bytes of the first part of a path. */
+function topBytes(field: Field): u32 {
+  let bytes: u32 = 0;
+  while (bytes < field.bytes && load<u8>(<usize>(field.path + bytes)) != 46) bytes++;
+  return bytes;
+}
+
+function isName(at: u32, bytes: u32, name: string): bool {
+  if (bytes != <u32>name.length) return false;
+  for (let i: u32 = 0; i < bytes; i++) if (<u32>load<u8>(<usize>(at + i)) != <u32>name.charCodeAt(<i32>i)) return false;
+  return true;
+}
+
+/** Whether a name is `nextMask`, and the other one `mask`. */
+function isNextOf(at: u32, bytes: u32, name: Word): bool {
+  if (name.bytes == 0 || bytes != name.bytes + 4 || !isName(at, 4, "next")) return false;
+  if (<u32>load<u8>(<usize>(at + 4)) != capital(load<u8>(<usize>name.at))) return false;
+  return memory.compare(at + 5, name.at + 1, name.bytes - 1) == 0;
+}
+
+/** The capital of a letter from a to z; of any other byte itself. */
+export function capital(byte: u32): u32 {
+  return byte - 97 < 26 ? byte - 32 : byte;
+}
+
+function rolePicks(role: u32, head: u32, source: u32): bool {
+  for (let i: u32 = 0; i < Root.the().fields().count; i++) {
+    if (Role.of(role).has(Field.of(i)) && !leafPick(head, i, Role.of(role).bytes, source)) return false;
+  }
+  return true;
+}
+
+/** Leaves that play no part; with a name only those below it. */
+function otherPicks(name: u32, bytes: u32, head: u32, source: u32): bool {
+  for (let i: u32 = 0; i < Root.the().fields().count; i++) {
+    const field = Field.of(i);
+    if (!isOther(i) || (head == NEXT && !sameWord(field.path, topBytes(field), name, bytes))) continue;
+    if (!leafPick(head, i, 0, source)) return false;
+  }
+  return true;
+}
+
+function leafPick(head: u32, leaf: u32, skip: u32, source: u32): bool {
+  const field = Field.of(leaf);
+  return pick(head, field.path + skip, field.bytes - skip, source, leaf, field.dtype);
+}
+
+function drawnPick(column: u32, dtype: u32): bool {
+  return pick(COLUMN + column, 0, 0, DRAWN, column, dtype);
+}
+
+/** One more column of the view that is settled; false where there is no memory. */
+function pick(head: u32, rest: u32, bytes: u32, source: u32, which: u32, dtype: u32): bool {
+  const at = Root.the().picks().push(PICK_BYTES);
+  if (at == 0) return false;
+  const made = changetype<Pick>(at);
+  made.head = head;
+  made.rest = rest;
+  made.bytes = bytes;
+  made.source = source;
+  made.which = which;
+  made.dtype = dtype;
+  return true;
+}

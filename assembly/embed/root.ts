@@ -1,0 +1,230 @@
+/**
+ * The one Replay of an instance, and the regions through which a host gives and gets bytes.
+ *
+ * ROOT, 336 bytes:
+ *    0 │ handle u32      │ open u32        │  of the Replay that was made last, never 0 · 1: it is there
+ *    8 │ REGION × 4 (8 each)               │  input: what the host gives · batch: what a draw gave · work: for the length of a call · told: columns and counters
+ *   40 │ text u32        │ textBytes u32   │  the text that it was made of: names are in it
+ *   48 │ seed u64                          │
+ *   56 │ maxBytes u32    │ … u32           │
+ *   64 │ PLACED (16)                       │  rows/layout.ts
+ *   80 │ pool u32        │ checked u32     │  the steps' POOL · 1: some leaves are flags or text
+ *   88 │ shown u32       │ draw u32        │  number of the view + 1 whose batch lies in its region, 0: none · its DRAW
+ *   96 │ ROLE × 5 (16 each)                │  path u32, bytes u32, said u32, … : roles.ts
+ *  176 │ LIST × 10 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, picks
+ *
+ * REGION, 8 bytes: │ at u32 │ bytes u32 │
+ */
+import { arena_alloc, arena_free, arena_init } from "../memory/arena";
+import { E_OUT_OF_MEMORY } from "../memory/error";
+import { GRANULE_BITS, header, MAGIC, MAX_BYTES } from "../memory/layout";
+import { Placed } from "../rows/layout";
+import { Pool } from "../rows/pool";
+import { LIST_BYTES, List } from "./list";
+import { CLOSED, INVALID, Refusal } from "./refusal";
+
+const REGIONS_AT: usize = 8;
+const PLACED_AT: usize = 64;
+export const ROLES_AT: usize = 96;
+const LISTS_AT: usize = 176;
+const LISTS: usize = 10;
+const ROOT_BYTES: usize = LISTS_AT + LISTS * LIST_BYTES;
+const ROOT_AT: usize = memory.data(336, 16);
+if (ROOT_BYTES != 336) ERROR("ROOT is 336 bytes");
+
+export const INPUT: u32 = 0;
+export const BATCH: u32 = 1;
+export const WORK: u32 = 2;
+export const TOLD: u32 = 3;
+
+@unmanaged
+class Region {
+  at: u32;
+  bytes: u32;
+}
+if (offsetof<Region>() != 8) ERROR("REGION is 8 bytes");
+
+@unmanaged
+export class Root {
+  handle: u32;
+  open: u32;
+  input: u32;
+  inputBytes: u32;
+  batch: u32;
+  batchBytes: u32;
+  work: u32;
+  workBytes: u32;
+  told: u32;
+  toldBytes: u32;
+  text: u32;
+  textBytes: u32;
+  seed: u64;
+  maxBytes: u32;
+  unused: u32;
+  rowBytes: u32;
+  usedBytes: u32;
+  stagedBytes: f64;
+  pool: u32;
+  checked: u32;
+  shown: u32;
+  draw: u32;
+
+  @inline
+  static the(): Root {
+    return changetype<Root>(ROOT_AT);
+  }
+
+  placed(): usize {
+    return ROOT_AT + PLACED_AT;
+  }
+
+  rows(): Pool {
+    return changetype<Pool>(<usize>this.pool);
+  }
+
+  private list(i: usize): List {
+    return changetype<List>(ROOT_AT + LISTS_AT + i * LIST_BYTES);
+  }
+
+  /** FIELD each: the leaves, in the order of all hosts. */
+  fields(): List {
+    return this.list(0);
+  }
+
+  /** u32 each: the shapes of all leaves. */
+  dims(): List {
+    return this.list(1);
+  }
+
+  /** WORD each: the paths whose parts are numbered. */
+  lists(): List {
+    return this.list(2);
+  }
+
+  /** SHARE each: the pools of frames. */
+  shares(): List {
+    return this.list(3);
+  }
+
+  /** SHELF each. */
+  tables(): List {
+    return this.list(4);
+  }
+
+  /** DESK each. */
+  writers(): List {
+    return this.list(5);
+  }
+
+  /** MAKING each. */
+  rules(): List {
+    return this.list(6);
+  }
+
+  /** VIEW each. */
+  views(): List {
+    return this.list(7);
+  }
+
+  /** WORD each: what views show at the bootstrap as well. */
+  nexts(): List {
+    return this.list(8);
+  }
+
+  /** PICK each: the columns of all views. */
+  picks(): List {
+    return this.list(9);
+  }
+
+  /** A region with so much room; what was in it is lost where it moves. 0: there is no memory. */
+  region(which: u32, bytes: u64): usize {
+    const region = changetype<Region>(ROOT_AT + REGIONS_AT + <usize>(which << 3));
+    if (bytes <= <u64>region.bytes && region.at != 0) return region.at;
+    const old = region.bytes;
+    arena_free(region.at, old);
+    region.at = 0;
+    region.bytes = 0;
+    // Near the limit there may be room for what is needed, and for no more; or not for that: then what was there is taken again.
+    if (!fill(region, max(bytes, 2 * <u64>old)) && !fill(region, bytes)) {
+      if (old != 0) fill(region, old);
+      return 0;
+    }
+    return region.at;
+  }
+
+  /** Whether bytes that a host names lie in the input buffer. */
+  holds(at: usize, bytes: f64): bool {
+    return <u64>at >= <u64>this.input && <f64>at + bytes <= <f64>this.input + <f64>this.inputBytes && this.input != 0;
+  }
+}
+if (offsetof<Root>() != ROLES_AT) ERROR("ROOT: the roles follow at byte 96");
+if (offsetof<Root>("rowBytes") != PLACED_AT || offsetof<Root>("pool") != PLACED_AT + offsetof<Placed>()) ERROR("ROOT: PLACED at byte 64");
+
+function fill(region: Region, bytes: u64): bool {
+  if (bytes > <u64>MAX_BYTES) return false;
+  region.at = arena_alloc(<u32>bytes);
+  region.bytes = region.at == 0 ? 0 : <u32>bytes;
+  return region.at != 0;
+}
+
+/** The Replay of a handle; null, with a refusal, where it is not there. */
+export function opened(handle: u32): Root | null {
+  const root = Root.the();
+  if (root.open != 0 && handle == root.handle) return root;
+  const refusal = Refusal.of(CLOSED).put("handle must be that of the Replay in this instance, got ").number(handle);
+  if (root.open != 0) refusal.put(", and the open one is ").number(root.handle);
+  else refusal.put(root.handle == 0 ? ": create one" : ": it was freed, create another");
+  return null;
+}
+
+/** Room for bytes that the host hands in; 0: there is no memory. What was there is lost where it moves. */
+export function replay_input(bytes: u32): u32 {
+  const root = Root.the();
+  if (header().magic != MAGIC) arena_init(MAX_BYTES >> GRANULE_BITS, 0);
+  // Without a Replay it is all that is taken, and stands first.
+  if (root.open == 0 && bytes > root.inputBytes) reset(0);
+  const at = root.region(INPUT, max(bytes, 1));
+  if (at == 0) Refusal.of(E_OUT_OF_MEMORY).put("there is no room for ").number(bytes).put(" bytes of input: free the Replay, or hand in less at a time");
+  return <u32>at;
+}
+
+/** Gives everything back. `inputBytes`: but so many, where the input is all that was taken before: it keeps its place. */
+export function reset(inputBytes: u32): void {
+  const root = Root.the();
+  const handle = root.handle;
+  memory.fill(ROOT_AT, 0, ROOT_BYTES);
+  root.handle = handle;
+  arena_init(MAX_BYTES >> GRANULE_BITS, 0);
+  if (inputBytes != 0) {
+    root.input = arena_alloc(inputBytes);
+    root.inputBytes = inputBytes;
+  }
+}
+
+/** What is taken from now on is zeros, as new memory is, whatever was there before. */
+export function clean(): void {
+  const from = header().top << GRANULE_BITS;
+  memory.fill(from, 0, <usize>(((<u32>memory.size()) << 16) - from));
+}
+
+/** Gives the memory of the Replay back, and the input buffer's. */
+export function replay_free(handle: u32): i32 {
+  if (opened(handle) === null) return CLOSED;
+  reset(0);
+  return 0;
+}
+
+/** Refuses what does not lie in the input buffer. */
+export function outside(what: string, at: usize, bytes: f64): i32 {
+  const root = Root.the();
+  return Refusal.of(INVALID)
+    .put(what)
+    .put(" must be ")
+    .number(bytes)
+    .put(" bytes within the ")
+    .number(root.inputBytes)
+    .put(" of replay_input at ")
+    .number(root.input)
+    .put(", got address ")
+    .number(<f64>at).code;
+}

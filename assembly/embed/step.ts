@@ -1,0 +1,86 @@
+/** Packed steps as a host hands them in: checked, and as a block of columns where there are several. */
+import { bytesZero, copyBytes } from "../memory/bytes";
+import { BOOL, TEXT } from "../rows/leaf";
+import { Field } from "./field";
+import { INVALID_DATA, Refusal } from "./refusal";
+import { Root } from "./root";
+import { isUtf8 } from "./utf8";
+
+/** What stands before the bytes of a text: their number. */
+const TEXT_HEAD: u32 = 4;
+
+/** n packed steps: flags must be 0 or 1, texts must be texts. What no leaf has is set to 0. 0, or INVALID_DATA. */
+export function checkSteps(root: Root, at: usize, n: u32): i32 {
+  const padding = root.rowBytes - root.usedBytes;
+  const bytes = <usize>root.stagedBytes;
+  for (let i: u32 = 0; i < n; i++, at += bytes) {
+    const code = root.checked == 0 ? 0 : checkStep(root, at, i);
+    if (code != 0) return code;
+    for (let k: u32 = 0; k < padding; k++) store<u8>(at + <usize>(root.usedBytes + k), 0);
+  }
+  return 0;
+}
+
+function checkStep(root: Root, step: usize, number: u32): i32 {
+  for (let i: u32 = 0; i < root.fields().count; i++) {
+    const field = Field.of(i);
+    const from = step + <usize>field.staged;
+    if (field.dtype == BOOL) {
+      for (let k: u32 = 0; k < field.size; k++) {
+        if (load<u8>(from + <usize>k) > 1)
+          return wrong(field, number, k)
+            .put(" must be bool, 0 or 1, got ")
+            .number(load<u8>(from + <usize>k)).code;
+      }
+    } else if (field.dtype == TEXT) {
+      const each = field.elementBytes();
+      for (let k: u32 = 0; k < field.size; k++) {
+        const code = checkText(field, number, k, from + <usize>(k * each));
+        if (code != 0) return code;
+      }
+    }
+  }
+  return 0;
+}
+
+function checkText(field: Field, number: u32, k: u32, at: usize): i32 {
+  const bytes = load<u32>(at);
+  if (bytes > field.maxBytes) return wrong(field, number, k).put(" must have at most ").number(field.maxBytes).put(" bytes, got ").number(bytes).code;
+  if (!isUtf8(at + TEXT_HEAD, bytes)) return wrong(field, number, k).put(" must be UTF-8").code;
+  const used = TEXT_HEAD + bytes;
+  return bytesZero(at + used, field.elementBytes() - used) ? 0 : wrong(field, number, k).put(" must have zeros behind its text").code;
+}
+
+function wrong(field: Field, step: u32, element: u32): Refusal {
+  return Refusal.of(INVALID_DATA).put("step").index(step).put(": ").word(field.path, field.bytes).index(element);
+}
+
+/** Bytes of n steps as a block: addresses of columns and of the rules' priorities, then columns. */
+export function blockBytes(root: Root, rules: u32, n: u32): u64 {
+  let bytes = headOf(root, rules);
+  for (let i: u32 = 0; i < root.fields().count; i++) bytes += columnOf(Field.of(i), n);
+  return bytes;
+}
+
+/** Writes n packed steps as a block, without priorities. O(bytes) */
+export function writeBlock(root: Root, rules: u32, n: u32, from: usize, to: usize): void {
+  const stepBytes = <usize>root.stagedBytes;
+  memory.fill(to, 0, <usize>headOf(root, rules));
+  let column = to + <usize>headOf(root, rules);
+  for (let i: u32 = 0; i < root.fields().count; i++) {
+    const field = Field.of(i);
+    store<u32>(to + (i << 2), <u32>column);
+    let value = from + <usize>field.staged;
+    let at = column;
+    for (let k: u32 = 0; k < n; k++, value += stepBytes, at += field.valueBytes) copyBytes(at, value, field.valueBytes);
+    column += <usize>columnOf(field, n);
+  }
+}
+
+function headOf(root: Root, rules: u32): u64 {
+  return (4 * <u64>(root.fields().count + rules) + 15) & ~15;
+}
+
+function columnOf(field: Field, n: u32): u64 {
+  return (<u64>field.valueBytes * <u64>n + 15) & ~15;
+}

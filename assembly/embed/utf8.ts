@@ -1,0 +1,35 @@
+/** Text as bytes. */
+
+/** Whether some bytes are UTF-8: nothing cut, nothing longer than it must be, no half of a pair, nothing above U+10FFFF. */
+export function isUtf8(at: usize, bytes: u32): bool {
+  const end = at + <usize>bytes;
+  while (at < end) {
+    const lead = <u32>load<u8>(at++);
+    if (lead < 0x80) continue;
+    const more: usize = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+    if (lead < 0xc2 || lead > 0xf4 || at + more > end) return false;
+    const second = <u32>load<u8>(at);
+    // Of some leads fewer may follow.
+    const least: u32 = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    const most: u32 = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (second < least || second > most) return false;
+    for (let i: usize = 1; i < more; i++) if ((load<u8>(at + i) & 0xc0) != 0x80) return false;
+    at += more;
+  }
+  return true;
+}
+
+/** The order of two texts by UTF-16 code units, as JavaScript sorts: negative, 0, positive. */
+export function compareText(a: usize, aBytes: u32, b: usize, bBytes: u32): i32 {
+  const both = min(aBytes, bBytes);
+  for (let i: u32 = 0; i < both; i++) {
+    const x = <i32>load<u8>(a + <usize>i);
+    const y = <i32>load<u8>(b + <usize>i);
+    if (x == y) continue;
+    // What takes two units has smaller ones than the last characters that take one.
+    if (x >= 0xf0 && y >= 0xee && y < 0xf0) return -1;
+    if (y >= 0xf0 && x >= 0xee && x < 0xf0) return 1;
+    return x - y;
+  }
+  return <i32>aBytes - <i32>bBytes;
+}

@@ -1,0 +1,148 @@
+/**
+ * What is drawn of a table, and what a batch of it shows.
+ *
+ * VIEW, 72 bytes:
+ *    0 │ kind u32    │ table u32    │  ITEMS, TRANSITIONS · index of its table
+ *    8 │ n u32       │ flags u32    │  steps of a window, or of a transition at most; 0: as many as items have · DISTINCT, STRATIFIED
+ *   16 │ among u32   │ from u32     │  0: all items · which part of a longer item (draw/rows.ts)
+ *   24 │ mask u32    │ weighs u32   │  1: with a mask · 0: without weights; else what divides them, + 1
+ *   32 │ gamma f64                  │
+ *   40 │ double u32  │ … u32        │  1: returns, discounts and weights are f64
+ *   48 │ nexts u32   │ count u32    │  in the list of all
+ *   56 │ picks u32   │ count u32    │
+ *   64 │ entries u32 │ width u32    │  of its last batch
+ */
+import { CROSS } from "../draw/rows";
+import { DISTINCT, STRATIFIED } from "../selectors/selector";
+import { MAX_LENGTH } from "../tables/slots";
+import { noRoom } from "./field";
+import { INVALID, Refusal, SPEC_MISMATCH } from "./refusal";
+import { Root } from "./root";
+import { Shelf, tableNamed } from "./shelf";
+import { Word, Words } from "./words";
+
+export const ITEMS: u32 = 1;
+export const TRANSITIONS: u32 = 2;
+
+const FROM_END: u32 = 1;
+const FROM_ANY: u32 = 2;
+
+@unmanaged
+export class View {
+  kind: u32;
+  table: u32;
+  n: u32;
+  flags: u32;
+  among: u32;
+  from: u32;
+  mask: u32;
+  weighs: u32;
+  gamma: f64;
+  double: u32;
+  unused: u32;
+  nexts: u32;
+  nextCount: u32;
+  picks: u32;
+  count: u32;
+  entries: u32;
+  width: u32;
+
+  @inline
+  static of(i: u32): View {
+    return changetype<View>(Root.the().views().get(i));
+  }
+
+  shelf(): Shelf {
+    return Shelf.of(this.table);
+  }
+}
+const VIEW_BYTES: u32 = 72;
+if (offsetof<View>() != VIEW_BYTES) ERROR("VIEW is 72 bytes");
+
+/** view TABLE items … · view TABLE transitions … */
+export function readView(words: Words): i32 {
+  const at = Root.the().views().push(VIEW_BYTES);
+  if (at == 0) return noRoom();
+  const view = changetype<View>(at);
+  const table = tableNamed(words);
+  if (table < 0) return table;
+  view.table = table;
+  view.gamma = -1;
+  view.nexts = Root.the().nexts().count;
+  if (words.want("items or transitions") != 0) return INVALID;
+  view.kind = words.is("items") ? ITEMS : words.is("transitions") ? TRANSITIONS : 0;
+  if (view.kind == 0) return words.unknown("items or transitions");
+  while (words.next()) {
+    const code = readDraw(words, view);
+    if (code != 0) return code;
+  }
+  if (view.kind == TRANSITIONS && view.gamma < 0) return words.here(INVALID).put("a view of transitions must say gamma: gamma 0.99").code;
+  return 0;
+}
+
+/** One option, whose name was read. 0, or INVALID. */
+function readDraw(words: Words, view: View): i32 {
+  let code = 0;
+  if (words.is("distinct")) view.flags |= DISTINCT;
+  else if (words.is("stratified")) view.flags |= STRATIFIED;
+  else if (words.is("among")) {
+    code = words.integer("among", 0, u32.MAX_VALUE);
+    view.among = <u32>words.value;
+  } else if (words.is("weights")) {
+    code = words.want("the word behind weights");
+    view.weighs = words.is("none") ? 1 : words.is("batch") ? 2 : words.is("table") ? 3 : 0;
+    if (code == 0 && view.weighs == 0) return words.unknown("none, batch or table");
+  } else return view.kind == ITEMS ? readItems(words, view) : readTransitions(words, view);
+  return code;
+}
+
+function readItems(words: Words, view: View): i32 {
+  if (words.is("cross")) view.from |= CROSS;
+  else if (words.is("mask")) view.mask = 1;
+  else if (words.is("length")) {
+    const code = words.integer("length", 1, MAX_LENGTH);
+    view.n = <u32>words.value;
+    return code;
+  } else if (words.is("offset")) {
+    const code = words.want("the word behind offset");
+    if (code != 0) return code;
+    view.from &= CROSS;
+    if (words.is("end")) view.from |= FROM_END;
+    else if (words.is("uniform")) view.from |= FROM_ANY;
+    else if (!words.is("start")) return words.unknown("start, end or uniform");
+  } else return words.unknown("length, offset, cross, mask, distinct, stratified, among or weights");
+  return 0;
+}
+
+function readTransitions(words: Words, view: View): i32 {
+  if (words.is("f64")) view.double = 1;
+  else if (words.is("n")) {
+    const code = words.integer("n", 1, MAX_LENGTH);
+    view.n = <u32>words.value;
+    return code;
+  } else if (words.is("gamma")) {
+    const code = words.number("gamma", 0, 1);
+    view.gamma = words.value;
+    return code;
+  } else if (words.is("next")) {
+    const at = Root.the().nexts().push(offsetof<Word>());
+    view.nextCount += 1;
+    return at == 0 ? noRoom() : words.keep("the name behind next", at);
+  } else return words.unknown("gamma, n, next, f64, distinct, stratified, among or weights");
+  return 0;
+}
+
+/** Refuses transitions of items of a single step. */
+export function singleRow(shelf: Shelf): i32 {
+  const refusal = Refusal.of(SPEC_MISMATCH).put("table ").word(shelf.name, shelf.bytes);
+  return refusal.put(" has items of a single step, which are no transitions: give its rules nStep, or a length of 2 and more").code;
+}
+
+/** @param longest rows of the longest item that there is, or that a rule makes */
+export function tooManySteps(view: View, longest: u32): i32 {
+  const refusal = Refusal.of(INVALID)
+    .put("n must be at most ")
+    .number(longest - 1)
+    .put(", since no rule or item of table ");
+  return refusal.word(view.shelf().name, view.shelf().bytes).put(" has more than ").number(longest).put(" steps, got ").number(view.n).code;
+}

@@ -1,0 +1,162 @@
+/** A host of embed.wasm, as a program in any language is one: text and packed steps in, columns out. It knows no layout but what the instance tells. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../support/core.ts";
+
+/** One line each as in assembly/embed.ts. */
+export interface EmbedExports {
+  readonly memory: WebAssembly.Memory;
+  replay_input(bytes: number): number;
+  replay_create(text: number, bytes: number): number;
+  replay_append(handle: number, writer: number, steps: number, n: number, ends: number, finals: number): number;
+  replay_end(handle: number, writer: number, lane: number, how: number, final: number): number;
+  replay_item(handle: number, writer: number, lane: number, table: number, length: number, priority: number): number;
+  replay_sample(handle: number, view: number, n: number, beta: number): number;
+  replay_columns(handle: number, view: number): number;
+  replay_stats(handle: number, table: number): number;
+  replay_update(handle: number, table: number, keys: number, priorities: number, n: number): number;
+  replay_delete(handle: number, table: number, keys: number, n: number): number;
+  replay_error(): number;
+  replay_free(handle: number): number;
+}
+
+export type Build = "embed" | "embed.scalar";
+
+const modules = new Map<Build, WebAssembly.Module>();
+
+export function embedModule(build: Build): WebAssembly.Module {
+  const module = modules.get(build) ?? new WebAssembly.Module(new Uint8Array(readFileSync(join(root, "dist", `${build}.wasm`))));
+  modules.set(build, module);
+  return module;
+}
+
+export function embedOf(build: Build): EmbedExports {
+  return new WebAssembly.Instance(embedModule(build), {}).exports as unknown as EmbedExports;
+}
+
+/** A column, as COLUMN tells of it (assembly/embed/told.ts). */
+export interface ToldColumn {
+  readonly name: string;
+  readonly dtype: number;
+  readonly maxBytes: number;
+  readonly shape: readonly number[];
+  readonly steps: number;
+  readonly drawn: boolean;
+  readonly at: number;
+  readonly bytes: number;
+}
+
+export interface ToldColumns {
+  readonly entries: number;
+  readonly width: number;
+  readonly stepBytes: number;
+  readonly blocked: number;
+  readonly columns: readonly ToldColumn[];
+}
+
+/** What the instance refused, with its text. */
+export class EmbedError extends Error {}
+
+export class Embed {
+  readonly x: EmbedExports;
+  handle = 0;
+
+  constructor(build: Build = "embed") {
+    this.x = embedOf(build);
+  }
+
+  get u8(): Uint8Array {
+    return new Uint8Array(this.x.memory.buffer);
+  }
+
+  get view(): DataView {
+    return new DataView(this.x.memory.buffer);
+  }
+
+  /** The text of the last refusal. */
+  get error(): string {
+    const at = this.x.replay_error();
+    return new TextDecoder("utf-8", { fatal: true }).decode(this.u8.subarray(at, this.u8.indexOf(0, at)));
+  }
+
+  /** Hands bytes in, one run behind the other, each at a multiple of 16; where they are. */
+  give(...runs: readonly Uint8Array[]): number[] {
+    const places: number[] = [];
+    let end = 0;
+    for (const run of runs) {
+      places.push(end);
+      end = (end + run.length + 15) & ~15;
+    }
+    const at = this.x.replay_input(end) >>> 0;
+    if (at === 0) throw new EmbedError(this.error);
+    for (const [i, run] of runs.entries()) this.u8.set(run, at + (places[i] as number));
+    return places.map((place) => at + place);
+  }
+
+  create(text: string): this {
+    const bytes = new TextEncoder().encode(text);
+    const [at = 0] = this.give(bytes);
+    this.handle = this.x.replay_create(at, bytes.length) >>> 0;
+    if (this.handle === 0) throw new EmbedError(this.error);
+    return this;
+  }
+
+  /** A result, where it is no code. */
+  did(code: number): number {
+    if (code < 0) throw new EmbedError(this.error);
+    return code;
+  }
+
+  /** @param view -1: of a packed step */
+  columns(view: number): ToldColumns {
+    const at = this.x.replay_columns(this.handle, view) >>> 0;
+    if (at === 0) throw new EmbedError(this.error);
+    const { view: data, u8 } = this;
+    const word = (from: number, i: number) => data.getUint32(from + 4 * i, true);
+    const columns = Array.from({ length: word(at, 0) }, (_, k): ToldColumn => {
+      const from = at + 24 + 40 * k;
+      const name = new TextDecoder().decode(u8.subarray(word(from, 0), word(from, 0) + word(from, 1)));
+      const shape = Array.from({ length: word(from, 5) }, (_, i) => word(word(from, 4), i));
+      return {
+        name,
+        dtype: word(from, 2),
+        maxBytes: word(from, 3),
+        shape,
+        steps: word(from, 6),
+        drawn: word(from, 7) === 1,
+        at: word(from, 8),
+        bytes: word(from, 9),
+      };
+    });
+    return { entries: word(at, 1), width: word(at, 2), stepBytes: word(at, 3), blocked: word(at, 4), columns };
+  }
+
+  stats(table: number): number[] {
+    const at = this.x.replay_stats(this.handle, table) >>> 0;
+    if (at === 0) throw new EmbedError(this.error);
+    return Array.from({ length: 13 }, (_, i) => this.view.getFloat64(at + 8 * i, true));
+  }
+
+  /** Packed steps, from the bytes of each leaf by its path. */
+  pack(steps: readonly ReadonlyMap<string, Uint8Array>[]): Uint8Array {
+    const { columns, stepBytes } = this.columns(-1);
+    const packed = new Uint8Array(stepBytes * steps.length);
+    for (const [i, step] of steps.entries()) {
+      for (const { name, at, bytes } of columns) {
+        const value = step.get(name) as Uint8Array;
+        if (value.length !== bytes) throw new Error(`${name} has ${value.length} bytes, not ${bytes}`);
+        packed.set(value, i * stepBytes + at);
+      }
+    }
+    return packed;
+  }
+}
+
+/** A text in rows: a length, UTF-8, zeros. */
+export function textBytes(text: string, maxBytes: number): Uint8Array {
+  const bytes = new Uint8Array((4 + maxBytes + 3) & ~3);
+  const utf8 = new TextEncoder().encode(text);
+  new DataView(bytes.buffer).setUint32(0, utf8.length, true);
+  bytes.set(utf8, 4);
+  return bytes;
+}

@@ -1,0 +1,278 @@
+/** Random Replays, as TypeScript is told of them and as the text of embed.wasm says them. */
+import { type ItemRule, type SampleOptions, type Spec, shared, type TransitionOptions } from "../../src/index.ts";
+import { checkRateLimiter } from "../../src/rate-limiter.ts";
+import { SELECTORS, type Selector } from "../../src/selector.ts";
+import { DTYPES, type Dtype } from "../../src/spec/dtype.ts";
+import { isLeaf, type RowLeaf } from "../../src/spec/leaf.ts";
+import { type FoundLeaf, leavesOf } from "../../src/spec/spec.ts";
+import type { TransitionRole } from "../../src/spec/transition-roles.ts";
+import type { TableOptions } from "../../src/table.ts";
+import type { TestRandom } from "../support/random.ts";
+
+export interface WorldTable extends Required<Pick<TableOptions, "maxSize" | "sampler" | "remover" | "rateLimiter" | "maxPending">> {
+  readonly maxSteps: number | undefined;
+  readonly maxTimesSampled: number | undefined;
+}
+
+export interface WorldWriter {
+  readonly keep: number | undefined;
+  readonly lanes: number;
+  readonly across: boolean;
+  readonly autoreset: "nextStep" | "sameStep" | "disabled" | undefined;
+  readonly items: readonly ItemRule[];
+}
+
+export interface WorldView {
+  readonly table: string;
+  readonly transitions: TransitionOptions | undefined;
+  readonly sample: SampleOptions;
+  /** What the text says of weights. */
+  readonly weights: "none" | "batch" | "table" | undefined;
+}
+
+export interface World {
+  readonly spec: Spec;
+  readonly roles: { readonly [R in TransitionRole]?: string };
+  readonly tables: { readonly [name: string]: WorldTable };
+  readonly writers: readonly WorldWriter[];
+  readonly views: readonly WorldView[];
+  readonly seed: bigint;
+}
+
+const dtypes = Object.keys(DTYPES) as Dtype[];
+const KEYS = ["a", "b", "Z", "10", "9", "shape", "é", "long name", '"quoted" \\ #', "\u{1f600}", "\uffee", "a\nb"];
+const maybe = <T>(random: TestRandom, chance: number, make: () => T): T | undefined => (random.next() < chance ? make() : undefined);
+
+function shapeOf(random: TestRandom): number[] {
+  if (random.below(12) === 0) return [random.pick([40, 70, 300, 1100])];
+  return Array.from({ length: random.below(4) }, () => 1 + random.below(4));
+}
+
+function leafOf(random: TestRandom): RowLeaf {
+  const kind = random.below(10);
+  const leaf: RowLeaf =
+    kind < 2
+      ? { dtype: "string", shape: random.pick([[], [], [2], [2, 1]]), maxBytes: random.pick([1, 5, 8, 300]) }
+      : { dtype: random.pick(dtypes), shape: shapeOf(random) };
+  if (random.below(5) !== 0) return leaf;
+  // Of a name all frames have a size, mostly.
+  const frame =
+    random.below(30) === 0
+      ? leaf
+      : random.pick<RowLeaf>([
+          { dtype: "u8", shape: [3, 2] },
+          { dtype: "i16", shape: [3] },
+        ]);
+  return random.below(2) === 0 ? shared("frames", frame as never, random.pick([1, 2, 4])) : shared(random.pick(["frames", "other"]), frame as never);
+}
+
+function nodeOf(random: TestRandom, depth: number): Spec {
+  const kind = depth === 0 ? 0 : random.below(4);
+  if (kind < 2) return leafOf(random);
+  if (kind === 2) return Array.from({ length: random.pick([1, 2, 3, 11]) }, () => nodeOf(random, depth - 1));
+  return Object.fromEntries(Array.from({ length: 1 + random.below(3) }, () => [random.pick(KEYS), nodeOf(random, depth - 1)]));
+}
+
+const numeric: readonly Dtype[] = dtypes.filter((dtype) => dtype !== "bool");
+
+/** A step that may be a part of transitions, or any. */
+function specOf(random: TestRandom): Pick<World, "spec" | "roles"> {
+  if (random.below(5) === 0) return { spec: nodeOf(random, 2), roles: {} };
+  const renamed = random.below(4) === 0;
+  const name = (role: string) => (renamed ? `my ${role}` : role);
+  const one = (from: readonly Dtype[]): RowLeaf => ({ dtype: random.pick(from), shape: random.pick([[], [], [1]]) });
+  const spec: { [name: string]: Spec } = {
+    [name("observation")]: nodeOf(random, 1),
+    [name("action")]: nodeOf(random, 1),
+    [name("reward")]: random.below(30) === 0 ? leafOf(random) : one(numeric),
+    ...maybe(random, 0.4, () => ({ [name("discount")]: one(["f32", "f64", "u8"]) })),
+    ...maybe(random, 0.4, () => ({ [name("terminated")]: one(["bool", "u8", "i32", "f32"]) })),
+    ...maybe(random, 0.5, () => ({ [random.pick(KEYS)]: nodeOf(random, 2) })),
+    ...maybe(random, 0.3, () => ({ mask: nodeOf(random, 1) })),
+  };
+  const roles = Object.fromEntries(
+    (["observation", "action", "reward", "discount", "terminated"] as const).flatMap((role) => (renamed && name(role) in spec ? [[role, name(role)]] : [])),
+  );
+  return { spec, roles };
+}
+
+function selectorOf(random: TestRandom): Selector {
+  const kind = random.pick(SELECTORS);
+  if (kind !== "prioritized") return { kind };
+  return { kind, exponent: random.pick([0, 0.5, 0.6, 1, 2, -1]), withMin: random.below(2) === 0 };
+}
+
+function tableOf(random: TestRandom): WorldTable {
+  const rateLimiter = random.pick([
+    { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE },
+    { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE },
+    { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE },
+    { samplesPerInsert: 1, minSize: 3, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE },
+    { samplesPerInsert: 2.5, minSize: 2, minDiff: -4, maxDiff: 12.5 },
+    { samplesPerInsert: 1, minSize: 1, minDiff: 0, maxDiff: 6 },
+  ]);
+  checkRateLimiter("rateLimiter", rateLimiter);
+  const sampler = selectorOf(random);
+  return {
+    maxSize: random.pick([1, 2, 5, 12, 40]),
+    sampler,
+    remover: random.pick<Selector>([{ kind: "fifo" }, { kind: "fifo" }, sampler, selectorOf(random)]),
+    rateLimiter,
+    maxPending: random.pick([0, 2, 1023]),
+    maxSteps: maybe(random, 0.2, () => 3 + random.below(30)),
+    maxTimesSampled: maybe(random, 0.2, () => 1 + random.below(4)),
+  };
+}
+
+function ruleOf(random: TestRandom, tables: readonly string[], transitions: boolean): ItemRule {
+  const table = random.pick(tables);
+  const priority = random.pick<number | "max" | undefined>([undefined, undefined, "max", 0, 2.25, 1e-3]);
+  if (transitions) return { table, nStep: random.pick([1, 1, 2, 3, 5]), priority, finite: random.below(3) > 0 };
+  return { table, length: random.pick([1, 2, 2, 3, 3, 4, 4, 8]), stride: random.pick([undefined, 1, 2, 3]), priority };
+}
+
+function writerOf(random: TestRandom, tables: readonly string[], transitions: boolean): WorldWriter {
+  const items = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => ruleOf(random, tables, random.below(20) === 0 || (transitions && random.below(4) > 0)));
+  const lanes = random.pick([1, 1, 1, 2, 3]);
+  const mustSay = lanes > 1 && random.below(10) > 0;
+  return {
+    items,
+    keep: maybe(random, 0.3, () => 5 + random.below(12)),
+    lanes,
+    across: random.below(4) === 0,
+    autoreset: random.pick(["disabled", "nextStep", "sameStep", mustSay ? "sameStep" : undefined] as const),
+  };
+}
+
+/** @param names of what plays no part @param transitions whether there can be some */
+function viewOf(random: TestRandom, tables: readonly string[], names: readonly string[], transitions: boolean): WorldView {
+  const weights = random.pick([undefined, undefined, "none", "batch", "table"] as const);
+  const sample = {
+    replacement: random.below(4) > 0,
+    among: random.below(6) === 0 ? 1 + random.below(6) : 0,
+    stratified: random.below(8) === 0,
+    ...(weights && { normalize: weights }),
+  };
+  const table = random.pick(tables);
+  if (random.below(20) === 0 || (transitions && random.below(2) === 0)) {
+    // Only letters from a to z get a capital in embed.wasm.
+    const known = ["action", ...names.filter((name) => name !== "é"), ...(random.below(20) === 0 ? ["mask"] : [])];
+    const next = maybe(random, 0.4, () => Array.from({ length: 1 + random.below(2) }, () => random.pick(known)));
+    const n = maybe(random, 0.4, () => 1 + random.below(random.pick([1, 2, 3])));
+    const shown = { gamma: random.pick([0, 0.5, 0.99, 1]), ...(n && { n }), ...(next && { next }), dtype: random.pick(["f32", "f64"] as const) };
+    return { table, transitions: shown, sample, weights };
+  }
+  const length = maybe(random, 0.5, () => 1 + random.below(6));
+  const offset = random.pick(["start", "end", "uniform"] as const);
+  return {
+    table,
+    transitions: undefined,
+    weights,
+    sample: { ...sample, offset, cross: random.below(2) === 0, mask: random.below(2) === 0, ...(length && { length }) },
+  };
+}
+
+export function worldOf(random: TestRandom): World {
+  const { spec, roles } = specOf(random);
+  const names = ["memory", "a second table"].slice(0, 1 + random.below(2));
+  const tops = isLeaf(spec) ? [] : Object.keys(spec);
+  const transitions = tops.some((name) => name.endsWith("reward"));
+  const others = tops.filter((name) => !/(observation|action|reward|discount|terminated)$/.test(name));
+  return {
+    spec,
+    roles,
+    tables: Object.fromEntries(names.map((name) => [name, tableOf(random)])),
+    writers: Array.from({ length: 1 + random.below(2) }, () => writerOf(random, names, transitions)),
+    views: Array.from({ length: 1 + random.below(3) }, () => viewOf(random, names, others, transitions)),
+    seed: BigInt(random.below(2 ** 31)) * 2n ** BigInt(random.below(33)),
+  };
+}
+
+/** A word in quotes. */
+export function quoted(word: string): string {
+  return `"${word.replaceAll(/["\\]/g, "\\$&").replaceAll("\n", "\\n")}"`;
+}
+
+/** A number of few digits as it is, another one by its bits. */
+export function numberText(x: number): string {
+  const plain = String(x);
+  if (/^-?\d{0,8}(\.\d{0,6})?$/.test(plain)) return plain;
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, x);
+  return `0x${bits.getBigUint64(0).toString(16).padStart(16, "0")}`;
+}
+
+function listsIn(spec: Spec, path: string): string[] {
+  if (isLeaf(spec)) return [];
+  const below = Object.entries(spec).flatMap(([name, node]) => listsIn(node as Spec, path === "" ? name : `${path}.${name}`));
+  return Array.isArray(spec) ? [path, ...below] : below;
+}
+
+function leafLine({ path, leaf }: FoundLeaf): string {
+  const dtype = leaf.dtype === "string" ? `text ${leaf.maxBytes}` : leaf.dtype;
+  const frames = leaf.shared === undefined ? "" : ` shared ${quoted(leaf.shared)}${leaf.stack === undefined ? "" : ` stack ${leaf.stack}`}`;
+  return `leaf ${quoted(path)} ${[dtype, ...leaf.shape].join(" ")}${frames}`;
+}
+
+function selectorText({ kind, exponent = 1, withMin }: Selector): string {
+  return kind === "prioritized" ? `${withMin ? "prioritizedWithMin" : kind} ${numberText(exponent)}` : kind;
+}
+
+function tableLine(name: string, { maxSize, sampler, remover, rateLimiter, maxPending, maxSteps, maxTimesSampled }: WorldTable): string {
+  const { samplesPerInsert, minSize, minDiff, maxDiff } = rateLimiter;
+  const limiter = `samplesPerInsert ${numberText(samplesPerInsert)} minSize ${minSize} minDiff ${numberText(minDiff)} maxDiff ${numberText(maxDiff)}`;
+  const limits = [...(maxSteps === undefined ? [] : [`steps ${maxSteps}`]), ...(maxTimesSampled === undefined ? [] : [`timesSampled ${maxTimesSampled}`])];
+  return `table ${quoted(name)} size ${maxSize} sampler ${selectorText(sampler)} remover ${selectorText(remover)} ${limiter} pending ${maxPending} ${limits.join(" ")}`;
+}
+
+function writerLines({ keep, lanes, across, autoreset, items }: WorldWriter): string[] {
+  const rules = items.map(({ table, length, stride, priority, nStep, finite }) => {
+    const words = [`rule ${quoted(table)}`, nStep === undefined ? `length ${length}` : `nStep ${nStep}`];
+    if (stride !== undefined) words.push(`stride ${stride}`);
+    if (priority !== undefined) words.push(`priority ${priority === "max" ? priority : numberText(priority)}`);
+    if (finite === false) words.push("infinite");
+    return words.join(" ");
+  });
+  const writer = [
+    "writer",
+    ...(keep ? [`keep ${keep}`] : []),
+    `lanes ${lanes}`,
+    ...(across ? ["across"] : []),
+    ...(autoreset ? [`autoreset ${autoreset}`] : []),
+  ];
+  return [writer.join(" "), ...rules];
+}
+
+function viewLine({ table, transitions, sample, weights }: WorldView): string {
+  const { replacement, among, stratified, length, offset, cross, mask } = sample;
+  const words = [`view ${quoted(table)}`];
+  if (transitions === undefined) {
+    words.push(`items offset ${offset}`, ...(length ? [`length ${length}`] : []), ...(cross ? ["cross"] : []), ...(mask ? ["mask"] : []));
+  } else {
+    const { gamma, n, next = [], dtype } = transitions;
+    words.push(`transitions gamma ${numberText(gamma)}`, ...(n ? [`n ${n}`] : []), ...next.map((name) => `next ${quoted(name)}`));
+    if (dtype === "f64") words.push("f64");
+  }
+  words.push(
+    ...(replacement === false ? ["distinct"] : []),
+    `among ${among}`,
+    ...(stratified ? ["stratified"] : []),
+    ...(weights ? [`weights ${weights}`] : []),
+  );
+  return words.join(" ");
+}
+
+/** The text that says a world, its leaves in any order. */
+export function textOf(random: TestRandom, { spec, roles, tables, writers, views, seed }: World): string {
+  const leaves = leavesOf(spec).map((leaf) => ({ leaf, place: random.next() }));
+  return [
+    "# A random Replay.",
+    ...leaves.sort((a, b) => a.place - b.place).map(({ leaf }) => leafLine(leaf)),
+    ...listsIn(spec, "").map((path) => `list ${quoted(path)}`),
+    ...Object.entries(roles).map(([role, path]) => `role ${role} ${quoted(path)}`),
+    ...Object.entries(tables).map(([name, table]) => tableLine(name, table)),
+    ...writers.flatMap(writerLines),
+    ...views.map(viewLine),
+    `seed ${BigInt.asUintN(64, seed)} # and no more`,
+  ].join("\n");
+}
