@@ -55,11 +55,12 @@ function episodesOf(t: Table, item: Item): u32 {
   return episodes;
 }
 
-/** Length of the queue of free slots, more than there are where it does not end. */
+/** Length of the queue of free slots, more than there are where it does not end, or leads to one that is not free. */
 function chainOf(t: Table, first: u32): u32 {
   let length: u32 = 0;
   let last: u32 = 0;
-  for (let slot = first; slot != 0 && length <= t.slots().high; slot = t.slots().item(slot).first) {
+  for (let slot = first; slot != 0 && length <= t.slots().high; slot = t.slots().item(slot).nextFree) {
+    if (slot > t.slots().high || t.slots().isUsed(slot)) return u32.MAX_VALUE;
     length += 1;
     last = slot;
   }

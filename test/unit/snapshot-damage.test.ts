@@ -1,9 +1,14 @@
 import { expect, test } from "vitest";
+import { crc32c } from "../../src/formats/tfds/crc32c.ts";
 import { Replay, ReplayError, u8 } from "../../src/index.ts";
+import { TABLE } from "../../src/store/format/kinds.ts";
 import { TestRandom } from "../support/random.ts";
 import { bytesOf, errorOf, expectError } from "../support/refused.ts";
 import { SCENES } from "../support/scenes.ts";
 import { scaled, some } from "../support/size.ts";
+
+/** Where a table's record has the first free slot (assembly/record/table.ts). */
+const FREE_FIRST = 128;
 
 function sceneBytes(name: string): Buffer {
   const { make, act } = SCENES[name] as (typeof SCENES)[string];
@@ -85,6 +90,17 @@ test.each(["uniform over lifo", "maxHeap over uniform", "items that wait", "seve
     expect(bytesOf(Replay.restore(bytes)).equals(bytes)).toBe(true);
   },
 );
+
+test("a queue of free slots that leads to a slot in use is CORRUPT, though its checksum is right", () => {
+  const bytes = Buffer.from(sceneBytes("prioritized over fifo"));
+  const at = borders(bytes).find((from) => bytes.readUInt32LE(from) === TABLE) as number;
+  const payload = bytes.subarray(at + 16, at + 16 + bytes.readUInt32LE(at + 8));
+  // Behind the counts of the table and the highest slot ever used; slot 1 has a live item.
+  expect(payload.readUInt32LE(FREE_FIRST)).toBe(0);
+  payload.writeUInt32LE(1, FREE_FIRST);
+  bytes.writeUInt32LE(crc32c(Buffer.concat([bytes.subarray(at, at + 12), payload])), at + 12);
+  expectError(refusalOf(bytes), "CORRUPT", /contradicts itself: table 0, invariant 8/);
+});
 
 test("a length that became greater than memory is CORRUPT as well", () => {
   const options = { spec: u8(800), tables: { t: { maxSize: 400 } } };
