@@ -12,5 +12,7 @@ export { replay_append, replay_end, replay_item } from "./embed/append";
 export { replay_sample } from "./embed/sample";
 export { replay_columns, replay_stats } from "./embed/told";
 export { replay_delete, replay_update } from "./embed/change";
+export { replay_save } from "./embed/save";
+export { replay_load } from "./embed/load";
 export { replay_error } from "./embed/refusal";
 export { replay_free } from "./embed/root";

@@ -9,7 +9,7 @@
  *   32 │ transitions u32 │ finite u32 │  1: some rule makes transitions · and wants finite rewards
  *   40 │ longest u32   │ … u32     │
  *
- * MAKING, 32 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ … u32 │
+ * MAKING, 32 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ finite u32 │
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
@@ -25,7 +25,7 @@ import { Words } from "./words";
 
 const DISABLED: u32 = 1;
 export const NEXT_STEP: u32 = 2;
-const SAME_STEP: u32 = 3;
+export const SAME_STEP: u32 = 3;
 const DEFAULT_KEEP: u32 = 32;
 const MAX_LANES: f64 = 65536;
 
@@ -64,7 +64,7 @@ export class Making {
   nStep: u32;
   priority: f64;
   largest: u32;
-  unused: u32;
+  finite: u32;
 
   @inline
   static of(i: u32): Making {
@@ -114,7 +114,7 @@ export function readRule(words: Words): i32 {
   rule.table = table;
   rule.stride = 1;
   rule.priority = 1;
-  let finite: u32 = 1;
+  rule.finite = 1;
   let priority: u32 = 0;
   let stride: u32 = 0;
   while (words.next()) {
@@ -135,7 +135,7 @@ export function readRule(words: Words): i32 {
       else if (words.isNumber(0, f64.MAX_VALUE)) rule.priority = words.value;
       else return words.unknown("max, or a priority from 0 up (decimal, of at most 15 digits)");
     } else if (words.is("infinite")) {
-      finite = 0;
+      rule.finite = 0;
     } else {
       return words.unknown("length, nStep, stride, priority or infinite");
     }
@@ -143,13 +143,13 @@ export function readRule(words: Words): i32 {
   }
   if ((rule.length == 0) == (rule.nStep == 0))
     return words.here(INVALID).put("a rule must have length (windows of so many steps) or nStep (transitions), one of both").code;
-  if (rule.nStep == 0 && finite == 0) return words.here(INVALID).put("infinite must stand in a rule of nStep").code;
+  if (rule.nStep == 0 && rule.finite == 0) return words.here(INVALID).put("infinite must stand in a rule of nStep").code;
   if (rule.nStep != 0 && stride != 0) return words.here(INVALID).put("stride must stand in a rule of length").code;
   if (rule.nStep != 0) {
     rule.length = rule.nStep + 1;
     if (priority == 0) rule.largest = u32(Shelf.of(rule.table).isPrioritized());
     desk.transitions = 1;
-    desk.finite |= finite;
+    desk.finite |= rule.finite;
   }
   desk.rules += 1;
   desk.longest = max(desk.longest, rule.length);

@@ -109,7 +109,7 @@ function dtypeOf(words: Words): u32 {
   return words.is("text") ? TEXT : u32.MAX_VALUE;
 }
 
-function dtypeName(dtype: u32): string {
+export function dtypeName(dtype: u32): string {
   switch (dtype) {
     case 0:
       return "bool";
@@ -131,8 +131,10 @@ function dtypeName(dtype: u32): string {
       return "u64";
     case 9:
       return "f32";
-    default:
+    case 10:
       return "f64";
+    default:
+      return "string";
   }
 }
 
@@ -234,13 +236,13 @@ function compare(a: Field, b: Field): i32 {
 }
 
 /** Where the part of a path ends that begins at `from`. */
-function partEnd(field: Field, from: u32): u32 {
+export function partEnd(field: Field, from: u32): u32 {
   while (from < field.bytes && <u32>load<u8>(<usize>(field.path + from)) != DOT) from++;
   return from;
 }
 
 /** Whether the parts that begin at `from` of a path are numbered. */
-function isList(path: u32, from: u32): bool {
+export function isList(path: u32, from: u32): bool {
   const lists = Root.the().lists();
   const bytes = from == 0 ? 0 : from - 1;
   for (let i: u32 = 0; i < lists.count; i++) {

@@ -15,7 +15,7 @@ export const ACTION: u32 = 1;
 export const REWARD: u32 = 2;
 export const DISCOUNT: u32 = 3;
 export const TERMINATED: u32 = 4;
-const ROLES: u32 = 5;
+export const ROLES: u32 = 5;
 /** Bytes that all their names take. */
 export const NAMES_BYTES: u32 = 64;
 

@@ -1,17 +1,17 @@
 /**
  * The one Replay of an instance, and the regions through which a host gives and gets bytes.
  *
- * ROOT, 336 bytes:
+ * ROOT, 352 bytes:
  *    0 │ handle u32      │ open u32        │  of the Replay that was made last, never 0 · 1: it is there
  *    8 │ REGION × 4 (8 each)               │  input: what the host gives · batch: what a draw gave · work: for the length of a call · told: columns and counters
  *   40 │ text u32        │ textBytes u32   │  the text that it was made of: names are in it
  *   48 │ seed u64                          │
- *   56 │ maxBytes u32    │ … u32           │
+ *   56 │ maxBytes u32    │ changes u32     │  raised by calls that change something: a snapshot that is being read ends then
  *   64 │ PLACED (16)                       │  rows/layout.ts
  *   80 │ pool u32        │ checked u32     │  the steps' POOL · 1: some leaves are flags or text
  *   88 │ shown u32       │ draw u32        │  number of the view + 1 whose batch lies in its region, 0: none · its DRAW
  *   96 │ ROLE × 5 (16 each)                │  path u32, bytes u32, said u32, … : roles.ts
- *  176 │ LIST × 10 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, picks
+ *  176 │ LIST × 11 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, picks, bytes
  *
  * REGION, 8 bytes: │ at u32 │ bytes u32 │
  */
@@ -27,10 +27,10 @@ const REGIONS_AT: usize = 8;
 const PLACED_AT: usize = 64;
 export const ROLES_AT: usize = 96;
 const LISTS_AT: usize = 176;
-const LISTS: usize = 10;
+const LISTS: usize = 11;
 const ROOT_BYTES: usize = LISTS_AT + LISTS * LIST_BYTES;
-const ROOT_AT: usize = memory.data(336, 16);
-if (ROOT_BYTES != 336) ERROR("ROOT is 336 bytes");
+const ROOT_AT: usize = memory.data(352, 16);
+if (ROOT_BYTES != 352) ERROR("ROOT is 352 bytes");
 
 export const INPUT: u32 = 0;
 export const BATCH: u32 = 1;
@@ -60,7 +60,7 @@ export class Root {
   textBytes: u32;
   seed: u64;
   maxBytes: u32;
-  unused: u32;
+  changes: u32;
   rowBytes: u32;
   usedBytes: u32;
   stagedBytes: f64;
@@ -134,6 +134,11 @@ export class Root {
   /** PICK each: the columns of all views. */
   picks(): List {
     return this.list(9);
+  }
+
+  /** Bytes that are put together: of a snapshot, or a text. */
+  bytes(): List {
+    return this.list(10);
   }
 
   /** A region with so much room; what was in it is lost where it moves. 0: there is no memory. */

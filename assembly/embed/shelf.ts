@@ -25,7 +25,7 @@ import { sameWord, Words } from "./words";
 const MAX_ITEMS: f64 = 0x3ffffff;
 const DEFAULT_PENDING: u32 = 1023;
 /** Whole numbers up to here are exact. */
-const MAX_WHOLE: f64 = 9007199254740991;
+export const MAX_WHOLE: f64 = 9007199254740991;
 
 @unmanaged
 export class Shelf {
@@ -180,6 +180,24 @@ function readSelector(words: Words): i32 {
   if ((kind & ~WITH_MIN) != PRIORITIZED) return kind;
   const exponent = words.number("the exponent behind prioritized", -f64.MAX_VALUE, f64.MAX_VALUE);
   return exponent == 0 ? kind : exponent;
+}
+
+/** The name of a selector by its number. */
+export function selectorName(kind: u32): string {
+  switch (kind) {
+    case FIFO:
+      return "fifo";
+    case LIFO:
+      return "lifo";
+    case UNIFORM:
+      return "uniform";
+    case PRIORITIZED:
+      return "prioritized";
+    case MIN_HEAP:
+      return "minHeap";
+    default:
+      return "maxHeap";
+  }
 }
 
 function kindOf(words: Words): u32 {

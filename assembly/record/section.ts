@@ -5,6 +5,20 @@
  */
 import { crc32c } from "./crc32c";
 
+export const SECTION_BYTES: u32 = 16;
+
+/** Kinds of sections, as in src/store/format/kinds.ts. */
+export const HEAD: u32 = 32;
+export const WRITERS: u32 = 33;
+export const POOLS: u32 = 34;
+export const ROWS: u32 = 35;
+export const FREE: u32 = 37;
+export const SLOTS: u32 = 38;
+export const TABLE: u32 = 39;
+export const STREAMS: u32 = 40;
+export const END: u32 = 42;
+export const LAYOUTS: u32 = 43;
+
 /** O(bytes): what the checksum of the section at an address must be. */
 export function section_sum(at: usize): u32 {
   return crc32c(crc32c(0, at, 12), at + 16, load<u32>(at, 8));

@@ -225,6 +225,8 @@ describe("a call", () => {
     const { x, handle } = embed;
     expect(() => embed.create(TEXT)).toThrowError(/^OUT_OF_TURN: this instance has a Replay \(handle 1\): free it first/);
     embed.handle = handle;
+    expect(() => embed.load(new Uint8Array(8))).toThrowError(/^OUT_OF_TURN: this instance has a Replay \(handle 1\): free it first/);
+    embed.handle = handle;
     expect(x.replay_free(handle)).toBe(0);
     const calls = [
       () => x.replay_append(handle, 0, 0, 1, 0, 0),
@@ -241,6 +243,7 @@ describe("a call", () => {
     }
     expect(x.replay_columns(handle, -1)).toBe(0);
     expect(x.replay_stats(handle, 0)).toBe(0);
+    expect(x.replay_save(handle, 1)).toBe(0);
     embed.create(TEXT);
     expect(embed.handle).toBe(handle + 1);
     expect(x.replay_free(handle)).toBeLessThan(0);

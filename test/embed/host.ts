@@ -16,6 +16,8 @@ export interface EmbedExports {
   replay_stats(handle: number, table: number): number;
   replay_update(handle: number, table: number, keys: number, priorities: number, n: number): number;
   replay_delete(handle: number, table: number, keys: number, n: number): number;
+  replay_save(handle: number, first: number): number;
+  replay_load(snapshot: number, bytes: number, text: number, textBytes: number): number;
   replay_error(): number;
   replay_free(handle: number): number;
 }
@@ -99,6 +101,29 @@ export class Embed {
     this.handle = this.x.replay_create(at, bytes.length) >>> 0;
     if (this.handle === 0) throw new EmbedError(this.error);
     return this;
+  }
+
+  /** @param text lines behind those of the snapshot */
+  load(snapshot: Uint8Array, text = ""): this {
+    const bytes = new TextEncoder().encode(text);
+    const [at = 0, behind = 0] = this.give(snapshot, bytes);
+    this.handle = this.x.replay_load(at, snapshot.length, behind, bytes.length) >>> 0;
+    if (this.handle === 0) throw new EmbedError(this.error);
+    return this;
+  }
+
+  /** The next chunk of a snapshot; an empty one behind the last. */
+  chunk(first: boolean): Uint8Array {
+    const at = this.x.replay_save(this.handle, Number(first)) >>> 0;
+    if (at === 0) throw new EmbedError(this.error);
+    const [from, bytes] = [this.view.getUint32(at, true), this.view.getUint32(at + 4, true)];
+    return this.u8.slice(from, from + bytes);
+  }
+
+  snapshot(): Uint8Array {
+    const chunks: Uint8Array[] = [];
+    for (let chunk = this.chunk(true); chunk.length > 0; chunk = this.chunk(false)) chunks.push(chunk);
+    return new Uint8Array(Buffer.concat(chunks));
   }
 
   /** A result, where it is no code. */

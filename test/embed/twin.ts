@@ -11,7 +11,7 @@ import type { AnyTransitions } from "../../src/transitions/filler.ts";
 import type { Writer } from "../../src/writer.ts";
 import type { TestRandom } from "../support/random.ts";
 import { type Build, Embed, EmbedError, type ToldColumn, textBytes } from "./host.ts";
-import { textOf, type World } from "./world.ts";
+import { textOf, viewLine, type World } from "./world.ts";
 
 /** A leaf's value: for TypeScript, and as bytes. */
 interface Value {
@@ -70,12 +70,25 @@ function refusedBy(call: () => void): Error | undefined {
   }
 }
 
+/** Sections of a snapshot, by kind, id, and how many of these came before. */
+function sectionsIn(bytes: Uint8Array): Map<string, Uint8Array> {
+  const found = new Map<string, Uint8Array>();
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 8; at < bytes.length; at += 16 + view.getUint32(at + 8, true))
+    found.set(`${view.getUint32(at, true)}.${view.getUint32(at + 4, true)}.${found.size}`, bytes.subarray(at + 16, at + 16 + view.getUint32(at + 8, true)));
+  return found;
+}
+
+/** The call before which each opens the other's snapshot. */
+const EXCHANGE = 30;
+
 export class Twin {
   readonly #random: TestRandom;
   readonly #world: World;
   readonly #leaves: readonly FoundLeaf[];
   readonly #text: string;
-  readonly #embed: Embed;
+  readonly #build: Build;
+  #embed: Embed;
   #replay!: Replay;
   #writers: Writer[] = [];
   #views: ((n: number, beta: number) => unknown)[] = [];
@@ -90,6 +103,7 @@ export class Twin {
     this.#world = world;
     this.#leaves = leavesOf(world.spec);
     this.#text = textOf(random, world);
+    this.#build = build;
     this.#embed = new Embed(build);
   }
 
@@ -105,6 +119,7 @@ export class Twin {
   /** The i-th call. */
   play(i: number): void {
     const random = this.#random;
+    if (i === EXCHANGE) this.#exchange();
     // There is something to draw first.
     const kind = i < 6 ? 0 : random.below(12);
     if (kind < 4) this.#append();
@@ -117,10 +132,14 @@ export class Twin {
   }
 
   #make(): void {
-    const { spec, roles, tables, writers, views, seed } = this.#world;
+    const { spec, roles, tables, writers, seed } = this.#world;
     this.#replay = new Replay({ spec, tables, seed, transition: roles, logger: null } as object as ConstructorParameters<typeof Replay>[0]);
     this.#writers = writers.map((options) => this.#replay.writer(options as object) as unknown as Writer);
-    this.#views = views.map(({ table, transitions, sample, weights }) => {
+    this.#look();
+  }
+
+  #look(): void {
+    this.#views = this.#world.views.map(({ table, transitions, sample, weights }) => {
       const from = this.#replay.table(table) as Table;
       const weighed = (beta: number) => ({ ...sample, ...(weights && { beta }) });
       if (transitions === undefined) {
@@ -132,6 +151,22 @@ export class Twin {
       if (weights === "table" && from.options.sampler.kind === "prioritized" && !from.options.sampler.withMin) throw new RangeError("normalize");
       return (n, beta) => view.sample(n, weighed(beta) as object);
     });
+  }
+
+  /** Each opens the other's snapshot, and both go on with that. The records in both are the same bytes. */
+  #exchange(): void {
+    const ours = new Uint8Array(Buffer.concat([...this.#replay.snapshot()]));
+    const theirs = this.#embed.snapshot();
+    const [a, b] = [sectionsIn(ours), sectionsIn(theirs)];
+    expect([...b.keys()]).toEqual([...a.keys()]);
+    for (const [name, payload] of a)
+      if (!/^3[23]\./.test(name) && Buffer.compare(payload, b.get(name) as Uint8Array) !== 0) throw new Error(`section ${name} differs\n${this.#text}`);
+    this.#embed = new Embed(this.#build).load(ours, this.#world.views.map(viewLine).join("\n"));
+    this.#replay = Replay.restore(theirs, { logger: null });
+    this.#writers = [...this.#replay.writers] as Writer[];
+    this.#look();
+    // What was restored says the same of itself.
+    expect(Buffer.compare(this.#embed.snapshot(), theirs)).toBe(0);
   }
 
   /** The same on both sides; whether it was done. */

@@ -243,7 +243,7 @@ function writerLines({ keep, lanes, across, autoreset, items }: WorldWriter): st
   return [writer.join(" "), ...rules];
 }
 
-function viewLine({ table, transitions, sample, weights }: WorldView): string {
+export function viewLine({ table, transitions, sample, weights }: WorldView): string {
   const { replacement, among, stratified, length, offset, cross, mask } = sample;
   const words = [`view ${quoted(table)}`];
   if (transitions === undefined) {

@@ -1,0 +1,165 @@
+/** What a Replay is of, as snapshots have it (src/store/format/head.ts): its options, where a row has what, its writers. */
+
+import { TEXT } from "../rows/leaf";
+import { PRIORITIZED, WITH_MIN } from "../selectors/selector";
+import { Desk, Making, NEXT_STEP, SAME_STEP } from "./desk";
+import { dtypeName, Field, isList, partEnd } from "./field";
+import { ROLES, Role, roleName } from "./roles";
+import { Root } from "./root";
+import { MAX_WHOLE, Shelf, selectorName } from "./shelf";
+import { Put } from "./tags";
+
+/** Of the records (src/store/format/head.ts). */
+export const STATE_VERSION: f64 = 3;
+
+export function putHead(put: Put): void {
+  const root = Root.the();
+  put.object(3).text("version").number(STATE_VERSION).text("options");
+  let said: u32 = 0;
+  for (let role: u32 = 0; role < ROLES; role++) said += Role.of(role).said;
+  put.object(said == 0 ? 4 : 5).text("spec");
+  putNode(put, 0, root.fields().count, 0);
+  put.text("tables").object(root.tables().count);
+  for (let i: u32 = 0; i < root.tables().count; i++) putTable(put, Shelf.of(i));
+  put.text("maxBytes").number(root.maxBytes).text("seed");
+  putSeed(put, root.seed);
+  if (said != 0) {
+    put.text("transition").object(said);
+    for (let role: u32 = 0; role < ROLES; role++) if (Role.of(role).said != 0) put.text(roleName(role)).textAt(Role.of(role).path, Role.of(role).bytes);
+  }
+  put.text("layout").object(2).text("rowBytes").number(root.rowBytes).text("leaves").array(root.fields().count);
+  for (let i: u32 = 0; i < root.fields().count; i++) putPlace(put, Field.of(i));
+}
+
+export function putWriters(put: Put): void {
+  const root = Root.the();
+  put.array(root.writers().count);
+  for (let i: u32 = 0; i < root.writers().count; i++) {
+    const desk = Desk.of(i);
+    put.object(6).text("keep").number(desk.keep).text("lanes").number(desk.lanes).text("items").array(desk.rules);
+    for (let k: u32 = 0; k < desk.rules; k++) putRule(put, Making.of(desk.first + k));
+    put.text("layouts").array(desk.rules);
+    for (let k: u32 = 0; k < desk.rules; k++) put.number(0);
+    put
+      .text("across")
+      .flag(desk.across != 0)
+      .text("autoreset");
+    put.text(desk.autoreset == NEXT_STEP ? "nextStep" : desk.autoreset == SAME_STEP ? "sameStep" : "disabled");
+  }
+}
+
+/** The part of the spec that the leaves from `first` to `end` have in common up to a place in their paths. */
+function putNode(put: Put, first: u32, end: u32, from: u32): void {
+  const leaf = Field.of(first);
+  if (from > leaf.bytes || leaf.bytes == 0) return putLeaf(put, leaf);
+  const list = isList(leaf.path, from);
+  let parts: u32 = 0;
+  for (let i = first; i < end; i = nextPart(i, end, from)) parts += 1;
+  if (list) put.array(parts);
+  else put.object(parts);
+  for (let i = first; i < end; ) {
+    const field = Field.of(i);
+    const stop = partEnd(field, from);
+    const next = nextPart(i, end, from);
+    if (!list) put.textAt(field.path + from, stop - from);
+    putNode(put, i, next, stop + 1);
+    i = next;
+  }
+}
+
+/** The first leaf behind the i-th with another part there. */
+function nextPart(i: u32, end: u32, from: u32): u32 {
+  const field = Field.of(i);
+  const stop = partEnd(field, from);
+  do i++;
+  while (i < end && partEnd(Field.of(i), from) == stop && memory.compare(Field.of(i).path + from, field.path + from, stop - from) == 0);
+  return i;
+}
+
+function putLeaf(put: Put, field: Field): void {
+  const text = field.dtype == TEXT;
+  put
+    .object(2 + u32(text) + field.isShared + u32(field.stack != 0))
+    .text("dtype")
+    .text(dtypeName(field.dtype))
+    .text("shape");
+  // A stack is told apart.
+  const skip = u32(field.stack != 0);
+  putShape(put, field.dims + skip, field.rank - skip);
+  if (text) put.text("maxBytes").number(field.maxBytes);
+  if (field.isShared != 0) put.text("shared").textAt(field.share, field.shareBytes);
+  if (field.stack != 0) put.text("stack").number(field.stack);
+}
+
+/** Where a leaf stands. Its fields have the order that they are compared in. */
+function putPlace(put: Put, field: Field): void {
+  const text = field.dtype == TEXT;
+  put
+    .object(5 + u32(text))
+    .text("path")
+    .textAt(field.path, field.bytes)
+    .text("dtype")
+    .text(dtypeName(field.dtype))
+    .text("shape");
+  putShape(put, field.dims, field.rank);
+  put.text("kind").number(field.kind).text("offset").number(field.offset);
+  if (text) put.text("maxBytes").number(field.maxBytes);
+}
+
+function putShape(put: Put, dims: u32, rank: u32): void {
+  put.array(rank);
+  for (let i: u32 = 0; i < rank; i++)
+    put.number(
+      load<u32>(
+        Root.the()
+          .dims()
+          .get(dims + i),
+      ),
+    );
+}
+
+function putTable(put: Put, shelf: Shelf): void {
+  put.textAt(shelf.name, shelf.bytes).object(7).text("maxSize").number(shelf.maxSize).text("sampler");
+  putSelector(put, shelf.sampler, shelf.samplerExponent);
+  put.text("remover");
+  putSelector(put, shelf.remover, shelf.removerExponent);
+  put.text("rateLimiter").object(4).text("samplesPerInsert").number(shelf.samplesPerInsert).text("minSize").number(shelf.minSize);
+  put.text("minDiff").number(shelf.minDiff).text("maxDiff").number(shelf.maxDiff);
+  put.text("maxTimesSampled").number(shelf.maxTimesSampled == 0 ? MAX_WHOLE : shelf.maxTimesSampled);
+  put.text("maxSteps").number(min(shelf.maxSteps, MAX_WHOLE)).text("maxPending").number(shelf.maxPending);
+}
+
+function putSelector(put: Put, kind: u32, exponent: f64): void {
+  const weighs = (kind & ~WITH_MIN) == PRIORITIZED;
+  put
+    .object(weighs ? 3 : 1)
+    .text("kind")
+    .text(selectorName(kind & ~WITH_MIN));
+  if (weighs)
+    put
+      .text("exponent")
+      .number(exponent)
+      .text("withMin")
+      .flag(kind != PRIORITIZED);
+}
+
+function putRule(put: Put, rule: Making): void {
+  put.object(6).text("table").textAt(Shelf.of(rule.table).name, Shelf.of(rule.table).bytes);
+  put.text("length").number(rule.length).text("stride").number(rule.stride).text("priority");
+  if (rule.largest != 0) put.text("max");
+  else put.number(rule.priority);
+  put
+    .text("nStep")
+    .number(rule.nStep)
+    .text("finite")
+    .flag(rule.finite != 0);
+}
+
+/** In decimal. */
+function putSeed(put: Put, seed: u64): void {
+  let digits: u32 = 1;
+  let place: u64 = 1;
+  for (; seed / place >= 10; digits++) place *= 10;
+  put.byte(6).u32(digits);
+  for (; place > 0; place /= 10) put.byte(48 + <u32>((seed / place) % 10));
+}

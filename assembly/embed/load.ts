@@ -1,0 +1,181 @@
+/** A Replay out of a snapshot, in the form of src/store/snapshot: its head becomes a text, then records take their places. Nothing is believed before it is checked. */
+import { E_CORRUPT, E_OUT_OF_MEMORY, E_UNSUPPORTED } from "../memory/error";
+import { pool_check, table_check } from "../record/check";
+import { record_hold_frames, record_load_free, record_load_rows, record_name_rows, record_row_bytes } from "../record/row";
+import { END, FREE, HEAD, LAYOUTS, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_sum, TABLE, WRITERS } from "../record/section";
+import { record_load_slots, record_slot_bytes } from "../record/slot";
+import { record_load_stream } from "../record/stream";
+import { record_load_table, record_table_bytes } from "../record/table";
+import { stream_check } from "../rows/stream";
+import { begins, make } from "./create";
+import { headLines, writerLines } from "./lines";
+import { poolCount, poolOf } from "./pools";
+import { OUT_OF_TURN, Refusal } from "./refusal";
+import { clean, outside, Root, reset } from "./root";
+import { POOL_BYTES, RUN_BYTES, STREAM_BYTES, streamCount, streamOf } from "./save";
+import { Shelf } from "./shelf";
+import { Put } from "./tags";
+
+const MAGIC_BYTES: u32 = 8;
+const COUNT_BYTES: u32 = 4;
+/** As many as a section of them has at most. */
+const STREAMS_EACH: u32 = 65536 / STREAM_BYTES;
+
+/** SECTION, 16 bytes, then its payload: │ kind u32 │ id u32 │ bytes u32 │ crc u32 │ */
+@unmanaged
+class Section {
+  kind: u32;
+  id: u32;
+  bytes: u32;
+  crc: u32;
+
+  @inline
+  payload(): usize {
+    return changetype<usize>(this) + SECTION_BYTES;
+  }
+}
+if (offsetof<Section>() != SECTION_BYTES) ERROR("SECTION is 16 bytes");
+
+/**
+ * The Replay of a snapshot, which lies whole in the input; `text`: lines that stand behind those of the snapshot, such as views, or bytes; 0 for none. Its handle; 0: it was
+ * refused, and nothing is there.
+ */
+export function replay_load(snapshot: u32, bytes: u32, text: u32, textBytes: u32): u32 {
+  const root = Root.the();
+  if (root.open != 0) {
+    Refusal.of(OUT_OF_TURN).put("this instance has a Replay (handle ").number(root.handle).put("): free it first, or take another instance");
+    return 0;
+  }
+  if (!root.holds(snapshot, bytes)) outside("the snapshot", snapshot, bytes);
+  else if (textBytes != 0 && !root.holds(text, textBytes)) outside("the text", text, textBytes);
+  else {
+    clean();
+    const inputBytes = root.inputBytes;
+    if (loaded(root, snapshot, bytes, text, textBytes) == 0) return begins(root);
+    reset(inputBytes);
+  }
+  return 0;
+}
+
+function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32): i32 {
+  let code = checkSections(snapshot, bytes);
+  if (code != 0) return code;
+  const first = snapshot + MAGIC_BYTES;
+  const end = snapshot + bytes;
+  const head = newest(first, end, HEAD, 0);
+  const writers = newest(first, end, WRITERS, 0);
+  if (head === null || writers === null) return corrupt("its head, or its writers, are missing");
+  const put = Put.begin();
+  code = headLines(put, <u32>head.payload(), head.bytes);
+  if (code == 0) code = writerLines(put, <u32>writers.payload(), writers.bytes);
+  if (code != 0) return code;
+  put.rawAt(text, textBytes);
+  if (put.failed != 0) return noRoom();
+  code = make(root, root.bytes().at, root.bytes().count);
+  if (code == 0) code = takeSections(root, first, end);
+  if (code == 0) code = finish(root, first, end);
+  return code == 0 ? checkAll(root) : code;
+}
+
+function corrupt(what: string): i32 {
+  return Refusal.of(E_CORRUPT).put("the snapshot must be whole, as it was written: ").put(what).code;
+}
+
+function noRoom(): i32 {
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for the Replay beside its snapshot: raise bytes, by a line of the text").code;
+}
+
+/** Every section must be there, and have its checksum; the last one says how many there are. 0, or what is refused. */
+function checkSections(snapshot: u32, bytes: u32): i32 {
+  if (bytes < MAGIC_BYTES || load<u32>(<usize>snapshot) != 0x52504552 || (load<u32>(<usize>snapshot, 4) & 0xffffff) != 0x455349)
+    return corrupt("it must begin with REPRISE1");
+  if (load<u8>(<usize>snapshot, 7) != 49)
+    return Refusal.of(E_UNSUPPORTED).put("the snapshot must begin with REPRISE1: another version of Reprise wrote it").code;
+  const end = snapshot + bytes;
+  let count: u32 = 0;
+  for (let at = snapshot + MAGIC_BYTES; at < end; count++) {
+    const section = changetype<Section>(<usize>at);
+    if (end - at < SECTION_BYTES || end - at - SECTION_BYTES < section.bytes) return corrupt("a section is cut");
+    if (section_sum(at) != section.crc) return corrupt("the checksum of a section does not match");
+    if (section.kind == LAYOUTS) return Refusal.of(E_UNSUPPORTED).put("the snapshot has items with columns, which only TypeScript shows").code;
+    at += SECTION_BYTES + section.bytes;
+    if (section.kind != END) continue;
+    if (at != end || section.bytes != 4 || load<u32>(section.payload()) != count) return corrupt("sections are missing, or stand behind the end");
+    return 0;
+  }
+  return corrupt("the end is missing");
+}
+
+/** The last section of a kind; null where there is none. */
+function newest(at: u32, end: u32, kind: u32, id: u32): Section | null {
+  let found: u32 = 0;
+  while (at < end) {
+    const section = changetype<Section>(<usize>at);
+    if (section.kind == kind && section.id == id) found = at;
+    at += SECTION_BYTES + section.bytes;
+  }
+  return found == 0 ? null : changetype<Section>(<usize>found);
+}
+
+/** Rows, freed rows and slots take their places. 0, or what is refused. */
+function takeSections(root: Root, at: u32, end: u32): i32 {
+  while (at < end) {
+    const section = changetype<Section>(<usize>at);
+    const code = take(root, section);
+    if (code != 0) return code == E_OUT_OF_MEMORY ? noRoom() : corrupt("its records contradict each other");
+    at += SECTION_BYTES + section.bytes;
+  }
+  return 0;
+}
+
+function take(root: Root, section: Section): i32 {
+  const kind = section.kind;
+  if (kind != ROWS && kind != FREE && kind != SLOTS) return known(kind) ? 0 : E_CORRUPT;
+  if (section.id >= (kind == SLOTS ? root.tables().count : poolCount()) || section.bytes < COUNT_BYTES) return E_CORRUPT;
+  const handle = kind == SLOTS ? Shelf.of(section.id).handle : poolOf(section.id);
+  const each = kind == SLOTS ? record_slot_bytes(handle) : kind == ROWS ? record_row_bytes(handle) : RUN_BYTES;
+  const count = load<u32>(section.payload());
+  if (<u64>section.bytes != COUNT_BYTES + <u64>count * <u64>each) return E_CORRUPT;
+  const from = section.payload() + COUNT_BYTES;
+  if (kind == ROWS) return record_load_rows(handle, count, from, 0, 0);
+  return kind == SLOTS ? record_load_slots(handle, count, from, 0, 0) : record_load_free(handle, count, from);
+}
+
+function known(kind: u32): bool {
+  return kind == HEAD || kind == WRITERS || kind == POOLS || kind == TABLE || kind == STREAMS || kind == END;
+}
+
+/** Makes what was taken one state. 0, or what is refused. */
+function finish(root: Root, first: u32, end: u32): i32 {
+  let code = 0;
+  const pools = newest(first, end, POOLS, 0);
+  if (pools === null || pools.bytes != poolCount() * POOL_BYTES) return corrupt("what there is one of a pool is missing");
+  for (let id: u32 = 0; code == 0 && id < poolCount(); id++) code = record_name_rows(poolOf(id), pools.payload() + <usize>(id * POOL_BYTES));
+  const all = streamCount();
+  for (let id: u32 = 0; code == 0 && id < all; id += STREAMS_EACH) code = takeStreams(first, end, id, min(STREAMS_EACH, all - id));
+  for (let id: u32 = 0; code == 0 && id < root.tables().count; id++) {
+    const table = newest(first, end, TABLE, id);
+    if (table === null || table.bytes != record_table_bytes()) return corrupt("what there is one of a table is missing");
+    code = record_load_table(Shelf.of(id).handle, table.payload());
+  }
+  // Steps hold frames: these are settled after them.
+  for (let id = poolCount(); code == 0 && id > 0; id--) code = record_hold_frames(poolOf(id - 1), 0);
+  if (code == 0) return 0;
+  return code == E_OUT_OF_MEMORY ? noRoom() : corrupt("records are missing, or name what is not there");
+}
+
+function takeStreams(first: u32, end: u32, id: u32, count: u32): i32 {
+  const section = newest(first, end, STREAMS, id);
+  if (section === null || section.bytes != count * STREAM_BYTES) return E_CORRUPT;
+  let code = 0;
+  for (let i: u32 = 0; code == 0 && i < count; i++) code = record_load_stream(streamOf(id + i), section.payload() + <usize>(i * STREAM_BYTES));
+  return code;
+}
+
+/** All that can be checked of itself. 0, or CORRUPT. O(state) */
+function checkAll(root: Root): i32 {
+  for (let id: u32 = 0; id < poolCount(); id++) if (pool_check(poolOf(id)) != 0) return corrupt("its rows contradict each other");
+  for (let id: u32 = 0; id < root.tables().count; id++) if (table_check(Shelf.of(id).handle) != 0) return corrupt("a table contradicts itself");
+  for (let i: u32 = 0; i < streamCount(); i++) if (stream_check(streamOf(i)) != 0) return corrupt("the steps of a writer contradict each other");
+  return 0;
+}

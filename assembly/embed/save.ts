@@ -1,0 +1,248 @@
+/**
+ * A snapshot, chunk by chunk, in the form of src/store/snapshot: "REPRISE1", then sections, the same records as there.
+ *
+ * SAVING, 32 bytes: │ stage u32 │ id u32 │ cursor u32 │ sections u32 │ changes u32 │ handle u32 │ chunk u32 │ bytes u32 │
+ *   what comes next: which kind, of which pool or table, from where on · sections so far · the root's when it began · of which Replay · the chunk that is told
+ */
+import { E_OUT_OF_MEMORY } from "../memory/error";
+import { record_free_rows, record_pool, record_row_bytes, record_rows } from "../record/row";
+import { END, FREE, HEAD, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_seal, TABLE, WRITERS } from "../record/section";
+import { record_slot_bytes, record_slots } from "../record/slot";
+import { record_stream } from "../record/stream";
+import { record_table, record_table_bytes } from "../record/table";
+import { Desk } from "./desk";
+import { putHead, putWriters } from "./head";
+import { poolCount, poolOf } from "./pools";
+import { OUT_OF_TURN, Refusal } from "./refusal";
+import { opened, Root, WORK } from "./root";
+import { Shelf } from "./shelf";
+import { Put } from "./tags";
+
+const SAVING_AT: usize = memory.data(32, 8);
+/** Bytes of a section of records, at most, unless one record has more; what stands before them; what a cursor of freed rows begins with. */
+const SECTION_MAX: u32 = 65536;
+const COUNT_BYTES: u32 = 4;
+export const POOL_BYTES: u32 = 8;
+export const STREAM_BYTES: u32 = 24;
+export const RUN_BYTES: u32 = 8;
+
+/** What comes in this order. */
+const BEGIN: u32 = 0;
+const OF_HEAD: u32 = 1;
+const OF_WRITERS: u32 = 2;
+const OF_ROWS: u32 = 3;
+const OF_FREE: u32 = 4;
+const OF_SLOTS: u32 = 5;
+const OF_POOLS: u32 = 6;
+const OF_TABLES: u32 = 7;
+const OF_STREAMS: u32 = 8;
+const OF_END: u32 = 9;
+const DONE: u32 = 10;
+
+@unmanaged
+class Saving {
+  stage: u32;
+  id: u32;
+  cursor: u32;
+  sections: u32;
+  changes: u32;
+  handle: u32;
+  chunk: u32;
+  bytes: u32;
+
+  /** Goes on to another kind. */
+  go(stage: u32, cursor: u32): void {
+    this.stage = stage;
+    this.id = 0;
+    this.cursor = cursor;
+  }
+}
+if (offsetof<Saving>() != 32) ERROR("SAVING is 32 bytes");
+
+/**
+ * The next chunk of a snapshot, `first` 1 to begin one: address of │ at u32 │ bytes u32 │, with 0 bytes behind the last one. Good until the next call; nothing may change before
+ * all are read. 0: refused.
+ */
+export function replay_save(handle: u32, first: u32): u32 {
+  const root = opened(handle);
+  if (root === null) return 0;
+  const s = changetype<Saving>(SAVING_AT);
+  if (first != 0) {
+    memory.fill(SAVING_AT, 0, offsetof<Saving>());
+    s.handle = handle;
+    s.changes = root.changes;
+  } else if (s.handle != handle || s.changes != root.changes) {
+    Refusal.of(OUT_OF_TURN).put("first must be 1 to begin a snapshot, since the Replay changed, or none was begun: read all chunks before you change it");
+    return 0;
+  }
+  s.bytes = 0;
+  while (s.bytes == 0 && s.stage != DONE) if (!step(root, s)) return noRoomToSave();
+  return <u32>(SAVING_AT + offsetof<Saving>("chunk"));
+}
+
+/** Takes the memory that a snapshot needs: later there may be none. Whether there is. */
+export function reserveSave(root: Root): bool {
+  const put = Put.begin();
+  for (let i: u32 = 0; i < SECTION_BYTES; i++) put.byte(0);
+  // Of both the longer one.
+  putHead(put);
+  putWriters(put);
+  let bytes = SECTION_MAX;
+  for (let id: u32 = 0; id < poolCount(); id++) bytes = max(bytes, COUNT_BYTES + record_row_bytes(poolOf(id)));
+  return put.failed == 0 && root.region(WORK, <u64>SECTION_BYTES + bytes) != 0;
+}
+
+function noRoomToSave(): u32 {
+  Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a chunk of a snapshot: raise bytes");
+  return 0;
+}
+
+/** One section, or on to the next stage; false where there is no memory. */
+function step(root: Root, s: Saving): bool {
+  switch (s.stage) {
+    case BEGIN:
+      return begin(root, s);
+    case OF_HEAD:
+    case OF_WRITERS:
+      return told(root, s);
+    case OF_ROWS:
+    case OF_FREE:
+    case OF_SLOTS:
+      return records(root, s);
+    case OF_POOLS:
+      return pools(root, s);
+    case OF_TABLES:
+      return table(root, s);
+    case OF_STREAMS:
+      return streams(root, s);
+    default:
+      return end(root, s);
+  }
+}
+
+function begin(root: Root, s: Saving): bool {
+  const put = Put.begin().raw("REPRISE1");
+  s.chunk = root.bytes().at;
+  s.bytes = root.bytes().count;
+  s.go(OF_HEAD, 0);
+  return put.failed == 0;
+}
+
+/** HEAD or WRITERS: a value, with room for the section's head before it. */
+function told(root: Root, s: Saving): bool {
+  const put = Put.begin();
+  for (let i: u32 = 0; i < SECTION_BYTES; i++) put.byte(0);
+  const isHead = s.stage == OF_HEAD;
+  if (isHead) putHead(put);
+  else putWriters(put);
+  seal(s, root.bytes().at, isHead ? HEAD : WRITERS, 0, root.bytes().count - SECTION_BYTES);
+  s.go(isHead ? OF_WRITERS : OF_ROWS, 1);
+  return put.failed == 0;
+}
+
+/** Rows and freed rows of each pool, then slots of each table. */
+function records(root: Root, s: Saving): bool {
+  const ofTable = s.stage == OF_SLOTS;
+  if (s.id == (ofTable ? root.tables().count : poolCount())) {
+    s.go(s.stage + 1, 1);
+    return true;
+  }
+  const handle = ofTable ? Shelf.of(s.id).handle : poolOf(s.id);
+  const bytes = ofTable ? record_slot_bytes(handle) : s.stage == OF_ROWS ? record_row_bytes(handle) : RUN_BYTES;
+  const most = max((SECTION_MAX - COUNT_BYTES) / max(bytes, 8), 1);
+  const at = root.region(WORK, <u64>SECTION_BYTES + COUNT_BYTES + <u64>most * <u64>bytes);
+  if (at == 0) return false;
+  const out = at + SECTION_BYTES;
+  if (ofTable) s.cursor = record_slots(handle, s.cursor, most, out);
+  else s.cursor = s.stage == OF_ROWS ? record_rows(handle, s.cursor, most, out) : record_free_rows(handle, s.cursor, most, out);
+  const count = load<u32>(out);
+  if (count != 0) seal(s, <u32>at, ofTable ? SLOTS : s.stage == OF_ROWS ? ROWS : FREE, s.id, COUNT_BYTES + count * bytes);
+  if (s.cursor == 0) next(s);
+  return true;
+}
+
+/** Behind the last record of a pool's rows come its freed ones, then the next pool. */
+function next(s: Saving): void {
+  if (s.stage == OF_ROWS) {
+    s.stage = OF_FREE;
+    s.cursor = 0;
+    return;
+  }
+  if (s.stage == OF_FREE) {
+    s.id += 1;
+    if (s.id == poolCount()) s.go(OF_SLOTS, 1);
+    else {
+      s.stage = OF_ROWS;
+      s.cursor = 1;
+    }
+    return;
+  }
+  s.id += 1;
+  s.cursor = 1;
+}
+
+function pools(root: Root, s: Saving): bool {
+  const bytes = poolCount() * POOL_BYTES;
+  const at = root.region(WORK, SECTION_BYTES + bytes);
+  if (at == 0) return false;
+  for (let id: u32 = 0; id < poolCount(); id++) record_pool(poolOf(id), at + <usize>(SECTION_BYTES + id * POOL_BYTES));
+  seal(s, <u32>at, POOLS, 0, bytes);
+  s.go(OF_TABLES, 0);
+  return true;
+}
+
+function table(root: Root, s: Saving): bool {
+  if (s.id == root.tables().count) {
+    s.go(OF_STREAMS, 0);
+    return true;
+  }
+  const at = root.region(WORK, SECTION_BYTES + record_table_bytes());
+  if (at == 0) return false;
+  record_table(Shelf.of(s.id).handle, at + SECTION_BYTES);
+  seal(s, <u32>at, TABLE, s.id, record_table_bytes());
+  s.id += 1;
+  return true;
+}
+
+/** Streams of all writers in order, some in a section. */
+function streams(root: Root, s: Saving): bool {
+  const all = streamCount();
+  const count = min(SECTION_MAX / STREAM_BYTES, all - s.id);
+  const at = root.region(WORK, SECTION_BYTES + count * STREAM_BYTES);
+  if (at == 0) return false;
+  for (let i: u32 = 0; i < count; i++) record_stream(streamOf(s.id + i), at + <usize>(SECTION_BYTES + i * STREAM_BYTES));
+  seal(s, <u32>at, STREAMS, s.id, count * STREAM_BYTES);
+  s.id += count;
+  if (s.id == all) s.go(OF_END, 0);
+  return true;
+}
+
+function end(root: Root, s: Saving): bool {
+  const at = root.region(WORK, SECTION_BYTES + 4);
+  if (at == 0) return false;
+  store<u32>(at + SECTION_BYTES, s.sections);
+  seal(s, <u32>at, END, 0, 4);
+  s.go(DONE, 0);
+  return true;
+}
+
+function seal(s: Saving, at: u32, kind: u32, id: u32, bytes: u32): void {
+  section_seal(at, kind, id, bytes);
+  s.chunk = at;
+  s.bytes = SECTION_BYTES + bytes;
+  s.sections += 1;
+}
+
+/** Lanes of all writers. */
+export function streamCount(): u32 {
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < Root.the().writers().count; i++) count += Desk.of(i).lanes;
+  return count;
+}
+
+/** The stream of the i-th of these lanes. */
+export function streamOf(i: u32): usize {
+  let k: u32 = 0;
+  for (; i >= Desk.of(k).lanes; k++) i -= Desk.of(k).lanes;
+  return changetype<usize>(Desk.of(k).writer().stream(i));
+}

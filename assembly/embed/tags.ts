@@ -1,0 +1,211 @@
+/**
+ * Values as bytes, as src/store/tags.ts has them: one byte that says what follows, then that. Here are those that the head of a snapshot and its list of writers have.
+ *
+ * TAGS, 32 bytes: │ at u32 │ end u32 │ broken u32 │ odd u32 │ word u32 │ bytes u32 │ value f64 │
+ *   at, end: what is left to read · broken: it is cut, or something else than was asked for · odd: it has what only TypeScript knows · word, bytes: the last text · value: the last number
+ */
+import { ZEROS_AT } from "../memory/layout";
+import { List } from "./list";
+import { Root } from "./root";
+
+export const FALSE: u32 = 2;
+export const TRUE: u32 = 3;
+export const NUMBER: u32 = 4;
+export const TEXT: u32 = 6;
+export const ARRAY: u32 = 9;
+export const OBJECT: u32 = 10;
+/** null and undefined are one byte, too. */
+const LAST_WORD: u32 = TRUE;
+const BIGINT: u32 = 5;
+const UNITS: u32 = 7;
+const DATE: u32 = 8;
+/** From here on bytes, or an array of numbers: a length, then that. */
+const BUFFER: u32 = 13;
+const MAX_DEPTH: u32 = 128;
+
+const TAGS_AT: usize = memory.data(32, 8);
+
+@unmanaged
+export class Tags {
+  at: u32;
+  end: u32;
+  broken: u32;
+  odd: u32;
+  word: u32;
+  bytes: u32;
+  value: f64;
+
+  static of(at: u32, bytes: u32): Tags {
+    const tags = changetype<Tags>(TAGS_AT);
+    memory.fill(TAGS_AT, 0, offsetof<Tags>());
+    tags.at = at;
+    tags.end = at + bytes;
+    return tags;
+  }
+
+  /** What the next value is. */
+  tag(): u32 {
+    return <u32>load<u8>(<usize>this.take(1));
+  }
+
+  /** Of a value whose tag was read: how many things it has. */
+  count(): u32 {
+    const count = load<u32>(<usize>this.take(4));
+    // Each takes a byte at least.
+    if (count <= this.end - this.at) return count;
+    this.broken = 1;
+    return 0;
+  }
+
+  /** Begins to read an object, or an array; how many parts it has. */
+  enter(tag: u32): u32 {
+    if (this.tag() == tag) return this.count();
+    this.broken = 1;
+    return 0;
+  }
+
+  /** Reads a text into `word`. */
+  text(): void {
+    if (this.tag() != TEXT) this.broken = 1;
+    const bytes = this.count();
+    this.word = this.take(bytes);
+    this.bytes = this.broken != 0 ? 0 : bytes;
+  }
+
+  /** Reads a number into `value`. */
+  number(): f64 {
+    if (this.tag() != NUMBER) this.broken = 1;
+    this.value = load<f64>(<usize>this.take(8));
+    return this.value;
+  }
+
+  /** Whether the text is this one. */
+  is(word: string): bool {
+    if (this.bytes != <u32>word.length) return false;
+    for (let i: u32 = 0; i < this.bytes; i++) if (<u32>load<u8>(<usize>(this.word + i)) != <u32>word.charCodeAt(<i32>i)) return false;
+    return true;
+  }
+
+  /** Leaves a value out. */
+  skip(depth: u32 = 0): void {
+    const tag = this.tag();
+    if (tag <= LAST_WORD || this.broken != 0) return;
+    if (tag == NUMBER || tag == DATE) this.take(8);
+    else if (tag == TEXT || tag == UNITS || tag == BIGINT || tag >= BUFFER) this.take(this.count());
+    else if (depth >= MAX_DEPTH) this.broken = 1;
+    else {
+      const count = this.count();
+      for (let i: u32 = 0; i < count && this.broken == 0; i++) {
+        if (tag == OBJECT) this.text();
+        this.skip(depth + 1);
+        // A map has values, too.
+        if (tag == OBJECT + 1) this.skip(depth + 1);
+      }
+    }
+  }
+
+  /** The address of so many bytes, which are read; of zeros where there are not as many. */
+  private take(bytes: u32): u32 {
+    const at = this.at;
+    if (bytes > this.end - at) {
+      this.broken = 1;
+      return <u32>ZEROS_AT;
+    }
+    this.at += bytes;
+    return at;
+  }
+}
+if (offsetof<Tags>() != 32) ERROR("TAGS is 32 bytes");
+
+/**
+ * Bytes that are put together in the root's list: values, or a text.
+ *
+ * PUT, 8 bytes: │ failed u32 │ … u32 │   failed: there was no memory for a byte
+ */
+const PUT_AT: usize = memory.data(8, 8);
+
+@unmanaged
+export class Put {
+  failed: u32;
+  unused: u32;
+
+  static begin(): Put {
+    Root.the().bytes().count = 0;
+    const put = changetype<Put>(PUT_AT);
+    put.failed = 0;
+    return put;
+  }
+
+  object(count: u32): Put {
+    return this.byte(OBJECT).u32(count);
+  }
+
+  array(count: u32): Put {
+    return this.byte(ARRAY).u32(count);
+  }
+
+  /** A key, or a text of ours. */
+  text(text: string): Put {
+    return this.byte(TEXT).u32(text.length).raw(text);
+  }
+
+  textAt(at: u32, bytes: u32): Put {
+    return this.byte(TEXT).u32(bytes).rawAt(at, bytes);
+  }
+
+  number(x: f64): Put {
+    const bits = reinterpret<u64>(x);
+    return this.byte(NUMBER)
+      .u32(<u32>bits)
+      .u32(<u32>(bits >> 32));
+  }
+
+  flag(is: bool): Put {
+    return this.byte(is ? TRUE : FALSE);
+  }
+
+  /** Letters alone. */
+  raw(text: string): Put {
+    for (let i = 0; i < text.length; i++) this.byte(<u32>text.charCodeAt(i));
+    return this;
+  }
+
+  rawAt(at: u32, bytes: u32): Put {
+    for (let i: u32 = 0; i < bytes; i++) this.byte(load<u8>(<usize>(at + i)));
+    return this;
+  }
+
+  /** A number as a word of a text: its bits, in hexadecimal. */
+  bits(x: f64): Put {
+    const bits = reinterpret<u64>(x);
+    this.raw("0x");
+    for (let shift: u64 = 64; shift > 0; ) {
+      shift -= 4;
+      const digit = <u32>(bits >> shift) & 15;
+      this.byte(digit < 10 ? 48 + digit : 87 + digit);
+    }
+    return this;
+  }
+
+  /** A whole number in decimal. */
+  digits(n: u64): Put {
+    let place: u64 = 1;
+    while (n / place >= 10) place *= 10;
+    for (; place > 0; place /= 10) this.byte(48 + <u32>((n / place) % 10));
+    return this;
+  }
+
+  u32(word: u32): Put {
+    for (let i: u32 = 0; i < 4; i++) this.byte((word >> (i << 3)) & 255);
+    return this;
+  }
+
+  byte(byte: u32): Put {
+    const list: List = Root.the().bytes();
+    const at = list.push(1);
+    if (at == 0) this.failed = 1;
+    else store<u8>(at, <u8>byte);
+    return this;
+  }
+}
+if (offsetof<Put>() != 8) ERROR("PUT is 8 bytes");

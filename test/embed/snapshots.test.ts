@@ -1,0 +1,159 @@
+/** Snapshots at the façade: what is not whole, of another version, or contradicts itself is a text, and never a trap. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { crc32c } from "../../src/formats/tfds/crc32c.ts";
+import { f32, prioritized, Replay, shared, text, u8 } from "../../src/index.ts";
+import * as kinds from "../../src/store/format/kinds.ts";
+import { root } from "../support/core.ts";
+import { TestRandom } from "../support/random.ts";
+import { scaled } from "../support/size.ts";
+import { Embed, EmbedError } from "./host.ts";
+
+/** With something of everything in it. */
+function snapshotOf(columns = false): Uint8Array {
+  const replay = new Replay({
+    spec: { image: shared("frames", u8(4, 4), 3), list: [f32(2), text({ maxBytes: 6 })], wide: f32(80) },
+    tables: { memory: { maxSize: 12, sampler: prioritized(0.5) }, queue: { maxSize: 3 } },
+    transition: { observation: "list" },
+    seed: 5,
+  });
+  const layout = columns ? { columns: { x: { leaf: "wide", at: 0 } } } : {};
+  const writer = replay.writer({ items: [{ table: "memory", length: 2, priority: "max", ...layout } as never, { table: "queue", length: 1 }] });
+  for (let i = 0; i < 40; i++) {
+    const frame = (k: number) => new Uint8Array(16).fill((i + k) % 7);
+    const image = new Uint8Array([...frame(0), ...frame(1), ...frame(2)]);
+    writer.append({ image, list: [[i, 2], `text ${i % 3}`.slice(0, 6)], wide: new Float32Array(80).fill(i) } as never);
+    if (i % 9 === 8) writer.endEpisode();
+  }
+  return new Uint8Array(Buffer.concat([...replay.snapshot()]));
+}
+
+const WHOLE = snapshotOf();
+const LIMIT = "bytes 4000000";
+const VIEWS = `${LIMIT}\nview memory items offset uniform weights batch\nview queue items distinct`;
+
+interface Section {
+  readonly at: number;
+  readonly kind: number;
+  readonly bytes: number;
+}
+
+function sectionsIn(bytes: Uint8Array): Section[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const found: Section[] = [];
+  for (let at = 8; at < bytes.length; at += 16 + view.getUint32(at + 8, true))
+    found.push({ at, kind: view.getUint32(at, true), bytes: view.getUint32(at + 8, true) });
+  return found;
+}
+
+/** Writes a section's checksum anew. */
+function seal(bytes: Uint8Array, { at, bytes: length }: Section): void {
+  const summed = new Uint8Array([...bytes.subarray(at, at + 12), ...bytes.subarray(at + 16, at + 16 + length)]);
+  new DataView(bytes.buffer).setUint32(at + 12, crc32c(summed), true);
+}
+
+/** Why it is refused; undefined where it is not. */
+function refusal(bytes: Uint8Array, embed = new Embed(), lines = LIMIT): string | undefined {
+  try {
+    embed.load(bytes, lines);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof EmbedError)) throw error;
+    return error.message;
+  }
+}
+
+test("a snapshot is opened as it is, with lines of the host's behind its own", () => {
+  const embed = new Embed().load(WHOLE, `${LIMIT}\nview memory items length 2 weights none`);
+  expect(embed.stats(0).slice(0, 2)).toEqual([12, 24]);
+  expect(embed.did(embed.x.replay_sample(embed.handle, 0, 5, 0.5))).toBe(5);
+  expect(Replay.restore(new Embed().load(WHOLE).snapshot()).table("memory").size).toBe(12);
+});
+
+test("what is cut anywhere, or altered in any byte, is refused", () => {
+  const random = new TestRandom(3);
+  const embed = new Embed();
+  for (let i = 0; i < scaled(2000); i++) {
+    const cut = WHOLE.slice(0, random.below(WHOLE.length));
+    expect(refusal(cut, embed), `cut at ${cut.length}`).toMatch(/^CORRUPT: the snapshot must be whole, as it was written: /);
+    const altered = WHOLE.slice();
+    const at = 8 + random.below(WHOLE.length - 8);
+    altered[at] = (altered[at] as number) ^ (1 << random.below(8));
+    expect(refusal(altered, embed), `byte ${at}`).toMatch(/^CORRUPT: /);
+  }
+  expect(refusal(WHOLE, embed)).toBeUndefined();
+});
+
+test("what is altered and has the right checksums is a Replay, or refused", () => {
+  const random = new TestRandom(4);
+  let refused = 0;
+  const count = scaled(6000);
+  for (let i = 0; i < count; i++) {
+    const embed = new Embed();
+    const bytes = WHOLE.slice();
+    const section = random.pick(sectionsIn(bytes));
+    for (let k = 1 + random.below(3); k > 0 && section.bytes > 0; k--) {
+      const at = section.at + 16 + random.below(section.bytes);
+      bytes[at] = random.pick([0, 1, 255, random.below(256), (bytes[at] as number) ^ 1]);
+    }
+    seal(bytes, section);
+    const why = refusal(bytes, embed, VIEWS);
+    if (why !== undefined) {
+      refused++;
+      expect(why).toMatch(/^[A-Z_]+: .{10,}/s);
+      continue;
+    }
+    // What was let in can be used.
+    for (let k = 0; k < 3; k++) {
+      embed.x.replay_sample(embed.handle, k % 2, 4, 0);
+      const [at = 0] = embed.give(new Uint8Array(embed.columns(-1).stepBytes));
+      embed.x.replay_append(embed.handle, 0, at, 1, 0, 0);
+    }
+    embed.snapshot();
+    expect(embed.x.replay_free(embed.handle)).toBe(0);
+  }
+  expect(refused).toBeGreaterThan(count / 10);
+});
+
+test("another version is refused, and so is what only TypeScript shows", () => {
+  const other = WHOLE.slice();
+  other[7] = "2".charCodeAt(0);
+  expect(refusal(other)).toMatch(/^UNSUPPORTED: the snapshot must begin with REPRISE1: another version/);
+  expect(refusal(new TextEncoder().encode("something else"))).toMatch(/^CORRUPT: .*it must begin with REPRISE1/);
+  const [head] = sectionsIn(WHOLE) as [Section];
+  const later = WHOLE.slice();
+  const at = Buffer.from(later).indexOf("version") + "version".length;
+  new DataView(later.buffer).setFloat64(at + 1, 4, true);
+  seal(later, head);
+  expect(refusal(later)).toMatch(/^UNSUPPORTED: the snapshot must have state of version 3, got 4: another version of Reprise wrote it/);
+  expect(refusal(snapshotOf(true))).toMatch(/^UNSUPPORTED: the snapshot has items with columns, which only TypeScript shows/);
+});
+
+test("a snapshot that a Replay is too small for is refused, and the instance goes on", () => {
+  const embed = new Embed();
+  expect(() => embed.load(WHOLE, "bytes 60000")).toThrowError(/^OUT_OF_MEMORY: /);
+  expect(() => embed.load(WHOLE, "view nothing items")).toThrowError(
+    /^NOT_FOUND: line \d+: the table must be one of the lines before: "memory" "queue" got "nothing"/,
+  );
+  expect(embed.load(WHOLE).stats(1)[0]).toBe(3);
+});
+
+test("chunks that are read after a change, or before the first, are refused", () => {
+  const embed = new Embed().load(WHOLE, "view memory items");
+  expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: first must be 1 to begin a snapshot/);
+  expect(new TextDecoder().decode(embed.chunk(true))).toBe("REPRISE1");
+  embed.did(embed.x.replay_sample(embed.handle, 0, 1, 0));
+  expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: .*since the Replay changed/);
+  expect(embed.snapshot().length).toBeGreaterThan(1000);
+  expect(embed.chunk(false)).toHaveLength(0);
+});
+
+test("both sides have the same numbers for sections", () => {
+  const read = (file: string) => readFileSync(join(root, "assembly", file), "utf8");
+  const found = Object.fromEntries(
+    [...read("record/section.ts").matchAll(/^export const ([A-Z]+): u32 = (\d+);/gm)].map(([, name, value]) => [name, Number(value)]),
+  );
+  const { HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS } = kinds;
+  expect(found).toEqual({ HEAD, WRITERS, POOLS, ROWS, FREE, SLOTS, TABLE, STREAMS, END, LAYOUTS });
+});
