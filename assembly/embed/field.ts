@@ -289,7 +289,8 @@ function checkLists(lists: List): i32 {
   return 0;
 }
 
-function isNumber(at: u32, bytes: u32): bool {
+/** Whether a part is a whole number, without zeros in front. */
+export function isNumber(at: u32, bytes: u32): bool {
   for (let i: u32 = 0; i < bytes; i++) if (<u32>load<u8>(<usize>(at + i)) - 48 > 9) return false;
   return bytes != 0 && (bytes == 1 || load<u8>(<usize>at) != 48);
 }

@@ -97,6 +97,9 @@ function settleTransitions(view: View): i32 {
   if (code == 0) code = checkNexts(view);
   if (code == 0) code = checkNames(view);
   if (code != 0) return code;
+  view.reward = numberIn(REWARD);
+  view.discount = numberIn(DISCOUNTS);
+  view.terminated = numberIn(TERMINATES);
   let done = rolePicks(OBSERVATION, OBSERVED, FIRST) && rolePicks(ACTION, DONE, FIRST) && otherPicks(0, 0, PLAIN, FIRST);
   done = done && rolePicks(OBSERVATION, NEXT_OBSERVED, LAST);
   for (let k: u32 = 0; done && k < view.nextCount; k++) {

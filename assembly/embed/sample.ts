@@ -18,7 +18,6 @@ import { longestRule } from "./desk";
 import { Field } from "./field";
 import { ALL, FIRST, MASKED, Pick } from "./pick";
 import { CLOSED, EMPTY, INVALID, NOT_FOUND, Refusal, TOO_FEW } from "./refusal";
-import { DISCOUNT as DISCOUNTS, numberIn, REWARD, TERMINATED } from "./roles";
 import { BATCH, opened, Root, WORK } from "./root";
 import { singleRow, TRANSITIONS, tooManySteps, View } from "./view";
 
@@ -168,7 +167,7 @@ function drawInto(root: Root, view: View, draw: usize, n: u32, width: u32, beta:
 
 function transitions(root: Root, view: View, draw: usize, table: u32): void {
   const n = view.n == 0 ? MAX_LENGTH : view.n;
-  draw_n_step(draw, root.pool, table, numberIn(REWARD), numberIn(DISCOUNTS), numberIn(TERMINATED), n, view.gamma, ENDS_BEHIND);
+  draw_n_step(draw, root.pool, table, view.reward, view.discount, view.terminated, n, view.gamma, ENDS_BEHIND);
   if (view.double != 0) return;
   draw_narrow(draw, RETURN);
   draw_narrow(draw, DISCOUNT);

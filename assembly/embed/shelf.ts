@@ -16,7 +16,7 @@ import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
 import { FIFO, LIFO, MAX_HEAP, MIN_HEAP, PRIORITIZED, table_remover, UNIFORM, WITH_MIN } from "../selectors/selector";
 import { Table, table_bytes, table_exponents, table_init, table_limits, table_number, table_seed } from "../tables/table";
-import { noRoom } from "./field";
+import { isNumber, noRoom } from "./field";
 import { INVALID, NOT_FOUND, Refusal } from "./refusal";
 import { Root } from "./root";
 import { sameWord, Words } from "./words";
@@ -71,7 +71,8 @@ export function readTable(words: Words): i32 {
   const shelf = changetype<Shelf>(at);
   const code = words.keep("the name of the table", at);
   if (code != 0) return code;
-  if (shelf.bytes == 0) return words.here(INVALID).put("the name of a table must not be empty").code;
+  // JavaScript would put a number before the other names.
+  if (shelf.bytes == 0 || isNumber(shelf.name, shelf.bytes)) return words.refused("the name of a table", "no whole number, and not empty");
   for (let i: u32 = 0; i + 1 < tables.count; i++)
     if (sameWord(Shelf.of(i).name, Shelf.of(i).bytes, shelf.name, shelf.bytes))
       return words.here(INVALID).put("a table must have a name of its own, got ").word(shelf.name, shelf.bytes).code;

@@ -1,7 +1,7 @@
 /**
  * What is drawn of a table, and what a batch of it shows.
  *
- * VIEW, 72 bytes:
+ * VIEW, 88 bytes:
  *    0 │ kind u32    │ table u32    │  ITEMS, TRANSITIONS · index of its table
  *    8 │ n u32       │ flags u32    │  steps of a window, or of a transition at most; 0: as many as items have · DISTINCT, STRATIFIED
  *   16 │ among u32   │ from u32     │  0: all items · which part of a longer item (draw/rows.ts)
@@ -11,6 +11,8 @@
  *   48 │ nexts u32   │ count u32    │  in the list of all
  *   56 │ picks u32   │ count u32    │
  *   64 │ entries u32 │ width u32    │  of its last batch
+ *   72 │ reward u32  │ discount u32 │  leaves of transitions; NONE
+ *   80 │ terminated u32 │ … u32     │
  */
 import { CROSS } from "../draw/rows";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
@@ -46,6 +48,10 @@ export class View {
   count: u32;
   entries: u32;
   width: u32;
+  reward: u32;
+  discount: u32;
+  terminated: u32;
+  unused2: u32;
 
   @inline
   static of(i: u32): View {
@@ -56,8 +62,8 @@ export class View {
     return Shelf.of(this.table);
   }
 }
-const VIEW_BYTES: u32 = 72;
-if (offsetof<View>() != VIEW_BYTES) ERROR("VIEW is 72 bytes");
+const VIEW_BYTES: u32 = 88;
+if (offsetof<View>() != VIEW_BYTES) ERROR("VIEW is 88 bytes");
 
 /** view TABLE items … · view TABLE transitions … */
 export function readView(words: Words): i32 {

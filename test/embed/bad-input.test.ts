@@ -55,6 +55,7 @@ describe("a text", () => {
     ["leaf a f32\nrole reward b", /^NOT_FOUND: the role reward must be the path of a leaf, got "b"/],
     ["leaf a f32 2\nrole reward a", /^SPEC_MISMATCH: the reward must be one number a step/],
     ["leaf a f32\ntable t", /the table "t" must have a size/],
+    ["leaf a f32\ntable 12 size 1", /the name of a table must be no whole number, and not empty, got "12"/],
     ["leaf a f32\ntable t size 0", /size must be an integer from 1 up to 67108863 .*, got "0"/],
     ["leaf a f32\ntable t size 1\ntable t size 1", /a table must have a name of its own, got "t"/],
     ["leaf a f32\ntable t size 1 sampler best", /a selector: fifo, .*, got "best"/],

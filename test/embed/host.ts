@@ -165,7 +165,8 @@ export class Embed {
   /** Packed steps, from the bytes of each leaf by its path. */
   pack(steps: readonly ReadonlyMap<string, Uint8Array>[]): Uint8Array {
     const { columns, stepBytes } = this.columns(-1);
-    const packed = new Uint8Array(stepBytes * steps.length);
+    // What no leaf has is anything.
+    const packed = new Uint8Array(stepBytes * steps.length).fill(0xa5);
     for (const [i, step] of steps.entries()) {
       for (const { name, at, bytes } of columns) {
         const value = step.get(name) as Uint8Array;
