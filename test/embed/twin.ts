@@ -198,6 +198,12 @@ export class Twin {
     return this.#embed.pack(steps.map((step) => new Map(this.#leaves.map(({ path }, i) => [path, (step[i] as Value).bytes]))));
   }
 
+  /** Whether some episode ends without a final step now: with rules of nStep that is refused. */
+  #endsPlainly(writer: number): boolean {
+    const { items } = this.#world.writers[writer] as World["writers"][number];
+    return this.#random.below(items.some(({ nStep }) => nStep !== undefined) ? 12 : 2) === 0;
+  }
+
   #append(): void {
     const random = this.#random;
     const number = random.below(this.#writers.length);
@@ -218,7 +224,7 @@ export class Twin {
       );
       return;
     }
-    const plainly = random.below(8) === 0;
+    const plainly = this.#endsPlainly(number);
     const how = Uint8Array.from({ length: n }, () => (random.below(6) > 0 ? 0 : plainly ? 1 + random.below(3) : 2 + random.below(2)));
     const ended = how.filter((end) => end > 1).length;
     const finals = ended > 0 && random.below(5) > 0 ? this.#steps(ended) : undefined;
@@ -244,7 +250,7 @@ export class Twin {
     const number = random.below(this.#writers.length);
     const { lanes } = this.#world.writers[number] as { lanes: number };
     const lane = random.below(lanes + Number(random.below(20) === 0));
-    const how = 1 + random.below(3);
+    const how = this.#endsPlainly(number) ? 1 : 2 + random.below(2);
     const final = how === 1 || (how === 3 && random.below(3) === 0) ? undefined : this.#steps(1);
     const options = { lane, ...(how > 1 && { terminated: how === 3 }), ...(final && { final: this.#columns(final, true) }) };
     const embed = this.#embed;

@@ -124,15 +124,19 @@ function tableOf(random: TestRandom): WorldTable {
   };
 }
 
-function ruleOf(random: TestRandom, tables: readonly string[], transitions: boolean): ItemRule {
+/** How the items of a world are made: by windows of any length, by rules of n steps, or by windows that are transitions. */
+type Making = "windows" | "nStep" | "long windows";
+
+function ruleOf(random: TestRandom, tables: readonly string[], making: Making): ItemRule {
   const table = random.pick(tables);
   const priority = random.pick<number | "max" | undefined>([undefined, undefined, "max", 0, 2.25, 1e-3]);
-  if (transitions) return { table, nStep: random.pick([1, 1, 2, 3, 5]), priority, finite: random.below(3) > 0 };
-  return { table, length: random.pick([1, 2, 2, 3, 3, 4, 4, 8]), stride: random.pick([undefined, 1, 2, 3]), priority };
+  if (making === "nStep") return { table, nStep: random.pick([1, 1, 2, 3, 5]), priority, finite: random.below(3) > 0 };
+  return { table, length: random.pick(making === "windows" ? [1, 2, 3, 4, 8] : [2, 3, 3, 4, 4, 8]), stride: random.pick([undefined, 1, 2, 3]), priority };
 }
 
-function writerOf(random: TestRandom, tables: readonly string[], transitions: boolean): WorldWriter {
-  const items = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => ruleOf(random, tables, random.below(20) === 0 || (transitions && random.below(4) > 0)));
+function writerOf(random: TestRandom, tables: readonly string[], making: Making): WorldWriter {
+  const rule = () => ruleOf(random, tables, random.below(12) === 0 ? random.pick(["windows", "nStep"] as const) : making);
+  const items = Array.from({ length: random.pick([0, 1, 1, 2]) }, rule);
   const lanes = random.pick([1, 1, 1, 2, 3]);
   const mustSay = lanes > 1 && random.below(10) > 0;
   return {
@@ -177,12 +181,13 @@ export function worldOf(random: TestRandom): World {
   const names = ["memory", "a second table"].slice(0, 1 + random.below(2));
   const tops = isLeaf(spec) ? [] : Object.keys(spec);
   const transitions = tops.some((name) => name.endsWith("reward"));
+  const making = transitions ? random.pick(["nStep", "nStep", "long windows"] as const) : "windows";
   const others = tops.filter((name) => !/(observation|action|reward|discount|terminated)$/.test(name));
   return {
     spec,
     roles,
     tables: Object.fromEntries(names.map((name) => [name, tableOf(random)])),
-    writers: Array.from({ length: 1 + random.below(2) }, () => writerOf(random, names, transitions)),
+    writers: Array.from({ length: 1 + random.below(2) }, () => writerOf(random, names, making)),
     views: Array.from({ length: 1 + random.below(3) }, () => viewOf(random, names, others, transitions)),
     seed: BigInt(random.below(2 ** 31)) * 2n ** BigInt(random.below(33)),
   };
