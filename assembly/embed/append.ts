@@ -33,13 +33,12 @@ export function replay_append(handle: u32, writer: u32, steps: usize, n: u32, en
   if (ended < 0) return ended;
   const withFinals = finals != 0 && ended != 0;
   if (withFinals && !root.holds(finals, root.stagedBytes * <f64>ended)) return outside("finals", finals, root.stagedBytes * <f64>ended);
-  root.changes += 1;
   let code = checkSteps(root, steps, n);
   if (code == 0 && withFinals) code = checkSteps(root, finals, ended);
   if (code != 0) return code;
   if (n == 1 && ends == 0) code = writer_append(desk.handle, steps);
   else code = appendBlock(root, desk, steps, n, ends, withFinals ? finals : 0, ended);
-  return code < 0 ? refusedStep(desk, code, 0) : code;
+  return done(root, desk, code, 0);
 }
 
 /**
@@ -57,10 +56,9 @@ export function replay_end(handle: u32, writer: u32, lane: u32, how: u32, final:
   if (how == ENDS && final != 0) return Refusal.of(INVALID).put("final must be 0 where an episode ends without a final step").code;
   if (how == TRUNCATES && final == 0) return mustSee();
   if (final != 0 && !root.holds(final, root.stagedBytes)) return outside("final", final, root.stagedBytes);
-  root.changes += 1;
   if (how == ENDS) {
     writer_end(desk.handle, lane);
-    return 0;
+    return done(root, desk, 0, lane);
   }
   let staged = final;
   if (final == 0) {
@@ -72,7 +70,7 @@ export function replay_end(handle: u32, writer: u32, lane: u32, how: u32, final:
     if (wrong != 0) return wrong;
   }
   const code = writer_finish(desk.handle, lane, staged, how == TERMINATES ? LINK_ENDS : LINK_FINAL);
-  return code < 0 ? refusedStep(desk, code, lane) : code;
+  return done(root, desk, code, lane);
 }
 
 /** Makes an item of a lane's last `length` steps: 1 it is in the table, 0 it waits for the rate limiter; or a code, and nothing changed. */
@@ -85,9 +83,15 @@ export function replay_item(handle: u32, writer: u32, lane: u32, table: u32, len
   if (shelf === null) return NOT_FOUND;
   if (lane >= desk.lanes) return noLane(desk, lane);
   if (length - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("length must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(length).code;
-  root.changes += 1;
   const code = table_insert(shelf.handle, writer_stream(desk.handle, lane), length, 0, priority);
-  return code < 0 ? refusedStep(desk, code, lane) : code;
+  return done(root, desk, code, lane);
+}
+
+/** Ends a call that may have changed something: what the core gave, or why it refused. */
+function done(root: Root, desk: Desk, code: i32, lane: u32): i32 {
+  if (code < 0) return refusedStep(desk, code, lane);
+  root.changes += 1;
+  return code;
 }
 
 function appendBlock(root: Root, desk: Desk, steps: usize, n: u32, ends: usize, finals: usize, ended: u32): i32 {

@@ -18,9 +18,11 @@ export function replay_update(handle: u32, table: u32, keys: usize, priorities: 
   if (!root.holds(priorities, 8 * <f64>n)) return outside("priorities", priorities, 8 * <f64>n);
   const slots = root.region(WORK, 8 * <u64>n);
   if (slots == 0) return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for ").number(n).put(" updates: make fewer at a time").code;
-  root.changes += 1;
   const found = table_update(shelf.handle, keys, priorities, n, slots, slots + ((<usize>n) << 2));
-  if (found >= 0) return found;
+  if (found >= 0) {
+    root.changes += 1;
+    return found;
+  }
   const refusal = Refusal.of(INVALID).put("priorities").index(header().errorArgument);
   return refusal.put(" must be a finite number >= 0, with a weight (priority^exponent) of at most 2^990, got ").number(header().errorValue).code;
 }
@@ -32,8 +34,9 @@ export function replay_delete(handle: u32, table: u32, keys: usize, n: u32): i32
   const shelf = shelfOf(table);
   if (shelf === null) return NOT_FOUND;
   const code = inInput(root, "keys", keys, n);
+  if (code != 0 || n == 0) return code;
   root.changes += 1;
-  return code != 0 || n == 0 ? code : table_delete(shelf.handle, keys, n);
+  return table_delete(shelf.handle, keys, n);
 }
 
 /** Whether n numbers (f64) lie in the input buffer. 0, or INVALID. */

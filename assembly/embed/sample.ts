@@ -31,12 +31,12 @@ export function replay_sample(handle: u32, view: u32, n: u32, beta: f64): i32 {
   if (v.weighs != 0 && !Number.isFinite(beta)) return Refusal.of(INVALID).put("beta must be a finite number, got ").number(beta).code;
   const width = v.kind == TRANSITIONS ? transitionRows(root, v, n) : windowRows(root, v, n);
   if (width < 0) return <i32>width;
-  root.changes += 1;
   root.shown = 0;
   const draw = plan(root, v, n, <u32>width);
   if (draw == 0) return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a batch of ").number(n).put(": ask for fewer, or raise bytes").code;
   const count = drawInto(root, v, draw, n, <u32>width, beta);
   if (count < 0) return refusedDraw();
+  root.changes += 1;
   root.shown = view + 1;
   root.draw = <u32>draw;
   v.entries = count;

@@ -143,6 +143,10 @@ test("chunks that are read after a change, or before the first, are refused", ()
   const embed = new Embed().load(WHOLE, "view memory items");
   expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: first must be 1 to begin a snapshot/);
   expect(new TextDecoder().decode(embed.chunk(true))).toBe("REPRISE1");
+  // What is refused changes nothing.
+  expect(embed.x.replay_append(embed.handle, 0, 0, 1, 0, 0)).toBeLessThan(0);
+  expect(embed.x.replay_item(embed.handle, 0, 0, 0, 99, 1)).toBeLessThan(0);
+  expect(embed.chunk(false).length).toBeGreaterThan(16);
   embed.did(embed.x.replay_sample(embed.handle, 0, 1, 0));
   expect(() => embed.chunk(false)).toThrowError(/^OUT_OF_TURN: .*since the Replay changed/);
   expect(embed.snapshot().length).toBeGreaterThan(1000);
