@@ -162,7 +162,7 @@ function readShape(words: Words, field: Field): i32 {
   else {
     store<u32>(dims.get(field.dims), field.stack);
     field.rank += 1;
-    size *= <u64>field.stack;
+    size = min(size * <u64>field.stack, MAX_VALUE_BYTES + 1);
   }
   const bytes = size * <u64>field.elementBytes();
   if (bytes > MAX_VALUE_BYTES) {

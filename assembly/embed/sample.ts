@@ -120,6 +120,10 @@ function refusedDraw(): i32 {
 function plan(root: Root, view: View, n: u32, width: u32): usize {
   const steps = max(width, 2);
   const head = (<u64>OUTPUT_BYTES * view.count + 4 * <u64>steps + 15) & ~15;
+  // As fractions, which do not wrap: what comes to more than a memory is refused before it is added up.
+  let needed = <f64>head + <f64>draw_bytes(n) + 12.0 * <f64>n * <f64>width;
+  for (let k: u32 = 0; k < view.count; k++) needed += columnNeed(Pick.of(view, k), n, width);
+  if (needed > <f64>u32.MAX_VALUE) return 0;
   let bytes = head;
   for (let k: u32 = 0; k < view.count; k++) bytes += columnBytes(Pick.of(view, k), n, width);
   const rows = <u64>n * <u64>width;
@@ -136,6 +140,11 @@ function plan(root: Root, view: View, n: u32, width: u32): usize {
   }
   draw_init(base + <usize>bytes, n, <u32>rows);
   return base + <usize>bytes;
+}
+
+/** The most that `columnBytes` may come to. */
+function columnNeed(pick: Pick, n: u32, width: u32): f64 {
+  return <f64>n * <f64>width * (pick.isLeaf() ? <f64>Field.of(pick.which).valueBytes : 1) + 16;
 }
 
 /** Bytes of a column of n entries, of those that are not the draw's own. */

@@ -39,6 +39,9 @@ describe("a text", () => {
     ["leaf a f32 1.5", /got "1.5"/],
     ["leaf a f32 4 4294967296", /got "4294967296"/],
     ["leaf a f32 1000000 1000000", /bytes of "a" must be an integer up to 1073741823/],
+    // Products that are small again behind 2^64.
+    ["leaf a text 16777708 1073710081 shared s stack 1024", /bytes of "a" must be an integer up to 1073741823/],
+    ["leaf a text 16777212 1073741824 shared s stack 1024", /bytes of "a" must be an integer up to 1073741823/],
     ["leaf a text 0", /the most bytes of a text must be an integer from 1/],
     ["leaf a f32 shared", /the name behind shared must be given/],
     ["leaf a f32 shared s stack 1025", /the frames of a stack must be an integer from 1 up to 1024 .*, got "1025"/],
@@ -82,6 +85,16 @@ describe("a text", () => {
     expect(() => embed.create(text)).toThrowError(says);
     // And then another one is made in the same instance, at once.
     expect(embed.create(TEXT).stats(0)[0]).toBe(0);
+  });
+
+  test("whose batches would come to a multiple of 2^64 bytes has them refused", () => {
+    const embed = new Embed();
+    embed.create("leaf a u8 2097140\ntable t size 1\nrule t length 1\nview t items length 8388608");
+    // The one leaf is wide: it stands at a multiple of 16.
+    const [at = 0] = embed.give(new Uint8Array(2097152 + 64));
+    embed.did(embed.x.replay_append(embed.handle, 0, at, 1, 0, 0));
+    expect(() => embed.did(embed.x.replay_sample(embed.handle, 0, 2 ** 20, 0))).toThrowError(/^OUT_OF_MEMORY: there is no room for a batch of 1048576/);
+    expect(embed.stats(0)[0]).toBe(1);
   });
 
   test("that is no UTF-8, or not in the input, is refused", () => {
