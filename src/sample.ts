@@ -124,7 +124,7 @@ export class Reader {
     const same = chosen === undefined ? SAME_COLUMNS : 0;
     const isFree = into === undefined && length === undefined;
     let longest = isFree ? this.#table.counter(LONGEST) : 0;
-    const isLoose = isFree && this.#table.worthALook(n, longest, engine.layout.stagedBytes);
+    const isLoose = isFree && this.#table.isLoose(n, longest, engine.layout.stagedBytes);
     if (same > 0 || isLoose) {
       const ahead = this.#lookAhead(n, flags + same + SIZED * Number(isLoose), among);
       if (isLoose) longest = ahead.result(DRAW_LONGEST);

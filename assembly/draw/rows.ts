@@ -12,8 +12,8 @@ export const OF_STREAMS: u32 = 1;
 export const OF_ROWS: u32 = 2;
 
 /** Where in a longer item the run begins; the last: where START says. */
-const FROM_END: u32 = 1;
-const FROM_ANY: u32 = 2;
+export const FROM_END: u32 = 1;
+export const FROM_ANY: u32 = 2;
 const FROM_START: u32 = 3;
 /** Flag beside these: to read over the end of an episode. */
 export const CROSS: u32 = 4;

@@ -5,13 +5,13 @@ import { LINK_ENDS, LINK_FINAL } from "../rows/row";
 import { MAX_LENGTH } from "../tables/slots";
 import { ENDS, TERMINATES, TRUNCATES, writer_append_block } from "../writer/block";
 import { table_insert, writer_append, writer_end, writer_finish, writer_stream } from "../writer/writer";
-import { Desk, deskOf, NEXT_STEP } from "./desk";
 import { Field } from "./field";
 import { CLOSED, INVALID, INVALID_DATA, NOT_FOUND, OUT_OF_TURN, Refusal } from "./refusal";
 import { numberIn, REWARD } from "./roles";
 import { opened, outside, Root, WORK } from "./root";
-import { blockBytes, checkSteps, writeBlock } from "./step";
-import { shelfOf } from "./told";
+import { blockBytes, checkSteps, cleanStep, writeBlock } from "./step";
+import { tableOf } from "./table-options";
+import { NEXT_STEP, WriterOptions, writerOf } from "./writer-options";
 
 /**
  * Appends n packed steps; with several lanes step i belongs to lane i mod lanes. `ends`: u8 × n, how the lane's episode ends with the step (0 not, 1 without a final step,
@@ -20,25 +20,26 @@ import { shelfOf } from "./told";
 export function replay_append(handle: u32, writer: u32, steps: usize, n: u32, ends: usize, finals: usize): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;
-  const desk = deskOf(writer);
-  if (desk === null) return NOT_FOUND;
-  if (n - 1 >= MAX_LENGTH || n % desk.lanes != 0) {
+  const options = writerOf(writer);
+  if (options === null) return NOT_FOUND;
+  if (n - 1 >= MAX_LENGTH || n % options.lanes != 0) {
     const refusal = Refusal.of(INVALID).put("n must be an integer from 1 up to ").number(MAX_LENGTH);
-    if (desk.lanes > 1) refusal.put(", so many for each of ").number(desk.lanes).put(" lanes");
+    if (options.lanes > 1) refusal.put(", so many for each of ").number(options.lanes).put(" lanes");
     return refusal.put(", got ").number(n).code;
   }
   if (!root.holds(steps, root.stagedBytes * <f64>n)) return outside("steps", steps, root.stagedBytes * <f64>n);
   if (ends != 0 && !root.holds(ends, n)) return outside("ends", ends, n);
-  const ended = countEnds(desk, ends, n, finals);
+  const ended = countEnds(options, ends, n, finals);
   if (ended < 0) return ended;
   const withFinals = finals != 0 && ended != 0;
   if (withFinals && !root.holds(finals, root.stagedBytes * <f64>ended)) return outside("finals", finals, root.stagedBytes * <f64>ended);
   let code = checkSteps(root, steps, n);
   if (code == 0 && withFinals) code = checkSteps(root, finals, ended);
+  if (code == 0 && finals == 0 && cutsUnseen(options, ends, n)) code = mustSee();
   if (code != 0) return code;
-  if (n == 1 && ends == 0) code = writer_append(desk.handle, steps);
-  else code = appendBlock(root, desk, steps, n, ends, withFinals ? finals : 0, ended);
-  return done(root, desk, code, 0);
+  if (n == 1 && ends == 0) code = appendStep(root, options, steps);
+  else code = appendBlock(root, options, steps, n, ends, withFinals ? finals : 0, ended);
+  return code == E_NO_EPISODE ? endsAlready() : done(root, options, code, 0);
 }
 
 /**
@@ -48,75 +49,82 @@ export function replay_append(handle: u32, writer: u32, steps: usize, n: u32, en
 export function replay_end(handle: u32, writer: u32, lane: u32, how: u32, final: usize): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;
-  const desk = deskOf(writer);
-  if (desk === null) return NOT_FOUND;
-  if (lane >= desk.lanes) return noLane(desk, lane);
+  const options = writerOf(writer);
+  if (options === null) return NOT_FOUND;
+  if (lane >= options.lanes) return noLane(options, lane);
   if (how - 1 >= TERMINATES) return Refusal.of(INVALID).put("how must be 1 (without a final step), 2 (truncated) or 3 (terminated), got ").number(how).code;
-  if (how == ENDS && desk.transitions != 0) return mustSay();
+  if (how == ENDS && options.transitions != 0) return mustSay();
   if (how == ENDS && final != 0) return Refusal.of(INVALID).put("final must be 0 where an episode ends without a final step").code;
   if (how == TRUNCATES && final == 0) return mustSee();
   if (final != 0 && !root.holds(final, root.stagedBytes)) return outside("final", final, root.stagedBytes);
   if (how == ENDS) {
-    writer_end(desk.handle, lane);
-    return done(root, desk, 0, lane);
+    writer_end(options.handle, lane);
+    return done(root, options, 0, lane);
   }
-  let staged = final;
-  if (final == 0) {
-    staged = root.region(WORK, <u64>root.stagedBytes);
-    if (staged == 0) return noMemory();
-    memory.fill(staged, 0, <usize>root.stagedBytes);
-  } else {
-    const wrong = checkSteps(root, final, 1);
-    if (wrong != 0) return wrong;
-  }
-  const code = writer_finish(desk.handle, lane, staged, how == TERMINATES ? LINK_ENDS : LINK_FINAL);
-  return done(root, desk, code, lane);
+  const wrong = final == 0 ? 0 : checkSteps(root, final, 1);
+  if (wrong != 0) return wrong;
+  const staged = final == 0 ? root.region(WORK, <u64>root.stagedBytes) : cleanStep(root, final);
+  if (staged == 0) return noMemory();
+  if (final == 0) memory.fill(staged, 0, <usize>root.stagedBytes);
+  const code = writer_finish(options.handle, lane, staged, how == TERMINATES ? LINK_ENDS : LINK_FINAL);
+  return done(root, options, code, lane);
 }
 
 /** Makes an item of a lane's last `length` steps: 1 it is in the table, 0 it waits for the rate limiter; or a code, and nothing changed. */
 export function replay_item(handle: u32, writer: u32, lane: u32, table: u32, length: u32, priority: f64): i32 {
   const root = opened(handle);
   if (root === null) return CLOSED;
-  const desk = deskOf(writer);
-  if (desk === null) return NOT_FOUND;
-  const shelf = shelfOf(table);
-  if (shelf === null) return NOT_FOUND;
-  if (lane >= desk.lanes) return noLane(desk, lane);
+  const options = writerOf(writer);
+  if (options === null) return NOT_FOUND;
+  const into = tableOf(table);
+  if (into === null) return NOT_FOUND;
+  if (lane >= options.lanes) return noLane(options, lane);
   if (length - 1 >= MAX_LENGTH) return Refusal.of(INVALID).put("length must be an integer from 1 up to ").number(MAX_LENGTH).put(", got ").number(length).code;
-  const code = table_insert(shelf.handle, writer_stream(desk.handle, lane), length, 0, priority);
-  return done(root, desk, code, lane);
+  const code = table_insert(into.handle, writer_stream(options.handle, lane), length, 0, priority);
+  return done(root, options, code, lane);
 }
 
 /** Ends a call that may have changed something: what the core gave, or why it refused. */
-function done(root: Root, desk: Desk, code: i32, lane: u32): i32 {
-  if (code < 0) return refusedStep(desk, code, lane);
+function done(root: Root, options: WriterOptions, code: i32, lane: u32): i32 {
+  if (code < 0) return refusedStep(options, code, lane);
   root.changes += 1;
   return code;
 }
 
-function appendBlock(root: Root, desk: Desk, steps: usize, n: u32, ends: usize, finals: usize, ended: u32): i32 {
-  const bytes = blockBytes(root, desk.rules, n);
+function appendStep(root: Root, options: WriterOptions, step: usize): i32 {
+  const staged = cleanStep(root, step);
+  return staged == 0 ? E_OUT_OF_MEMORY : writer_append(options.handle, staged);
+}
+
+function appendBlock(root: Root, options: WriterOptions, steps: usize, n: u32, ends: usize, finals: usize, ended: u32): i32 {
+  const bytes = blockBytes(root, options.rules, n);
   const block = root.region(WORK, bytes + (finals == 0 ? 0 : blockBytes(root, 0, ended)));
   if (block == 0) return E_OUT_OF_MEMORY;
-  writeBlock(root, desk.rules, n, steps, block);
+  writeBlock(root, options.rules, n, steps, block);
   const behind: usize = finals == 0 ? 0 : block + <usize>bytes;
   if (finals != 0) writeBlock(root, 0, ended, finals, behind);
-  return writer_append_block(desk.handle, block, n, ends, behind);
+  return writer_append_block(options.handle, block, n, ends, behind);
 }
 
 /** Steps that end an episode with a final step; or what is refused of the ends. */
-function countEnds(desk: Desk, ends: usize, n: u32, finals: usize): i32 {
-  if (finals != 0 && desk.autoreset == NEXT_STEP)
+function countEnds(options: WriterOptions, ends: usize, n: u32, finals: usize): i32 {
+  if (finals != 0 && options.autoreset == NEXT_STEP)
     return Refusal.of(INVALID).put("finals must be 0 with autoreset nextStep, where they come as the next steps").code;
   let ended = 0;
   for (let i: u32 = 0; ends != 0 && i < n; i++) {
     const how = load<u8>(ends + <usize>i);
     if (how > TERMINATES) return Refusal.of(INVALID).put("ends").index(i).put(" must be an integer from 0 up to 3, got ").number(how).code;
-    if (how == ENDS && desk.transitions != 0) return mustSay();
-    if (how == TRUNCATES && desk.transitions != 0 && desk.autoreset != NEXT_STEP && finals == 0) return mustSee();
+    if (how == ENDS && options.transitions != 0) return mustSay();
     ended += i32(how > ENDS);
   }
   return ended;
+}
+
+/** Whether some episode is truncated whose transitions must be shown what was seen last. */
+function cutsUnseen(options: WriterOptions, ends: usize, n: u32): bool {
+  if (ends == 0 || options.transitions == 0 || options.autoreset == NEXT_STEP) return false;
+  for (let i: u32 = 0; i < n; i++) if (load<u8>(ends + <usize>i) == TRUNCATES) return true;
+  return false;
 }
 
 function mustSay(): i32 {
@@ -127,10 +135,15 @@ function mustSee(): i32 {
   return Refusal.of(INVALID).put("a final step must be given where an episode is truncated: what was seen last, which its transitions bootstrap from").code;
 }
 
-function noLane(desk: Desk, lane: u32): i32 {
+function endsAlready(): i32 {
+  const refusal = Refusal.of(INVALID_DATA).put("the next step of lane ").number(header().errorArgument);
+  return refusal.put(" is the final one of its episode (autoreset nextStep), and cannot end it again: ends must be 0 there").code;
+}
+
+function noLane(options: WriterOptions, lane: u32): i32 {
   return Refusal.of(INVALID)
     .put("lane must be an integer up to ")
-    .number(desk.lanes - 1)
+    .number(options.lanes - 1)
     .put(", got ")
     .number(lane).code;
 }
@@ -140,7 +153,7 @@ function noMemory(): i32 {
 }
 
 /** Why the core refused what a writer was given. */
-function refusedStep(desk: Desk, code: i32, lane: u32): i32 {
+function refusedStep(options: WriterOptions, code: i32, lane: u32): i32 {
   const value = header().errorValue;
   switch (code) {
     case E_RATE_LIMITED:
@@ -159,7 +172,7 @@ function refusedStep(desk: Desk, code: i32, lane: u32): i32 {
     case E_FINAL:
       return Refusal.of(INVALID).put("length must be such that the item does not begin with the final step of an episode, got ").number(value).code;
     case E_LENGTH: {
-      const have = desk.writer().stream(lane).recent().count;
+      const have = options.writer().stream(lane).recent().count;
       return Refusal.of(INVALID).put("length must be at most ").number(have).put(", the steps at hand (raise keep for longer items), got ").number(value).code;
     }
     case E_KEYS_EXHAUSTED:

@@ -3,22 +3,20 @@ import { E_OUT_OF_MEMORY } from "../memory/error";
 import { header } from "../memory/layout";
 import { table_delete, table_update } from "../tables/keys";
 import { MAX_LENGTH } from "../tables/slots";
-import { CLOSED, INVALID, NOT_FOUND, Refusal } from "./refusal";
+import { INVALID, Refusal } from "./refusal";
 import { opened, outside, Root, WORK } from "./root";
-import { shelfOf } from "./told";
+import { TableOptions, tableOf } from "./table-options";
 
 /** New priorities (f64 × n) of items by key (f64 × n). How many were there; or a code, and nothing changed. */
 export function replay_update(handle: u32, table: u32, keys: usize, priorities: usize, n: u32): i32 {
-  const root = opened(handle);
-  if (root === null) return CLOSED;
-  const shelf = shelfOf(table);
-  if (shelf === null) return NOT_FOUND;
-  const code = inInput(root, "keys", keys, n);
-  if (code != 0 || n == 0) return code;
+  const options = keyed(handle, table, keys, n);
+  if (options === null) return Refusal.last();
+  if (n == 0) return 0;
+  const root = Root.the();
   if (!root.holds(priorities, 8 * <f64>n)) return outside("priorities", priorities, 8 * <f64>n);
   const slots = root.region(WORK, 8 * <u64>n);
   if (slots == 0) return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for ").number(n).put(" updates: make fewer at a time").code;
-  const found = table_update(shelf.handle, keys, priorities, n, slots, slots + ((<usize>n) << 2));
+  const found = table_update(options.handle, keys, priorities, n, slots, slots + ((<usize>n) << 2));
   if (found >= 0) {
     root.changes += 1;
     return found;
@@ -29,18 +27,21 @@ export function replay_update(handle: u32, table: u32, keys: usize, priorities: 
 
 /** Deletes items by key (f64 × n). How many were there; or a code, and nothing changed. */
 export function replay_delete(handle: u32, table: u32, keys: usize, n: u32): i32 {
-  const root = opened(handle);
-  if (root === null) return CLOSED;
-  const shelf = shelfOf(table);
-  if (shelf === null) return NOT_FOUND;
-  const code = inInput(root, "keys", keys, n);
-  if (code != 0 || n == 0) return code;
-  root.changes += 1;
-  return table_delete(shelf.handle, keys, n);
+  const options = keyed(handle, table, keys, n);
+  if (options === null) return Refusal.last();
+  if (n == 0) return 0;
+  Root.the().changes += 1;
+  return table_delete(options.handle, keys, n);
 }
 
-/** Whether n numbers (f64) lie in the input buffer. 0, or INVALID. */
-function inInput(root: Root, what: string, at: usize, n: u32): i32 {
-  if (n > MAX_LENGTH) return Refusal.of(INVALID).put("n must be an integer up to ").number(MAX_LENGTH).put(", got ").number(n).code;
-  return n == 0 || root.holds(at, 8 * <f64>n) ? 0 : outside(what, at, 8 * <f64>n);
+/** The table of a call on n keys (f64 each), which must lie in the input buffer; null, with a refusal, where one of them is none. */
+function keyed(handle: u32, table: u32, keys: usize, n: u32): TableOptions | null {
+  const root = opened(handle);
+  if (root === null) return null;
+  const options = tableOf(table);
+  if (options === null) return null;
+  if (n > MAX_LENGTH) Refusal.of(INVALID).put("n must be an integer up to ").number(MAX_LENGTH).put(", got ").number(n);
+  else if (n == 0 || root.holds(keys, 8 * <f64>n)) return options;
+  else outside("keys", keys, 8 * <f64>n);
+  return null;
 }

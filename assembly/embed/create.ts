@@ -2,65 +2,64 @@
 import { arena_alloc } from "../memory/arena";
 import { GRANULE_BITS, header, MAX_BYTES } from "../memory/layout";
 import { wholeOf } from "./decimal";
-import { makeWriters, readRule, readWriter, settleDesks } from "./desk";
-import { noRoom, readLeaf, readList, settleFields } from "./field";
-import { settleViews } from "./pick";
+import { readLeaf, readList, settleFields } from "./field";
 import { makePools } from "./pools";
-import { INVALID, INVALID_DATA, OUT_OF_TURN, Refusal } from "./refusal";
+import { INVALID, INVALID_DATA, noRoom, Refusal } from "./refusal";
 import { checkRoles, initRoles, NAMES_BYTES, readRole } from "./roles";
-import { clean, outside, Root, reset } from "./root";
+import { clean, outside, Root, reset, vacant } from "./root";
 import { reserveSave } from "./save";
-import { makeTables, readTable } from "./shelf";
+import { makeTables, readTable } from "./table-options";
 import { isUtf8 } from "./utf8";
 import { readView } from "./view";
+import { settleViews } from "./view-columns";
 import { Words } from "./words";
+import { makeWriters, readRule, readWriter, settleWriters } from "./writer-options";
 
 /** Makes the Replay that a text says. Its handle; 0: it was refused, and nothing is there. */
 export function replay_create(text: usize, bytes: u32): u32 {
-  const root = Root.the();
-  if (root.open != 0) {
-    Refusal.of(OUT_OF_TURN).put("this instance has a Replay (handle ").number(root.handle).put("): free it first, or take another instance");
-    return 0;
-  }
+  const root = vacant();
+  if (root === null) return 0;
   if (!root.holds(text, bytes)) {
     outside("the text", text, bytes);
     return 0;
   }
   clean();
-  const inputBytes = root.inputBytes;
-  if (make(root, text, bytes) != 0) {
-    reset(inputBytes);
-    return 0;
-  }
-  return begins(root);
+  return made(root, make(root, text, bytes, 0));
 }
 
-/** The Replay that was made is there; its handle. */
-export function begins(root: Root): u32 {
+/** What came of making a Replay: its handle; 0 where it was refused, and then nothing is there but the input. */
+export function made(root: Root, code: i32): u32 {
+  if (code != 0) {
+    reset(root.inputBytes);
+    return 0;
+  }
   root.open = 1;
   root.handle += 1;
   if (root.handle == 0) root.handle = 1;
   return root.handle;
 }
 
-/** 0, or what is refused. */
-export function make(root: Root, text: usize, bytes: u32): i32 {
-  if (!isUtf8(text, bytes)) return Refusal.of(INVALID_DATA).put("the text must be UTF-8").code;
+/** Makes the Replay of a text. `saved`: so many of its bytes are the lines of a snapshot. 0, or what is refused. */
+export function make(root: Root, text: usize, bytes: u32, saved: u32): i32 {
+  if (!isUtf8(text, bytes)) return Refusal.of(INVALID_DATA).put("the text must be UTF-8, and the names in a snapshot").code;
   // A copy: names stay in it. The roles' own stand before it.
-  root.textBytes = bytes + NAMES_BYTES;
-  root.text = arena_alloc(root.textBytes);
-  if (root.text == 0) return noRoom();
-  initRoles(root.text);
-  memory.copy(root.text + NAMES_BYTES, text, bytes);
+  const own = arena_alloc(bytes + NAMES_BYTES);
+  if (own == 0) return noRoom();
+  initRoles(own);
+  memory.copy(own + NAMES_BYTES, text, bytes);
   root.maxBytes = MAX_BYTES;
-  let code = readLines(Words.of(root.text + NAMES_BYTES, bytes));
-  if (code == 0) code = settleFields();
-  if (code == 0) code = checkRoles();
-  if (code == 0) code = settleDesks();
-  if (code == 0) code = settleViews();
+  const lines = Words.of(own + NAMES_BYTES, saved);
+  lines.saved = 1;
+  let code = readLines(lines);
+  if (code == 0) code = readLines(Words.of(own + NAMES_BYTES + saved, bytes - saved));
   if (code != 0) return code;
   header().limit = root.maxBytes >> GRANULE_BITS;
-  code = makePools(root);
+  // In the order of TypeScript, which makes a Replay of the spec first, then writers, then views.
+  code = settleFields();
+  if (code == 0) code = makePools(root);
+  if (code == 0) code = checkRoles();
+  if (code == 0) code = settleWriters();
+  if (code == 0) code = settleViews();
   if (code == 0) code = makeTables();
   if (code == 0) code = makeWriters();
   return code == 0 && !reserveSave(root) ? noRoom() : code;

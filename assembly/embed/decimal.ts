@@ -1,6 +1,8 @@
 /** Numbers as words: the same double everywhere, which few digits make sure of without a table. */
 
 const MAX_DIGITS: u32 = 15;
+/** Whole numbers up to here are exact. */
+export const MAX_WHOLE: f64 = 9007199254740991;
 /** Powers of ten up to here are doubles without a rest. */
 const MAX_POWER: i32 = 22;
 
@@ -54,6 +56,13 @@ export function wholeOf(word: u32, bytes: u32, out: usize): bool {
   }
   store<u64>(out, whole);
   return bytes != 0;
+}
+
+/** What the first digit of a whole number counts: 100 of 345; of 0 it is 1. */
+export function placeOf(whole: u64): u64 {
+  let place: u64 = 1;
+  while (whole / place >= 10) place *= 10;
+  return place;
 }
 
 /** `e-3`; NaN for what is none. */

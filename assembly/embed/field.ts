@@ -10,20 +10,18 @@
  *   56 │ size u32      │ stack u32    │  elements of a value, all frames of it · frames; 0 without a stack
  *   64 │ isShared u32  │ … u32        │
  */
-import { E_OUT_OF_MEMORY } from "../memory/error";
-import { PLACE_BYTES, Place } from "../rows/layout";
+import { PLACE_BYTES } from "../rows/layout";
 import { BOOL, dtypeBytes, F64, TEXT } from "../rows/leaf";
 import { List } from "./list";
-import { INVALID, Refusal, SPEC_MISMATCH } from "./refusal";
+import { INVALID, noRoom, Refusal } from "./refusal";
 import { Root } from "./root";
-import { compareText } from "./utf8";
+import { compareText, isText } from "./utf8";
 import { sameWord, Word, Words } from "./words";
 
-const MAX_LEAVES: u32 = 4096;
 const MAX_DEPTH: u32 = 64;
 const MAX_STACK: f64 = 1024;
 /** Bytes of a value. */
-const MAX_VALUE_BYTES: u64 = 0x3fffffff;
+const MAX_VALUE_BYTES: f64 = 0x3fffffff;
 const DOT: u32 = 46;
 
 @unmanaged
@@ -73,9 +71,8 @@ if (offsetof<Field>() != FIELD_BYTES || offsetof<Field>("path") != PLACE_BYTES) 
 /** leaf PATH DTYPE SIZE… [shared NAME [stack N]] · leaf PATH text MAXBYTES SIZE… */
 export function readLeaf(words: Words): i32 {
   const root = Root.the();
-  if (root.fields().count == MAX_LEAVES) return words.here(INVALID).put("the number of leaves must be at most ").number(MAX_LEAVES).code;
-  const at = root.fields().push(FIELD_BYTES);
-  if (at == 0) return noRoom();
+  const at = words.entry(root.fields(), FIELD_BYTES, "leaves");
+  if (at == 0) return Refusal.last();
   const field = changetype<Field>(at);
   let code = words.keep("the path of the leaf", at + offsetof<Field>("path"));
   if (code == 0) code = words.want("the dtype of the leaf");
@@ -85,7 +82,7 @@ export function readLeaf(words: Words): i32 {
   field.frames = 1;
   field.dims = root.dims().count;
   if (field.dtype == TEXT) {
-    code = words.integer("the most bytes of a text", 1, <f64>MAX_VALUE_BYTES);
+    code = words.integer("the most bytes of a text", 1, MAX_VALUE_BYTES);
     if (code != 0) return code;
     field.maxBytes = <u32>words.value;
   }
@@ -94,14 +91,10 @@ export function readLeaf(words: Words): i32 {
 
 /** list PATH: its parts are numbered. */
 export function readList(words: Words): i32 {
-  const at = Root.the().lists().push(offsetof<Word>());
-  if (at == 0) return noRoom();
+  const at = words.entry(Root.the().lists(), offsetof<Word>(), "lists");
+  if (at == 0) return Refusal.last();
   const code = words.keep("the path of the list", at);
   return code == 0 ? words.done() : code;
-}
-
-export function noRoom(): i32 {
-  return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for what the text says: raise bytes").code;
 }
 
 function dtypeOf(words: Words): u32 {
@@ -144,34 +137,31 @@ function readShape(words: Words, field: Field): i32 {
   // Its place is there already: frames are told behind the sizes.
   const first = dims.push(4);
   if (first == 0) return noRoom();
-  let size: u64 = 1;
+  // As a fraction, which does not wrap.
+  let size: f64 = 1;
   while (words.next()) {
     if (words.is("shared")) {
       const code = readShared(words, field);
       if (code != 0) return code;
       break;
     }
-    if (words.broken != 0 || !words.isInteger(1, 0x7fffffff)) return words.unknown("a size from 1 up, or shared");
+    if (!words.isInteger(1, 0x7fffffff)) return words.unknown("a size from 1 up, or shared");
     const dim = dims.push(4);
     if (dim == 0) return noRoom();
     store<u32>(dim, <u32>words.value);
     field.rank += 1;
-    size = min(size * <u64>words.value, MAX_VALUE_BYTES + 1);
+    size *= words.value;
   }
   if (field.stack == 0) field.dims += 1;
   else {
     store<u32>(dims.get(field.dims), field.stack);
     field.rank += 1;
-    size = min(size * <u64>field.stack, MAX_VALUE_BYTES + 1);
+    size *= field.stack;
   }
-  const bytes = size * <u64>field.elementBytes();
+  const bytes = size * <f64>field.elementBytes();
   if (bytes > MAX_VALUE_BYTES) {
     const refusal = words.here(INVALID).put("bytes of ").word(field.path, field.bytes);
-    return refusal
-      .put(" must be an integer up to ")
-      .number(<f64>MAX_VALUE_BYTES)
-      .put(", got ")
-      .number(<f64>bytes).code;
+    return refusal.put(" must be an integer up to ").number(MAX_VALUE_BYTES).put(", got ").number(bytes).code;
   }
   field.size = <u32>size;
   field.valueBytes = <u32>bytes;
@@ -191,7 +181,7 @@ function readShared(words: Words, field: Field): i32 {
   return words.done();
 }
 
-/** Puts the leaves in order. 0, or what is refused: paths that cannot be those of one nest. O(leaves²), O(leaves) where they are in order */
+/** Puts the leaves in order. 0, or what is refused: paths that cannot be those of one nest. O(leaves log leaves), and moves */
 export function settleFields(): i32 {
   const fields = Root.the().fields();
   if (fields.count == 0) return Refusal.of(INVALID).put("the text must have a leaf, such as: leaf observation f32 4").code;
@@ -200,9 +190,14 @@ export function settleFields(): i32 {
   if (spare == 0) return noRoom();
   fields.count -= 1;
   for (let i: u32 = 1; i < fields.count; i++) {
-    let to = i;
-    while (to > 0 && compare(Field.of(to - 1), Field.of(i)) > 0) to--;
-    if (to == i) continue;
+    let end = i - 1;
+    if (compare(Field.of(end), Field.of(i)) <= 0) continue;
+    let to: u32 = 0;
+    while (to < end) {
+      const middle = (to + end) >> 1;
+      if (compare(Field.of(middle), Field.of(i)) > 0) end = middle;
+      else to = middle + 1;
+    }
     memory.copy(spare, fields.get(i), FIELD_BYTES);
     memory.copy(fields.get(to + 1), fields.get(to), <usize>((i - to) * FIELD_BYTES));
     memory.copy(fields.get(to), spare, FIELD_BYTES);
@@ -258,7 +253,7 @@ function checkPath(field: Field): i32 {
   let depth: u32 = 0;
   for (let from: u32 = 0; from <= field.bytes; depth++) {
     const end = partEnd(field, from);
-    const isProto = end - from == 9 && isWord(field.path + from, "__proto__");
+    const isProto = isText(field.path + from, end - from, "__proto__");
     if (isProto || (isList(field.path, from) && !isNumber(field.path + from, end - from))) {
       const refusal = Refusal.of(INVALID).put("the path ").word(field.path, field.bytes).put(" must have ");
       return refusal.put(isProto ? "no part __proto__" : "a number (0, 1, …) in each list").code;
@@ -293,20 +288,4 @@ function checkLists(lists: List): i32 {
 export function isNumber(at: u32, bytes: u32): bool {
   for (let i: u32 = 0; i < bytes; i++) if (<u32>load<u8>(<usize>(at + i)) - 48 > 9) return false;
   return bytes != 0 && (bytes == 1 || load<u8>(<usize>at) != 48);
-}
-
-function isWord(at: u32, word: string): bool {
-  for (let i: u32 = 0; i < <u32>word.length; i++) if (<u32>load<u8>(<usize>(at + i)) != <u32>word.charCodeAt(<i32>i)) return false;
-  return true;
-}
-
-/** A leaf that shares values must have frames as large as the others of its name. */
-export function frameBytes(field: Field): u32 {
-  return changetype<Place>(changetype<usize>(field)).bytes / field.frames;
-}
-
-export function otherFrames(field: Field, bytes: u32): i32 {
-  const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must be of ").number(bytes);
-  refusal.put(" bytes, like the other leaves shared as ").word(field.share, field.shareBytes);
-  return refusal.put(", got ").number(frameBytes(field)).code;
 }

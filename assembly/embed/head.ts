@@ -2,12 +2,13 @@
 
 import { TEXT } from "../rows/leaf";
 import { PRIORITIZED, WITH_MIN } from "../selectors/selector";
-import { Desk, Making, NEXT_STEP, SAME_STEP } from "./desk";
+import { MAX_WHOLE, placeOf } from "./decimal";
 import { dtypeName, Field, isList, partEnd } from "./field";
 import { ROLES, Role, roleName } from "./roles";
 import { Root } from "./root";
-import { MAX_WHOLE, Shelf, selectorName } from "./shelf";
-import { Put } from "./tags";
+import { selectorName, TableOptions } from "./table-options";
+import { Put, TEXT as TEXT_TAG } from "./tags";
+import { ItemRule, NEXT_STEP, SAME_STEP, WriterOptions } from "./writer-options";
 
 /** Of the records (src/store/format/head.ts). */
 export const STATE_VERSION: f64 = 3;
@@ -20,14 +21,19 @@ export function putHead(put: Put): void {
   put.object(said == 0 ? 4 : 5).text("spec");
   putNode(put, 0, root.fields().count, 0);
   put.text("tables").object(root.tables().count);
-  for (let i: u32 = 0; i < root.tables().count; i++) putTable(put, Shelf.of(i));
+  for (let i: u32 = 0; i < root.tables().count; i++) putTable(put, TableOptions.of(i));
   put.text("maxBytes").number(root.maxBytes).text("seed");
   putSeed(put, root.seed);
   if (said != 0) {
     put.text("transition").object(said);
     for (let role: u32 = 0; role < ROLES; role++) if (Role.of(role).said != 0) put.text(roleName(role)).textAt(Role.of(role).path, Role.of(role).bytes);
   }
-  put.text("layout").object(2).text("rowBytes").number(root.rowBytes).text("leaves").array(root.fields().count);
+  putLayout(put.text("layout"));
+}
+
+export function putLayout(put: Put): void {
+  const root = Root.the();
+  put.object(2).text("rowBytes").number(root.rowBytes).text("leaves").array(root.fields().count);
   for (let i: u32 = 0; i < root.fields().count; i++) putPlace(put, Field.of(i));
 }
 
@@ -35,16 +41,16 @@ export function putWriters(put: Put): void {
   const root = Root.the();
   put.array(root.writers().count);
   for (let i: u32 = 0; i < root.writers().count; i++) {
-    const desk = Desk.of(i);
-    put.object(6).text("keep").number(desk.keep).text("lanes").number(desk.lanes).text("items").array(desk.rules);
-    for (let k: u32 = 0; k < desk.rules; k++) putRule(put, Making.of(desk.first + k));
-    put.text("layouts").array(desk.rules);
-    for (let k: u32 = 0; k < desk.rules; k++) put.number(0);
+    const options = WriterOptions.of(i);
+    put.object(6).text("keep").number(options.keep).text("lanes").number(options.lanes).text("items").array(options.rules);
+    for (let k: u32 = 0; k < options.rules; k++) putRule(put, ItemRule.of(options.first + k));
+    put.text("layouts").array(options.rules);
+    for (let k: u32 = 0; k < options.rules; k++) put.number(0);
     put
       .text("across")
-      .flag(desk.across != 0)
+      .flag(options.across != 0)
       .text("autoreset");
-    put.text(desk.autoreset == NEXT_STEP ? "nextStep" : desk.autoreset == SAME_STEP ? "sameStep" : "disabled");
+    put.text(options.autoreset == NEXT_STEP ? "nextStep" : options.autoreset == SAME_STEP ? "sameStep" : "disabled");
   }
 }
 
@@ -118,15 +124,15 @@ function putShape(put: Put, dims: u32, rank: u32): void {
     );
 }
 
-function putTable(put: Put, shelf: Shelf): void {
-  put.textAt(shelf.name, shelf.bytes).object(7).text("maxSize").number(shelf.maxSize).text("sampler");
-  putSelector(put, shelf.sampler, shelf.samplerExponent);
+function putTable(put: Put, options: TableOptions): void {
+  put.textAt(options.name, options.bytes).object(7).text("maxSize").number(options.maxSize).text("sampler");
+  putSelector(put, options.sampler, options.samplerExponent);
   put.text("remover");
-  putSelector(put, shelf.remover, shelf.removerExponent);
-  put.text("rateLimiter").object(4).text("samplesPerInsert").number(shelf.samplesPerInsert).text("minSize").number(shelf.minSize);
-  put.text("minDiff").number(shelf.minDiff).text("maxDiff").number(shelf.maxDiff);
-  put.text("maxTimesSampled").number(shelf.maxTimesSampled == 0 ? MAX_WHOLE : shelf.maxTimesSampled);
-  put.text("maxSteps").number(min(shelf.maxSteps, MAX_WHOLE)).text("maxPending").number(shelf.maxPending);
+  putSelector(put, options.remover, options.removerExponent);
+  put.text("rateLimiter").object(4).text("samplesPerInsert").number(options.samplesPerInsert).text("minSize").number(options.minSize);
+  put.text("minDiff").number(options.minDiff).text("maxDiff").number(options.maxDiff);
+  put.text("maxTimesSampled").number(options.maxTimesSampled == 0 ? MAX_WHOLE : options.maxTimesSampled);
+  put.text("maxSteps").number(min(options.maxSteps, MAX_WHOLE)).text("maxPending").number(options.maxPending);
 }
 
 function putSelector(put: Put, kind: u32, exponent: f64): void {
@@ -143,8 +149,8 @@ function putSelector(put: Put, kind: u32, exponent: f64): void {
       .flag(kind != PRIORITIZED);
 }
 
-function putRule(put: Put, rule: Making): void {
-  put.object(6).text("table").textAt(Shelf.of(rule.table).name, Shelf.of(rule.table).bytes);
+function putRule(put: Put, rule: ItemRule): void {
+  put.object(6).text("table").textAt(TableOptions.of(rule.table).name, TableOptions.of(rule.table).bytes);
   put.text("length").number(rule.length).text("stride").number(rule.stride).text("priority");
   if (rule.largest != 0) put.text("max");
   else put.number(rule.priority);
@@ -157,9 +163,7 @@ function putRule(put: Put, rule: Making): void {
 
 /** In decimal. */
 function putSeed(put: Put, seed: u64): void {
-  let digits: u32 = 1;
-  let place: u64 = 1;
-  for (; seed / place >= 10; digits++) place *= 10;
-  put.byte(6).u32(digits);
-  for (; place > 0; place /= 10) put.byte(48 + <u32>((seed / place) % 10));
+  let digits: u32 = 0;
+  for (let place = placeOf(seed); place > 0; place /= 10) digits += 1;
+  put.byte(TEXT_TAG).u32(digits).digits(seed);
 }

@@ -23,6 +23,7 @@ export function headLines(put: Put, at: u32, bytes: u32): i32 {
     } else if (tags.is("options")) optionLines(put, tags);
     else tags.skip();
   }
+  if (tags.odd != 0) return Refusal.of(E_UNSUPPORTED).put("the snapshot has a name with half a surrogate pair, which no UTF-8 has").code;
   return tags.broken == 0 ? 0 : contradicts();
 }
 
@@ -121,7 +122,7 @@ function leafLine(put: Put, tags: Tags, depth: u32): void {
 }
 
 /** Goes to the value of a key in the object that begins at `from`; whether it is there. */
-function find(tags: Tags, from: u32, key: string): bool {
+export function find(tags: Tags, from: u32, key: string): bool {
   tags.at = from;
   for (let left = tags.enter(OBJECT); left > 0 && tags.broken == 0; left--) {
     tags.text();

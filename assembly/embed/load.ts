@@ -7,19 +7,20 @@ import { record_load_slots, record_slot_bytes } from "../record/slot";
 import { record_load_stream } from "../record/stream";
 import { record_load_table, record_table_bytes } from "../record/table";
 import { stream_check } from "../rows/stream";
-import { begins, make } from "./create";
-import { headLines, writerLines } from "./lines";
+import { table_layouts } from "../tables/inspect";
+import { made, make } from "./create";
+import { putLayout } from "./head";
+import { find, headLines, writerLines } from "./lines";
 import { poolCount, poolOf } from "./pools";
-import { OUT_OF_TURN, Refusal } from "./refusal";
-import { clean, outside, Root, reset } from "./root";
-import { POOL_BYTES, RUN_BYTES, STREAM_BYTES, streamCount, streamOf } from "./save";
-import { Shelf } from "./shelf";
-import { Put } from "./tags";
+import { Refusal } from "./refusal";
+import { clean, outside, Root, vacant } from "./root";
+import { COUNT_BYTES, POOL_BYTES, RUN_BYTES, SECTION_MAX, STREAM_BYTES, streamCount, streamOf } from "./save";
+import { TableOptions } from "./table-options";
+import { ARRAY, Put, Tags } from "./tags";
 
 const MAGIC_BYTES: u32 = 8;
-const COUNT_BYTES: u32 = 4;
 /** As many as a section of them has at most. */
-const STREAMS_EACH: u32 = 65536 / STREAM_BYTES;
+const STREAMS_EACH: u32 = SECTION_MAX / STREAM_BYTES;
 
 /** SECTION, 16 bytes, then its payload: │ kind u32 │ id u32 │ bytes u32 │ crc u32 │ */
 @unmanaged
@@ -41,18 +42,13 @@ if (offsetof<Section>() != SECTION_BYTES) ERROR("SECTION is 16 bytes");
  * refused, and nothing is there.
  */
 export function replay_load(snapshot: u32, bytes: u32, text: u32, textBytes: u32): u32 {
-  const root = Root.the();
-  if (root.open != 0) {
-    Refusal.of(OUT_OF_TURN).put("this instance has a Replay (handle ").number(root.handle).put("): free it first, or take another instance");
-    return 0;
-  }
+  const root = vacant();
+  if (root === null) return 0;
   if (!root.holds(snapshot, bytes)) outside("the snapshot", snapshot, bytes);
   else if (textBytes != 0 && !root.holds(text, textBytes)) outside("the text", text, textBytes);
   else {
     clean();
-    const inputBytes = root.inputBytes;
-    if (loaded(root, snapshot, bytes, text, textBytes) == 0) return begins(root);
-    reset(inputBytes);
+    return made(root, loaded(root, snapshot, bytes, text, textBytes));
   }
   return 0;
 }
@@ -69,16 +65,36 @@ function loaded(root: Root, snapshot: u32, bytes: u32, text: u32, textBytes: u32
   code = headLines(put, <u32>head.payload(), head.bytes);
   if (code == 0) code = writerLines(put, <u32>writers.payload(), writers.bytes);
   if (code != 0) return code;
+  const saved = root.bytes().count;
   put.rawAt(text, textBytes);
   if (put.failed != 0) return noRoom();
-  code = make(root, root.bytes().at, root.bytes().count);
+  code = make(root, root.bytes().at, root.bytes().count, saved);
+  if (code == 0) code = checkLayout(root, head);
   if (code == 0) code = takeSections(root, first, end);
-  if (code == 0) code = finish(root, first, end);
+  // The lines of the host may have said more of them.
+  const open = Tags.of(<u32>writers.payload(), writers.bytes).enter(ARRAY);
+  if (code == 0) code = finish(root, first, end, streamCount(open));
   return code == 0 ? checkAll(root) : code;
+}
+
+/** Rows must have what they have here: another version may lay them out differently. 0, or what is refused. */
+function checkLayout(root: Root, head: Section): i32 {
+  const put = Put.begin();
+  putLayout(put);
+  if (put.failed != 0) return noRoom();
+  const own = root.bytes();
+  const tags = Tags.of(<u32>head.payload(), head.bytes);
+  if (find(tags, tags.at, "layout") && own.count <= tags.end - tags.at && memory.compare(own.at, tags.at, own.count) == 0) return 0;
+  const refusal = Refusal.of(E_UNSUPPORTED).put("the snapshot must have the layout of steps that its spec has here");
+  return refusal.put(": another version of Reprise wrote it").code;
 }
 
 function corrupt(what: string): i32 {
   return Refusal.of(E_CORRUPT).put("the snapshot must be whole, as it was written: ").put(what).code;
+}
+
+function withColumns(): i32 {
+  return Refusal.of(E_UNSUPPORTED).put("the snapshot has items with columns, which only TypeScript shows").code;
 }
 
 function noRoom(): i32 {
@@ -97,7 +113,7 @@ function checkSections(snapshot: u32, bytes: u32): i32 {
     const section = changetype<Section>(<usize>at);
     if (end - at < SECTION_BYTES || end - at - SECTION_BYTES < section.bytes) return corrupt("a section is cut");
     if (section_sum(at) != section.crc) return corrupt("the checksum of a section does not match");
-    if (section.kind == LAYOUTS) return Refusal.of(E_UNSUPPORTED).put("the snapshot has items with columns, which only TypeScript shows").code;
+    if (section.kind == LAYOUTS) return withColumns();
     at += SECTION_BYTES + section.bytes;
     if (section.kind != END) continue;
     if (at != end || section.bytes != 4 || load<u32>(section.payload()) != count) return corrupt("sections are missing, or stand behind the end");
@@ -122,6 +138,7 @@ function takeSections(root: Root, at: u32, end: u32): i32 {
   while (at < end) {
     const section = changetype<Section>(<usize>at);
     const code = take(root, section);
+    if (code == E_UNSUPPORTED) return withColumns();
     if (code != 0) return code == E_OUT_OF_MEMORY ? noRoom() : corrupt("its records contradict each other");
     at += SECTION_BYTES + section.bytes;
   }
@@ -132,31 +149,33 @@ function take(root: Root, section: Section): i32 {
   const kind = section.kind;
   if (kind != ROWS && kind != FREE && kind != SLOTS) return known(kind) ? 0 : E_CORRUPT;
   if (section.id >= (kind == SLOTS ? root.tables().count : poolCount()) || section.bytes < COUNT_BYTES) return E_CORRUPT;
-  const handle = kind == SLOTS ? Shelf.of(section.id).handle : poolOf(section.id);
+  const handle = kind == SLOTS ? TableOptions.of(section.id).handle : poolOf(section.id);
   const each = kind == SLOTS ? record_slot_bytes(handle) : kind == ROWS ? record_row_bytes(handle) : RUN_BYTES;
   const count = load<u32>(section.payload());
   if (<u64>section.bytes != COUNT_BYTES + <u64>count * <u64>each) return E_CORRUPT;
   const from = section.payload() + COUNT_BYTES;
   if (kind == ROWS) return record_load_rows(handle, count, from, 0, 0);
-  return kind == SLOTS ? record_load_slots(handle, count, from, 0, 0) : record_load_free(handle, count, from);
+  if (kind == FREE) return record_load_free(handle, count, from);
+  const code = record_load_slots(handle, count, from, 0, 0);
+  return code == 0 && table_layouts(handle) != 0 ? E_UNSUPPORTED : code;
 }
 
 function known(kind: u32): bool {
   return kind == HEAD || kind == WRITERS || kind == POOLS || kind == TABLE || kind == STREAMS || kind == END;
 }
 
-/** Makes what was taken one state. 0, or what is refused. */
-function finish(root: Root, first: u32, end: u32): i32 {
+/** Makes what was taken one state, with so many streams that are open. 0, or what is refused. */
+function finish(root: Root, first: u32, end: u32, streams: u32): i32 {
   let code = 0;
   const pools = newest(first, end, POOLS, 0);
   if (pools === null || pools.bytes != poolCount() * POOL_BYTES) return corrupt("what there is one of a pool is missing");
   for (let id: u32 = 0; code == 0 && id < poolCount(); id++) code = record_name_rows(poolOf(id), pools.payload() + <usize>(id * POOL_BYTES));
-  const all = streamCount();
-  for (let id: u32 = 0; code == 0 && id < all; id += STREAMS_EACH) code = takeStreams(first, end, id, min(STREAMS_EACH, all - id));
+  // There is a section of them where there are none.
+  for (let id: u32 = 0; code == 0 && (id == 0 || id < streams); id += STREAMS_EACH) code = takeStreams(first, end, id, min(STREAMS_EACH, streams - id));
   for (let id: u32 = 0; code == 0 && id < root.tables().count; id++) {
     const table = newest(first, end, TABLE, id);
     if (table === null || table.bytes != record_table_bytes()) return corrupt("what there is one of a table is missing");
-    code = record_load_table(Shelf.of(id).handle, table.payload());
+    code = record_load_table(TableOptions.of(id).handle, table.payload());
   }
   // Steps hold frames: these are settled after them.
   for (let id = poolCount(); code == 0 && id > 0; id--) code = record_hold_frames(poolOf(id - 1), 0);
@@ -175,7 +194,8 @@ function takeStreams(first: u32, end: u32, id: u32, count: u32): i32 {
 /** All that can be checked of itself. 0, or CORRUPT. O(state) */
 function checkAll(root: Root): i32 {
   for (let id: u32 = 0; id < poolCount(); id++) if (pool_check(poolOf(id)) != 0) return corrupt("its rows contradict each other");
-  for (let id: u32 = 0; id < root.tables().count; id++) if (table_check(Shelf.of(id).handle) != 0) return corrupt("a table contradicts itself");
-  for (let i: u32 = 0; i < streamCount(); i++) if (stream_check(streamOf(i)) != 0) return corrupt("the steps of a writer contradict each other");
+  for (let id: u32 = 0; id < root.tables().count; id++) if (table_check(TableOptions.of(id).handle) != 0) return corrupt("a table contradicts itself");
+  for (let i: u32 = 0; i < streamCount(root.writers().count); i++)
+    if (stream_check(streamOf(i)) != 0) return corrupt("the steps of a writer contradict each other");
   return 0;
 }

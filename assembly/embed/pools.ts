@@ -2,11 +2,11 @@
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
-import { layout_place } from "../rows/layout";
+import { layout_place, Place } from "../rows/layout";
 import { BOOL, TEXT } from "../rows/leaf";
 import { pool_bytes, pool_init, pool_leaf, pool_open } from "../rows/pool";
-import { FIELD_BYTES, Field, frameBytes, noRoom, otherFrames } from "./field";
-import { Refusal } from "./refusal";
+import { FIELD_BYTES, Field } from "./field";
+import { noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
 import { sameWord } from "./words";
 
@@ -82,4 +82,16 @@ function share(root: Root, field: Field): i32 {
   pool_leaf(pool, 0, 0, 0, bytes, 0, 0, 1, 0);
   pool_open(pool);
   return 0;
+}
+
+/** Bytes of one of its frames, or of the value. */
+function frameBytes(field: Field): u32 {
+  return changetype<Place>(changetype<usize>(field)).bytes / field.frames;
+}
+
+/** A leaf that shares values must have frames as large as the others of its name. */
+function otherFrames(field: Field, bytes: u32): i32 {
+  const refusal = Refusal.of(SPEC_MISMATCH).put("a frame of ").word(field.path, field.bytes).put(" must be of ").number(bytes);
+  refusal.put(" bytes, like the other leaves shared as ").word(field.share, field.shareBytes);
+  return refusal.put(", got ").number(frameBytes(field)).code;
 }

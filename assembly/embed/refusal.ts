@@ -4,6 +4,9 @@
  * REFUSAL, 8 bytes, then the text: │ code i32 │ end u32 │   end: where the text goes on
  */
 import { E_CORRUPT, E_KEYS_EXHAUSTED, E_OUT_OF_MEMORY, E_RATE_LIMITED, E_UNSUPPORTED } from "../memory/error";
+import { MAX_WHOLE, placeOf } from "./decimal";
+import { Shortest } from "./shortest";
+import { characterBytes, wholeCharacters } from "./utf8";
 
 /** Beside the core's own: an argument that is none. */
 export const INVALID: i32 = -16;
@@ -19,6 +22,8 @@ const REFUSAL_AT: usize = memory.data(1024, 8);
 const TEXT_AT: usize = REFUSAL_AT + 8;
 /** Where the zero stands at the latest. */
 const LAST: usize = REFUSAL_AT + 1023;
+/** Bytes of a name that are shown. */
+const MAX_SHOWN: u32 = 128;
 
 @unmanaged
 export class Refusal {
@@ -41,10 +46,11 @@ export class Refusal {
 
   put(text: string): Refusal {
     for (let i = 0; i < text.length; i++) {
+      // Literals have nothing above U+FFFF.
       const unit = <u32>text.charCodeAt(i);
+      if (!this.fits(unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3)) return this;
       if (unit < 0x80) this.byte(unit);
       else {
-        // Literals have nothing above U+FFFF.
         if (unit < 0x800) this.byte(0xc0 | (unit >> 6));
         else {
           this.byte(0xe0 | (unit >> 12));
@@ -56,33 +62,26 @@ export class Refusal {
     return this;
   }
 
-  /** UTF-8 from anywhere, in quotes. */
-  word(at: u32, bytes: u32): Refusal {
+  /** UTF-8 from anywhere, in quotes, a long one cut behind a whole character. A zero would end the text: it is shown as \0. */
+  word(at: usize, bytes: u32): Refusal {
     this.put('"');
-    for (let i: u32 = 0; i < bytes; i++) this.byte(load<u8>(<usize>at + <usize>i));
-    return this.put('"');
+    const shown = bytes > MAX_SHOWN ? wholeCharacters(at, MAX_SHOWN) : bytes;
+    for (let i: u32 = 0; i < shown; ) {
+      const character = min(shown - i, characterBytes(load<u8>(at + <usize>i)));
+      if (load<u8>(at + <usize>i) == 0) this.put("\\0");
+      else if (!this.fits(character)) return this;
+      else for (let k: u32 = 0; k < character; k++) this.byte(load<u8>(at + <usize>(i + k)));
+      i += character;
+    }
+    return this.put(shown < bytes ? '…"' : '"');
   }
 
+  /** As JavaScript shows it. */
   number(x: f64): Refusal {
     if (!Number.isFinite(x)) return this.put(Number.isNaN(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
     if (x < 0) this.put("-");
-    let left = Math.abs(x);
-    let exponent = 0;
-    for (; left >= 1e16; exponent++) left /= 10;
-    for (; left > 0 && left < 1e-4; exponent--) left *= 10;
-    const whole = <u64>left;
-    this.digits(whole);
-    let rest = <u64>((left - <f64>whole) * 1000000);
-    if (rest > 0) {
-      this.put(".");
-      for (let place: u64 = 100000; rest > 0; place /= 10) {
-        this.byte(48 + <u32>(rest / place));
-        rest %= place;
-      }
-    }
-    if (exponent == 0) return this;
-    this.put(exponent < 0 ? "e-" : "e");
-    return this.digits(<u64>(exponent < 0 ? -exponent : exponent));
+    const size = Math.abs(x);
+    return size <= MAX_WHOLE && Math.floor(size) == size ? this.digits(<u64>size) : this.shortest(Shortest.of(size));
   }
 
   /** In brackets, where a list of items stands: `items[3]`. */
@@ -92,20 +91,51 @@ export class Refusal {
   }
 
   private digits(n: u64): Refusal {
-    let place: u64 = 1;
-    while (n / place >= 10) place *= 10;
-    for (; place > 0; place /= 10) this.byte(48 + <u32>((n / place) % 10));
+    for (let place = placeOf(n); place > 0; place /= 10) this.digit(<u32>((n / place) % 10));
     return this;
   }
 
+  private shortest(number: Shortest): Refusal {
+    const point = number.point;
+    if (point > 21 || point < -5) {
+      this.digit(number.digit(0));
+      if (number.count > 1) this.put(".");
+      for (let i: u32 = 1; i < number.count; i++) this.digit(number.digit(i));
+      this.put(point > 0 ? "e+" : "e-");
+      return this.digits(<u64>abs(point - 1));
+    }
+    if (point <= 0) this.put("0.");
+    for (let i = point; i < 0; i++) this.digit(0);
+    for (let i = 0; i < max(<i32>number.count, point); i++) {
+      if (i == point && i > 0) this.put(".");
+      this.digit(i < <i32>number.count ? number.digit(i) : 0);
+    }
+    return this;
+  }
+
+  private digit(digit: u32): void {
+    if (this.fits(1)) this.byte(48 + digit);
+  }
+
+  /** Whether there is room for so many bytes more. Where there is none, the text ends. */
+  private fits(bytes: u32): bool {
+    if (<usize>(this.end + bytes) <= LAST) return true;
+    this.end = <u32>LAST;
+    return false;
+  }
+
   private byte(byte: u32): void {
-    if (<usize>this.end >= LAST) return;
     store<u8>(this.end, <u8>byte);
     this.end += 1;
     store<u8>(this.end, 0);
   }
 }
 if (offsetof<Refusal>() != 8) ERROR("REFUSAL is 8 bytes");
+
+/** Refuses a text that there is no memory for. */
+export function noRoom(): i32 {
+  return Refusal.of(E_OUT_OF_MEMORY).put("there is no memory for what the text says: raise bytes").code;
+}
 
 /** Where the text of the last refusal is; empty before the first. */
 export function replay_error(): u32 {

@@ -4,14 +4,14 @@
  * ROOT, 352 bytes:
  *    0 │ handle u32      │ open u32        │  of the Replay that was made last, never 0 · 1: it is there
  *    8 │ REGION × 4 (8 each)               │  input: what the host gives · batch: what a draw gave · work: for the length of a call · told: columns and counters
- *   40 │ text u32        │ textBytes u32   │  the text that it was made of: names are in it
+ *   40 │ dirty u32       │ … u32           │  up to this granule memory that the arena has not taken may have something in it
  *   48 │ seed u64                          │
  *   56 │ maxBytes u32    │ changes u32     │  raised by calls that change something: a snapshot that is being read ends then
  *   64 │ PLACED (16)                       │  rows/layout.ts
  *   80 │ pool u32        │ checked u32     │  the steps' POOL · 1: some leaves are flags or text
  *   88 │ shown u32       │ draw u32        │  number of the view + 1 whose batch lies in its region, 0: none · its DRAW
  *   96 │ ROLE × 5 (16 each)                │  path u32, bytes u32, said u32, … : roles.ts
- *  176 │ LIST × 11 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, picks, bytes
+ *  176 │ LIST × 11 (16 each)               │  fields, dims, lists, shares, tables, writers, rules, views, nexts, columns, bytes
  *
  * REGION, 8 bytes: │ at u32 │ bytes u32 │
  */
@@ -21,7 +21,7 @@ import { GRANULE_BITS, header, MAGIC, MAX_BYTES } from "../memory/layout";
 import { Placed } from "../rows/layout";
 import { Pool } from "../rows/pool";
 import { LIST_BYTES, List } from "./list";
-import { CLOSED, INVALID, Refusal } from "./refusal";
+import { CLOSED, INVALID, OUT_OF_TURN, Refusal } from "./refusal";
 
 const REGIONS_AT: usize = 8;
 const PLACED_AT: usize = 64;
@@ -56,8 +56,8 @@ export class Root {
   workBytes: u32;
   told: u32;
   toldBytes: u32;
-  text: u32;
-  textBytes: u32;
+  dirty: u32;
+  unused: u32;
   seed: u64;
   maxBytes: u32;
   changes: u32;
@@ -106,17 +106,17 @@ export class Root {
     return this.list(3);
   }
 
-  /** SHELF each. */
+  /** TABLE_OPTIONS each. */
   tables(): List {
     return this.list(4);
   }
 
-  /** DESK each. */
+  /** WRITER_OPTIONS each. */
   writers(): List {
     return this.list(5);
   }
 
-  /** MAKING each. */
+  /** ITEM_RULE each. */
   rules(): List {
     return this.list(6);
   }
@@ -131,8 +131,8 @@ export class Root {
     return this.list(8);
   }
 
-  /** PICK each: the columns of all views. */
-  picks(): List {
+  /** VIEW_COLUMN each: the columns of all views. */
+  columns(): List {
     return this.list(9);
   }
 
@@ -141,20 +141,13 @@ export class Root {
     return this.list(10);
   }
 
-  /** A region with so much room; what was in it is lost where it moves. 0: there is no memory. */
+  /** A region with so much room; what was in it is lost where it moves. 0: there is no memory, and it is as it was. */
   region(which: u32, bytes: u64): usize {
     const region = changetype<Region>(ROOT_AT + REGIONS_AT + <usize>(which << 3));
     if (bytes <= <u64>region.bytes && region.at != 0) return region.at;
-    const old = region.bytes;
-    arena_free(region.at, old);
-    region.at = 0;
-    region.bytes = 0;
-    // Near the limit there may be room for what is needed, and for no more; or not for that: then what was there is taken again.
-    if (!fill(region, max(bytes, 2 * <u64>old)) && !fill(region, bytes)) {
-      if (old != 0) fill(region, old);
-      return 0;
-    }
-    return region.at;
+    // Near the limit there may be room for what is needed, and for no more.
+    const more = max(bytes, 2 * <u64>region.bytes);
+    return move(region, more) || move(region, bytes) ? <usize>region.at : 0;
   }
 
   /** Whether bytes that a host names lie in the input buffer. */
@@ -165,11 +158,14 @@ export class Root {
 if (offsetof<Root>() != ROLES_AT) ERROR("ROOT: the roles follow at byte 96");
 if (offsetof<Root>("rowBytes") != PLACED_AT || offsetof<Root>("pool") != PLACED_AT + offsetof<Placed>()) ERROR("ROOT: PLACED at byte 64");
 
-function fill(region: Region, bytes: u64): bool {
-  if (bytes > <u64>MAX_BYTES) return false;
-  region.at = arena_alloc(<u32>bytes);
-  region.bytes = region.at == 0 ? 0 : <u32>bytes;
-  return region.at != 0;
+function move(region: Region, bytes: u64): bool {
+  const at = bytes > <u64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
+  if (at == 0) return false;
+  // Not before: it holds fewer, and the arena joins no runs, so that giving it back makes no room for these.
+  arena_free(region.at, region.bytes);
+  region.at = at;
+  region.bytes = <u32>bytes;
+  return true;
 }
 
 /** The Replay of a handle; null, with a refusal, where it is not there. */
@@ -182,23 +178,37 @@ export function opened(handle: u32): Root | null {
   return null;
 }
 
+/** The root of an instance that is free for a Replay; null, with a refusal, where it has one. */
+export function vacant(): Root | null {
+  const root = Root.the();
+  if (root.open == 0) return root;
+  Refusal.of(OUT_OF_TURN).put("this instance has a Replay (handle ").number(root.handle).put("): free it first, or take another instance");
+  return null;
+}
+
 /** Room for bytes that the host hands in; 0: there is no memory. What was there is lost where it moves. */
 export function replay_input(bytes: u32): u32 {
   const root = Root.the();
   if (header().magic != MAGIC) arena_init(MAX_BYTES >> GRANULE_BITS, 0);
-  // Without a Replay it is all that is taken, and stands first.
-  if (root.open == 0 && bytes > root.inputBytes) reset(0);
+  // Without a Replay it is all that is taken, and grows in its place.
+  const had = root.inputBytes;
+  const grows = root.open == 0 && bytes > had;
+  if (grows) reset(0);
   const at = root.region(INPUT, max(bytes, 1));
-  if (at == 0) Refusal.of(E_OUT_OF_MEMORY).put("there is no room for ").number(bytes).put(" bytes of input: free the Replay, or hand in less at a time");
-  return <u32>at;
+  if (at != 0) return <u32>at;
+  if (grows) reset(had);
+  Refusal.of(E_OUT_OF_MEMORY).put("there is no room for ").number(bytes).put(" bytes of input: free the Replay, or hand in less at a time");
+  return 0;
 }
 
 /** Gives everything back. `inputBytes`: but so many, where the input is all that was taken before: it keeps its place. */
 export function reset(inputBytes: u32): void {
   const root = Root.the();
   const handle = root.handle;
+  const dirty = max(root.dirty, header().top);
   memory.fill(ROOT_AT, 0, ROOT_BYTES);
   root.handle = handle;
+  root.dirty = dirty;
   arena_init(MAX_BYTES >> GRANULE_BITS, 0);
   if (inputBytes != 0) {
     root.input = arena_alloc(inputBytes);
@@ -208,8 +218,10 @@ export function reset(inputBytes: u32): void {
 
 /** What is taken from now on is zeros, as new memory is, whatever was there before. */
 export function clean(): void {
-  const from = header().top << GRANULE_BITS;
-  memory.fill(from, 0, <usize>(((<u32>memory.size()) << 16) - from));
+  const root = Root.the();
+  const top = header().top;
+  if (root.dirty > top) memory.fill(top << GRANULE_BITS, 0, <usize>((root.dirty - top) << GRANULE_BITS));
+  root.dirty = 0;
 }
 
 /** Gives the memory of the Replay back, and the input buffer's. */

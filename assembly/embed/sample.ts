@@ -14,12 +14,12 @@ import { header } from "../memory/layout";
 import { DISTINCT } from "../selectors/selector";
 import { table_sure } from "../tables/inspect";
 import { MAX_LENGTH } from "../tables/slots";
-import { longestRule } from "./desk";
 import { Field } from "./field";
-import { ALL, FIRST, MASKED, Pick } from "./pick";
 import { CLOSED, EMPTY, INVALID, NOT_FOUND, Refusal, TOO_FEW } from "./refusal";
 import { BATCH, opened, Root, WORK } from "./root";
-import { singleRow, TRANSITIONS, tooManySteps, View } from "./view";
+import { singleRow, TRANSITIONS, tooManySteps, View, viewOf } from "./view";
+import { ALL, DRAWN, FIRST, LAST, MASKED, ViewColumn } from "./view-columns";
+import { longestRule } from "./writer-options";
 
 /** Draws up to n items of a view; how many. `beta`: of its weights, where it has some. Never waits. */
 export function replay_sample(handle: u32, view: u32, n: u32, beta: f64): i32 {
@@ -31,9 +31,9 @@ export function replay_sample(handle: u32, view: u32, n: u32, beta: f64): i32 {
   if (v.weighs != 0 && !Number.isFinite(beta)) return Refusal.of(INVALID).put("beta must be a finite number, got ").number(beta).code;
   const width = v.kind == TRANSITIONS ? transitionRows(root, v, n) : windowRows(root, v, n);
   if (width < 0) return <i32>width;
-  root.shown = 0;
   const draw = plan(root, v, n, <u32>width);
   if (draw == 0) return Refusal.of(E_OUT_OF_MEMORY).put("there is no room for a batch of ").number(n).put(": ask for fewer, or raise bytes").code;
+  root.shown = 0;
   const count = drawInto(root, v, draw, n, <u32>width, beta);
   if (count < 0) return refusedDraw();
   root.changes += 1;
@@ -43,41 +43,31 @@ export function replay_sample(handle: u32, view: u32, n: u32, beta: f64): i32 {
   return count;
 }
 
-/** The view of a number that a call names; null, with a refusal, where there is none. */
-export function viewOf(i: u32): View | null {
-  const count = Root.the().views().count;
-  if (i < count) return View.of(i);
-  const refusal = Refusal.of(NOT_FOUND).put("view must be the number of a line of the text that begins with view");
-  if (count != 0) refusal.put(", up to ").number(count - 1);
-  refusal.put(", got ").number(i);
-  return null;
-}
-
 /** Steps of the longest item that may come; or what is refused. */
 function windowRows(root: Root, view: View, n: u32): i64 {
   if (view.n != 0) return view.n;
-  const longest = view.shelf().table().longest;
-  if (!table_loose(view.shelf().handle, n, longest, root.stagedBytes)) return longest;
+  const longest = view.tableOptions().table().longest;
+  if (!table_loose(view.tableOptions().handle, n, longest, root.stagedBytes)) return longest;
   const draw = look(root, view, n);
   return draw === null ? <i64>Refusal.last() : <i64>draw.longest;
 }
 
 /** Rows of the longest transition that may come; or why there cannot be n of them. */
 function transitionRows(root: Root, view: View, n: u32): i64 {
-  const shelf = view.shelf();
-  const t = shelf.table();
+  const options = view.tableOptions();
+  const t = options.table();
   const longest = t.longest;
-  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(shelf.name, shelf.bytes).put(" is empty: append steps, or wait for its rate limiter").code;
+  if (t.count == 0) return Refusal.of(EMPTY).put("table ").word(options.name, options.bytes).put(" is empty: append steps, or wait for its rate limiter").code;
   const most = max(longest, longestRule(view.table));
   if (view.n >= most) return tooManySteps(view, most);
   const width: i64 = view.n == 0 ? longest : min(view.n + 1, longest);
   const counts: usize = t.maxTimesSampled == 0 ? 1 : root.region(WORK, 4 * <u64>min(n, t.maxTimesSampled) + 4);
   if (counts == 0) return noRoomToLook(n);
-  if (table_sure(shelf.handle, n, view.flags & DISTINCT, view.among, counts) < n) return notReady(view, n);
-  if (!table_loose(shelf.handle, n, <u32>width, root.stagedBytes) && t.shortest != 1) return width;
+  if (table_sure(options.handle, n, view.flags & DISTINCT, view.among, counts) < n) return notReady(view, n);
+  if (!table_loose(options.handle, n, <u32>width, root.stagedBytes) && t.shortest != 1) return width;
   const draw = look(root, view, n);
   if (draw === null) return Refusal.last();
-  return draw.shortest == 1 ? singleRow(shelf) : min(width, <i64>draw.longest);
+  return draw.shortest == 1 ? singleRow(options) : min(width, <i64>draw.longest);
 }
 
 /** What a draw of a view would give; null, with a refusal, where it cannot be made. */
@@ -88,7 +78,7 @@ function look(root: Root, view: View, n: u32): Draw | null {
     return null;
   }
   draw_init(draw, n, 0);
-  if (table_peek(view.shelf().handle, draw, n, view.flags + SIZED, view.among) >= 0) return changetype<Draw>(draw);
+  if (table_peek(view.tableOptions().handle, draw, n, view.flags + SIZED, view.among) >= 0) return changetype<Draw>(draw);
   refusedDraw();
   return null;
 }
@@ -99,13 +89,13 @@ function noRoomToLook(n: u32): i32 {
 
 /** Why n draws do not pass now. */
 function notReady(view: View, n: u32): i32 {
-  const shelf = view.shelf();
-  const t = shelf.table();
+  const options = view.tableOptions();
+  const t = options.table();
   if (t.limiter().canSample(n, t.count)) {
-    const refusal = Refusal.of(TOO_FEW).put("table ").word(shelf.name, shelf.bytes).put(" has ").number(t.count);
+    const refusal = Refusal.of(TOO_FEW).put("table ").word(options.name, options.bytes).put(" has ").number(t.count);
     return refusal.put(" items, which are too few for ").number(n).put(" draws: sample fewer, or without distinct").code;
   }
-  const refusal = Refusal.of(E_RATE_LIMITED).put("table ").word(shelf.name, shelf.bytes).put(" has ").number(t.count);
+  const refusal = Refusal.of(E_RATE_LIMITED).put("table ").word(options.name, options.bytes).put(" has ").number(t.count);
   return refusal.put(" items, and its rate limiter does not allow ").number(n).put(" draws now: append first").code;
 }
 
@@ -119,44 +109,41 @@ function refusedDraw(): i32 {
 /** Room for a batch, with its OUTPUTs; where its DRAW is. 0: there is no memory. */
 function plan(root: Root, view: View, n: u32, width: u32): usize {
   const steps = max(width, 2);
-  const head = (<u64>OUTPUT_BYTES * view.count + 4 * <u64>steps + 15) & ~15;
-  // As fractions, which do not wrap: what comes to more than a memory is refused before it is added up.
-  let needed = <f64>head + <f64>draw_bytes(n) + 12.0 * <f64>n * <f64>width;
-  for (let k: u32 = 0; k < view.count; k++) needed += columnNeed(Pick.of(view, k), n, width);
-  if (needed > <f64>u32.MAX_VALUE) return 0;
-  let bytes = head;
-  for (let k: u32 = 0; k < view.count; k++) bytes += columnBytes(Pick.of(view, k), n, width);
-  const rows = <u64>n * <u64>width;
-  const whole = bytes + <u64>draw_bytes(n) + 12 * rows;
-  const base = root.region(BATCH, whole);
+  const head = OUTPUT_BYTES * view.count + 4 * steps;
+  // As fractions, which do not wrap: a batch may come to more than 64 bits count.
+  let bytes = aligned(head);
+  for (let k: u32 = 0; k < view.count; k++) bytes += columnBytes(ViewColumn.of(view, k), n, width);
+  const rows = <f64>n * <f64>width;
+  const whole = bytes + <f64>draw_bytes(n) + 12 * rows;
+  const base: usize = whole > <f64>u32.MAX_VALUE ? 0 : root.region(BATCH, <u64>whole);
   if (base == 0) return 0;
   const list = base + <usize>(view.count * <u32>OUTPUT_BYTES);
   for (let k: u32 = 0; k < steps; k++) store<i32>(list + (k << 2), view.kind == TRANSITIONS ? (k == 0 ? 0 : BOOTSTRAP) : k);
-  let at = base + <usize>head;
+  let at = base + <usize>aligned(head);
   for (let k: u32 = 0; k < view.count; k++) {
-    const pick = Pick.of(view, k);
-    pick.at = <u32>at;
-    at += <usize>columnBytes(pick, n, width);
+    const column = ViewColumn.of(view, k);
+    column.at = <u32>at;
+    at += <usize>columnBytes(column, n, width);
   }
-  draw_init(base + <usize>bytes, n, <u32>rows);
-  return base + <usize>bytes;
-}
-
-/** The most that `columnBytes` may come to. */
-function columnNeed(pick: Pick, n: u32, width: u32): f64 {
-  return <f64>n * <f64>width * (pick.isLeaf() ? <f64>Field.of(pick.which).valueBytes : 1) + 16;
+  draw_init(at, n, <u32>rows);
+  return at;
 }
 
 /** Bytes of a column of n entries, of those that are not the draw's own. */
-function columnBytes(pick: Pick, n: u32, width: u32): u64 {
-  if (pick.isLeaf()) return (<u64>n * (pick.source == ALL ? width : 1) * Field.of(pick.which).valueBytes + 15) & ~15;
-  return pick.source == MASKED ? (<u64>n * width + 15) & ~15 : 0;
+function columnBytes(column: ViewColumn, n: u32, width: u32): f64 {
+  if (column.source == DRAWN) return 0;
+  const each = column.isLeaf() ? Field.of(column.which).valueBytes : 1;
+  return aligned(<f64>n * <f64>(column.source == FIRST || column.source == LAST ? 1 : width) * <f64>each);
+}
+
+function aligned(bytes: f64): f64 {
+  return Math.ceil(bytes / 16) * 16;
 }
 
 /** Draws, and gathers what was drawn; how many, or a code, and then nothing was. */
 function drawInto(root: Root, view: View, draw: usize, n: u32, width: u32, beta: f64): i32 {
   const d = changetype<Draw>(draw);
-  const table = view.shelf().handle;
+  const table = view.tableOptions().handle;
   const count = table_sample(table, draw, n, view.flags, view.among);
   if (count < 0) return count;
   const shows = view.kind == TRANSITIONS || view.n != 0 ? width : <u32>d.longest;
@@ -165,9 +152,9 @@ function drawInto(root: Root, view: View, draw: usize, n: u32, width: u32, beta:
   if (view.kind == TRANSITIONS) transitions(root, view, draw, table);
   gatherLeaves(root, view, draw, shows);
   for (let k: u32 = 0; k < view.count; k++) {
-    const pick = Pick.of(view, k);
-    if (pick.source == MASKED) fillMask(d, pick.at, count, shows);
-    else if (!pick.isLeaf()) pick.at = <u32>d.column(pick.which);
+    const column = ViewColumn.of(view, k);
+    if (column.source == MASKED) fillMask(d, column.at, count, shows);
+    else if (!column.isLeaf()) column.at = <u32>d.column(column.which);
   }
   table_close_draw(table);
   view.width = shows;
@@ -189,14 +176,14 @@ function gatherLeaves(root: Root, view: View, draw: usize, width: u32): void {
   const list = <u32>base + view.count * <u32>OUTPUT_BYTES;
   let outputs: u32 = 0;
   for (let k: u32 = 0; k < view.count; k++) {
-    const pick = Pick.of(view, k);
-    if (!pick.isLeaf()) continue;
+    const column = ViewColumn.of(view, k);
+    if (!column.isLeaf()) continue;
     const output = changetype<Output>(base + <usize>outputs * OUTPUT_BYTES);
-    output.leaf = pick.which;
-    output.steps = pick.source == ALL || pick.source == FIRST ? list : list + 4;
-    output.count = pick.source == ALL ? width : 1;
+    output.leaf = column.which;
+    output.steps = column.source == ALL || column.source == FIRST ? list : list + 4;
+    output.count = column.source == ALL ? width : 1;
     output.each = 0;
-    output.to = pick.at;
+    output.to = column.at;
     outputs += 1;
   }
   gather(draw, root.pool, base, outputs);

@@ -10,18 +10,18 @@ import { END, FREE, HEAD, POOLS, ROWS, SECTION_BYTES, SLOTS, STREAMS, section_se
 import { record_slot_bytes, record_slots } from "../record/slot";
 import { record_stream } from "../record/stream";
 import { record_table, record_table_bytes } from "../record/table";
-import { Desk } from "./desk";
 import { putHead, putWriters } from "./head";
 import { poolCount, poolOf } from "./pools";
 import { OUT_OF_TURN, Refusal } from "./refusal";
 import { opened, Root, WORK } from "./root";
-import { Shelf } from "./shelf";
+import { TableOptions } from "./table-options";
 import { Put } from "./tags";
+import { WriterOptions } from "./writer-options";
 
 const SAVING_AT: usize = memory.data(32, 8);
 /** Bytes of a section of records, at most, unless one record has more; what stands before them; what a cursor of freed rows begins with. */
-const SECTION_MAX: u32 = 65536;
-const COUNT_BYTES: u32 = 4;
+export const SECTION_MAX: u32 = 65536;
+export const COUNT_BYTES: u32 = 4;
 export const POOL_BYTES: u32 = 8;
 export const STREAM_BYTES: u32 = 24;
 export const RUN_BYTES: u32 = 8;
@@ -135,9 +135,10 @@ function told(root: Root, s: Saving): bool {
   const isHead = s.stage == OF_HEAD;
   if (isHead) putHead(put);
   else putWriters(put);
+  if (put.failed != 0) return false;
   seal(s, root.bytes().at, isHead ? HEAD : WRITERS, 0, root.bytes().count - SECTION_BYTES);
   s.go(isHead ? OF_WRITERS : OF_ROWS, 1);
-  return put.failed == 0;
+  return true;
 }
 
 /** Rows and freed rows of each pool, then slots of each table. */
@@ -147,7 +148,7 @@ function records(root: Root, s: Saving): bool {
     s.go(s.stage + 1, 1);
     return true;
   }
-  const handle = ofTable ? Shelf.of(s.id).handle : poolOf(s.id);
+  const handle = ofTable ? TableOptions.of(s.id).handle : poolOf(s.id);
   const bytes = ofTable ? record_slot_bytes(handle) : s.stage == OF_ROWS ? record_row_bytes(handle) : RUN_BYTES;
   const most = max((SECTION_MAX - COUNT_BYTES) / max(bytes, 8), 1);
   const at = root.region(WORK, <u64>SECTION_BYTES + COUNT_BYTES + <u64>most * <u64>bytes);
@@ -198,7 +199,7 @@ function table(root: Root, s: Saving): bool {
   }
   const at = root.region(WORK, SECTION_BYTES + record_table_bytes());
   if (at == 0) return false;
-  record_table(Shelf.of(s.id).handle, at + SECTION_BYTES);
+  record_table(TableOptions.of(s.id).handle, at + SECTION_BYTES);
   seal(s, <u32>at, TABLE, s.id, record_table_bytes());
   s.id += 1;
   return true;
@@ -206,7 +207,7 @@ function table(root: Root, s: Saving): bool {
 
 /** Streams of all writers in order, some in a section. */
 function streams(root: Root, s: Saving): bool {
-  const all = streamCount();
+  const all = streamCount(root.writers().count);
   const count = min(SECTION_MAX / STREAM_BYTES, all - s.id);
   const at = root.region(WORK, SECTION_BYTES + count * STREAM_BYTES);
   if (at == 0) return false;
@@ -233,16 +234,16 @@ function seal(s: Saving, at: u32, kind: u32, id: u32, bytes: u32): void {
   s.sections += 1;
 }
 
-/** Lanes of all writers. */
-export function streamCount(): u32 {
+/** Lanes of the first so many writers. */
+export function streamCount(writers: u32): u32 {
   let count: u32 = 0;
-  for (let i: u32 = 0; i < Root.the().writers().count; i++) count += Desk.of(i).lanes;
+  for (let i: u32 = 0; i < writers; i++) count += WriterOptions.of(i).lanes;
   return count;
 }
 
 /** The stream of the i-th of these lanes. */
 export function streamOf(i: u32): usize {
   let k: u32 = 0;
-  for (; i >= Desk.of(k).lanes; k++) i -= Desk.of(k).lanes;
-  return changetype<usize>(Desk.of(k).writer().stream(i));
+  for (; i >= WriterOptions.of(k).lanes; k++) i -= WriterOptions.of(k).lanes;
+  return changetype<usize>(WriterOptions.of(k).writer().stream(i));
 }

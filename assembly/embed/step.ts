@@ -3,22 +3,31 @@ import { bytesZero, copyBytes } from "../memory/bytes";
 import { BOOL, TEXT } from "../rows/leaf";
 import { Field } from "./field";
 import { INVALID_DATA, Refusal } from "./refusal";
-import { Root } from "./root";
+import { Root, WORK } from "./root";
 import { isUtf8 } from "./utf8";
 
 /** What stands before the bytes of a text: their number. */
 const TEXT_HEAD: u32 = 4;
 
-/** n packed steps: flags must be 0 or 1, texts must be texts. What no leaf has is set to 0. 0, or INVALID_DATA. */
+/** n packed steps: flags must be 0 or 1, texts must be texts. 0, or INVALID_DATA. */
 export function checkSteps(root: Root, at: usize, n: u32): i32 {
-  const padding = root.rowBytes - root.usedBytes;
-  const bytes = <usize>root.stagedBytes;
-  for (let i: u32 = 0; i < n; i++, at += bytes) {
-    const code = root.checked == 0 ? 0 : checkStep(root, at, i);
+  if (root.checked == 0) return 0;
+  for (let i: u32 = 0; i < n; i++, at += <usize>root.stagedBytes) {
+    const code = checkStep(root, at, i);
     if (code != 0) return code;
-    for (let k: u32 = 0; k < padding; k++) store<u8>(at + <usize>(root.usedBytes + k), 0);
   }
   return 0;
+}
+
+/** A packed step with zeros where no leaf is, as rows have them: where it stands, or a copy; the host's own bytes stay. 0: there is no memory. */
+export function cleanStep(root: Root, at: usize): usize {
+  const padding = root.rowBytes - root.usedBytes;
+  if (bytesZero(at + root.usedBytes, padding)) return at;
+  const copy = root.region(WORK, <u64>root.stagedBytes);
+  if (copy == 0) return 0;
+  memory.copy(copy, at, <usize>root.stagedBytes);
+  memory.fill(copy + root.usedBytes, 0, padding);
+  return copy;
 }
 
 function checkStep(root: Root, step: usize, number: u32): i32 {

@@ -5,8 +5,9 @@
  *   at, end: what is left to read · broken: it is cut, or something else than was asked for · odd: it has what only TypeScript knows · word, bytes: the last text · value: the last number
  */
 import { ZEROS_AT } from "../memory/layout";
-import { List } from "./list";
+import { placeOf } from "./decimal";
 import { Root } from "./root";
+import { isText } from "./utf8";
 
 export const FALSE: u32 = 2;
 export const TRUE: u32 = 3;
@@ -66,7 +67,9 @@ export class Tags {
 
   /** Reads a text into `word`. */
   text(): void {
-    if (this.tag() != TEXT) this.broken = 1;
+    const tag = this.tag();
+    if (tag == UNITS) this.odd = 1;
+    if (tag != TEXT) this.broken = 1;
     const bytes = this.count();
     this.word = this.take(bytes);
     this.bytes = this.broken != 0 ? 0 : bytes;
@@ -81,9 +84,7 @@ export class Tags {
 
   /** Whether the text is this one. */
   is(word: string): bool {
-    if (this.bytes != <u32>word.length) return false;
-    for (let i: u32 = 0; i < this.bytes; i++) if (<u32>load<u8>(<usize>(this.word + i)) != <u32>word.charCodeAt(<i32>i)) return false;
-    return true;
+    return isText(this.word, this.bytes, word);
   }
 
   /** Leaves a value out. */
@@ -189,9 +190,7 @@ export class Put {
 
   /** A whole number in decimal. */
   digits(n: u64): Put {
-    let place: u64 = 1;
-    while (n / place >= 10) place *= 10;
-    for (; place > 0; place /= 10) this.byte(48 + <u32>((n / place) % 10));
+    for (let place = placeOf(n); place > 0; place /= 10) this.byte(48 + <u32>((n / place) % 10));
     return this;
   }
 
@@ -201,8 +200,7 @@ export class Put {
   }
 
   byte(byte: u32): Put {
-    const list: List = Root.the().bytes();
-    const at = list.push(1);
+    const at: usize = this.failed != 0 ? 0 : Root.the().bytes().push(1);
     if (at == 0) this.failed = 1;
     else store<u8>(at, <u8>byte);
     return this;

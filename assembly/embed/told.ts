@@ -12,6 +12,8 @@
  *   16 │ dims u32  │ rank u32      │  where u32 × rank are: the shape of a value
  *   24 │ steps u32 │ drawn u32     │  steps an entry, where it has such a dimension; else 0 · 1: it is the draw's, and not a leaf's
  *   32 │ at u32    │ bytes u32     │  where it lies; of a packed step its offset there · bytes an entry
+ *
+ * NUMBERS, 104 bytes: f64 × 13
  */
 import { Draw } from "../draw/draw";
 import { arena_used } from "../memory/arena";
@@ -20,20 +22,20 @@ import { dtypeBytes } from "../rows/leaf";
 import { table_counter } from "../tables/inspect";
 import { table_newest } from "../tables/keys";
 import { Field } from "./field";
-import { ALL, capital, headName, MASKED, NEXT, Pick } from "./pick";
-import { NOT_FOUND, OUT_OF_TURN, Refusal } from "./refusal";
+import { OUT_OF_TURN, Refusal } from "./refusal";
 import { opened, Root, TOLD } from "./root";
-import { viewOf } from "./sample";
-import { Shelf } from "./shelf";
-import { View } from "./view";
+import { tableOf } from "./table-options";
+import { View, viewOf } from "./view";
+import { ALL, capital, headName, MASKED, NEXT, ViewColumn } from "./view-columns";
 
 const COLUMNS_BYTES: u32 = 24;
 const COLUMN_BYTES: u32 = 40;
+const NUMBERS_BYTES: u32 = 104;
 /** The longest word that a name begins with. */
 const HEAD_BYTES: u32 = 16;
 /** In the place of a view: a packed step. */
 const STEP: u32 = u32.MAX_VALUE;
-/** What `table_counter` tells of items. */
+/** Of NUMBERS those that `table_counter` tells. */
 const COUNTERS: u32 = 10;
 
 @unmanaged
@@ -71,6 +73,24 @@ class Column {
 }
 if (offsetof<Column>() != COLUMN_BYTES) ERROR("COLUMN is 40 bytes");
 
+@unmanaged
+class Numbers {
+  size: f64;
+  steps: f64;
+  pending: f64;
+  inserts: f64;
+  samples: f64;
+  deletes: f64;
+  uniqueSamples: f64;
+  episodes: f64;
+  deletedEpisodes: f64;
+  retiredSlots: f64;
+  newest: f64;
+  live: f64;
+  used: f64;
+}
+if (offsetof<Numbers>() != NUMBERS_BYTES || offsetof<Numbers>("newest") != COUNTERS << 3) ERROR("NUMBERS is 104 bytes, counters first");
+
 /** COLUMNS of a view's batch, which must be the last one that was drawn; view -1: of a packed step. Good until the next call that tells something. 0: refused. */
 export function replay_columns(handle: u32, view: u32): u32 {
   const root = opened(handle);
@@ -83,30 +103,20 @@ export function replay_columns(handle: u32, view: u32): u32 {
   return 0;
 }
 
-/** Of a table: its ten counters, the key of its newest item, steps that something holds, and bytes in use (f64 each). 0: refused. */
+/** NUMBERS of a table: its ten counters, the key of its newest item, steps that something holds, and bytes in use. 0: refused. */
 export function replay_stats(handle: u32, table: u32): u32 {
   const root = opened(handle);
   if (root === null) return 0;
-  const shelf = shelfOf(table);
-  if (shelf === null) return 0;
-  const at = root.region(TOLD, 8 * (COUNTERS + 3));
+  const options = tableOf(table);
+  if (options === null) return 0;
+  const at = root.region(TOLD, NUMBERS_BYTES);
   if (at == 0) return noRoomToTell();
-  for (let i: u32 = 0; i < COUNTERS; i++) store<f64>(at + (i << 3), table_counter(shelf.handle, i));
-  const more = at + (COUNTERS << 3);
-  store<f64>(more, table_newest(shelf.handle));
-  store<f64>(more, root.rows().live(), 8);
-  store<f64>(more, arena_used(), 16);
+  for (let i: u32 = 0; i < COUNTERS; i++) store<f64>(at + (i << 3), table_counter(options.handle, i));
+  const numbers = changetype<Numbers>(at);
+  numbers.newest = table_newest(options.handle);
+  numbers.live = root.rows().live();
+  numbers.used = arena_used();
   return <u32>at;
-}
-
-/** The table of a number that a call names; null, with a refusal, where there is none. */
-export function shelfOf(i: u32): Shelf | null {
-  const count = Root.the().tables().count;
-  if (i < count) return Shelf.of(i);
-  const refusal = Refusal.of(NOT_FOUND).put("table must be the number of a line of the text that begins with table");
-  if (count != 0) refusal.put(", up to ").number(count - 1);
-  refusal.put(", got ").number(i);
-  return null;
 }
 
 function noRoomToTell(): u32 {
@@ -132,7 +142,7 @@ function stepColumns(root: Root): u32 {
 
 function batchColumns(root: Root, view: View): u32 {
   let names: u32 = 0;
-  for (let k: u32 = 0; k < view.count; k++) names += HEAD_BYTES + Pick.of(view, k).bytes;
+  for (let k: u32 = 0; k < view.count; k++) names += HEAD_BYTES + ViewColumn.of(view, k).bytes;
   const columns = tell(root, view.count, names);
   if (columns === null) return noRoomToTell();
   columns.entries = view.entries;
@@ -140,19 +150,19 @@ function batchColumns(root: Root, view: View): u32 {
   columns.blocked = <u32>changetype<Draw>(root.draw).blocked;
   let name = <u32>changetype<usize>(columnAt(columns, view.count));
   for (let k: u32 = 0; k < view.count; k++) {
-    const pick = Pick.of(view, k);
+    const shown = ViewColumn.of(view, k);
     const column = columnAt(columns, k);
-    column.at = pick.at;
-    column.dtype = pick.dtype;
-    column.drawn = u32(!pick.isLeaf());
-    if (pick.isLeaf()) column.likeLeaf(Field.of(pick.which));
-    else column.bytes = dtypeBytes(pick.dtype);
-    if (pick.source == ALL || pick.source == MASKED) {
+    column.at = shown.at;
+    column.dtype = shown.dtype;
+    column.drawn = u32(!shown.isLeaf());
+    if (shown.isLeaf()) column.likeLeaf(Field.of(shown.which));
+    else column.bytes = dtypeBytes(shown.dtype);
+    if (shown.source == ALL || shown.source == MASKED) {
       column.steps = view.width;
       column.bytes *= view.width;
     }
     column.name = name;
-    name = writeName(pick, name);
+    name = writeName(shown, name);
     column.nameBytes = name - column.name;
   }
   return <u32>changetype<usize>(columns);
@@ -175,10 +185,10 @@ function columnAt(columns: Columns, i: u32): Column {
 }
 
 /** Writes a column's name; where it ends. */
-function writeName(pick: Pick, at: u32): u32 {
-  const head = headName(pick.head);
+function writeName(shown: ViewColumn, at: u32): u32 {
+  const head = headName(shown.head);
   for (let i = 0; i < head.length; i++) store<u8>(at++, <u8>head.charCodeAt(i));
-  memory.copy(at, pick.rest, pick.bytes);
-  if (pick.head == NEXT && pick.bytes != 0) store<u8>(at, <u8>capital(load<u8>(at)));
-  return at + pick.bytes;
+  memory.copy(at, shown.rest, shown.bytes);
+  if (shown.head == NEXT && shown.bytes != 0) store<u8>(at, <u8>capital(load<u8>(at)));
+  return at + shown.bytes;
 }

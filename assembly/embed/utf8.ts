@@ -1,5 +1,12 @@
 /** Text as bytes. */
 
+/** Whether some bytes are this text, which has ASCII alone. */
+export function isText(at: usize, bytes: u32, text: string): bool {
+  if (bytes != <u32>text.length) return false;
+  for (let i: u32 = 0; i < bytes; i++) if (<u32>load<u8>(at + <usize>i) != <u32>text.charCodeAt(<i32>i)) return false;
+  return true;
+}
+
 /** Whether some bytes are UTF-8: nothing cut, nothing longer than it must be, no half of a pair, nothing above U+10FFFF. */
 export function isUtf8(at: usize, bytes: u32): bool {
   const end = at + <usize>bytes;
@@ -17,6 +24,17 @@ export function isUtf8(at: usize, bytes: u32): bool {
     at += more;
   }
   return true;
+}
+
+/** Bytes of a character, by its first one. */
+export function characterBytes(lead: u32): u32 {
+  return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
+/** Of the first so many bytes of UTF-8, of which there are more: those of whole characters. */
+export function wholeCharacters(at: usize, bytes: u32): u32 {
+  while (bytes > 0 && (load<u8>(at + <usize>bytes) & 0xc0) == 0x80) bytes--;
+  return bytes;
 }
 
 /** The order of two texts by UTF-16 code units, as JavaScript sorts: negative, 0, positive. */

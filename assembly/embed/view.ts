@@ -9,25 +9,21 @@
  *   32 │ gamma f64                  │
  *   40 │ double u32  │ … u32        │  1: returns, discounts and weights are f64
  *   48 │ nexts u32   │ count u32    │  in the list of all
- *   56 │ picks u32   │ count u32    │
+ *   56 │ columns u32 │ count u32    │
  *   64 │ entries u32 │ width u32    │  of its last batch
  *   72 │ reward u32  │ discount u32 │  leaves of transitions; NONE
  *   80 │ terminated u32 │ … u32     │
  */
-import { CROSS } from "../draw/rows";
+import { CROSS, FROM_ANY, FROM_END } from "../draw/rows";
 import { DISTINCT, STRATIFIED } from "../selectors/selector";
 import { MAX_LENGTH } from "../tables/slots";
-import { noRoom } from "./field";
-import { INVALID, Refusal, SPEC_MISMATCH } from "./refusal";
+import { INVALID, NOT_FOUND, Refusal, SPEC_MISMATCH } from "./refusal";
 import { Root } from "./root";
-import { Shelf, tableNamed } from "./shelf";
+import { TableOptions, tableNamed } from "./table-options";
 import { Word, Words } from "./words";
 
 export const ITEMS: u32 = 1;
 export const TRANSITIONS: u32 = 2;
-
-const FROM_END: u32 = 1;
-const FROM_ANY: u32 = 2;
 
 @unmanaged
 export class View {
@@ -44,7 +40,7 @@ export class View {
   unused: u32;
   nexts: u32;
   nextCount: u32;
-  picks: u32;
+  columns: u32;
   count: u32;
   entries: u32;
   width: u32;
@@ -58,8 +54,8 @@ export class View {
     return changetype<View>(Root.the().views().get(i));
   }
 
-  shelf(): Shelf {
-    return Shelf.of(this.table);
+  tableOptions(): TableOptions {
+    return TableOptions.of(this.table);
   }
 }
 const VIEW_BYTES: u32 = 88;
@@ -67,8 +63,8 @@ if (offsetof<View>() != VIEW_BYTES) ERROR("VIEW is 88 bytes");
 
 /** view TABLE items … · view TABLE transitions … */
 export function readView(words: Words): i32 {
-  const at = Root.the().views().push(VIEW_BYTES);
-  if (at == 0) return noRoom();
+  const at = words.entry(Root.the().views(), VIEW_BYTES, "views");
+  if (at == 0) return Refusal.last();
   const view = changetype<View>(at);
   const table = tableNamed(words);
   if (table < 0) return table;
@@ -131,16 +127,26 @@ function readTransitions(words: Words, view: View): i32 {
     view.gamma = words.value;
     return code;
   } else if (words.is("next")) {
-    const at = Root.the().nexts().push(offsetof<Word>());
+    const at = words.entry(Root.the().nexts(), offsetof<Word>(), "names behind next");
     view.nextCount += 1;
-    return at == 0 ? noRoom() : words.keep("the name behind next", at);
+    return at == 0 ? Refusal.last() : words.keep("the name behind next", at);
   } else return words.unknown("gamma, n, next, f64, distinct, stratified, among or weights");
   return 0;
 }
 
+/** The view of a number that a call names; null, with a refusal, where there is none. */
+export function viewOf(i: u32): View | null {
+  const count = Root.the().views().count;
+  if (i < count) return View.of(i);
+  const refusal = Refusal.of(NOT_FOUND).put("view must be the number of a line of the text that begins with view");
+  if (count != 0) refusal.put(", up to ").number(count - 1);
+  refusal.put(", got ").number(i);
+  return null;
+}
+
 /** Refuses transitions of items of a single step. */
-export function singleRow(shelf: Shelf): i32 {
-  const refusal = Refusal.of(SPEC_MISMATCH).put("table ").word(shelf.name, shelf.bytes);
+export function singleRow(options: TableOptions): i32 {
+  const refusal = Refusal.of(SPEC_MISMATCH).put("table ").word(options.name, options.bytes);
   return refusal.put(" has items of a single step, which are no transitions: give its rules nStep, or a length of 2 and more").code;
 }
 
@@ -150,5 +156,5 @@ export function tooManySteps(view: View, longest: u32): i32 {
     .put("n must be at most ")
     .number(longest - 1)
     .put(", since no rule or item of table ");
-  return refusal.word(view.shelf().name, view.shelf().bytes).put(" has more than ").number(longest).put(" steps, got ").number(view.n).code;
+  return refusal.word(view.tableOptions().name, view.tableOptions().bytes).put(" has more than ").number(longest).put(" steps, got ").number(view.n).code;
 }

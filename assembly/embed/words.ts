@@ -1,13 +1,18 @@
 /**
  * The text of a Replay, word by word: lines of words between spaces; `#` begins a comment; a word in double quotes may have spaces, and \" \\ \n.
  *
- * WORDS, 32 bytes: │ at u32 │ end u32 │ line u32 │ word u32 │ bytes u32 │ broken u32 │ value f64 │
- *   at, end: what is left of the text · line: its number · word, bytes: the last word, in its place in the text · value: the number that it was read as
+ * WORDS, 40 bytes: │ at u32 │ end u32 │ line u32 │ word u32 │ bytes u32 │ broken u32 │ value f64 │ saved u32 │ … u32 │
+ *   at, end: what is left of the text · line: its number · word, bytes: the last word, in its place in the text · broken: it is a quote without an end
+ *   value: the number that it was read as · saved: 1: the lines of a snapshot, which no host has seen
  */
 import { numberOf } from "./decimal";
-import { INVALID, Refusal } from "./refusal";
+import { List } from "./list";
+import { INVALID, noRoom, Refusal } from "./refusal";
+import { isText } from "./utf8";
 
-const WORDS_AT: usize = memory.data(32, 8);
+const WORDS_AT: usize = memory.data(40, 8);
+/** Lines of a kind, and names behind `next`. */
+const MAX_ENTRIES: u32 = 4096;
 
 const NEWLINE: u32 = 10;
 const SPACE: u32 = 32;
@@ -24,6 +29,8 @@ export class Words {
   bytes: u32;
   broken: u32;
   value: f64;
+  saved: u32;
+  unused: u32;
 
   static of(text: u32, bytes: u32): Words {
     const words = changetype<Words>(WORDS_AT);
@@ -64,9 +71,7 @@ export class Words {
 
   /** Whether the word is this one. */
   is(word: string): bool {
-    if (this.bytes != <u32>word.length) return false;
-    for (let i: u32 = 0; i < this.bytes; i++) if (load<u8>(this.word + i) != <u8>word.charCodeAt(<i32>i)) return false;
-    return true;
+    return this.broken == 0 && isText(this.word, this.bytes, word);
   }
 
   /** Reads the next word, which there must be. 0, or INVALID. */
@@ -114,7 +119,19 @@ export class Words {
 
   /** A refusal that says which line. */
   here(code: i32): Refusal {
-    return Refusal.of(code).put("line ").number(this.line).put(": ");
+    const refusal = Refusal.of(code);
+    return this.saved != 0 ? refusal.put("the snapshot: ") : refusal.put("line ").number(this.line).put(": ");
+  }
+
+  /** One more entry of a list, of zeros. 0, with a refusal, where there is no memory, or there are too many: some are compared each with each. */
+  entry(list: List, bytes: u32, what: string): usize {
+    if (list.count == MAX_ENTRIES) {
+      this.here(INVALID).put("the number of ").put(what).put(" must be at most ").number(MAX_ENTRIES).put(", got more");
+      return 0;
+    }
+    const at = list.push(bytes);
+    if (at == 0) noRoom();
+    return at;
   }
 
   /** Whether the word is a whole number in a range, which is then in `value`. */
@@ -124,7 +141,7 @@ export class Words {
 
   /** The same of any number. */
   isNumber(least: f64, most: f64): bool {
-    this.value = numberOf(this.word, this.bytes);
+    this.value = this.broken != 0 ? NaN : numberOf(this.word, this.bytes);
     return this.value >= least && this.value <= most;
   }
 
@@ -132,7 +149,7 @@ export class Words {
     const refusal = this.here(INVALID).put(what).put(" must be ").put(kind);
     if (least > -f64.MAX_VALUE) refusal.put(" from ").number(least);
     if (most < f64.MAX_VALUE) refusal.put(" up to ").number(most);
-    return refusal.put(" (decimal, of at most 15 digits), got ").word(this.word, this.bytes).code;
+    return refusal.put(" (decimal, of at most 15 digits, from e-22 up to e22), got ").word(this.word, this.bytes).code;
   }
 
   /** A word in quotes, which stands without its backslashes in its place then. */
@@ -143,7 +160,7 @@ export class Words {
     while (this.at < this.end && this.peek() != QUOTE && this.peek() != NEWLINE) {
       let byte = this.peek();
       this.at += 1;
-      if (byte == BACKSLASH && this.at < this.end) {
+      if (byte == BACKSLASH && this.at < this.end && this.peek() != NEWLINE) {
         byte = this.peek() == 110 ? NEWLINE : this.peek();
         this.at += 1;
       }
@@ -161,7 +178,7 @@ export class Words {
     return <u32>load<u8>(this.at);
   }
 }
-if (offsetof<Words>() != 32) ERROR("WORDS is 32 bytes");
+if (offsetof<Words>() != 40) ERROR("WORDS is 40 bytes");
 
 /** A word that is kept: 8 bytes. */
 @unmanaged

@@ -8,13 +8,13 @@
  * PLACED, 16 bytes: │ rowBytes u32 │ usedBytes u32 │ stagedBytes f64 │
  *   usedBytes: those of the row that leaves have; the rest is zeros · stagedBytes: of a staging record, which may be more than a memory has
  */
+import { align16 } from "../memory/layout";
 import { NARROW, SHARED, WIDE } from "./leaf";
 
 /** From this size on, a leaf is a column of its own. */
 const WIDE_BYTES: u32 = 256;
-/** What a row is aligned to where its widest leaf is, and else. */
+/** What a row is aligned to where its widest leaf is; else to 8. */
 const WIDEST: u32 = 16;
-const ROW: u32 = 8;
 
 @unmanaged
 export class Place {
@@ -71,8 +71,8 @@ export function layout_place(places: usize, stride: u32, n: u32, placed: usize):
     }
   }
   p.usedBytes = row;
-  p.rowBytes = widest == WIDEST ? up(row, WIDEST) : up(row, ROW);
-  let staged = <u64>up(p.rowBytes, WIDEST);
+  p.rowBytes = widest == WIDEST ? align16(row) : (row + 7) & ~7;
+  let staged = <u64>align16(p.rowBytes);
   for (let at = places; at < end; at += stride) {
     const leaf = changetype<Place>(at);
     if (leaf.kind == NARROW) continue;
@@ -80,9 +80,4 @@ export function layout_place(places: usize, stride: u32, n: u32, placed: usize):
     staged = (staged + <u64>leaf.bytes + 15) & ~15;
   }
   p.stagedBytes = <f64>staged;
-}
-
-/** A multiple of a power of two. */
-function up(bytes: u32, multiple: u32): u32 {
-  return (bytes + multiple - 1) & ~(multiple - 1);
 }

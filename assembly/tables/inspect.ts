@@ -16,8 +16,8 @@ const RETIRED_SLOTS: u32 = 9;
 /** Of all items since the table was empty: their column layout, -1 where they had several. */
 const LAYOUT: u32 = 10;
 /** Of the same items the lengths of the longest and the shortest. */
-export const LONGEST: u32 = 11;
-export const SHORTEST: u32 = 12;
+const LONGEST: u32 = 11;
+const SHORTEST: u32 = 12;
 
 /** A counter by number. */
 export function table_counter(table: usize, which: u32): f64 {

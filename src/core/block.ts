@@ -2,7 +2,7 @@
 import { mustBe } from "../error.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
 import { mustPut, mustPutText, targetOf } from "../spec/fit.ts";
-import { type Layout, type PlacedLeaf, up } from "../spec/layout.ts";
+import { type Layout, type MeasuredLeaf, type PlacedLeaf, up } from "../spec/layout.ts";
 import { named } from "../spec/nest.ts";
 import { flagsOf, isList, listLength, numbersOf } from "../spec/numbers.ts";
 import { ENDS, TERMINATES, TRUNCATES } from "./abi.ts";
@@ -77,7 +77,7 @@ export function placeBlock(
 }
 
 /** In a block of so many rows: where each column begins, behind the addresses of columns and of the rules' priorities; last, where the block ends. */
-export function blockOffsets(leaves: readonly PlacedLeaf[], rules: number, rows: number): number[] {
+export function blockOffsets(leaves: readonly MeasuredLeaf[], rules: number, rows: number): number[] {
   const offsets = [up(4 * (leaves.length + rules), 16)];
   leaves.forEach((leaf, i) => {
     offsets.push(up((offsets[i] as number) + leaf.bytes * rows, 16));

@@ -100,7 +100,7 @@ export class CoreTable {
   }
 
   /** Whether it is worth a look how long the items of a draw really are, before there is room for n of `longest` steps. */
-  worthALook(n: number, longest: number, stepBytes: number): boolean {
+  isLoose(n: number, longest: number, stepBytes: number): boolean {
     return this.engine.core.x.table_loose(this.handle, n, longest, stepBytes) !== 0;
   }
 

@@ -24,7 +24,7 @@ import { printsAs } from "../prints.ts";
 import { type ItemOptions, onlyItemOptions, unknownTable } from "../rules.ts";
 import { type ColumnSet, checkSteps, columnsText, textSelections } from "../spec/columns.ts";
 import { DTYPES, type Numbered } from "../spec/dtype.ts";
-import { measured, type PlacedLeaf, up } from "../spec/layout.ts";
+import { measured, NARROW, type PlacedLeaf, up } from "../spec/layout.ts";
 import { flattener, flattenSome, type Visit, visitor } from "../spec/nest.ts";
 import { priorityError } from "../spec/numbers.ts";
 import { type ColumnsOf, type FoundLeaf, type IsAny, leavesOf, type Spec, type StepOf, specWords } from "../spec/spec.ts";
@@ -373,5 +373,5 @@ function waitOf(options: WaitOptions): WaitOptions {
 function sideBySide(found: readonly FoundLeaf[]): PlacedLeaf[] {
   const leaves = measured(found);
   const offsets = blockOffsets(leaves, 0, 1);
-  return leaves.map((leaf, i) => ({ ...leaf, staged: offsets[i] as number }));
+  return leaves.map((leaf, i) => ({ ...leaf, kind: NARROW, offset: 0, staged: offsets[i] as number }));
 }

@@ -13,13 +13,17 @@ export const STRAIGHT_BYTES = 1024;
 /** The size of a row's count, link and episode. */
 export const HEAD_BYTES = 12;
 
-export interface PlacedLeaf extends FoundLeaf {
+/** What can be told of a leaf alone. */
+export interface MeasuredLeaf extends FoundLeaf {
   readonly index: number;
-  readonly kind: number;
   /** Bytes of one value, including all frames of a stack. */
   readonly bytes: number;
   /** Bytes of one frame, or of the value if it is not a stack. */
   readonly frameBytes: number;
+}
+
+export interface PlacedLeaf extends MeasuredLeaf {
+  readonly kind: number;
   /** Offset in the row. */
   readonly offset: number;
   /** Offset in a staging record. */
@@ -34,16 +38,16 @@ export interface Layout {
   readonly pools: readonly { readonly name: string; readonly frameBytes: number }[];
 }
 
-/** What can be told of the leaves alone: where they stand says the core (src/core/layout.ts). */
-export function measured(found: readonly FoundLeaf[]): PlacedLeaf[] {
+/** Where they stand says the core (src/core/layout.ts). */
+export function measured(found: readonly FoundLeaf[]): MeasuredLeaf[] {
   return found.map((leaf, index) => {
     const bytes = leaf.size * elementBytes(leaf.leaf);
-    return { ...leaf, index, kind: NARROW, bytes, frameBytes: bytes / (leaf.leaf.stack ?? 1), offset: 0, staged: 0 };
+    return { ...leaf, index, bytes, frameBytes: bytes / (leaf.leaf.stack ?? 1) };
   });
 }
 
 /** The pools of leaves that share frames, in the order of the leaves. @throws ReplayError SPEC_MISMATCH where their frames differ in size */
-export function poolsOf(leaves: readonly PlacedLeaf[]): Layout["pools"] {
+export function poolsOf(leaves: readonly MeasuredLeaf[]): Layout["pools"] {
   const pools: { name: string; frameBytes: number }[] = [];
   for (const { leaf, frameBytes, path } of leaves) if (leaf.shared !== undefined) share(pools, leaf.shared, frameBytes, path);
   return pools;

@@ -181,7 +181,7 @@ export class Transitions<S = any, R = any, O = any> {
       let width = this.#width();
       if (this.#core.sure(n, distinct, among) < n) throw this.#notReady(n, among, replacement);
       // An item of a single step may have left long ago, too.
-      if (this.#core.worthALook(n, width, engine.layout.stagedBytes) || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
+      if (this.#core.isLoose(n, width, engine.layout.stagedBytes) || this.#core.counter(SHORTEST) === 1) width = this.#lookAhead(n, flags, among, width);
       isNew = of === 0 && into === undefined;
       recycles = checkRecycle(recycle, into);
       filler = isNew ? this.#newFiller(n, width, beta !== undefined, recycles) : this.#filler(n, width, beta !== undefined, into, float);

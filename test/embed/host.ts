@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../support/core.ts";
+import { type Operation, placed } from "./operation.ts";
 
 /** One line each as in assembly/embed.ts. */
 export interface EmbedExports {
@@ -23,6 +24,21 @@ export interface EmbedExports {
 }
 
 export type Build = "embed" | "embed.scalar";
+
+/** A Replay with something of everything that hosts get wrong. */
+export const TEXT = `
+leaf observation f32 4
+leaf action i32
+leaf reward f32
+leaf done bool
+leaf task text 5
+table memory size 10 sampler prioritized 0.6
+writer lanes 1
+rule memory nStep 2
+writer lanes 2 autoreset nextStep
+view memory transitions gamma 0.9 weights batch
+view memory items length 2
+seed 7`;
 
 const modules = new Map<Build, WebAssembly.Module>();
 
@@ -83,15 +99,10 @@ export class Embed {
 
   /** Hands bytes in, one run behind the other, each at a multiple of 16; where they are. */
   give(...runs: readonly Uint8Array[]): number[] {
-    const places: number[] = [];
-    let end = 0;
-    for (const run of runs) {
-      places.push(end);
-      end = (end + run.length + 15) & ~15;
-    }
-    const at = this.x.replay_input(end) >>> 0;
+    const { places, bytes } = placed(runs);
+    const at = this.x.replay_input(bytes.length) >>> 0;
     if (at === 0) throw new EmbedError(this.error);
-    for (const [i, run] of runs.entries()) this.u8.set(run, at + (places[i] as number));
+    this.u8.set(bytes, at);
     return places.map((place) => at + place);
   }
 
@@ -124,6 +135,13 @@ export class Embed {
     const chunks: Uint8Array[] = [];
     for (let chunk = this.chunk(true); chunk.length > 0; chunk = this.chunk(false)) chunks.push(chunk);
     return new Uint8Array(Buffer.concat(chunks));
+  }
+
+  /** The result of one of the calls that change something, or draw. */
+  play({ call, args, addresses, payload }: Operation): number {
+    const [at = 0] = payload.length > 0 ? this.give(payload) : [];
+    const given = args.map((arg, i) => ((addresses >> i) & 1 ? (arg < 0 ? 0 : at + arg) : arg));
+    return this.did((this.x as unknown as { readonly [name: string]: (...args: number[]) => number })[`replay_${call}`]?.(this.handle, ...given) as number);
   }
 
   /** A result, where it is no code. */

@@ -1,7 +1,7 @@
 /** Snapshots at the façade: what is not whole, of another version, or contradicts itself is a text, and never a trap. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { crc32c } from "../../src/formats/tfds/crc32c.ts";
 import { f32, prioritized, Replay, shared, text, u8 } from "../../src/index.ts";
 import * as kinds from "../../src/store/format/kinds.ts";
@@ -130,13 +130,86 @@ test("another version is refused, and so is what only TypeScript shows", () => {
   expect(refusal(snapshotOf(true))).toMatch(/^UNSUPPORTED: the snapshot has items with columns, which only TypeScript shows/);
 });
 
+describe("a snapshot without an open writer", () => {
+  const replay = new Replay({ spec: { a: u8() }, tables: { t: { maxSize: 9 } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  for (let i = 0; i < 5; i++) writer.append({ a: i });
+  writer.close();
+  const bytes = new Uint8Array(Buffer.concat([...replay.snapshot()]));
+
+  test("is opened with the writer that a text without one has", () => {
+    const embed = new Embed().load(bytes, "view t items");
+    expect(embed.stats(0).slice(0, 2)).toEqual([4, 8]);
+    const [at = 0] = embed.give(new Uint8Array(embed.columns(-1).stepBytes));
+    embed.did(embed.x.replay_append(embed.handle, 0, at, 1, 0, 0));
+    // It has no rules.
+    expect(embed.stats(0)[0]).toBe(4);
+    expect(embed.did(embed.x.replay_item(embed.handle, 0, 0, 0, 1, 1))).toBe(1);
+    const again = Replay.restore(embed.snapshot());
+    expect([again.writers.length, again.table("t").size]).toEqual([1, 5]);
+  });
+
+  test("takes the host's, and so does one that has some", () => {
+    const embed = new Embed().load(bytes, "writer lanes 2\nrule t length 1\nwriter\nrule t length 2");
+    const steps = new Uint8Array(4 * embed.columns(-1).stepBytes);
+    const [at = 0] = embed.give(steps);
+    embed.did(embed.x.replay_append(embed.handle, 0, at, 4, 0, 0));
+    embed.did(embed.x.replay_append(embed.handle, 1, at, 4, 0, 0));
+    expect(embed.stats(0)[3]).toBe(4 + 4 + 3);
+    const more = new Embed().load(embed.snapshot(), "writer\nrule t length 1");
+    const [there = 0] = more.give(steps);
+    more.did(more.x.replay_append(more.handle, 2, there, 1, 0, 0));
+    // The steps of the second one go on.
+    more.did(more.x.replay_append(more.handle, 1, there, 1, 0, 0));
+    expect(more.stats(0)[3]).toBe(11 + 1 + 1);
+    expect(Replay.restore(more.snapshot()).writers.map(({ options }) => options.lanes)).toEqual([2, 1, 1]);
+  });
+});
+
+test("a snapshot with another layout of steps, or items with columns, is refused as what only others read", () => {
+  const [head] = sectionsIn(WHOLE) as [Section];
+  for (const [key, value] of [
+    ["rowBytes", 48],
+    ["kind", 0],
+    ["offset", 4],
+  ] as const) {
+    const other = WHOLE.slice();
+    // Of the last leaf.
+    const at = Buffer.from(other).lastIndexOf(key, head.at + 16 + head.bytes) + key.length;
+    const numbers = new DataView(other.buffer);
+    expect(numbers.getFloat64(at + 1, true)).not.toBe(value);
+    numbers.setFloat64(at + 1, value, true);
+    seal(other, head);
+    expect(refusal(other), key).toBe("UNSUPPORTED: the snapshot must have the layout of steps that its spec has here: another version of Reprise wrote it");
+  }
+  const slots = sectionsIn(WHOLE).find(({ kind }) => kind === kinds.SLOTS) as Section;
+  const shown = WHOLE.slice();
+  // SLOT: the column layout (assembly/record/slot.ts) of the first record.
+  new DataView(shown.buffer).setUint32(slots.at + 16 + 4 + 20, 65537, true);
+  seal(shown, slots);
+  expect(refusal(shown)).toMatch(/^UNSUPPORTED: the snapshot has items with columns, which only TypeScript shows/);
+});
+
 test("a snapshot that a Replay is too small for is refused, and the instance goes on", () => {
   const embed = new Embed();
   expect(() => embed.load(WHOLE, "bytes 60000")).toThrowError(/^OUT_OF_MEMORY: /);
   expect(() => embed.load(WHOLE, "view nothing items")).toThrowError(
-    /^NOT_FOUND: line \d+: the table must be one of the lines before: "memory" "queue" got "nothing"/,
+    /^NOT_FOUND: line 1: the table must be one of the lines before: "memory" "queue" got "nothing"/,
   );
   expect(embed.load(WHOLE).stats(1)[0]).toBe(3);
+});
+
+test("a refusal counts the host's lines, and names the snapshot where it is its own", () => {
+  expect(refusal(WHOLE, new Embed(), `# more\n\n${LIMIT}\nview memory items\nview nothing items`)).toMatch(/^NOT_FOUND: line 5: the table must be one/);
+  expect(refusal(WHOLE, new Embed(), `${LIMIT}\nview memory\nview memory items`)).toMatch(
+    /^INVALID: line 2: items or transitions must be given, and the line ends/,
+  );
+  const numbered = new Replay({ spec: f32(2), tables: { 12: { maxSize: 1 } } });
+  expect(refusal(new Uint8Array(Buffer.concat([...numbered.snapshot()])))).toBe(
+    'INVALID: the snapshot: the name of a table must be no whole number, not empty and not __proto__, got "12"',
+  );
+  const half = new Replay({ spec: { "\ud800": f32(2) }, tables: { t: { maxSize: 1 } } });
+  expect(refusal(new Uint8Array(Buffer.concat([...half.snapshot()])))).toMatch(/^UNSUPPORTED: the snapshot has a name with half a surrogate pair/);
 });
 
 test("chunks that are read after a change, or before the first, are refused", () => {

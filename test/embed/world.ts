@@ -9,23 +9,20 @@ import type { TransitionRole } from "../../src/spec/transition-roles.ts";
 import type { TableOptions } from "../../src/table.ts";
 import type { TestRandom } from "../support/random.ts";
 
-export interface WorldTable extends Required<Pick<TableOptions, "maxSize" | "sampler" | "remover" | "rateLimiter" | "maxPending">> {
-  readonly maxSteps: number | undefined;
-  readonly maxTimesSampled: number | undefined;
-}
+/** What is undefined is left out on both sides: defaults are compared, too. */
+type Maybe<T> = { readonly [K in keyof T]: T[K] | undefined };
 
-export interface WorldWriter {
-  readonly keep: number | undefined;
-  readonly lanes: number;
-  readonly across: boolean;
-  readonly autoreset: "nextStep" | "sameStep" | "disabled" | undefined;
+export type WorldTable = Pick<TableOptions, "maxSize"> &
+  Maybe<Required<Pick<TableOptions, "sampler" | "remover" | "rateLimiter" | "maxPending" | "maxSteps" | "maxTimesSampled">>>;
+
+export interface WorldWriter extends Maybe<{ keep: number; lanes: number; across: boolean; autoreset: "nextStep" | "sameStep" | "disabled" }> {
   readonly items: readonly ItemRule[];
 }
 
 export interface WorldView {
   readonly table: string;
   readonly transitions: TransitionOptions | undefined;
-  readonly sample: SampleOptions;
+  readonly sample: Pick<SampleOptions, "replacement" | "among" | "stratified" | "length" | "offset" | "cross" | "mask" | "normalize">;
   /** What the text says of weights. */
   readonly weights: "none" | "batch" | "table" | undefined;
 }
@@ -36,7 +33,9 @@ export interface World {
   readonly tables: { readonly [name: string]: WorldTable };
   readonly writers: readonly WorldWriter[];
   readonly views: readonly WorldView[];
-  readonly seed: bigint;
+  readonly seed: bigint | undefined;
+  /** Whether the text leaves out what it may: numbers of a limiter that are defaults, and the line of the first writer. */
+  readonly terse: boolean;
 }
 
 const dtypes = Object.keys(DTYPES) as Dtype[];
@@ -102,23 +101,26 @@ function selectorOf(random: TestRandom): Selector {
   return { kind, exponent: random.pick([0, 0.5, 0.6, 1, 2, -1]), withMin: random.below(2) === 0 };
 }
 
+/** A limiter that limits nothing: the numbers that the text may leave out. */
+const FREE = { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE };
+
 function tableOf(random: TestRandom): WorldTable {
   const rateLimiter = random.pick([
-    { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE },
-    { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE },
-    { samplesPerInsert: 1, minSize: 1, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE },
-    { samplesPerInsert: 1, minSize: 3, minDiff: -Number.MAX_VALUE, maxDiff: Number.MAX_VALUE },
+    undefined,
+    undefined,
+    FREE,
+    { ...FREE, minSize: 3 },
     { samplesPerInsert: 2.5, minSize: 2, minDiff: -4, maxDiff: 12.5 },
-    { samplesPerInsert: 1, minSize: 1, minDiff: 0, maxDiff: 6 },
+    { ...FREE, minDiff: 0, maxDiff: 6 },
   ]);
-  checkRateLimiter("rateLimiter", rateLimiter);
-  const sampler = selectorOf(random);
+  if (rateLimiter !== undefined) checkRateLimiter("rateLimiter", rateLimiter);
+  const sampler = maybe(random, 0.85, () => selectorOf(random));
   return {
     maxSize: random.pick([1, 2, 5, 12, 40]),
     sampler,
-    remover: random.pick<Selector>([{ kind: "fifo" }, { kind: "fifo" }, sampler, selectorOf(random)]),
+    remover: random.pick<Selector | undefined>([undefined, { kind: "fifo" }, sampler, selectorOf(random)]),
     rateLimiter,
-    maxPending: random.pick([0, 2, 1023]),
+    maxPending: random.pick([undefined, 0, 2, 1023]),
     maxSteps: maybe(random, 0.2, () => 3 + random.below(30)),
     maxTimesSampled: maybe(random, 0.2, () => 1 + random.below(4)),
   };
@@ -137,13 +139,15 @@ function ruleOf(random: TestRandom, tables: readonly string[], making: Making): 
 function writerOf(random: TestRandom, tables: readonly string[], making: Making): WorldWriter {
   const rule = () => ruleOf(random, tables, random.below(12) === 0 ? random.pick(["windows", "nStep"] as const) : making);
   const items = Array.from({ length: random.pick([0, 1, 1, 2]) }, rule);
-  const lanes = random.pick([1, 1, 1, 2, 3]);
-  const mustSay = lanes > 1 && random.below(10) > 0;
+  // What a text without a line `writer` has.
+  if (random.below(6) === 0) return { items, keep: undefined, lanes: undefined, across: undefined, autoreset: undefined };
+  const lanes = random.pick([undefined, 1, 1, 2, 3]);
+  const mustSay = lanes !== undefined && lanes > 1 && random.below(10) > 0;
   return {
     items,
     keep: maybe(random, 0.3, () => 5 + random.below(12)),
     lanes,
-    across: random.below(4) === 0,
+    across: random.pick([undefined, false, false, true]),
     autoreset: random.pick(["disabled", "nextStep", "sameStep", mustSay ? "sameStep" : undefined] as const),
   };
 }
@@ -151,11 +155,12 @@ function writerOf(random: TestRandom, tables: readonly string[], making: Making)
 /** @param names of what plays no part @param transitions whether there can be some */
 function viewOf(random: TestRandom, tables: readonly string[], names: readonly string[], transitions: boolean): WorldView {
   const weights = random.pick([undefined, undefined, "none", "batch", "table"] as const);
-  const sample = {
-    replacement: random.below(4) > 0,
-    among: random.below(6) === 0 ? 1 + random.below(6) : 0,
-    stratified: random.below(8) === 0,
-    ...(weights && { normalize: weights }),
+  const flag = (chance: number) => random.pick([undefined, random.next() < chance]);
+  const chosen = {
+    replacement: maybe(random, 0.5, () => random.below(2) === 0),
+    among: random.pick([undefined, undefined, 0, random.below(3) === 0 ? 1 + random.below(6) : 0]),
+    stratified: flag(0.25),
+    normalize: weights,
   };
   const table = random.pick(tables);
   if (random.below(20) === 0 || (transitions && random.below(2) === 0)) {
@@ -163,17 +168,13 @@ function viewOf(random: TestRandom, tables: readonly string[], names: readonly s
     const known = ["action", ...names.filter((name) => name !== "é"), ...(random.below(20) === 0 ? ["mask"] : [])];
     const next = maybe(random, 0.4, () => Array.from({ length: 1 + random.below(2) }, () => random.pick(known)));
     const n = maybe(random, 0.4, () => 1 + random.below(random.pick([1, 2, 3])));
-    const shown = { gamma: random.pick([0, 0.5, 0.99, 1]), ...(n && { n }), ...(next && { next }), dtype: random.pick(["f32", "f64"] as const) };
-    return { table, transitions: shown, sample, weights };
+    const dtype = random.pick([undefined, "f32", "f64"] as const);
+    const shown = { gamma: random.pick([0, 0.5, 0.99, 1]), ...(n && { n }), ...(next && { next }), ...(dtype && { dtype }) };
+    return { table, transitions: shown, sample: chosen, weights };
   }
   const length = maybe(random, 0.5, () => 1 + random.below(6));
-  const offset = random.pick(["start", "end", "uniform"] as const);
-  return {
-    table,
-    transitions: undefined,
-    weights,
-    sample: { ...sample, offset, cross: random.below(2) === 0, mask: random.below(2) === 0, ...(length && { length }) },
-  };
+  const offset = random.pick([undefined, "start", "end", "uniform"] as const);
+  return { table, transitions: undefined, weights, sample: { ...chosen, offset, cross: flag(0.5), mask: flag(0.5), length } };
 }
 
 export function worldOf(random: TestRandom): World {
@@ -189,7 +190,8 @@ export function worldOf(random: TestRandom): World {
     tables: Object.fromEntries(names.map((name) => [name, tableOf(random)])),
     writers: Array.from({ length: 1 + random.below(2) }, () => writerOf(random, names, making)),
     views: Array.from({ length: 1 + random.below(3) }, () => viewOf(random, names, others, transitions)),
-    seed: BigInt(random.below(2 ** 31)) * 2n ** BigInt(random.below(33)),
+    seed: maybe(random, 0.9, () => BigInt(random.below(2 ** 31)) * 2n ** BigInt(random.below(33))),
+    terse: random.below(2) === 0,
   };
 }
 
@@ -223,14 +225,23 @@ function selectorText({ kind, exponent = 1, withMin }: Selector): string {
   return kind === "prioritized" ? `${withMin ? "prioritizedWithMin" : kind} ${numberText(exponent)}` : kind;
 }
 
-function tableLine(name: string, { maxSize, sampler, remover, rateLimiter, maxPending, maxSteps, maxTimesSampled }: WorldTable): string {
-  const { samplesPerInsert, minSize, minDiff, maxDiff } = rateLimiter;
-  const limiter = `samplesPerInsert ${numberText(samplesPerInsert)} minSize ${minSize} minDiff ${numberText(minDiff)} maxDiff ${numberText(maxDiff)}`;
-  const limits = [...(maxSteps === undefined ? [] : [`steps ${maxSteps}`]), ...(maxTimesSampled === undefined ? [] : [`timesSampled ${maxTimesSampled}`])];
-  return `table ${quoted(name)} size ${maxSize} sampler ${selectorText(sampler)} remover ${selectorText(remover)} ${limiter} pending ${maxPending} ${limits.join(" ")}`;
+/** Words of those that are said. */
+function words(of: { readonly [word: string]: string | number | undefined }): string {
+  return Object.entries(of)
+    .map(([word, value]) => (value === undefined ? "" : ` ${word} ${value}`))
+    .join("");
 }
 
-function writerLines({ keep, lanes, across, autoreset, items }: WorldWriter): string[] {
+function tableLine(name: string, table: WorldTable, terse: boolean): string {
+  const { maxSize, sampler, remover, rateLimiter, maxPending, maxSteps, maxTimesSampled } = table;
+  const numbers = Object.entries(rateLimiter ?? {}).map(([word, x]) => [word, terse && x === FREE[word as keyof typeof FREE] ? undefined : numberText(x)]);
+  const selectors = { sampler: sampler && selectorText(sampler), remover: remover && selectorText(remover) };
+  const limits = { pending: maxPending, steps: maxSteps, timesSampled: maxTimesSampled };
+  return `table ${quoted(name)}${words({ size: maxSize, ...selectors, ...Object.fromEntries(numbers), ...limits })}`;
+}
+
+/** @param bare whether a writer of which nothing is said has no line */
+function writerLines({ keep, lanes, across, autoreset, items }: WorldWriter, bare: boolean): string[] {
   const rules = items.map(({ table, length, stride, priority, nStep, finite }) => {
     const words = [`rule ${quoted(table)}`, nStep === undefined ? `length ${length}` : `nStep ${nStep}`];
     if (stride !== undefined) words.push(`stride ${stride}`);
@@ -238,46 +249,37 @@ function writerLines({ keep, lanes, across, autoreset, items }: WorldWriter): st
     if (finite === false) words.push("infinite");
     return words.join(" ");
   });
-  const writer = [
-    "writer",
-    ...(keep ? [`keep ${keep}`] : []),
-    `lanes ${lanes}`,
-    ...(across ? ["across"] : []),
-    ...(autoreset ? [`autoreset ${autoreset}`] : []),
-  ];
-  return [writer.join(" "), ...rules];
+  const said = words({ keep, lanes, autoreset }) + (across ? " across" : "");
+  return bare && said === "" ? rules : [`writer${said}`, ...rules];
+}
+
+/** Lines of all writers. The first one may have none of its own: its rules say that it is there, or that there is no other. */
+export function writersText({ writers, terse }: Pick<World, "writers" | "terse">): string[] {
+  return writers.flatMap((writer, i) => writerLines(writer, terse && i === 0 && (writer.items.length > 0 || writers.length === 1)));
 }
 
 export function viewLine({ table, transitions, sample, weights }: WorldView): string {
   const { replacement, among, stratified, length, offset, cross, mask } = sample;
-  const words = [`view ${quoted(table)}`];
-  if (transitions === undefined) {
-    words.push(`items offset ${offset}`, ...(length ? [`length ${length}`] : []), ...(cross ? ["cross"] : []), ...(mask ? ["mask"] : []));
-  } else {
-    const { gamma, n, next = [], dtype } = transitions;
-    words.push(`transitions gamma ${numberText(gamma)}`, ...(n ? [`n ${n}`] : []), ...next.map((name) => `next ${quoted(name)}`));
-    if (dtype === "f64") words.push("f64");
-  }
-  words.push(
-    ...(replacement === false ? ["distinct"] : []),
-    `among ${among}`,
-    ...(stratified ? ["stratified"] : []),
-    ...(weights ? [`weights ${weights}`] : []),
-  );
-  return words.join(" ");
+  const { gamma = 0, n, next = [], dtype } = transitions ?? {};
+  const flags = { cross, mask, f64: dtype === "f64", distinct: replacement === false, stratified };
+  const said = Object.entries(flags).flatMap(([word, isSaid]) => (isSaid ? [word] : []));
+  const shown = transitions === undefined ? `items${words({ offset, length })}` : `transitions${words({ gamma: numberText(gamma), n })}`;
+  const nexts = next.map((name) => ` next ${quoted(name)}`).join("");
+  return `view ${quoted(table)} ${shown}${nexts}${words({ among, weights })} ${said.join(" ")}`;
 }
 
 /** The text that says a world, its leaves in any order. */
-export function textOf(random: TestRandom, { spec, roles, tables, writers, views, seed }: World): string {
+export function textOf(random: TestRandom, world: World): string {
+  const { spec, roles, tables, views, seed, terse } = world;
   const leaves = leavesOf(spec).map((leaf) => ({ leaf, place: random.next() }));
   return [
     "# A random Replay.",
     ...leaves.sort((a, b) => a.place - b.place).map(({ leaf }) => leafLine(leaf)),
     ...listsIn(spec, "").map((path) => `list ${quoted(path)}`),
     ...Object.entries(roles).map(([role, path]) => `role ${role} ${quoted(path)}`),
-    ...Object.entries(tables).map(([name, table]) => tableLine(name, table)),
-    ...writers.flatMap(writerLines),
+    ...Object.entries(tables).map(([name, table]) => tableLine(name, table, terse)),
+    ...writersText(world),
     ...views.map(viewLine),
-    `seed ${BigInt.asUintN(64, seed)} # and no more`,
+    ...(seed === undefined ? [] : [`seed ${BigInt.asUintN(64, seed)} # and no more`]),
   ].join("\n");
 }

@@ -48,7 +48,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
    * @throws RangeError for no tables, or two of one name, and as `new Replay`
    */
   static of<const S extends Spec>(options: Omit<ReplayOptions<S>, "tables"> & { readonly tables: readonly NamedTable[] }): LocalClient<S> {
-    const { tables: list, ...rest } = onlyKeys("options", options, "spec, tables, maxBytes, seed, module");
+    const { tables: list, ...rest } = onlyKeys("options", options, "spec, tables, maxBytes, seed, transition, module, logger");
     if (!Array.isArray(list) || list.length === 0) throw mustBe(RangeError, "tables", "a list of at least one table", list);
     const tables: { [name: string]: TableOptions } = {};
     const signatures: { [name: string]: Signature } = {};

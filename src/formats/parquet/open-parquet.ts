@@ -39,6 +39,21 @@ export async function openParquet<S = RldsStep>(from: Source, options: ParquetOp
   integer("maxBytes", maxBytes, 1);
   if (typeof columns !== "object" || columns === null) throw mustBe(TypeError, "columns", "an object of names", columns);
   const source = await sourceOf(from, { signal, fetch, maxBytes });
+  try {
+    return await readerOf<S>(source, { columns, signal, maxBytes });
+  } catch (error) {
+    await source.file?.close();
+    throw error;
+  }
+}
+
+interface Asked {
+  readonly columns: ColumnNames;
+  readonly signal?: AbortSignal;
+  readonly maxBytes: number;
+}
+
+async function readerOf<S>(source: FoundSource, { columns, signal, maxBytes }: Asked): Promise<RldsReader<S>> {
   const paths = await pathsOf(source);
   const name = source.folder?.name ?? (source.file as SourceFile).name;
   const files = () => filesOf(source, paths, maxBytes);
@@ -71,9 +86,6 @@ export async function openParquet<S = RldsStep>(from: Source, options: ParquetOp
       about: form.mapping.unread.length === 0 ? about : { ...about, unread: form.mapping.unread },
       [Symbol.asyncIterator]: () => plainEpisodes<S>(files(), form, { maxBytes, signal }),
     };
-  } catch (error) {
-    await source.file?.close();
-    throw error;
   } finally {
     await first.close();
   }

@@ -41,6 +41,22 @@ test("a client can be made from a list of tables, each name once", () => {
   expect(() => LocalClient.of({ spec, tables: [{ maxSize: 1 } as never] })).toThrow(/must be/);
 });
 
+test("a client made from a list of tables takes every other option of a Replay", () => {
+  const said: string[] = [];
+  const made = LocalClient.of({
+    spec: { seen: f32(2), act: i32(), reward: f32() },
+    tables: [{ name: "t", maxSize: 3 }],
+    maxBytes: 2 ** 24,
+    transition: { observation: "seen", action: "act" },
+    logger: (text) => said.push(text),
+  });
+  expect(made.replay.options).toMatchObject({ maxBytes: 2 ** 24, transition: { observation: "seen", action: "act" } });
+  const writer = made.replay.writer({ items: [{ table: "t", length: 2 }] });
+  writer.append({ seen: [0, 0], act: 1, reward: 1 });
+  writer.endEpisode();
+  expect(said).toEqual([expect.stringContaining("an episode ended without an item")]);
+});
+
 test("insert makes an episode and an item in each table, all or nothing", () => {
   const made = client();
   expect(made.insert({ a: 1, b: [2, 3] }, { t: 1, u: 2 })).toBe(undefined);

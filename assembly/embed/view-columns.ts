@@ -1,7 +1,7 @@
 /**
  * The columns that a view shows: which leaf or number each is of, and what it is called.
  *
- * PICK, 32 bytes, a column:
+ * VIEW_COLUMN, 32 bytes, a column:
  *    0 │ head u32  │ rest u32 │ bytes u32 │ source u32 │  what its name begins with (below) · the rest, in the text · FIRST, LAST, ALL, DRAWN, MASKED
  *   16 │ which u32 │ dtype u32 │ at u32   │ … u32      │  a leaf, or a column of the draw · of the latter · where it lies in the last batch
  */
@@ -9,13 +9,14 @@ import { DISCOUNT, KEY, LENGTH, PRIORITY, PROBABILITY, RETURN, STEPS, TABLE_SIZE
 import { E_UNSUPPORTED } from "../memory/error";
 import { F32, F64, U8, U32 } from "../rows/leaf";
 import { WITH_MIN } from "../selectors/selector";
-import { longestRule, makesSingles } from "./desk";
-import { Field, noRoom } from "./field";
-import { NOT_FOUND, Refusal, SPEC_MISMATCH } from "./refusal";
+import { Field, partEnd } from "./field";
+import { NOT_FOUND, noRoom, Refusal, SPEC_MISMATCH } from "./refusal";
 import { ACTION, DISCOUNT as DISCOUNTS, numberIn, OBSERVATION, REWARD, Role, required, TERMINATED as TERMINATES } from "./roles";
 import { Root } from "./root";
+import { isText } from "./utf8";
 import { ITEMS, singleRow, tooManySteps, View } from "./view";
 import { sameWord, Word } from "./words";
+import { longestRule, makesSingles } from "./writer-options";
 
 /** Where a column's values come from: a leaf at the first step, at the bootstrap, at all steps of a window; the draw; which steps there are. */
 export const FIRST: u32 = 0;
@@ -35,7 +36,7 @@ export const MASK: u32 = 6;
 export const COLUMN: u32 = 16;
 
 @unmanaged
-export class Pick {
+export class ViewColumn {
   head: u32;
   rest: u32;
   bytes: u32;
@@ -47,11 +48,11 @@ export class Pick {
 
   /** The k-th column of a view. */
   @inline
-  static of(view: View, k: u32): Pick {
-    return changetype<Pick>(
+  static of(view: View, k: u32): ViewColumn {
+    return changetype<ViewColumn>(
       Root.the()
-        .picks()
-        .get(view.picks + k),
+        .columns()
+        .get(view.columns + k),
     );
   }
 
@@ -60,31 +61,31 @@ export class Pick {
     return this.source <= ALL;
   }
 }
-const PICK_BYTES: u32 = 32;
-if (offsetof<Pick>() != PICK_BYTES) ERROR("PICK is 32 bytes");
+const VIEW_COLUMN_BYTES: u32 = 32;
+if (offsetof<ViewColumn>() != VIEW_COLUMN_BYTES) ERROR("VIEW_COLUMN is 32 bytes");
 
 /** Once the leaves are in order and all rules are known: what each view shows. 0, or what is refused. */
 export function settleViews(): i32 {
   const views = Root.the().views();
   for (let i: u32 = 0; i < views.count; i++) {
     const view = View.of(i);
-    view.picks = Root.the().picks().count;
-    const shelf = view.shelf();
-    if (view.weighs == 3 && shelf.isPrioritized() && (shelf.sampler & WITH_MIN) == 0)
-      return Refusal.of(E_UNSUPPORTED).put("weights table needs the sampler prioritizedWithMin in table ").word(shelf.name, shelf.bytes).code;
+    view.columns = Root.the().columns().count;
     const code = view.kind == ITEMS ? settleItems(view) : settleTransitions(view);
     if (code != 0) return code;
-    view.count = Root.the().picks().count - view.picks;
+    const options = view.tableOptions();
+    if (view.weighs == 3 && options.isPrioritized() && (options.sampler & WITH_MIN) == 0)
+      return Refusal.of(E_UNSUPPORTED).put("weights table needs the sampler prioritizedWithMin in table ").word(options.name, options.bytes).code;
+    view.count = Root.the().columns().count - view.columns;
   }
   return 0;
 }
 
 function settleItems(view: View): i32 {
   const count = Root.the().fields().count;
-  for (let i: u32 = 0; i < count; i++) if (!leafPick(PLAIN, i, 0, ALL)) return noRoom();
-  let done = drawnPick(LENGTH, U32) && drawnPick(KEY, F64) && drawnPick(PROBABILITY, F64) && drawnPick(PRIORITY, F64);
-  done = done && drawnPick(TIMES_SAMPLED, U32) && drawnPick(TABLE_SIZE, U32) && (view.weighs == 0 || drawnPick(WEIGHT, F64));
-  if (done && view.mask != 0) done = pick(MASK, 0, 0, MASKED, 0, U8);
+  for (let i: u32 = 0; i < count; i++) if (!leafColumn(PLAIN, i, 0, ALL)) return noRoom();
+  let done = drawnColumn(LENGTH, U32) && drawnColumn(KEY, F64) && drawnColumn(PROBABILITY, F64) && drawnColumn(PRIORITY, F64);
+  done = done && drawnColumn(TIMES_SAMPLED, U32) && drawnColumn(TABLE_SIZE, U32) && (view.weighs == 0 || drawnColumn(WEIGHT, F64));
+  if (done && view.mask != 0) done = addColumn(MASK, 0, 0, MASKED, 0, U8);
   return done ? 0 : noRoom();
 }
 
@@ -93,30 +94,32 @@ function settleTransitions(view: View): i32 {
   if (code == 0) code = required(OBSERVATION, "a view of transitions");
   if (code == 0) code = required(ACTION, "a view of transitions");
   if (code == 0) code = min(min(numberIn(REWARD), numberIn(DISCOUNTS)), min(numberIn(TERMINATES), 0));
-  if (code == 0) code = checkLengths(view);
-  if (code == 0) code = checkNexts(view);
-  if (code == 0) code = checkNames(view);
   if (code != 0) return code;
   view.reward = numberIn(REWARD);
   view.discount = numberIn(DISCOUNTS);
   view.terminated = numberIn(TERMINATES);
-  let done = rolePicks(OBSERVATION, OBSERVED, FIRST) && rolePicks(ACTION, DONE, FIRST) && otherPicks(0, 0, PLAIN, FIRST);
-  done = done && rolePicks(OBSERVATION, NEXT_OBSERVED, LAST);
+  code = checkNexts(view);
+  if (code == 0) code = checkNames(view);
+  if (code == 0) code = checkLengths(view);
+  if (code != 0) return code;
+  let done = roleColumns(OBSERVATION, OBSERVED, FIRST) && roleColumns(ACTION, DONE, FIRST) && otherColumns(view, 0, 0, PLAIN, FIRST);
+  done = done && roleColumns(OBSERVATION, NEXT_OBSERVED, LAST);
   for (let k: u32 = 0; done && k < view.nextCount; k++) {
     const next = nextOf(view, k);
     if (isAgain(view, k)) continue;
-    done = isAction(next) ? rolePicks(ACTION, NEXT_DONE, LAST) : otherPicks(next.at, next.bytes, NEXT, LAST);
+    done = isAction(next) ? roleColumns(ACTION, NEXT_DONE, LAST) : otherColumns(view, next.at, next.bytes, NEXT, LAST);
   }
   const float = view.double != 0 ? F64 : F32;
-  done = done && drawnPick(RETURN, float) && drawnPick(DISCOUNT, float) && drawnPick(STEPS, U32) && drawnPick(TERMINATED, U8) && drawnPick(TRUNCATED, U8);
-  done = done && (view.weighs == 0 || drawnPick(WEIGHT, float)) && drawnPick(KEY, F64);
+  done =
+    done && drawnColumn(RETURN, float) && drawnColumn(DISCOUNT, float) && drawnColumn(STEPS, U32) && drawnColumn(TERMINATED, U8) && drawnColumn(TRUNCATED, U8);
+  done = done && (view.weighs == 0 || drawnColumn(WEIGHT, float)) && drawnColumn(KEY, F64);
   return done ? 0 : noRoom();
 }
 
 /** The rules that there are for its table must make what it shows. 0, or what is refused. */
 function checkLengths(view: View): i32 {
   const longest = longestRule(view.table);
-  if (makesSingles(view.table)) return singleRow(view.shelf());
+  if (makesSingles(view.table)) return singleRow(view.tableOptions());
   return longest == 0 || view.n < longest ? 0 : tooManySteps(view, longest);
 }
 
@@ -126,7 +129,7 @@ function checkNexts(view: View): i32 {
     const next = nextOf(view, k);
     let found = isAction(next);
     for (let i: u32 = 0; i < Root.the().fields().count; i++)
-      found = found || (isOther(i) && sameWord(Field.of(i).path, topBytes(Field.of(i)), next.at, next.bytes));
+      found = found || (isOther(view, i) && sameWord(Field.of(i).path, topBytes(Field.of(i)), next.at, next.bytes));
     if (found) continue;
     return Refusal.of(NOT_FOUND).put("each next must be action, or the first part of the path of another leaf, got ").word(next.at, next.bytes).code;
   }
@@ -137,11 +140,11 @@ function checkNexts(view: View): i32 {
 function checkNames(view: View): i32 {
   for (let i: u32 = 0; i < Root.the().fields().count; i++) {
     const field = Field.of(i);
-    if (!isOther(i)) continue;
+    if (!isOther(view, i)) continue;
     const bytes = topBytes(field);
-    let taken = isName(field.path, bytes, "action") || isName(field.path, bytes, "keys");
-    for (let head = OBSERVED; head <= NEXT_OBSERVED; head++) taken = taken || isName(field.path, bytes, headName(head));
-    for (let column = WEIGHT; column <= TRUNCATED; column++) taken = taken || isName(field.path, bytes, headName(COLUMN + column));
+    let taken = isText(field.path, bytes, "action") || isText(field.path, bytes, "keys");
+    for (let head = OBSERVED; head <= NEXT_OBSERVED; head++) taken = taken || isText(field.path, bytes, headName(head));
+    for (let column = WEIGHT; column <= TRUNCATED; column++) taken = taken || isText(field.path, bytes, headName(COLUMN + column));
     for (let k: u32 = 0; k < view.nextCount; k++) taken = taken || isNextOf(field.path, bytes, nextOf(view, k));
     if (taken) return Refusal.of(SPEC_MISMATCH).put("the leaf ").word(field.path, field.bytes).put(" has the name of a column of transitions: rename it").code;
   }
@@ -207,32 +210,24 @@ function isAgain(view: View, k: u32): bool {
 }
 
 function isAction(name: Word): bool {
-  return isName(name.at, name.bytes, "action");
+  return isText(name.at, name.bytes, "action");
 }
 
-/** Whether a leaf plays no part. */
-function isOther(i: u32): bool {
+/** Whether a leaf plays no part in the transitions of a view. */
+function isOther(view: View, i: u32): bool {
   const field = Field.of(i);
   if (Role.of(OBSERVATION).has(field) || Role.of(ACTION).has(field)) return false;
-  return <i32>i != numberIn(REWARD) && <i32>i != numberIn(DISCOUNTS) && <i32>i != numberIn(TERMINATES);
+  return i != view.reward && i != view.discount && i != view.terminated;
 }
 
 /** Bytes of the first part of a path. */
 function topBytes(field: Field): u32 {
-  let bytes: u32 = 0;
-  while (bytes < field.bytes && load<u8>(<usize>(field.path + bytes)) != 46) bytes++;
-  return bytes;
-}
-
-function isName(at: u32, bytes: u32, name: string): bool {
-  if (bytes != <u32>name.length) return false;
-  for (let i: u32 = 0; i < bytes; i++) if (<u32>load<u8>(<usize>(at + i)) != <u32>name.charCodeAt(<i32>i)) return false;
-  return true;
+  return partEnd(field, 0);
 }
 
 /** Whether a name is `nextMask`, and the other one `mask`. */
 function isNextOf(at: u32, bytes: u32, name: Word): bool {
-  if (name.bytes == 0 || bytes != name.bytes + 4 || !isName(at, 4, "next")) return false;
+  if (name.bytes == 0 || bytes != name.bytes + 4 || !isText(at, 4, "next")) return false;
   if (<u32>load<u8>(<usize>(at + 4)) != capital(load<u8>(<usize>name.at))) return false;
   return memory.compare(at + 5, name.at + 1, name.bytes - 1) == 0;
 }
@@ -242,37 +237,37 @@ export function capital(byte: u32): u32 {
   return byte - 97 < 26 ? byte - 32 : byte;
 }
 
-function rolePicks(role: u32, head: u32, source: u32): bool {
+function roleColumns(role: u32, head: u32, source: u32): bool {
   for (let i: u32 = 0; i < Root.the().fields().count; i++) {
-    if (Role.of(role).has(Field.of(i)) && !leafPick(head, i, Role.of(role).bytes, source)) return false;
+    if (Role.of(role).has(Field.of(i)) && !leafColumn(head, i, Role.of(role).bytes, source)) return false;
   }
   return true;
 }
 
 /** Leaves that play no part; with a name only those below it. */
-function otherPicks(name: u32, bytes: u32, head: u32, source: u32): bool {
+function otherColumns(view: View, name: u32, bytes: u32, head: u32, source: u32): bool {
   for (let i: u32 = 0; i < Root.the().fields().count; i++) {
     const field = Field.of(i);
-    if (!isOther(i) || (head == NEXT && !sameWord(field.path, topBytes(field), name, bytes))) continue;
-    if (!leafPick(head, i, 0, source)) return false;
+    if (!isOther(view, i) || (head == NEXT && !sameWord(field.path, topBytes(field), name, bytes))) continue;
+    if (!leafColumn(head, i, 0, source)) return false;
   }
   return true;
 }
 
-function leafPick(head: u32, leaf: u32, skip: u32, source: u32): bool {
+function leafColumn(head: u32, leaf: u32, skip: u32, source: u32): bool {
   const field = Field.of(leaf);
-  return pick(head, field.path + skip, field.bytes - skip, source, leaf, field.dtype);
+  return addColumn(head, field.path + skip, field.bytes - skip, source, leaf, field.dtype);
 }
 
-function drawnPick(column: u32, dtype: u32): bool {
-  return pick(COLUMN + column, 0, 0, DRAWN, column, dtype);
+function drawnColumn(column: u32, dtype: u32): bool {
+  return addColumn(COLUMN + column, 0, 0, DRAWN, column, dtype);
 }
 
 /** One more column of the view that is settled; false where there is no memory. */
-function pick(head: u32, rest: u32, bytes: u32, source: u32, which: u32, dtype: u32): bool {
-  const at = Root.the().picks().push(PICK_BYTES);
+function addColumn(head: u32, rest: u32, bytes: u32, source: u32, which: u32, dtype: u32): bool {
+  const at = Root.the().columns().push(VIEW_COLUMN_BYTES);
   if (at == 0) return false;
-  const made = changetype<Pick>(at);
+  const made = changetype<ViewColumn>(at);
   made.head = head;
   made.rest = rest;
   made.bytes = bytes;

@@ -1,26 +1,24 @@
 /**
- * A writer as the text has it, and its rules.
+ * The options of a writer as the text has them, its rules, and the writer once it is made.
  *
- * DESK, 48 bytes:
- *    0 │ handle u32    │ bytes u32 │  WRITER (writer/writer.ts), once it is made
+ * WRITER_OPTIONS, 40 bytes:
+ *    0 │ handle u32    │ longest u32 │  WRITER (writer/writer.ts), once it is made · steps of its longest rule
  *    8 │ lanes u32     │ keep u32  │  0: as many as its longest rule needs, and 32 at least
  *   16 │ across u32    │ autoreset u32 │  DISABLED, NEXT_STEP, SAME_STEP; 0: nothing was said
  *   24 │ first u32     │ rules u32 │  its rules, in the list of all
  *   32 │ transitions u32 │ finite u32 │  1: some rule makes transitions · and wants finite rewards
- *   40 │ longest u32   │ … u32     │
  *
- * MAKING, 32 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ finite u32 │
+ * ITEM_RULE, 32 bytes: │ table u32 │ length u32 │ stride u32 │ nStep u32 │ priority f64 │ largest u32 │ finite u32 │
  */
 import { arena_alloc } from "../memory/arena";
 import { E_OUT_OF_MEMORY } from "../memory/error";
 import { MAX_BYTES } from "../memory/layout";
 import { MAX_LENGTH } from "../tables/slots";
 import { LARGEST, TAILS, Writer, writer_bytes, writer_init, writer_rule } from "../writer/writer";
-import { noRoom } from "./field";
-import { INVALID, NOT_FOUND, Refusal } from "./refusal";
+import { INVALID, NOT_FOUND, noRoom, Refusal } from "./refusal";
 import { ACTION, numberIn, OBSERVATION, REWARD, required } from "./roles";
 import { Root } from "./root";
-import { Shelf, tableNamed } from "./shelf";
+import { TableOptions, tableNamed } from "./table-options";
 import { Words } from "./words";
 
 const DISABLED: u32 = 1;
@@ -30,9 +28,9 @@ const DEFAULT_KEEP: u32 = 32;
 const MAX_LANES: f64 = 65536;
 
 @unmanaged
-export class Desk {
+export class WriterOptions {
   handle: u32;
-  bytes: u32;
+  longest: u32;
   lanes: u32;
   keep: u32;
   across: u32;
@@ -41,23 +39,27 @@ export class Desk {
   rules: u32;
   transitions: u32;
   finite: u32;
-  longest: u32;
-  unused: u32;
 
   @inline
-  static of(i: u32): Desk {
-    return changetype<Desk>(Root.the().writers().get(i));
+  static of(i: u32): WriterOptions {
+    return changetype<WriterOptions>(Root.the().writers().get(i));
+  }
+
+  /** Of a writer that no word has told of yet. */
+  begin(): void {
+    this.lanes = 1;
+    this.first = Root.the().rules().count;
   }
 
   writer(): Writer {
     return changetype<Writer>(<usize>this.handle);
   }
 }
-const DESK_BYTES: u32 = 48;
-if (offsetof<Desk>() != DESK_BYTES) ERROR("DESK is 48 bytes");
+const WRITER_OPTIONS_BYTES: u32 = 40;
+if (offsetof<WriterOptions>() != WRITER_OPTIONS_BYTES) ERROR("WRITER_OPTIONS is 40 bytes");
 
 @unmanaged
-export class Making {
+export class ItemRule {
   table: u32;
   length: u32;
   stride: u32;
@@ -67,32 +69,33 @@ export class Making {
   finite: u32;
 
   @inline
-  static of(i: u32): Making {
-    return changetype<Making>(Root.the().rules().get(i));
+  static of(i: u32): ItemRule {
+    return changetype<ItemRule>(Root.the().rules().get(i));
   }
 }
-const MAKING_BYTES: u32 = 32;
-if (offsetof<Making>() != MAKING_BYTES) ERROR("MAKING is 32 bytes");
+const ITEM_RULE_BYTES: u32 = 32;
+if (offsetof<ItemRule>() != ITEM_RULE_BYTES) ERROR("ITEM_RULE is 32 bytes");
 
 /** writer [lanes N] [keep N] [across] [autoreset …] */
 export function readWriter(words: Words): i32 {
-  const at = newDesk();
-  if (at == 0) return noRoom();
-  const desk = changetype<Desk>(at);
+  const at = words.entry(Root.the().writers(), WRITER_OPTIONS_BYTES, "writers");
+  if (at == 0) return Refusal.last();
+  const options = changetype<WriterOptions>(at);
+  options.begin();
   while (words.next()) {
     let code = 0;
     if (words.is("lanes")) {
       code = words.integer("lanes", 1, MAX_LANES);
-      desk.lanes = <u32>words.value;
+      options.lanes = <u32>words.value;
     } else if (words.is("keep")) {
       code = words.integer("keep", 1, MAX_LENGTH);
-      desk.keep = <u32>words.value;
+      options.keep = <u32>words.value;
     } else if (words.is("across")) {
-      desk.across = 1;
+      options.across = 1;
     } else if (words.is("autoreset")) {
       code = words.want("the word behind autoreset");
-      desk.autoreset = words.is("disabled") ? DISABLED : words.is("nextStep") ? NEXT_STEP : words.is("sameStep") ? SAME_STEP : 0;
-      if (code == 0 && desk.autoreset == 0) return words.unknown("disabled, nextStep or sameStep");
+      options.autoreset = words.is("disabled") ? DISABLED : words.is("nextStep") ? NEXT_STEP : words.is("sameStep") ? SAME_STEP : 0;
+      if (code == 0 && options.autoreset == 0) return words.unknown("disabled, nextStep or sameStep");
     } else {
       return words.unknown("lanes, keep, across or autoreset");
     }
@@ -104,11 +107,11 @@ export function readWriter(words: Words): i32 {
 /** rule TABLE length N … · rule TABLE nStep N … : of the writer whose line came last. */
 export function readRule(words: Words): i32 {
   const root = Root.the();
-  if (root.writers().count == 0 && newDesk() == 0) return noRoom();
-  const at = root.rules().push(MAKING_BYTES);
-  if (at == 0) return noRoom();
-  const rule = changetype<Making>(at);
-  const desk = Desk.of(root.writers().count - 1);
+  if (root.writers().count == 0 && !firstWriter()) return noRoom();
+  const at = words.entry(root.rules(), ITEM_RULE_BYTES, "rules");
+  if (at == 0) return Refusal.last();
+  const rule = changetype<ItemRule>(at);
+  const options = WriterOptions.of(root.writers().count - 1);
   const table = tableNamed(words);
   if (table < 0) return table;
   rule.table = table;
@@ -133,7 +136,7 @@ export function readRule(words: Words): i32 {
       priority = 1;
       if (words.want("the priority") == 0 && words.is("max")) rule.largest = 1;
       else if (words.isNumber(0, f64.MAX_VALUE)) rule.priority = words.value;
-      else return words.unknown("max, or a priority from 0 up (decimal, of at most 15 digits)");
+      else return words.unknown("max, or a priority from 0 up (decimal, of at most 15 digits, from e-22 up to e22)");
     } else if (words.is("infinite")) {
       rule.finite = 0;
     } else {
@@ -147,32 +150,32 @@ export function readRule(words: Words): i32 {
   if (rule.nStep != 0 && stride != 0) return words.here(INVALID).put("stride must stand in a rule of length").code;
   if (rule.nStep != 0) {
     rule.length = rule.nStep + 1;
-    if (priority == 0) rule.largest = u32(Shelf.of(rule.table).isPrioritized());
-    desk.transitions = 1;
-    desk.finite |= rule.finite;
+    if (priority == 0) rule.largest = u32(TableOptions.of(rule.table).isPrioritized());
+    options.transitions = 1;
+    options.finite |= rule.finite;
   }
-  desk.rules += 1;
-  desk.longest = max(desk.longest, rule.length);
+  options.rules += 1;
+  options.longest = max(options.longest, rule.length);
   return 0;
 }
 
 /** What all lines together must say of each writer. There is one at least. 0, or what is refused. */
-export function settleDesks(): i32 {
-  const desks = Root.the().writers();
-  if (desks.count == 0 && newDesk() == 0) return noRoom();
-  for (let i: u32 = 0; i < desks.count; i++) {
-    const desk = Desk.of(i);
-    if (desk.keep == 0) desk.keep = max(DEFAULT_KEEP, desk.longest);
-    if (desk.keep < desk.longest) {
-      return Refusal.of(INVALID).put("keep must be at least ").number(desk.longest).put(", the longest rule of its writer, got ").number(desk.keep).code;
+export function settleWriters(): i32 {
+  const writers = Root.the().writers();
+  if (writers.count == 0 && !firstWriter()) return noRoom();
+  for (let i: u32 = 0; i < writers.count; i++) {
+    const options = WriterOptions.of(i);
+    if (options.keep == 0) options.keep = max(DEFAULT_KEEP, options.longest);
+    if (options.keep < options.longest) {
+      return Refusal.of(INVALID).put("keep must be at least ").number(options.longest).put(", the longest rule of its writer, got ").number(options.keep).code;
     }
-    if (desk.transitions == 0) continue;
+    if (options.transitions == 0) continue;
     let code = required(OBSERVATION, "a rule of nStep");
     if (code == 0) code = required(ACTION, "a rule of nStep");
     if (code == 0) code = required(REWARD, "a rule of nStep");
     if (code == 0) code = min(numberIn(REWARD), 0);
     if (code != 0) return code;
-    if (desk.lanes == 1 || desk.autoreset != 0) continue;
+    if (options.lanes == 1 || options.autoreset != 0) continue;
     return Refusal.of(INVALID).put("autoreset must be said of a writer with lanes and rules of nStep: disabled, nextStep or sameStep").code;
   }
   return 0;
@@ -182,18 +185,17 @@ export function settleDesks(): i32 {
 export function makeWriters(): i32 {
   const root = Root.the();
   for (let i: u32 = 0; i < root.writers().count; i++) {
-    const desk = Desk.of(i);
-    const bytes = writer_bytes(desk.lanes, desk.rules, desk.keep);
-    desk.handle = bytes > <f64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
-    if (desk.handle == 0)
+    const options = WriterOptions.of(i);
+    const bytes = writer_bytes(options.lanes, options.rules, options.keep);
+    options.handle = bytes > <f64>MAX_BYTES ? 0 : arena_alloc(<u32>bytes);
+    if (options.handle == 0)
       return Refusal.of(E_OUT_OF_MEMORY).put("bytes must have room for a writer, which takes ").number(bytes).put(": lower keep or lanes").code;
-    desk.bytes = <u32>bytes;
-    const reward = desk.finite != 0 ? <u32>numberIn(REWARD) + 1 : 0;
-    writer_init(desk.handle, root.pool, desk.lanes, desk.rules, desk.keep, desk.across, u32(desk.autoreset == NEXT_STEP), reward);
-    for (let k: u32 = 0; k < desk.rules; k++) {
-      const rule = Making.of(desk.first + k);
+    const reward = options.finite != 0 ? <u32>numberIn(REWARD) + 1 : 0;
+    writer_init(options.handle, root.pool, options.lanes, options.rules, options.keep, options.across, u32(options.autoreset == NEXT_STEP), reward);
+    for (let k: u32 = 0; k < options.rules; k++) {
+      const rule = ItemRule.of(options.first + k);
       const flags = (rule.nStep != 0 ? TAILS : 0) + (rule.largest != 0 ? LARGEST : 0);
-      const code = writer_rule(desk.handle, k, Shelf.of(rule.table).handle, rule.length, rule.stride, 0, rule.priority, flags);
+      const code = writer_rule(options.handle, k, TableOptions.of(rule.table).handle, rule.length, rule.stride, 0, rule.priority, flags);
       if (code != 0)
         return Refusal.of(INVALID).put("the priority of a rule must have a weight (priority^exponent) of at most 2^990, got ").number(rule.priority).code;
     }
@@ -205,21 +207,21 @@ export function makeWriters(): i32 {
 export function longestRule(table: u32): u32 {
   const rules = Root.the().rules();
   let longest: u32 = 0;
-  for (let i: u32 = 0; i < rules.count; i++) if (Making.of(i).table == table) longest = max(longest, Making.of(i).length);
+  for (let i: u32 = 0; i < rules.count; i++) if (ItemRule.of(i).table == table) longest = max(longest, ItemRule.of(i).length);
   return longest;
 }
 
 /** Whether a rule makes items of a single step for a table. */
 export function makesSingles(table: u32): bool {
   const rules = Root.the().rules();
-  for (let i: u32 = 0; i < rules.count; i++) if (Making.of(i).table == table && Making.of(i).length == 1) return true;
+  for (let i: u32 = 0; i < rules.count; i++) if (ItemRule.of(i).table == table && ItemRule.of(i).length == 1) return true;
   return false;
 }
 
 /** The writer of a number that a call names; null, with a refusal, where there is none. */
-export function deskOf(i: u32): Desk | null {
+export function writerOf(i: u32): WriterOptions | null {
   const count = Root.the().writers().count;
-  if (i < count) return Desk.of(i);
+  if (i < count) return WriterOptions.of(i);
   Refusal.of(NOT_FOUND)
     .put("writer must be a number up to ")
     .number(count - 1)
@@ -228,10 +230,9 @@ export function deskOf(i: u32): Desk | null {
   return null;
 }
 
-function newDesk(): usize {
-  const at = Root.the().writers().push(DESK_BYTES);
-  if (at == 0) return 0;
-  changetype<Desk>(at).lanes = 1;
-  changetype<Desk>(at).first = Root.the().rules().count;
-  return at;
+/** The writer that there is where no line says one; false where there is no memory. */
+function firstWriter(): bool {
+  const at = Root.the().writers().push(WRITER_OPTIONS_BYTES);
+  if (at != 0) changetype<WriterOptions>(at).begin();
+  return at != 0;
 }

@@ -1,0 +1,133 @@
+/**
+ * A double as the fewest decimal digits that read as it again, as JavaScript shows it: by whole numbers of many words, so that nothing is rounded on the way
+ * (Steele and White's algorithm, as Burger and Dybvig have it).
+ *
+ * SHORTEST, 32 bytes: │ count u32 │ point i32 │ digits u8 × 24 │   point: how many of the digits stand before the decimal point
+ */
+const SHORTEST_AT: usize = memory.data(32, 8);
+/** Of a whole number: 1280 bits, which the largest and the smallest double fit. */
+const WORD_BYTES: usize = 160;
+/** The number is VALUE / SCALE; what reads as it lies between (VALUE - BELOW) / SCALE and (VALUE + ABOVE) / SCALE. */
+const VALUE: usize = memory.data(800, 8);
+const SCALE: usize = VALUE + WORD_BYTES;
+const BELOW: usize = SCALE + WORD_BYTES;
+const ABOVE: usize = BELOW + WORD_BYTES;
+const SUM: usize = ABOVE + WORD_BYTES;
+if (SUM + WORD_BYTES != VALUE + 800) ERROR("five whole numbers");
+
+@unmanaged
+export class Shortest {
+  count: u32;
+  point: i32;
+
+  /** Of a finite number above 0. */
+  static of(x: f64): Shortest {
+    const shortest = changetype<Shortest>(SHORTEST_AT);
+    const bits = reinterpret<u64>(x);
+    const fraction = bits & 0xfffffffffffff;
+    const biased = <i32>(bits >> 52);
+    const mantissa = biased == 0 ? fraction : fraction | (1 << 52);
+    const exponent = max(biased, 1) - 1075;
+    // The neighbour below a power of two is half as far as the one above.
+    const uneven = u32(fraction == 0 && biased > 1);
+    setWhole(VALUE, mantissa, 1 + uneven + max(exponent, 0));
+    setWhole(SCALE, 1, 1 + uneven + max(-exponent, 0));
+    setWhole(BELOW, 1, max(exponent, 0));
+    setWhole(ABOVE, 1, uneven + max(exponent, 0));
+    shortest.write((mantissa & 1) == 0);
+    return shortest;
+  }
+
+  @inline
+  digit(i: u32): u32 {
+    return <u32>load<u8>(changetype<usize>(this) + 8 + <usize>i);
+  }
+
+  /** @param even whether what lies just half way reads as the number, too */
+  private write(even: bool): void {
+    this.count = 0;
+    this.point = 0;
+    for (; reaches(even); this.point++) timesTen(SCALE);
+    while (true) {
+      timesTen(VALUE);
+      timesTen(BELOW);
+      timesTen(ABOVE);
+      if (this.count == 0 && !reaches(even)) {
+        this.point -= 1;
+        continue;
+      }
+      let digit: u32 = 0;
+      for (; compareWhole(VALUE, SCALE) >= 0; digit++) subtract(VALUE, SCALE);
+      const low = compareWhole(VALUE, BELOW) < i32(even);
+      const high = reaches(even);
+      if (high && (!low || nearerAbove(digit))) digit += 1;
+      store<u8>(changetype<usize>(this) + 8 + <usize>this.count, <u8>digit);
+      this.count += 1;
+      if (low || high) return;
+    }
+  }
+}
+if (offsetof<Shortest>() != 8) ERROR("SHORTEST: the digits follow at byte 8");
+
+/** Whether the number's upper border is 1 or more. */
+function reaches(even: bool): bool {
+  add(SUM, VALUE, ABOVE);
+  return compareWhole(SUM, SCALE) >= i32(!even);
+}
+
+/** Whether what is left is nearer to the next digit; half way the even one is taken. */
+function nearerAbove(digit: u32): bool {
+  add(SUM, VALUE, VALUE);
+  return compareWhole(SUM, SCALE) >= i32((digit & 1) == 0);
+}
+
+/** A number × 2^bits. */
+function setWhole(at: usize, whole: u64, bits: u32): void {
+  memory.fill(at, 0, WORD_BYTES);
+  store<u64>(at, whole);
+  for (; bits > 16; bits -= 16) times(at, 1 << 16);
+  times(at, 1 << bits);
+}
+
+function timesTen(at: usize): void {
+  times(at, 10);
+}
+
+function times(at: usize, factor: u64): void {
+  let carry: u64 = 0;
+  for (const end = at + WORD_BYTES; at < end; at += 4) {
+    carry += <u64>load<u32>(at) * factor;
+    store<u32>(at, <u32>carry);
+    carry >>= 32;
+  }
+}
+
+function add(to: usize, a: usize, b: usize): void {
+  let carry: u64 = 0;
+  for (let i: usize = 0; i < WORD_BYTES; i += 4) {
+    carry += <u64>load<u32>(a + i) + <u64>load<u32>(b + i);
+    store<u32>(to + i, <u32>carry);
+    carry >>= 32;
+  }
+}
+
+/** Of a number as large as the other one, at least. */
+function subtract(from: usize, other: usize): void {
+  let borrow: i64 = 0;
+  for (let i: usize = 0; i < WORD_BYTES; i += 4) {
+    borrow += <i64>load<u32>(from + i) - <i64>load<u32>(other + i);
+    store<u32>(from + i, <u32>borrow);
+    borrow >>= 32;
+  }
+}
+
+/** Below 0, 0, or above. */
+function compareWhole(a: usize, b: usize): i32 {
+  for (let i = WORD_BYTES; i > 0; ) {
+    i -= 4;
+    const x = load<u32>(a + i);
+    const y = load<u32>(b + i);
+    if (x != y) return x < y ? -1 : 1;
+  }
+  return 0;
+}

@@ -1,0 +1,162 @@
+/** A text that says no Replay is refused by line, rule and remedy, and the instance goes on. */
+import { describe, expect, test } from "vitest";
+import { TestRandom } from "../support/random.ts";
+import { scaled } from "../support/size.ts";
+import { Embed, EmbedError, TEXT } from "./host.ts";
+
+describe("a text", () => {
+  test.each<[string, RegExp]>([
+    ["", /^INVALID: the text must have a leaf, such as: leaf observation f32 4$/],
+    ["leaf", /line 1: the path of the leaf must be given, and the line ends/],
+    ["\nleaf a", /line 2: the dtype of the leaf must be given/],
+    ["leaf a float32", /line 1: the word must be a dtype: bool, .*, got "float32"/],
+    ["leaf a f32 0", /line 1: the word must be a size from 1 up, or shared, got "0"/],
+    ["leaf a f32 1.5", /got "1.5"/],
+    ["leaf a f32 4 4294967296", /got "4294967296"/],
+    ["leaf a f32 1000000 1000000", /bytes of "a" must be an integer up to 1073741823/],
+    // Products that are small again behind 2^64.
+    ["leaf a text 16777708 1073710081 shared s stack 1024", /bytes of "a" must be an integer up to 1073741823/],
+    ["leaf a text 16777212 1073741824 shared s stack 1024", /bytes of "a" must be an integer up to 1073741823/],
+    ["leaf a text 0", /the most bytes of a text must be an integer from 1/],
+    ["leaf a f32 shared", /the name behind shared must be given/],
+    ["leaf a f32 shared s stack 1025", /the frames of a stack must be an integer from 1 up to 1024 .*, got "1025"/],
+    ["leaf a f32 4 stack 2", /got "stack"/],
+    ["leaf a f32 shared s\nleaf b f64 shared s", /^SPEC_MISMATCH: a frame of "b" must be of 4 bytes, like the other leaves shared as "s", got 8/],
+    ["leaf a f32\nleaf a f32", /the path "a" must not be that of another leaf/],
+    ["leaf a.b f32\nleaf a f32", /the path "a.b" must not be that of another leaf, or below one/],
+    ["leaf a.x f32\nlist a", /the path "a.x" must have a number/],
+    ["leaf a.1 f32\nlist a", /the list "a" must have a part 0/],
+    ["leaf a f32\nlist b", /the list "b" must have a leaf below it/],
+    ["leaf __proto__.a f32", /no part __proto__/],
+    ['leaf "a f32', /got a quote without an end/],
+    ['leaf a f32\nwriter "across', /^INVALID: line 2: the word must be lanes, keep, across or autoreset, got a quote without an end$/],
+    ['leaf a f32\ntable t size "4', /^INVALID: line 2: size must be given, got a quote without an end$/],
+    ['leaf a f32\ntable t size 4\nrule t length 1 priority "3', /^INVALID: line 3: the word must be max, or .*, got a quote without an end$/],
+    ['leaf a f32\ntable t size 4\nview t items "cross', /^INVALID: line 3: .*, got a quote without an end$/],
+    // A backslash before the end of a line stands for nothing.
+    ['leaf "a\\\nb" f32', /^INVALID: line 1: the path of the leaf must be given, got a quote without an end$/],
+    ['leaf a f32\nlist "b\\', /^INVALID: line 2: the path of the list must be given, got a quote without an end$/],
+    ["leaf a f32\ntable __proto__ size 1", /^INVALID: line 2: the name of a table must be no whole number, not empty and not __proto__, got "__proto__"$/],
+    ["leaf a f32\nrole pilot a", /the word must be a role: .*, got "pilot"/],
+    ["leaf a f32\nrole reward b", /^NOT_FOUND: the role reward must be the path of a leaf, got "b"/],
+    ["leaf a f32 2\nrole reward a", /^SPEC_MISMATCH: the reward must be one number a step/],
+    ["leaf a f32\ntable t", /the table "t" must have a size/],
+    ["leaf a f32\ntable 12 size 1", /the name of a table must be no whole number, not empty and not __proto__, got "12"/],
+    ["leaf a f32\ntable t size 0", /size must be an integer from 1 up to 67108863 .*, got "0"/],
+    ["leaf a f32\ntable t size 1\ntable t size 1", /a table must have a name of its own, got "t"/],
+    ["leaf a f32\ntable t size 1 sampler best", /a selector: fifo, .*, got "best"/],
+    ["leaf a f32\ntable t size 1 sampler prioritized", /the exponent behind prioritized must be given/],
+    ["leaf a f32\ntable t size 1 sampler prioritized 0.12345678901234567", /of at most 15 digits/],
+    ["leaf a f32\ntable t size 1 minDiff 1e23", /of at most 15 digits, from e-22 up to e22\), got "1e23"/],
+    ["leaf a f32\ntable t size 1 minDiff 2 maxDiff 1", /minDiff must be <= maxDiff \(1\), got 2/],
+    ["leaf a f32\nrule t length 1", /^NOT_FOUND: line 2: the table must be one of the lines before: got "t"/],
+    ["leaf a f32\ntable t size 1\nrule t", /a rule must have length/],
+    ["leaf a f32\ntable t size 1\nrule t nStep 1", /^NOT_FOUND: a rule of nStep needs the observation/],
+    ["leaf a f32\ntable t size 1\nwriter keep 2\nrule t length 3", /keep must be at least 3/],
+    ["leaf a f32\ntable t size 1\nrule t length 1 priority -1", /got "-1"/],
+    ["leaf a f32\ntable t size 1\nview t transitions gamma 0.5", /^NOT_FOUND: a view of transitions needs the reward/],
+    ["leaf a f32\ntable t size 1\nview t transitions", /must say gamma/],
+    ["leaf a f32\ntable t size 1\nview t pairs", /items or transitions, got "pairs"/],
+    ["leaf a f32\ntable t size 1 sampler prioritized 1\nview t items weights table", /^UNSUPPORTED: weights table needs the sampler prioritizedWithMin/],
+    ["leaf a f32\nseed -1", /the seed must be a whole number below 2\^64, got "-1"/],
+    ["leaf a f32\nseed 18446744073709551616", /got "18446744073709551616"/],
+    ["leaf a f32\nseed 1 2", /the line must be at its end, got "2"/],
+    ["leaf a f32\nbytes 4096\ntable t size 1000", /^OUT_OF_MEMORY: /],
+    ["leaf a f32\ntable t size 60000000 sampler prioritizedWithMin 1 remover maxHeap\nbytes 1000000", /^OUT_OF_MEMORY: bytes must have room for the table "t"/],
+    ["spec a f32", /line 1: a line must be one that begins with leaf, .*, got "spec"/],
+  ])("%j is refused", (text, says) => {
+    const embed = new Embed();
+    expect(() => embed.create(text)).toThrowError(says);
+    // And then another one is made in the same instance, at once.
+    expect(embed.create(TEXT).stats(0)[0]).toBe(0);
+  });
+
+  test("whose batches would come to a multiple of 2^64 bytes has them refused", () => {
+    const embed = new Embed();
+    embed.create("leaf a u8 2097140\ntable t size 1\nrule t length 1\nview t items length 8388608");
+    // The one leaf is wide: it stands at a multiple of 16.
+    const [at = 0] = embed.give(new Uint8Array(2097152 + 64));
+    embed.did(embed.x.replay_append(embed.handle, 0, at, 1, 0, 0));
+    expect(() => embed.did(embed.x.replay_sample(embed.handle, 0, 2 ** 20, 0))).toThrowError(/^OUT_OF_MEMORY: there is no room for a batch of 1048576/);
+    expect(embed.stats(0)[0]).toBe(1);
+  });
+
+  test("has at most 4,096 of each, and leaves in any order", () => {
+    const many = (count: number, line: (i: number) => string) => Array.from({ length: count }, (_, i) => line(i)).join("\n");
+    const embed = new Embed();
+    const leaves = `leaf reward f32\nleaf observation f32\nleaf action f32\ntable t size 1\n`;
+    for (const [what, line] of [
+      ["leaves", (i: number) => `leaf x${i} f32`],
+      ["lists", () => "list a"],
+      ["tables", (i: number) => `table t${i} size 1`],
+      ["writers", () => "writer"],
+      ["rules", () => "rule t length 1"],
+      ["views", () => "view t items"],
+    ] as const)
+      expect(() => embed.create(leaves + many(4097, line))).toThrowError(
+        new RegExp(`^INVALID: line \\d+: the number of ${what} must be at most 4096, got more$`),
+      );
+    const nexts = many(4097, () => "next action").replaceAll("\n", " ");
+    expect(() => embed.create(`${leaves}view t transitions gamma 1 ${nexts}`)).toThrowError(
+      /^INVALID: line 5: the number of names behind next must be at most 4096/,
+    );
+    embed.create(many(4096, (i) => `leaf x${(i * 1111) % 4096} u8`));
+    const names = embed.columns(-1).columns.map(({ name }) => name);
+    expect(names).toEqual([...names].sort());
+    expect(new Set(names).size).toBe(4096);
+  });
+
+  test("that is no UTF-8, or not in the input, is refused", () => {
+    const embed = new Embed();
+    const [at = 0] = embed.give(new Uint8Array([0x6c, 0xff, 0xc0]));
+    for (const [text, bytes] of [
+      [at, 3],
+      [0, 3],
+      [at, 1e9],
+      [0xffffffff, 0xffffffff],
+    ] as const)
+      expect(embed.x.replay_create(text, bytes)).toBe(0);
+    expect(embed.error).toMatch(/^INVALID: the text must be 4294967295 bytes within/);
+    expect(new Embed().x.replay_create(64, 4)).toBe(0);
+  });
+
+  test("of random words makes a Replay or is refused", () => {
+    const words = [
+      ...TEXT.split(/\s+/),
+      "leaf",
+      "table",
+      "rule",
+      "view",
+      "list",
+      "role",
+      "-1",
+      "0x3ff0000000000000",
+      '"',
+      "\\",
+      "1e400",
+      "99999999999999999999",
+      "next",
+      "shared",
+    ];
+    const random = new TestRandom(5);
+    const embed = new Embed();
+    let refused = 0;
+    for (let i = 0; i < scaled(20_000); i++) {
+      const lines = TEXT.split("\n");
+      for (let k = random.below(3); k >= 0; k--) {
+        const line = (lines[random.below(lines.length)] as string).split(" ");
+        line[random.below(line.length)] = random.pick(words);
+        lines[random.below(lines.length)] = line.join(random.pick([" ", " ", "\n", "\t", "."]));
+      }
+      try {
+        embed.create(lines.join("\n"));
+        expect(embed.x.replay_free(embed.handle)).toBe(0);
+      } catch (error) {
+        if (!(error instanceof EmbedError)) throw error;
+        expect(error.message).toMatch(/^[A-Z_]+: .{10,}/s);
+        refused++;
+      }
+    }
+    expect(refused).toBeGreaterThan(scaled(20_000) / 10);
+  });
+});

@@ -1,0 +1,95 @@
+/** The columns of a batch on both sides, and where they differ. */
+import { type ColumnLike, isColumn } from "../../src/column.ts";
+import type { Batch } from "../../src/index.ts";
+import { DTYPES, type Dtype } from "../../src/spec/dtype.ts";
+import { valueAt } from "../../src/spec/nest.ts";
+import type { FoundLeaf } from "../../src/spec/spec.ts";
+import type { AnyTransitions } from "../../src/transitions/filler.ts";
+import { type ToldColumn, type ToldColumns, textBytes } from "./host.ts";
+import { bytesIn, join } from "./values.ts";
+
+/** A column of the public API: its array, and the shape of an entry, steps first where it has some. */
+interface OwnColumn {
+  readonly data: ArrayLike<unknown>;
+  readonly shape: readonly number[];
+}
+/** By their names, as `nameOf` has them. */
+export type OwnColumns = ReadonlyMap<string, OwnColumn>;
+
+const NUMBERS = Object.keys(DTYPES) as Dtype[];
+/** The number of text among dtypes (assembly/rows/leaf.ts). */
+const TEXT = 11;
+/** Of a batch of transitions: what is no column, and what is the draw's. */
+const OTHERS = ["count", "detached", "release", "toArray"];
+const DRAWN = ["returns", "discounts", "steps", "terminated", "truncated", "weights", "keys"];
+/** The draw's own have names that leaves may have, too. */
+const nameOf = (name: string, drawn: boolean) => (drawn ? `${name} of the draw` : name);
+
+/** What embed.wasm must tell of a packed step: its leaves in their order. */
+export function leafColumns(leaves: readonly FoundLeaf[]): Pick<ToldColumn, "name" | "dtype" | "maxBytes" | "shape">[] {
+  return leaves.map(({ path, leaf, shape }) =>
+    leaf.dtype === "string" ? { name: path, dtype: TEXT, maxBytes: leaf.maxBytes, shape } : { name: path, dtype: DTYPES[leaf.dtype].code, maxBytes: 0, shape },
+  );
+}
+
+/** The columns of a batch of items. */
+export function itemColumns(batch: Batch, leaves: readonly FoundLeaf[]): OwnColumns {
+  const columns = new Map<string, OwnColumn>();
+  for (const { path, keys } of leaves) columns.set(path, ofEntries(valueAt(batch.steps, keys) as ColumnLike));
+  const [{ shape }] = columns.values() as unknown as [OwnColumn];
+  const { lengths, mask, info } = batch;
+  for (const [name, data] of Object.entries({ lengths, mask, ...info }))
+    if (data !== undefined) columns.set(nameOf(name, true), { data, shape: name === "mask" ? shape.slice(0, 1) : [] });
+  return columns;
+}
+
+/** The same of transitions. */
+export function transitionColumns(batch: AnyTransitions): OwnColumns {
+  const columns = new Map<string, OwnColumn>();
+  const add = (name: string, value: unknown): void => {
+    if (ArrayBuffer.isView(value)) columns.set(name, { data: value as Float64Array, shape: [] });
+    else if (isColumn(value)) columns.set(name, ofEntries(value));
+    else for (const [key, part] of Object.entries(value as object)) add(`${name}.${key}`, part);
+  };
+  // Its parts are getters, which its class has.
+  for (const name in batch) if (!OTHERS.includes(name)) add(nameOf(name, DRAWN.includes(name)), batch[name]);
+  return columns;
+}
+
+/** Where the columns that embed.wasm tells of are others; undefined where they are the same, to the byte. */
+export function difference(told: ToldColumns, ours: OwnColumns, memory: Uint8Array): string | undefined {
+  const names = told.columns.map(({ name, drawn }) => nameOf(name, drawn)).sort();
+  const wanted = [...ours.keys()].sort();
+  if (names.join("\n") !== wanted.join("\n")) return `TypeScript has the columns ${wanted}, embed ${names}`;
+  for (const column of told.columns) {
+    const own = ownOf(column, ours);
+    const shape = column.steps === 0 ? column.shape : [column.steps, ...column.shape];
+    if (told.entries > 0 && shape.join() !== own.shape.join()) return `${column.name}: TypeScript has shape ${own.shape}, embed ${shape}`;
+    if (!isOf(column, own.data)) return `${column.name}: TypeScript has ${own.data.constructor.name}, embed dtype ${column.dtype}`;
+    const [a, b] = [bytesOf(column, ours, told.entries), memory.subarray(column.at, column.at + column.bytes * told.entries)];
+    if (Buffer.compare(a, b) !== 0) return `${column.name}: TypeScript has ${Buffer.from(a).toString("hex")}, embed ${Buffer.from(b).toString("hex")}`;
+  }
+  return undefined;
+}
+
+/** The bytes of a column of TypeScript, laid out as embed.wasm tells. */
+export function bytesOf(column: ToldColumn, ours: OwnColumns, entries: number): Uint8Array {
+  const { bytes, maxBytes } = column;
+  const { data } = ownOf(column, ours);
+  if (!Array.isArray(data)) return bytesIn(data as Float64Array).subarray(0, bytes * entries);
+  return join(data.slice(0, (bytes * entries) / textBytes("", maxBytes).length).map((text) => textBytes(text as string, maxBytes)));
+}
+
+function ownOf({ name, drawn }: ToldColumn, ours: OwnColumns): OwnColumn {
+  return ours.get(nameOf(name, drawn)) as OwnColumn;
+}
+
+function ofEntries({ data, shape }: ColumnLike): OwnColumn {
+  return { data, shape: shape.slice(1) };
+}
+
+function isOf({ dtype, maxBytes }: ToldColumn, data: ArrayLike<unknown>): boolean {
+  if (dtype === TEXT) return Array.isArray(data) && maxBytes > 0;
+  const name = NUMBERS.find((number) => DTYPES[number].code === dtype);
+  return name !== undefined && data.constructor === DTYPES[name].array;
+}

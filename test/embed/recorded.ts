@@ -1,0 +1,159 @@
+/** 10,000 operations on a Replay that has something of everything, recorded while the public TypeScript API and embed.wasm do them side by side. */
+import {
+  bool,
+  f32,
+  f64,
+  fifo,
+  i16,
+  i32,
+  lifo,
+  maxHeap,
+  minHeap,
+  minSize,
+  prioritized,
+  queueLimiter,
+  sampleToInsertRatio,
+  shared,
+  text,
+  u8,
+  u64,
+  uniform,
+} from "../../src/index.ts";
+import { TestRandom } from "../support/random.ts";
+import { CODES, fileOf, type Operation } from "./operation.ts";
+import { crc32 } from "./player.mjs";
+import { type Done, Twin } from "./twin.ts";
+import type { World, WorldTable, WorldView } from "./world.ts";
+
+const OPERATIONS = 10_000;
+/** Each of so many is a snapshot that is opened again, and about each of so many asks for counters. */
+const RELOAD = 2_000;
+const STATS = 12;
+/** Something is there to draw then. */
+const APPENDS = 20;
+
+const table = (maxSize: number, options: Partial<WorldTable>): WorldTable => ({
+  maxSize,
+  sampler: uniform(),
+  remover: fifo(),
+  rateLimiter: minSize(),
+  maxPending: 1023,
+  maxSteps: undefined,
+  maxTimesSampled: undefined,
+  ...options,
+});
+
+const view = (name: string, { weights, transitions, ...sample }: Partial<Omit<WorldView, "sample">> & WorldView["sample"] = {}): WorldView => ({
+  table: name,
+  transitions,
+  weights,
+  sample: {
+    replacement: true,
+    among: 0,
+    stratified: false,
+    ...(transitions === undefined && { offset: "start" }),
+    ...sample,
+    ...(weights && { normalize: weights }),
+  },
+});
+
+const WORLD: World = {
+  spec: {
+    observation: { image: shared("frames", u8(3, 2), 2), position: f32(3), list: [i16(), u64(2)] },
+    action: i32(),
+    reward: f32(),
+    discount: f32(),
+    terminated: bool(),
+    task: text({ maxBytes: 8 }),
+    value: f64(),
+  },
+  roles: {},
+  tables: {
+    memory: table(300, { sampler: prioritized(0.6, { withMin: true }) }),
+    steps: table(400, { maxSteps: 900 }),
+    windows: table(60, { sampler: prioritized(1), remover: minHeap() }),
+    best: table(40, { sampler: maxHeap(), remover: lifo(), maxTimesSampled: 9 }),
+    queue: table(50, { sampler: fifo(), rateLimiter: queueLimiter(50), maxTimesSampled: 1, maxPending: 30 }),
+    paced: table(120, { sampler: minHeap(), remover: uniform(), rateLimiter: sampleToInsertRatio(2.5, 3, 60), maxPending: 20 }),
+  },
+  writers: [
+    {
+      keep: undefined,
+      lanes: 1,
+      across: false,
+      autoreset: undefined,
+      items: [
+        { table: "memory", nStep: 3, priority: "max" },
+        { table: "steps", nStep: 1 },
+      ],
+    },
+    { keep: 20, lanes: 2, across: false, autoreset: "sameStep", items: [{ table: "steps", nStep: 2 }] },
+    { keep: undefined, lanes: 2, across: false, autoreset: "nextStep", items: [{ table: "memory", nStep: 1, priority: 0.5 }] },
+    {
+      keep: 12,
+      lanes: 1,
+      across: true,
+      autoreset: undefined,
+      items: [
+        { table: "windows", length: 4, stride: 2 },
+        { table: "best", length: 3, priority: 2.25 },
+        { table: "queue", length: 2, stride: 3 },
+        { table: "paced", length: 1, stride: 4 },
+      ],
+    },
+  ],
+  views: [
+    view("memory", { transitions: { gamma: 0.99 }, weights: "batch" }),
+    view("memory", { transitions: { gamma: 0.5, n: 1, next: ["action", "value"], dtype: "f64" }, weights: "table", stratified: true }),
+    view("memory", { weights: "none", mask: true }),
+    view("steps", { transitions: { gamma: 0.9, dtype: "f32" }, replacement: false }),
+    view("steps", { length: 2, among: 50 }),
+    view("windows", { length: 2, offset: "uniform", cross: true, mask: true }),
+    view("windows", { length: 5, offset: "end", mask: true, weights: "batch" }),
+    view("best"),
+    view("queue", { mask: true }),
+    view("paced", { length: 3, cross: true, mask: true }),
+  ],
+  seed: 0x19_2a_3b_4c_5dn,
+  terse: false,
+};
+
+/** Tables of windows: an item of any length would be no transition. */
+const WINDOWS = [2, 3, 4, 5];
+
+export interface Recorded {
+  readonly file: Uint8Array;
+  /** Of what TypeScript gave. */
+  readonly digest: string;
+  /** Operations; of these calls that were refused, and batches with something in them. */
+  readonly operations: number;
+  readonly refused: number;
+  readonly batches: number;
+}
+
+export function record(): Recorded {
+  const operations: Operation[] = [];
+  let crc = 0;
+  const fold = (bytes: Uint8Array) => {
+    crc = crc32(bytes, crc);
+  };
+  const onDone = ({ operation, result, bytes }: Done) => {
+    operations.push(operation);
+    fold(new Uint8Array(Int32Array.of(typeof result === "number" ? result : (CODES[result] as number)).buffer));
+    if (typeof result === "string") fold(new TextEncoder().encode(result));
+    for (const run of bytes) fold(run);
+  };
+  const random = new TestRandom(19);
+  // Which of its bits a NaN keeps is up to the machine.
+  const twin = new Twin(random, WORLD, "embed", { strange: [-0, 1e30], windows: WINDOWS, counts: false, onDone });
+  if (!twin.begin()) throw new Error("the Replay was refused");
+  const tables = Object.keys(WORLD.tables).length;
+  for (let i = 0; i < OPERATIONS; i++) {
+    if (i < APPENDS) twin.append();
+    else if (i % RELOAD === RELOAD - 1) twin.exchange();
+    else if (random.below(STATS) === 0) twin.stats(random.below(tables));
+    else twin.play();
+  }
+  const { refused, batches } = twin;
+  return { file: fileOf(twin.text, operations), digest: crc.toString(16).padStart(8, "0"), operations: operations.length, refused, batches };
+}

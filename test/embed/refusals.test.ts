@@ -1,0 +1,64 @@
+/** The texts of refusals: UTF-8 up to a zero, whole characters, numbers as JavaScript shows them. */
+import { describe, expect, test } from "vitest";
+import { TestRandom } from "../support/random.ts";
+import { scaled } from "../support/size.ts";
+import { Embed } from "./host.ts";
+
+const TEXT = "leaf a f32\ntable t size 4\nrule t length 1";
+
+/** The text of a refused text; its bytes are UTF-8, or it is not read at all. */
+function refusalOf(embed: Embed, text: string): string {
+  expect(() => embed.create(text)).toThrowError();
+  return embed.error;
+}
+
+describe("a name in a refusal", () => {
+  const embed = new Embed();
+
+  test("with a zero in it is shown with the rest behind it", () => {
+    expect(refusalOf(embed, 'leaf "a\0b" f32 0')).toMatch(/got "0"$/);
+    expect(refusalOf(embed, 'leaf a f32\nrole reward "b\0\0c"')).toBe('NOT_FOUND: the role reward must be the path of a leaf, got "b\\0\\0c"');
+  });
+
+  test("that is long is cut between two characters, and the rest follows", () => {
+    for (let bytes = 100; bytes < 160; bytes++) {
+      for (const letter of ["x", "é", "€", "\u{1f600}"]) {
+        const name = "y".repeat(bytes % 7) + letter.repeat(bytes);
+        const says = refusalOf(embed, `leaf "${name}" f32 1000000000 4`);
+        const [, shown = ""] = /^INVALID: line 1: bytes of "(.*)" must be an integer up to 1073741823, got 16000000000$/u.exec(says) ?? [];
+        if (shown.endsWith("…")) expect(name.startsWith(shown.slice(0, -1))).toBe(true);
+        else expect(shown).toBe(name);
+        expect(shown.length).toBeGreaterThan(20);
+      }
+    }
+  });
+
+  test("is cut between two characters where there are too many", () => {
+    for (let bytes = 1; bytes < 60; bytes++) {
+      const names = Array.from({ length: 90 }, (_, i) => `table ${"x".repeat(bytes % 4)}${"é€\u{1f600}".repeat(1 + (bytes >> 3))}${i} size 1`);
+      const says = refusalOf(embed, `leaf a f32\n${names.join("\n")}\nview t items`);
+      expect(says).toMatch(/^NOT_FOUND: line 92: the table must be one of the lines before: "/);
+      expect(new TextEncoder().encode(says).length).toBeGreaterThan(1000);
+    }
+  });
+});
+
+test("numbers in a refusal are those that were given", () => {
+  const random = new TestRandom(11);
+  const embed = new Embed().create(TEXT);
+  const [at = 0] = embed.give(new Uint8Array(16));
+  embed.did(embed.x.replay_append(embed.handle, 0, at, 1, 0, 0));
+  const bits = new DataView(new ArrayBuffer(8));
+  const edges = [5e-324, 2.2250738585072014e-308, 2 ** -1022, 1e-7, 1e-6, 0.1, 0.3, 1 / 3, 2.9999999, 123456.789, 1e15, 2 ** 53, 2 ** 53 + 2, 2 ** 63];
+  edges.push(2 ** 64, 1e20, 1e21, 1.5e21, 1e22, 1e23, 9007199254740993e5, 2 ** 1023, Number.MAX_VALUE, Number.POSITIVE_INFINITY);
+  for (let i = 0; i < scaled(20_000) + edges.length; i++) {
+    bits.setUint32(0, random.below(2 ** 31));
+    bits.setUint32(4, random.below(2 ** 31) * 2 + random.below(2));
+    const number = edges[i] ?? (random.below(3) > 0 ? bits.getFloat64(0) : random.below(1e6) / 10 ** random.below(12));
+    // Nothing is below 0 there.
+    if (!(number > 0)) continue;
+    expect(embed.x.replay_item(embed.handle, 0, 0, 0, 1, -number)).toBeLessThan(0);
+    expect(embed.error).toMatch(/^INVALID: priority must be a finite number >= 0, /);
+    expect(embed.error.split(", got ")[1]).toBe(String(-number));
+  }
+});

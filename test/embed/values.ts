@@ -1,0 +1,93 @@
+/** Random steps: each value as TypeScript is given it, and as the bytes of a packed step. */
+import { DTYPES } from "../../src/spec/dtype.ts";
+import type { RowLeaf } from "../../src/spec/leaf.ts";
+import { pack } from "../../src/spec/nest.ts";
+import { type FoundLeaf, leavesOf, type Spec } from "../../src/spec/spec.ts";
+import type { TestRandom } from "../support/random.ts";
+import { textBytes } from "./host.ts";
+
+/** A leaf's value. */
+interface Value {
+  readonly given: ArrayLike<unknown>;
+  readonly bytes: Uint8Array;
+}
+export type Step = readonly Value[];
+
+const TEXTS = ["", "a", "né", "long text", "\u{1f600}", "abcdefgh", "\uffee", "x".repeat(200)];
+
+export const bytesIn = (array: ArrayBufferView): Uint8Array => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+
+export function join(runs: readonly Uint8Array[]): Uint8Array {
+  return new Uint8Array(Buffer.concat(runs));
+}
+
+/** Steps of a spec. */
+export class Values {
+  readonly #random: TestRandom;
+  readonly #spec: Spec;
+  readonly leaves: readonly FoundLeaf[];
+  readonly #strange: readonly number[];
+
+  /** @param strange floats that come now and then */
+  constructor(random: TestRandom, spec: Spec, strange: readonly number[]) {
+    this.#random = random;
+    this.#spec = spec;
+    this.leaves = leavesOf(spec);
+    this.#strange = strange;
+  }
+
+  steps(n: number): Step[] {
+    return Array.from({ length: n }, () => this.leaves.map((leaf) => this.#value(leaf)));
+  }
+
+  /** Steps as columns, nested as the spec; or with a single step without a dimension of time. */
+  columns(steps: readonly Step[], single = false): unknown {
+    const columns = this.leaves.map(({ leaf, shape, size }, i) => {
+      if (single && shape.length === 0) return ((steps[0] as Step)[i] as Value).given[0];
+      if (leaf.dtype === "string") return steps.flatMap((step) => (step[i] as Value).given as string[]);
+      const all = new DTYPES[leaf.dtype].array(steps.length * size) as Float64Array;
+      for (const [k, step] of steps.entries()) all.set((step[i] as Value).given as Float64Array, k * size);
+      return all;
+    });
+    return pack(this.#spec, columns);
+  }
+
+  /** Each step's bytes by the paths of its leaves. */
+  bytes(steps: readonly Step[]): Map<string, Uint8Array>[] {
+    return steps.map((step) => new Map(this.leaves.map(({ path }, i) => [path, (step[i] as Value).bytes])));
+  }
+
+  #value({ leaf, size }: FoundLeaf): Value {
+    const random = this.#random;
+    if (leaf.dtype === "string") {
+      const { maxBytes } = leaf;
+      const fits = TEXTS.filter((text) => Buffer.byteLength(text) <= maxBytes || random.below(400) === 0);
+      const texts = Array.from({ length: size }, () => random.pick(fits));
+      return { given: texts, bytes: join(texts.map((text) => tooLong(text, maxBytes) ?? textBytes(text, maxBytes))) };
+    }
+    const { dtype } = leaf;
+    const array = new DTYPES[dtype].array(size) as Float64Array;
+    // Long ones are mostly alike.
+    if (random.below(4) > 0) for (let i = 0; i < size; i++) array[i] = this.#number(dtype) as number;
+    if (dtype === "bool" && random.below(400) === 0) array[0] = 2;
+    return { given: array, bytes: bytesIn(array) };
+  }
+
+  #number(dtype: Exclude<RowLeaf["dtype"], "string">): number | bigint {
+    const random = this.#random;
+    const { min, max, big, float } = DTYPES[dtype];
+    if (float) return random.below(400) === 0 ? random.pick(this.#strange) : random.pick([0, 1, -2.5, random.next() * 100]);
+    if (dtype === "bool") return random.below(2);
+    const small = random.below(4);
+    if (random.below(3) > 0) return big ? BigInt(small) : small;
+    return random.pick([min, max]);
+  }
+}
+
+/** A length that no text has there, and zeros. */
+function tooLong(text: string, maxBytes: number): Uint8Array | undefined {
+  if (Buffer.byteLength(text) <= maxBytes) return undefined;
+  const bytes = textBytes("", maxBytes);
+  new DataView(bytes.buffer).setUint32(0, Buffer.byteLength(text), true);
+  return bytes;
+}
