@@ -1,0 +1,217 @@
+// reprise.h, made of the page of embed.wasm: what it says of a call, a code, a dtype or a record is what the sources say.
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { root } from "../../build/step.mjs";
+
+const PAGE = "assembly/embed.ts";
+const RECORDS = "assembly/embed/told.ts";
+const TABLES = "docs/embedding.md";
+/** Lines of a comment are no longer. */
+const WIDTH = 100;
+
+/** What addresses are in C; sizes have the width of a pointer. A parameter that is an address and is not here is a fault. */
+const PARAMETERS = {
+  // Whose steps are of another size is told so.
+  "append n": "size_t bytes",
+  handle: "reprise_replay *replay",
+  text: "const char *text",
+  snapshot: "const void *snapshot",
+  bytes: "size_t bytes",
+  textBytes: "size_t text_bytes",
+  steps: "const void *steps",
+  ends: "const uint8_t *ends",
+  finals: "const void *finals",
+  final: "const void *final",
+  keys: "const double *keys",
+  priorities: "const double *priorities",
+};
+const RESULTS = {
+  create: "reprise_replay *",
+  load: "reprise_replay *",
+  columns: "const reprise_batch *",
+  stats: "const reprise_numbers *",
+  save: "const reprise_chunk *",
+  error: "const char *",
+};
+const MORE_TO_SAY = { append: "`bytes`: of all n steps, reprise_columns(replay, REPRISE_STEP)->bytes each." };
+/** Calls that the library makes by itself. */
+const INNER = ["input"];
+/** What fields that are addresses are in C. */
+const FIELDS = {
+  name: ["const char *name; /* UTF-8, with a zero behind it */"],
+  dims: ["const uint32_t *dims; /* the shape of a value */"],
+  at: ["const void *data; /* where it lies; of a packed step NULL */", "uint32_t offset; /* of a packed step: where a step has it */"],
+  unused: [],
+};
+
+const sources = new Map();
+function source(path) {
+  if (!sources.has(path)) sources.set(path, readFileSync(join(root, path), "utf8"));
+  return sources.get(path);
+}
+
+/** All matches of a pattern; none is a fault of this script, or of the page. */
+function found(path, pattern, text = source(path)) {
+  const matches = [...text.matchAll(pattern)];
+  if (matches.length === 0) throw new Error(`embed/c/header.mjs: ${path} has nothing like ${pattern}`);
+  return matches;
+}
+
+const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const numbers = (path) => found(path, /^export const (\w+): i32 = (-\d+);/gm).map(([, name, code]) => [name, Number(code)]);
+
+/** The calls of the page, in its order. */
+function calls() {
+  const exported = found(PAGE, /^export \{ (.*) \} from "(.*)";$/gm).flatMap(([, names, file]) =>
+    names.split(", ").map((name) => [name, `${join(dirname(PAGE), file)}.ts`]),
+  );
+  return exported
+    .filter(([name]) => name.startsWith("replay_"))
+    .map(([whole, path]) => {
+      const pattern = new RegExp(`/\\*\\*((?:(?!\\*/)[^])*)\\*/\\nexport function ${whole}\\((.*)\\): (\\w+) \\{`, "g");
+      const [[, comment, parameters, result]] = found(path, pattern);
+      return { name: whole.slice("replay_".length), comment: comment.replace(/\s*\n \* ?/g, " ").trim(), parameters, result };
+    });
+}
+
+function prototype({ name, comment, parameters, result }) {
+  const list = parameters.split(", ").flatMap((parameter) => {
+    if (parameter === "") return [];
+    const [called, type] = parameter.split(": ");
+    const known = PARAMETERS[`${name} ${called}`] ?? PARAMETERS[called];
+    if (known !== undefined) return [known];
+    if (type !== "u32" && type !== "f64") throw new Error(`embed/c/header.mjs: ${called} of replay_${name} is ${type}: say in PARAMETERS what it is in C`);
+    return [`${type === "u32" ? "uint32_t" : "double"} ${snake(called)}`];
+  });
+  if (!(name in RESULTS) && result !== "i32") throw new Error(`embed/c/header.mjs: say in RESULTS what replay_${name} gives in C`);
+  const given = RESULTS[name] ?? "int32_t ";
+  return `${wrapped(MORE_TO_SAY[name] === undefined ? comment : `${comment} ${MORE_TO_SAY[name]}`)}\n${given}reprise_${name}(${list.join(", ") || "void"});\n`;
+}
+
+function wrapped(comment) {
+  const lines = [""];
+  for (const word of comment.split(" ")) {
+    const line = lines.at(-1);
+    if (line.length + word.length >= WIDTH) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return `/* ${lines.join("\n   ")} */`;
+}
+
+/** The fields of a record of the core's, by the class that reads it. */
+function record(name) {
+  const [[, body]] = found(RECORDS, new RegExp(`^class ${name} \\{\\n([^}(]*?)(?:\\n  /\\*\\*|\\n\\})`, "gm"));
+  return found(RECORDS, /^ {2}(\w+): (u32|f64);$/gm, body).map(([, field, type]) => [field, type]);
+}
+
+function struct(name, fields) {
+  return `typedef struct ${name} {\n${fields.map((field) => `  ${field}\n`).join("")}} ${name};\n`;
+}
+
+const raw = ([field, type]) => `${type === "u32" ? "uint32_t" : "double"} ${snake(field)};`;
+
+/** Fields of u32 as C has them, with what the page of a record says at their offsets. */
+function told(fields, said) {
+  return fields.flatMap((field, i) => FIELDS[field[0]] ?? [said.has(4 * i) ? `${raw(field)} /* ${said.get(4 * i)} */` : raw(field)]);
+}
+
+/** The two tables of records, COLUMNS on the left and COLUMN on the right: offsets, and what is there. */
+function saidOf(side) {
+  const rows = found(TABLES, /^\|.*\|.*\| \d[\d, ]* \| .* \|$/gm).map(([row]) => row.split("|").slice(2 * side + 1, 2 * side + 3));
+  return new Map(rows.map(([offset, what]) => [Number.parseInt(offset, 10), what.trim()]));
+}
+
+function constants(pairs) {
+  return `enum {\n${pairs.map(([name, value]) => `  REPRISE_${name} = ${value},\n`).join("")}};\n`;
+}
+
+/** Codes that a call gives: those that have a name in the text of a refusal. */
+function codes() {
+  const values = new Map([...numbers("assembly/memory/error.ts"), ...numbers("assembly/embed/refusal.ts")]);
+  const named = found("assembly/embed/refusal.ts", /case (\w+):\n {6}return "(\w+)";/g).map(([, constant, name]) => [name, values.get(constant)]);
+  return [["INVALID", values.get("INVALID")], ...named].sort(([, a], [, b]) => b - a);
+}
+
+function dtypes() {
+  const list = source("assembly/rows/leaf.ts").split("/** Element types")[1].split("LEAF_BYTES")[0];
+  return found("assembly/rows/leaf.ts", /const (\w+): u32 = (\d+);/g, list).map(([, name, value]) => [name, Number(value)]);
+}
+
+const HEAD = `/* Made by embed/c/header.mjs of ${PAGE} and what it names: do not change it here. docs/embedding.md says how it is used.
+
+   A Replay is used by one thread at a time; several may be used at the same time. What a call is given is copied. Pointers
+   that a call gives are good until the next call of the same Replay; of a packed step, as long as the Replay. Codes below 0
+   and NULL are refusals: nothing has changed, and reprise_error() says why, each thread its own. */
+#ifndef REPRISE_H
+#define REPRISE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct reprise_replay reprise_replay;
+`;
+
+const MORE = `/* The column of a name; NULL: there is none. */
+const reprise_column *reprise_find(const reprise_batch *batch, const char *name);
+
+/* Copies a column, all of its entries, to where there is room for so many bytes: how many entries; or a code. */
+int32_t reprise_copy(const reprise_batch *batch, const char *name, void *to, size_t bytes);
+
+/* Copies the value of a leaf, of so many bytes, to its place in a packed step: 0; or a code. \`step\` is what reprise_columns tells
+   of REPRISE_STEP, \`to\` has room for a packed step. */
+int32_t reprise_put(const reprise_batch *step, const char *name, const void *value, size_t bytes, void *to);
+`;
+
+const END = `
+#ifdef __cplusplus
+}
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+#endif
+`;
+
+/** reprise.h. */
+export function header() {
+  return [
+    HEAD,
+    `/* The name of a packed step, in the place of a view. */\nenum { REPRISE_STEP = -1 };\n`,
+    `/* What a call can refuse. */\n${constants(codes())}`,
+    `/* Types of elements. */\n${constants(dtypes())}`,
+    `/* A column of a batch, or a leaf of a packed step. */\n${struct("reprise_column", told(record("Column"), saidOf(1)))}`,
+    struct("reprise_batch", [...told(record("Columns"), saidOf(0)), "const reprise_column *column; /* as many as `columns` says */"]),
+    `/* Of a table. */\n${struct("reprise_numbers", record("Numbers").map(raw))}`,
+    `/* Of a snapshot; 0 bytes: it is at its end. */\n${struct("reprise_chunk", ["const void *at;", "size_t bytes;"])}`,
+    ...calls()
+      .filter(({ name }) => !INNER.includes(name))
+      .map(prototype),
+    MORE,
+  ]
+    .join("\n")
+    .concat(END);
+}
+
+/** page.h: what reprise.c knows of the page. `made`: the header that wasm2c wrote, which says how it spelled the names. */
+export function page(made) {
+  const spelled = found("the header of wasm2c", /\/\* export: '(\w+)' \*\/\n[^(]*?(\w+)\((\w+)\*/g, made);
+  const life = [
+    ["open", "instantiate"],
+    ["close", "free"],
+  ].map(([name, what]) => [name, found("the header of wasm2c", new RegExp(`^void (\\w+_${what})\\(`, "gm"), made)[0][1]]);
+  const names = spelled.filter(([, name]) => name.startsWith("replay_"));
+  return [
+    "/* Made by embed/c/header.mjs: the calls of the page, and the records that they tell of. */\n",
+    `typedef ${names[0][3]} page;\n`,
+    ...life.map(([name, spelling]) => `#define page_${name} ${spelling}\n`),
+    ...names.map(([, name, spelling]) => `#define ${name.replace("replay_", "page_")} ${spelling}\n`),
+    ...["Column", "Columns"].map((name) => struct(`page_${name.toLowerCase()}_record`, record(name).map(raw))),
+  ].join("");
+}

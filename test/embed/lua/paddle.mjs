@@ -1,0 +1,12 @@
+// Whether the paddle of embed/lua/paddle learns, by what the game prints at its end.
+const FRAMES = 900;
+/** Of the balls that came last; a paddle that moves at random gets one of four. */
+const LEARNED = 0.6;
+
+export const PADDLE = ["embed/lua/paddle", String(FRAMES)];
+
+/** "learned", or what was said instead. */
+export function learned(said) {
+  const [before, first, caught, last] = (said.match(/frames; (\d+) of the first (\d+) balls were caught, (\d+) of the last (\d+)/) ?? []).slice(1).map(Number);
+  return caught / last >= LEARNED && caught / last > before / first ? "learned" : said;
+}

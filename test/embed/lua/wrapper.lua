@@ -1,0 +1,63 @@
+-- The wrapper for LuaJIT: values of all types go in and come out, and what is refused is an error with its text.
+package.path = arg[1] .. "/?.lua"
+local reprise = require("reprise").open(arg[2])
+local ffi = require("ffi")
+
+local TEXT = [[
+leaf observation f32 2
+leaf action i32
+leaf reward f64
+leaf done bool
+leaf count u64
+leaf words text 5 2
+table memory size 20
+writer keep 8
+rule memory nStep 2
+table queue size 5
+view memory transitions gamma 0.5
+view queue items length 2
+seed 1]]
+
+local function step(i)
+  return { observation = { i, -i }, action = i, reward = i + 0.5, done = i % 2 == 0, count = i, words = { "word" .. i, "" } }
+end
+
+local function refused(pattern, call, ...)
+  local ok, why = pcall(call, ...)
+  assert(not ok and why:match("^[A-Z_]+: ") and why:match(pattern), ("%s is not %s"):format(tostring(why), pattern))
+end
+
+local replay = reprise.create(TEXT)
+for i = 1, 3 do assert(replay:append(step(i)) == 0) end
+assert(replay:append { step(4), step(5) } == 0)
+assert(replay:item(1, 2) == true)
+assert(replay:finish("terminated") == 0)
+assert(replay:stats(0).size == 5 and replay:stats(1).size == 1)
+
+local items, n = replay:sample(1, 1)
+assert(n == 1 and items.action[0] == 4 and items.action[1] == 5 and items.reward[1] == 5.5)
+assert(items.observation[2] == 5 and items.observation[3] == -5 and items.done[0] == true and items.done[1] == false)
+assert(items.count[0] == 4ULL and ffi.string(items.words + 4, 5) == "word4")
+
+local batch, most = replay:sample(0, 8)
+assert(most == 8 and select(2, replay:sample(0, 4)) == 4)
+for i = 0, 3 do assert(batch.action[i] >= 1 and batch.action[i] <= 5 and batch.discounts[i] <= 0.5) end
+assert(replay:update(0, batch.keys, ffi.new("double[4]", 1), 4) == 4)
+
+local again = reprise.load(replay:save(), "view memory items length 1")
+assert(again:stats(0).size == 5)
+-- Behind the view that a snapshot has none of.
+assert(select(2, again:sample(0, 3)) == 3)
+assert(again:delete(0, again.batches[0].keys, 1) == 1 and again:stats(0).size == 4)
+
+refused('line 1: the word must be a dtype', reprise.create, "leaf a float")
+refused("CORRUPT: ", reprise.load, "no snapshot")
+refused('the step must have "action"', replay.append, replay, { observation = { 1, 2 } })
+refused('"observation" must have 2 values, got 1', replay.append, replay, setmetatable({ observation = 1 }, { __index = step(1) }))
+refused('"words" must be at most 5 bytes, got 9', replay.append, replay, setmetatable({ words = { "much more", "" } }, { __index = step(1) }))
+refused("NOT_FOUND: writer must be", replay.append, replay, step(1), 3)
+refused("INVALID: how must be 1", replay.finish, replay, "somehow")
+refused("NOT_FOUND: view must be", replay.sample, replay, 9, 1)
+assert(replay:free() == 0)
+refused("CLOSED: ", replay.sample, replay, 0, 1)
+print("all as it should be")

@@ -1,0 +1,13 @@
+// Plays files of operations in Node, Deno or Bun: `play.mjs EMBED.wasm FILE` prints the digest, `play.mjs EMBED.wasm --time FILE…` how long each takes.
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+import process from "node:process";
+import { play, time } from "./player.mjs";
+
+const [wasm, ...rest] = process.argv.slice(2);
+const module = new WebAssembly.Module(readFileSync(wasm));
+const timed = rest[0] === "--time";
+for (const file of rest.slice(Number(timed))) {
+  const bytes = new Uint8Array(readFileSync(file));
+  console.log(timed ? `${basename(file, ".bin")}  ${Math.round(time(module, bytes))} ns` : `digest ${play(module, bytes)}`);
+}
