@@ -1,0 +1,37 @@
+/** A Python of the project's own: made once from a file of requirements, and made anew when that file changes. */
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * Its program, or why there is none.
+ * @param versions of Python that will do, in the order of preference
+ * @param first names of packages among the requirements that are installed before the others
+ */
+export function venv(home, requirements, versions, first = []) {
+  const program = join(home, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
+  const stamp = join(home, "requirements.txt");
+  const wanted = readFileSync(requirements, "utf8");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return { program };
+  const host = [...versions.map((version) => `python${version}`), "python3", "python"].find((name) => versions.includes(versionOf(name)));
+  if (host === undefined) return { missing: `there is no Python ${versions.join(" or ")} with venv here` };
+  console.error(`${home} is made, a Python with ${requirements} …`);
+  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+  const lines = wanted.split("\n").filter((line) => first.some((name) => line.startsWith(`${name}==`)));
+  for (const [command, args] of [
+    [host, ["-m", "venv", "--clear", home]],
+    ...(lines.length > 0 ? [[program, [...pip, ...lines]]] : []),
+    [program, [...pip, "-r", requirements]],
+  ]) {
+    const { status } = spawnSync(command, args, { stdio: ["ignore", 2, 2] });
+    if (status !== 0) return { missing: `${command} ${args.join(" ")} ended with exit code ${status}` };
+  }
+  writeFileSync(stamp, wanted);
+  return { program };
+}
+
+/** The version of a Python that can make others. */
+function versionOf(name) {
+  const { status, stdout } = spawnSync(name, ["-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"], { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : undefined;
+}

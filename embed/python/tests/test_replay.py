@@ -1,0 +1,193 @@
+"""Steps in, batches out, by the calls of Replay."""
+
+import threading
+
+import numpy as np
+import pytest
+from reprise_replay import ENDED, STATS, TERMINATED, TRUNCATED, Replay
+from support import TEXT, refused, steps
+
+
+def test_leaves_are_told():
+    replay = Replay(TEXT)
+    assert {name: (leaf.dtype, leaf.shape) for name, leaf in replay.leaves.items()} == {
+        "action": (np.int32, ()),
+        "observation": (np.float32, (4,)),
+        "reward": (np.float32, ()),
+    }
+    assert replay.step_bytes % 8 == 0
+
+
+def test_a_block_becomes_transitions():
+    replay = Replay(TEXT)
+    assert replay.append(0, steps(10), ends=[0] * 9 + [TERMINATED]) == 0
+    assert replay.stats(0)["size"] == 10
+    batch = replay.sample(0, 64, 0.4)
+    first = batch["action"]
+    assert set(first) == set(range(10))
+    # Each sees three steps on, or to the end.
+    taken = np.minimum(3, 10 - first)
+    np.testing.assert_array_equal(batch["steps"], taken)
+    np.testing.assert_array_equal(batch["observation"][:, 2], first)
+    np.testing.assert_array_equal(batch["returns"], 2 - 0.5 ** (taken - 1.0))
+    np.testing.assert_array_equal(batch["terminated"] == 1, first + 3 >= 10)
+    np.testing.assert_array_equal(batch["discounts"], np.where(first + 3 >= 10, 0, 0.125))
+    assert batch["weights"].dtype == np.float32 and batch["keys"].dtype == np.float64
+
+
+def test_one_step_needs_no_dimension():
+    replay, twin = Replay(TEXT), Replay(TEXT)
+    for i in range(5):
+        replay.append(0, {"observation": [i, i, i, i], "action": i, "reward": 1})
+    replay.end(0, TRUNCATED, {"observation": [5, 5, 5, 5], "action": 0, "reward": 0})
+    twin.append(0, steps(5), [0, 0, 0, 0, TRUNCATED], {"observation": [[5, 5, 5, 5]], "action": [0], "reward": [0]})
+    assert replay.save() == twin.save()
+
+
+def test_packed_steps_are_the_same():
+    replay, twin = Replay(TEXT), Replay(TEXT)
+    packed = np.zeros((6, replay.step_bytes), np.uint8)
+    given = steps(6)
+    for name, leaf in replay.leaves.items():
+        packed[:, leaf.at : leaf.at + leaf.bytes] = given[name].reshape(6, -1).view(np.uint8)
+    replay.append(0, packed)
+    twin.append(0, given)
+    assert replay.save() == twin.save()
+    assert "steps of 32 bytes each" in refused("SPEC_MISMATCH", lambda: replay.append(0, b"12345"))
+
+
+def test_lanes_end_on_their_own():
+    replay = Replay(TEXT.replace("rule", "writer lanes 2 autoreset disabled\nrule"))
+    replay.append(0, steps(6), [0, 0, 0, TERMINATED, 0, 0])
+    assert replay.stats(0)["episodes"] == 1
+    replay.end(0, TERMINATED, lane=0)
+    assert replay.stats(0)["size"] == 5
+    refused("INVALID", lambda: replay.end(0, TERMINATED, lane=2))
+
+
+def test_items_by_hand_and_by_key():
+    replay = Replay("leaf x i32\ntable queue size 9 sampler fifo\nwriter keep 3\nview queue items length 3 mask distinct")
+    replay.append(0, {"x": [1, 2, 3]})
+    assert replay.item(0, 0, 3) is True
+    assert replay.item(0, 0, 2, 0.5) is True
+    batch = replay.sample(0, 2)
+    np.testing.assert_array_equal(batch["x"], [[1, 2, 3], [2, 3, 0]])
+    np.testing.assert_array_equal(batch["mask"], [[1, 1, 1], [1, 1, 0]])
+    np.testing.assert_array_equal(batch["lengths"], [3, 2])
+    np.testing.assert_array_equal(batch["priorities"], [1, 0.5])
+    assert replay.update(0, batch["keys"], [7, 8]) == 2
+    assert replay.update(0, [], []) == 0
+    assert replay.delete(0, batch["keys"][:1]) == 1
+    assert replay.delete(0, batch["keys"]) == 1
+    assert replay.stats()["size"] == 0
+    replay.end(0, ENDED)
+
+
+def test_priorities_decide():
+    replay = Replay(TEXT)
+    replay.append(0, steps(50), [0] * 49 + [TERMINATED])
+    batch = replay.sample(0, 500, 1)
+    keys = batch["keys"]
+    replay.update(0, keys, np.where(batch["action"] == 3, 1, 0))
+    assert set(replay.sample(0, 100, 1)["action"]) == {3}
+
+
+def test_why_a_batch_is_short():
+    replay = Replay("leaf x i32\ntable t size 9 minSize 2\nrule t length 1\nview t items\nview t items distinct")
+    replay.append(0, {"x": 1})
+    assert len(replay.sample(0, 3)["x"]) == 0 and replay.blocked == "minSize"
+    replay.append(0, {"x": 2})
+    assert len(replay.sample(1, 3)["x"]) == 2 and replay.blocked == "items"
+    assert len(replay.sample(1, 2)["x"]) == 2 and replay.blocked is None
+
+
+def test_stats_by_their_names():
+    replay = Replay(TEXT)
+    assert list(replay.stats()) == STATS
+    replay.append(0, steps(10))
+    replay.sample(0, 4, 0)
+    stats = replay.stats(0)
+    assert (stats["size"], stats["inserts"], stats["samples"], stats["heldSteps"]) == (7, 7, 4, 10)
+    assert stats["newestKey"] > 0 and stats["bytes"] > 0
+
+
+def test_a_snapshot_goes_on_alike(tmp_path):
+    replay = Replay(TEXT)
+    replay.append(0, steps(300), [0] * 299 + [TERMINATED])
+    whole = replay.save()
+    replay.save(tmp_path / "snapshot")
+    assert (tmp_path / "snapshot").read_bytes() == whole
+    view = "view memory transitions gamma 0.5 weights batch"
+    others = [Replay.load(whole, view), Replay.load(tmp_path / "snapshot", view), Replay.load(str(tmp_path / "snapshot"), view)]
+    for _ in range(3):
+        batch = replay.sample(0, 32, 0.5)
+        for other in others:
+            for name, values in other.sample(0, 32, 0.5).items():
+                np.testing.assert_array_equal(values, batch[name])
+    assert Replay.load(whole).save() == whole
+
+
+def test_arrays_are_copies_or_views():
+    replay = Replay(TEXT)
+    replay.append(0, steps(100), [0] * 99 + [TERMINATED])
+    copied = replay.sample(0, 8, 0)
+    copied["observation"] += 1
+    seen = replay.sample(0, 8, 0, copy=False)
+    assert not seen["observation"].flags.owndata and not seen["observation"].flags.writeable
+    with pytest.raises(ValueError):
+        seen["observation"][0] = 0
+    before = {name: values.copy() for name, values in seen.items()}
+    for name, values in seen.items():
+        np.testing.assert_array_equal(values, before[name])
+    replay.sample(0, 8, 0)
+    assert any((values != before[name]).any() for name, values in seen.items())
+
+
+def test_views_outlive_their_replay():
+    replay = Replay(TEXT)
+    replay.append(0, steps(100), [0] * 99 + [TERMINATED])
+    view = replay.sample(0, 8, 0, copy=False)["observation"]
+    copied = view.copy()
+    replay.close()
+    del replay
+    for _ in range(20):
+        Replay(TEXT).append(0, steps(900))
+    np.testing.assert_array_equal(view, copied)
+
+
+def test_memory_that_grows_is_seen():
+    replay = Replay("leaf x f64 64\ntable t size 40000\nrule t length 1\nview t items")
+    values = np.arange(20000 * 64, dtype="f8").reshape(-1, 64)
+    for _ in range(2):
+        replay.append(0, {"x": values})
+    batch = replay.sample(0, 3000)
+    np.testing.assert_array_equal(batch["x"][:, 0], values[batch["x"][:, 0, 0].astype(int) // 64])
+
+
+def test_it_closes():
+    with Replay(TEXT) as replay:
+        replay.append(0, steps(10))
+    for call in (lambda: replay.append(0, steps(1)), lambda: replay.sample(0, 1, 0), replay.stats, replay.save, lambda: replay.end(0)):
+        assert "create one" in refused("CLOSED", call)
+    replay.close()
+
+
+def test_threads_take_turns():
+    replay = Replay(TEXT)
+    replay.append(0, steps(500))
+    failed = []
+
+    def work():
+        try:
+            for i in range(200):
+                replay.stats(0)
+                replay.update(0, [float(i)], [1.0])
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed and replay.stats(0)["size"] == 497

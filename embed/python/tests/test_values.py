@@ -1,0 +1,116 @@
+"""Every dtype and shape, text and frames: what goes in comes out, and what does not fit is refused."""
+
+import numpy as np
+import pytest
+from reprise_replay import Replay
+from support import refused
+
+DTYPES = {"bool": "?", "i8": "i1", "u8": "u1", "i16": "i2", "u16": "u2", "i32": "i4", "u32": "u4", "i64": "i8", "u64": "u8", "f32": "f4", "f64": "f8"}
+
+
+def replay_of(leaf):
+    return Replay(f"leaf {leaf}\ntable t size 100 sampler fifo\nrule t length 1\nview t items distinct")
+
+
+def drawn(replay, n):
+    """All that was appended, in its order."""
+    return replay.sample(0, n)["x"][:, 0]
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 5)])
+def test_numbers_come_back(name, shape):
+    dtype, replay = np.dtype(DTYPES[name]), replay_of(f"x {name} {' '.join(map(str, shape))}")
+    bits = np.random.default_rng(1).integers(0, 256, (40, *shape, dtype.itemsize), np.uint8)
+    values = (bits[..., 0] % 2 == 1) if name == "bool" else bits.view(dtype)[..., 0]
+    replay.append(0, {"x": values})
+    got = drawn(replay, 40)
+    assert got.dtype == dtype and got.tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("name", [name for name in DTYPES if name[0] in "iu"])
+def test_limits_of_integers(name):
+    least, most = np.iinfo(DTYPES[name]).min, np.iinfo(DTYPES[name]).max
+    replay = replay_of(f"x {name}")
+    replay.append(0, {"x": [least]})
+    replay.append(0, {"x": [most]})
+    assert drawn(replay, 2).tolist() == [least, most]
+    for wrong in ([least - 1], [most + 1], [0.5], [np.nan], [np.inf], ["1"], [None], [1j], [2**70], [-(2**70)]):
+        refused("INVALID_DATA", lambda wrong=wrong: replay.append(0, {"x": wrong}))
+    replay.append(0, {"x": [7.0]})
+    assert replay.stats()["inserts"] == 3
+
+
+def test_floats_are_rounded():
+    replay = replay_of("x f32")
+    replay.append(0, {"x": np.array([0.1, 1e300, np.nan, -0.0])})
+    with np.errstate(over="ignore"):
+        wanted = np.array([0.1, 1e300, np.nan, -0.0]).astype("f4")
+    assert drawn(replay, 4).tobytes() == wanted.tobytes()
+    for values in ([True], np.array([2**63], np.uint64), np.array([0.5], np.float16)):
+        replay.append(0, {"x": values})
+    assert drawn(replay, 7).tolist()[4:] == [1, 2.0**63, 0.5]
+
+
+def test_bool_takes_0_and_1():
+    replay = replay_of("x bool 2")
+    replay.append(0, {"x": [[0, 1]]})
+    replay.append(0, {"x": [[True, False]]})
+    assert drawn(replay, 2).tolist() == [[False, True], [True, False]]
+    refused("INVALID_DATA", lambda: replay.append(0, {"x": [[0, 2]]}))
+    packed = np.full(replay.step_bytes, 2, np.uint8)
+    assert "must be bool, 0 or 1, got 2" in refused("INVALID_DATA", lambda: replay.append(0, packed))
+
+
+def test_order_and_strides_do_not_matter():
+    replay = replay_of("x i32 2 3")
+    values = np.arange(60, dtype=">i4").reshape(3, 2, 10).T[::-1]
+    replay.append(0, {"x": values})
+    np.testing.assert_array_equal(drawn(replay, 10), values)
+
+
+def test_text():
+    replay = replay_of("x text 6")
+    texts = ["", "née", "a\0b", "\u20ac\u20ac", "sixsix", "a\0"]
+    replay.append(0, {"x": texts})
+    replay.append(0, {"x": np.array(texts[:2])})
+    replay.append(0, {"x": "one"})
+    assert drawn(replay, 9).tolist() == [*texts, *texts[:2], "one"]
+    assert "at most 6 bytes, got 9" in refused("INVALID_DATA", lambda: replay.append(0, {"x": ["a", "123456789"]}))
+    assert "must be UTF-8" in refused("INVALID_DATA", lambda: replay.append(0, {"x": "\ud800"}))
+    for wrong in ([b"bytes"], [1], None, [None], [["deep"]]):
+        assert refused(("SPEC_MISMATCH" if wrong == [["deep"]] else "INVALID_DATA"), lambda wrong=wrong: replay.append(0, {"x": wrong}))
+    kept = replay.sample(0, 9, copy=False)["x"]
+    replay.sample(0, 1)
+    assert kept[:, 0].tolist() == [*texts, *texts[:2], "one"]
+
+
+def test_text_of_a_shape():
+    replay = replay_of("x text 3 2")
+    replay.append(0, {"x": [["a", "b"], ["c", ""]]})
+    assert drawn(replay, 2).tolist() == [["a", "b"], ["c", ""]]
+
+
+def test_frames_are_stored_once():
+    stacked = Replay("leaf x u8 32 32 shared frames stack 4\ntable t size 100 sampler fifo\nrule t length 1\nview t items distinct")
+    plain = replay_of("x u8 4 32 32")
+    frames = np.random.default_rng(2).integers(0, 256, (103, 32, 32), np.uint8)
+    stacks = np.stack([frames[i : i + 4] for i in range(100)])
+    for replay in (stacked, plain):
+        replay.append(0, {"x": stacks})
+        np.testing.assert_array_equal(drawn(replay, 100), stacks)
+    assert len(stacked.save()) < len(plain.save()) / 3
+
+
+def test_nests_and_lists_have_paths():
+    replay = Replay("leaf a.x i8\nleaf a.y f32 2\nlist b\nleaf b.0 u8\nleaf b.1 u8\ntable t size 9\nrule t length 1\nview t items distinct")
+    assert list(replay.leaves) == ["a.x", "a.y", "b.0", "b.1"]
+    replay.append(0, {"a.x": 1, "a.y": [2, 3], "b.0": 4, "b.1": 5})
+    batch = replay.sample(0, 1)
+    assert [batch[name].ravel().tolist() for name in replay.leaves] == [[1], [2, 3], [4], [5]]
+
+
+def test_a_step_that_is_one_leaf():
+    replay = Replay('leaf "" f32 2\ntable t size 9\nrule t length 1\nview t items')
+    replay.append(0, {"": [1, 2]})
+    np.testing.assert_array_equal(replay.sample(0, 1)[""], [[[1, 2]]])
