@@ -1,0 +1,48 @@
+// The hosts of embed.wasm whose speed is compared, how each is started, and what each is held to: its part of the speed of Node.js, by the files that it plays.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { runtimes } from "../../build/runtimes.mjs";
+import { root } from "../../build/step.mjs";
+import { PLAYER, PROGRAM } from "../../embed/python/tests/python.mjs";
+import { run } from "../../test/everywhere/workshop.mjs";
+
+/** What a page needs for clocks finer than 0.1 ms. */
+const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+
+const PLAY = [join(root, "test/embed/play.mjs"), join(root, "dist/embed.wasm")];
+
+const each = (part) => ({ append: part, step: part, uniform: part, cycle: part });
+
+export const hosts = (browsers) => [
+  program("Node.js", { ...each(1), uniform4096: 1 }, [process.execPath, ...PLAY]),
+  program("Deno", each(0.8), [runtimes().deno, "run", "--allow-read", ...PLAY]),
+  program("Bun", each(0.8), [runtimes().bun, ...PLAY]),
+  page("Chromium", each(0.8), browsers, "chromium"),
+  page("Firefox", each(0.6), browsers, "firefox"),
+  program("C, by wasm2c", each(0.7), [join(root, "dist/embed/c/player")], "npm run build:c"),
+  // A call takes some 40 µs there, whatever it does: blocks and large batches are what it is for.
+  program("Python, by wasmtime", { append: 0.5, uniform4096: 0.5 }, [PROGRAM, PLAYER], "npm run test:python"),
+];
+
+/** A program that plays the files that its arguments name, and prints a line each: `NAME  X ns`. */
+function program(name, least, [command, ...args], remedy = "npm run runtimes") {
+  return {
+    name,
+    least,
+    missing: command !== undefined && existsSync(command) ? undefined : remedy,
+    launch: async (files) => figures(await run(root, command, [...args, "--time", ...files.map((file) => join(root, "dist/embed", `${file}.bin`))])),
+  };
+}
+
+function page(name, least, browsers, browser) {
+  return {
+    name,
+    least,
+    missing: runtimes()[browser] === undefined ? "npm run runtimes" : undefined,
+    launch: async (files) => figures((await browsers.lines(browser, root, { path: `/bench/embed/page.html?${files}`, headers: ISOLATED })).join("\n")),
+  };
+}
+
+function figures(text) {
+  return Object.fromEntries([...text.matchAll(/^(\w+) +(\d+) ns$/gm)].map(([, file, ns]) => [file, Number(ns)]));
+}
