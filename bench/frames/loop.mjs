@@ -6,39 +6,56 @@ const OBSERVATION = 4;
 /** Frames between two turns of the host's loop; and those that are measured in turns. */
 const TURN = 50;
 const BLOCK = 1000;
+const STEPS = 1e6;
+const BATCH = 64;
+const FRAMES = 20_000;
+/** How many times as many frames are played where collections are counted. */
+const ROUNDS = 5;
+/** A warm-up. Code that was compiled for one Replay alone is thrown away with the second, hence several. */
+const SMALL = { memories: 5, steps: 5000, frames: 5000 };
 
 /**
  * @param lib the package
  * @param pause lets the host go on
+ * @param warmUp whether frames over small memories come first, as a game can have them while it loads
  * @returns {first, warm, idle}: {p50, p999, worst} in ms
  */
-export async function measure(lib, pause, { steps = 1e6, batch = 64, frames = 20_000 } = {}) {
-  const frame = filled(lib, steps, batch);
-  const clock = () => performance.now();
-  const first = await timed(frame, frames, clock, pause);
+export async function measure(lib, pause, { steps = STEPS, frames = FRAMES, warmUp = false } = {}) {
+  if (warmUp) for (let k = 0; k < SMALL.memories; k++) await timed(filled(lib, SMALL.steps), SMALL.frames, pause);
+  const frame = filled(lib, steps);
+  const first = await timed(frame, frames, pause);
   const warm = new Float64Array(frames);
   const idle = new Float64Array(frames);
-  const spinning = median(first);
-  const spin = () => {
-    for (const end = clock() + spinning; clock() < end; );
-  };
+  const spin = spinning(median(first));
   for (let from = 0; from < frames; from += BLOCK) {
-    warm.set(await timed(frame, BLOCK, clock, pause), from);
-    idle.set(await timed(spin, BLOCK, clock, pause), from);
+    warm.set(await timed(frame, BLOCK, pause), from);
+    idle.set(await timed(spin, BLOCK, pause), from);
   }
   return { first: told(first), warm: told(warm), idle: told(idle) };
 }
 
+/** Warm frames, or as many turns of the loop that do nothing: for who counts from outside what is collected. */
+export async function play(lib, pause, works, { steps = STEPS, frames = FRAMES } = {}) {
+  const frame = filled(lib, steps);
+  await timed(frame, frames, pause);
+  for (let round = 0; round < ROUNDS; round++) await timed(works ? frame : () => {}, frames, pause);
+}
+
+/** A frame that does nothing for so many milliseconds. */
+const spinning = (ms) => () => {
+  for (const end = performance.now() + ms; performance.now() < end; );
+};
+
 /** A frame over a memory that is full. */
-function filled({ f32, i32, prioritized, Replay }, steps, batch) {
+function filled({ f32, i32, prioritized, Replay }, steps) {
   const spec = { observation: f32(OBSERVATION), action: i32(), reward: f32() };
   const replay = new Replay({ spec, tables: { memory: { maxSize: steps, sampler: prioritized(0.6) } }, seed: 1 });
   const writer = replay.writer({ items: [{ table: "memory", length: 1 }] });
   const block = { observation: new Float32Array(OBSERVATION * BLOCK), action: new Int32Array(BLOCK), reward: new Float32Array(BLOCK) };
   for (let at = 0; at < steps; at += BLOCK) writer.appendColumns(block);
   const { memory } = replay.tables;
-  const options = { into: memory.batch(batch, { length: 1, beta: 0.4 }), beta: 0.4 };
-  const priorities = Float64Array.from({ length: batch }, (_, i) => (1 + i) / batch);
+  const options = { into: memory.batch(BATCH, { length: 1, beta: 0.4 }), beta: 0.4 };
+  const priorities = Float64Array.from({ length: BATCH }, (_, i) => (1 + i) / BATCH);
   let k = 0;
   return () => {
     const step = writer.staged;
@@ -46,16 +63,16 @@ function filled({ f32, i32, prioritized, Replay }, steps, batch) {
     step.action = k++ & 7;
     step.reward = 1;
     writer.append();
-    memory.updatePriorities(memory.sample(batch, options).info.keys, priorities);
+    memory.updatePriorities(memory.sample(BATCH, options).info.keys, priorities);
   };
 }
 
-async function timed(frame, n, clock, pause) {
+async function timed(frame, n, pause) {
   const times = new Float64Array(n);
   for (let k = 0; k < n; k++) {
-    const start = clock();
+    const start = performance.now();
     frame();
-    times[k] = clock() - start;
+    times[k] = performance.now() - start;
     if (k % TURN === TURN - 1) await pause();
   }
   return times;

@@ -1,6 +1,8 @@
-// The frames in Node, a process of its own: a line of JSON.
+// The frames in Node, a process of its own: a line of JSON for `cold` and `warmed`. With `frames` or `nothing` it only plays.
 import { setImmediate } from "node:timers/promises";
 import * as lib from "../package.mjs";
-import { measure } from "./loop.mjs";
+import { measure, play } from "./loop.mjs";
 
-console.log(JSON.stringify(await measure(lib, setImmediate)));
+const [what] = process.argv.slice(2);
+if (what === "cold" || what === "warmed") console.log(JSON.stringify(await measure(lib, setImmediate, { warmUp: what === "warmed" })));
+else await play(lib, setImmediate, what === "frames");

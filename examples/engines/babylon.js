@@ -5,9 +5,10 @@ import { Vector3 } from "@babylonjs/core/Maths/math.vector.js";
 import { CreateBox } from "@babylonjs/core/Meshes/Builders/boxBuilder.js";
 import { CreateSphere } from "@babylonjs/core/Meshes/Builders/sphereBuilder.js";
 import { Scene } from "@babylonjs/core/scene.js";
-import { Catch, HEIGHT, WIDTH } from "./catch.js";
+import { Catch, HEIGHT, WIDTH, warmUp } from "./catch.js";
 
 const frames = Number(process.argv[2] ?? 3000);
+warmUp();
 const game = new Catch(7);
 const engine = new NullEngine();
 const scene = new Scene(engine);

@@ -1,8 +1,9 @@
 // The game in Phaser: its scene's `update` plays a frame, learns from a batch, and draws.
 import * as Phaser from "phaser";
-import { Catch, HEIGHT, WIDTH } from "./catch.js";
+import { Catch, HEIGHT, WIDTH, warmUp } from "./catch.js";
 
 const CELL = 28;
+warmUp();
 const game = new Catch(7);
 
 class Learning extends Phaser.Scene {
