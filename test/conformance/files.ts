@@ -1,13 +1,9 @@
 /** Files of cases: found in folders, read, and given to the runner of their family. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { runBufferCase } from "./buffers/cases.ts";
 import { isObject } from "./case.ts";
-import { runRldsCase } from "./datasets/cases.ts";
-import { isObserverCase, runObserverCase } from "./observers/cases.ts";
+import { runInFamily } from "./families.ts";
 import type { Outcome } from "./outcome.ts";
-import { runReverbBufferCase } from "./tables/buffer-cases.ts";
-import { runTableCase } from "./tables/cases.ts";
 import { runPfrlCase } from "./transitions/cases.ts";
 
 /** What came of a file, or of a path that leads to none. */
@@ -51,11 +47,8 @@ export async function runCase(raw: unknown, i = 0): Promise<Outcome> {
   const name = isObject(raw) && typeof raw.name === "string" ? raw.name : `case ${i}`;
   if (!isObject(raw)) return { name, state: "failed", why: `malformed: a case must be an object, got ${JSON.stringify(raw)}` };
   if (typeof raw.tier === "string") return runPfrlCase(raw);
-  if (isObject(raw.buffers)) return runBufferCase(raw);
-  if (raw.class === "ReverbReplayBuffer") return runReverbBufferCase(raw);
-  if (isObserverCase(raw)) return runObserverCase(raw);
-  if (Array.isArray(raw.episodes) && raw.class === undefined) return runRldsCase(raw);
-  if (Array.isArray(raw.tables) && raw.class === undefined) return runTableCase(raw);
+  const outcome = await runInFamily(raw);
+  if (outcome !== undefined) return outcome;
   return { name, state: "failed", why: `malformed: of no known family, its fields are ${Object.keys(raw).join(", ")}` };
 }
 

@@ -43,7 +43,7 @@ export class World {
     this.test = test;
     this.spec = specOf(test);
     const tables = test.tables.map((table) => ({ name: table.name, ...tableOptions(table), ...signatureOf(table) }));
-    this.client = LocalClient.of<Spec>({ spec: this.spec, tables, seed: SEED, maxBytes: MAX_BYTES });
+    this.client = LocalClient.of<Spec>({ spec: this.spec, tables, seed: SEED, maxBytes: MAX_BYTES, logger: null });
   }
 
   /** The table of an op. */
@@ -115,7 +115,7 @@ export class World {
     const chunks = [...replay.snapshot()];
     replay.dispose();
     const signatures = Object.fromEntries(this.test.tables.flatMap((table) => Object.values(signatureOf(table)).map((signature) => [table.name, signature])));
-    this.client = new LocalClient<Spec, string>(Replay.restore(chunks), { signatures });
+    this.client = new LocalClient<Spec, string>(Replay.restore(chunks, { logger: null }), { signatures });
   }
 
   end(): void {

@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { chromium, firefox } from "playwright-core";
-import { runtimes } from "../../build/runtimes.mjs";
+import { CHROMIUM_FLAGS, runtimes } from "../../build/runtimes.mjs";
+import { clean, warningsIn } from "./warnings.mjs";
 
-const FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".json": "application/json", ".wasm": "application/wasm" };
 
 const LAUNCH = {
-  chromium: () => chromium.launch({ executablePath: runtimes().chromium, args: FLAGS.split(" ") }),
+  chromium: () => chromium.launch({ executablePath: runtimes().chromium, args: CHROMIUM_FLAGS }),
   firefox: () => firefox.launch({ executablePath: runtimes().firefox, channel: "moz-firefox" }),
 };
 
@@ -51,6 +51,7 @@ export class Browsers {
       await Promise.race([until(isReady), failed]);
       const title = await page.title();
       if (title.startsWith("failed")) throw new Error(title);
+      clean(warningsIn(said.join("\n")), true);
       return await page.evaluate(result);
     } catch (error) {
       throw new Error(`${error.message}\n${said.slice(0, 20).join("\n")}`);

@@ -15,20 +15,22 @@ export function started(command, args, options) {
   return child;
 }
 
-/** A server that says where it listens, and the address. @throws Error with what it said, where it ends or says nothing for a minute */
+/** A server that says where it listens: its address, and what it has said so far. @throws Error with that, where it ends or tells no address for a minute */
 export async function serving(command, args, { cwd, env = process.env }) {
-  const child = started(command, args, { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = started(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let text = "";
   const address = await new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`no address after a minute\n${text}`)), 60_000);
-    child.stdout.on("data", (bytes) => {
+    const hear = (bytes) => {
       text += stripVTControlCharacters(String(bytes));
       const found = /http:\/\/127\.0\.0\.1:\d+/.exec(text);
       if (found === null) return;
       clearTimeout(late);
       resolve(found[0]);
-    });
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
     child.on("exit", () => reject(new Error(text)));
   });
-  return { address, end: () => child.kill() };
+  return { address, said: () => text, end: () => child.kill() };
 }

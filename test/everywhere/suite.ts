@@ -1,26 +1,70 @@
 /**
- * What every runtime and every bundler runs, over the names that a user imports: the digests of the engine, of snapshots, of observers and replay buffers; a dataset;
- * readers of files whose packages may be missing; and every subpath. It says a line each.
+ * What every runtime and every bundler runs, over the names that a user imports: every subpath; the digests of the engine, of snapshots, of observers and replay buffers, of
+ * embed.wasm; the recorded cases of these; batches of a dataset; a journal; readers of files whose packages may be missing. It says a line each.
  */
 
 import { subpaths } from "subpaths";
+import operations from "../../dist/embed/operations.bin";
+import embedBytes from "../../dist/embed.wasm";
 import { f32, Replay } from "../../src/index.ts";
-import { openRlds } from "../../src/rlds/index.ts";
+import { memory } from "../../src/store/index.ts";
 import hdf5 from "../data/extra/d4rl/tail.hdf5";
 import parquet from "../data/extra/plain.parquet";
+import { play } from "../embed/player.mjs";
 import { agentsDigest } from "../runtime/agents.ts";
 import { digest } from "../runtime/digest.ts";
+import { pfrlDigest } from "../runtime/pfrl.ts";
+import { sayCases } from "./cases.ts";
+import { dataset, journal, written } from "./kept.ts";
 
-export async function suite(say: (line: string) => void): Promise<void> {
+export interface Host {
+  /** Of a host with files: what Workshop.project puts there is read, and more is written. */
+  readonly folder?: string;
+  /** embed.wasm, for a host that compiles nothing. */
+  readonly embed?: WebAssembly.Module;
+}
+
+export async function suite(say: (line: string) => void, { folder, embed }: Host = {}): Promise<void> {
   for (const [name, names] of Object.entries(subpaths)) say(`${name} ${Object.keys(names).length} names`);
   const { outputs, snapshots } = await digest();
   say(`digest ${outputs}`);
   say(`snapshots ${snapshots}`);
   say(`agents ${await agentsDigest()}`);
-  say(`dataset ${await dataset()}`);
-  say(`json lines ${await read("steps.jsonl", new TextEncoder().encode(LINES))}`);
-  say(`parquet ${await read("plain.parquet", parquet)}`);
-  say(`hdf5 ${await read("tail.hdf5", hdf5)}`);
+  say(`pfrl ${await pfrlDigest()}`);
+  say(`embed ${play(embed ?? (await WebAssembly.compile(embedBytes)), operations)}`);
+  await sayCases(say);
+  say(`batches ${await batches()}`);
+  say(`journal ${await journal(memory())}`);
+  say(`json lines ${await dataset(new File([LINES], "steps.jsonl"))}`);
+  say(`parquet ${await dataset(new File([parquet], "plain.parquet"))}`);
+  say(`hdf5 ${await dataset(new File([hdf5], "tail.hdf5"))}`);
+  if (folder === undefined) return;
+  say(`file: journal ${await journal(`${folder}/journal`)}`);
+  for (const name of ["cartpole", "plain.parquet", "tail.hdf5"]) say(`file: ${name} ${await dataset(`${folder}/${name}`)}`);
+  say(`file: written ${await written(`${folder}/cartpole`, `${folder}/cartpole.jsonl`)}`);
+}
+
+/** The lines as what a server answers. */
+export async function answered(host?: Host): Promise<Response> {
+  const lines: string[] = [];
+  try {
+    await suite((line) => lines.push(line), host);
+  } catch (error) {
+    lines.push(`failed: ${(error as Error).stack ?? error}`);
+  }
+  return Response.json(lines);
+}
+
+/** The lines as what a page has: `globalThis.lines`, and a title that says when all is done. */
+export async function shown(): Promise<void> {
+  const page = globalThis as unknown as { lines: string[]; document: { title: string } };
+  page.lines = [];
+  try {
+    await suite((line) => page.lines.push(line));
+    page.document.title = "done";
+  } catch (error) {
+    page.document.title = `failed: ${(error as Error).stack ?? error}`;
+  }
 }
 
 const LINES = [0, 1, 2]
@@ -28,28 +72,14 @@ const LINES = [0, 1, 2]
   .join("\n");
 
 /** Batches over steps with n-step returns, from memory that comes back. */
-async function dataset(): Promise<string> {
+async function batches(): Promise<string> {
   using replay = new Replay({ spec: { reward: f32() }, tables: { t: { maxSize: 100 } }, seed: 3 });
   replay.writer({ items: [{ table: "t", length: 3 }] }).appendColumns({ reward: Float32Array.from({ length: 60 }, (_, i) => i) });
   let sum = 0;
-  let batches = 0;
+  let count = 0;
   for await (const { nStep } of replay.table("t").dataset({ batchSize: 8, recycle: true, nStep: { n: 2, gamma: 0.5, reward: "reward" } })) {
     for (const value of nStep.returns) sum += value;
-    if (++batches === 20) break;
+    if (++count === 20) break;
   }
-  return `${batches} batches, returns ${sum}`;
-}
-
-/** Steps of a file, or why it cannot be read. */
-async function read(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  try {
-    const reader = await openRlds(new File([bytes], name));
-    let steps = 0;
-    for await (const episode of reader) steps += episode.steps.length;
-    await reader.close();
-    return `${reader.format}: ${steps} steps`;
-  } catch (error) {
-    const { code, message } = error as { readonly code?: string; readonly message: string };
-    return `${code}: ${message}`;
-  }
+  return `${count} of a dataset, returns ${sum}`;
 }

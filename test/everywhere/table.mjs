@@ -2,18 +2,21 @@
 const BEGIN = "<!-- rows: made by npm run everywhere -- --write -->\n";
 const END = "<!-- end of rows -->\n";
 
+const lineOf = ({ where, version, what = "everything" }) => `| ${where} | ${version} | ${what} |`;
+
 /** The page with the table of these rows. */
 export function written(page, rows) {
   const [head, rest] = page.split(BEGIN);
-  const lines = rows.map(({ where, version, what = "everything" }) => `| ${where} | ${version} | ${what} |`);
-  return `${head}${BEGIN}\n| where | version | what ran |\n|---|---|---|\n${lines.join("\n")}\n\n${END}${rest.split(END)[1]}`;
+  return `${head}${BEGIN}\n| where | version | what ran |\n|---|---|---|\n${rows.map(lineOf).join("\n")}\n\n${END}${rest.split(END)[1]}`;
 }
 
-/** Where the rows of the page's table ran, in its order. */
-export function namesOf(page) {
-  const lines = page.split(BEGIN)[1].split(END)[0].split("\n");
-  return lines
-    .filter((line) => line.startsWith("| "))
-    .map((line) => line.split(" | ")[0].slice(2))
-    .slice(1);
+/** Whether the page has these rows; what was found on the machine may be of another version. */
+export function compared(page, rows) {
+  const [, , ...lines] = page
+    .split(BEGIN)[1]
+    .split(END)[0]
+    .split("\n")
+    .filter((line) => line.startsWith("|"));
+  const same = (row, line) => lineOf(row.found ? { ...row, version: line?.split(" | ")[1] } : row) === line;
+  return lines.length === rows.length && rows.every((row, i) => same(row, lines[i]));
 }

@@ -1,24 +1,24 @@
-// Where the projects are made: outside of this one, so that nothing of it is found from there. Tools are installed once, the package is packed anew each time.
+// Where the projects are made: outside of this one, so that nothing of it is found from there. Tools are installed once; a run has the package and projects of its own.
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { arch, platform, tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { manifestIn, PEERS } from "../../build/manifest.mjs";
+import { addressOf, stage } from "../../build/release.mjs";
 import { root } from "../../build/step.mjs";
 
-const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const { devDependencies } = manifestIn();
+const { reprise, ...ENGINES } = manifestIn(join(root, "examples/engines")).dependencies;
 
 /** Versions of Node beside the one that runs this, by the names of their tools. */
 export const NODES = { "node-old": "20.8.0", "node-22": "22.23.3", "node-24": "24.21.0" };
 
 const TOOLS = {
-  "@babylonjs/core": "9.34.0",
+  ...ENGINES,
   ...Object.fromEntries(Object.entries(NODES).map(([name, version]) => [name, `npm:node-${platform()}-${arch()}@${version}`])),
   "@rollup/plugin-node-resolve": "16.0.3",
-  bun: "1.4.5",
-  deno: "2.9.6",
-  esbuild: devDependencies.esbuild,
   next: "16.4.6",
-  phaser: "4.2.1",
   react: "19.3.1",
   "react-dom": "19.3.1",
   rollup: "4.68.7",
@@ -27,17 +27,29 @@ const TOOLS = {
   workerd: "1.20261117.1",
 };
 
-/** Packages that a user may have beside this one. */
-const PEERS = Object.fromEntries(["h5wasm", "hyparquet", "hyparquet-compressors", "hyparquet-writer"].map((name) => [name, devDependencies[name]]));
+/** The optional packages, as the tests have them. */
+const OPTIONAL = Object.fromEntries(PEERS.map((name) => [name, devDependencies[name]]));
+
+/** What projects of hosts with files find in their folder `files`. */
+const DATA = { cartpole: "tfds/cartpole/1.0.0", "plain.parquet": "extra/plain.parquet", "tail.hdf5": "extra/d4rl/tail.hdf5" };
+
+const ADDRESS = "https://host.example/owner/reprise";
 
 export class Workshop {
-  folder = join(tmpdir(), `reprise-everywhere-${userInfo().username}`);
+  /** Tools that are the same stand in one folder. */
+  folder = join(tmpdir(), `reprise-everywhere-${userInfo().username}-${hashOf({ TOOLS, OPTIONAL })}`);
+  /** The folders of this run, by whether the optional packages stand above them. */
+  #runs;
 
   /** Installs what is missing, and packs. */
   async ready() {
-    await this.#install(this.folder, TOOLS);
-    await this.#install(join(this.folder, "peers"), PEERS);
-    await this.#pack();
+    if (!existsSync(this.folder)) await this.#install();
+    const bare = mkdtempSync(join(this.folder, "bare/run-"));
+    this.#runs = { bare, peers: join(this.folder, "peers", basename(bare)) };
+    process.on("exit", () => {
+      for (const folder of Object.values(this.#runs)) rmSync(folder, { recursive: true, force: true });
+    });
+    await this.#pack(join(bare, "packed"));
     return this;
   }
 
@@ -48,16 +60,17 @@ export class Workshop {
 
   /** The version of a tool. */
   version(name) {
-    return JSON.parse(readFileSync(this.tool(name, "package.json"), "utf8")).version;
+    return manifestIn(this.tool(name)).version;
   }
 
-  /** An empty project with this package, and the peers beside it or not; what it is given as files. */
-  project(name, { peers = false, files = {} } = {}) {
-    const folder = join(this.folder, peers ? "peers" : "bare", name);
+  /** An empty project with this package, and the optional packages above it or not; what it is given as files, and datasets. */
+  project(name, { peers = false, data = false, files = {} } = {}) {
+    const folder = join(peers ? this.#runs.peers : this.#runs.bare, name);
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(join(folder, "node_modules"), { recursive: true });
-    cpSync(join(this.folder, "packed/node_modules/reprise"), join(folder, "node_modules/reprise"), { recursive: true });
+    cpSync(join(this.#runs.bare, "packed/node_modules/reprise"), join(folder, "node_modules/reprise"), { recursive: true });
     cpSync(join(root, "dist/suite.mjs"), join(folder, "suite.mjs"));
+    if (data) for (const [to, from] of Object.entries(DATA)) cpSync(join(root, "test/data", from), join(folder, "files", to), { recursive: true });
     const all = { "package.json": JSON.stringify({ name, private: true, type: "module" }), ...files };
     for (const [path, text] of Object.entries(all)) {
       mkdirSync(join(folder, path, ".."), { recursive: true });
@@ -66,32 +79,39 @@ export class Workshop {
     return folder;
   }
 
-  async #install(folder, dependencies) {
-    const manifest = JSON.stringify({ private: true, dependencies });
-    const stamp = join(folder, "installed");
-    if (existsSync(stamp) && readFileSync(stamp, "utf8") === manifest) return;
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json"), manifest);
-    await run(folder, "npm", ["install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]);
-    writeFileSync(stamp, manifest);
+  /** Under another name, until all is there: two runs may do that at once. */
+  async #install() {
+    const folder = mkdtempSync(`${this.folder}-`);
+    mkdirSync(join(folder, "bare"));
+    for (const [path, dependencies] of [
+      [folder, TOOLS],
+      [join(folder, "peers"), OPTIONAL],
+    ]) {
+      mkdirSync(path, { recursive: true });
+      writeFileSync(join(path, "package.json"), JSON.stringify({ private: true, dependencies }));
+      await run(path, "npm", ["install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]);
+    }
+    if (existsSync(this.folder)) rmSync(folder, { recursive: true });
+    else renameSync(folder, this.folder);
   }
 
-  async #pack() {
-    const folder = join(this.folder, "packed");
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true });
-    const [{ filename }] = JSON.parse(await run(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
+  /** As it is published. */
+  async #pack(folder) {
+    stage(join(folder, "staged"), addressOf(ADDRESS));
+    const [{ filename }] = JSON.parse(await run(join(folder, "staged"), "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
     writeFileSync(join(folder, "package.json"), '{ "private": true }');
     await run(folder, "npm", ["install", "--offline", "--no-package-lock", "--no-audit", "--no-fund", `./${filename}`]);
   }
 }
 
-/** What a command printed; with `fails` its errors. @throws Error with all that it said, where it failed */
-export async function run(cwd, command, args, { env = {}, ms = 300_000, fails = false } = {}) {
+const hashOf = (value) => createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 8);
+
+/** What a command printed, and its errors where `what` says so. @throws Error with all that it said, where it failed, or did not and should */
+export async function run(cwd, command, args, { env = {}, ms = 300_000, fails = false, what = "stdout" } = {}) {
   const options = { cwd, timeout: ms, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 };
-  const { error, stdout, stderr } = await new Promise((resolve) =>
-    execFile(command, args, options, (error, stdout, stderr) => resolve({ error, stdout, stderr })),
+  const { error, ...said } = await new Promise((resolve) =>
+    execFile(command, args, options, (error, stdout, stderr) => resolve({ error, stdout, stderr, all: stdout + stderr })),
   );
-  if ((error !== null) !== fails) throw new Error(`${command} ${args.join(" ")}: ${error?.message ?? "did not fail"}\n${stdout}${stderr}`);
-  return fails ? stderr : stdout;
+  if ((error !== null) !== fails) throw new Error(`${command} ${args.join(" ")}: ${error?.message ?? "did not fail"}\n${said.all}`);
+  return said[what];
 }

@@ -57,13 +57,10 @@ export async function agentsDigest(): Promise<string> {
     type = type === 2 ? 0 : last ? 2 : 1;
     if (t % 10 < 9 || t < 100) continue;
     // A column at a time: what a batch holds is hashed by its leaves.
-    elements(sink, [...take(table.asDataset({ sampleBatchSize: 5, numSteps: 2 }), 2)]);
-    elements(sink, [uniform.getNext({ sampleBatchSize: 7, numSteps: 3 }), episodic.getNext({ sampleBatchSize: 4, numSteps: 2 }), episodic.getNext()]);
+    sink.nest([...take(table.asDataset({ sampleBatchSize: 5, numSteps: 2 }), 2)]);
+    sink.nest([uniform.getNext({ sampleBatchSize: 7, numSteps: 3 }), episodic.getNext({ sampleBatchSize: 4, numSteps: 2 }), episodic.getNext()]);
     if (t % 100 === 99)
-      elements(sink, [
-        ...uniform.asDataset({ singleDeterministicPass: true, numSteps: 4 }),
-        ...episodic.asDataset({ singleDeterministicPass: true, numSteps: 3 }),
-      ]);
+      sink.nest([...uniform.asDataset({ singleDeterministicPass: true, numSteps: 4 }), ...episodic.asDataset({ singleDeterministicPass: true, numSteps: 3 })]);
     sink.value([windows.cachedSteps, whole.cachedSteps, table.numFrames(), uniform.numFrames(), episodic.numFrames(), id, ...episodic.completedEpisodes()]);
     await sink.drain();
   }
@@ -86,11 +83,4 @@ function* take<T>(source: Iterable<T>, n: number): Generator<T, void> {
     yield one;
     if (--n === 0) return;
   }
-}
-
-/** Every array of some nests of columns, by the order of their keys. */
-function elements(sink: Sink, nest: unknown): void {
-  if (ArrayBuffer.isView(nest)) sink.array(nest);
-  else if (typeof nest !== "object" || nest === null) sink.value(nest);
-  else for (const key of Object.keys(nest).sort()) elements(sink, (nest as { [key: string]: unknown })[key]);
 }

@@ -1,11 +1,7 @@
 /** Chromium, as tests drive it: pages of the project, served on loopback, in an empty profile. */
 import { type Browser, chromium, type Page } from "playwright-core";
-import { pages } from "../../build/pages.mjs";
-
-const FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
-
-/** What a page needs for clocks finer than 0.1 ms. */
-const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+import { ISOLATED, pages } from "../../build/pages.mjs";
+import { CHROMIUM_FLAGS } from "../../build/runtimes.mjs";
 
 /** As the protocol's HeapProfiler has it: what each function allocated itself, and what it called. */
 interface Allocations {
@@ -26,7 +22,7 @@ export class Chromium {
   }
 
   static async start(executablePath: string): Promise<Chromium> {
-    const browser = await chromium.launch({ executablePath, args: FLAGS.split(" ") });
+    const browser = await chromium.launch({ executablePath, args: CHROMIUM_FLAGS });
     return new Chromium(browser, await pages(0));
   }
 

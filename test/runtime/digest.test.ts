@@ -6,6 +6,7 @@ import { moduleOf, type Target, tracked } from "../support/core.ts";
 import { some, whole } from "../support/size.ts";
 import { agentsDigest } from "./agents.ts";
 import { digest } from "./digest.ts";
+import { pfrlDigest } from "./pfrl.ts";
 import { Sink } from "./sink.ts";
 
 /** Lines of digest.txt, by what stands before the hash. */
@@ -32,6 +33,10 @@ describe("the digest", () => {
 
   it("of observers and replay buffers is the kept one", async () => {
     expect(await agentsDigest()).toBe(kept.agents);
+  });
+
+  it("of PFRL's buffers is the kept one", async () => {
+    expect(await pfrlDigest()).toBe(kept.pfrl);
   });
 });
 

@@ -42,6 +42,13 @@ export class Sink {
     }
   }
 
+  /** Arrays and values, nested in any way, by key. */
+  nest(node: unknown): void {
+    if (ArrayBuffer.isView(node)) this.array(node);
+    else if (typeof node !== "object" || node === null) this.value(node);
+    else for (const key of Object.keys(node).sort()) this.nest((node as { [key: string]: unknown })[key]);
+  }
+
   /** Hashes what is full. */
   async drain(): Promise<void> {
     for (const block of this.#full.splice(0)) await this.#mix(block);

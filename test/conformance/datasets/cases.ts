@@ -151,7 +151,7 @@ async function pushDifference(test: RldsCase, data: RldsDataset, args: PushArgs,
       : (Object.assign({ [Symbol.asyncIterator]: () => episodesOf(data) }, { stepSpec: ourSpec(table_like.spec ?? test.spec) }) as unknown as RldsDataset);
   // Where the data has no spec, any table will do.
   const spec: Spec = await createTrajectoryDataSpec(like, policyInfoFn).catch(() => trajectorySpec({ observation: f32(), action: f32() }));
-  const replay = new Replay<Spec, string>({ spec, tables: { t: { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 } }, maxBytes: 2 ** 28 });
+  const replay = new Replay<Spec, string>({ spec, tables: { t: { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 } }, maxBytes: 2 ** 28, logger: null });
   try {
     const quiet = name === "ReverbAddEpisodeObserver" ? { onWarning: () => {} } : {};
     const made = Object.fromEntries(Object.entries(options).map(([key, value]) => [camel(key), value]));

@@ -82,7 +82,7 @@ async function run(test: ObserverCase, departure: ObserverDeparture | undefined)
   const spec = trajectorySpecOf(test.spec);
   const names = test.tables ?? ["t"];
   const tables = Object.fromEntries(names.map((name) => [name, { maxSize: 1000, sampler: fifo(), maxTimesSampled: 1 }]));
-  const replay: Replay<Spec, string> = new Replay<Spec, string>({ spec, tables, maxBytes: 2 ** 28 });
+  const replay: Replay<Spec, string> = new Replay<Spec, string>({ spec, tables, maxBytes: 2 ** 28, logger: null });
   try {
     const kinds = departure?.error !== undefined ? [departure.error] : expect.error && KINDS.new?.[String(expect.error.type)];
     let observer: Observer;

@@ -37,7 +37,7 @@ class ReverbWorld {
     this.#raw = raw;
     this.#spec = trajectorySpecOf(raw.spec);
     const tables = Object.fromEntries(readTables(raw.tables).map((table) => [table.name, tableOptions(table)]));
-    this.#replay = new Replay<Spec, string>({ spec: this.#spec, tables, seed: 3, maxBytes: 2 ** 28 });
+    this.#replay = new Replay<Spec, string>({ spec: this.#spec, tables, seed: 3, maxBytes: 2 ** 28, logger: null });
   }
 
   /** The first difference. */

@@ -2,7 +2,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import * as esbuild from "esbuild";
 import { serving } from "../servers.mjs";
+import { clean, warningsIn } from "../warnings.mjs";
 import { run } from "../workshop.mjs";
 import { MAIN, page } from "./pages.mjs";
 
@@ -14,12 +16,12 @@ export async function rows(workshop, browsers) {
     esbuild: { name: "esbuild", make: esbuilt },
     Rollup: { name: "rollup", make: (folder, peers) => rolledUp(tool, folder, peers) },
     webpack: { name: "webpack", make: (folder, peers) => packed(workshop, folder, peers) },
-    Vite: { name: "vite", make: (folder) => run(folder, process.execPath, [workshop.tool("vite/bin/vite.js"), "build", "--outDir", "built", "--emptyOutDir"]) },
+    Vite: { name: "vite", make: (folder, peers) => built(workshop, folder, peers) },
   };
   const all = Object.entries(ways).flatMap(([where, { name, make }]) =>
     [false, true].map((peers) => ({
       where: peers ? `${where}, with the optional packages` : where,
-      version: workshop.version(name),
+      version: name === "esbuild" ? esbuild.version : workshop.version(name),
       peers,
       async suite() {
         const folder = workshop.project(name, { peers, files: FILES });
@@ -32,53 +34,64 @@ export async function rows(workshop, browsers) {
     where: peers ? "Vite's own server, with the optional packages" : "Vite's own server",
     version: workshop.version("vite"),
     peers,
-    suite: () => dev(workshop, browsers, workshop.project("vite-dev", { peers, files: FILES })),
+    suite: () => dev(workshop, browsers, peers),
   }));
   return [...all, ...served];
 }
 
 async function esbuilt(folder) {
-  const { build } = await import("esbuild");
   const options = { absWorkingDir: folder, entryPoints: ["main.js"], outdir: "built", bundle: true, splitting: true, format: "esm", logLevel: "silent" };
-  clean((await build(options)).warnings.map(({ text }) => text));
+  const { warnings } = await esbuild.build(options);
+  clean(
+    warnings.map(({ text }) => text),
+    true,
+  );
 }
 
 async function rolledUp(tool, folder, peers) {
   const { rollup } = await tool("rollup", "dist/es/rollup.js");
   const { nodeResolve } = await tool("@rollup/plugin-node-resolve", "dist/es/index.js");
   const warnings = [];
-  // What is not there stays an import, which fails where it is asked for; Rollup says so.
-  const onwarn = (warning) => (peers || warning.code !== "UNRESOLVED_IMPORT" ? warnings.push(warning.message) : undefined);
+  const onwarn = ({ message }) => warnings.push(message);
   const bundle = await rollup({ input: join(folder, "main.js"), plugins: [nodeResolve({ browser: true })], onwarn });
   await bundle.write({ dir: join(folder, "built"), format: "es" });
   await bundle.close();
-  clean(warnings.filter((text) => /reprise/.test(text)));
+  // What it says of the optional packages' own code is theirs.
+  clean(
+    warnings.filter((text) => /reprise/.test(text)),
+    peers,
+  );
 }
 
-const WEBPACK = (tool, peers) => `import webpack from ${JSON.stringify(tool)};
-webpack({ mode: "production", entry: "./main.js", output: { path: import.meta.dirname + "/built", filename: "main.js" } }, (error, stats) => {
+const WEBPACK = (tool) => `import webpack from ${JSON.stringify(tool)};
+const output = { path: import.meta.dirname + "/built", filename: "main.js" };
+webpack({ mode: "production", performance: { hints: false }, entry: "./main.js", output }, (error, stats) => {
   const { errors, warnings } = stats?.toJson() ?? { errors: [error], warnings: [] };
-  const ours = warnings.filter(({ message }) => ${peers} || !/Can't resolve '(h5wasm|hyparquet)/.test(message)).filter(({ message }) => !/size limit|performance/.test(message));
-  for (const { message, moduleName } of [...errors, ...ours]) console.error(moduleName, message);
-  process.exitCode = errors.length + ours.length === 0 ? 0 : 1;
+  for (const { moduleName, message } of errors) console.error(moduleName, message);
+  process.exitCode = errors.length === 0 ? 0 : 1;
+  console.log(JSON.stringify(warnings.map(({ moduleName, message }) => moduleName + ": " + message)));
 });
 `;
 
-function packed(workshop, folder, peers) {
-  writeFileSync(join(folder, "webpack.mjs"), WEBPACK(pathToFileURL(workshop.tool("webpack/lib/index.js")).href, peers));
-  return run(folder, process.execPath, ["webpack.mjs"]);
+async function packed(workshop, folder, peers) {
+  writeFileSync(join(folder, "webpack.mjs"), WEBPACK(pathToFileURL(workshop.tool("webpack/lib/index.js")).href));
+  clean(JSON.parse(await run(folder, process.execPath, ["webpack.mjs"])), peers);
 }
 
-/** @throws Error with what a bundler had to say */
-function clean(warnings) {
-  if (warnings.length > 0) throw new Error(warnings.join("\n"));
+async function built(workshop, folder, peers) {
+  const args = [workshop.tool("vite/bin/vite.js"), "build", "--outDir", "built", "--emptyOutDir"];
+  clean(warningsIn(await run(folder, process.execPath, args, { what: "all" })), peers);
 }
 
-async function dev(workshop, browsers, folder) {
-  const { address, end } = await serving(process.execPath, [workshop.tool("vite/bin/vite.js"), "--host", "127.0.0.1", "--port", "0"], { cwd: folder });
+async function dev(workshop, browsers, peers) {
+  const folder = workshop.project("vite-dev", { peers, files: FILES });
+  const args = [workshop.tool("vite/bin/vite.js"), "--host", "127.0.0.1", "--port", "0"];
+  const server = await serving(process.execPath, args, { cwd: folder });
   try {
-    return await browsers.visit("chromium", `${address}/`);
+    const lines = await browsers.visit("chromium", `${server.address}/`);
+    clean(warningsIn(server.said()), peers);
+    return lines;
   } finally {
-    end();
+    server.end();
   }
 }

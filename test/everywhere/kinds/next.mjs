@@ -1,5 +1,6 @@
 // Next, with both of its bundlers: a page, whose code runs in Chromium, and a route, whose code runs in its server.
 import { serving } from "../servers.mjs";
+import { clean, warningsIn } from "../warnings.mjs";
 import { run } from "../workshop.mjs";
 
 const FILES = {
@@ -7,26 +8,13 @@ const FILES = {
   "app/page.js": `"use client";
 import { useEffect } from "react";
 export default function Page() {
-  useEffect(() => {
-    globalThis.lines = [];
-    import("../suite.mjs")
-      .then(({ suite }) => suite((line) => globalThis.lines.push(line)))
-      .then(() => (document.title = "done"), (error) => (document.title = "failed: " + (error.stack ?? error)));
-  }, []);
+  useEffect(() => void import("../suite.mjs").then(({ shown }) => shown()), []);
   return null;
 }
 `,
-  "app/lines/route.js": `import { suite } from "../../suite.mjs";
+  "app/lines/route.js": `import { answered } from "../../suite.mjs";
 export const dynamic = "force-dynamic";
-export async function GET() {
-  const lines = [];
-  try {
-    await suite((line) => lines.push(line));
-  } catch (error) {
-    lines.push("failed: " + (error.stack ?? error));
-  }
-  return Response.json(lines);
-}
+export const GET = () => answered({ folder: "files" });
 `,
 };
 
@@ -41,7 +29,7 @@ export function rows(workshop, browsers) {
       const and = peers ? ", with the optional packages" : "";
       let served;
       const site = async () => {
-        served ??= await serve(next, flag, workshop.project(`next-${bundler.toLowerCase()}`, { peers, files: { ...FILES, ...config } }));
+        served ??= await serve(next, flag, workshop.project(`next-${bundler.toLowerCase()}`, { peers, data: true, files: { ...FILES, ...config } }), peers);
         return served;
       };
       return [
@@ -55,6 +43,7 @@ export function rows(workshop, browsers) {
           where: `${where}, its server${and}`,
           version: workshop.version("next"),
           peers,
+          files: true,
           async suite() {
             const { address } = await site();
             try {
@@ -70,8 +59,8 @@ export function rows(workshop, browsers) {
 }
 
 /** Builds a project and starts it. */
-async function serve(next, flag, folder) {
+async function serve(next, flag, folder, peers) {
   const env = { NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: "production" };
-  await run(folder, process.execPath, [next, "build", flag], { env });
+  clean(warningsIn(await run(folder, process.execPath, [next, "build", flag], { env, what: "all" })), peers);
   return serving(process.execPath, [next, "start", "--hostname", "127.0.0.1", "--port", "0"], { cwd: folder, env: { ...process.env, ...env } });
 }

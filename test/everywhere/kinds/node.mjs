@@ -1,7 +1,8 @@
-// Node, of several versions and in several ways; Deno and Bun.
+// Node, of several versions and in several ways; Deno and Bun. All have files.
+import { runtimes } from "../../../build/runtimes.mjs";
 import { NODES, run } from "../workshop.mjs";
 
-const MAIN = 'import { suite } from "./suite.mjs";\nawait suite(console.log);\n';
+const MAIN = 'import { suite } from "./suite.mjs";\nawait suite(console.log, { folder: "files" });\n';
 
 const THREAD = `import { Worker } from "node:worker_threads";
 const thread = new Worker(new URL("./main.mjs", import.meta.url));
@@ -15,63 +16,66 @@ replay.writer({ items: [{ table: "t", length: 1 }] }).append({ x: 7 });
 console.log(replay.table("t").sample(1).steps.x.data[0], typeof trajectorySpec);
 `;
 
+/** Without fsync nothing is acknowledged. */
+const NO_JOURNAL =
+  "IO: locking files/journal failed: Node's permission model disables fsync, without which nothing is on the disk for sure: run Node without --permission";
+
+const WITH = ", with the optional packages";
+const DENO = ["run", "--allow-read=files", "--allow-write=files"];
+
 const lines = (text) => text.trim().split("\n");
 
 export async function rows(workshop) {
-  const bin = (name) => (name === "node" ? process.execPath : workshop.tool(name, "bin/node"));
-  const version = async (name) => (await run(".", bin(name), ["--version"])).trim().slice(1);
-  const suite = async (where, name, { peers, args = () => [], main = "main.mjs", id = where } = {}) => ({
+  const bin = (name) => runtimes()[name] ?? workshop.tool(name, "bin/node");
+  // The Node that runs this is the machine's.
+  const versioned = async (name) => ({ version: (await run(".", bin(name), ["--version"])).match(/\d+\.\d+\.\d+/)[0], found: name === "node" });
+  const suite = async (where, name, { peers, args = () => [], main = "main.mjs", ...rest } = {}) => ({
     where,
-    version: await version(name),
+    ...rest,
+    ...(await versioned(name)),
     peers,
+    files: true,
     async suite() {
-      const folder = workshop.project(id, { peers, files: { "main.mjs": MAIN, "thread.mjs": THREAD } });
+      const folder = workshop.project(`${name} ${where}`.replaceAll(/\W+/g, "-").toLowerCase(), {
+        peers,
+        data: true,
+        files: { "main.mjs": MAIN, "thread.mjs": THREAD },
+      });
       return lines(await run(folder, bin(name), [...args(folder), main]));
     },
   });
-  const required = (name, command, ...args) => ({
-    where: `${name}, require`,
+  const required = async (where, name) => ({
+    where: `${where}, require`,
     what: "a first program",
+    ...(await versioned(name)),
     expected: ["7 function"],
-    run: async () => lines(await run(workshop.project("require", { files: { "main.cjs": REQUIRE } }), command, [...args, "main.cjs"])),
+    run: async () => lines(await run(workshop.project("require", { files: { "main.cjs": REQUIRE } }), bin(name), ["main.cjs"])),
   });
-  return [
-    ...(await Promise.all(["node", ...Object.keys(NODES)].map((name) => suite("Node.js", name, { id: name })))),
-    await suite("Node.js, with the optional packages", "node", { peers: true }),
-    await suite("Node.js, worker_threads", "node", { main: "thread.mjs" }),
-    await suite("Node.js, permission model", "node-24", { args: (folder) => ["--permission", `--allow-fs-read=${folder}`] }),
-    { ...required("Node.js", process.execPath), version: await version("node") },
-    { ...required("Node.js", bin("node-22")), version: await version("node-22") },
-    { ...required("Node.js", bin("node-24")), version: await version("node-24") },
+  return Promise.all([
+    ...["node", ...Object.keys(NODES)].map((name) => suite("Node.js", name)),
+    suite(`Node.js${WITH}`, "node", { peers: true }),
+    suite("Node.js, worker_threads", "node", { main: "thread.mjs" }),
+    suite("Node.js, permission model", "node-24", {
+      args: (folder) => ["--permission", `--allow-fs-read=${folder}`, `--allow-fs-write=${folder}/files`],
+      what: "everything but journals in files",
+      instead: { "file: journal": NO_JOURNAL },
+    }),
+    ...["node", "node-22", "node-24"].map((name) => required("Node.js", name)),
     {
       where: "Node.js before 20.19, require",
       what: "the error says what to do",
-      version: await version("node-old"),
+      ...(await versioned("node-old")),
       expected: ["reprise is an ES module"],
       async run() {
-        const said = await run(workshop.project("require-old", { files: { "main.cjs": REQUIRE } }), bin("node-old"), ["main.cjs"], { fails: true });
+        const folder = workshop.project("require-old", { files: { "main.cjs": REQUIRE } });
+        const said = await run(folder, bin("node-old"), ["main.cjs"], { fails: true, what: "stderr" });
         return [said.match(/reprise is an ES module/)?.[0]];
       },
     },
-    {
-      where: "Deno",
-      version: workshop.version("deno"),
-      suite: async () => lines(await run(workshop.project("deno", { files: { "main.mjs": MAIN } }), workshop.tool(".bin/deno"), ["run", "main.mjs"])),
-    },
-    {
-      where: "Deno, with the optional packages",
-      version: workshop.version("deno"),
-      peers: true,
-      suite: async () =>
-        lines(
-          await run(workshop.project("deno", { peers: true, files: { "main.mjs": MAIN } }), workshop.tool(".bin/deno"), ["run", "--allow-read", "main.mjs"]),
-        ),
-    },
-    {
-      where: "Bun",
-      version: workshop.version("bun"),
-      suite: async () => lines(await run(workshop.project("bun", { files: { "main.mjs": MAIN } }), workshop.tool(".bin/bun"), ["main.mjs"])),
-    },
-    { ...required("Bun", workshop.tool(".bin/bun")), version: workshop.version("bun") },
-  ];
+    suite("Deno", "deno", { args: () => DENO }),
+    suite(`Deno${WITH}`, "deno", { peers: true, args: () => [...DENO, "--allow-read"] }),
+    suite("Bun", "bun"),
+    suite(`Bun${WITH}`, "bun", { peers: true }),
+    required("Bun", "bun"),
+  ]);
 }

@@ -1,15 +1,10 @@
 // Pages: as they are, by an import map, under a strict policy, and in a worker.
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { manifestIn, subpaths } from "../../../build/manifest.mjs";
 
 /** What a page runs: its title says when all is done. */
-export const MAIN = `import { suite } from "./suite.mjs";
-globalThis.lines = [];
-suite((line) => globalThis.lines.push(line)).then(
-  () => (document.title = "done"),
-  (error) => (document.title = "failed: " + (error.stack ?? error)),
-);
-`;
+export const MAIN = 'import { shown } from "./suite.mjs";\nshown();\n';
 
 export const page = (script) => `<!doctype html><meta charset="utf-8" /><title>…</title><script type="module" src="${script}"></script>\n`;
 
@@ -40,16 +35,16 @@ export async function rows(workshop, browsers) {
     await build({ absWorkingDir: folder, entryPoints: [entry], outfile, bundle: true, format: "esm", logLevel: "error" });
   };
   const of = async (name, title) => {
-    const version = await browsers.version(name);
+    const versioned = { version: await browsers.version(name), found: true };
     return [
       {
         where: `${title}, a page with an import map`,
-        version,
+        ...versioned,
         suite: () => browsers.lines(name, mapped(workshop.project(`${name}-map`, { files: { "main.js": MAIN } }))),
       },
       {
         where: `${title}, a strict Content-Security-Policy`,
-        version,
+        ...versioned,
         async suite() {
           const folder = workshop.project(`${name}-policy`, { files: { "main.js": MAIN, "index.html": page("./main.bundled.js") } });
           await bundled(folder, "main.js");
@@ -58,7 +53,7 @@ export async function rows(workshop, browsers) {
       },
       {
         where: `${title}, a Web Worker`,
-        version,
+        ...versioned,
         async suite() {
           const folder = workshop.project(`${name}-worker`, { files: { "main.js": STARTER, "worker.js": WORKER, "index.html": page("./main.js") } });
           await bundled(folder, "worker.js");
@@ -70,11 +65,10 @@ export async function rows(workshop, browsers) {
   return [...(await of("chromium", "Chromium")), ...(await of("firefox", "Firefox"))];
 }
 
-/** A page whose import map names each subpath, as package.json exports them; peers are not there. */
+/** A page whose import map names each subpath; peers are not there. */
 function mapped(folder) {
-  const { exports } = JSON.parse(readFileSync(join(folder, "node_modules/reprise/package.json"), "utf8"));
-  const subpaths = Object.entries(exports).filter(([, target]) => target.default?.endsWith(".js"));
-  const imports = Object.fromEntries(subpaths.map(([path, target]) => [`reprise${path.slice(1)}`, `/node_modules/reprise/${target.default.slice(2)}`]));
+  const installed = subpaths(manifestIn(join(folder, "node_modules/reprise")));
+  const imports = Object.fromEntries(installed.map(({ name, file }) => [name, `/node_modules/reprise/${file}`]));
   const map = `<script type="importmap">${JSON.stringify({ imports })}</script>`;
   writeFileSync(join(folder, "index.html"), page("./main.js").replace("<script", `${map}<script`));
   return folder;

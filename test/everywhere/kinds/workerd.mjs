@@ -1,55 +1,49 @@
-// workerd, as wrangler feeds it: one module of JavaScript, and the core as a module of WebAssembly, since nothing is compiled at run time there.
+// workerd, as wrangler feeds it: one module of JavaScript, and modules of WebAssembly, since nothing is compiled at run time there.
 import { copyFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { basename, join } from "node:path";
 import { started } from "../servers.mjs";
 import { run } from "../workshop.mjs";
 
-const WORKER = `import { suite } from "./suite.mjs";
-export default {
-  async fetch() {
-    const lines = [];
-    try {
-      await suite((line) => lines.push(line));
-    } catch (error) {
-      lines.push("failed: " + (error.stack ?? error));
-    }
-    return Response.json(lines);
-  },
-};
+const WORKER = `import embed from "reprise/embed.wasm";
+import { answered } from "./suite.mjs";
+export default { fetch: () => answered({ embed }) };
 `;
 
-const config = (port) => `using Workerd = import "/workerd/workerd.capnp";
+const MODULES = ["core.wasm", "embed.wasm"].map((name) => `(name = "${name}", wasm = embed "${name}")`).join(", ");
+
+const config = (port, flags) => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [(name = "main", worker = .worker)],
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
 );
 const worker :Workerd.Worker = (
-  modules = [(name = "worker.js", esModule = embed "worker.bundled.js"), (name = "core.wasm", wasm = embed "core.wasm")],
+  modules = [(name = "worker.js", esModule = embed "worker.bundled.js"), ${MODULES}],
   compatibilityDate = "2026-01-01",
+  compatibilityFlags = ${JSON.stringify(flags)},
 );
 `;
 
 export async function rows(workshop) {
   const program = workshop.tool(".bin/workerd");
-  return [
-    {
-      where: "workerd",
-      version: (await run(".", program, ["--version"])).trim().replace("workerd ", ""),
-      async suite() {
-        const folder = workshop.project("workerd", { files: { "worker.js": WORKER } });
-        await bundle(folder);
-        const port = await free();
-        writeFileSync(join(folder, "config.capnp"), config(port));
-        const child = started(program, ["serve", "config.capnp"], { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
-        try {
-          return await answer(`http://127.0.0.1:${port}/`, child);
-        } finally {
-          child.kill();
-        }
-      },
+  const version = (await run(".", program, ["--version"])).trim().replace("workerd ", "");
+  const of = (where, flags) => ({
+    where,
+    version,
+    async suite() {
+      const folder = workshop.project("workerd", { files: { "worker.js": WORKER } });
+      await bundle(folder);
+      const port = await free();
+      writeFileSync(join(folder, "config.capnp"), config(port, flags));
+      const child = started(program, ["serve", "config.capnp"], { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
+      try {
+        return await answer(`http://127.0.0.1:${port}/`, child);
+      } finally {
+        child.kill();
+      }
     },
-  ];
+  });
+  return [of("workerd", []), of("workerd with nodejs_compat", ["nodejs_compat"])];
 }
 
 /** Packages that are missing stay as they are: workerd says so when they are asked for. */
@@ -57,9 +51,11 @@ async function bundle(folder) {
   const { build } = await import("esbuild");
   const wasm = {
     name: "WebAssembly beside the bundle",
-    setup({ onResolve }) {
-      onResolve({ filter: /\.wasm$/ }, ({ path, resolveDir }) => {
-        copyFileSync(join(resolveDir, path), join(folder, basename(path)));
+    setup({ onResolve, resolve }) {
+      onResolve({ filter: /\.wasm$/ }, async ({ path: asked, resolveDir, kind, pluginData }) => {
+        if (pluginData === "found") return undefined;
+        const { path } = await resolve(asked, { resolveDir, kind, pluginData: "found" });
+        copyFileSync(path, join(folder, basename(path)));
         return { path: `./${basename(path)}`, external: true };
       });
     },

@@ -1,0 +1,18 @@
+/** The families of cases that any host can run, with nothing but the package: PFRL's have files, and are elsewhere. */
+import { runBufferCase } from "./buffers/cases.ts";
+import { isObject } from "./case.ts";
+import { runRldsCase } from "./datasets/cases.ts";
+import { isObserverCase, runObserverCase } from "./observers/cases.ts";
+import type { Outcome } from "./outcome.ts";
+import { runReverbBufferCase } from "./tables/buffer-cases.ts";
+import { runTableCase } from "./tables/cases.ts";
+
+/** What became of a case; undefined where it is of none of these families. */
+export async function runInFamily(raw: { readonly [key: string]: unknown }): Promise<Outcome | undefined> {
+  if (isObject(raw.buffers)) return runBufferCase(raw);
+  if (raw.class === "ReverbReplayBuffer") return runReverbBufferCase(raw);
+  if (isObserverCase(raw)) return runObserverCase(raw);
+  if (Array.isArray(raw.episodes) && raw.class === undefined) return runRldsCase(raw);
+  if (Array.isArray(raw.tables) && raw.class === undefined) return runTableCase(raw);
+  return undefined;
+}

@@ -1,0 +1,22 @@
+// embed.wasm in Python, by wasmtime.
+import { join } from "node:path";
+import { root } from "../../../build/step.mjs";
+import { made, PLAYER, PROGRAM, WASMTIME } from "../../../embed/python/tests/python.mjs";
+import { EMBED } from "../embed.mjs";
+import { run } from "../workshop.mjs";
+
+export async function rows() {
+  return [
+    {
+      where: "Python, by wasmtime",
+      version: WASMTIME,
+      what: "the digest of embed.wasm",
+      expected: [EMBED],
+      async run() {
+        const missing = made();
+        if (missing !== undefined) throw new Error(missing);
+        return (await run(root, PROGRAM, [PLAYER, join(root, "dist/embed/operations.bin")])).trim().split("\n");
+      },
+    },
+  ];
+}
