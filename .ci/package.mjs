@@ -4,11 +4,12 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { manifestIn } from "../build/manifest.mjs";
 import { report } from "../build/sizes.mjs";
+import { printed, root } from "../build/step.mjs";
 import { checks } from "./checks.mjs";
 
-const root = join(import.meta.dirname, "..");
-const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const manifest = manifestIn();
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "reprise-package-")));
 const user = join(folder, "user");
 mkdirSync(user);
@@ -31,13 +32,6 @@ log.close();
 console.log(log.closed);
 `;
 
-/** What a command printed; its errors, where it failed. */
-function run(cwd, command, args) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
-  if (status !== 0) throw new Error(error?.message ?? `${command} ${args.join(" ")}: exit ${status}\n${stdout}${stderr}`);
-  return stdout;
-}
-
 /** Everything that "exports" names. */
 function targets(value) {
   return typeof value === "string" ? [value.replace("./", "")] : Object.values(value).flatMap(targets);
@@ -48,7 +42,7 @@ let packed = [];
 try {
   await checks({
     async "npm pack lists the entries, their types and the documents, nothing else"() {
-      const [{ files, filename, size, unpackedSize }] = JSON.parse(run(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
+      const [{ files, filename, size, unpackedSize }] = JSON.parse(printed(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
       console.log(`${await report()}\nnpm pack: ${size} bytes, ${unpackedSize} unpacked, ${files.length} files`);
       packed = files.map(({ path }) => path);
       writeFileSync(join(folder, "name"), filename);
@@ -73,18 +67,18 @@ try {
     },
     "installed in an empty folder, it works"() {
       writeFileSync(join(user, "package.json"), '{ "type": "module", "private": true }\n');
-      run(user, "npm", ["install", "--offline", "--no-audit", "--no-fund", join(folder, readFileSync(join(folder, "name"), "utf8"))]);
+      printed(user, "npm", ["install", "--offline", "--no-audit", "--no-fund", join(folder, readFileSync(join(folder, "name"), "utf8"))]);
       writeFileSync(join(user, "program.mjs"), PROGRAM);
-      equal(run(user, process.execPath, ["program.mjs"]), "2 3\n3\ntrue\n");
+      equal(printed(user, process.execPath, ["program.mjs"]), "2 3\n3\ntrue\n");
     },
     "its command line runs by its name: a dataset into a journal, which a program opens"() {
       cpSync(join(root, "test/data/tfds/cartpole"), join(user, "cartpole"), { recursive: true });
-      const push = run(user, "npx", ["--offline", "reprise", "push", "cartpole", "--dir", "journal", "--table", "t", "--json"]);
+      const push = printed(user, "npx", ["--offline", "reprise", "push", "cartpole", "--dir", "journal", "--table", "t", "--json"]);
       equal(JSON.parse(push).pushed, 3452);
       const program = `import { Replay } from "reprise"; const replay = await Replay.open({ dir: "journal" });
         console.log(replay.table("t").size); replay.dispose();`;
       writeFileSync(join(user, "journal.mjs"), program);
-      equal(run(user, process.execPath, ["journal.mjs"]), "3412\n");
+      equal(printed(user, process.execPath, ["journal.mjs"]), "3412\n");
     },
     "where a format's package is missing, the command line says what to install"() {
       cpSync(join(root, "test/data/d4rl"), join(user, "d4rl"), { recursive: true });
@@ -106,7 +100,7 @@ try {
       writeFileSync(join(user, "program.ts"), PROGRAM);
       const options = { module: "nodenext", target: "es2022", strict: true, noEmit: true, types: [], lib: ["es2022", "esnext.disposable", "dom"] };
       writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["program.ts"] }));
-      run(user, process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
+      printed(user, process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
     },
   });
 } finally {

@@ -30,7 +30,9 @@ function build(name) {
 try {
   const first = build("one");
   const second = build("another-name");
-  const names = [...new Set([...Object.keys(first), ...Object.keys(second), "core.wasm", "core.scalar.wasm", "index.js"])].sort();
+  const names = [
+    ...new Set([...Object.keys(first), ...Object.keys(second), "core.wasm", "core.scalar.wasm", "embed.wasm", "embed.scalar.wasm", "index.js"]),
+  ].sort();
   await checks(
     Object.fromEntries(
       names.map((file) => [

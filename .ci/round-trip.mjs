@@ -2,9 +2,10 @@
 // unless REPRISE_PYTHON names one that has all of .ci/requirements.txt.
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { venv } from "../build/venv.mjs";
 import { checks } from "./checks.mjs";
 
 const root = join(import.meta.dirname, "..");
@@ -24,19 +25,9 @@ function run(command, args) {
 /** tensorflow 2.15 is for Python 3.9 to 3.11. */
 function python() {
   if (process.env.REPRISE_PYTHON) return process.env.REPRISE_PYTHON;
-  const home = join(root, "build/python");
-  const [found, stamp] = [join(home, process.platform === "win32" ? "Scripts/python.exe" : "bin/python"), join(home, "requirements.txt")];
-  const wanted = readFileSync(join(root, ".ci/requirements.txt"), "utf8");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return found;
-  const host = ["python3.11", "python3.10", "python3.9", "python3", "python"].find((name) => {
-    const { status, stdout } = spawnSync(name, ["-c", "import sys, venv; print(sys.version_info[:2] in [(3, 9), (3, 10), (3, 11)])"], { encoding: "utf8" });
-    return status === 0 && stdout.trim() === "True";
-  });
-  if (host === undefined) throw new Error("there is no Python 3.9, 3.10 or 3.11 here: REPRISE_PYTHON names one that has .ci/requirements.txt");
-  run(host, ["-m", "venv", "--clear", home]);
-  run(found, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", ".ci/requirements.txt"]);
-  writeFileSync(stamp, wanted);
-  return found;
+  const { program, missing } = venv(join(root, "build/python"), join(root, ".ci/requirements.txt"), ["3.11", "3.10", "3.9"]);
+  if (program === undefined) throw new Error(`${missing}: REPRISE_PYTHON names one that has .ci/requirements.txt`);
+  return program;
 }
 
 /** Leaves with their paths, in order. */

@@ -2,20 +2,14 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { companions, sourcesIn, together } from "./chunks.mjs";
+import { PEERS, subpaths } from "./manifest.mjs";
 import { report } from "./sizes.mjs";
 import { files, root, step } from "./step.mjs";
 
-/** What a program imports (exports of package.json), by the page that it is made of. */
-const ENTRIES = {
-  index: "src/index.ts",
-  agents: "src/agents/index.ts",
-  pfrl: "src/pfrl/index.ts",
-  remote: "src/remote/index.ts",
-  rlds: "src/rlds/index.ts",
-  storage: "src/store/index.ts",
-  jax: "src/adapters/jax.ts",
-  tfjs: "src/adapters/tfjs.ts",
-};
+const SUBPATHS = subpaths();
+
+/** What a program imports, by the page that it is made of. */
+const ENTRIES = Object.fromEntries(SUBPATHS.map(({ entry, source }) => [entry, source]));
 
 /** Entries that only entries of ours import. */
 const INNER = { provide: "src/provide.ts" };
@@ -23,10 +17,15 @@ const INNER = { provide: "src/provide.ts" };
 /** What package.json's `#builtins` leads to: each stands alone. */
 const BUILTINS = { "builtins/node": "src/builtins/node.ts", "builtins/none": "src/builtins/none.ts" };
 
-/** Packages that a user installs where a format needs them. */
-const PEERS = ["h5wasm", "hyparquet", "hyparquet-compressors", "hyparquet-writer"];
-
-const COMMON = { bundle: true, format: "esm", platform: "neutral", target: "es2022", charset: "utf8", logLevel: "warning", external: [...PEERS, "#builtins"] };
+export const COMMON = {
+  bundle: true,
+  format: "esm",
+  platform: "neutral",
+  target: "es2022",
+  charset: "utf8",
+  logLevel: "warning",
+  external: [...PEERS, "#builtins"],
+};
 
 /** Nothing is minified: who wants it small does that with the whole app. */
 const PACKAGED = { ...COMMON, outdir: "dist", sourcemap: "linked", sourcesContent: true, legalComments: "none", metafile: true };
@@ -48,16 +47,9 @@ export * from "../${name}.js";
 provide(core);
 `;
 
-/** The entries that package.json has such for. */
-function ofWorkerd() {
-  const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
-  const names = Object.values(exports).flatMap(({ workerd }) => (workerd === undefined ? [] : [workerd.match(/^\.\/dist\/workerd\/(\w+)\.js$/)[1]]));
-  return names;
-}
-
 /** Bundles the entries of the package. */
 export async function bundle() {
-  const sources = [...files("src"), "dist/core-bytes.js", "build/bundle.mjs", "build/chunks.mjs", "build/sizes.mjs", "package.json"];
+  const sources = [...files("src"), "dist/core-bytes.js", "build/bundle.mjs", "build/chunks.mjs", "build/manifest.mjs", "build/sizes.mjs", "package.json"];
   await step("bundle", "dist/.stamp-bundle", sources, async () => {
     const { build } = await import("esbuild");
     removeOld();
@@ -71,7 +63,7 @@ export async function bundle() {
     await build({ ...PACKAGED, ...ofNode, entryPoints: BUILTINS });
     writeFileSync("dist/require.cjs", REQUIRED);
     mkdirSync("dist/workerd", { recursive: true });
-    for (const name of ofWorkerd()) writeFileSync(`dist/workerd/${name}.js`, WORKERD(name));
+    for (const { entry, workerd } of SUBPATHS) if (workerd) writeFileSync(`dist/workerd/${entry}.js`, WORKERD(entry));
     // The command line is a program on top of them, for Node alone.
     const program = await build({ ...PACKAGED, ...ofNode, banner: { js: PROGRAM }, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
     chmodSync("dist/cli.js", 0o755);
@@ -80,8 +72,11 @@ export async function bundle() {
   });
 }
 
-/** Files whose bytes are in dist/suite.mjs. */
-const EMBEDDED = ["test/data/extra/plain.parquet", "test/data/extra/d4rl/tail.hdf5"];
+/** Recorded cases that are in dist/suite.mjs. */
+const CASES = "test/conformance/tfagents";
+
+/** Files whose bytes are there. */
+const EMBEDDED = ["test/data/extra/plain.parquet", "test/data/extra/d4rl/tail.hdf5", "dist/embed.wasm", "dist/embed/operations.bin"];
 
 /** Bundles the programs that tests run outside of the test runner: the digest beside the package's own bundles, the conformance cases and the soak with the sources. */
 export async function programs() {
@@ -90,17 +85,20 @@ export async function programs() {
     ...["runtime", "everywhere", "conformance", "soak", "model", "support"].flatMap((folder) => files(`test/${folder}`, ".ts")),
     "dist/core-bytes.js",
     "dist/core.scalar.wasm",
+    ...files("test/embed", ".mjs"),
+    ...files(CASES, ".json"),
     ...EMBEDDED,
     "build/bundle.mjs",
+    "build/manifest.mjs",
     "package.json",
   ];
   await step("programs", "dist/.stamp-programs", sources, async () => {
     const { build } = await import("esbuild");
     await build({ ...COMMON, entryPoints: ["test/runtime/program.ts"], outfile: "dist/digest.mjs", loader: { ".wasm": "binary" }, plugins: [beside] });
-    const subpaths = subpathsOf(JSON.parse(readFileSync("package.json", "utf8")));
-    const byName = entriesBy((name) => subpaths.find(([, entry]) => entry === name)?.[0] ?? name);
-    const files = { ".parquet": "binary", ".hdf5": "binary" };
-    await build({ ...COMMON, entryPoints: ["test/everywhere/suite.ts"], outfile: "dist/suite.mjs", loader: files, plugins: [byName, everySubpath(subpaths)] });
+    const byName = entriesBy((asked) => SUBPATHS.find(({ entry }) => entry === asked).name);
+    const loader = { ".json": "text", ".parquet": "binary", ".hdf5": "binary", ".wasm": "binary", ".bin": "binary" };
+    const embedded = { external: [...COMMON.external, "reprise"], loader };
+    await build({ ...COMMON, ...embedded, entryPoints: ["test/everywhere/suite.ts"], outfile: "dist/suite.mjs", plugins: [byName, everySubpath, recorded] });
     await build({ ...COMMON, entryPoints: ["test/conformance/run.ts"], outfile: "dist/conformance.mjs", platform: "node" });
     await build({ ...COMMON, entryPoints: ["test/soak/worlds.ts"], outfile: "dist/soak.mjs", platform: "node" });
   });
@@ -135,23 +133,30 @@ const entriesBy = (nameOf) => ({
 /** From beside it. */
 const beside = entriesBy((name) => `./${name}.js`);
 
-/** By the names that users import: [subpath, entry], as package.json exports them. */
-function subpathsOf({ exports }) {
-  return Object.entries(exports).flatMap(([path, { default: file }]) => (file?.endsWith(".js") ? [[`reprise${path.slice(1)}`, basename(file, ".js")]] : []));
-}
-
-/** What imports all of them. */
-const everySubpath = (subpaths) => ({
-  name: "every subpath",
+/** A module of no file: an object of what some imports give, by names. */
+const gathered = (path, clause, imports) => ({
+  name: path,
   setup(build) {
-    build.onResolve({ filter: /^subpaths$/ }, ({ path }) => ({ path, namespace: "subpaths" }));
-    build.onResolve({ filter: /^reprise(\/|$)/ }, ({ path }) => ({ path, external: true }));
-    const imports = subpaths.map(([path], i) => `import * as s${i} from "${path}";`);
-    const names = subpaths.map(([path], i) => `"${path}": s${i}`);
-    const contents = `${imports.join("\n")}\nexport const subpaths = { ${names.join(", ")} };`;
-    build.onLoad({ filter: /./, namespace: "subpaths" }, () => ({ contents }));
+    build.onResolve({ filter: new RegExp(`^${path}$`) }, () => ({ path, namespace: path }));
+    const lines = imports.map(([, from], i) => `import ${clause}m${i} from ${JSON.stringify(from)};`);
+    const contents = `${lines.join("\n")}\nexport const ${path} = { ${imports.map(([name], i) => `${JSON.stringify(name)}: m${i}`).join(", ")} };`;
+    build.onLoad({ filter: /./, namespace: path }, () => ({ contents, resolveDir: root }));
   },
 });
+
+/** Every subpath, by the name that users import. */
+const everySubpath = gathered(
+  "subpaths",
+  "* as ",
+  SUBPATHS.map(({ name }) => [name, name]),
+);
+
+/** Every file of recorded cases. */
+const recorded = gathered(
+  "recorded",
+  "",
+  files(CASES, ".json").map((file) => [basename(file, ".json"), join(root, file)]),
+);
 
 const LINE = "-".repeat(80);
 

@@ -1,6 +1,7 @@
 // The reference, the guide and the recipes as one folder of pages with a search: dist/docs. Every link in it leads somewhere.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { subpaths } from "./manifest.mjs";
 import { execute, files, npm, root, step } from "./step.mjs";
 
 const TOOLS = join(root, "build/tools");
@@ -14,7 +15,8 @@ export async function tools() {
 /** Makes the folder. @throws Error with each link that leads nowhere */
 export async function docs() {
   await tools();
-  execute(process.execPath, [join(TOOLS, "node_modules/typedoc/bin/typedoc"), "--options", "build/typedoc.json"]);
+  const entries = subpaths().flatMap(({ source }) => ["--entryPoints", source]);
+  execute(process.execPath, [join(TOOLS, "node_modules/typedoc/bin/typedoc"), "--options", "build/typedoc.json", ...entries]);
   const faults = broken(OUT);
   if (faults.length > 0) throw new Error(`links that lead nowhere:\n${faults.join("\n")}`);
   console.log(`${relative(root, OUT)}/index.html: ${files(OUT, ".html").length} pages, all links inside checked`);

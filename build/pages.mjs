@@ -1,6 +1,9 @@
 // Shows the pages of examples/ on this machine, over loopback only.
 import { root } from "./steps.mjs";
 
+/** Headers of a page that needs a clock finer than 0.1 ms. */
+export const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+
 /** Serves the project's files: at which address, and what ends it. */
 export async function pages(port) {
   const { context, stop } = await import("esbuild");

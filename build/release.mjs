@@ -1,9 +1,9 @@
 // What is published, in dist/release: the package as npm packs it, with the address of the repository wherever it belongs. `npm run release [-- --publish]`.
-import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
+import { manifestIn, PEERS } from "./manifest.mjs";
 import { runtimes } from "./runtimes.mjs";
-import { root } from "./step.mjs";
+import { printed, root } from "./step.mjs";
 
 const ADDRESS = "build/address.json";
 
@@ -48,11 +48,11 @@ export function absolute(page, path, { repository, file, picture }, version) {
 
 /** Lays the package out in a folder. */
 export function stage(folder, address) {
-  const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const manifest = manifestIn();
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const [{ filename }] = JSON.parse(run(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
-  run(folder, "tar", ["-xzf", filename, "--strip-components=1"]);
+  const [{ filename }] = JSON.parse(printed(root, "npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder]));
+  printed(folder, "tar", ["-xzf", filename, "--strip-components=1"]);
   rmSync(join(folder, filename));
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifestOf(manifest, address), null, 2)}\n`);
   for (const page of ["README.md", "CHANGELOG.md"]) {
@@ -62,7 +62,7 @@ export function stage(folder, address) {
 
 /** Lays the sources out for JSR, which takes TypeScript: Deno and its like have the host's types themselves, and packages come by the names of npm. */
 export function stageJsr(folder, address) {
-  const { devDependencies, peerDependencies, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { devDependencies, peerDependencies, version } = manifestIn();
   const jsr = JSON.parse(readFileSync(join(root, "jsr.json"), "utf8"));
   rmSync(folder, { recursive: true, force: true });
   const cli = join(root, "src/cli");
@@ -78,19 +78,8 @@ export function stageJsr(folder, address) {
   writeFileSync(join(folder, "jsr.json"), `${JSON.stringify({ ...jsr, imports }, null, 2)}\n`);
 }
 
-/** What the sources import by the names of packages. */
-const PACKAGES = [
-  "@bufbuild/protobuf",
-  "@jax-js/jax",
-  "@tensorflow/tfjs",
-  "fast-png",
-  "fflate",
-  "h5wasm",
-  "hyparquet",
-  "hyparquet-compressors",
-  "hyparquet-writer",
-  "jpeg-js",
-];
+/** What the sources import by the names of packages: the build puts the others than peers into the bundles. */
+const PACKAGES = [...PEERS, "@bufbuild/protobuf", "fast-png", "fflate", "jpeg-js"];
 
 /** JSR takes no types that are declared for all. */
 function hostOfDeno(text) {
@@ -110,14 +99,14 @@ export function release(args) {
   const bin = (name) => join(root, "build/tools/node_modules/.bin", name);
   const { deno } = runtimes();
   const tools = {
-    publint: () => run(npm, bin("publint"), ["--strict"]),
+    publint: () => printed(npm, bin("publint"), ["--strict"]),
     // What old versions of Node `require` is a sentence (require.cjs), no module that types belong to.
-    "are the types wrong?": () => run(npm, bin("attw"), ["--pack", ".", "--profile", "esm-only", "--ignore-rules", "false-esm"]),
+    "are the types wrong?": () => printed(npm, bin("attw"), ["--pack", ".", "--profile", "esm-only", "--ignore-rules", "false-esm"]),
   };
   const publish = {
-    "npm publish": (...dry) => run(npm, "npm", ["publish", ...dry]),
+    "npm publish": (...dry) => printed(npm, "npm", ["publish", ...dry]),
     // Types that JSR would have to infer are no fault of the package; what is published is not under version control.
-    "deno publish": (...dry) => run(jsr, deno, ["publish", "--allow-slow-types", "--allow-dirty", ...dry]),
+    "deno publish": (...dry) => printed(jsr, deno, ["publish", "--allow-slow-types", "--allow-dirty", ...dry]),
   };
   const all = { ...tools, ...Object.fromEntries(Object.entries(publish).map(([name, work]) => [`${name} --dry-run`, () => work("--dry-run")])) };
   for (const [name, work] of [
@@ -131,16 +120,10 @@ export function release(args) {
 
 /** Links name the version's tag, and npm takes a provenance from few places. @throws Error before anything is published */
 function checkOrigin() {
-  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  if (run(root, "git", ["status", "--porcelain"]) !== "") throw new Error("publish from a clean checkout: commit what git status shows");
-  const [tag, head] = [`v${version}^{commit}`, "HEAD"].map((name) => run(root, "git", ["rev-parse", name]));
+  const { version } = manifestIn();
+  if (printed(root, "git", ["status", "--porcelain"]) !== "") throw new Error("publish from a clean checkout: commit what git status shows");
+  const [tag, head] = [`v${version}^{commit}`, "HEAD"].map((name) => printed(root, "git", ["rev-parse", name]));
   if (tag !== head) throw new Error(`publish from the tag v${version}`);
   if (process.env.GITHUB_ACTIONS === undefined && process.env.GITLAB_CI === undefined)
     throw new Error("publish from GitHub Actions or GitLab CI: npm takes the provenance from nowhere else");
-}
-
-function run(cwd, command, args) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
-  if (status !== 0) throw new Error(error?.message ?? `${command} ${args.join(" ")}: exit ${status}\n${stdout}${stderr}`);
-  return stdout;
 }

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { installRuntimes } from "./runtimes.mjs";
-import { bundle, core, declarations, dependencies, programs, root, TARGET_NAMES } from "./steps.mjs";
+import { bundle, core, declarations, dependencies, operations, programs, root, TARGET_NAMES } from "./steps.mjs";
 import { test } from "./test.mjs";
 
 const [verb, ...args] = process.argv.slice(2);
@@ -17,6 +17,18 @@ const verbs = {
     await import(pathToFileURL(process.argv[1]));
   },
   build: built,
+  async "build:c"() {
+    await core(["embedScalar"]);
+    const { buildC } = await import("../embed/c/build.mjs");
+    await buildC();
+  },
+  async "test:c"() {
+    await core(["embed"]);
+    await bundle();
+    await operations();
+    await madeC();
+    run("test/embed/c/run.mjs", args);
+  },
   async test() {
     await built();
     process.exitCode = await test(args, "quick");
@@ -24,6 +36,12 @@ const verbs = {
   async "test:all"() {
     await verbs.build();
     process.exitCode = await test(args, "all");
+  },
+  async "test:python"() {
+    await core(["release", "embed"]);
+    await bundle();
+    await operations();
+    run("embed/python/tests/run.mjs", args);
   },
   async runtimes() {
     await installRuntimes();
@@ -34,6 +52,7 @@ const verbs = {
   async everywhere() {
     await installRuntimes();
     await verbs.build();
+    await madeC();
     run("test/everywhere/run.mjs", args);
   },
   async docs() {
@@ -51,8 +70,9 @@ const verbs = {
     release(args);
   },
   async soak() {
-    await core(["release", "scalar"]);
+    await core(["release", "scalar", "embed"]);
     await bundle();
+    await operations();
     await programs();
     run("dist/soak.mjs", args);
   },
@@ -76,6 +96,8 @@ const verbs = {
   async check() {
     await core();
     await bundle();
+    // Tests take the package by its name.
+    await declarations();
     run("node_modules/typescript/bin/tsc", ["-p", "tsconfig.json"]);
     run("node_modules/@biomejs/biome/bin/biome", ["check", ...(args.includes("--write") ? ["--write"] : []), "."]);
     run("build/direction.mjs", []);
@@ -95,8 +117,15 @@ const verbs = {
     await bundle();
     run("bench/frames/run.mjs", args);
   },
+  async "bench:embed"() {
+    await installRuntimes();
+    await core(["release", "embed", "embedScalar"]);
+    await operations();
+    run("bench/embed/run.mjs", args);
+  },
   async conformance() {
-    await core(["release", "scalar"]);
+    await core(["release", "scalar", "embed"]);
+    await operations();
     await programs();
     run("dist/conformance.mjs", args);
   },
@@ -106,8 +135,16 @@ const verbs = {
 async function built() {
   await core(TARGET_NAMES);
   await bundle();
+  await operations();
   await programs();
   await declarations();
+}
+
+/** The library for C, with what its tests take. */
+async function madeC() {
+  const { installC } = await import("../embed/c/tools.mjs");
+  installC();
+  await verbs["build:c"]();
 }
 
 /** Runs a script with this Node; its failure is ours. */

@@ -1,13 +1,24 @@
 // The other runtimes that tests run in: where they are, and how the missing ones come. Deno and Bun are npm packages of a folder of
 // their own, since no user needs them; Chromium and Firefox are the system's.
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { installDebian } from "./debian.mjs";
 import { npm, root, step } from "./steps.mjs";
 
 const TOOLS = join(root, "build/runtimes");
 const FIREFOX = ["firefox-esr", "firefox"];
 const CHROMIUM = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/** How a test starts Chromium: it runs as root, shows nothing and asks for nothing by itself. */
+export const CHROMIUM_FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
 /** The packages of Debian that browsers come with. */
 const DEBIAN = { chromium: "chromium", firefox: "firefox-esr" };
@@ -30,11 +41,5 @@ export async function installRuntimes() {
   await step("Deno and Bun", join(TOOLS, "node_modules/.reprise-stamp"), [join(TOOLS, "package.json")], () => npm(["install", "--no-package-lock"], TOOLS));
   const here = runtimes();
   const missing = Object.entries(DEBIAN).flatMap(([name, aptName]) => (here[name] === undefined ? [aptName] : []));
-  if (missing.length === 0) return;
-  const apt = (...args) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
-  const updated = apt("update");
-  for (const name of missing) {
-    if (updated && apt("install", "-y", "--no-install-recommends", name)) continue;
-    console.error(`${name} could not be installed: that takes Debian, and root. Install it by hand, so that it is on the PATH.`);
-  }
+  installDebian(missing);
 }

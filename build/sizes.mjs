@@ -1,7 +1,8 @@
 // What a page has to load for the main entry: the files as they are, and what a program's own bundler makes of them.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { manifestIn, subpaths } from "./manifest.mjs";
 
 /** A file of a build, and those that are loaded with it, each once. */
 export function loadedWith(dist, file, found = new Set([file])) {
@@ -44,11 +45,14 @@ export async function sizes(dist = "dist") {
 export async function report() {
   const { readable: main, minified, wasm, wasmGzip } = await sizes();
   const kb = (bytes) => `${(bytes / 1024).toFixed(1)} KB`;
-  const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
-  const entries = Object.entries(exports).filter(([path, { default: file }]) => path !== "." && file?.endsWith(".js"));
-  const subpaths = entries.map(([path, { default: file }]) => `${path.slice(2)} ${kb(readable("dist", basename(file)))}`);
+  const others = subpaths().filter(({ path }) => path !== ".");
+  const each = others.map(({ path, file }) => `${path.slice(2)} ${kb(readable("dist", basename(file)))}`);
+  // A build may have made some of them only.
+  const modules = Object.values(manifestIn().exports).flatMap(({ default: file }) => (file?.endsWith(".wasm") && existsSync(file) ? [file] : []));
+  const made = modules.map((file) => `${basename(file)} ${kb(statSync(file).size)}, ${kb(gzip(readFileSync(file)))} gzipped`);
   return [
     `main entry: ${kb(main)} gzipped as it is, ${kb(minified)} minified; of this core.wasm ${kb(wasm)}, ${kb(wasmGzip)} gzipped`,
-    `subpaths, with what they load at once: ${subpaths.join(", ")}`,
+    `subpaths, with what they load at once: ${each.join(", ")}`,
+    `WebAssembly by itself: ${made.join("; ")}`,
   ].join("\n");
 }

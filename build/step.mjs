@@ -38,6 +38,13 @@ export function execute(command, args, cwd = root) {
   process.exit(status ?? 1);
 }
 
+/** What a command printed. @throws Error with all that it said, where it failed */
+export function printed(cwd, command, args) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
+  if (status !== 0) throw new Error(error?.message ?? `${command} ${args.join(" ")}: exit ${status}\n${stdout}${stderr}`);
+  return stdout;
+}
+
 /** Runs the npm that runs us, quietly. */
 export function npm(args, cwd) {
   const all = [...args, "--no-audit", "--no-fund", "--loglevel=error"];

@@ -1,9 +1,10 @@
 // The steps of a build.
-import { rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { execute, files, npm, root, step } from "./step.mjs";
 import { writeBytes } from "./wasm-bytes.mjs";
 
 export { bundle, programs } from "./bundle.mjs";
+export { operations } from "./operations.mjs";
 export { files, npm, root, step };
 
 /** Installs what package-lock.json says. */
@@ -32,15 +33,17 @@ export async function core(targets = ["release"]) {
       execute(process.execPath, ["node_modules/assemblyscript/bin/asc.js", entry, "--config", "asconfig.json", "--target", target, "-o", file]);
       if (target === "release") writeBytes(file);
     });
+    // Python's module finds it beside itself, in the clone and installed.
+    if (target === "embed") copyFileSync(TARGETS.embed.file, "embed/python/reprise_replay/embed.wasm");
   }
 }
 
-/** What the subpaths of the core are where a host or a bundler imports WebAssembly. */
-const WASM = `import "./host.js";
+/** What the subpaths of WebAssembly are where a host or a bundler imports it. */
+const WASM = (name, what) => `import "./host.js";
 
-/** The core, for the option \`module\`. */
-declare const core: WebAssembly.Module;
-export default core;
+/** ${what} */
+declare const ${name}: WebAssembly.Module;
+export default ${name};
 `;
 
 /** The declarations of all entries. They are not checked here: `npm run check` does that. */
@@ -48,6 +51,7 @@ export async function declarations() {
   await step("types", "dist/.stamp-types", [...files("src"), "tsconfig.json", "tsconfig.build.json", "build/steps.mjs"], () => {
     rmSync("dist/types", { recursive: true, force: true });
     execute(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"]);
-    writeFileSync("dist/types/core.wasm.d.ts", WASM);
+    writeFileSync("dist/types/core.wasm.d.ts", WASM("core", "The core, for the option `module`."));
+    writeFileSync("dist/types/embed.wasm.d.ts", WASM("embed", "A Replay for hosts without JavaScript: docs/embedding.md."));
   });
 }
