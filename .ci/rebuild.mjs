@@ -4,17 +4,19 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { checks } from "./checks.mjs";
 
 const root = join(import.meta.dirname, "..");
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "reprise-rebuild-")));
 
+/** What is no source; the Pythons of the tests have gigabytes. */
+const LEFT = ["dist", ".git", "build/embed", "build/peers", "build/python"].map((entry) => join(root, entry));
+
 /** Builds a copy of the sources; the hash of every WebAssembly module and script that came out, by name. */
 function build(name) {
   const copy = join(folder, name);
-  const left = ["node_modules", "dist", ".git"].map((entry) => join(root, entry));
-  cpSync(root, copy, { recursive: true, filter: (path) => !left.includes(path) });
+  cpSync(root, copy, { recursive: true, filter: (path) => basename(path) !== "node_modules" && !LEFT.includes(path) });
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"), "junction");
   execFileSync(process.execPath, ["build/run.mjs", "build"], { cwd: copy, stdio: ["ignore", "ignore", "inherit"] });
   const made = readdirSync(join(copy, "dist"), { recursive: true }).filter((file) => /\.(wasm|js|mjs|map)$/.test(file));

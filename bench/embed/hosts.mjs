@@ -1,13 +1,11 @@
 // The hosts of embed.wasm whose speed is compared, how each is started, and what each is held to: its part of the speed of Node.js, by the files that it plays.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { ISOLATED } from "../../build/pages.mjs";
 import { runtimes } from "../../build/runtimes.mjs";
 import { root } from "../../build/step.mjs";
 import { PLAYER, PROGRAM } from "../../embed/python/tests/python.mjs";
 import { run } from "../../test/everywhere/workshop.mjs";
-
-/** What a page needs for clocks finer than 0.1 ms. */
-const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 
 const PLAY = [join(root, "test/embed/play.mjs"), join(root, "dist/embed.wasm")];
 

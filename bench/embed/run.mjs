@@ -1,5 +1,6 @@
 // The speed of embed.wasm in its hosts, in turns: `npm run bench:embed [-- --check] [WORD …]`. A launch is a process, or a page, of its own.
 import { Browsers } from "../../test/everywhere/browsers.mjs";
+import { median } from "../measure.mjs";
 import { hosts } from "./hosts.mjs";
 
 const ROUNDS = 7;
@@ -11,7 +12,6 @@ const [node, ...others] = hosts(browsers).filter(
 );
 const here = others.filter(({ missing }) => missing === undefined);
 
-const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 const ms = (ns) => `${(ns / 1e6).toFixed(1)} ms`;
 const taken = new Map([node, ...here].map((host) => [host, []]));
 for (let round = 0; round < ROUNDS; round++) for (const [host, all] of taken) all.push(await host.launch(Object.keys(host.least)));

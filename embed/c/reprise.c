@@ -40,6 +40,9 @@ struct reprise_replay {
   reprise_replay *next;
 };
 
+/* How an episode ends where a final step may come with it. */
+enum { TRUNCATED = 2, TERMINATED = 3 };
+
 /* What was freed stays so far that it can be refused. */
 static _Atomic(reprise_replay *) freed;
 
@@ -252,7 +255,8 @@ int32_t reprise_append(reprise_replay *replay, uint32_t writer, const void *step
     return refuse(REPRISE_INVALID, "INVALID: bytes must be a multiple of the %u of a packed step, below 4 GiB, got %zu", step->bytes, bytes);
   uint32_t n = (uint32_t)(bytes / step->bytes);
   uint64_t ended = 0;
-  for (uint32_t i = 0; ends != NULL && finals != NULL && i < n; i++) ended += ends[i] > 1;
+  /* What is no end at all has no final step to read: the core refuses it. */
+  for (uint32_t i = 0; ends != NULL && finals != NULL && i < n; i++) ended += ends[i] == TRUNCATED || ends[i] == TERMINATED;
   run runs[] = {
       {"steps", steps, bytes, 0},
       {"ends", ends, ends == NULL ? 0 : n, 0},

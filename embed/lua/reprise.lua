@@ -3,6 +3,7 @@ local ffi = require("ffi")
 
 -- Types of elements by the numbers of reprise.h; text has none.
 local TYPES = { [0] = "bool", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "float", "double" }
+local BOOL, FLOAT = 0, 9 -- integers are between them
 local STEP = -1
 local ENDS = { ended = 1, truncated = 2, terminated = 3 }
 
@@ -30,6 +31,7 @@ local function leaves(replay)
     local column = step.column[i]
     local name = TYPES[column.dtype]
     local leaf = { path = ffi.string(column.name), offset = column.offset, bytes = column.bytes, max_bytes = column.max_bytes, pointer = name and ffi.typeof(name .. "*") }
+    leaf.type, leaf.is_bool, leaf.is_whole = name, column.dtype == BOOL, column.dtype > BOOL and column.dtype < FLOAT
     leaf.count = leaf.bytes / (name and ffi.sizeof(name) or 4 + math.ceil(leaf.max_bytes / 4) * 4)
     replay.leaves[i + 1] = leaf
   end
@@ -42,7 +44,23 @@ local function opened(handle)
   return replay
 end
 
+local function no_value(leaf, what, value) refuse(("INVALID_DATA: %q must be %s, got %s"):format(leaf.path, what, tostring(value))) end
+
+-- Floats are rounded; what an integer cannot hold is refused.
+local function write_number(leaf, at, i, value)
+  local kind = type(value)
+  if leaf.is_bool then
+    if kind ~= "boolean" and value ~= 0 and value ~= 1 then no_value(leaf, "true or false", value) end
+  elseif kind ~= "number" and kind ~= "cdata" then
+    no_value(leaf, "a number", value)
+  end
+  local values = ffi.cast(leaf.pointer, at)
+  values[i] = value
+  if leaf.is_whole and kind == "number" and tonumber(values[i]) ~= value then no_value(leaf, "a number that " .. leaf.type .. " holds", value) end
+end
+
 local function write_text(leaf, at, i, value)
+  if type(value) ~= "string" then no_value(leaf, "a string", value) end
   if #value > leaf.max_bytes then refuse(("INVALID: %q must be at most %d bytes, got %d"):format(leaf.path, leaf.max_bytes, #value)) end
   at = at + i * (leaf.bytes / leaf.count)
   ffi.cast("uint32_t*", at)[0] = #value
@@ -51,14 +69,15 @@ end
 
 -- Packs a table of values by their paths: numbers, booleans, strings, or flat lists of them.
 local function pack(replay, step, at)
+  if type(step) ~= "table" then refuse(("INVALID: the step must be a table, got %s"):format(tostring(step))) end
   for _, leaf in ipairs(replay.leaves) do
     local value = step[leaf.path]
     if value == nil then refuse(("INVALID: the step must have %q"):format(leaf.path)) end
     if type(value) ~= "table" then value = { value } end
     if #value ~= leaf.count then refuse(("INVALID: %q must have %d values, got %d"):format(leaf.path, leaf.count, #value)) end
     for i = 1, leaf.count do
-      if leaf.pointer then ffi.cast(leaf.pointer, at + leaf.offset)[i - 1] = value[i]
-      else write_text(leaf, at + leaf.offset, i - 1, value[i]) end
+      local write = leaf.pointer and write_number or write_text
+      write(leaf, at + leaf.offset, i - 1, value[i])
     end
   end
 end
@@ -75,7 +94,7 @@ end
 
 -- Appends a step, or a list of steps that follow each other. Items that wait.
 function Replay:append(steps, writer)
-  if steps[1] == nil then steps = { steps } end
+  if type(steps) ~= "table" or steps[1] == nil then steps = { steps } end
   return did(C.reprise_append(self.handle, writer or 0, packed(self, steps), #steps * self.step_bytes, nil, nil))
 end
 

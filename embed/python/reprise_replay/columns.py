@@ -20,11 +20,11 @@ class Column(NamedTuple):
     at: int
     bytes: int
 
-    def array(self, memory, n):
-        """n entries that lie there; of text a copy, as str."""
-        values = memory[self.at : self.at + n * self.bytes].view(self.raw).reshape(n, *self.shape)
+    def array(self, memory, n, copy):
+        """n entries as they lie there, read-only, or a copy; of text always a copy, as str."""
+        values = np.frombuffer(memory[self.at : self.at + n * self.bytes].data.toreadonly(), self.raw).reshape(n, *self.shape)
         if self.dtype != object:
-            return values
+            return values.copy() if copy else values
         texts = [text[COUNT : COUNT + int.from_bytes(text[:COUNT], "little")].decode() for text in values.ravel().tolist()]
         return np.array(texts, object).reshape(values.shape)
 
@@ -32,8 +32,7 @@ class Column(NamedTuple):
         """Values of n steps as an array that can be put; those of one step may come without n in their shape."""
         values = array(given, self.dtype, what)
         values = values[None] if values.ndim == len(self.shape) else values
-        fits = values.ndim > 0 and values.shape[1:] == self.shape
-        must(fits, f"SPEC_MISMATCH: {what} must have the shape {self.shape}, or n before it, got {values.shape}")
+        must(values.shape[1:] == self.shape, f"SPEC_MISMATCH: {what} must have the shape {self.shape}, or n before it, got {values.shape}")
         if self.dtype != object:
             return values
         must(all(isinstance(text, str) for text in values.flat), f"INVALID_DATA: {what} must be str, or an array of it")
@@ -63,14 +62,12 @@ def array(given, dtype, what):
 
 def columns(instance, handle, view):
     """What COLUMNS tells: entries, bytes of a step, why there are fewer, columns."""
-    at = instance.call("columns", handle, view)
-    memory = instance.memory
+    at, memory = instance.call("columns", handle, view), instance.memory
     count = int(memory[at : at + 4].view(np.uint32)[0])
     words, found = memory[at : at + 4 * (HEAD + EACH * count)].view(np.uint32).tolist(), []
     for k in range(HEAD, len(words), EACH):
         name, name_bytes, number, max_bytes, dims, rank, steps, _, where, size = words[k : k + EACH]
-        shape = tuple(memory[dims : dims + 4 * rank].view(np.uint32).tolist())
+        shape = (steps,) * (steps > 0) + tuple(memory[dims : dims + 4 * rank].view(np.uint32).tolist())
         raw = np.dtype(f"V{COUNT + max_bytes + -max_bytes % 4}") if DTYPES[number] == object else DTYPES[number]
-        path = memory[name : name + name_bytes].tobytes().decode()
-        found.append(Column(path, DTYPES[number], raw, (steps, *shape) if steps else shape, where, size))
+        found.append(Column(memory[name : name + name_bytes].tobytes().decode(), DTYPES[number], raw, shape, where, size))
     return words[1], words[3], words[4], found

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -25,18 +24,17 @@ def must(holds, text):
 
 
 class Instance:
-    """One embed.wasm, which has one Replay at a time: its calls, without knowledge of layouts."""
+    """One embed.wasm, which has one Replay at a time, and is for one thread at a time: its calls, without knowledge of layouts."""
 
     def __init__(self, wasm=None):
         engine, module = _compiled(Path(wasm or Path(__file__).with_name("embed.wasm")))
         self._store = wasmtime.Store(engine)
         self._exports = dict(wasmtime.Instance(self._store, module, []).exports(self._store))
-        self._bytes, self._input, self._lock = np.empty(0, np.uint8), (0, -1), threading.Lock()
+        self._bytes, self._input = np.empty(0, np.uint8), (0, -1)
 
     def call(self, name, *arguments):
         """Calls replay_NAME; what it refuses is a ReplayError."""
-        with self._lock:
-            result = self._exports[f"replay_{name}"](self._store, *arguments)
+        result = self._exports[f"replay_{name}"](self._store, *arguments)
         if result == 0 if name in ADDRESSES else result < 0:
             at = self.call("error")
             raise ReplayError(self.memory[at : at + 1024].tobytes().partition(b"\0")[0].decode(errors="replace"), result)
@@ -56,8 +54,7 @@ class Instance:
         *places, end = itertools.accumulate((size + -size % 16 for size in sizes), initial=0)
         must(end < 2**32, f"OUT_OF_MEMORY: what is handed in must have less than 4 GiB, got {end} bytes")
         if end > self._input[1]:
-            # Where there is no memory for it, the old one may have moved: it is asked for again.
-            self._input = (0, -1)
+            self._input = (0, -1)  # where there is no memory for it, the old one may have moved: it is asked for again
             self._input = (self.call("input", end), end)
         return [self._input[0] + place for place in places]
 

@@ -1,8 +1,10 @@
 """A Replay in embed.wasm, with arrays of NumPy."""
 
 import contextlib
+import io
 import operator
 import os
+import threading
 from collections.abc import Mapping
 
 import numpy as np
@@ -33,7 +35,7 @@ class Replay(contextlib.AbstractContextManager):
         return replay
 
     def _begin(self, wasm, call, *runs):
-        self._wasm, self._instance, self.blocked = wasm, Instance(wasm), None
+        self._wasm, self._instance, self._lock, self.blocked = wasm, Instance(wasm), threading.RLock(), None
         runs = [np.frombuffer(run, U1) for run in runs]
         places = self._instance.give(*runs)
         self._handle = self._instance.call(call, *(number for at, run in zip(places, runs) for number in (at, len(run))))
@@ -47,19 +49,21 @@ class Replay(contextlib.AbstractContextManager):
         (n, steps), (last, finals), ends = self._taken(steps, "steps"), self._taken(finals, "finals"), np.ravel(array(ends, U1, "ends"))
         must(len(ends) in (0, n), f"SPEC_MISMATCH: ends must be {n}, one a step, got {len(ends)}")
         must(last in (0, np.count_nonzero(ends > ENDED)), f"SPEC_MISMATCH: finals must be a step for each end with one, got {last}")
-        at, behind, flags = self._instance.room(self.step_bytes * n, self.step_bytes * last, len(ends))
-        self._put(steps, at)
-        self._put(finals, behind)
-        self._instance.memory[flags : flags + len(ends)] = ends
-        return self._call("append", _whole(writer), at, n, flags if len(ends) else 0, behind if last else 0)
+        with self._lock:
+            at, behind, flags = self._instance.room(self.step_bytes * n, self.step_bytes * last, len(ends))
+            self._put(steps, at)
+            self._put(finals, behind)
+            self._instance.memory[flags : flags + len(ends)] = ends
+            return self._call("append", _whole(writer), at, n, flags if len(ends) else 0, behind if last else 0)
 
     def end(self, writer, how=TERMINATED, final=None, *, lane=0):
         """Ends the episode of a lane, with what was seen last; where it terminated that may be left out. How many items wait."""
         n, final = self._taken(final, "final")
         must(n < 2, f"SPEC_MISMATCH: final must be one step, got {n}")
-        (at,) = self._instance.room(self.step_bytes)
-        self._put(final, at)
-        return self._call("end", _whole(writer), _whole(lane), _whole(how), at if n else 0)
+        with self._lock:
+            (at,) = self._instance.room(self.step_bytes)
+            self._put(final, at)
+            return self._call("end", _whole(writer), _whole(lane), _whole(how), at if n else 0)
 
     def item(self, writer, table, length, priority=1.0, *, lane=0):
         """Makes an item of a lane's last steps. Whether it is in the table; else it waits for the rate limiter."""
@@ -68,47 +72,49 @@ class Replay(contextlib.AbstractContextManager):
     def sample(self, view, n, beta=float("nan"), *, copy=True):
         """Arrays by the names of columns, of n entries; fewer where `blocked` says why. `beta`: of a view with weights.
         Without `copy` they lie in the instance, read-only, and are good until the next call; texts are always copied."""
-        self._call("sample", _whole(view), _whole(n), float(beta))
-        entries, _, blocked, found = columns(self._instance, self._handle, view)
-        self.blocked, batch, memory = BLOCKED[blocked], {}, self._instance.memory
-        for column in found:
-            values = column.array(memory, entries)
-            batch[column.name] = values.copy() if copy else values
-            batch[column.name].flags.writeable = copy
-        return batch
+        with self._lock:
+            self._call("sample", _whole(view), _whole(n), float(beta))
+            entries, _, blocked, found = columns(self._instance, self._handle, view)
+            self.blocked = BLOCKED[blocked]
+            return {column.name: column.array(self._instance.memory, entries, copy) for column in found}
 
     def update(self, table, keys, priorities):
         """New priorities of items by their keys; those that are gone are skipped. How many were there."""
         keys, priorities = np.ravel(array(keys, F8, "keys")), np.ravel(array(priorities, F8, "priorities"))
         must(len(keys) == len(priorities), f"SPEC_MISMATCH: priorities must be {len(keys)}, one a key, got {len(priorities)}")
-        return self._call("update", _whole(table), *self._instance.give(keys.view(U1), priorities.view(U1)), len(keys))
+        with self._lock:
+            return self._call("update", _whole(table), *self._instance.give(keys.view(U1), priorities.view(U1)), len(keys))
 
     def delete(self, table, keys):
         """Deletes items by their keys. How many were there."""
         keys = np.ravel(array(keys, F8, "keys"))
-        return self._call("delete", _whole(table), *self._instance.give(keys.view(U1)), len(keys))
+        with self._lock:
+            return self._call("delete", _whole(table), *self._instance.give(keys.view(U1)), len(keys))
 
     def stats(self, table=0):
         """The counters of a table, by the names in STATS."""
-        at = self._call("stats", _whole(table))
-        return dict(zip(STATS, map(int, self._instance.memory[at : at + 8 * len(STATS)].view(F8))))
+        with self._lock:
+            at = self._call("stats", _whole(table))
+            return dict(zip(STATS, map(int, self._instance.memory[at : at + 8 * len(STATS)].view(F8))))
 
     def save(self, path=None):
-        """A snapshot, which JavaScript opens too: as bytes, or into a file."""
-        chunks = self._instance.chunks(self._handle)
-        if path is None:
-            return b"".join(map(bytes, chunks))
-        with open(path, "wb") as file:
-            file.writelines(chunks)
+        """A snapshot, which JavaScript opens too: as bytes, or in a file, which one beside it (PATH.part) replaces once it is whole."""
+        with self._lock, io.BytesIO() if path is None else open(f"{path}.part", "wb") as file:
+            file.writelines(self._instance.chunks(self._handle))
+            if path is None:
+                return file.getvalue()
+        os.replace(f"{path}.part", path)
 
     def close(self, *_):
         """Lets go of the memory; arrays that lie in it keep it. Later calls are refused, by an instance without a Replay."""
-        self._instance = Instance(self._wasm)
+        with self._lock:
+            self._instance = Instance(self._wasm)
 
     __exit__ = close
 
     def _call(self, name, *arguments):
-        return self._instance.call(name, self._handle, *arguments)
+        with self._lock:
+            return self._instance.call(name, self._handle, *arguments)
 
     def _taken(self, steps, what):
         """How many steps, and their values by columns. Behind this no code of the caller's runs."""

@@ -1,5 +1,6 @@
 """Steps in, batches out, by the calls of Replay."""
 
+import sys
 import threading
 
 import numpy as np
@@ -127,6 +128,18 @@ def test_a_snapshot_goes_on_alike(tmp_path):
     assert Replay.load(whole).save() == whole
 
 
+def test_a_file_is_replaced_by_a_whole_one(tmp_path):
+    replay, path = Replay(TEXT), tmp_path / "snapshot"
+    for n in (3, 300):
+        replay.append(0, steps(n))
+        replay.save(path)
+        assert path.read_bytes() == replay.save() and [file.name for file in tmp_path.iterdir()] == ["snapshot"]
+    whole = path.read_bytes()
+    replay.close()
+    refused("CLOSED", lambda: replay.save(path))
+    assert path.read_bytes() == whole
+
+
 def test_arrays_are_copies_or_views():
     replay = Replay(TEXT)
     replay.append(0, steps(100), [0] * 99 + [TERMINATED])
@@ -173,21 +186,28 @@ def test_it_closes():
 
 
 def test_threads_take_turns():
-    replay = Replay(TEXT)
-    replay.append(0, steps(500))
-    failed = []
+    """What one hands in moves the input of the others, and what it draws is in the place of their batches."""
+    replay = Replay("leaf x f64 64\ntable t size 20000\nrule t length 1\nview t items")
+    blocks, failed = [1 + 7 * i for i in range(30)], []
 
-    def work():
+    def work(base):
         try:
-            for i in range(200):
-                replay.stats(0)
-                replay.update(0, [float(i)], [1.0])
+            for n in blocks:
+                replay.append(0, {"x": np.full((n, 64), base)})
+                drawn = replay.sample(0, n)
+                assert drawn["x"].shape == (n, 1, 64) and (drawn["x"] == drawn["x"][:, :, :1]).all() and drawn["x"].all()
+                assert replay.update(0, drawn["keys"], np.full(n, base)) > 0 and replay.stats(0)["size"] >= n
+            replay.save()
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
+    switched = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=work, args=(base,)) for base in range(1, 5)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not failed and replay.stats(0)["size"] == 497
+    sys.setswitchinterval(switched)
+    assert not failed and replay.stats(0)["size"] == len(threads) * sum(blocks)
+    assert Replay.load(replay.save()).stats(0)["size"] == len(threads) * sum(blocks)

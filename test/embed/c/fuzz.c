@@ -132,7 +132,7 @@ static int32_t append(slot *slot) {
   uint32_t ended = 0;
   for (uint32_t i = 0; ends != NULL && i < n; i++) {
     ends[i] = one_in(9) ? (uint8_t)below(one_in(9) ? 256 : 4) : 0;
-    ended += ends[i] > 1;
+    ended += ends[i] == TRUNCATED || ends[i] == TERMINATED;
   }
   uint8_t *finals = ended > 0 && !one_in(5) ? steps_of(slot->replay, ended, ended * step_bytes(slot->replay)) : NULL;
   int32_t result = reprise_append(slot->replay, index_of(2), one_in(30) ? NULL : steps, bytes, ends, finals);

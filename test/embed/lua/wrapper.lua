@@ -55,6 +55,15 @@ refused("CORRUPT: ", reprise.load, "no snapshot")
 refused('the step must have "action"', replay.append, replay, { observation = { 1, 2 } })
 refused('"observation" must have 2 values, got 1', replay.append, replay, setmetatable({ observation = 1 }, { __index = step(1) }))
 refused('"words" must be at most 5 bytes, got 9', replay.append, replay, setmetatable({ words = { "much more", "" } }, { __index = step(1) }))
+local function with(name, value) return setmetatable({ [name] = value }, { __index = step(1) }) end
+for _, wrong in ipairs { 0.5, 2 ^ 31, 0 / 0, 1 / 0, "1", true } do refused('INVALID_DATA: "action" must be a number', replay.append, replay, with("action", wrong)) end
+for _, wrong in ipairs { -1, 0.5, 2 ^ 64 } do refused('"count" must be a number that uint64_t holds', replay.append, replay, with("count", wrong)) end
+for _, wrong in ipairs { 2, "true" } do refused('"done" must be true or false', replay.append, replay, with("done", wrong)) end
+refused('"reward" must be a number, got true', replay.append, replay, with("reward", true))
+refused('"words" must be a string, got 7', replay.append, replay, with("words", { "a", 7 }))
+refused("the step must be a table, got 5", replay.append, replay, { step(1), 5 })
+refused("the step must be a table, got 5", replay.append, replay, 5)
+assert(replay:append(with("count", 2 ^ 53)) == 0 and replay:append(with("count", 18446744073709551615ULL)) == 0)
 refused("NOT_FOUND: writer must be", replay.append, replay, step(1), 3)
 refused("INVALID: how must be 1", replay.finish, replay, "somehow")
 refused("NOT_FOUND: view must be", replay.sample, replay, 9, 1)
