@@ -1,8 +1,10 @@
-// What a frame costs in Node and in Chromium: `npm run bench:frames [-- --check]`. Each launch is a process, or a page, of its own; figures are medians of all launches.
+// What a frame costs in Node and in Chromium, and in C: `npm run bench:frames [-- --check]`. Each launch is a process, or a page, of its own; figures are medians of all launches.
+import { join } from "node:path";
 import { ISOLATED } from "../../build/pages.mjs";
 import { printed, root } from "../../build/step.mjs";
 import { Browsers } from "../../test/everywhere/browsers.mjs";
 import { median } from "../measure.mjs";
+import { limits } from "../peers/limits.mjs";
 
 const LAUNCHES = 5;
 /** What a player feels of the first frames, in ms. */
@@ -30,19 +32,30 @@ const held = (what, holds) => {
   if (!holds) missed.push(what);
 };
 
+/** The medians of all launches, printed. */
+async function measured(host, start, launch) {
+  const all = await repeated(() => launch(start));
+  const of = (part, figure) => median(all.map((result) => result[part][figure]));
+  for (const part of ["first", "warm", "idle"]) {
+    const figures = `p50 ${ms(of(part, "p50"))}  p99.9 ${ms(of(part, "p999"))}  worst ${ms(of(part, "worst"))}`;
+    console.log(`${host.padEnd(9)} ${start.padEnd(7)} ${part.padEnd(6)} ${figures}`);
+  }
+  return of;
+}
+
 for (const [host, launch] of Object.entries(hosts)) {
   for (const start of ["cold", "warmed"]) {
-    const all = await repeated(() => launch(start));
-    const of = (part, figure) => median(all.map((result) => result[part][figure]));
-    for (const part of ["first", "warm", "idle"]) {
-      const figures = `p50 ${ms(of(part, "p50"))}  p99.9 ${ms(of(part, "p999"))}  worst ${ms(of(part, "worst"))}`;
-      console.log(`${host.padEnd(9)} ${start.padEnd(7)} ${part.padEnd(6)} ${figures}`);
-    }
+    const of = await measured(host, start, launch);
     held(`${host}, ${start}: warm p99.9 at most that of a loop that spins`, of("warm", "p999") <= of("idle", "p999"));
     held(`${host}, ${start}: worst of the first below ${WORST} ms`, of("first", "worst") < WORST);
   }
 }
 await browsers.close();
+
+// The same work by hand: what no loop that reads as much memory is spared.
+const { folder, missing } = limits(join(root, "build/peers"));
+if (missing === undefined) await measured("C", "cold", () => JSON.parse(printed(folder, "./rows", ["frames", "64", "1000000"])));
+else console.log(`C         left out: ${missing}`);
 
 // One more or less comes by itself, from launch to launch.
 const [frames, nothing] = [await repeated(() => collections("frames")), await repeated(() => collections("nothing"))].map((counts) => Math.min(...counts));

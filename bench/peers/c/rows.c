@@ -1,5 +1,5 @@
 // The limit for batches of transitions: draw an item, raise its count, follow it to its row, write what a batch tells of it, copy five leaves.
-// rows touch|prefetch BATCH STEPS: uniform. rows avx2 BATCH STEPS: a prioritized cycle.
+// rows touch|prefetch BATCH STEPS: uniform. rows avx2 BATCH STEPS: a prioritized cycle. rows frames BATCH STEPS: frames of a game, each timed (bench/frames).
 #include "tree.h"
 #include "variant.h"
 
@@ -104,6 +104,67 @@ static void cycle(uint32_t n) {
     tree_update(&tree, slots, renewed, batch);
   }
 }
+
+// One step more, in the place of the oldest one.
+static void append(uint32_t k) {
+  uint32_t slot = k % size;
+  Row *row = &rows[slot];
+  row->observation[0] = (float)k;
+  row->action = (int32_t)(k & 7);
+  row->reward = 1;
+  Item *item = &items[slot];
+  item->generation++;
+  item->count = 0;
+  item->priority = 1;
+  uint32_t leaf[1] = {slot};
+  double weight[1] = {1};
+  tree_update(&tree, leaf, weight, 1);
+}
+
+static uint32_t appended;
+static void frame(void) {
+  append(appended++);
+  cycle(1);
+}
+
+static double spin_ns;
+static void spin(void) {
+  for (uint64_t end = now() + (uint64_t)spin_ns; now() < end;);
+}
+
+static int smaller(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+
+// As the loop of bench/frames: others have their turn after each 50.
+static void timed(void (*run)(void), double *times, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++) {
+    uint64_t start = now();
+    run();
+    times[k] = (double)(now() - start);
+    if (k % 50 == 49) usleep(1);
+  }
+}
+
+#define FRAMES 20000
+#define BLOCK 1000
+
+static void told(const char *part, double *times, const char *end) {
+  qsort(times, FRAMES, sizeof(double), smaller);
+  printf("\"%s\": {\"p50\": %g, \"p999\": %g, \"worst\": %g}%s", part, times[FRAMES / 2] / 1e6, times[FRAMES / 1000 * 999] / 1e6, times[FRAMES - 1] / 1e6, end);
+}
+
+static void frames(void) {
+  static double first[FRAMES], warm[FRAMES], idle[FRAMES];
+  timed(frame, first, FRAMES);
+  printf("{");
+  told("first", first, ", ");
+  spin_ns = first[FRAMES / 2];
+  for (uint32_t from = 0; from < FRAMES; from += BLOCK) {
+    timed(frame, warm + from, BLOCK);
+    timed(spin, idle + from, BLOCK);
+  }
+  told("warm", warm, ", ");
+  told("idle", idle, "}\n");
+}
 #endif
 
 int main(int count, char **words) {
@@ -111,7 +172,7 @@ int main(int count, char **words) {
   batch = (uint32_t)atoi(words[2]);
   size = (uint32_t)atoi(words[3]);
   prefetch = strcmp(words[1], "prefetch") == 0;
-  int prioritized = strcmp(words[1], "avx2") == 0;
+  int by_frame = strcmp(words[1], "frames") == 0, prioritized = by_frame || strcmp(words[1], "avx2") == 0;
   if (prioritized && (batch > PIECE || size > 0x1fffff)) return 2;
   uint64_t before = resident();
   items = items_of(size, 1);
@@ -143,6 +204,12 @@ int main(int count, char **words) {
   reward = taken(4 * batch);
   weight = taken(4 * batch);
   done = taken(batch);
+#ifdef __AVX2__
+  if (by_frame) {
+    frames();
+    return 0;
+  }
+#endif
   printf("{\"columns\": [[\"observation\", \"f32\", [%u, 4], %u], [\"action\", \"i32\", [%u], %u], [\"reward\", \"f32\", [%u], %u], "
          "[\"nextObservation\", \"f32\", [%u, 4], %u], [\"done\", \"u8\", [%u], %u]",
          batch, 16 * batch, batch, 4 * batch, batch, 4 * batch, batch, 16 * batch, batch, batch);
