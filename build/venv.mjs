@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { installDebian } from "./debian.mjs";
 
 /**
  * Its program, or why there is none.
@@ -13,7 +14,12 @@ export function venv(home, requirements, versions, first = []) {
   const stamp = join(home, "requirements.txt");
   const wanted = readFileSync(requirements, "utf8");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return { program };
-  const host = [...versions.map((version) => `python${version}`), "python3", "python"].find((name) => versions.includes(versionOf(name)));
+  const found = () => [...versions.map((version) => `python${version}`), "python3", "python"].find((name) => versions.includes(versionOf(name)));
+  let host = found();
+  if (host === undefined) {
+    installDebian(["python3-venv"]);
+    host = found();
+  }
   if (host === undefined) return { missing: `there is no Python ${versions.join(" or ")} with venv here` };
   console.error(`${home} is made, a Python with ${requirements} …`);
   const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];

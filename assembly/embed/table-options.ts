@@ -155,7 +155,7 @@ function readOption(words: Words, options: TableOptions): i32 {
     code = words.integer("minSize", 1, MAX_WHOLE);
     options.minSize = words.value;
   } else if (words.is("samplesPerInsert")) {
-    code = words.number("samplesPerInsert", 5e-324, f64.MAX_VALUE);
+    code = words.number("samplesPerInsert", f64.MIN_VALUE, f64.MAX_VALUE);
     options.samplesPerInsert = words.value;
   } else if (words.is("minDiff")) {
     code = words.number("minDiff", -f64.MAX_VALUE, f64.MAX_VALUE);

@@ -147,7 +147,8 @@ export class Words {
 
   private outOfRange(what: string, kind: string, least: f64, most: f64): i32 {
     const refusal = this.here(INVALID).put(what).put(" must be ").put(kind);
-    if (least > -f64.MAX_VALUE) refusal.put(" from ").number(least);
+    if (least == f64.MIN_VALUE) refusal.put(" above 0");
+    else if (least > -f64.MAX_VALUE) refusal.put(" from ").number(least);
     if (most < f64.MAX_VALUE) refusal.put(" up to ").number(most);
     return refusal.put(" (decimal, of at most 15 digits, from e-22 up to e22), got ").word(this.word, this.bytes).code;
   }

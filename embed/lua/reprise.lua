@@ -34,12 +34,13 @@ local function leaves(replay)
     leaf.type, leaf.is_bool, leaf.is_whole = name, column.dtype == BOOL, column.dtype > BOOL and column.dtype < FLOAT
     leaf.count = leaf.bytes / (name and ffi.sizeof(name) or 4 + math.ceil(leaf.max_bytes / 4) * 4)
     replay.leaves[i + 1] = leaf
+    replay.is_leaf[leaf.path] = true
   end
 end
 
 local function opened(handle)
   if handle == nil then refused() end
-  local replay = setmetatable({ handle = ffi.gc(handle, C.reprise_free), leaves = {}, batches = {}, room = 0 }, Replay)
+  local replay = setmetatable({ handle = ffi.gc(handle, C.reprise_free), leaves = {}, is_leaf = {}, batches = {}, room = 0 }, Replay)
   leaves(replay)
   return replay
 end
@@ -79,6 +80,9 @@ local function pack(replay, step, at)
       local write = leaf.pointer and write_number or write_text
       write(leaf, at + leaf.offset, i - 1, value[i])
     end
+  end
+  for name in pairs(step) do
+    if not replay.is_leaf[name] then refuse(("INVALID: the step has %q, which is no leaf"):format(tostring(name))) end
   end
 end
 

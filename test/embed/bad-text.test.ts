@@ -48,6 +48,7 @@ describe("a text", () => {
     ["leaf a f32\ntable t size 1 sampler prioritized", /the exponent behind prioritized must be given/],
     ["leaf a f32\ntable t size 1 sampler prioritized 0.12345678901234567", /of at most 15 digits/],
     ["leaf a f32\ntable t size 1 minDiff 1e23", /of at most 15 digits, from e-22 up to e22\), got "1e23"/],
+    ["leaf a f32\ntable t size 1 samplesPerInsert 0", /samplesPerInsert must be a number above 0 \(decimal/],
     ["leaf a f32\ntable t size 1 minDiff 2 maxDiff 1", /minDiff must be <= maxDiff \(1\), got 2/],
     ["leaf a f32\nrule t length 1", /^NOT_FOUND: line 2: the table must be one of the lines before: got "t"/],
     ["leaf a f32\ntable t size 1\nrule t", /a rule must have length/],
