@@ -23,12 +23,16 @@ export interface PlotOptions {
   readonly range?: readonly [number, number];
   /** x are dates otherwise never: numbers. */
   readonly legend?: boolean;
+  /** Called with x where a person clicks. */
+  readonly pick?: (x: number) => void;
 }
 
 export interface Plot {
   readonly element: HTMLElement;
   /** The first array is x, in ascending order; then y of each line, null where a line has none. */
   set(data: readonly ArrayLike<number | null>[]): void;
+  /** Moves an upright line to x; undefined takes it away. Nothing is drawn anew. */
+  mark(x: number | undefined): void;
 }
 
 const colours = matchMedia("(prefers-color-scheme: dark)");
@@ -38,9 +42,23 @@ export function plot(options: PlotOptions, signal: AbortSignal): Plot {
   const element = h("div", { class: "plot", role: "img", "aria-label": options.label });
   let data: uPlot.AlignedData = [[], ...options.lines.map(() => [])] as unknown as uPlot.AlignedData;
   let chart: uPlot | undefined;
+  let marked: number | undefined;
+  const line = h("div", { class: "mark", hidden: true });
+  const place = () => {
+    line.hidden = marked === undefined;
+    if (marked !== undefined && chart !== undefined) line.style.transform = `translateX(${chart.valToPos(marked, "x")}px)`;
+  };
   const make = () => {
     chart?.destroy();
-    chart = element.clientWidth > 0 ? new uPlot(settings(options, element), data, element) : undefined;
+    if (element.clientWidth === 0) {
+      chart = undefined;
+      return;
+    }
+    const made = new uPlot({ ...settings(options, element), hooks: { setScale: [place], setSize: [place] } }, data, element);
+    chart = made;
+    made.over.append(line);
+    if (options.pick !== undefined) made.over.addEventListener("click", ({ offsetX }) => options.pick?.(made.posToVal(offsetX, "x")));
+    place();
   };
   const sizes = new ResizeObserver(() => {
     if (chart === undefined) make();
@@ -58,6 +76,10 @@ export function plot(options: PlotOptions, signal: AbortSignal): Plot {
     set(next) {
       data = next as unknown as uPlot.AlignedData;
       chart?.setData(data);
+    },
+    mark(x) {
+      marked = x;
+      place();
     },
   };
 }

@@ -114,7 +114,9 @@ export class Bins {
 
   #filled(): readonly [number, number] {
     const from = this.#counts.findIndex((count) => count > 0);
-    return from < 0 ? [0, 0] : [from, this.#counts.findLastIndex((count) => count > 0) + 1];
+    let to = BINS;
+    while (to > 0 && this.#counts[to - 1] === 0) to--;
+    return from < 0 ? [0, 0] : [from, to];
   }
 }
 

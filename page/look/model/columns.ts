@@ -63,5 +63,5 @@ function sorted<T extends LeafForm>(leaves: readonly T[]): T[] {
     const first = FIRST.indexOf(field);
     return first >= 0 ? first : LAST.includes(field) ? 100 + LAST.indexOf(field) : 50;
   };
-  return leaves.toSorted((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
+  return [...leaves].sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
 }

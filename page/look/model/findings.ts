@@ -66,7 +66,7 @@ export class Findings {
     return KINDS.flatMap((kind) => {
       const group = this.#groups.get(kind);
       if (group === undefined) return [];
-      return [{ kind, count: group.count, places: group.places.toSorted((a, b) => a.episode - b.episode || (a.step ?? 0) - (b.step ?? 0)) }];
+      return [{ kind, count: group.count, places: [...group.places].sort((a, b) => a.episode - b.episode || (a.step ?? 0) - (b.step ?? 0)) }];
     });
   }
 }

@@ -1,0 +1,97 @@
+/** Exports what is not flagged: into a folder where the browser can write to one, otherwise as a zip. */
+import { h, section } from "../../parts/element.ts";
+import { bytes, count } from "../../parts/figures.ts";
+import { Progress } from "../../parts/progress.ts";
+import { trouble } from "../../parts/trouble.ts";
+import { type ExportFormat, type ExportNews, type ExportResult, EXPORTS } from "../messages.ts";
+import type { EpisodeTable } from "../model/episode-table.ts";
+
+export interface ExportAsked {
+  readonly format: ExportFormat;
+  readonly name: string;
+  readonly folder?: FileSystemDirectoryHandle;
+  readonly signal: AbortSignal;
+  readonly onNews: (news: ExportNews) => void;
+}
+
+const NAMES: { readonly [format in ExportFormat]: string } = {
+  tfds: "TFDS (RLDS)",
+  parquet: "Parquet",
+  lerobot: "LeRobot v3.0",
+  jsonl: "JSON lines",
+};
+
+interface Picker {
+  showDirectoryPicker?(options: { readonly mode: "readwrite"; readonly id: string }): Promise<FileSystemDirectoryHandle>;
+}
+
+export interface ExportForm {
+  readonly element: HTMLElement;
+  /** Flags have changed. */
+  changed(): void;
+}
+
+/** @param run exports; its errors are shown here */
+export function exportForm(name: string, table: EpisodeTable, run: (asked: ExportAsked) => Promise<ExportResult>, signal: AbortSignal): ExportForm {
+  const picker = globalThis as unknown as Picker;
+  const says = h("p", { class: "note" });
+  const format = h("select", { "aria-label": "Format" }, ...EXPORTS.map((one) => h("option", { value: one }, NAMES[one])));
+  const result = h("div", { class: "result" });
+  const toFolder = picker.showDirectoryPicker === undefined ? undefined : h("button", { type: "button", class: "primary" }, "Export to a folder");
+  const toZip = h("button", { type: "button", class: toFolder === undefined ? "primary" : "" }, "Export as a zip");
+  const buttons = toFolder === undefined ? [toZip] : [toFolder, toZip];
+  const changed = () => {
+    const { flagged, count: all } = table;
+    says.textContent =
+      flagged === 0
+        ? "All episodes are exported. Flag those that you want to leave out."
+        : `${count(flagged)} flagged ${flagged === 1 ? "episode is" : "episodes are"} left out, ${count(all - flagged)} exported.`;
+  };
+  const start = async (folder?: FileSystemDirectoryHandle) => {
+    const own = new AbortController();
+    const stop = () => own.abort(new Error("the export was stopped"));
+    signal.addEventListener("abort", stop, { once: true });
+    const progress = new Progress("Exporting", stop);
+    result.replaceChildren(progress.element);
+    for (const button of buttons) button.disabled = true;
+    const kept = table.count - table.flagged;
+    const onNews = ({ episodes, bytes: written, zipped }: ExportNews) =>
+      progress.set(zipped === undefined ? episodes / Math.max(1, kept) : zipped / Math.max(1, written), zipped === undefined ? "Writing the files" : "Making the zip");
+    try {
+      const done = await run({ format: format.value as ExportFormat, name, folder, signal: own.signal, onNews });
+      if (!signal.aborted) result.replaceChildren(done.zip === undefined ? written(done, folder?.name) : download(done, done.zip, name, signal));
+    } catch (error) {
+      if (!signal.aborted) result.replaceChildren(own.signal.aborted ? h("p", { class: "note", role: "status" }, "The export was stopped.") : trouble(error));
+    } finally {
+      signal.removeEventListener("abort", stop);
+      for (const button of buttons) button.disabled = false;
+    }
+  };
+  toZip.addEventListener("click", () => void start());
+  toFolder?.addEventListener("click", async () => {
+    try {
+      const folder = await picker.showDirectoryPicker?.({ mode: "readwrite", id: "reprise-export" });
+      if (folder !== undefined) await start(folder);
+    } catch (error) {
+      // The person closed the dialogue.
+      if ((error as DOMException).name !== "AbortError") result.replaceChildren(trouble(error));
+    }
+  });
+  changed();
+  return { element: section("Export", says, h("div", { class: "row" }, format, ...buttons), result), changed };
+}
+
+const told = ({ episodes, steps, bytes: size }: ExportResult) => `${count(episodes)} episodes with ${count(steps)} steps, ${bytes(size)}`;
+
+function written(done: ExportResult, folder = "the folder"): HTMLElement {
+  return h("p", { role: "status" }, `${told(done)}: ${count(done.files.length)} files were written to ${folder}.`);
+}
+
+/** The download begins by itself; the link is for who missed it. */
+function download(done: ExportResult, zip: Blob, name: string, signal: AbortSignal): HTMLElement {
+  const href = URL.createObjectURL(zip);
+  signal.addEventListener("abort", () => URL.revokeObjectURL(href));
+  const link = h("a", { href, download: `${name.replace(/[^\w.-]+/g, "_")}.zip` }, `Save ${name}.zip`);
+  queueMicrotask(() => link.click());
+  return h("p", { role: "status" }, `${told(done)}. `, link, ` (${bytes(zip.size)})`);
+}
