@@ -21,50 +21,54 @@ export interface PlotOptions {
   readonly y?: string;
   /** The range of y; otherwise that of the data. */
   readonly range?: readonly [number, number];
-  /** x are dates otherwise never: numbers. */
-  readonly legend?: boolean;
   /** Called with x where a person clicks. */
   readonly pick?: (x: number) => void;
 }
 
 export interface Plot {
   readonly element: HTMLElement;
-  /** The first array is x, in ascending order; then y of each line, null where a line has none. */
-  set(data: readonly ArrayLike<number | null>[]): void;
+  /** The first array is x, in ascending order; then y of each line, null where a line has none. `joined` makes it of lines whose x are not the same. */
+  set(data: readonly ArrayLike<number | null | undefined>[]): void;
   /** Moves an upright line to x; undefined takes it away. Nothing is drawn anew. */
   mark(x: number | undefined): void;
+}
+
+/** Of lines with an x of their own each. */
+export function joined(...lines: readonly { readonly x: readonly number[]; readonly y: readonly number[] }[]): readonly ArrayLike<number | null | undefined>[] {
+  return uPlot.join(lines.map(({ x, y }) => [x as number[], y as number[]]));
 }
 
 const colours = matchMedia("(prefers-color-scheme: dark)");
 
 /** A plot that is gone when the signal aborts. */
 export function plot(options: PlotOptions, signal: AbortSignal): Plot {
-  const element = h("div", { class: "plot", role: "img", "aria-label": options.label });
+  const place = h("div", { class: "plot", role: "img", "aria-label": options.label });
+  const element = h("div", { class: "plotted" }, options.lines.length > 1 && key(options.lines), place);
   let data: uPlot.AlignedData = [[], ...options.lines.map(() => [])] as unknown as uPlot.AlignedData;
   let chart: uPlot | undefined;
   let marked: number | undefined;
-  const line = h("div", { class: "mark", hidden: true });
-  const place = () => {
-    line.hidden = marked === undefined;
-    if (marked !== undefined && chart !== undefined) line.style.transform = `translateX(${chart.valToPos(marked, "x")}px)`;
+  const mark = h("div", { class: "mark", hidden: true });
+  const moveMark = () => {
+    mark.hidden = marked === undefined;
+    if (marked !== undefined && chart !== undefined) mark.style.transform = `translateX(${chart.valToPos(marked, "x")}px)`;
   };
   const make = () => {
     chart?.destroy();
-    if (element.clientWidth === 0) {
+    if (place.clientWidth === 0) {
       chart = undefined;
       return;
     }
-    const made = new uPlot({ ...settings(options, element), hooks: { setScale: [place], setSize: [place] } }, data, element);
+    const made = new uPlot({ ...settings(options, place), hooks: { setScale: [moveMark], setSize: [moveMark] } }, data, place);
     chart = made;
-    made.over.append(line);
+    made.over.append(mark);
     if (options.pick !== undefined) made.over.addEventListener("click", ({ offsetX }) => options.pick?.(made.posToVal(offsetX, "x")));
-    place();
+    moveMark();
   };
   const sizes = new ResizeObserver(() => {
     if (chart === undefined) make();
-    else if (element.clientWidth !== chart.width) chart.setSize({ width: element.clientWidth, height: chart.height });
+    else if (place.clientWidth !== chart.width) chart.setSize({ width: place.clientWidth, height: chart.height });
   });
-  sizes.observe(element);
+  sizes.observe(place);
   // What is drawn on a canvas does not follow the style sheet by itself.
   colours.addEventListener("change", make, { signal });
   signal.addEventListener("abort", () => {
@@ -79,12 +83,23 @@ export function plot(options: PlotOptions, signal: AbortSignal): Plot {
     },
     mark(x) {
       marked = x;
-      place();
+      moveMark();
     },
   };
 }
 
-function settings({ lines, height = 160, x, y, range, legend = false }: PlotOptions, element: HTMLElement): uPlot.Options {
+/** Which colour is what. */
+function key(lines: readonly Line[]): HTMLElement {
+  const list = h("ul", { class: "key" });
+  for (const { label, colour = "--accent" } of lines) {
+    const entry = h("li", {}, label);
+    entry.style.setProperty("--colour", `var(${colour})`);
+    list.append(entry);
+  }
+  return list;
+}
+
+function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HTMLElement): uPlot.Options {
   const style = getComputedStyle(element);
   const of = (name: string) => style.getPropertyValue(name).trim();
   const font = `12px ${style.fontFamily}`;
@@ -99,7 +114,7 @@ function settings({ lines, height = 160, x, y, range, legend = false }: PlotOpti
   return {
     width: element.clientWidth,
     height,
-    legend: { show: legend },
+    legend: { show: false },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { x: { time: false }, ...(range && { y: { range: [range[0], range[1]] } }) },
     axes: [
@@ -111,6 +126,7 @@ function settings({ lines, height = 160, x, y, range, legend = false }: PlotOpti
       ...lines.map(({ label, colour = "--accent", width = 1.5, points = false, bars = false }) => ({
         label,
         stroke: of(colour),
+        spanGaps: true,
         width: points ? 0 : width,
         points: points ? { show: true, size: 4, fill: of(colour), stroke: of(colour), width: 0 } : { show: false },
         ...(points && { paths: () => null }),
