@@ -26,7 +26,7 @@ export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> 
   readonly about: { readonly [key: string]: unknown };
   /**
    * The episodes from number `episode` on (0, 1, …), without reading those before it; past the last one there are none. Absent where nothing in the files says where an
-   * episode is: TFDS, JSON lines, deflated NPZ. What says it is read once, the first time that it is needed.
+   * episode is: TFDS, JSON lines. What says it is read once, the first time that it is needed.
    * @throws RangeError for what is no whole number from 0 on
    */
   startingAt?(episode: number): AsyncIterable<ReadEpisode<S>>;

@@ -11,7 +11,11 @@ export interface PlainIndex {
 }
 
 /** O(rows), but for groups of which the footer says that they are of one episode. @throws RldsError as plainEpisodes, of these columns */
-export async function plainIndex(files: AsyncIterable<ParquetFile>, { mapping }: PlainForm, { signal }: { readonly signal?: AbortSignal }): Promise<PlainIndex> {
+export async function plainIndex(
+  files: AsyncIterable<ParquetFile>,
+  { mapping }: PlainForm,
+  { signal }: { readonly signal?: AbortSignal },
+): Promise<PlainIndex> {
   const index = { files: [] as number[], rows: [] as number[], lengths: [] as number[] };
   const cuts = new Cuts(mapping);
   let [file, length, begin] = [-1, 0, { file: 0, row: 0 }];
@@ -33,7 +37,9 @@ export async function plainIndex(files: AsyncIterable<ParquetFile>, { mapping }:
       const range = episode?.dtype?.startsWith("i") ? parquet.range(group, episode) : undefined;
       const isOne = range !== undefined && range.min === range.max && rows > 0;
       const value = isOne && (episode?.dtype === "i64" ? range.min : Number(range.min));
-      const found = isOne ? cuts.same(value as number | bigint, rows) : cuts.of(rolesOf(mapping, await parquet.read(group, wanted), rows, parquet.name), rows, 0);
+      const found = isOne
+        ? cuts.same(value as number | bigint, rows)
+        : cuts.of(rolesOf(mapping, await parquet.read(group, wanted), rows, parquet.name), rows, 0);
       let from = 0;
       for (const { to } of found) {
         length += to - from;
