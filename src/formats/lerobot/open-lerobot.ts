@@ -58,9 +58,19 @@ export async function openLeRobot<S = RldsStep>(from: Source, options: LeRobotOp
   const stepSpec = frameSpec(form, info, images);
   const column = terminal === "never" ? undefined : `next/${terminal}`;
   const frames: FramesOptions = { stepSpec, tasks, images, decode, terminal: column, maxBytes };
+  const startingAt = (episode: number) => {
+    const { path } = listed[episode] ?? {};
+    const first = path === undefined ? paths.length : paths.indexOf(path);
+    // Those before it in its file.
+    const row = listed.slice(0, episode).reduce((sum, one) => sum + (one.path === path ? one.length : 0), 0);
+    const rows = plainEpisodes<unknown>(tables(folder, paths.slice(first), maxBytes), form, { maxBytes, signal, row });
+    return episodes<S>(listed, episode, rows, frames);
+  };
   return {
     ...{ format: "lerobot", name: folder.name, stepSpec, metadataSpec: METADATA, episodes: info.episodes, steps: info.frames, about: info.about },
-    [Symbol.asyncIterator]: () => episodes<S>(listed, plainEpisodes<unknown>(tables(folder, paths, maxBytes), form, { maxBytes, signal }), frames),
+    [Symbol.asyncIterator]: () => startingAt(0),
+    startingAt: (episode) => startingAt(integer("episode", episode, 0)),
+    lengths: async () => listed.map(({ length }) => length),
     async close() {},
   };
 }
@@ -76,10 +86,11 @@ function jsonOf(text: string): unknown {
 /** The tables' episodes beside what is said of them. */
 async function* episodes<S>(
   listed: readonly ListedEpisode[],
+  first: number,
   tables: AsyncIterable<ReadEpisode<unknown>>,
   frames: FramesOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
-  let next = 0;
+  let next = first;
   for await (const { steps } of tables) {
     const about = listed[next];
     if (about?.length !== steps.length)
