@@ -91,7 +91,7 @@ export interface EpisodeNews {
   readonly passed: number;
 }
 
-export const EXPORTS = ["tfds", "parquet", "lerobot", "jsonl"] as const;
+export const EXPORTS = ["tfds", "parquet", "jsonl"] as const;
 export type ExportFormat = (typeof EXPORTS)[number];
 
 export interface ExportArgument {

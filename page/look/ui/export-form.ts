@@ -17,7 +17,6 @@ export interface ExportAsked {
 const NAMES: { readonly [format in ExportFormat]: string } = {
   tfds: "TFDS (RLDS)",
   parquet: "Parquet",
-  lerobot: "LeRobot v3.0",
   jsonl: "JSON lines",
 };
 
