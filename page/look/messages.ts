@@ -43,6 +43,8 @@ export interface Opened {
   readonly bytes?: number;
   /** Whether an episode can be read without those before it. */
   readonly indexed: boolean;
+  /** Whether steps have images of which films can be made, or refer to videos. */
+  readonly filmable: boolean;
   /** Steps a second, where the files say it. */
   readonly fps?: number;
 }
@@ -91,7 +93,7 @@ export interface EpisodeNews {
   readonly passed: number;
 }
 
-export const EXPORTS = ["tfds", "parquet", "jsonl"] as const;
+export const EXPORTS = ["tfds", "parquet", "lerobot", "jsonl"] as const;
 export type ExportFormat = (typeof EXPORTS)[number];
 
 export interface ExportArgument {
@@ -99,6 +101,10 @@ export interface ExportArgument {
   readonly name: string;
   /** Episodes that are left out. */
   readonly without: readonly number[];
+  /** LeRobot: frames a second. */
+  readonly fps: number;
+  /** LeRobot: whether images become films, where the browser can make them. */
+  readonly films: boolean;
   /** A folder that the person chose; otherwise a zip is made. */
   readonly folder?: FileSystemDirectoryHandle;
 }

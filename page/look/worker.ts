@@ -1,6 +1,5 @@
 /** Reads datasets for the room, apart from the page: it stays quick whatever is read. */
 import type { EpisodeArgument, ExportArgument, OpenArgument, ReadArgument } from "./messages.ts";
-import { exported } from "./reading/export.ts";
 import { serve, type Tell } from "./reading/port.ts";
 import { Session } from "./reading/session.ts";
 
@@ -20,5 +19,9 @@ serve(globalThis as unknown as Worker, {
   },
   read: (argument: ReadArgument, signal: AbortSignal, tell: Tell) => current().read(argument, signal, tell),
   episode: ({ index }: EpisodeArgument, signal: AbortSignal, tell: Tell) => current().episode(index, signal, tell),
-  export: (argument: ExportArgument, signal: AbortSignal, tell: Tell) => exported(current().reader, argument, signal, tell),
+  async export(argument: ExportArgument, signal: AbortSignal, tell: Tell) {
+    // Writers and what makes films are large: who only looks does not wait for them.
+    const { exported } = await import("./reading/export.ts");
+    return exported(current(), argument, signal, tell);
+  },
 });

@@ -1,34 +1,62 @@
 /** The dataset without the flagged episodes, written as another one: into a folder that the person chose, or as a zip. */
-import { type RldsDataset, type RldsReader, type Sink, type WriteOptions, type WriteReport, writeJsonl, writeParquet, writeTfds } from "reprise/rlds";
-import type { ExportArgument, ExportFormat, ExportNews, ExportResult } from "../messages.ts";
+import {
+  type RldsDataset,
+  type RldsReader,
+  type Sink,
+  type StepSpec,
+  type WriteOptions,
+  type WriteReport,
+  writeJsonl,
+  writeLeRobot,
+  writeParquet,
+  writeTfds,
+} from "reprise/rlds";
+import type { ExportArgument, ExportNews, ExportResult } from "../messages.ts";
+import { filmForm } from "../model/leaf-kinds.ts";
+import type { Session } from "./session.ts";
 import { stoppable } from "./stoppable.ts";
+import { encodableCodec, makeVideoEncoder } from "./video-encoder.ts";
+import { videoReferences, withFrames } from "./video-frames.ts";
 import { zipped } from "./zipped.ts";
 
-type Write = (data: RldsDataset<unknown>, to: Sink, name: string, options: WriteOptions) => Promise<WriteReport>;
-
-const WRITE: { readonly [format in ExportFormat]: Write } = {
-  tfds: (data, to, name, options) => writeTfds(data, to, { ...options, name: tfdsName(name) }),
-  parquet: (data, to, _, options) => writeParquet(data, to, options),
-  jsonl: (data, to, _, options) => writeJsonl(data, to, options),
-};
-
-export async function exported(
-  reader: RldsReader<unknown>,
-  { format, name, without, folder }: ExportArgument,
-  signal: AbortSignal,
-  tell: (news: ExportNews) => void,
-): Promise<ExportResult> {
-  const data = kept(reader, new Set(without), signal);
+export async function exported(session: Session, argument: ExportArgument, signal: AbortSignal, tell: (news: ExportNews) => void): Promise<ExportResult> {
+  const data = kept(session.reader, new Set(argument.without), signal);
   let told = 0;
   const onProgress = (news: ExportNews) => {
     if (performance.now() - told < 100) return;
     told = performance.now();
     tell(news);
   };
-  const write = (to: Sink) => WRITE[format](data, to, name, { signal, onProgress });
-  if (folder !== undefined) return resultOf(await write(folder));
+  const options = { signal, onProgress };
+  const write = async (to: Sink): Promise<WriteReport> => {
+    if (argument.format === "tfds") return writeTfds(data, to, { ...options, name: tfdsName(argument.name) });
+    if (argument.format === "parquet") return writeParquet(data, to, options);
+    if (argument.format === "jsonl") return writeJsonl(data, to, options);
+    return asLeRobot(session, data, to, argument, options);
+  };
+  if (argument.folder !== undefined) return resultOf(await write(argument.folder));
   const { report, zip } = await zipped(write, signal, (bytes, report) => tell({ ...report, zipped: bytes }));
   return { ...resultOf(report), zip };
+}
+
+/** Images become films where that is wanted and this browser can; videos stay videos, made anew of the frames that are left. */
+async function asLeRobot(
+  { opened, given }: Session,
+  data: RldsDataset<unknown>,
+  to: Sink,
+  { fps, films }: ExportArgument,
+  options: WriteOptions & { readonly signal: AbortSignal },
+): Promise<WriteReport> {
+  const references = videoReferences(data.stepSpec as StepSpec);
+  const { videos, data: filmed } = references.length === 0 ? { videos: [], data } : await withFrames(data, references, given, options.signal);
+  const wanted: string[] = [];
+  for (const leaf of films ? opened.leaves : []) {
+    const form = filmForm(leaf);
+    const isFilm = form?.channels === 3 && !form.planar && leaf.dtype === "u8";
+    if (isFilm && (await encodableCodec(form.width, form.height)) !== undefined) wanted.push(leaf.path);
+  }
+  const all = [...videos, ...wanted];
+  return writeLeRobot(filmed, to, { ...options, fps, ...(all.length > 0 && { videos: all, videoEncoder: makeVideoEncoder }) });
 }
 
 const resultOf = ({ episodes, steps, bytes, files }: WriteReport): ExportResult => ({ episodes, steps, bytes, files });

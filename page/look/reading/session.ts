@@ -1,10 +1,11 @@
 /** One opened dataset: reading it, and what is known of it so far. */
 import { inspectRlds, openRlds, type ReadEpisode, type RldsReader } from "reprise/rlds";
-import type { EpisodeData, EpisodeNews, Found, OpenArgument, Opened, ReadArgument, ReadNews, ReadResult } from "../messages.ts";
+import type { EpisodeData, EpisodeNews, Found, Given, OpenArgument, Opened, ReadArgument, ReadNews, ReadResult } from "../messages.ts";
 import { leafColumns, leafForms } from "../model/columns.ts";
 import { Distributions } from "../model/distributions.ts";
 import type { EpisodeSummary } from "../model/episode-table.ts";
 import { Findings } from "../model/findings.ts";
+import { filmForm } from "../model/leaf-kinds.ts";
 import { spreadOrder } from "../model/spread-order.ts";
 import { summaryOf } from "../model/summary.ts";
 import { ByteCount } from "./counted.ts";
@@ -30,6 +31,7 @@ type Reader = RldsReader<unknown>;
 export class Session {
   readonly reader: Reader;
   readonly opened: Opened;
+  readonly given: Given;
   readonly #count: ByteCount;
   readonly #read = new Set<number>();
   readonly #distributions = new Distributions();
@@ -38,9 +40,10 @@ export class Session {
   /** Requests for an episode, which a pass gives way to. */
   #asked = 0;
 
-  private constructor(reader: Reader, opened: Opened, count: ByteCount) {
+  private constructor(reader: Reader, opened: Opened, given: Given, count: ByteCount) {
     this.reader = reader;
     this.opened = opened;
+    this.given = given;
     this.#count = count;
   }
 
@@ -48,7 +51,7 @@ export class Session {
     const count = new ByteCount();
     const { from, bytes } = await countedSource(given, count, signal);
     const reader = await openRlds<unknown>(from, split === undefined ? { signal } : { signal, split });
-    return new Session(reader, openedOf(reader, bytes), count);
+    return new Session(reader, openedOf(reader, bytes), given, count);
   }
 
   /** Whether all of it can be read without asking: it is small, or there is no other way. */
@@ -161,10 +164,12 @@ export class Session {
 
 function openedOf(reader: Reader, bytes: number | undefined): Opened {
   const { format, name, stepSpec, metadataSpec, episodes, steps, splits = [], split, about, startingAt } = reader;
+  const leaves = leafForms(stepSpec);
   return {
-    ...{ format, name, leaves: leafForms(stepSpec), metadata: leafForms(metadataSpec), episodes, steps, splits, split, bytes },
+    ...{ format, name, leaves, metadata: leafForms(metadataSpec), episodes, steps, splits, split, bytes },
     about: namedTexts(about),
     indexed: startingAt !== undefined,
+    filmable: leaves.some((leaf) => leaf.dtype === "u8" && filmForm(leaf)?.channels === 3),
     fps: typeof about.fps === "number" && about.fps > 0 ? about.fps : undefined,
   };
 }

@@ -3,12 +3,14 @@ import { h, section } from "../../parts/element.ts";
 import { bytes, count } from "../../parts/figures.ts";
 import { Progress } from "../../parts/progress.ts";
 import { trouble } from "../../parts/trouble.ts";
-import { type ExportFormat, type ExportNews, type ExportResult, EXPORTS } from "../messages.ts";
+import { EXPORTS, type ExportFormat, type ExportNews, type ExportResult, type Opened } from "../messages.ts";
 import type { EpisodeTable } from "../model/episode-table.ts";
 
 export interface ExportAsked {
   readonly format: ExportFormat;
   readonly name: string;
+  readonly fps: number;
+  readonly films: boolean;
   readonly folder?: FileSystemDirectoryHandle;
   readonly signal: AbortSignal;
   readonly onNews: (news: ExportNews) => void;
@@ -17,6 +19,7 @@ export interface ExportAsked {
 const NAMES: { readonly [format in ExportFormat]: string } = {
   tfds: "TFDS (RLDS)",
   parquet: "Parquet",
+  lerobot: "LeRobot v3.0",
   jsonl: "JSON lines",
 };
 
@@ -31,10 +34,16 @@ export interface ExportForm {
 }
 
 /** @param run exports; its errors are shown here */
-export function exportForm(name: string, table: EpisodeTable, run: (asked: ExportAsked) => Promise<ExportResult>, signal: AbortSignal): ExportForm {
+export function exportForm({ name, fps: recorded, filmable }: Pick<Opened, "name" | "fps" | "filmable">, table: EpisodeTable, run: (asked: ExportAsked) => Promise<ExportResult>, signal: AbortSignal): ExportForm {
   const picker = globalThis as unknown as Picker;
   const says = h("p", { class: "note" });
   const format = h("select", { "aria-label": "Format" }, ...EXPORTS.map((one) => h("option", { value: one }, NAMES[one])));
+  const fps = h("input", { type: "number", min: 0.001, step: "any", value: recorded ?? 10, required: true });
+  const films = h("input", { type: "checkbox", checked: true });
+  const ofLeRobot = h("div", { class: "row", hidden: true }, h("label", {}, "Frames a second ", fps), filmable && h("label", {}, films, " Images as mp4, where this browser can"));
+  format.addEventListener("change", () => {
+    ofLeRobot.hidden = format.value !== "lerobot";
+  });
   const result = h("div", { class: "result" });
   const toFolder = picker.showDirectoryPicker === undefined ? undefined : h("button", { type: "button", class: "primary" }, "Export to a folder");
   const toZip = h("button", { type: "button", class: toFolder === undefined ? "primary" : "" }, "Export as a zip");
@@ -57,7 +66,8 @@ export function exportForm(name: string, table: EpisodeTable, run: (asked: Expor
     const onNews = ({ episodes, bytes: written, zipped }: ExportNews) =>
       progress.set(zipped === undefined ? episodes / Math.max(1, kept) : zipped / Math.max(1, written), zipped === undefined ? "Writing the files" : "Making the zip");
     try {
-      const done = await run({ format: format.value as ExportFormat, name, folder, signal: own.signal, onNews });
+      const asked = { format: format.value as ExportFormat, name, fps: fps.valueAsNumber, films: filmable && films.checked };
+      const done = await run({ ...asked, folder, signal: own.signal, onNews });
       if (!signal.aborted) result.replaceChildren(done.zip === undefined ? written(done, folder?.name) : download(done, done.zip, name, signal));
     } catch (error) {
       if (!signal.aborted) result.replaceChildren(own.signal.aborted ? h("p", { class: "note", role: "status" }, "The export was stopped.") : trouble(error));
@@ -77,7 +87,7 @@ export function exportForm(name: string, table: EpisodeTable, run: (asked: Expor
     }
   });
   changed();
-  return { element: section("Export", says, h("div", { class: "row" }, format, ...buttons), result), changed };
+  return { element: section("Export", says, h("div", { class: "row" }, format, ...buttons), ofLeRobot, result), changed };
 }
 
 const told = ({ episodes, steps, bytes: size }: ExportResult) => `${count(episodes)} episodes with ${count(steps)} steps, ${bytes(size)}`;
