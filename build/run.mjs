@@ -134,6 +134,13 @@ const verbs = {
     await bundle();
     run("bench/frames/run.mjs", args);
   },
+  async "bench:look"() {
+    await installRuntimes();
+    await core();
+    await bundle();
+    await page();
+    run("bench/look/run.mjs", args);
+  },
   async "bench:embed"() {
     await installRuntimes();
     await core(["release", "embed", "embedScalar"]);
