@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { Zip, ZipPassThrough } from "fflate";
-import { File as Hdf5, FS, ready } from "h5wasm/node";
+import { FS, File as Hdf5, ready } from "h5wasm/node";
 import { StepColumns, writeLeRobot, writeParquet } from "reprise/rlds";
 
 const BYTES = 2 ** 30;
@@ -97,7 +97,14 @@ async function hdf5(path) {
   for (const [name, shape] of Object.entries(shapes)) {
     const isFlag = ["terminals", "timeouts"].includes(name);
     const data = part(name, 0, STEPS);
-    const dataset = file.create_dataset({ name, data, shape: [STEPS, ...shape], dtype: isFlag ? "<B" : "<f", maxshape: [null, ...shape], chunks: [10 * STEPS, ...shape] });
+    const dataset = file.create_dataset({
+      name,
+      data,
+      shape: [STEPS, ...shape],
+      dtype: isFlag ? "<B" : "<f",
+      maxshape: [null, ...shape],
+      chunks: [10 * STEPS, ...shape],
+    });
     const set = dataset ?? file.get(name);
     set.resize([rows, ...shape]);
     for (let from = STEPS; from < rows; from += STEPS) set.write_slice([[from, from + STEPS], ...shape.map((n) => [0, n])], part(name, from, STEPS));
@@ -108,7 +115,9 @@ async function hdf5(path) {
 
 function sizeOf(path) {
   const stat = statSync(path);
-  return stat.isFile() ? stat.size : readdirSync(path, { recursive: true }).reduce((sum, name) => sum + (statSync(join(path, name)).isFile() ? statSync(join(path, name)).size : 0), 0);
+  return stat.isFile()
+    ? stat.size
+    : readdirSync(path, { recursive: true }).reduce((sum, name) => sum + (statSync(join(path, name)).isFile() ? statSync(join(path, name)).size : 0), 0);
 }
 
 /** @returns its size */

@@ -20,7 +20,9 @@ const server = createServer((request, response) => {
   if (path.endsWith("/index.json")) {
     const folder = join(DATA, path.replace(/^\/data\//, "").replace(/index\.json$/, ""));
     const files = readdirSync(folder, { recursive: true }).filter((name) => statSync(join(folder, name)).isFile());
-    return void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(files.map((name) => ({ path: name, size: statSync(join(folder, name)).size }))));
+    return void response
+      .writeHead(200, { "content-type": "application/json" })
+      .end(JSON.stringify(files.map((name) => ({ path: name, size: statSync(join(folder, name)).size }))));
   }
   const isData = path.startsWith("/data/");
   const file = isData ? join(DATA, path.slice("/data/".length)) : join(root, "dist/page", path.replace(/\/$/, "/index.html"));

@@ -1,5 +1,5 @@
 /** What the room and its worker tell each other. */
-import type { Format, StepSpec } from "reprise/rlds";
+import type { Format } from "reprise/rlds";
 import type { LeafColumn, LeafForm } from "./model/columns.ts";
 import type { Distribution } from "./model/distributions.ts";
 import type { EpisodeSummary } from "./model/episode-table.ts";

@@ -56,13 +56,14 @@ export class Bins {
     this.#squares += before * (value - this.#mean);
     if (value < this.#min) this.#min = value;
     if (value > this.#max) this.#max = value;
+    if (Math.abs(value) > FARTHEST) return;
     if (this.#width > 0) this.#put(value);
     else if (this.#first.push(value) === FIRST) this.#begin();
   }
 
   /** What was counted so far: a copy. */
   get spread(): Spread {
-    if (this.#width === 0 && this.count > 0) this.#begin();
+    if (this.#width === 0 && this.#first.length > 0) this.#begin();
     const known = (value: number) => (this.count === 0 ? Number.NaN : value);
     const [from, to] = this.#filled();
     return {
@@ -80,9 +81,11 @@ export class Bins {
 
   /** The held values give the width, and are counted. */
   #begin(): void {
-    this.#width = this.#whole ? 1 : widthFor(this.#min, this.#max);
-    while (this.#max - this.#lowFor(this.#min) >= BINS * this.#width) this.#width *= 2;
-    this.#low = this.#lowFor(this.#min);
+    const min = Math.min(...this.#first);
+    const max = Math.max(...this.#first);
+    this.#width = this.#whole ? 1 : widthFor(min, max);
+    while (max - this.#lowFor(min) >= BINS * this.#width) this.#width *= 2;
+    this.#low = this.#lowFor(min);
     for (const value of this.#first.splice(0)) this.#put(value);
   }
 
@@ -91,7 +94,6 @@ export class Bins {
   }
 
   #put(value: number): void {
-    if (Math.abs(value) > FARTHEST) return;
     while (value < this.#low || value >= this.#low + BINS * this.#width) this.#widen(value);
     const bin = Math.min(BINS - 1, Math.floor((value - this.#low) / this.#width));
     this.#counts[bin] = (this.#counts[bin] as number) + 1;

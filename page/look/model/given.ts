@@ -30,7 +30,8 @@ export function chosenFiles(files: Iterable<File>): GivenFile[] {
 export function givenUrl(text: string, base: string): Given {
   const trimmed = text.trim();
   const url = URL.canParse(trimmed, base) && trimmed !== "" ? new URL(trimmed, base) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError(`an address begins with https:// or http://, and this one is ${JSON.stringify(text)}`);
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new TypeError(`an address begins with https:// or http://, and this one is ${JSON.stringify(text)}`);
   return { kind: "url", url: url.href };
 }
 

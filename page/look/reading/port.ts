@@ -111,7 +111,10 @@ export class Caller {
   #hear(answer: Answer): void {
     const waiting = this.#waiting.get(answer.call);
     if (waiting === undefined) return;
-    if ("news" in answer) return waiting.news?.(answer.news as never);
+    if ("news" in answer) {
+      waiting.news?.(answer.news as never);
+      return;
+    }
     this.#waiting.delete(answer.call);
     if ("done" in answer) waiting.resolve(answer.done);
     else waiting.reject(uncrossed(answer.failed));

@@ -32,7 +32,8 @@ async function ofUrl(url: URL, listed: readonly ListedFile[] | undefined, count:
   const blocking: SourceFolder = {
     name: folder.name,
     list: () => folder.list(),
-    open: async (path) => withReadNow(await folder.open(path), new URL(path.split("/").map(encodeURIComponent).join("/"), `${url.href.replace(/\/?$/, "/")}`).href),
+    open: async (path) =>
+      withReadNow(await folder.open(path), new URL(path.split("/").map(encodeURIComponent).join("/"), `${url.href.replace(/\/?$/, "/")}`).href),
   };
   const paths = listed?.map(({ path }) => path).sort();
   return { from: countedFolder(blocking, count, paths), bytes: sum };

@@ -13,13 +13,16 @@ const PIECE = 1 << 20;
 /** What this browser encodes for frames of such a size; undefined where it encodes nothing. */
 export async function encodableCodec(width: number, height: number): Promise<Codec | undefined> {
   if (!("VideoEncoder" in globalThis)) return undefined;
-  return ((await getFirstEncodableVideoCodec(Object.keys(CODECS) as Codec[], { width, height, quality: QUALITY_HIGH } as never)) ?? undefined) as Codec | undefined;
+  return ((await getFirstEncodableVideoCodec(Object.keys(CODECS) as Codec[], { width, height, quality: QUALITY_HIGH } as never)) ?? undefined) as
+    | Codec
+    | undefined;
 }
 
 /** @throws RldsError UNSUPPORTED where the browser encodes no film of the size */
 export const makeVideoEncoder: MakeVideoEncoder = async ({ width, height, fps, write }: VideoFormat) => {
   const codec = await encodableCodec(width, height);
-  if (codec === undefined) throw new RldsError("UNSUPPORTED", `this browser encodes no films of ${width} × ${height} pixels: export images in the rows instead`);
+  if (codec === undefined)
+    throw new RldsError("UNSUPPORTED", `this browser encodes no films of ${width} × ${height} pixels: export images in the rows instead`);
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target });
   const source = new VideoSampleSource({ codec, bitrate: QUALITY_HIGH, keyFrameInterval: KEY_FRAMES, latencyMode: "quality" });

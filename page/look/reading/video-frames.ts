@@ -1,6 +1,6 @@
 /** Steps whose references of videos are the frames themselves: what films are made of anew. */
 import { ALL_FORMATS, BlobSource, Input, UrlSource, type VideoSample, VideoSampleSink } from "mediabunny";
-import { type RldsDataset, RldsError, type RldsEpisode, type StepSpec } from "reprise/rlds";
+import { type RldsDataset, type RldsEpisode, RldsError, type StepSpec } from "reprise/rlds";
 import type { Given } from "../messages.ts";
 
 type Nested = { readonly [name: string]: unknown };
@@ -26,7 +26,12 @@ export interface FilmedDataset {
 }
 
 /** @throws RldsError UNSUPPORTED where this browser cannot decode a video, NOT_FOUND, CORRUPT */
-export async function withFrames(data: RldsDataset<unknown>, references: readonly (readonly string[])[], given: Given, signal: AbortSignal): Promise<FilmedDataset> {
+export async function withFrames(
+  data: RldsDataset<unknown>,
+  references: readonly (readonly string[])[],
+  given: Given,
+  signal: AbortSignal,
+): Promise<FilmedDataset> {
   const opened = new Videos(given);
   const films = await formsOf(data, references, opened);
   let stepSpec = data.stepSpec as StepSpec;
@@ -94,7 +99,9 @@ function replaced(nest: unknown, [key, ...rest]: readonly string[], part: unknow
 
 async function pixelsOf(sample: VideoSample, width: number, height: number, file: string): Promise<Uint8Array> {
   if (sample.codedWidth !== width || sample.codedHeight !== height)
-    throw new RldsError("UNSUPPORTED", `the video has frames of ${sample.codedWidth} × ${sample.codedHeight} pixels, the first one ${width} × ${height}`, { file });
+    throw new RldsError("UNSUPPORTED", `the video has frames of ${sample.codedWidth} × ${sample.codedHeight} pixels, the first one ${width} × ${height}`, {
+      file,
+    });
   const four = new Uint8Array(sample.allocationSize({ format: "RGBX" }));
   await sample.copyTo(four, { format: "RGBX" });
   const three = new Uint8Array(width * height * 3);

@@ -14,7 +14,11 @@ export interface Zipped {
 }
 
 /** @param write writes the files @param tell called with the bytes of the zip so far @throws RldsError UNSUPPORTED for more than a zip holds */
-export async function zipped(write: (to: Sink) => Promise<WriteReport>, signal: AbortSignal, tell: (bytes: number, report: WriteReport) => void): Promise<Zipped> {
+export async function zipped(
+  write: (to: Sink) => Promise<WriteReport>,
+  signal: AbortSignal,
+  tell: (bytes: number, report: WriteReport) => void,
+): Promise<Zipped> {
   const disk = await privateDisk();
   const place = disk === undefined ? new InMemory() : await OnDisk.make(disk);
   try {
@@ -111,7 +115,9 @@ class OnDisk implements Place {
 
   async output(): Promise<Output> {
     const handle = await this.#home.getFileHandle(`${this.#name}.zip`, { create: true });
-    const access = await (handle as unknown as { createSyncAccessHandle(): Promise<{ write(bytes: Uint8Array): number; flush(): void; close(): void }> }).createSyncAccessHandle();
+    const access = await (
+      handle as unknown as { createSyncAccessHandle(): Promise<{ write(bytes: Uint8Array): number; flush(): void; close(): void }> }
+    ).createSyncAccessHandle();
     return {
       write: (bytes) => void access.write(bytes),
       async done() {

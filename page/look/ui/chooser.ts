@@ -27,7 +27,14 @@ export function chooser(host: HTMLElement, events: ChooserEvents, signal: AbortS
     });
     return h("label", { class: "button picker" }, label, input);
   };
-  const address = h("input", { type: "url", name: "from", required: true, placeholder: "https://…", "aria-label": "Address of a dataset", autocomplete: "off" });
+  const address = h("input", {
+    type: "url",
+    name: "from",
+    required: true,
+    placeholder: "https://…",
+    "aria-label": "Address of a dataset",
+    autocomplete: "off",
+  });
   const form = h("form", { class: "row address" }, address, h("button", {}, "Open"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -86,7 +86,9 @@ function texts(first: Distribution): Card {
   return {
     element: h("div", { class: "card" }, heading(first), list),
     set({ texts: found = [], otherTexts = 0 }) {
-      const rows = found.map(({ text, count: times }) => h("li", {}, h("span", { class: "text" }, text === "" ? "(empty)" : text), h("span", {}, count(times))));
+      const rows = found.map(({ text, count: times }) =>
+        h("li", {}, h("span", { class: "text" }, text === "" ? "(empty)" : text), h("span", {}, count(times))),
+      );
       if (otherTexts > 0) rows.push(h("li", {}, h("span", { class: "text" }, "others"), h("span", {}, count(otherTexts))));
       list.replaceChildren(...rows);
     },

@@ -1,7 +1,7 @@
 /** The list of episodes: only the rows in sight are there, however many episodes there are. */
 import { h } from "../../parts/element.ts";
 import { count, figure } from "../../parts/figures.ts";
-import { type EpisodeTable, NO_POINT, type Order, SKETCH, type Shown } from "../model/episode-table.ts";
+import { type EpisodeTable, NO_POINT, type Order, type Shown, SKETCH } from "../model/episode-table.ts";
 import { listWindow, scrollTo } from "../model/list-window.ts";
 
 export interface EpisodeListEvents {

@@ -34,13 +34,23 @@ export interface ExportForm {
 }
 
 /** @param run exports; its errors are shown here */
-export function exportForm({ name, fps: recorded, filmable }: Pick<Opened, "name" | "fps" | "filmable">, table: EpisodeTable, run: (asked: ExportAsked) => Promise<ExportResult>, signal: AbortSignal): ExportForm {
+export function exportForm(
+  { name, fps: recorded, filmable }: Pick<Opened, "name" | "fps" | "filmable">,
+  table: EpisodeTable,
+  run: (asked: ExportAsked) => Promise<ExportResult>,
+  signal: AbortSignal,
+): ExportForm {
   const picker = globalThis as unknown as Picker;
   const says = h("p", { class: "note" });
   const format = h("select", { "aria-label": "Format" }, ...EXPORTS.map((one) => h("option", { value: one }, NAMES[one])));
   const fps = h("input", { type: "number", min: 0.001, step: "any", value: recorded ?? 10, required: true });
   const films = h("input", { type: "checkbox", checked: true });
-  const ofLeRobot = h("div", { class: "row", hidden: true }, h("label", {}, "Frames a second ", fps), filmable && h("label", {}, films, " Images as mp4, where this browser can"));
+  const ofLeRobot = h(
+    "div",
+    { class: "row", hidden: true },
+    h("label", {}, "Frames a second ", fps),
+    filmable && h("label", {}, films, " Images as mp4, where this browser can"),
+  );
   format.addEventListener("change", () => {
     ofLeRobot.hidden = format.value !== "lerobot";
   });
@@ -64,7 +74,10 @@ export function exportForm({ name, fps: recorded, filmable }: Pick<Opened, "name
     for (const button of buttons) button.disabled = true;
     const kept = table.count - table.flagged;
     const onNews = ({ episodes, bytes: written, zipped }: ExportNews) =>
-      progress.set(zipped === undefined ? episodes / Math.max(1, kept) : zipped / Math.max(1, written), zipped === undefined ? "Writing the files" : "Making the zip");
+      progress.set(
+        zipped === undefined ? episodes / Math.max(1, kept) : zipped / Math.max(1, written),
+        zipped === undefined ? "Writing the files" : "Making the zip",
+      );
     try {
       const asked = { format: format.value as ExportFormat, name, fps: fps.valueAsNumber, films: filmable && films.checked };
       const done = await run({ ...asked, folder, signal: own.signal, onNews });

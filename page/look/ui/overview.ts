@@ -79,12 +79,15 @@ export class Overview {
   rested(complete: boolean, why: "sample" | "stopped" | "failed" | "end"): void {
     this.#progress = undefined;
     const { read, count: all } = this.#table;
-    if (complete) return this.#state.replaceChildren(h("span", { class: "note", role: "status" }, "Everything was read."));
-    const said = why === "sample" ? `A sample of ${count(read)} of ${count(all)} episodes was read.` : `Reading has stopped after ${count(read)} episodes.`;
-    this.#state.replaceChildren(
-      h("span", { class: "note", role: "status" }, said),
-      h("button", { type: "button", onclick: () => this.#events.readAll() }, why === "sample" ? "Read everything" : "Read on"),
-    );
+    const note = (text: string) => h("span", { class: "note", role: "status" }, text);
+    if (complete) this.#state.replaceChildren(note("Everything was read."));
+    else if (why === "sample")
+      this.#state.replaceChildren(note(`A sample of ${count(read)} of ${count(all)} episodes was read.`), this.#onward("Read everything"));
+    else this.#state.replaceChildren(note(`Reading has stopped after ${count(read)} episodes.`), this.#onward("Read on"));
+  }
+
+  #onward(text: string): HTMLElement {
+    return h("button", { type: "button", onclick: () => this.#events.readAll() }, text);
   }
 
   #advance(read: number): void {

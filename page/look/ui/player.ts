@@ -94,7 +94,12 @@ function fill(body: HTMLElement, episode: EpisodeData, { at, fps, events, signal
   const go = (step: number) => clock.set(Math.min(last, Math.max(0, Math.round(step))));
   const views: StepView[] = [
     ...films(episode, signal),
-    ...videos(videosOf(episode.columns), (path) => events.addressOf(path, signal), () => clock.speed, signal),
+    ...videos(
+      videosOf(episode.columns),
+      (path) => events.addressOf(path, signal),
+      () => clock.speed,
+      signal,
+    ),
     leafPlots(episode, go, signal),
     stepValues(episode),
   ];
@@ -140,4 +145,3 @@ function metadata({ metadata: found }: EpisodeData): HTMLElement {
   const rows = found.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text)));
   return h("details", { open: found.length <= 6 }, h("summary", {}, "About this episode"), h("dl", { class: "texts" }, ...rows));
 }
-
