@@ -61,7 +61,7 @@ const BEGINNINGS: readonly (readonly [bytes: string, format: Found])[] = [
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
   const { signal, fetch, maxBytes = MAX_BYTES } = options;
   const { file, folder } = await sourceOf(from, { signal, fetch, maxBytes });
-  const format = file === undefined ? await ofFolder(folder) : await ofFile(file, file !== from);
+  const format = file === undefined ? await ofFolder(folder) : await ofFile(file);
   const open = (await OPENERS[format]()) as Opener;
   return (await open(from, options)) as RldsReader<S>;
 }
@@ -88,8 +88,7 @@ async function tried(folder: SourceFolder): Promise<Found> {
   return unknown(folder, NAMES.map(([name]) => name).join(", "));
 }
 
-/** @param ours whether it was opened here, and is opened anew to be read */
-async function ofFile(file: SourceFile, ours: boolean): Promise<Found> {
+async function ofFile(file: SourceFile): Promise<Found> {
   try {
     const head = await file.read(0, Math.min(file.size, 64));
     // A mark of UTF-8 and blanks may stand before the first line of JSON.
@@ -98,7 +97,7 @@ async function ofFile(file: SourceFile, ours: boolean): Promise<Found> {
     const [, format] = BEGINNINGS.find(([begin, found]) => (found === "jsonl" ? json : text).startsWith(begin)) ?? [];
     return format ?? unknown(file, "the beginnings of HDF5, Parquet, .npz and JSON lines; of tensorflow_datasets, LeRobot and Minari give the folder");
   } finally {
-    if (ours) await file.close();
+    await file.close();
   }
 }
 
