@@ -116,10 +116,11 @@ function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HT
     height,
     legend: { show: false },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
-    scales: { x: { time: false }, ...(range && { y: { range: [range[0], range[1]] } }) },
+    // Bars stand on 0.
+    scales: { x: { time: false }, y: range ? { range: [range[0], range[1]] } : lines[0]?.bars ? { range: (_, __, max) => [0, max > 0 ? 1.05 * max : 1] } : {} },
     axes: [
-      { ...axis, grid: { show: false }, size: 28, ...(x && { label: x }) },
-      { ...axis, size: 44, ...(y && { label: y }) },
+      { ...axis, grid: { show: false }, size: 28, space: roomFor, ...(x && { label: x }) },
+      { ...axis, size: (_, values) => Math.max(44, 14 + LETTER * longest(values)), ...(y && { label: y }) },
     ],
     series: [
       { label: x ?? "" },
@@ -134,4 +135,15 @@ function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HT
       })),
     ],
   };
+}
+
+/** Of a digit, in pixels. */
+const LETTER = 7.5;
+
+const longest = (values: readonly string[] | null): number => Math.max(0, ...(values ?? []).map((value) => value?.length ?? 0));
+
+/** Between two numbers at the axis: large ones, written with commas, take more. */
+function roomFor(_: uPlot, __: number, min: number, max: number): number {
+  const digits = Math.ceil(Math.log10(Math.max(1, Math.abs(min), Math.abs(max))));
+  return Math.max(50, 24 + LETTER * digits * 1.4);
 }

@@ -49,6 +49,7 @@ export class EpisodeList {
       { class: "panel episodes", "aria-label": "Episodes" },
       h("h2", {}, "Episodes"),
       h("div", { class: "row" }, this.#sorting(), this.#filter()),
+      h("div", { class: "list-head", "aria-hidden": "true" }, ...["Episode", "Steps", "Return", "Action"].map((text) => h("span", {}, text))),
       this.#box,
       this.#summary,
       h("p", { class: "note keys", id: "look-list-keys" }, "Arrow keys choose, F flags, Enter goes to the episode"),

@@ -53,7 +53,7 @@ export function leafPlots({ columns, length }: EpisodeData, pick: (step: number)
 function plotOf(column: LeafColumn, steps: Float64Array, pick: (step: number) => void, signal: AbortSignal): LeafPlot {
   const { path, size, data, shape, dtype } = column;
   const shown = Math.min(size, LINES);
-  const lines = Array.from({ length: shown }, (_, i) => ({ label: size === 1 ? path : `${path}[${i}]`, colour: `--line-${i + 1}`, width: 1.25 }));
+  const lines = Array.from({ length: shown }, (_, i) => ({ label: size === 1 ? path : `[${i}]`, colour: `--line-${i + 1}`, width: 1.25 }));
   const of = size > shown ? `, the first ${shown} of ${size} elements` : "";
   const drawn = plot({ label: `${path} over the steps of the episode${of}`, lines, height: 110, pick }, signal);
   drawn.set([

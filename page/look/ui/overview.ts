@@ -64,7 +64,7 @@ export class Overview {
       ["Steps", known === undefined ? "not counted yet" : count(known)],
       ["Leaves", count(this.#opened.leaves.length)],
       ["Size", size === undefined ? "not known" : bytes(size)],
-      ["Bytes read", size === undefined || size === 0 ? bytes(read) : `${bytes(read)} (${shareText(read / size)})`],
+      ["Bytes read", size === undefined || read >= size ? bytes(read) : `${bytes(read)} (${shareText(read / size)})`],
     ];
     this.#figures.replaceChildren(...all.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))));
     this.#advance(read);
