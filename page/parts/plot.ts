@@ -1,0 +1,99 @@
+/** Plots by uPlot, in the page's colours, as wide as their place. */
+import uPlot from "uplot";
+import { h } from "./element.ts";
+
+export interface Line {
+  readonly label: string;
+  /** A CSS variable of the page, such as `--accent`. */
+  readonly colour?: string;
+  readonly width?: number;
+  /** Points without a line between them. */
+  readonly points?: boolean;
+  readonly bars?: boolean;
+}
+
+export interface PlotOptions {
+  /** What a screen reader says of it. */
+  readonly label: string;
+  readonly lines: readonly Line[];
+  readonly height?: number;
+  readonly x?: string;
+  readonly y?: string;
+  /** The range of y; otherwise that of the data. */
+  readonly range?: readonly [number, number];
+  /** x are dates otherwise never: numbers. */
+  readonly legend?: boolean;
+}
+
+export interface Plot {
+  readonly element: HTMLElement;
+  /** The first array is x, in ascending order; then y of each line, null where a line has none. */
+  set(data: readonly ArrayLike<number | null>[]): void;
+}
+
+const colours = matchMedia("(prefers-color-scheme: dark)");
+
+/** A plot that is gone when the signal aborts. */
+export function plot(options: PlotOptions, signal: AbortSignal): Plot {
+  const element = h("div", { class: "plot", role: "img", "aria-label": options.label });
+  let data: uPlot.AlignedData = [[], ...options.lines.map(() => [])] as unknown as uPlot.AlignedData;
+  let chart: uPlot | undefined;
+  const make = () => {
+    chart?.destroy();
+    chart = element.clientWidth > 0 ? new uPlot(settings(options, element), data, element) : undefined;
+  };
+  const sizes = new ResizeObserver(() => {
+    if (chart === undefined) make();
+    else if (element.clientWidth !== chart.width) chart.setSize({ width: element.clientWidth, height: chart.height });
+  });
+  sizes.observe(element);
+  // What is drawn on a canvas does not follow the style sheet by itself.
+  colours.addEventListener("change", make, { signal });
+  signal.addEventListener("abort", () => {
+    sizes.disconnect();
+    chart?.destroy();
+  });
+  return {
+    element,
+    set(next) {
+      data = next as unknown as uPlot.AlignedData;
+      chart?.setData(data);
+    },
+  };
+}
+
+function settings({ lines, height = 160, x, y, range, legend = false }: PlotOptions, element: HTMLElement): uPlot.Options {
+  const style = getComputedStyle(element);
+  const of = (name: string) => style.getPropertyValue(name).trim();
+  const font = `12px ${style.fontFamily}`;
+  const axis = {
+    stroke: of("--dim"),
+    font,
+    labelFont: font,
+    grid: { stroke: of("--line"), width: 1 },
+    ticks: { stroke: of("--line"), width: 1, size: 4 },
+    labelSize: 18,
+  };
+  return {
+    width: element.clientWidth,
+    height,
+    legend: { show: legend },
+    cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+    scales: { x: { time: false }, ...(range && { y: { range: [range[0], range[1]] } }) },
+    axes: [
+      { ...axis, size: 28, ...(x && { label: x }) },
+      { ...axis, size: 44, ...(y && { label: y }) },
+    ],
+    series: [
+      { label: x ?? "" },
+      ...lines.map(({ label, colour = "--accent", width = 1.5, points = false, bars = false }) => ({
+        label,
+        stroke: of(colour),
+        width: points ? 0 : width,
+        points: points ? { show: true, size: 4, fill: of(colour), stroke: of(colour), width: 0 } : { show: false },
+        ...(points && { paths: () => null }),
+        ...(bars && { fill: of(colour), paths: (uPlot.paths.bars as uPlot.Series.BarsPathBuilderFactory)({ size: [0.9, 64] }) }),
+      })),
+    ],
+  };
+}
