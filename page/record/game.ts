@@ -19,7 +19,7 @@ const DRAG = 1.1;
 /** Of its speed a boat keeps so much when it meets the edge. */
 const BOUNCE = 0.4;
 /** It is docked this near to the ring's middle, and this slow. */
-const [NEAR, SLOW] = [0.05, 0.14];
+const [NEAR, SLOW] = [0.055, 0.16];
 
 /** docked: a success · wrecked: on a rock · late: the time is up, and the episode truncated */
 export type End = "docked" | "wrecked" | "late";
