@@ -1,6 +1,112 @@
-/** The agent of `npm start`, learning in a worker of this page. */
-import { h } from "../parts/element.ts";
+/** The agent of `npm start`, learning in a worker of this page, drawn as it plays, with its memory beside it. */
+import { h, section } from "../parts/element.ts";
+import { count } from "../parts/figures.ts";
+import { segments } from "../parts/segments.ts";
+import { trouble } from "../parts/trouble.ts";
+import { Figures } from "./figures.ts";
+import { LiveAgent } from "./live-agent.ts";
+import type { Scene } from "./messages.ts";
+import { Returns } from "./returns.ts";
+import { Stage } from "./stage.ts";
 
-export function room(host: HTMLElement): void {
-  host.append(h("h1", {}, "An agent learns to balance a pole"));
+/** Steps a second of CartPole-v1, whose step is 0.02 s. */
+const REAL = 50;
+const SPEEDS = [
+  { value: REAL, text: "1×", label: "as fast as in reality: 50 steps a second" },
+  { value: 4 * REAL, text: "4×", label: "four times as fast" },
+  { value: 16 * REAL, text: "16×", label: "sixteen times as fast" },
+  { value: Infinity, text: "Full speed" },
+];
+
+export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchParams): void {
+  let seed = Math.max(0, Math.trunc(Number(query.get("seed") ?? 1)) || 0);
+  let rate = 4 * REAL;
+  let playing = true;
+  let agent: LiveAgent | undefined;
+
+  const stage = new Stage(signal);
+  const place = h("span", {}, "…");
+  const verdict = h("span", { class: "solved", role: "status" });
+  const figures = new Figures();
+  const returns = new Returns(signal);
+  const alerts = h("div", {});
+
+  const play = h("button", { type: "button", class: "primary play", onclick: () => setPlaying(!playing) }, "Pause");
+  const step = h("button", { type: "button", onclick: oneStep }, "Step");
+  const again = h("button", { type: "button", onclick: anew }, "Start again");
+  const speed = segments("Speed", SPEEDS, rate, (chosen) => {
+    rate = chosen;
+    setPlaying(true);
+  });
+
+  function setPlaying(next: boolean): void {
+    playing = next;
+    play.textContent = playing ? "Pause" : "Play";
+    agent?.pace(playing ? rate : 0);
+  }
+
+  function oneStep(): void {
+    setPlaying(false);
+    agent?.step();
+  }
+
+  /** With the next seed. */
+  function anew(): void {
+    seed++;
+    begin();
+  }
+
+  function show(scene: Scene): void {
+    stage.draw(scene);
+    place.textContent = `Episode ${count(scene.episode)}, step ${scene.length}`;
+    returns.add(scene);
+    figures.show(scene, returns);
+    if (verdict.textContent === "" && returns.solvedAt !== undefined) verdict.textContent = `Solved at step ${count(returns.solvedAt)}`;
+  }
+
+  function begin(): void {
+    agent?.end();
+    alerts.replaceChildren();
+    verdict.textContent = "";
+    returns.clear();
+    figures.clear();
+    agent = new LiveAgent(seed, show, (error) => alerts.replaceChildren(trouble(error)));
+    setPlaying(true);
+  }
+
+  host.append(
+    h("h1", {}, "An agent learns to balance a pole"),
+    h(
+      "p",
+      { class: "lead" },
+      "The program of ",
+      h("code", {}, "npm start"),
+      " in a worker of this page. Each step that it plays goes into its memory, and it learns from what it draws out again: a double DQN on prioritized n-step replay.",
+    ),
+    alerts,
+    h(
+      "div",
+      { class: "columns" },
+      h(
+        "div",
+        { class: "column" },
+        section("CartPole-v1", stage.element, h("p", { class: "caption" }, place, verdict), h("div", { class: "row" }, play, step, speed.element, again)),
+        section("Returns", returns.element, figures.element),
+      ),
+    ),
+  );
+  begin();
+  addEventListener(
+    "keydown",
+    (event) => {
+      // A button that has the focus takes the key itself.
+      if (event.target !== document.body && event.target !== document.querySelector("main")) return;
+      if (event.key === " ") setPlaying(!playing);
+      else if (event.key === ".") oneStep();
+      else return;
+      event.preventDefault();
+    },
+    { signal },
+  );
+  signal.addEventListener("abort", () => agent?.end());
 }

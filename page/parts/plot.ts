@@ -21,32 +21,36 @@ export interface PlotOptions {
   readonly y?: string;
   /** The range of y; otherwise that of the data. */
   readonly range?: readonly [number, number];
-  /** x are dates otherwise never: numbers. */
-  readonly legend?: boolean;
 }
 
 export interface Plot {
   readonly element: HTMLElement;
-  /** The first array is x, in ascending order; then y of each line, null where a line has none. */
-  set(data: readonly ArrayLike<number | null>[]): void;
+  /** The first array is x, in ascending order; then y of each line, null where a line has none. `joined` makes it of lines whose x are not the same. */
+  set(data: readonly ArrayLike<number | null | undefined>[]): void;
+}
+
+/** Of lines with an x of their own each. */
+export function joined(...lines: readonly { readonly x: readonly number[]; readonly y: readonly number[] }[]): readonly ArrayLike<number | null | undefined>[] {
+  return uPlot.join(lines.map(({ x, y }) => [x as number[], y as number[]]));
 }
 
 const colours = matchMedia("(prefers-color-scheme: dark)");
 
 /** A plot that is gone when the signal aborts. */
 export function plot(options: PlotOptions, signal: AbortSignal): Plot {
-  const element = h("div", { class: "plot", role: "img", "aria-label": options.label });
+  const place = h("div", { class: "plot", role: "img", "aria-label": options.label });
+  const element = h("div", { class: "plotted" }, options.lines.length > 1 && key(options.lines), place);
   let data: uPlot.AlignedData = [[], ...options.lines.map(() => [])] as unknown as uPlot.AlignedData;
   let chart: uPlot | undefined;
   const make = () => {
     chart?.destroy();
-    chart = element.clientWidth > 0 ? new uPlot(settings(options, element), data, element) : undefined;
+    chart = place.clientWidth > 0 ? new uPlot(settings(options, place), data, place) : undefined;
   };
   const sizes = new ResizeObserver(() => {
     if (chart === undefined) make();
-    else if (element.clientWidth !== chart.width) chart.setSize({ width: element.clientWidth, height: chart.height });
+    else if (place.clientWidth !== chart.width) chart.setSize({ width: place.clientWidth, height: chart.height });
   });
-  sizes.observe(element);
+  sizes.observe(place);
   // What is drawn on a canvas does not follow the style sheet by itself.
   colours.addEventListener("change", make, { signal });
   signal.addEventListener("abort", () => {
@@ -62,7 +66,18 @@ export function plot(options: PlotOptions, signal: AbortSignal): Plot {
   };
 }
 
-function settings({ lines, height = 160, x, y, range, legend = false }: PlotOptions, element: HTMLElement): uPlot.Options {
+/** Which colour is what. */
+function key(lines: readonly Line[]): HTMLElement {
+  const list = h("ul", { class: "key" });
+  for (const { label, colour = "--accent" } of lines) {
+    const entry = h("li", {}, label);
+    entry.style.setProperty("--colour", `var(${colour})`);
+    list.append(entry);
+  }
+  return list;
+}
+
+function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HTMLElement): uPlot.Options {
   const style = getComputedStyle(element);
   const of = (name: string) => style.getPropertyValue(name).trim();
   const font = `12px ${style.fontFamily}`;
@@ -77,7 +92,7 @@ function settings({ lines, height = 160, x, y, range, legend = false }: PlotOpti
   return {
     width: element.clientWidth,
     height,
-    legend: { show: legend },
+    legend: { show: false },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { x: { time: false }, ...(range && { y: { range: [range[0], range[1]] } }) },
     axes: [
@@ -89,6 +104,7 @@ function settings({ lines, height = 160, x, y, range, legend = false }: PlotOpti
       ...lines.map(({ label, colour = "--accent", width = 1.5, points = false, bars = false }) => ({
         label,
         stroke: of(colour),
+        spanGaps: true,
         width: points ? 0 : width,
         points: points ? { show: true, size: 4, fill: of(colour), stroke: of(colour), width: 0 } : { show: false },
         ...(points && { paths: () => null }),

@@ -1,0 +1,46 @@
+/** The room's end of the worker: tells it what to do, and asks once a frame what there is to see. */
+import { startWorker } from "../parts/worker.ts";
+import type { FromWorker, Scene, ToWorker } from "./messages.ts";
+
+export class LiveAgent {
+  readonly #ends = new AbortController();
+  readonly #worker = startWorker("live/worker.js", this.#ends.signal);
+  #asked = false;
+
+  /** @param show called with what was asked for, at most once a frame */
+  constructor(seed: number, show: (scene: Scene) => void, failed: (error: unknown) => void) {
+    this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+      if (data.type === "failed") return failed(data.message);
+      this.#asked = false;
+      show(data.scene);
+    };
+    this.#worker.onerror = ({ message }) => failed(message || "the worker could not be loaded");
+    this.#say({ type: "start", seed });
+    this.#frame();
+  }
+
+  pace(rate: number): void {
+    this.#say({ type: "pace", rate });
+  }
+
+  step(): void {
+    this.#say({ type: "step" });
+  }
+
+  end(): void {
+    this.#ends.abort();
+  }
+
+  #frame(): void {
+    if (this.#ends.signal.aborted) return;
+    requestAnimationFrame(() => this.#frame());
+    // One at a time: while the agent plays its greedy episodes, it does not answer.
+    if (this.#asked) return;
+    this.#asked = true;
+    this.#say({ type: "look" });
+  }
+
+  #say(message: ToWorker): void {
+    this.#worker.postMessage(message);
+  }
+}
