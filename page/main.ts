@@ -12,7 +12,10 @@ interface Entry {
 }
 
 /** In the order of the navigation. The first one opens where the address names none. */
-const ROOMS: readonly Entry[] = [{ name: "live", title: "Live", load: () => import("./live/room.ts") }];
+const ROOMS: readonly Entry[] = [
+  { name: "live", title: "Live", load: () => import("./live/room.ts") },
+  { name: "record", title: "Record", load: () => import("./record/room.ts") },
+];
 
 const place = document.querySelector<HTMLElement>("#room") as HTMLElement;
 const links = ROOMS.map(({ name, title }) => h("a", { href: `#${name}` }, title));

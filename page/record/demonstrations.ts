@@ -93,6 +93,11 @@ export class Demonstrations {
     return this.#kept.episodes;
   }
 
+  /** The number that the next episode gets. */
+  get next(): number {
+    return this.#kept.next;
+  }
+
   /** Steps of the open episode. */
   get openSteps(): number {
     return this.#writer.episodeSteps;
