@@ -1,6 +1,6 @@
 /** The saved episodes, newest first, with what can be done to each. */
 import { h } from "../parts/element.ts";
-import { count, figure } from "../parts/figures.ts";
+import { count } from "../parts/figures.ts";
 import type { Ending, Episode } from "./demonstrations.ts";
 
 export interface Wishes {
@@ -73,7 +73,7 @@ export class EpisodeList {
       { class: used ? "" : "unused" },
       h("th", { scope: "row" }, id),
       h("td", {}, count(steps)),
-      h("td", {}, figure(episode.return)),
+      h("td", {}, episode.return.toFixed(2)),
       h("td", { class: ending, title: meaning }, word),
       h("td", {}, use),
       h(

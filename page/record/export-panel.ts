@@ -1,6 +1,7 @@
 /** Saves the used episodes as a dataset: to a folder where the browser can write one, or as a zip. */
 import { h } from "../parts/element.ts";
 import { count } from "../parts/figures.ts";
+import { filmsHere } from "../parts/film.ts";
 import { Progress } from "../parts/progress.ts";
 import { type Destination, download, pickFolder, picksFolders, zipOf } from "../parts/save-folder.ts";
 import { trouble } from "../parts/trouble.ts";
@@ -16,7 +17,13 @@ export interface ExportWishes {
 export class ExportPanel {
   readonly element: HTMLElement;
   readonly #wishes: ExportWishes;
-  readonly #format = h("select", { "aria-label": "Format" }, ...Object.entries(FORMATS).map(([value, { title }]) => h("option", { value }, title)));
+  readonly #format = h(
+    "select",
+    { "aria-label": "Format" },
+    ...Object.entries(FORMATS)
+      .filter(([value]) => value !== "lerobot" || filmsHere())
+      .map(([value, { title }]) => h("option", { value }, title)),
+  );
   readonly #buttons: HTMLButtonElement[];
   readonly #place = h("div", {});
   #progress: Progress | undefined;

@@ -1,12 +1,22 @@
 /** Demonstrations as a dataset for others: RLDS for tensorflow_datasets, and what the other writers make of it. */
 import { bool, f32, i32, u8 } from "reprise";
-import { type RldsDataset, rldsDataset, type Sink, type WriteOptions, type WriteReport, writeTfds } from "reprise/rlds";
+import { type RldsDataset, rldsDataset, type Sink, type WriteOptions, type WriteReport, writeLeRobot, writeTfds } from "reprise/rlds";
+import { encodeFilm } from "../parts/film.ts";
 import type { Demonstrations, Episode } from "./demonstrations.ts";
 import { type Format, NAME } from "./formats.ts";
-import { ACTION, STATE } from "./game.ts";
+import { ACTION, FPS, STATE } from "./game.ts";
 import { CAMERA } from "./picture.ts";
 
 const DESCRIPTION = "A boat is steered around two rocks until it rests in a ring: demonstrations recorded in the page of Reprise.";
+
+const CAMERA_LEAF = "observation/image";
+const LEROBOT = {
+  fps: FPS,
+  task: "Steer the boat into the ring, and rest there.",
+  robotType: "boat",
+  names: { "observation/state": STATE, action: ACTION },
+  finalStep: "observation",
+} as const;
 
 const STEP_SPEC = {
   observation: { state: f32(STATE.length), image: u8(CAMERA, CAMERA, 3) },
@@ -56,7 +66,11 @@ function* steps(demonstrations: Demonstrations, id: number, ending: Episode["end
 export function write(format: Format, demonstrations: Demonstrations, to: Sink, options: WriteOptions): Promise<WriteReport> {
   const dataset = datasetOf(demonstrations);
   switch (format) {
+    case "lerobot":
+      return writeLeRobot(dataset, to, { ...LEROBOT, ...options, videos: [CAMERA_LEAF], videoEncoder: encodeFilm });
+    case "lerobot-images":
+      return writeLeRobot(dataset, to, { ...LEROBOT, ...options });
     case "tfds":
-      return writeTfds(dataset, to, { ...options, name: NAME, description: DESCRIPTION, images: ["observation/image"] });
+      return writeTfds(dataset, to, { ...options, name: NAME, description: DESCRIPTION, images: [CAMERA_LEAF] });
   }
 }

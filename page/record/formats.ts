@@ -3,6 +3,11 @@
 export const NAME = "docking";
 
 export const FORMATS = {
+  lerobot: { title: "LeRobot 3.0, film", opens: 'lerobot opens it: LeRobotDataset("docking", root="docking-lerobot").' },
+  "lerobot-images": {
+    title: "LeRobot 3.0, images",
+    opens: 'lerobot opens it: LeRobotDataset("docking", root="docking-lerobot-images"). Each picture is as it was, pixel by pixel.',
+  },
   tfds: { title: "RLDS (TFDS)", opens: 'tensorflow_datasets opens it: tfds.builder_from_directory("docking-tfds/docking/1.0.0").' },
 } as const;
 
