@@ -45,7 +45,8 @@ export async function page() {
     });
     for (const file of ASIDE) copyFileSync(`page/${file}`, `${PAGE}/${file}`);
     // What the package itself holds of others is in the page, too.
-    const notices = noticesOf(sourcesIn(metafile), "This page holds code of these packages.");
+    const inside = sourcesIn(metafile).filter((file) => !file.startsWith("(disabled)"));
+    const notices = noticesOf(inside, "This page holds code of these packages.");
     writeFileSync(`${PAGE}/third-party.txt`, `${notices}\n${readFileSync("dist/third-party.txt", "utf8")}`);
   });
 }
