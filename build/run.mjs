@@ -94,6 +94,8 @@ const verbs = {
     await bundle();
     await page();
     process.env.REPRISE_PAGE = "all";
+    const at = args.indexOf("--minutes");
+    if (at >= 0) [, process.env.REPRISE_PAGE_MINUTES] = args.splice(at, 2);
     process.exitCode = await test(args.length === 0 ? ["test/page/"] : args.map((word) => `test/page/${word}`), "all");
   },
   async "build:page"() {
@@ -101,6 +103,10 @@ const verbs = {
     await bundle();
     await page();
     console.log(`${PAGE} is the page: put the folder anywhere that files are served from`);
+  },
+  async "page:picture"() {
+    await verbs["build:page"]();
+    run("test/page/picture.mjs", args);
   },
   async pages() {
     await core();

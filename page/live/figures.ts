@@ -4,16 +4,24 @@ import { count, figure } from "../parts/figures.ts";
 import type { Scene } from "./messages.ts";
 import type { Returns } from "./returns.ts";
 
+const NAMES = [
+  ["Steps", "steps of the environment"],
+  ["Last return", "of the last episode that ended, exploration and all"],
+  ["Greedy mean", "mean return of 100 episodes without exploration"],
+  ["Steps/s", "steps in the last second"],
+  ["In the memory", "share of the agent's time that it spends in its memory"],
+] as const;
+
 export class Figures {
   readonly element = h("dl", { class: "figures" });
   readonly #of = new Map<string, HTMLElement>();
   #since: { readonly at: number; readonly steps: number; readonly busyMs: number; readonly replayMs: number } | undefined;
 
   constructor() {
-    for (const name of ["Steps", "Last return", "Greedy return", "Steps a second", "Time in the memory"]) {
+    for (const [name, title] of NAMES) {
       const value = h("dd", {}, "–");
       this.#of.set(name, value);
-      this.element.append(h("div", {}, h("dt", {}, name), value));
+      this.element.append(h("div", { title }, h("dt", {}, name), value));
     }
   }
 
@@ -25,13 +33,13 @@ export class Figures {
   show({ steps, busyMs, replayMs }: Scene, { last, greedy }: Returns): void {
     this.#set("Steps", count(steps));
     if (last !== undefined) this.#set("Last return", count(last));
-    if (greedy !== undefined) this.#set("Greedy return", figure(greedy));
+    if (greedy !== undefined) this.#set("Greedy mean", figure(greedy));
     const at = performance.now();
     this.#since ??= { at, steps, busyMs, replayMs };
     const since = this.#since;
     if (at - since.at < 1000) return;
-    this.#set("Steps a second", count((1000 * (steps - since.steps)) / (at - since.at)));
-    if (busyMs > since.busyMs) this.#set("Time in the memory", `${figure((100 * (replayMs - since.replayMs)) / (busyMs - since.busyMs))} %`);
+    this.#set("Steps/s", count((1000 * (steps - since.steps)) / (at - since.at)));
+    if (busyMs > since.busyMs) this.#set("In the memory", `${figure((100 * (replayMs - since.replayMs)) / (busyMs - since.busyMs))} %`);
     this.#since = { at, steps, busyMs, replayMs };
   }
 

@@ -28,7 +28,7 @@ export class Returns {
         height: 190,
         lines: [
           { label: "episodes as it learns", points: true },
-          { label: "mean of 100 greedy episodes, every 2,000 steps", colour: "--warm", width: 2.5 },
+          { label: "mean of 100 greedy episodes, every 2,000 steps", colour: "--warm", width: 2, points: "both" },
         ],
       },
       signal,

@@ -81,7 +81,7 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
       { class: "lead" },
       "The program of ",
       h("code", {}, "npm start"),
-      " in a worker of this page. Each step that it plays goes into its memory, and it learns from what it draws out again: a double DQN on prioritized n-step replay.",
+      " in a worker of this page: what it plays goes into its memory, and it learns from what it draws out again.",
     ),
     alerts,
     h(
@@ -90,7 +90,13 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
       h(
         "div",
         { class: "column" },
-        section("CartPole-v1", stage.element, h("p", { class: "caption" }, place, verdict), h("div", { class: "row" }, play, step, speed.element, again)),
+        h(
+          "section",
+          { class: "panel", "aria-label": "CartPole-v1" },
+          h("div", { class: "heading" }, h("h2", {}, "CartPole-v1"), h("p", {}, verdict, place)),
+          stage.element,
+          h("div", { class: "row" }, play, step, speed.element, again),
+        ),
         section("Returns", returns.element, figures.element),
       ),
     ),

@@ -4,13 +4,15 @@ import type { Scene } from "./messages.ts";
 
 /** In m and radians: where an episode ends, and the pole's length. */
 const [EDGE, FALL, POLE] = [2.4, (12 * Math.PI) / 180, 1];
+/** Steps of an episode whose pole stays up. */
+const LONGEST = 500;
 /** m of the width, of which a few are beyond the edges, and of the height. */
-const [WIDTH, HEIGHT, GROUND] = [5.6, 2.0, 0.42];
+const [WIDTH, HEIGHT, GROUND] = [5.6, 1.9, 0.34];
 
 export class Stage {
   readonly element = h("canvas", { class: "stage", role: "img", "aria-label": "A cart on a track, and a pole that stands on it" });
   readonly #context = this.element.getContext("2d") as CanvasRenderingContext2D;
-  #colours: Record<"ink" | "line" | "accent" | "warm" | "dim" | "sunk", string> | undefined;
+  #colours: Record<"ink" | "line" | "accent" | "warm" | "dim", string> | undefined;
   #scene: Scene | undefined;
 
   constructor(signal: AbortSignal) {
@@ -40,9 +42,10 @@ export class Stage {
     context.setTransform(unit, 0, 0, -unit, width / 2, height - GROUND * unit);
     this.#track(colours);
     if (scene === undefined) return;
+    this.#standing(scene.length, colours.accent);
     const [x = 0, , angle = 0] = scene.state;
     context.translate(x, 0);
-    this.#limits(colours.line);
+    this.#limits(colours.dim);
     this.#push(scene.action, colours.warm);
     this.#cart(colours.ink);
     this.#pole(angle, colours.accent, colours.warm);
@@ -51,20 +54,29 @@ export class Stage {
   #track({ line, dim }: { line: string; dim: string }): void {
     const context = this.#context;
     context.strokeStyle = line;
-    context.lineWidth = 0.02;
+    context.lineWidth = 0.03;
     stroke(context, [-EDGE - 0.25, 0], [EDGE + 0.25, 0]);
     context.strokeStyle = dim;
     for (const edge of [-EDGE, EDGE]) stroke(context, [edge, -0.09], [edge, 0.09]);
+  }
+
+  /** A bar along the bottom: how much of the longest possible episode it has stood. */
+  #standing(length: number, colour: string): void {
+    const context = this.#context;
+    context.fillStyle = colour;
+    context.fillRect(-WIDTH / 2, -GROUND, (WIDTH * length) / LONGEST, 0.04);
   }
 
   /** Where the pole counts as fallen. */
   #limits(colour: string): void {
     const context = this.#context;
     context.strokeStyle = colour;
+    context.globalAlpha = 0.45;
     context.lineWidth = 0.012;
     context.setLineDash([0.04, 0.05]);
     for (const side of [-FALL, FALL]) stroke(context, [0, 0.22], [Math.sin(side) * (POLE + 0.1), 0.22 + Math.cos(side) * (POLE + 0.1)]);
     context.setLineDash([]);
+    context.globalAlpha = 1;
   }
 
   #push(action: number | undefined, colour: string): void {
@@ -114,7 +126,7 @@ export class Stage {
   #read() {
     const style = getComputedStyle(this.element);
     const of = (name: string) => style.getPropertyValue(`--${name}`).trim();
-    return { ink: of("ink"), line: of("line"), accent: of("accent"), warm: of("warm"), dim: of("dim"), sunk: of("sunk") };
+    return { ink: of("ink"), line: of("line"), accent: of("accent"), warm: of("warm"), dim: of("dim") };
   }
 }
 

@@ -7,8 +7,8 @@ export interface Line {
   /** A CSS variable of the page, such as `--accent`. */
   readonly colour?: string;
   readonly width?: number;
-  /** Points without a line between them. */
-  readonly points?: boolean;
+  /** Points without a line between them; "both" for points on a line. */
+  readonly points?: boolean | "both";
   readonly bars?: boolean;
 }
 
@@ -96,7 +96,7 @@ function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HT
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { x: { time: false }, ...(range && { y: { range: [range[0], range[1]] } }) },
     axes: [
-      { ...axis, size: 28, ...(x && { label: x }) },
+      { ...axis, grid: { show: false }, size: 28, ...(x && { label: x }) },
       { ...axis, size: 44, ...(y && { label: y }) },
     ],
     series: [
@@ -105,9 +105,9 @@ function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HT
         label,
         stroke: of(colour),
         spanGaps: true,
-        width: points ? 0 : width,
-        points: points ? { show: true, size: 4, fill: of(colour), stroke: of(colour), width: 0 } : { show: false },
-        ...(points && { paths: () => null }),
+        width: points === true ? 0 : width,
+        points: points ? { show: true, size: points === true ? 4 : 7, fill: of(colour), stroke: of(colour), width: 0 } : { show: false },
+        ...(points === true && { paths: () => null }),
         ...(bars && { fill: of(colour), paths: (uPlot.paths.bars as uPlot.Series.BarsPathBuilderFactory)({ size: [0.9, 64] }) }),
       })),
     ],
