@@ -58,8 +58,8 @@ export class ClonePanel {
     const steps = used.reduce((sum, episode) => sum + episode.steps, 0);
     this.#usable = used.length > 0;
     this.#from.textContent = this.#usable
-      ? `Learns from ${count(used.length)} of ${count(episodes.length)} episodes, ${count(steps)} steps. Leave out those that nobody should learn from.`
-      : "Learns to steer from your episodes, by behaviour cloning. Ten that docked are a good beginning.";
+      ? `Learns from ${count(used.length)} of ${count(episodes.length)} episodes, ${count(steps)} steps. Tick those that it should learn from.`
+      : "Learns to steer from the episodes that docked, and others that you tick, by behaviour cloning. Ten are a good beginning.";
     this.#train.disabled = !this.#usable || this.#progress !== undefined;
   }
 

@@ -30,7 +30,7 @@ export interface Episode {
   readonly steps: number;
   readonly return: number;
   readonly ending: Ending;
-  /** Whether it is learned from, and exported. */
+  /** Whether it is learned from, and exported: at first those that docked. */
   readonly used: boolean;
 }
 
@@ -136,12 +136,13 @@ export class Demonstrations {
       return undefined;
     }
     const writer = this.#writer;
-    writer.createItem("lessons", { length: steps, priority: steps });
+    const used = ending === "docked";
+    writer.createItem("lessons", { length: steps, priority: used ? steps : 0 });
     const lesson = writer.lastKey("lessons");
     if (seen === undefined) writer.createItem("episodes", { length: steps, priority: 0 });
     writer.endEpisode(seen && { final: { observation: seen, action: [0, 0], reward: 0 }, terminated: ending === "docked" || ending === "wrecked" });
     if (seen !== undefined) writer.createItem("episodes", { length: steps + 1, priority: 0 });
-    const episode = { id: next, seed, steps, return: this.#return, ending, used: true, lesson, key: writer.lastKey("episodes") };
+    const episode = { id: next, seed, steps, return: this.#return, ending, used, lesson, key: writer.lastKey("episodes") };
     this.#keep({ next: next + 1, episodes: [...episodes, episode], open: undefined });
     return episode;
   }

@@ -67,11 +67,11 @@ export class ExportPanel {
     this.#enable();
     this.#place.replaceChildren(progress.element);
     try {
-      const { episodes, steps, files } = await this.#wishes.save(format, to);
+      const { episodes, files } = await this.#wishes.save(format, to);
       const name = `${NAME}-${format}.zip`;
       if (files !== undefined) download(name, zipOf(files, `${NAME}-${format}`));
       const where = to instanceof Map ? name : `the folder ${to.name}`;
-      const done = `${count(episodes)} ${episodes === 1 ? "episode" : "episodes"} with ${count(steps)} rows are in ${where}.`;
+      const done = `${count(episodes)} ${episodes === 1 ? "episode" : "episodes"} ${episodes === 1 ? "is" : "are"} in ${where}.`;
       this.#place.replaceChildren(h("p", { class: "result", role: "status" }, done));
     } catch (error) {
       const { code, message } = error as { code?: string; message: string };

@@ -41,7 +41,7 @@ export interface Questions {
   train(updates: number): Trial | undefined;
   act(state: Float32Array): [number, number];
   /** Tells of its progress by "exporting". @returns what was written: to a map a map with the files, to a folder none */
-  export(format: Format, to: Destination): { readonly episodes: number; readonly steps: number; readonly files: ReadonlyMap<string, Uint8Array> | undefined };
+  export(format: Format, to: Destination): { readonly episodes: number; readonly files: ReadonlyMap<string, Uint8Array> | undefined };
   /** Ends the episode, and lets go of the files. */
   leave(): void;
 }

@@ -13,6 +13,9 @@ export interface View {
   readonly thrust: ArrayLike<number>;
 }
 
+/** Before anybody plays. */
+const START: View = { state: new Game(1).state, thrust: [0, 0] };
+
 /** Takes one step: what is to be seen then, or undefined where it is not known yet; the clock waits. */
 export type Advance = () => View | undefined;
 
@@ -28,7 +31,7 @@ export class Stage {
   readonly #context = this.element.getContext("2d") as CanvasRenderingContext2D;
   readonly #painter = new Painter(SIZE, 4);
   readonly #image = this.#context.createImageData(SIZE, SIZE);
-  #from: View = { state: new Game(1).state, thrust: [0, 0] };
+  #from: View = START;
   #to = this.#from;
   #advance: Advance | undefined;
   #late = 0;
@@ -95,6 +98,10 @@ export class Camera {
   readonly #context = this.element.getContext("2d") as CanvasRenderingContext2D;
   readonly #image = this.#context.createImageData(CAMERA, CAMERA);
   readonly #painter = new Painter(CAMERA, 3);
+
+  constructor() {
+    this.show(this.take(START));
+  }
 
   /** A new picture of the game. */
   take(view: View): Uint8Array<ArrayBuffer> {

@@ -98,12 +98,12 @@ const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => Re
     const { signal } = begun();
     const store = there();
     const { episodes: of } = datasetOf(store);
-    const { episodes, steps } = await write(format, store, to, {
+    const { episodes } = await write(format, store, to, {
       signal,
       overwrite: true,
       onProgress: ({ episodes }) => say({ type: "exporting", episodes, of }),
     });
-    return { episodes, steps, files: to instanceof Map ? to : undefined };
+    return { episodes, files: to instanceof Map ? to : undefined };
   },
   async leave() {
     work.abort();
@@ -125,7 +125,7 @@ function begun(): AbortController {
 async function train(updates: number): Promise<Trial | undefined> {
   const { signal } = begun();
   const store = there();
-  if (!store.episodes.some(({ used }) => used)) throw new Error("There is nothing to learn from: play first, or use an episode again");
+  if (!store.episodes.some(({ used }) => used)) throw new Error("There is nothing to learn from: play first, or tick an episode");
   const learner = new Clone(1);
   let [done, error] = [0, 0];
   for (let end = performance.now() + SLICE; done < updates && !signal.aborted; ) {

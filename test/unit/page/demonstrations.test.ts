@@ -60,6 +60,8 @@ it("draws lessons from used episodes alone, each step as often as any other", as
   store.end("stopped");
   play(store, 2, 30);
   store.end("stopped");
+  expect(store.episodes.map(({ used }) => used)).toEqual([false, false]);
+  for (const id of [1, 2]) store.use(id, true);
   const shares = () => {
     const batch = store.lesson(4000);
     const first = new Game(1).state[4] as number;
