@@ -25,9 +25,15 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     play: () => start(() => session.clone()),
   });
   const exporter = new ExportPanel({ save: (format, to) => recorder.ask("export", format, to), stop: () => recorder.stop() });
+  let unsaved = false;
   const recorder = new Recorder({
-    saved: show,
+    saved(now) {
+      if (unsaved) alerts.replaceChildren();
+      unsaved = false;
+      show(now);
+    },
     trouble(error) {
+      unsaved = true;
       told(error);
       void session.stop();
     },

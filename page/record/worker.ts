@@ -9,6 +9,8 @@ import type { FromWorker, Name, Questions, Saved, ToWorker, Trial } from "./mess
 const FOLDER = "record";
 /** At most so long after a step it is on the disk. */
 const FLUSH_MS = 100;
+/** Where that fails, it is tried again so much later. */
+const RETRY_MS = 2000;
 /** Milliseconds of learning between two looks at messages. */
 const SLICE = 12;
 /** Games of a trial, which nobody gets to play. */
@@ -41,16 +43,17 @@ async function flush(): Promise<Saved> {
 }
 
 /** Acknowledges soon; many steps at once where the disk is slow. */
-function flushSoon(): void {
+function flushSoon(after = FLUSH_MS): void {
   timer ??= setTimeout(() => {
-    flush().then(
-      (saved) => say({ type: "saved", saved }),
-      (error) => {
-        if (!troubled) say({ type: "trouble", message: sentenceOf(error) });
-        troubled = true;
-      },
-    );
-  }, FLUSH_MS);
+    flush().then((saved) => say({ type: "saved", saved }), tell);
+  }, after);
+}
+
+/** Tells of what was not saved, once, and tries again: what waits is saved when there is room. */
+function tell(error: unknown): void {
+  if (!troubled) say({ type: "trouble", message: sentenceOf(error) });
+  troubled = true;
+  flushSoon(RETRY_MS);
 }
 
 const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => ReturnType<Questions[N]> | Promise<ReturnType<Questions[N]>> } = {
@@ -151,7 +154,7 @@ async function train(updates: number): Promise<Trial | undefined> {
 function sentenceOf(error: unknown): string {
   const { message, cause } = error as Error;
   if ((cause as Error | undefined)?.name === "QuotaExceededError" || (error as Error).name === "QuotaExceededError")
-    return "There is no room left on this disk for what this page keeps: the last steps are not saved. Save what you have recorded, then delete episodes, or make room on the disk";
+    return "There is no room left on this disk for what this page keeps: the last steps are not saved. Make room on the disk: they are saved then";
   if (error instanceof ReplayError && error.code === "LOCKED") return "The room Record is open in another tab: close it there, then load this page again";
   return message;
 }
@@ -163,8 +166,7 @@ addEventListener("message", async ({ data }: MessageEvent<ToWorker>) => {
       there().add(data.step);
       flushSoon();
     } catch (error) {
-      if (!troubled) say({ type: "trouble", message: sentenceOf(error) });
-      troubled = true;
+      tell(error);
     }
     return;
   }
@@ -173,6 +175,7 @@ addEventListener("message", async ({ data }: MessageEvent<ToWorker>) => {
     const value = await (answers[name] as (...args: unknown[]) => unknown)(...args);
     say({ type: "answer", id, value });
   } catch (error) {
+    if (error instanceof ReplayError && error.code === "IO" && demonstrations !== undefined) tell(error);
     const { code } = error as { code?: string };
     say({ type: "refusal", id, message: sentenceOf(error), ...(typeof code === "string" && { code }) });
   }
