@@ -8,6 +8,7 @@ export { writeJsonl } from "./jsonl/write.ts";
 export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export type { MakeVideoEncoder, VideoEncoder, VideoFormat } from "./lerobot/video.ts";
 export { type LeRobotWriteOptions, writeLeRobot } from "./lerobot/write-lerobot.ts";
+export { type MinariWriteOptions, writeMinari } from "./minari/write-minari.ts";
 export { type NpzOptions, openNpz } from "./npz/open-npz.ts";
 export { openRlds, type RldsOptions } from "./open.ts";
 export type { ColumnNames } from "./parquet/columns.ts";

@@ -15,7 +15,7 @@ import { type EncodePng, EpisodeFrames } from "./episode-frames.ts";
 import { COUNTED_FEATURES, DONE, featureJson, frameColumns } from "./feature-columns.ts";
 import type { FrameForm } from "./features.ts";
 import { INFO } from "./info.ts";
-import { type CountedFeature, EpisodeTable, shaped, writeTasks } from "./metadata-tables.ts";
+import { type CountedFeature, EpisodeTable, writeTasks } from "./metadata-tables.ts";
 import { CHUNK_FILES, fileName } from "./places.ts";
 import { type FeatureStatistics, ofNumbers, STATISTICS, TotalStatistics } from "./statistics.ts";
 import { type MakeVideoEncoder, type VideoSpan, VideoWriter } from "./video.ts";
@@ -220,7 +220,13 @@ export class DatasetWriter {
   #stats(): object {
     const told = [...this.#totals].map(([{ name, isPicture }, { result }]) => {
       const statistics = result as FeatureStatistics;
-      return [name, { ...Object.fromEntries(STATISTICS.map((statistic, s) => [statistic, shaped(statistics, s, isPicture)])), count: [statistics.count] }];
+      return [
+        name,
+        {
+          ...Object.fromEntries(STATISTICS.map((statistic, s) => [statistic, floats(statistics.values[s] as Float64Array, isPicture)])),
+          count: [statistics.count],
+        },
+      ];
     });
     return Object.fromEntries(told);
   }
@@ -250,6 +256,11 @@ export class DatasetWriter {
       features: Object.fromEntries([...features, ...made]),
     };
   }
+}
+
+/** As LeRobot shapes a statistic. */
+function floats(values: Float64Array, isPicture: boolean): unknown {
+  return isPicture ? Array.from(values, (value) => [Float64Array.of(value)]) : values;
 }
 
 /** Flags as booleans, others as they are: what a table takes. */

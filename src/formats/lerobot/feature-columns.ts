@@ -1,9 +1,10 @@
 /** A frame's features as columns of Parquet, and as meta/info.json tells them. */
 import type { StepLeaf } from "../../rlds/dataset/dataset.ts";
 import { isText } from "../../spec/leaf.ts";
+import { NUMPY } from "../numpy.ts";
 import { columnSchema, type SchemaElement } from "../parquet/schema.ts";
 import { encodingOf, type WrittenRows } from "../parquet/table-writer.ts";
-import { NUMPY, type WrittenFeature } from "./features.ts";
+import type { WrittenFeature } from "./features.ts";
 
 /** A vector of one is a single number in LeRobot's tables. */
 export function columnLeaf(leaf: StepLeaf): StepLeaf {

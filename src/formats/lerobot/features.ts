@@ -3,7 +3,6 @@ import { mustBe } from "../../error.ts";
 import type { StepLeaf, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
-import type { Dtype } from "../../spec/dtype.ts";
 import { isText } from "../../spec/leaf.ts";
 
 /** A leaf as a feature. */
@@ -43,11 +42,6 @@ const TASKS = ["task", "language_instruction", "observation/task", "observation/
 /** LeRobot has them by other means, or counts them itself. */
 const COUNTED = new Set(["frame_index", "episode_index", "index", "task_index", "is_first", "is_last", "timestamp"]);
 const MAX_DIMENSIONS = 5;
-
-export const NUMPY: { readonly [D in Dtype]: string } = {
-  ...{ bool: "bool", i8: "int8", u8: "uint8", i16: "int16", u16: "uint16", i32: "int32", u32: "uint32", i64: "int64", u64: "uint64", f32: "float32" },
-  f64: "float64",
-};
 
 /** @throws RangeError for a path that is no such leaf · RldsError UNSUPPORTED for what no feature can be */
 export function frameForm(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, options: FormOptions): FrameForm {

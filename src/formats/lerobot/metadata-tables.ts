@@ -114,7 +114,7 @@ function columnsOf(features: readonly CountedFeature[], videos: readonly string[
 }
 
 /** A statistic as LeRobot shapes it. */
-export function shaped({ values }: FeatureStatistics, s: number, isPicture: boolean): unknown[] {
+function shaped({ values }: FeatureStatistics, s: number, isPicture: boolean): unknown[] {
   const own = [...(values[s] as Float64Array)];
   return isPicture ? own.map((value) => [[value]]) : own;
 }
