@@ -5,7 +5,8 @@ import type { Ending, Episode } from "./demonstrations.ts";
 
 export interface Wishes {
   show(episode: Episode): void;
-  use(episode: Episode, used: boolean): void;
+  /** Fulfilled when it is saved, or was refused. */
+  use(episode: Episode, used: boolean): Promise<void>;
   delete(episode: Episode): void;
 }
 
@@ -64,7 +65,13 @@ export class EpisodeList {
       type: "checkbox",
       checked: used,
       "aria-label": `Use episode ${id}`,
-      onchange: (event: Event) => wishes.use(episode, (event.target as HTMLInputElement).checked),
+      onchange: async () => {
+        // A tick that can be changed is saved.
+        use.disabled = true;
+        await wishes.use(episode, use.checked);
+        use.disabled = false;
+        use.checked = this.#rows.get(id)?.episode.used ?? used;
+      },
     });
     const button = (sign: string, label: string, wish: () => void) =>
       h("button", { type: "button", class: "small", title: label, "aria-label": label, onclick: wish }, sign);

@@ -1,6 +1,6 @@
 /** Demonstrations as a dataset for others: RLDS for tensorflow_datasets, and what the other writers make of it. */
 import { bool, f32, i32, u8 } from "reprise";
-import { type RldsDataset, rldsDataset, type Sink, type WriteOptions, type WriteReport, writeLeRobot, writeTfds } from "reprise/rlds";
+import { type RldsDataset, rldsDataset, type Sink, type WriteOptions, type WriteReport, writeLeRobot, writeMinari, writeTfds } from "reprise/rlds";
 import { encodeFilm } from "../parts/film.ts";
 import type { Demonstrations, Episode } from "./demonstrations.ts";
 import { type Format, NAME } from "./formats.ts";
@@ -70,6 +70,8 @@ export function write(format: Format, demonstrations: Demonstrations, to: Sink, 
       return writeLeRobot(dataset, to, { ...LEROBOT, ...options, videos: [CAMERA_LEAF], videoEncoder: encodeFilm });
     case "lerobot-images":
       return writeLeRobot(dataset, to, { ...LEROBOT, ...options });
+    case "minari":
+      return writeMinari(dataset, to, { ...options, id: `${NAME}-v0`, description: DESCRIPTION });
     case "tfds":
       return writeTfds(dataset, to, { ...options, name: NAME, description: DESCRIPTION, images: [CAMERA_LEAF] });
   }
