@@ -69,6 +69,8 @@ async function once(run) {
     await page.waitForTimeout(random() * 400);
     counts.opening++;
     await browser.kill(kind);
+    // It may have ended a cut episode before anybody could read that.
+    last = { ...last, opening: true };
     return;
   }
   const now = await opened(page);
