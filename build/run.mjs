@@ -98,6 +98,13 @@ const verbs = {
     if (at >= 0) [, process.env.REPRISE_PAGE_MINUTES] = args.splice(at, 2);
     process.exitCode = await test(args.length === 0 ? ["test/page/"] : args.map((word) => `test/page/${word}`), "all");
   },
+  async "crash:page"() {
+    await installRuntimes();
+    await core();
+    await bundle();
+    await page();
+    run("test/page/crash.mjs", args);
+  },
   async "build:page"() {
     await core();
     await bundle();

@@ -15,6 +15,7 @@ interface Entry {
 const ROOMS: readonly Entry[] = [
   { name: "live", title: "Live", load: () => import("./live/room.ts") },
   { name: "look", title: "Look", load: () => import("./look/room.ts") },
+  { name: "record", title: "Record", load: () => import("./record/room.ts") },
 ];
 
 const place = document.querySelector<HTMLElement>("#room") as HTMLElement;
