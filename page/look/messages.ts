@@ -43,7 +43,7 @@ export interface Opened {
   readonly bytes?: number;
   /** Whether an episode can be read without those before it. */
   readonly indexed: boolean;
-  /** Whether steps have images of which films can be made, or refer to videos. */
+  /** Whether steps have images of which films can be made. */
   readonly filmable: boolean;
   /** Steps a second, where the files say it. */
   readonly fps?: number;
@@ -103,7 +103,7 @@ export interface ExportArgument {
   readonly without: readonly number[];
   /** LeRobot: frames a second. */
   readonly fps: number;
-  /** LeRobot: whether images become films, where the browser can make them. */
+  /** LeRobot: whether images become films. */
   readonly films: boolean;
   /** A folder that the person chose; otherwise a zip is made. */
   readonly folder?: FileSystemDirectoryHandle;

@@ -27,6 +27,12 @@ export function filmForm({ dtype, shape }: LeafForm): FilmForm | undefined {
   return undefined;
 }
 
+/** Whether LeRobot's films can be made of it. */
+export function isFilm(leaf: LeafForm): boolean {
+  const form = filmForm(leaf);
+  return leaf.dtype === "u8" && form?.channels === 3 && !form.planar;
+}
+
 export function kindOf(leaf: LeafForm): LeafKind {
   if (leaf.dtype === "string") return "text";
   if (leaf.dtype === "bytes") return "encoded";

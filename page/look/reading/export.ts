@@ -11,11 +11,11 @@ import {
   writeParquet,
   writeTfds,
 } from "reprise/rlds";
+import { encodeFilm } from "../../parts/film.ts";
 import type { ExportArgument, ExportNews, ExportResult } from "../messages.ts";
-import { filmForm } from "../model/leaf-kinds.ts";
+import { isFilm } from "../model/leaf-kinds.ts";
 import type { Session } from "./session.ts";
 import { stoppable } from "./stoppable.ts";
-import { encodableCodec, makeVideoEncoder } from "./video-encoder.ts";
 import { videoReferences, withFrames } from "./video-frames.ts";
 import { zipped } from "./zipped.ts";
 
@@ -35,11 +35,11 @@ export async function exported(session: Session, argument: ExportArgument, signa
     return asLeRobot(session, data, to, argument, options);
   };
   if (argument.folder !== undefined) return resultOf(await write(argument.folder));
-  const { report, zip } = await zipped(write, signal, (bytes, report) => tell({ ...report, zipped: bytes }));
+  const { report, zip } = await zipped(argument.name, write, signal, (bytes, report) => tell({ ...report, zipped: bytes }));
   return { ...resultOf(report), zip };
 }
 
-/** Images become films where that is wanted and this browser can; videos stay videos, made anew of the frames that are left. */
+/** Images become films where that is wanted; videos stay videos, made anew of the frames that are left. */
 async function asLeRobot(
   { opened, given }: Session,
   data: RldsDataset<unknown>,
@@ -49,14 +49,9 @@ async function asLeRobot(
 ): Promise<WriteReport> {
   const references = videoReferences(data.stepSpec as StepSpec);
   const { videos, data: filmed } = references.length === 0 ? { videos: [], data } : await withFrames(data, references, given, options.signal);
-  const wanted: string[] = [];
-  for (const leaf of films ? opened.leaves : []) {
-    const form = filmForm(leaf);
-    const isFilm = form?.channels === 3 && !form.planar && leaf.dtype === "u8";
-    if (isFilm && (await encodableCodec(form.width, form.height)) !== undefined) wanted.push(leaf.path);
-  }
+  const wanted = films ? opened.leaves.filter(isFilm).map(({ path }) => path) : [];
   const all = [...videos, ...wanted];
-  return writeLeRobot(filmed, to, { ...options, fps, ...(all.length > 0 && { videos: all, videoEncoder: makeVideoEncoder }) });
+  return writeLeRobot(filmed, to, { ...options, fps, ...(all.length > 0 && { videos: all, videoEncoder: encodeFilm }) });
 }
 
 const resultOf = ({ episodes, steps, bytes, files }: WriteReport): ExportResult => ({ episodes, steps, bytes, files });

@@ -5,7 +5,7 @@ import { leafColumns, leafForms } from "../model/columns.ts";
 import { Distributions } from "../model/distributions.ts";
 import type { EpisodeSummary } from "../model/episode-table.ts";
 import { Findings } from "../model/findings.ts";
-import { filmForm } from "../model/leaf-kinds.ts";
+import { isFilm } from "../model/leaf-kinds.ts";
 import { spreadOrder } from "../model/spread-order.ts";
 import { summaryOf } from "../model/summary.ts";
 import { ByteCount } from "./counted.ts";
@@ -169,7 +169,7 @@ function openedOf(reader: Reader, bytes: number | undefined): Opened {
     ...{ format, name, leaves, metadata: leafForms(metadataSpec), episodes, steps, splits, split, bytes },
     about: namedTexts(about),
     indexed: startingAt !== undefined,
-    filmable: leaves.some((leaf) => leaf.dtype === "u8" && filmForm(leaf)?.channels === 3),
+    filmable: leaves.some(isFilm),
     fps: typeof about.fps === "number" && about.fps > 0 ? about.fps : undefined,
   };
 }

@@ -13,8 +13,9 @@ export interface Zipped {
   readonly zip: Blob;
 }
 
-/** @param write writes the files @param tell called with the bytes of the zip so far @throws RldsError UNSUPPORTED for more than a zip holds */
+/** @param folder that all of them are in, in the zip @param write writes the files @param tell called with the bytes of the zip so far @throws RldsError UNSUPPORTED for more than a zip holds */
 export async function zipped(
+  folder: string,
   write: (to: Sink) => Promise<WriteReport>,
   signal: AbortSignal,
   tell: (bytes: number, report: WriteReport) => void,
@@ -26,36 +27,50 @@ export async function zipped(
     if (report.bytes > MOST)
       throw new RldsError("UNSUPPORTED", `a zip holds at most 4 GiB, and the files have ${report.bytes} bytes: use a browser that can write to a folder`);
     const out = await place.output();
-    const zip = new Zip();
-    let bytes = 0;
-    let failure: unknown;
-    zip.ondata = (error, chunk) => {
-      failure ??= error ?? undefined;
-      if (failure === undefined) out.write(chunk);
-      bytes += chunk?.length ?? 0;
-    };
-    for (const path of report.files) {
-      const entry = DEFLATED.test(path) ? new ZipDeflate(path, { level: 6 }) : new ZipPassThrough(path);
-      zip.add(entry);
-      const blob = await place.file(path);
-      for (let at = 0; at < blob.size || at === 0; at += PIECE) {
-        signal.throwIfAborted();
-        entry.push(new Uint8Array(await blob.slice(at, at + PIECE).arrayBuffer()), at + PIECE >= blob.size);
-        if (failure !== undefined) throw failure;
-        tell(bytes, report);
-      }
+    try {
+      await pack(folder, report, place, out, signal, (bytes) => tell(bytes, report));
+      return { report, zip: await out.done() };
+    } catch (error) {
+      out.drop();
+      throw error;
     }
-    zip.end();
-    if (failure !== undefined) throw failure;
-    return { report, zip: await out.done() };
   } finally {
     await place.clear();
   }
 }
 
+async function pack(folder: string, { files }: WriteReport, place: Place, out: Output, signal: AbortSignal, tell: (bytes: number) => void): Promise<void> {
+  const zip = new Zip();
+  let bytes = 0;
+  let failure: unknown;
+  zip.ondata = (error, chunk) => {
+    failure ??= error ?? undefined;
+    if (failure === undefined) out.write(chunk);
+    bytes += chunk?.length ?? 0;
+  };
+  for (const path of files) {
+    const name = `${folder}/${path}`;
+    const entry = DEFLATED.test(path) ? new ZipDeflate(name, { level: 6 }) : new ZipPassThrough(name);
+    // The same files give the same zip.
+    entry.mtime = new Date(1980, 0, 1);
+    zip.add(entry);
+    const blob = await place.file(path);
+    for (let at = 0; at < blob.size || at === 0; at += PIECE) {
+      signal.throwIfAborted();
+      entry.push(new Uint8Array(await blob.slice(at, at + PIECE).arrayBuffer()), at + PIECE >= blob.size);
+      if (failure !== undefined) throw failure;
+      tell(bytes);
+    }
+  }
+  zip.end();
+  if (failure !== undefined) throw failure;
+}
+
 interface Output {
   write(bytes: Uint8Array): void;
   done(): Promise<Blob>;
+  /** Nothing of it is wanted. */
+  drop(): void;
 }
 
 interface Place {
@@ -125,6 +140,7 @@ class OnDisk implements Place {
         access.close();
         return handle.getFile();
       },
+      drop: () => access.close(),
     };
   }
 
@@ -152,7 +168,11 @@ class InMemory implements Place {
 
   async output(): Promise<Output> {
     const parts: Uint8Array<ArrayBuffer>[] = [];
-    return { write: (bytes) => void parts.push(bytes as Uint8Array<ArrayBuffer>), done: async () => new Blob(parts, { type: "application/zip" }) };
+    return {
+      write: (bytes) => void parts.push(bytes as Uint8Array<ArrayBuffer>),
+      done: async () => new Blob(parts, { type: "application/zip" }),
+      drop: () => void parts.splice(0),
+    };
   }
 
   async clear(): Promise<void> {

@@ -3,10 +3,13 @@ import type { GivenFile } from "../messages.ts";
 
 /** @returns their paths begin with the dropped folder's name @throws DOMException where a file cannot be read any more */
 export async function droppedFiles(transfer: DataTransfer): Promise<GivenFile[]> {
-  // The list is empty once this task is over.
-  const entries = Array.from(transfer.items, (item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  // The list is empty once this task is over. What is on no disk has no entry.
+  const items = Array.from(transfer.items, (item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   const files: GivenFile[] = [];
-  for (const entry of entries) await collect(entry, entry.name, files);
+  for (const { entry, file } of items) {
+    if (entry !== null) await collect(entry, entry.name, files);
+    else if (file !== null) files.push({ path: file.name, file });
+  }
   return files;
 }
 

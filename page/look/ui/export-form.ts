@@ -1,7 +1,9 @@
 /** Exports what is not flagged: into a folder where the browser can write to one, otherwise as a zip. */
 import { h, section } from "../../parts/element.ts";
 import { bytes, count } from "../../parts/figures.ts";
+import { filmsHere } from "../../parts/film.ts";
 import { Progress } from "../../parts/progress.ts";
+import { download, pickFolder, picksFolders } from "../../parts/save-folder.ts";
 import { trouble } from "../../parts/trouble.ts";
 import { EXPORTS, type ExportFormat, type ExportNews, type ExportResult, type Opened } from "../messages.ts";
 import type { EpisodeTable } from "../model/episode-table.ts";
@@ -23,10 +25,6 @@ const NAMES: { readonly [format in ExportFormat]: string } = {
   jsonl: "JSON lines",
 };
 
-interface Picker {
-  showDirectoryPicker?(options: { readonly mode: "readwrite"; readonly id: string }): Promise<FileSystemDirectoryHandle>;
-}
-
 export interface ExportForm {
   readonly element: HTMLElement;
   /** Flags have changed. */
@@ -40,11 +38,10 @@ export function exportForm(
   run: (asked: ExportAsked) => Promise<ExportResult>,
   signal: AbortSignal,
 ): ExportForm {
-  const picker = globalThis as unknown as Picker;
   const says = h("p", { class: "note" });
   const format = h("select", { "aria-label": "Format" }, ...EXPORTS.map((one) => h("option", { value: one }, NAMES[one])));
   const fps = h("input", { type: "number", min: 0.001, step: "any", value: recorded ?? 10, required: true });
-  const films = h("input", { type: "checkbox", checked: true });
+  const films = h("input", { type: "checkbox", checked: filmsHere(), disabled: !filmsHere() });
   const ofLeRobot = h(
     "div",
     { class: "row", hidden: true },
@@ -55,7 +52,7 @@ export function exportForm(
     ofLeRobot.hidden = format.value !== "lerobot";
   });
   const result = h("div", { class: "result" });
-  const toFolder = picker.showDirectoryPicker === undefined ? undefined : h("button", { type: "button", class: "primary" }, "Export to a folder");
+  const toFolder = !picksFolders() ? undefined : h("button", { type: "button", class: "primary" }, "Export to a folder");
   const toZip = h("button", { type: "button", class: toFolder === undefined ? "primary" : "" }, "Export as a zip");
   const buttons = toFolder === undefined ? [toZip] : [toFolder, toZip];
   const changed = () => {
@@ -81,7 +78,7 @@ export function exportForm(
     try {
       const asked = { format: format.value as ExportFormat, name, fps: fps.valueAsNumber, films: filmable && films.checked };
       const done = await run({ ...asked, folder, signal: own.signal, onNews });
-      if (!signal.aborted) result.replaceChildren(done.zip === undefined ? written(done, folder?.name) : download(done, done.zip, name, signal));
+      if (!signal.aborted) result.replaceChildren(done.zip === undefined ? written(done, folder?.name) : saved(done, done.zip, name));
     } catch (error) {
       if (!signal.aborted) result.replaceChildren(own.signal.aborted ? h("p", { class: "note", role: "status" }, "The export was stopped.") : trouble(error));
     } finally {
@@ -92,11 +89,10 @@ export function exportForm(
   toZip.addEventListener("click", () => void start());
   toFolder?.addEventListener("click", async () => {
     try {
-      const folder = await picker.showDirectoryPicker?.({ mode: "readwrite", id: "reprise-export" });
+      const folder = await pickFolder();
       if (folder !== undefined) await start(folder);
     } catch (error) {
-      // The person closed the dialogue.
-      if ((error as DOMException).name !== "AbortError") result.replaceChildren(trouble(error));
+      result.replaceChildren(trouble(error));
     }
   });
   changed();
@@ -109,11 +105,14 @@ function written(done: ExportResult, folder = "the folder"): HTMLElement {
   return h("p", { role: "status" }, `${told(done)}: ${count(done.files.length)} files were written to ${folder}.`);
 }
 
-/** The download begins by itself; the link is for who missed it. */
-function download(done: ExportResult, zip: Blob, name: string, signal: AbortSignal): HTMLElement {
-  const href = URL.createObjectURL(zip);
-  signal.addEventListener("abort", () => URL.revokeObjectURL(href));
-  const link = h("a", { href, download: `${name.replace(/[^\w.-]+/g, "_")}.zip` }, `Save ${name}.zip`);
-  queueMicrotask(() => link.click());
-  return h("p", { role: "status" }, `${told(done)}. `, link, ` (${bytes(zip.size)})`);
+/** The download begins by itself; the button is for who missed it. */
+function saved(done: ExportResult, zip: Blob, name: string): HTMLElement {
+  const file = `${name.replace(/[^\w.-]+/g, "_")}.zip`;
+  download(file, zip);
+  return h(
+    "p",
+    { role: "status" },
+    `${told(done)}. `,
+    h("button", { type: "button", class: "link", onclick: () => download(file, zip) }, `Save ${file} again`),
+  );
 }
