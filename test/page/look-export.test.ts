@@ -6,15 +6,8 @@ import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { openRlds } from "../../src/rlds/index.ts";
-import { root } from "../support/core.ts";
+import { choose, data, player, whole } from "./look-support.ts";
 import { inBrowsers, until } from "./support.ts";
-
-const data = (path: string) => join(root, "test/data", path);
-
-async function opened(page: Page, path: string): Promise<void> {
-  await page.getByLabel("Choose a folder").setInputFiles(data(path));
-  await page.getByText("Everything was read.").waitFor();
-}
 
 /** Presses F on episodes of the list. */
 async function flag(page: Page, ...episodes: readonly number[]): Promise<void> {
@@ -48,7 +41,8 @@ async function lengthsOf(from: string | Map<string, Uint8Array>): Promise<number
 inBrowsers((open, name) => {
   it.each(["TFDS (RLDS)", "Parquet", "LeRobot v3.0", "JSON lines"])("%s as a zip", async (format) => {
     const { page } = await open("#look");
-    await opened(page, "tfds/cartpole_pixels");
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
     await flag(page, 0, 3);
     const files = await exportedAs(page, format);
     const all = await lengthsOf(data("tfds/cartpole_pixels"));
@@ -65,7 +59,8 @@ inBrowsers((open, name) => {
     });
     await page.goto(`${page.url().split("#")[0]}#look`);
     await page.reload();
-    await opened(page, "tfds/cartpole_pixels");
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
     await flag(page, 1);
     await region(page).getByLabel("Format").selectOption("Parquet");
     await region(page).getByRole("button", { name: "Export to a folder" }).click();
@@ -80,7 +75,8 @@ inBrowsers((open, name) => {
 
   it("LeRobot with films, which the room plays, and makes anew", async () => {
     const { page, errors } = await open("#look");
-    await opened(page, "tfds/cartpole_pixels");
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
     await region(page).getByLabel("Format").selectOption("LeRobot v3.0");
     // A browser without an encoder says so, and stores images.
     if (await region(page).getByRole("checkbox").isDisabled()) return;
@@ -93,9 +89,12 @@ inBrowsers((open, name) => {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), bytes);
     }
-    await page.getByLabel("Choose a folder").setInputFiles(folder);
-    await page.getByText("Everything was read.").waitFor();
+    await choose(page, folder);
+    await whole(page);
     await page.locator("#look-episode-2").click();
+    await player(page)
+      .getByRole("heading", { name: /^Episode 2 / })
+      .waitFor();
     const video = page.locator("figure video");
     await video.waitFor();
     await page.getByRole("button", { name: "One step on" }).click();

@@ -4,22 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { root } from "../support/core.ts";
 import { fileServer } from "../support/file-server.ts";
+import { choose, data, dataset, player, rows, whole } from "./look-support.ts";
 import { inBrowsers, until } from "./support.ts";
-
-const DATA = join(root, "test/data");
-const data = (path: string) => join(DATA, path);
-
-async function choose(page: Page, path: string): Promise<void> {
-  const isFolder = statSync(data(path)).isDirectory();
-  await page.getByLabel(isFolder ? "Choose a folder" : "Choose files").setInputFiles(data(path));
-}
-
-const rows = (page: Page) => page.getByRole("listbox", { name: "Episodes" }).getByRole("option");
-const player = (page: Page) => page.getByRole("region", { name: "Episode", exact: true });
-const dataset = (page: Page) => page.getByRole("region", { name: "Dataset", exact: true });
-const whole = (page: Page) => dataset(page).getByText("Everything was read.").waitFor();
 
 async function step(page: Page): Promise<string> {
   return page.getByRole("slider", { name: "Step" }).inputValue();
@@ -38,7 +25,7 @@ inBrowsers((open, name) => {
       ["extra/npz/flags.npz", "NPZ", 3],
     ])("%s", async (path, format, episodes) => {
       const { page } = await open("#look");
-      await choose(page, path);
+      await choose(page, data(path));
       await whole(page);
       await dataset(page).getByText(format, { exact: true }).waitFor();
       await until(
@@ -79,7 +66,7 @@ inBrowsers((open, name) => {
     });
 
     it("an address, by ranges", async () => {
-      await using server = await fileServer(DATA, true, (_, response) => {
+      await using server = await fileServer(data(""), true, (_, response) => {
         response.setHeader("Access-Control-Allow-Origin", "*");
         response.setHeader("Access-Control-Allow-Headers", "range");
         response.setHeader("Access-Control-Expose-Headers", "content-range");
@@ -106,7 +93,7 @@ inBrowsers((open, name) => {
       expect(text).toMatch(/\.$/);
       await page.getByLabel("Choose files").setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("hello") });
       await page.getByText("this is not a dataset of a known format").waitFor();
-      await choose(page, "extra/own.jsonl");
+      await choose(page, data("extra/own.jsonl"));
       await whole(page);
       expect(await page.getByRole("alert").count()).toBe(0);
     });
@@ -120,7 +107,7 @@ inBrowsers((open, name) => {
   describe("shows", () => {
     it("episodes by keys, in orders, and by what is flagged", async () => {
       const { page } = await open("#look");
-      await choose(page, "tfds/cartpole");
+      await choose(page, data("tfds/cartpole"));
       await whole(page);
       await page.getByRole("listbox", { name: "Episodes" }).focus();
       await page.keyboard.press("ArrowDown");
@@ -156,7 +143,7 @@ inBrowsers((open, name) => {
 
     it("a step by slider, buttons, and a click on a plot; plays to the end", async () => {
       const { page } = await open("#look");
-      await choose(page, "tfds/cartpole_pixels");
+      await choose(page, data("tfds/cartpole_pixels"));
       await whole(page);
       await player(page).getByRole("button", { name: "One step on" }).click();
       await player(page).getByRole("button", { name: "One step on" }).click();
@@ -282,7 +269,7 @@ inBrowsers((open, name) => {
   });
 
   it("opens what serve-page lists, from the address of the page", async () => {
-    const folder = join(DATA, "extra/lerobot_v3");
+    const folder = data("extra/lerobot_v3");
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => statSync(join(folder, path)).isFile());
     const { page, errors } = await open("");
     // On the page's own server, as serve-page does it.
