@@ -68,7 +68,14 @@ export async function bundle() {
     const program = await build({ ...PACKAGED, ...ofNode, banner: { js: PROGRAM }, entryPoints: { cli: "src/cli/index.ts" }, plugins: [beside] });
     chmodSync("dist/cli.js", 0o755);
     console.error(await report());
-    writeFileSync("dist/third-party.txt", noticesOf([entries, program].flatMap(({ metafile }) => sourcesIn(metafile))));
+    const head = "The readers and writers of files (in chunks/) and the command line (cli.js) hold code of these packages.";
+    writeFileSync(
+      "dist/third-party.txt",
+      noticesOf(
+        [entries, program].flatMap(({ metafile }) => sourcesIn(metafile)),
+        head,
+      ),
+    );
   });
 }
 
@@ -160,8 +167,8 @@ const recorded = gathered(
 
 const LINE = "-".repeat(80);
 
-/** The names and licences of the packages that some sources are of: they go where their code goes. */
-function noticesOf(sources) {
+/** The names and licences of the packages that some sources are of: they go where their code goes. @param head a sentence above them */
+export function noticesOf(sources, head) {
   const folderOf = (file) => file.match(/^.*node_modules\/(@[^/]+\/)?[^/]+/)?.[0];
   const folders = new Set(sources.map(folderOf).filter((folder) => folder !== undefined));
   const notices = [...folders].sort().map((folder) => {
@@ -175,7 +182,7 @@ function noticesOf(sources) {
   });
   if (notices.some((notice) => notice.includes("www.apache.org/licenses/LICENSE-2.0")))
     notices.push(`The Apache License, Version 2.0, of those that name it\n\n${readFileSync("LICENSE", "utf8").trim()}\n`);
-  return `The readers and writers of files (in chunks/) and the command line (cli.js) hold code of these packages.\n\n${notices.join(`\n${LINE}\n\n`)}`;
+  return `${head}\n\n${notices.join(`\n${LINE}\n\n`)}`;
 }
 
 /** The comments at the head of a source that say whose it is. */

@@ -67,6 +67,16 @@ export const LAYERS = {
     ["pfrl/batch-recurrent-experiences"],
     ["pfrl/buffers/"],
     ["pfrl/index"],
+    // The element that looks at a Replay, and what serves it over a port.
+    ["inspector/survey"],
+    ["inspector/ages", "inspector/chance", "inspector/dom", "inspector/format", "inspector/histogram", "inspector/theme", "inspector/turns"],
+    ["inspector/episodes", "inspector/leaf-view", "inspector/messages", "inspector/model", "inspector/plot"],
+    ["inspector/walk"],
+    ["inspector/looked", "inspector/panels/"],
+    ["inspector/surveyor"],
+    ["inspector/serve", "inspector/source"],
+    ["inspector/element"],
+    ["inspector/index"],
     // Datasets of episodes.
     ["rlds/dataset/"],
     ["rlds/import/", "rlds/trajectory/"],
@@ -76,7 +86,7 @@ export const LAYERS = {
 };
 
 /** Folders of src that may name a runtime and import packages. */
-export const OUTER = ["src/adapters/", "src/builtins/", "src/cli/", "src/formats/", "src/reverb/", "src/runtime/", "src/store/directory/"];
+export const OUTER = ["src/adapters/", "src/builtins/", "src/cli/", "src/formats/", "src/inspector/", "src/reverb/", "src/runtime/", "src/store/directory/"];
 
 /** Of these what runs anywhere, and asks for the runtime only when it is called: others may build on it. */
 export const ANYWHERE = ["src/formats/index.ts", "src/store/directory/"];

@@ -4,11 +4,11 @@ import { root } from "./steps.mjs";
 /** Headers of a page that needs a clock finer than 0.1 ms. */
 export const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 
-/** Serves the project's files: at which address, and what ends it. */
-export async function pages(port) {
+/** Serves the files of a folder, the project's own where none is given: at which address, and what ends it. */
+export async function pages(port, servedir = root) {
   const { context, stop } = await import("esbuild");
   const server = await context({ logLevel: "error" });
-  const { port: given } = await server.serve({ host: "127.0.0.1", port, servedir: root });
+  const { port: given } = await server.serve({ host: "127.0.0.1", port, servedir });
   return {
     address: `http://127.0.0.1:${given}`,
     async end() {

@@ -79,7 +79,7 @@ export function stageJsr(folder, address) {
 }
 
 /** What the sources import by the names of packages: the build puts the others than peers into the bundles. */
-const PACKAGES = [...PEERS, "@bufbuild/protobuf", "fast-png", "fflate", "jpeg-js"];
+const PACKAGES = [...PEERS, "@bufbuild/protobuf", "fast-png", "fflate", "jpeg-js", "uplot"];
 
 /** JSR takes no types that are declared for all. */
 function hostOfDeno(text) {

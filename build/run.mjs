@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { PAGE, page, servePage } from "./page.mjs";
 import { installRuntimes } from "./runtimes.mjs";
 import { bundle, core, declarations, dependencies, operations, programs, root, TARGET_NAMES } from "./steps.mjs";
 import { test } from "./test.mjs";
@@ -12,6 +13,7 @@ const verbs = {
   async start() {
     await core();
     await bundle();
+    if (args.includes("--web")) return servePage(8124);
     // In this process: the clock of the example began with the set-up, and Ctrl-C is its own.
     process.argv.splice(1, 2, join(root, "examples/cartpole/main.js"));
     await import(pathToFileURL(process.argv[1]));
@@ -86,6 +88,33 @@ const verbs = {
     await bundle();
     run("test/soak/crash.mjs", args);
   },
+  async "test:page"() {
+    await installRuntimes();
+    await core();
+    await bundle();
+    await page();
+    process.env.REPRISE_PAGE = "all";
+    const at = args.indexOf("--minutes");
+    if (at >= 0) [, process.env.REPRISE_PAGE_MINUTES] = args.splice(at, 2);
+    process.exitCode = await test(args.length === 0 ? ["test/page/"] : args.map((word) => `test/page/${word}`), "all");
+  },
+  async "crash:page"() {
+    await installRuntimes();
+    await core();
+    await bundle();
+    await page();
+    run("test/page/crash.mjs", args);
+  },
+  async "build:page"() {
+    await core();
+    await bundle();
+    await page();
+    console.log(`${PAGE} is the page: put the folder anywhere that files are served from`);
+  },
+  async "page:picture"() {
+    await verbs["build:page"]();
+    run("test/page/picture.mjs", args);
+  },
   async pages() {
     await core();
     await bundle();
@@ -99,6 +128,7 @@ const verbs = {
     // Tests take the package by its name.
     await declarations();
     run("node_modules/typescript/bin/tsc", ["-p", "tsconfig.json"]);
+    run("node_modules/typescript/bin/tsc", ["-p", "page/tsconfig.json"]);
     run("node_modules/@biomejs/biome/bin/biome", ["check", ...(args.includes("--write") ? ["--write"] : []), "."]);
     run("build/direction.mjs", []);
   },
@@ -116,6 +146,13 @@ const verbs = {
     await core();
     await bundle();
     run("bench/frames/run.mjs", args);
+  },
+  async "bench:look"() {
+    await installRuntimes();
+    await core();
+    await bundle();
+    await page();
+    run("bench/look/run.mjs", args);
   },
   async "bench:embed"() {
     await installRuntimes();
@@ -135,6 +172,7 @@ const verbs = {
 async function built() {
   await core(TARGET_NAMES);
   await bundle();
+  await page();
   await operations();
   await programs();
   await declarations();

@@ -8,6 +8,7 @@ declare global {
   interface AbortSignal {}
   interface Blob {}
   interface File {}
+  interface HTMLElement {}
   interface URL {}
   namespace WebAssembly {
     interface Module {}

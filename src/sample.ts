@@ -26,7 +26,8 @@ export interface PartOf<B = Batch<unknown>> {
 }
 
 const NO_OPTIONS: SampleOptions = {};
-const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
+/** By what DRAW has for it. */
+export const BLOCKED_BY = ["", "minSize", "samplesPerInsert", "items", "columns"] as const;
 
 /** How the draws of a call are made. A call that asks for the same again, with the same batch to refill, needs no other choice. */
 class Choice {

@@ -6,6 +6,7 @@ import { Learner } from "./learner.js";
 
 export class Agent {
   steps = 0;
+  action; // the last one
   replayMs = 0;
   returns = []; // of the ended episodes
   curve = []; // means of 100 greedy episodes, every 2,000 steps
@@ -26,6 +27,7 @@ export class Agent {
     const exploring = random() < Math.max(0.05, 1 - this.steps++ / 8000);
     const action = exploring ? Math.floor(2 * random()) : learner.actions([observation])[0];
     const { observation: next, reward, terminated, truncated } = world.step(action);
+    this.action = action;
     if (terminated || truncated) {
       this.returns.push(world.steps);
       world.reset();

@@ -56,3 +56,13 @@ function endOfString(text: string, begin: number): number {
   }
   return text.length;
 }
+
+/** As Python's json writes it: what JSON has no numbers for are words, bigints are integers, and elements of a Float64Array floats. */
+export function pythonJson(value: unknown): string {
+  if (typeof value === "bigint" || typeof value === "number") return String(value);
+  if (value instanceof Float64Array) return `[${Array.from(value, (x) => (Number.isInteger(x) && Math.abs(x) < 1e21 ? `${x}.0` : String(x))).join(", ")}]`;
+  if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).filter(([, part]) => part !== undefined);
+  return `{${entries.map(([name, part]) => `${JSON.stringify(name)}: ${pythonJson(part)}`).join(", ")}}`;
+}

@@ -2,7 +2,7 @@
 import type { RldsEpisode, RldsStep, StepSpec } from "../rlds/dataset/dataset.ts";
 import type { StepColumns } from "../rlds/dataset/step-columns.ts";
 
-export type Format = "tfds" | "minari" | "d4rl" | "lerobot" | "parquet" | "jsonl" | "npz";
+export type Format = "tfds" | "minari" | "d4rl" | "lerobot" | "parquet" | "jsonl" | "npz" | "journal" | "snapshot";
 
 /** An episode as the readers give it: its steps are there, as columns. */
 export interface ReadEpisode<S = RldsStep> extends RldsEpisode<S> {
@@ -24,6 +24,14 @@ export interface RldsReader<S = RldsStep> extends AsyncIterable<ReadEpisode<S>> 
   readonly split?: string;
   /** What the files say of themselves: licence, description, environment. */
   readonly about: { readonly [key: string]: unknown };
+  /**
+   * The episodes from number `episode` on (0, 1, …), without reading those before it; past the last one there are none. Absent where nothing in the files says where an
+   * episode is: TFDS, JSON lines. What says it is read once, the first time that it is needed.
+   * @throws RangeError for what is no whole number from 0 on
+   */
+  startingAt?(episode: number): AsyncIterable<ReadEpisode<S>>;
+  /** Steps of each episode, in their order, without the steps themselves. Absent where files do not say them ahead. O(episodes), or O(rows) of a column that says where they end. */
+  lengths?(): Promise<readonly number[]>;
   /** Lets go of the files. */
   close(): Promise<void>;
 }

@@ -30,8 +30,15 @@ export interface FlatOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Of each episode the row with which it begins, and how many steps it has. */
+export interface FlatIndex {
+  readonly rows: readonly number[];
+  readonly lengths: readonly number[];
+}
+
 const SLICE_ROWS = 4096;
 const SLICE_BYTES = 2 ** 26;
+const FLAG_ROWS = 2 ** 20;
 
 /** Rows of all columns; every one must have as many. @throws RldsError CORRUPT */
 export function rowsOf(columns: readonly Column[], file: string): number {
@@ -46,16 +53,17 @@ export function squeezed(column: Column): Column {
   return column.leaf.shape.length === 1 && column.leaf.shape[0] === 1 ? new Column({ ...column, leaf: { ...column.leaf, shape: [] } }) : column;
 }
 
-/** Goes through a table slice by slice, and keeps no more than one episode and one slice. @throws RldsError CORRUPT, UNSUPPORTED */
+/** Goes through a table slice by slice, and keeps no more than one episode and one slice. @param row with which an episode begins @throws RldsError CORRUPT, UNSUPPORTED */
 export async function* flatEpisodes(
   { file, transition: tree, terminals, timeouts, nextObservation }: FlatTable,
   options: FlatOptions,
+  row = 0,
 ): AsyncGenerator<StepColumns<RldsStep>, void, undefined> {
-  const { finalObservation, maxEpisodeSteps = Number.POSITIVE_INFINITY, maxBytes, signal } = options;
+  const { maxBytes, signal } = options;
   const transition = rowSpec(tree) as unknown as TransitionSpec;
   const leaves = leavesOf(transition);
   const columns = columnsOf(tree);
-  const next = finalObservation === "none" || nextObservation === undefined ? [] : columnsOf(nextObservation);
+  const next = nextColumns(nextObservation, options);
   const flags = [terminals, timeouts].filter((column) => column !== undefined);
   const rows = rowsOf([...columns, ...next, ...flags], file);
   const height = sliceRows([...columns, ...next]);
@@ -64,7 +72,7 @@ export async function* flatEpisodes(
   let length = 0;
   const rowBytes = columns.reduce((sum, column) => sum + column.rowBytes, 0);
   const ended = (ending: Ending, final?: ColumnData[]) => {
-    const finalStep = ending !== "open" && (final !== undefined || (finalObservation === "rlds" && ending === "terminated"));
+    const finalStep = hasFinalStep(ending, final !== undefined, options);
     const data = leaves.map(({ leaf }, k) => {
       const own = pieces.map((piece) => piece[k] as ColumnData);
       const observed = leaves.slice(0, k).filter(({ keys }) => keys[0] === "observation").length;
@@ -76,7 +84,7 @@ export async function* flatEpisodes(
     length = 0;
     return steps;
   };
-  for (let from = 0; from < rows; from += height) {
+  for (let from = row; from < rows; from += height) {
     signal?.throwIfAborted();
     const to = Math.min(rows, from + height);
     const read = (list: readonly Column[]) => inTurn(list, (column) => column.read(from, to));
@@ -84,14 +92,11 @@ export async function* flatEpisodes(
     const nextData = await read(next);
     const [terminal, timeout] = await read(flags);
     let at = 0;
-    for (let i = 0; i < to - from; i++) {
-      const over = Number((terminal as ColumnData)[i]) !== 0;
-      const cut = timeout === undefined ? length + i + 1 - at >= maxEpisodeSteps : Number(timeout[i]) !== 0;
-      if (!over && !cut) continue;
-      pieces.push(part(columns, data, at, i + 1));
-      length += i + 1 - at;
-      at = i + 1;
-      yield ended(over ? "terminated" : "truncated", next.length === 0 ? undefined : part(next, nextData, i, i + 1));
+    for (const { end, ending } of endsIn(terminal as ColumnData, timeout, length, options)) {
+      pieces.push(part(columns, data, at, end));
+      length += end - at;
+      at = end;
+      yield ended(ending, next.length === 0 ? undefined : part(next, nextData, end - 1, end));
     }
     if (at < to - from) pieces.push(part(columns, data, at, to - from));
     length += to - from - at;
@@ -99,6 +104,53 @@ export async function* flatEpisodes(
   }
   // The data ends in the middle of an episode: so does this one.
   if (length > 0) yield ended("open");
+}
+
+/** Where the episodes are, by their flags alone. O(rows) @throws RldsError */
+export async function flatIndex({ file, terminals, timeouts, nextObservation }: FlatTable, options: FlatOptions): Promise<FlatIndex> {
+  const flags = [terminals, timeouts].filter((column) => column !== undefined);
+  const count = rowsOf(flags, file);
+  const hasNext = nextColumns(nextObservation, options).length > 0;
+  const rows: number[] = [];
+  const lengths: number[] = [];
+  let begin = 0;
+  const ended = (end: number, ending: Ending) => {
+    rows.push(begin);
+    lengths.push(end - begin + Number(hasFinalStep(ending, hasNext, options)));
+    begin = end;
+  };
+  const height = Math.max(FLAG_ROWS, ...flags.map(({ chunkRows }) => chunkRows));
+  for (let from = 0; from < count; from += height) {
+    options.signal?.throwIfAborted();
+    const [terminal, timeout] = await inTurn(flags, (column) => column.read(from, Math.min(count, from + height)));
+    for (const { end, ending } of endsIn(terminal as ColumnData, timeout, from - begin, options)) ended(from + end, ending);
+  }
+  if (begin < count) ended(count, "open");
+  return { rows, lengths };
+}
+
+/** Behind which rows of a slice an episode ends. @param begun rows before the slice of the one that has begun */
+function* endsIn(
+  terminal: ColumnData,
+  timeout: ColumnData | undefined,
+  begun: number,
+  { maxEpisodeSteps = Number.POSITIVE_INFINITY }: FlatOptions,
+): Generator<{ readonly end: number; readonly ending: Ending }, void> {
+  for (let i = 0, begin = -begun; i < terminal.length; i++) {
+    const over = Number(terminal[i]) !== 0;
+    const cut = timeout === undefined ? i + 1 - begin >= maxEpisodeSteps : Number(timeout[i]) !== 0;
+    if (!over && !cut) continue;
+    begin = i + 1;
+    yield { end: i + 1, ending: over ? "terminated" : "truncated" };
+  }
+}
+
+function nextColumns(next: ColumnTree | undefined, { finalObservation }: FlatOptions): Column[] {
+  return finalObservation === "none" || next === undefined ? [] : columnsOf(next);
+}
+
+function hasFinalStep(ending: Ending, hasNext: boolean, { finalObservation }: FlatOptions): boolean {
+  return ending !== "open" && (hasNext || (finalObservation === "rlds" && ending === "terminated"));
 }
 
 /** Rows to read at once: whole chunks, where they are not too large. */

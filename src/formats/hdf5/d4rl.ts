@@ -5,9 +5,10 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { pack } from "../../spec/nest.ts";
 import { type ColumnTree, columnsOf, mapColumns, rowSpec } from "../columns/column.ts";
-import { type FinalObservation, type FlatOptions, type FlatTable, flatEpisodes, rowsOf, squeezed } from "../columns/flat.ts";
+import { type FinalObservation, type FlatIndex, type FlatOptions, type FlatTable, flatEpisodes, flatIndex, rowsOf, squeezed } from "../columns/flat.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import { later, none, once } from "../once.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import type { Hdf5File } from "./hdf5-file.ts";
@@ -69,20 +70,38 @@ class D4rlReader implements RldsReader {
   readonly #table: FlatTable;
   readonly #metadata: { readonly [name: string]: unknown };
   readonly #options: FlatOptions;
+  readonly #index: () => Promise<FlatIndex>;
 
   constructor(hdf5: Hdf5File, table: FlatTable, metadata: ColumnTree, values: unknown, about: { readonly [key: string]: unknown }, options: FlatOptions) {
     this.#hdf5 = hdf5;
     this.#table = table;
     this.#metadata = values as { readonly [name: string]: unknown };
     this.#options = options;
+    this.#index = once(() => flatIndex(table, options));
     this.name = hdf5.name.replace(/\.(hdf5|h5)$/, "");
     this.stepSpec = stepSpecOf(rowSpec(table.transition) as unknown as TransitionSpec);
     this.metadataSpec = valueSpec(metadata) as { readonly [name: string]: StepSpec };
     this.about = about;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<RldsStep>, void, undefined> {
-    for await (const steps of flatEpisodes(this.#table, this.#options)) yield { ...this.#metadata, steps };
+  [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<RldsStep>, void, undefined> {
+    return this.#from(0);
+  }
+
+  startingAt(episode: number): AsyncIterable<ReadEpisode<RldsStep>> {
+    integer("episode", episode, 0);
+    return later(async () => {
+      const row = (await this.#index()).rows[episode];
+      return row === undefined ? none() : this.#from(row);
+    });
+  }
+
+  async lengths(): Promise<readonly number[]> {
+    return (await this.#index()).lengths;
+  }
+
+  async *#from(row: number): AsyncGenerator<ReadEpisode<RldsStep>, void, undefined> {
+    for await (const steps of flatEpisodes(this.#table, this.#options, row)) yield { ...this.#metadata, steps };
   }
 
   close(): Promise<void> {

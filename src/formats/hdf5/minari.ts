@@ -1,5 +1,5 @@
 /** Minari's datasets: an HDF5 group an episode, and metadata.json beside the file. */
-import { onlyKeys } from "../../error.ts";
+import { integer, onlyKeys } from "../../error.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { type FoundLeaf, leavesOf } from "../../rlds/dataset/leaves.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
@@ -104,8 +104,27 @@ class MinariReader implements RldsReader {
     return new MinariReader(hdf5, groups, first, await hdf5.attributes(`/${group}`), about, options);
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {
-    for (const [episode, group] of this.#groups.entries()) {
+  [Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {
+    return this.#from(0);
+  }
+
+  startingAt(episode: number): AsyncIterable<ReadEpisode> {
+    return this.#from(integer("episode", episode, 0));
+  }
+
+  /** Looks at the head of each episode's rewards. */
+  async lengths(): Promise<number[]> {
+    const lengths: number[] = [];
+    for (const group of this.#groups) {
+      this.#options.signal?.throwIfAborted();
+      lengths.push(((await this.#hdf5.column(`/${group}/rewards`)).rows ?? 0) + 1);
+    }
+    return lengths;
+  }
+
+  async *#from(first: number): AsyncGenerator<ReadEpisode, void, undefined> {
+    for (let episode = first; episode < this.#groups.length; episode++) {
+      const group = this.#groups[episode] as string;
       this.#options.signal?.throwIfAborted();
       const steps = await this.#steps(group, episode);
       const metadata = nested(await this.#hdf5.attributes(`/${group}`), plain);

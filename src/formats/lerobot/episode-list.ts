@@ -1,9 +1,11 @@
 /** What a LeRobot dataset says of its episodes and tasks. */
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { FileColumn } from "../parquet/columns.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
 import { columnNamed, columnOf } from "../parquet/table.ts";
 import { inOrder, type SourceFolder } from "../sources/source.ts";
+import { metadataOf } from "./episode-metadata.ts";
 import { filled, jsonLines, type LeRobotInfo, readText } from "./info.ts";
 
 export interface VideoPlace {
@@ -19,14 +21,22 @@ export interface ListedEpisode {
   readonly path: string;
   /** Of each video's name. */
   readonly videos: ReadonlyMap<string, VideoPlace>;
+  /** What it has beside its frames. */
+  readonly metadata?: object;
+}
+
+/** Of all episodes, and what their metadata are. */
+export interface EpisodeList {
+  readonly episodes: readonly ListedEpisode[];
+  readonly metadataSpec: { readonly [name: string]: StepSpec };
 }
 
 /** Version 3 says more: where each episode is. */
 const EPISODES = "meta/episodes";
 
 /** In order. @throws RldsError CORRUPT, NOT_FOUND */
-export async function listedEpisodes(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<ListedEpisode[]> {
-  const listed = await (info.version === 2 ? fromLines : fromTables)(folder, info, videos, maxBytes);
+export async function listedEpisodes(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
+  const { episodes: listed, metadataSpec } = await (info.version === 2 ? fromLines : fromTables)(folder, info, videos, maxBytes);
   const file = info.version === 2 ? "meta/episodes.jsonl" : EPISODES;
   const odd = listed.findIndex(({ index, length }, i) => index !== i || !Number.isSafeInteger(length) || length < 0);
   if (odd >= 0)
@@ -35,20 +45,22 @@ export async function listedEpisodes(folder: SourceFolder, info: LeRobotInfo, vi
       episode: odd,
     });
   if (listed.length !== info.episodes) throw new RldsError("CORRUPT", `there are ${listed.length} episodes, meta/info.json says ${info.episodes}`, { file });
-  return listed;
+  return { episodes: listed, metadataSpec };
 }
 
-async function fromLines(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<ListedEpisode[]> {
+async function fromLines(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
   const path = "meta/episodes.jsonl";
-  return jsonLines(await readText(folder, path, maxBytes), path).map(({ episode_index, length }) => {
+  const episodes = jsonLines(await readText(folder, path, maxBytes), path).map(({ episode_index, length }) => {
     const values = { episode_chunk: Math.floor((episode_index as number) / info.chunkSize), episode_index: episode_index as number };
     const places = videos.map((video_key) => [video_key, { path: filled(info.videoPath ?? "", { ...values, video_key }), from: 0 }] as const);
     return { index: episode_index as number, length: length as number, path: filled(info.dataPath, values), videos: new Map(places) };
   });
+  return { episodes, metadataSpec: {} };
 }
 
-async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<ListedEpisode[]> {
+async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: readonly string[], maxBytes: number): Promise<EpisodeList> {
   const listed: ListedEpisode[] = [];
+  let metadataSpec: StepSpec | undefined;
   for await (const table of tables(folder, maxBytes)) {
     const numbers = async (name: string): Promise<ArrayLike<number | bigint>> => {
       const column = columnNamed(table, name);
@@ -69,6 +81,8 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
         await numbers(`videos/${video}/file_index`),
         await numbers(`videos/${video}/from_timestamp`),
       ]);
+    const metadata = await metadataOf(table, metadataSpec);
+    metadataSpec ??= metadata?.spec;
     for (let i = 0; i < table.rows; i++) {
       const at = (column: ArrayLike<number | bigint> | undefined) => Number(column?.[i]);
       const own = [...places].map(([video_key, [chunk, file, from]]) => {
@@ -76,10 +90,10 @@ async function fromTables(folder: SourceFolder, info: LeRobotInfo, videos: reado
         return [video_key, { path: filled(info.videoPath ?? "", values), from: at(from) }] as const;
       });
       const path = filled(info.dataPath, { chunk_index: at(chunks), file_index: at(files) });
-      listed.push({ index: at(indices), length: at(lengths), path, videos: new Map(own) });
+      listed.push({ index: at(indices), length: at(lengths), path, videos: new Map(own), metadata: metadata?.at(i) });
     }
   }
-  return listed;
+  return { episodes: listed, metadataSpec: (metadataSpec ?? {}) as { readonly [name: string]: StepSpec } };
 }
 
 /** The tables of the episodes; where a folder cannot be listed, as many as there are in a row. */

@@ -3,6 +3,7 @@ import type { StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { sizeOf } from "../../spec/leaf.ts";
 import { setPart } from "../../spec/nest.ts";
+import type { FileColumn } from "../parquet/columns.ts";
 import { checkNesting, type MappedColumn, type Mapping } from "../parquet/mapping.ts";
 import type { ParquetFile } from "../parquet/parquet-file.ts";
 import type { PlainForm } from "../parquet/plain-form.ts";
@@ -25,18 +26,20 @@ export function keysOf(name: string): readonly string[] {
 /** The file's columns as leaves; images are bytes still. @throws RldsError CORRUPT for a feature without a column */
 export function frameMapping(file: ParquetFile, { features }: LeRobotInfo): Mapping {
   const leaves: MappedColumn[] = [];
+  let terminal: FileColumn | undefined;
   const find = (keys: readonly string[]) => file.columns.find((column) => column.keys.length === keys.length && column.keys.every((key, i) => key === keys[i]));
   for (const [name, { dtype }] of features) {
     if (dtype === "video" || name === "episode_index") continue;
     const column = find(dtype === "image" ? [name, "bytes"] : [name]);
     if (column?.dtype === undefined)
       throw new RldsError("CORRUPT", `meta/info.json says that there is a ${name} of ${dtype}: the file has no such column`, { file: file.name });
-    leaves.push({ column, keys: keysOf(name) });
+    if (name === "is_terminal" && column.dtype === "bool" && column.lists === 0) terminal = column;
+    else leaves.push({ column, keys: keysOf(name) });
   }
   checkNesting(leaves, INFO);
   const episode = find(["episode_index"]);
   if (episode?.dtype !== "i64" || episode.lists > 0) throw new RldsError("CORRUPT", "the file has no column episode_index of i64", { file: file.name });
-  return { leaves, episode, unread: [] };
+  return { leaves, episode, ...(terminal && { terminal }), unread: [] };
 }
 
 /** Images with their shapes, as they will be. @throws RldsError UNSUPPORTED */

@@ -15,22 +15,27 @@ export interface FramesOptions {
   readonly decode: ImageDecoder | undefined;
   /** The column that says whether the last frame is terminal. */
   readonly terminal: string | undefined;
+  /** Whether the frames have flags and discounts of their own. */
+  readonly keepsTerminal: boolean;
+  readonly keepsDiscount: boolean;
   readonly maxBytes: number;
 }
 
 /** @throws RldsError CORRUPT for a task that is not there, an image that is damaged or of another shape */
 export function framesOf<S>(table: StepColumns<unknown>, listed: ListedEpisode, options: FramesOptions): StepColumns<S> {
-  const { stepSpec, tasks, images, decode, terminal, maxBytes } = options;
+  const { stepSpec, tasks, images, decode, terminal, keepsTerminal, keepsDiscount, maxBytes } = options;
   const { length } = table;
   const columns = new Map<string, ColumnData>(leavesOf(table.spec).map(({ path }, k) => [path, table.data[k] as ColumnData]));
   const place = { file: listed.path, episode: listed.index };
   const ending = terminal === undefined ? undefined : columns.get(terminal);
   const isTerminal = ending !== undefined && Number(ending[length - 1]) !== 0;
-  columns.set("is_terminal", last(length, Number(isTerminal)));
-  columns.set(
-    "discount",
-    Float32Array.from({ length }, (_, i) => (isTerminal && i === length - 1 ? 0 : 1)),
-  );
+  if (!keepsTerminal) columns.set("is_terminal", last(length, Number(isTerminal)));
+  const terminals = columns.get("is_terminal");
+  if (!keepsDiscount)
+    columns.set(
+      "discount",
+      Float32Array.from({ length }, (_, i) => (terminals?.[i] === 1 ? 0 : 1)),
+    );
   const times = columns.get("timestamp");
   for (const [name, { path, from }] of listed.videos) {
     const video = keysOf(name).join("/");

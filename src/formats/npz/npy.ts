@@ -24,7 +24,7 @@ export interface NpyFile {
 }
 
 /** What is said before the elements, and where they begin. */
-interface Header {
+export interface Header {
   readonly type: ElementType;
   readonly shape: readonly number[];
   readonly fortran: boolean;
@@ -63,8 +63,8 @@ export async function npyArray(pieces: AsyncIterable<Uint8Array> | Iterable<Uint
   return { dtype: header.type.dtype, shape: header.shape, data: elements.taken() };
 }
 
-/** Undefined where more bytes have to come. */
-function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined {
+/** Undefined where more bytes have to come. @throws RldsError CORRUPT, UNSUPPORTED */
+export function headerOf(bytes: Uint8Array, array: NpyFile): Header | undefined {
   const { file, name, size } = array;
   if (bytes.length < 12) return undefined;
   if (latin1(bytes.subarray(0, 6)) !== MAGIC) throw corrupt(array, "is no array of NumPy's: it begins otherwise");
@@ -96,16 +96,23 @@ function shapeOf(text: string | undefined): number[] | undefined {
   return lengths.includes(undefined) ? undefined : lengths.map(Number);
 }
 
-function elementsOf({ type, shape, fortran, begin }: Header, array: NpyFile): Elements {
-  const { name, size, room } = array;
+/** Elements that the shape says, which must be as many as there are bytes of. @throws RldsError CORRUPT */
+export function countOf({ type, shape, begin }: Header, array: NpyFile): number {
+  const { size } = array;
   const count = sizeOf(shape);
   const wanted = count * type.bytes;
   if (size - begin !== wanted) throw corrupt(array, `has ${size - begin} bytes of elements, and ${wanted} would fit its shape (${shape.join(", ")})`);
-  room.take(count * type.held, name);
+  return count;
+}
+
+function elementsOf(header: Header, array: NpyFile): Elements {
+  const { type, shape, fortran } = header;
+  const count = countOf(header, array);
+  array.room.take(count * type.held, array.name);
   return new Elements(type, count, fortran && shape.length > 1 ? shape : undefined, (what) => corrupt(array, what));
 }
 
-function corrupt({ file, name }: NpyFile, what: string): RldsError {
+export function corrupt({ file, name }: NpyFile, what: string): RldsError {
   return new RldsError("CORRUPT", `${name} ${what}`, { file });
 }
 

@@ -7,18 +7,20 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts";
 import { isText, sizeOf } from "../../spec/leaf.ts";
 import { Column, type ColumnTree, columnsOf, rowSpec } from "../columns/column.ts";
-import { type FinalObservation, flatEpisodes, rowsOf } from "../columns/flat.ts";
+import { type FinalObservation, flatEpisodes, flatIndex, rowsOf } from "../columns/flat.ts";
 import { type Field, fieldOf } from "../columns/names.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { FlaggedRanges, flagsOf, type Range, type StepTable, stepsOfRange, stepTableSpec } from "../columns/step-table.ts";
 import { stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
 import { checkLeafCount } from "../leaf-count.ts";
+import { later, none, once } from "../once.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { Room } from "../room.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { npyArray } from "./npy.ts";
-import { zipEntries, zipPieces } from "./zip.ts";
+import { storedColumn } from "./stored-column.ts";
+import { isStored, zipEntries, zipPieces } from "./zip.ts";
 
 export interface NpzOptions extends ReadOptions {
   /** Of flat columns with `terminals`, as openD4rl has it; `rlds` where it is left out. */
@@ -34,13 +36,15 @@ interface Plan {
   readonly stepSpec: StepSpec;
   readonly episodes?: number;
   readonly steps?: number;
-  run(): AsyncIterable<StepColumns<RldsStep>>;
+  lengths(): Promise<readonly number[]>;
+  /** From an episode on. */
+  run(episode: number): AsyncIterable<StepColumns<RldsStep>>;
 }
 
 /**
  * Columns over the steps of all episodes, one behind the other: `observation`, `action`, `reward` (also in plural, and as `obs`), nested by slashes, with `discount` and metadata. Where episodes
  * begin is said by `lengths`, or by `is_first` and `is_last`: then the rows are RLDS's steps, and need `is_terminal`. Or by `terminals` (or `terminated`, `done`) and `timeouts` (or `truncated`):
- * then they are transitions, as in openD4rl. Floats of 16 bits become f32; objects are refused, not loaded. All of it is in memory: at most maxBytes, which is checked before anything is inflated.
+ * then they are transitions, as in openD4rl. Floats of 16 bits become f32; objects are refused, not loaded. All of it is in memory: at most maxBytes, which is checked before anything is inflated. Of arrays of more than 16 MiB together those that are stored (`numpy.savez`) are read as they are asked for instead.
  * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED
  */
 export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = {}): Promise<RldsReader<S>> {
@@ -49,35 +53,48 @@ export async function openNpz<S = RldsStep>(from: Source, options: NpzOptions = 
   if (!["rlds", "next", "none"].includes(finalObservation)) throw mustBe(RangeError, "finalObservation", "one of rlds, next, none", finalObservation);
   const { file, folder } = await sourceOf(from, { signal, maxBytes, fetch });
   if (file === undefined) throw new RldsError("UNSUPPORTED", "a folder is not a .npz file: name the file", { file: folder.name });
+  let isKept = false;
   try {
     const room = new Room(file.name, maxBytes);
-    const { fields, metadata } = fieldsOf(await arraysOf(file, room, { maxBytes, signal }), file.name);
+    const arrays = await arraysOf(file, room, { maxBytes, signal });
+    const { fields, metadata } = fieldsOf(arrays.found, file.name);
     const plan = await planOf(fields, metadata, file.name, { finalObservation, maxBytes, signal, room });
     const { stepSpec, episodes, steps } = plan;
+    const from = async function* (episode: number): AsyncGenerator<ReadEpisode<S>, void, undefined> {
+      for await (const steps of plan.run(episode)) {
+        signal?.throwIfAborted();
+        yield { steps: steps as StepColumns<unknown> as StepColumns<S> };
+      }
+    };
+    isKept = arrays.areAsked;
     return {
       ...{ format: "npz", name: file.name.replace(/\.npz$/, ""), stepSpec, metadataSpec: {}, episodes, steps, about: {} },
-      async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode<S>, void, undefined> {
-        for await (const steps of plan.run()) {
-          signal?.throwIfAborted();
-          yield { steps: steps as StepColumns<unknown> as StepColumns<S> };
-        }
+      [Symbol.asyncIterator]: () => from(0),
+      startingAt: (episode) => from(integer("episode", episode, 0)),
+      lengths: once(() => plan.lengths()),
+      async close() {
+        if (isKept) await file.close();
       },
-      async close() {},
     };
   } finally {
-    await file.close();
+    if (!isKept) await file.close();
   }
 }
 
-/** Every array, by its name without `.npy`. */
+/** Arrays of so many bytes together are read at once, and their checksums with them. */
+const WHOLE = 2 ** 24;
+
+/** Every array, by its name without `.npy`; and whether some of them are read when they are asked for. */
 async function arraysOf(
   file: SourceFile,
   room: Room,
   { maxBytes, signal }: { readonly maxBytes: number; readonly signal?: AbortSignal },
-): Promise<Map<string, Column>> {
+): Promise<{ readonly found: Map<string, Column>; readonly areAsked: boolean }> {
   const entries = (await zipEntries(file, maxBytes)).filter(({ name }) => name.endsWith(".npy"));
   checkLeafCount(entries.length, "the archive", { file: file.name });
-  const bytes = entries.reduce((sum, { size }) => sum + size, 0);
+  const bytesOf = (list: typeof entries) => list.reduce((sum, { size }) => sum + size, 0);
+  const areAsked = bytesOf(entries) > WHOLE;
+  const bytes = bytesOf(entries.filter((entry) => !(areAsked && isStored(entry))));
   if (bytes > maxBytes) throw new RldsError("CORRUPT", `the arrays take ${bytes} bytes, more than the ${maxBytes} that maxBytes allows`, { file: file.name });
   const found = new Map<string, Column>();
   for (const entry of entries) {
@@ -85,6 +102,11 @@ async function arraysOf(
     const path = entry.name.slice(0, -".npy".length);
     if (found.has(path)) throw new RldsError("CORRUPT", `the archive has ${entry.name} twice`, { file: file.name });
     const array = { file: file.name, name: entry.name, size: entry.size, room };
+    const stored = areAsked && isStored(entry) ? await storedColumn(file, entry, array, { path, maxBytes }) : undefined;
+    if (stored !== undefined) {
+      found.set(path, stored);
+      continue;
+    }
     const { dtype, shape, data } = await npyArray(zipPieces(file, entry, signal), array);
     const leaf = { dtype, shape: shape.slice(1) } as StepLeaf;
     const size = sizeOf(leaf.shape);
@@ -93,7 +115,7 @@ async function arraysOf(
     const read = async (from: number, to: number) => (isText(leaf) ? data : (data as Float32Array)).slice(from * size, to * size) as ColumnData;
     found.set(path, new Column({ path, leaf, rows, rowBytes: isText(leaf) ? 16 * size : size * (data as Float32Array).BYTES_PER_ELEMENT, read }));
   }
-  return found;
+  return { found, areAsked };
 }
 
 /** Names with slashes nest; the first part says what it is. */
@@ -162,7 +184,18 @@ async function planOf(
     const table = { file, transition, terminals, timeouts, nextObservation: fields.next_observation };
     rowsOf([terminals, ...(timeouts === undefined ? [] : [timeouts])], file);
     if (terminals.rows !== rows) throw new RldsError("CORRUPT", `${terminals.path} does not have one flag per row`, { file });
-    return { stepSpec: stepSpecOf(rowSpec(transition) as unknown as TransitionSpec), run: () => flatEpisodes(table, options) };
+    const index = once(() => flatIndex(table, options));
+    return {
+      stepSpec: stepSpecOf(rowSpec(transition) as unknown as TransitionSpec),
+      lengths: async () => (await index()).lengths,
+      run(episode) {
+        if (episode === 0) return flatEpisodes(table, options);
+        return later(async () => {
+          const row = (await index()).rows[episode];
+          return row === undefined ? none() : flatEpisodes(table, options, row);
+        });
+      },
+    };
   }
   const isTerminal = terminal ?? ended;
   if (isTerminal === undefined || (lengths === undefined && first === undefined && last === undefined))
@@ -181,12 +214,21 @@ async function planOf(
   };
   const ranges = lengths === undefined ? new FlaggedRanges(rows, table.isFirst, table.isLast) : await rangesByLengths(lengths, rows, file, room);
   const stepSpec = stepTableSpec(table);
+  const rowBytes = columnsOf(main).reduce((sum, column) => sum + column.rowBytes, 0);
   return {
     stepSpec,
     episodes: ranges.length,
     steps: rows,
-    async *run() {
-      for (const range of ranges) yield await stepsOfRange(table, stepSpec, range);
+    lengths: async () => Array.from(ranges, ({ from, to }) => to - from),
+    async *run(episode) {
+      let before = episode;
+      for (const range of ranges) {
+        if (before-- > 0) continue;
+        const bytes = (range.to - range.from) * rowBytes;
+        if (bytes > options.maxBytes)
+          throw new RldsError("CORRUPT", `an episode takes ${bytes} bytes, more than the ${options.maxBytes} that maxBytes allows`, { file });
+        yield await stepsOfRange(table, stepSpec, range);
+      }
     },
   };
 }

@@ -87,8 +87,13 @@ export async function* zipPieces(file: SourceFile, entry: ZipEntry, signal?: Abo
   if (sum !== crc) throw corrupt(file, begin, `the checksum of ${name} is not that of its bytes`);
 }
 
-/** Where an entry's bytes are, once all that is said of them can be true. */
-async function beginOf(file: SourceFile, { name, method, compressed, size, at }: ZipEntry): Promise<number> {
+/** Whether its bytes stand in the archive as they are. */
+export function isStored({ method }: ZipEntry): boolean {
+  return method === STORED;
+}
+
+/** Where an entry's bytes are, once all that is said of them can be true. @throws RldsError CORRUPT, UNSUPPORTED */
+export async function beginOf(file: SourceFile, { name, method, compressed, size, at }: ZipEntry): Promise<number> {
   if (method !== STORED && method !== DEFLATED)
     throw new RldsError("UNSUPPORTED", `${name} is ${method === -1 ? "encrypted" : `compressed by method ${method}`}: only deflate is read`, {
       file: file.name,

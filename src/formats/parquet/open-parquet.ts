@@ -4,16 +4,18 @@ import { integer, mustBe, onlyKeys } from "../../error.ts";
 import type { Fetch } from "../../host.ts";
 import type { RldsStep } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { later, none, once } from "../once.ts";
 import type { ReadOptions, RldsReader } from "../reader.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
 import { type FoundSource, inOrder, type SourceFile } from "../sources/source.ts";
 import type { ColumnNames } from "./columns.ts";
 import { mappingOf } from "./mapping.ts";
-import { ownEpisodes } from "./own-episodes.ts";
+import { ownEpisodes, ownLengths } from "./own-episodes.ts";
 import { ownColumns, ownForm } from "./own-form.ts";
 import { type ParquetFile, parquetFile } from "./parquet-file.ts";
 import { plainEpisodes } from "./plain-episodes.ts";
 import { plainForm } from "./plain-form.ts";
+import { plainIndex } from "./plain-index.ts";
 import { ABOUT } from "./schema.ts";
 
 export interface ParquetOptions extends ReadOptions {
@@ -56,7 +58,7 @@ interface Asked {
 async function readerOf<S>(source: FoundSource, { columns, signal, maxBytes }: Asked): Promise<RldsReader<S>> {
   const paths = await pathsOf(source);
   const name = source.folder?.name ?? (source.file as SourceFile).name;
-  const files = () => filesOf(source, paths, maxBytes);
+  const files = (from = 0) => filesOf(source, paths.slice(from), maxBytes);
   const first = await one(source, paths[0] as string, maxBytes);
   try {
     const own = ownForm(first.parquet);
@@ -65,6 +67,12 @@ async function readerOf<S>(source: FoundSource, { columns, signal, maxBytes }: A
     if (own !== undefined) {
       ownColumns(first.parquet, own);
       const end = own.last ? own : await lastForm(source, paths.at(-1) as string, maxBytes);
+      // How many episodes there are up to the end of each file.
+      const ends = once(async () => {
+        const counts: number[] = [];
+        for await (const file of files()) counts.push(ownForm(file)?.episodes ?? 0);
+        return counts;
+      });
       return {
         ...{
           format: "parquet" as const,
@@ -77,14 +85,32 @@ async function readerOf<S>(source: FoundSource, { columns, signal, maxBytes }: A
           close,
         },
         [Symbol.asyncIterator]: () => ownEpisodes<S>(files(), own, { maxBytes, signal }),
+        startingAt(episode) {
+          integer("episode", episode, 0);
+          return later(async () => {
+            const part = (await ends()).findIndex((end) => episode < end);
+            return part < 0 ? none() : ownEpisodes<S>(files(part), own, { maxBytes, signal, start: { part, episode } });
+          });
+        },
+        lengths: once(() => ownLengths(files(), own, { signal })),
       };
     }
     const form = await plainForm(first.parquet, mappingOf(first.parquet, columns));
+    const index = once(() => plainIndex(files(), form, { signal }));
     return {
       ...{ format: "parquet" as const, name, stepSpec: form.stepSpec, metadataSpec: {}, close },
       steps: paths.length === 1 ? first.parquet.rows : undefined,
       about: form.mapping.unread.length === 0 ? about : { ...about, unread: form.mapping.unread },
       [Symbol.asyncIterator]: () => plainEpisodes<S>(files(), form, { maxBytes, signal }),
+      startingAt(episode) {
+        integer("episode", episode, 0);
+        return later(async () => {
+          const { files: numbers, rows } = await index();
+          const [file, row] = [numbers[episode], rows[episode]];
+          return file === undefined ? none() : plainEpisodes<S>(files(file), form, { maxBytes, signal, row: row as number });
+        });
+      },
+      lengths: async () => (await index()).lengths,
     };
   } finally {
     await first.close();

@@ -16,21 +16,24 @@ import { bytesOf, columnOf, slice } from "./table.ts";
 export interface OwnOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
+  /** Where to begin: the first of the files is this part, and has this episode. Default: the beginning */
+  readonly start?: { readonly part: number; readonly episode: number };
 }
 
-/** @param form of the first file; the others must have the same @throws RldsError CORRUPT, UNSUPPORTED */
+/** @param form of the first file of all; the others must have the same @throws RldsError CORRUPT, UNSUPPORTED */
 export async function* ownEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   form: FileForm,
-  { maxBytes, signal }: OwnOptions,
+  { maxBytes, signal, start = { part: 0, episode: 0 } }: OwnOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
   const { stepSpec, metadataSpec } = form;
   const buffer = new EpisodeBuffer<S>(stepSpec, maxBytes);
   let metadata: readonly ColumnData[] = [];
-  let part = 0;
+  let { part } = start;
   let last = false;
   /** The number of the episode that has begun, or comes next. */
-  let episode = 0;
+  let { episode } = start;
+  let isBefore = episode > 0;
   for await (const file of files) {
     const corrupt = (message: string) => new RldsError("CORRUPT", message, { file: file.name, episode });
     const found = ownForm(file);
@@ -39,7 +42,7 @@ export async function* ownEpisodes<S>(
     if (last || found.part !== part++) throw corrupt(`the file is part ${found.part} where part ${part - 1} must be${last ? ", behind the last one" : ""}`);
     last = found.last;
     const { columns, episode: episodeColumn, step: stepColumn } = ownColumns(file, found);
-    const waiting = [...found.empty];
+    const waiting = found.empty.filter(([index]) => index >= start.episode);
     const empty = function* (until: number): Generator<ReadEpisode<S>, void> {
       for (; waiting.length > 0 && (waiting[0]?.[0] as number) < until; episode++) {
         const [index, values] = waiting.shift() as readonly [number, unknown];
@@ -57,6 +60,8 @@ export async function* ownEpisodes<S>(
     };
     for (const [group, rows] of file.groups.entries()) {
       signal?.throwIfAborted();
+      const range = isBefore ? file.range(group, episodeColumn) : undefined;
+      if (range !== undefined && range.max < BigInt(episode)) continue;
       const wanted = [episodeColumn, stepColumn, ...columns.map(({ column }) => column)];
       const read = await file.read(group, wanted);
       const [episodes, steps] = [0, 1].map(
@@ -68,6 +73,11 @@ export async function* ownEpisodes<S>(
       const ofEpisode = data.filter((_, k) => columns[k]?.of === "episode");
       for (let from = 0; from < rows; ) {
         const index = Number(episodes[from]);
+        if (isBefore && index < episode) {
+          from++;
+          continue;
+        }
+        isBefore = false;
         if (buffer.length > 0 && index !== episode) yield ended();
         yield* empty(index);
         if (index !== episode) throw corrupt(`the file has no episode ${episode}, and goes on with ${index}`);
@@ -102,4 +112,36 @@ function collected(spec: { readonly [name: string]: StepSpec }, values: unknown,
     throw new RldsError("CORRUPT", `the metadata of an episode without steps is of another form: ${(cause as Error).message}`, { file }, { cause });
   }
   return collector.take().data;
+}
+
+/** Steps of the episodes, by the column of their numbers, of which only what statistics do not tell is read. @throws RldsError CORRUPT */
+export async function ownLengths(files: AsyncIterable<ParquetFile>, form: FileForm, { signal }: { readonly signal?: AbortSignal }): Promise<number[]> {
+  const lengths: number[] = [];
+  for await (const file of files) {
+    const { episodes, empty } = ownForm(file) ?? form;
+    const { episode: column } = ownColumns(file, form);
+    const corrupt = (index: number | bigint) => new RldsError("CORRUPT", `the file goes on with episode ${index} after ${lengths.length}`, { file: file.name });
+    // Only those without steps may be missing between two others.
+    const grow = (to: number | bigint) => {
+      if (!(to <= episodes && to <= lengths.length + empty.length + 1)) throw corrupt(to);
+      while (lengths.length < to) lengths.push(0);
+    };
+    const count = (index: bigint, rows: number) => {
+      if (index < 0n) throw corrupt(index);
+      grow(index + 1n);
+      (lengths[Number(index)] as number) += rows;
+    };
+    for (const [group, rows] of file.groups.entries()) {
+      signal?.throwIfAborted();
+      const range = file.range(group, column);
+      if (range !== undefined && range.min === range.max) {
+        count(range.min, rows);
+        continue;
+      }
+      const [read] = await file.read(group, [column]);
+      for (const index of columnOf(read as never, { dtype: "i64", shape: [] }, rows, { file: file.name, column }) as BigInt64Array) count(index, 1);
+    }
+    grow(episodes);
+  }
+  return lengths;
 }

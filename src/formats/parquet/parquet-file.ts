@@ -15,8 +15,15 @@ export interface ParquetFile {
   readonly groups: readonly number[];
   /** Key-value metadata. */
   readonly about: ReadonlyMap<string, string>;
+  /** The least and the largest integer of a column in a group; undefined where the footer does not say, or some are missing. */
+  range(group: number, column: FileColumn): ChunkRange | undefined;
   /** @param columns of `columns` @throws RldsError CORRUPT, UNSUPPORTED */
   read(group: number, columns: readonly FileColumn[]): Promise<ChunkValues[]>;
+}
+
+export interface ChunkRange {
+  readonly min: bigint;
+  readonly max: bigint;
 }
 
 /** "PAR1", and "PARE" of an encrypted footer. */
@@ -28,6 +35,7 @@ interface Chunk {
   readonly length: number;
   readonly entries: number;
   readonly codec: string;
+  readonly range: ChunkRange | undefined;
 }
 
 /** @throws RldsError CORRUPT, UNSUPPORTED */
@@ -60,6 +68,7 @@ export async function parquetFile(file: SourceFile, maxBytes: number): Promise<P
     return {
       ...{ name: file.name, columns, rows, groups: groups.map((group) => group.rows) },
       about: new Map((metadata.key_value_metadata ?? []).map(({ key, value }) => [key, value ?? ""])),
+      range: (group, column) => groups[group]?.chunks[columns.indexOf(column)]?.range,
       async read(group, wanted) {
         const { rows, chunks } = groups[group] as (typeof groups)[number];
         const results: ChunkValues[] = [];
@@ -105,12 +114,19 @@ function whole(value: unknown): number {
 /** Where a column of a row group is; it must be before the footer. */
 function chunkOf(meta: unknown, path: string | undefined, end: number): Chunk {
   if (path !== undefined && path !== null) throw new RangeError("a column is in another file");
-  const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec } = (meta ?? {}) as { [name: string]: unknown };
+  const { data_page_offset, dictionary_page_offset, total_compressed_size, num_values, codec, statistics } = (meta ?? {}) as { [name: string]: unknown };
   const data = whole(data_page_offset);
   // Some writers say 0 where there is none.
   const dictionary = dictionary_page_offset === undefined ? 0 : whole(dictionary_page_offset);
   const start = dictionary > 0 ? Math.min(data, dictionary) : data;
   const length = whole(total_compressed_size);
   if (start < 4 || start + length > end) throw new RangeError(`a column is at byte ${start} with ${length} bytes, of which the file has ${end}`);
-  return { start, length, entries: whole(num_values), codec: String(codec) };
+  return { start, length, entries: whole(num_values), codec: String(codec), range: rangeOf(statistics) };
+}
+
+function rangeOf(statistics: unknown): ChunkRange | undefined {
+  const { min_value, max_value, null_count } = (statistics ?? {}) as { [name: string]: unknown };
+  const areIntegers = [min_value, max_value].every((value) => typeof value === "bigint" || Number.isSafeInteger(value));
+  if (!areIntegers || null_count === undefined || Number(null_count) !== 0) return undefined;
+  return { min: BigInt(min_value as number), max: BigInt(max_value as number) };
 }

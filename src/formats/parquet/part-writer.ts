@@ -1,13 +1,9 @@
 /** One file of Parquet on its way: rows until they are a row group. */
-import type { StepLeaf } from "../../rlds/dataset/dataset.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
-import { isText, sizeOf } from "../../spec/leaf.ts";
+import { isText } from "../../spec/leaf.ts";
 import type { StagedFile } from "../sinks/staging.ts";
-import type { hyparquetWriter } from "./packages.ts";
 import { ABOUT, EPISODE_INDEX, type FileForm, type SchemaElement, STEP_INDEX, type WrittenColumn } from "./schema.ts";
-
-type Writer = Awaited<ReturnType<typeof hyparquetWriter>>;
-type Codec = "SNAPPY" | "UNCOMPRESSED";
+import { type Codec, encodingOf, type ParquetPackage, rowOf, TableWriter } from "./table-writer.ts";
 
 /** So many elements are a row group, whatever its rows are. */
 const GROUP_ELEMENTS = 2 ** 20;
@@ -27,8 +23,7 @@ export class PartWriter {
   readonly file: StagedFile;
   readonly #columns: readonly WrittenColumn[];
   readonly #groupRows: number;
-  readonly #bytes: InstanceType<Writer["ByteWriter"]>;
-  readonly #parquet: InstanceType<Writer["ParquetWriter"]>;
+  readonly #table: TableWriter;
   #indices: [bigint[], bigint[]] = [[], []];
   #rows: unknown[][];
   /** Of texts and bytes in the rows. */
@@ -40,14 +35,13 @@ export class PartWriter {
     columns: readonly WrittenColumn[],
     groupRows: number,
     codec: Codec,
-    { ByteWriter, ParquetWriter }: Writer,
+    packages: ParquetPackage,
   ) {
     this.file = file;
     this.#columns = columns;
     const rowElements = columns.reduce((sum, { size }) => sum + size, 2);
     this.#groupRows = Math.max(1, Math.min(groupRows, Math.floor(GROUP_ELEMENTS / rowElements)));
-    this.#bytes = new ByteWriter();
-    this.#parquet = new ParquetWriter({ writer: this.#bytes, schema: schema as never, codec, createdBy: "reprise" });
+    this.#table = new TableWriter(file, schema, codec, packages);
     this.#rows = columns.map(() => []);
   }
 
@@ -67,52 +61,23 @@ export class PartWriter {
 
   async finish(form: FileForm): Promise<void> {
     await this.#group();
-    this.#parquet.kvMetadata = [{ key: ABOUT, value: JSON.stringify(form) }];
-    await this.#parquet.finish();
-    await this.#drain();
-    await this.file.close();
+    await this.#table.finish({ [ABOUT]: JSON.stringify(form) });
   }
 
   async #group(): Promise<void> {
     if (this.#indices[0].length === 0) return;
-    const index = (name: string, data: bigint[]) => ({ name, data });
-    const columnData = [
-      ...[index(EPISODE_INDEX, this.#indices[0]), index(STEP_INDEX, this.#indices[1])],
-      // A dictionary takes -0 for 0.
-      ...this.#columns.map(({ name, leaf }, k) => ({
-        name,
-        data: this.#rows[k] as unknown[],
-        ...(leaf.dtype.startsWith("f") ? { encoding: "PLAIN" as const } : {}),
-      })),
-    ];
-    await this.#parquet.write({ columnData: columnData as never, rowGroupSize: this.#groupRows });
+    await this.#table.write([
+      { name: EPISODE_INDEX, data: this.#indices[0] },
+      { name: STEP_INDEX, data: this.#indices[1] },
+      ...this.#columns.map(({ name, leaf }, k) => ({ name, data: this.#rows[k] as unknown[], ...encodingOf(leaf) })),
+    ]);
     this.#indices = [[], []];
     this.#textBytes = 0;
     this.#rows = this.#columns.map(() => []);
-    await this.#drain();
-  }
-
-  /** What was encoded goes to the file; the writer counts on from there. */
-  async #drain(): Promise<void> {
-    await this.file.write(new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index));
-    this.#bytes.index = 0;
   }
 }
 
 /** Of all texts or bytes in a value. */
 function lengthOf(value: unknown): number {
   return Array.isArray(value) ? value.reduce((sum, part) => sum + lengthOf(part), 0) : (value as string | Uint8Array).length;
-}
-
-/** A single value, or lists. */
-function rowOf(leaf: StepLeaf, data: ColumnData, at: number): unknown {
-  const { dtype, shape } = leaf;
-  const element = (i: number) => (dtype === "bool" ? data[i] === 1 : data[i]);
-  if (shape.length === 0) return element(at);
-  const nest = (depth: number, from: number): unknown[] => {
-    const below = sizeOf(shape.slice(depth + 1));
-    const deeper = depth + 1 < shape.length;
-    return Array.from({ length: shape[depth] as number }, (_, k) => (deeper ? nest(depth + 1, from + k * below) : element(from + k)));
-  };
-  return nest(0, at);
 }

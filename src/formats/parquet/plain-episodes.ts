@@ -6,6 +6,7 @@ import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts
 import { zeros } from "../../spec/dtype.ts";
 import type { ReadEpisode } from "../reader.ts";
 import type { FileColumn } from "./columns.ts";
+import { Cuts, on, type Roles, roleColumns, rolesOf, sameColumn } from "./cuts.ts";
 import { EpisodeBuffer } from "./episode-buffer.ts";
 import type { ParquetFile } from "./parquet-file.ts";
 import type { PlainForm } from "./plain-form.ts";
@@ -14,86 +15,53 @@ import { bytesOf, columnOf } from "./table.ts";
 export interface PlainOptions {
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
+  /** The row of the first file with which an episode begins, where it is not the first one of all. */
+  readonly row?: number;
 }
 
 const BOOL: StepLeaf = { dtype: "bool", shape: [] };
-const ROLES = ["episode", "first", "last", "terminal", "truncated", "done"] as const;
-
-type Roles = { readonly [role in (typeof ROLES)[number]]?: ColumnData };
 
 /** @throws RldsError CORRUPT, UNSUPPORTED, INVALID_DATA for values that are missing */
 export async function* plainEpisodes<S>(
   files: AsyncIterable<ParquetFile>,
   form: PlainForm,
-  { maxBytes, signal }: PlainOptions,
+  { maxBytes, signal, row = 0 }: PlainOptions,
 ): AsyncGenerator<ReadEpisode<S>, void> {
   const { mapping, leaves } = form;
   // Behind the file's own columns: whether the row is the first, last, terminal.
   const buffer = new EpisodeBuffer<unknown>([...leaves.map(({ leaf }) => leaf), BOOL, BOOL, BOOL] as StepSpec, maxBytes);
-  const flagged = ROLES.some((role) => role !== "episode" && role !== "first" && mapping[role] !== undefined);
-  let before: unknown;
+  const cuts = new Cuts(mapping);
   const ended = (isEnd: boolean): ReadEpisode<S> => ({ steps: plainSteps<S>(form, buffer.take().data, isEnd) });
+  let before = row;
   for await (const file of files) {
-    const wanted = [
-      ...leaves.map(({ place, leaf }) => sameColumn(file, place, leaf)),
-      ...ROLES.flatMap((role) => mapping[role] ?? []).map(({ place }) => sameColumn(file, place)),
-    ];
+    const columns = leaves.map(({ place, leaf }) => sameColumn(file, place, leaf));
+    const wanted = [...columns, ...roleColumns(mapping).map(({ place }) => sameColumn(file, place))];
     for (const [group, rows] of file.groups.entries()) {
       signal?.throwIfAborted();
+      if (before >= rows) {
+        before -= rows;
+        continue;
+      }
       const read = await file.read(group, wanted);
-      const all = wanted.map((column, k) =>
-        columnOf(read[k] as never, leaves[k]?.leaf ?? ({ dtype: column.dtype, shape: [] } as StepLeaf), rows, { file: file.name, column }),
-      );
-      if (bytesOf(all) > maxBytes) throw new RldsError("CORRUPT", `a row group has more than the ${maxBytes} bytes that maxBytes allows`, { file: file.name });
-      const roles = Object.fromEntries(ROLES.filter((role) => mapping[role] !== undefined).map((role, k) => [role, all[leaves.length + k]])) as Roles;
-      for (const role of ROLES) checkThere(roles[role], mapping[role] as FileColumn, file.name);
-      const data = [...all.slice(0, leaves.length), ...flagsOf(roles, rows)];
-      let from = 0;
-      for (let i = 0; i < rows; i++) {
-        const isOther = roles.episode === undefined ? on(roles.first, i) : roles.episode[i] !== before;
-        if (isOther && buffer.length + i - from > 0) {
-          buffer.push(data, from, i, file.name);
-          from = i;
-          yield ended(roles.episode !== undefined);
-        }
-        before = roles.episode?.[i];
-        if (roles.episode !== undefined || !(on(roles.last, i) || on(roles.terminal, i) || on(roles.truncated, i) || on(roles.done, i))) continue;
-        buffer.push(data, from, i + 1, file.name);
-        from = i + 1;
-        yield ended(true);
+      const own = leaves.map(({ leaf }, k) => columnOf(read[k] as never, leaf, rows, { file: file.name, column: columns[k] as FileColumn }));
+      const roles = rolesOf(mapping, read.slice(leaves.length), rows, file.name);
+      if (bytesOf([...own, ...Object.values(roles)]) > maxBytes)
+        throw new RldsError("CORRUPT", `a row group has more than the ${maxBytes} bytes that maxBytes allows`, { file: file.name });
+      const data = [...own, ...flagsOf(roles, rows)];
+      let from = before;
+      before = 0;
+      for (const { to, isEnd } of cuts.of(roles, rows, from)) {
+        buffer.push(data, from, to, file.name);
+        from = to;
+        yield ended(isEnd);
       }
       if (from < rows) buffer.push(data, from, rows, file.name);
     }
-    // Where nothing says what an episode is, a file is one.
-    if (mapping.episode === undefined && mapping.first === undefined && !flagged && buffer.length > 0) yield ended(true);
+    before = 0;
+    if (cuts.endsWithFile()) yield ended(true);
   }
   // Flags that never came: the data just stops.
   if (buffer.length > 0) yield ended(mapping.episode !== undefined);
-}
-
-/** Nobody knows what a number or a flag is that is missing: as a float it is NaN. @throws RldsError INVALID_DATA */
-function checkThere(values: ColumnData | undefined, column: FileColumn, file: string): void {
-  if (!(values instanceof Float32Array || values instanceof Float64Array)) return;
-  const row = values.findIndex((value) => Number.isNaN(value));
-  if (row >= 0)
-    throw new RldsError("INVALID_DATA", `column ${column.keys.join("/")} must have a value in every row, got none or NaN in row ${row} of a row group`, {
-      file,
-    });
-}
-
-function on(flags: ColumnData | undefined, i: number): boolean {
-  return flags !== undefined && Number(flags[i]) !== 0;
-}
-
-function sameColumn(file: ParquetFile, place: string, leaf?: StepLeaf): FileColumn {
-  const column = file.columns.find((one) => one.place === place);
-  if (column === undefined || (leaf !== undefined && (column.dtype !== leaf.dtype || column.lists !== leaf.shape.length)))
-    throw new RldsError(
-      "SPEC_MISMATCH",
-      `the file must have a column ${place} as the first one has it, got ${column === undefined ? "none" : `one of ${column.type}`}`,
-      { file: file.name },
-    );
-  return column;
 }
 
 /** First, last and terminal, as far as the rows tell it themselves. */

@@ -30,7 +30,7 @@ export interface FileForm {
 export interface SchemaElement {
   readonly name: string;
   readonly type?: "BOOLEAN" | "INT32" | "INT64" | "FLOAT" | "DOUBLE" | "BYTE_ARRAY";
-  readonly repetition_type?: "REQUIRED" | "REPEATED";
+  readonly repetition_type?: "REQUIRED" | "OPTIONAL" | "REPEATED";
   readonly converted_type?: "UTF8" | "LIST" | "INT_8" | "INT_16" | "UINT_8" | "UINT_16" | "UINT_32" | "UINT_64";
   readonly num_children?: number;
 }
@@ -76,14 +76,18 @@ export function schemaOf(columns: readonly WrittenColumn[]): SchemaElement[] {
     { name: "schema", num_children: columns.length + 2 },
     index(EPISODE_INDEX),
     index(STEP_INDEX),
-    ...columns.flatMap(({ name, leaf }) => {
-      const lists = leaf.shape.flatMap((_, depth): SchemaElement[] => [
-        { name: depth === 0 ? name : "element", repetition_type: required, converted_type: "LIST", num_children: 1 },
-        { name: "list", repetition_type: "REPEATED", num_children: 1 },
-      ]);
-      return [...lists, { name: leaf.shape.length === 0 ? name : "element", repetition_type: required, ...typeOf(leaf) }];
-    }),
+    ...columns.flatMap(({ name, leaf }) => columnSchema(name, leaf)),
   ];
+}
+
+/** The elements of one column. */
+export function columnSchema(name: string, leaf: StepLeaf): SchemaElement[] {
+  const required = "REQUIRED" as const;
+  const lists = leaf.shape.flatMap((_, depth): SchemaElement[] => [
+    { name: depth === 0 ? name : "element", repetition_type: required, converted_type: "LIST", num_children: 1 },
+    { name: "list", repetition_type: "REPEATED", num_children: 1 },
+  ]);
+  return [...lists, { name: leaf.shape.length === 0 ? name : "element", repetition_type: required, ...typeOf(leaf) }];
 }
 
 function typeOf(leaf: StepLeaf): Pick<SchemaElement, "type" | "converted_type"> {

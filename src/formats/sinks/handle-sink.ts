@@ -20,6 +20,8 @@ export interface DirectoryHandle {
 }
 
 const PIECE = 1 << 20;
+const yes = () => true;
+const no = () => false;
 
 export function handleSink(root: DirectoryHandle): SinkFolder {
   const folderAt = async (names: readonly string[], create: boolean) => {
@@ -64,10 +66,10 @@ export function handleSink(root: DirectoryHandle): SinkFolder {
     },
     async remove(path) {
       const names = path.split("/");
-      await ifThere(
-        folderAt(names.slice(0, -1), false).then((folder) => folder.removeEntry(names.at(-1) as string)),
-        undefined,
-      );
+      const removed = (length: number) => folderAt(names.slice(0, length - 1), false).then((folder) => folder.removeEntry(names[length - 1] as string));
+      await ifThere(removed(names.length), undefined);
+      // Folders that have nothing more: one that has something cannot be removed.
+      for (let length = names.length - 1; length > 0; length--) if (!(await removed(length).then(yes, no))) break;
     },
   };
   return sink;

@@ -85,6 +85,10 @@ function folderOf(root: string, { fs, paths }: Modules): SinkFolder {
       } satisfies SinkFile;
     },
     rename: (from, to) => fs.rename(full(from), full(to)),
-    remove: (path) => fs.rm(full(path), { force: true }),
+    async remove(path) {
+      await fs.rm(full(path), { force: true });
+      // Folders that have nothing more.
+      for (let at = paths.dirname(path); at !== "." && at !== ""; at = paths.dirname(at)) if (!(await fs.rmdir(full(at)).then(yes, no))) break;
+    },
   };
 }

@@ -60,6 +60,8 @@ export class Staging {
   readonly #folder: string;
   readonly #single: string;
   readonly #files: StagedFile[] = [];
+  /** Folders below it in which files were made. */
+  readonly #below = new Set<string>();
 
   /**
    * Nobody else writes there meanwhile. What was written is removed where the work fails.
@@ -86,15 +88,18 @@ export class Staging {
     this.#single = single === undefined ? "" : `${single}-`;
   }
 
-  /** What is in the folder, but for what a broken write left. */
-  async found(): Promise<readonly string[]> {
-    const paths = await attempt(this.#folder, () => this.#sink.list(this.#folder));
+  /** What is in the folder, or in one below it, but for what a broken write left. */
+  async found(below = ""): Promise<readonly string[]> {
+    const folder = this.#at(below);
+    const paths = await attempt(folder, () => this.#sink.list(folder));
     return paths.filter((path) => !path.slice(path.lastIndexOf("/") + 1).startsWith(STAGED));
   }
 
-  /** @throws RldsError IO */
-  async create(): Promise<StagedFile> {
-    const path = this.#at(`${STAGED}${this.#single}${this.#files.length}`);
+  /** @param below the folder below that its name will be in @throws RldsError IO */
+  async create(below = ""): Promise<StagedFile> {
+    if (below !== "" && !this.#below.has(below)) await this.#clear(below);
+    this.#below.add(below);
+    const path = this.#at(`${below === "" ? "" : `${below}/`}${STAGED}${this.#single}${this.#files.length}`);
     const file = new StagedFile(path, await attempt(path, () => this.#sink.create(path)));
     this.#files.push(file);
     return file;
@@ -102,7 +107,7 @@ export class Staging {
 
   /**
    * Closes every file, removes what is replaced, and gives the files their names, in order: what tells a reader that the others are there comes last.
-   * @param names one a file, in the order of `create`
+   * @param names one a file, in the order of `create`, with the folder that it was made in
    * @returns the paths in the sink
    */
   async commit(names: readonly string[], replaced: readonly string[] = []): Promise<string[]> {
@@ -136,14 +141,15 @@ export class Staging {
   }
 
   /** What a broken write left. */
-  async #clear(): Promise<void> {
-    const start = this.#at(`${STAGED}${this.#single}`);
-    const left = (await this.#sink.list(this.#folder)).filter((path) => path.startsWith(start) && /^\d+$/.test(path.slice(start.length)));
+  async #clear(below = ""): Promise<void> {
+    const folder = this.#at(below);
+    const start = `${folder === "" ? "" : `${folder}/`}${STAGED}${this.#single}`;
+    const left = (await this.#sink.list(folder)).filter((path) => path.startsWith(start) && /^\d+$/.test(path.slice(start.length)));
     for (const path of left) await attempt(path, () => this.#sink.remove(path));
   }
 
   #at(name: string): string {
-    return this.#folder === "" ? name : `${this.#folder}/${name}`;
+    return this.#folder === "" || name === "" ? this.#folder + name : `${this.#folder}/${name}`;
   }
 }
 

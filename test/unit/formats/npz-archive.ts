@@ -49,3 +49,43 @@ export function archive(...entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
 }
 
 export const npyHeader = (descr: string, shape: string) => `{'descr': '${descr}', 'fortran_order': False, 'shape': ${shape}, }`;
+
+type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
+
+/** As `numpy.savez` writes it: arrays as they are; bytes are booleans. */
+export function storedArchive(arrays: { readonly [name: string]: readonly [data: Numbers, shape: readonly number[]] }): Uint8Array<ArrayBuffer> {
+  const parts: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let at = 0;
+  for (const [name, [data, shape]] of Object.entries(arrays)) {
+    const descr = data instanceof Uint8Array ? "|b1" : data instanceof Float32Array ? "<f4" : data instanceof Float64Array ? "<f8" : "<i4";
+    const text = `${npyHeader(descr, `(${shape.join(", ")},)`)}\n`;
+    const bytes = Buffer.concat([
+      Buffer.from("\x93NUMPY\x01\0", "latin1"),
+      Buffer.from([text.length & 255, text.length >> 8]),
+      Buffer.from(text, "latin1"),
+      Buffer.from(data.buffer, data.byteOffset, data.byteLength),
+    ]);
+    const file = `${name}.npy`;
+    const head = Buffer.alloc(30);
+    head.writeUInt32LE(0x04034b50, 0);
+    head.writeUInt16LE(file.length, 26);
+    const entry = Buffer.alloc(46);
+    entry.writeUInt32LE(0x02014b50, 0);
+    entry.writeUInt32LE(crc32(bytes), 16);
+    entry.writeUInt32LE(bytes.length, 20);
+    entry.writeUInt32LE(bytes.length, 24);
+    entry.writeUInt16LE(file.length, 28);
+    entry.writeUInt32LE(at, 42);
+    parts.push(head, Buffer.from(file), bytes);
+    directory.push(entry, Buffer.from(file));
+    at += 30 + file.length + bytes.length;
+  }
+  const size = directory.reduce((all, part) => all + part.length, 0);
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(Object.keys(arrays).length, 10);
+  end.writeUInt32LE(size, 12);
+  end.writeUInt32LE(at, 16);
+  return new Uint8Array(Buffer.concat([...parts, ...directory, end]));
+}

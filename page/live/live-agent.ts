@@ -1,0 +1,48 @@
+/** The room's end of the worker: tells it what to do, and asks once a frame what there is to see. */
+import { startWorker } from "../parts/worker.ts";
+import type { FromWorker, Scene, ToWorker } from "./messages.ts";
+
+export class LiveAgent {
+  readonly #ends = new AbortController();
+  readonly #worker = startWorker("live/worker.js", this.#ends.signal);
+  #asked = false;
+
+  /** At whose other end the agent's memory is: for an inspector. */
+  readonly inspect: MessagePort;
+
+  /** @param show called with what was asked for, at most once a frame */
+  constructor(seed: number, show: (scene: Scene) => void, failed: (error: unknown) => void) {
+    const { port1, port2 } = new MessageChannel();
+    this.inspect = port1;
+    this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+      if (data.type === "failed") return failed(data.message);
+      this.#asked = false;
+      show(data.scene);
+    };
+    this.#worker.onerror = ({ message }) => failed(message || "the worker could not be loaded");
+    this.#say({ type: "start", seed, inspect: port2 }, [port2]);
+    this.#frame();
+  }
+
+  pace(rate: number): void {
+    this.#say({ type: "pace", rate });
+  }
+
+  end(): void {
+    this.inspect.close();
+    this.#ends.abort();
+  }
+
+  #frame(): void {
+    if (this.#ends.signal.aborted) return;
+    requestAnimationFrame(() => this.#frame());
+    // One at a time: while the agent plays its greedy episodes, it does not answer.
+    if (this.#asked) return;
+    this.#asked = true;
+    this.#say({ type: "look" });
+  }
+
+  #say(message: ToWorker, handed: Transferable[] = []): void {
+    this.#worker.postMessage(message, handed);
+  }
+}

@@ -1,0 +1,122 @@
+/** The agent of `npm start`, as it is: its steps are taken at the visitor's pace, and what it does can be looked at between them. */
+import { Replay } from "reprise";
+import { LocalClient } from "reprise/agents";
+import { type InspectedReplay, serveInspector } from "reprise/inspector";
+import { Agent } from "../../examples/cartpole/agent.js";
+import { memory } from "../../examples/cartpole/experience.js";
+import type { FromWorker, Point, Scene, ToWorker } from "./messages.ts";
+import { Pace } from "./pace.ts";
+
+/** Milliseconds between two looks at messages. */
+const SLICE = 8;
+
+const say = (message: FromWorker) => postMessage(message);
+
+class Live {
+  readonly #agent: Agent;
+  readonly #inspected: InspectedReplay;
+  readonly #pace = new Pace();
+  readonly #turns = new MessageChannel();
+  #returns: Point[] = [];
+  #greedy: Point[] = [];
+  #busyMs = 0;
+  #episodes = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #queued = false;
+  #paused = false;
+
+  constructor(seed: number, inspect: MessagePort) {
+    const replay = new Replay({ ...memory, seed });
+    this.#inspected = serveInspector(replay, inspect);
+    this.#agent = new Agent(seed, new LocalClient(replay));
+    this.#turns.port1.onmessage = () => {
+      this.#queued = false;
+      this.#run();
+    };
+  }
+
+  set rate(rate: number) {
+    this.#pace.set(rate, performance.now());
+    this.#next();
+  }
+
+  #step(): void {
+    const agent = this.#agent;
+    const start = performance.now();
+    agent.step();
+    this.#busyMs += performance.now() - start;
+    const { steps } = agent;
+    // Taken out, so that neither list grows for as long as the page is open.
+    const [ended] = agent.returns.splice(0) as number[];
+    const [mean] = agent.curve.splice(0) as number[];
+    if (ended !== undefined) {
+      this.#episodes++;
+      this.#returns.push({ step: steps, value: ended });
+    }
+    if (mean !== undefined) this.#greedy.push({ step: steps, value: mean });
+  }
+
+  look(): Scene {
+    const { world, action, steps, replayMs } = this.#agent;
+    const [returns, greedy] = [this.#returns, this.#greedy];
+    [this.#returns, this.#greedy] = [[], []];
+    return { state: world.state, action, steps, episode: this.#episodes + 1, length: world.steps, returns, greedy, busyMs: this.#busyMs, replayMs };
+  }
+
+  /** Does what is due, for one slice, or until the inspector pauses it. */
+  #run(): void {
+    if (this.#paused) return;
+    const end = performance.now() + SLICE;
+    for (let now = performance.now(); now < end && this.#pace.due(now) >= 1; now = performance.now()) {
+      const turn = this.#inspected.turn();
+      if (turn !== undefined) return void this.#wait(turn);
+      this.#step();
+      this.#pace.took(1);
+    }
+    this.#next();
+  }
+
+  /** Takes one step when it may, and goes on from there. */
+  async #wait(turn: Promise<void>): Promise<void> {
+    this.#paused = true;
+    await turn;
+    this.#paused = false;
+    try {
+      this.#step();
+    } catch (error) {
+      return failed(error);
+    }
+    this.#next();
+  }
+
+  /** Goes on when the next step is due, after all messages that are there. */
+  #next(): void {
+    clearTimeout(this.#timer);
+    const { wait } = this.#pace;
+    if (wait > 1) {
+      if (wait !== Infinity) this.#timer = setTimeout(() => this.#run(), wait);
+    } else if (!this.#queued) {
+      this.#queued = true;
+      this.#turns.port2.postMessage(undefined);
+    }
+  }
+}
+
+let live: Live | undefined;
+
+function take(message: ToWorker): void {
+  if (message.type === "start") live = new Live(message.seed, message.inspect);
+  else if (message.type === "pace" && live) live.rate = message.rate;
+  else if (message.type === "look" && live) say({ type: "scene", scene: live.look() });
+}
+
+const failed = (error: unknown) => say({ type: "failed", message: error instanceof Error ? error.message : String(error) });
+
+addEventListener("message", ({ data }: MessageEvent<ToWorker>) => {
+  try {
+    take(data);
+  } catch (error) {
+    failed(error);
+  }
+});
+addEventListener("error", ({ error, message }) => failed(error ?? message));

@@ -1,0 +1,81 @@
+/** The room's end of its worker: calls that can be stopped, even where the worker is busy and hears nothing. */
+import { startWorker } from "../parts/worker.ts";
+import type {
+  EpisodeArgument,
+  EpisodeData,
+  EpisodeNews,
+  ExportArgument,
+  ExportNews,
+  ExportResult,
+  OpenArgument,
+  Opened,
+  ReadArgument,
+  ReadNews,
+  ReadResult,
+} from "./messages.ts";
+import { Caller } from "./reading/port.ts";
+
+/** Who is stopped and does not answer by then is ended. */
+const PATIENCE_MS = 2000;
+
+export class Client {
+  readonly #signal: AbortSignal;
+  #life = new AbortController();
+  #caller: Caller | undefined;
+
+  /** @param signal ends the worker */
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener("abort", () => this.#end("the room was left"));
+  }
+
+  open(argument: OpenArgument, signal: AbortSignal): Promise<Opened> {
+    // A worker that is still at work for what was open before is of no use.
+    this.#end("something else was opened");
+    return this.#call<Opened>("open", argument, signal);
+  }
+
+  read(argument: ReadArgument, signal: AbortSignal, onNews: (news: ReadNews) => void): Promise<ReadResult> {
+    return this.#call<ReadResult>("read", argument, signal, onNews);
+  }
+
+  episode(argument: EpisodeArgument, signal: AbortSignal, onNews: (news: EpisodeNews) => void): Promise<EpisodeData> {
+    return this.#call<EpisodeData>("episode", argument, signal, onNews);
+  }
+
+  export(argument: ExportArgument, signal: AbortSignal, onNews: (news: ExportNews) => void): Promise<ExportResult> {
+    return this.#call<ExportResult>("export", argument, signal, onNews);
+  }
+
+  async #call<T>(verb: string, argument: unknown, signal: AbortSignal, onNews?: (news: never) => void): Promise<T> {
+    this.#signal.throwIfAborted();
+    this.#caller ??= this.#start();
+    let late: ReturnType<typeof setTimeout> | undefined;
+    const stop = () => {
+      late = setTimeout(() => this.#end("it was stopped in the middle of its work: open the dataset again"), PATIENCE_MS);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      return await this.#caller.call<T>(verb, argument, { signal, onNews });
+    } finally {
+      clearTimeout(late);
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  #start(): Caller {
+    this.#life = new AbortController();
+    const worker = startWorker("look/worker.js", this.#life.signal);
+    const caller = new Caller(worker);
+    worker.addEventListener("error", ({ message }) => {
+      this.#end(`the page's worker failed: ${message || "it could not be loaded"}`);
+    });
+    return caller;
+  }
+
+  #end(reason: string): void {
+    this.#life.abort();
+    this.#caller?.fail(new Error(reason));
+    this.#caller = undefined;
+  }
+}

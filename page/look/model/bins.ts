@@ -1,0 +1,131 @@
+/** How values are spread, counted as they come: a fixed number of bins whose range doubles where a value is outside of it. */
+
+export const BINS = 64;
+
+/** What the bins hold, as a plot takes it. */
+export interface Spread {
+  /** Values that were counted. */
+  readonly count: number;
+  /** NaN and infinities: in no bin. */
+  readonly nonFinite: number;
+  /** NaN where nothing was counted. */
+  readonly min: number;
+  readonly max: number;
+  readonly mean: number;
+  readonly std: number;
+  /** The lower bound of the first bin, and the width of each; bins at both ends that are empty are left out. */
+  readonly low: number;
+  readonly width: number;
+  readonly counts: Float64Array;
+}
+
+/** Values that are held before they say how wide a bin is. */
+const FIRST = 256;
+
+/** What is farther from 0 is in no bin: their bounds would be infinite. */
+const FARTHEST = 2 ** 1000;
+
+/** O(1) a value, and the same bins whatever is counted later: widths are powers of two, bounds are multiples of them. */
+export class Bins {
+  count = 0;
+  nonFinite = 0;
+  #min = Number.POSITIVE_INFINITY;
+  #max = Number.NEGATIVE_INFINITY;
+  #mean = 0;
+  #squares = 0;
+  readonly #counts = new Float64Array(BINS);
+  readonly #first: number[] = [];
+  readonly #whole: boolean;
+  #low = 0;
+  /** 0 while values are held. */
+  #width = 0;
+
+  /** @param whole whether all values are whole numbers: no bin is narrower than one of them */
+  constructor(whole: boolean) {
+    this.#whole = whole;
+  }
+
+  add(value: number): void {
+    if (!Number.isFinite(value)) {
+      this.nonFinite++;
+      return;
+    }
+    this.count++;
+    const before = value - this.#mean;
+    this.#mean += before / this.count;
+    this.#squares += before * (value - this.#mean);
+    if (value < this.#min) this.#min = value;
+    if (value > this.#max) this.#max = value;
+    if (Math.abs(value) > FARTHEST) return;
+    if (this.#width > 0) this.#put(value);
+    else if (this.#first.push(value) === FIRST) this.#begin();
+  }
+
+  /** What was counted so far: a copy. */
+  get spread(): Spread {
+    if (this.#width === 0 && this.#first.length > 0) this.#begin();
+    const known = (value: number) => (this.count === 0 ? Number.NaN : value);
+    const [from, to] = this.#filled();
+    return {
+      count: this.count,
+      nonFinite: this.nonFinite,
+      min: known(this.#min),
+      max: known(this.#max),
+      mean: known(this.#mean),
+      std: this.count < 2 ? Number.NaN : Math.sqrt(this.#squares / (this.count - 1)),
+      low: this.#low + from * this.#width,
+      width: this.#width,
+      counts: this.#counts.slice(from, to),
+    };
+  }
+
+  /** The held values give the width, and are counted. */
+  #begin(): void {
+    const min = Math.min(...this.#first);
+    const max = Math.max(...this.#first);
+    this.#width = this.#whole ? 1 : widthFor(min, max);
+    while (max - this.#lowFor(min) >= BINS * this.#width) this.#width *= 2;
+    this.#low = this.#lowFor(min);
+    for (const value of this.#first.splice(0)) this.#put(value);
+  }
+
+  #lowFor(value: number): number {
+    return Math.floor(value / this.#width) * this.#width;
+  }
+
+  #put(value: number): void {
+    while (value < this.#low || value >= this.#low + BINS * this.#width) this.#widen(value);
+    const bin = Math.min(BINS - 1, Math.floor((value - this.#low) / this.#width));
+    this.#counts[bin] = (this.#counts[bin] as number) + 1;
+  }
+
+  /** Bins of twice the width, on the side where the value is; bounds stay multiples of the width. */
+  #widen(value: number): void {
+    const counts = this.#counts.slice();
+    const odd = Math.abs(Math.round(this.#low / this.#width)) % 2;
+    // Room below where the value is below.
+    const shift = value < this.#low ? BINS - (odd === 0 ? 0 : 1) : odd;
+    this.#counts.fill(0);
+    for (let i = 0; i < BINS; i++) {
+      const bin = (i + shift) >> 1;
+      this.#counts[bin] = (this.#counts[bin] as number) + (counts[i] as number);
+    }
+    this.#low -= shift * this.#width;
+    this.#width *= 2;
+  }
+
+  #filled(): readonly [number, number] {
+    const from = this.#counts.findIndex((count) => count > 0);
+    let to = BINS;
+    while (to > 0 && this.#counts[to - 1] === 0) to--;
+    return from < 0 ? [0, 0] : [from, to];
+  }
+}
+
+/** A power of two of which at most BINS - 1 are between the two. */
+function widthFor(min: number, max: number): number {
+  const wanted = max > min ? (max - min) / (BINS - 1) : Math.max(Math.abs(min), 1) / BINS;
+  // Below this a bound could not be told from the next one.
+  const least = Math.max(Math.abs(min), Math.abs(max)) * 2 ** -46;
+  return Math.max(2 ** Math.ceil(Math.log2(Math.max(wanted, least))), 2 ** -1000);
+}

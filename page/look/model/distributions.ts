@@ -1,0 +1,103 @@
+/** The distribution of each leaf, over the episodes that were read so far. */
+import { Bins, type Spread } from "./bins.ts";
+import type { LeafColumn } from "./columns.ts";
+import { kindOf } from "./leaf-kinds.ts";
+
+/** Texts that are told apart, and as many of them as are shown. */
+const TEXTS = 1000;
+const SHOWN_TEXTS = 12;
+/** Elements of a step that are counted: of larger ones every so many. */
+const ELEMENTS = 256;
+/** Of a text, as it is shown. */
+const TEXT_LENGTH = 200;
+
+export interface TextCount {
+  readonly text: string;
+  readonly count: number;
+}
+
+export interface Distribution {
+  readonly path: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** Of numbers. */
+  readonly spread?: Spread;
+  /** Every so many elements were counted; 1: all of them. */
+  readonly stride: number;
+  /** Of texts: the most frequent ones, and how many others there are. */
+  readonly texts?: readonly TextCount[];
+  readonly otherTexts?: number;
+}
+
+interface LeafCount {
+  readonly path: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly stride: number;
+  readonly bins?: Bins;
+  readonly texts?: Map<string, number>;
+  others: number;
+}
+
+const FLOATS = ["f32", "f64"];
+/** They have no meaning in a step that is_last. */
+const OUTCOME = /^(action|reward|discount)(\/|$)/;
+
+export class Distributions {
+  readonly #leaves = new Map<string, LeafCount>();
+
+  /** O(elements), of which at most 256 a step and leaf are counted. */
+  add(columns: readonly LeafColumn[], length: number): void {
+    const last = columns.find(({ path, size }) => path === "is_last" && size === 1)?.data;
+    for (const column of columns) {
+      const kind = kindOf(column);
+      if (kind === "encoded" || column.size === 0) continue;
+      const leaf = this.#leafOf(column);
+      const isOutcome = OUTCOME.test(column.path);
+      for (let step = 0; step < length; step++) {
+        if (isOutcome && last?.[step]) continue;
+        for (let i = step * column.size; i < (step + 1) * column.size; i += leaf.stride) {
+          if (kind === "text") count(leaf, column.data[i] as string);
+          else leaf.bins?.add(Number(column.data[i]));
+        }
+      }
+    }
+  }
+
+  /** In the order in which leaves came: copies. */
+  get all(): Distribution[] {
+    return [...this.#leaves.values()].map(({ path, dtype, shape, stride, bins, texts, others }) => {
+      if (bins !== undefined) return { path, dtype, shape, stride, spread: bins.spread };
+      const sorted = [...(texts ?? [])].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+      const shown = sorted.slice(0, SHOWN_TEXTS).map(([text, count]) => ({ text, count }));
+      return { path, dtype, shape, stride, texts: shown, otherTexts: others + sorted.slice(SHOWN_TEXTS).reduce((sum, [, count]) => sum + count, 0) };
+    });
+  }
+
+  #leafOf(column: LeafColumn): LeafCount {
+    const { path, dtype, shape, size } = column;
+    const known = this.#leaves.get(path);
+    if (known !== undefined) return known;
+    const isText = kindOf(column) === "text";
+    const stride = oddAbove(size / ELEMENTS);
+    const leaf = { path, dtype, shape, stride, others: 0, ...(isText ? { texts: new Map() } : { bins: new Bins(!FLOATS.includes(dtype)) }) };
+    this.#leaves.set(path, leaf);
+    return leaf;
+  }
+}
+
+/** Whole, at least 1; odd, so that all channels of pixels have their turn but where those are of three or so. */
+function oddAbove(value: number): number {
+  const whole = Math.max(1, Math.ceil(value));
+  if (whole === 1) return 1;
+  const odd = whole % 2 === 0 ? whole + 1 : whole;
+  return odd % 3 === 0 ? odd + 2 : odd;
+}
+
+function count(leaf: LeafCount, text: string): void {
+  const texts = leaf.texts as Map<string, number>;
+  const key = text.length > TEXT_LENGTH ? `${text.slice(0, TEXT_LENGTH)} …` : text;
+  const found = texts.get(key);
+  if (found === undefined && texts.size >= TEXTS) leaf.others++;
+  else texts.set(key, (found ?? 0) + 1);
+}

@@ -1,0 +1,148 @@
+/** What the list shows of each episode, as columns that grow: a few bytes an episode, and none of its steps. */
+
+/** Points of the sketch of an episode's actions. */
+export const SKETCH = 24;
+/** Where a sketch has nothing to show. */
+export const NO_POINT = 255;
+
+/** How an episode ends, by its last step. */
+export const ENDINGS = ["", "terminated", "truncated", "open"] as const;
+export type Ending = (typeof ENDINGS)[number];
+
+/** One episode that was read. */
+export interface EpisodeSummary {
+  readonly index: number;
+  readonly length: number;
+  /** The sum of the rewards of the steps that are not is_last; NaN where rewards are not single numbers. */
+  readonly sum: number;
+  readonly ending: Ending;
+  /** SKETCH points, 0 … 254 from the least to the most action of the episode. */
+  readonly sketch: Uint8Array;
+  /** Faults that were found in it. */
+  readonly faults: number;
+}
+
+export type Order = "index" | "length" | "return";
+export type Shown = "all" | "flagged" | "kept" | "faulty";
+
+const KNOWN = 1;
+const READ = 2;
+const FLAGGED = 4;
+
+export class EpisodeTable {
+  /** Episodes that the list has: those that were read, or that the files say there are. */
+  count = 0;
+  read = 0;
+  flagged = 0;
+  #lengths = new Float64Array(64);
+  #sums = new Float64Array(64);
+  #state = new Uint8Array(64);
+  #endings = new Uint8Array(64);
+  #faults = new Uint32Array(64);
+  #sketches = new Uint8Array(64 * SKETCH);
+
+  /** The files say how many there are, and perhaps how long each is, before they are read. */
+  expect(count: number, lengths?: ArrayLike<number>): void {
+    this.#room(count);
+    this.count = Math.max(this.count, count);
+    for (let i = 0; i < (lengths?.length ?? 0); i++) {
+      this.#lengths[i] = lengths?.[i] as number;
+      this.#state[i] = (this.#state[i] as number) | KNOWN;
+    }
+  }
+
+  /** An episode was read. Once more changes nothing but what is shown. */
+  add({ index, length, sum, ending, sketch, faults }: EpisodeSummary): void {
+    this.#room(index + 1);
+    this.count = Math.max(this.count, index + 1);
+    if (!this.isRead(index)) this.read++;
+    this.#lengths[index] = length;
+    this.#sums[index] = sum;
+    this.#endings[index] = ENDINGS.indexOf(ending);
+    this.#faults[index] = faults;
+    this.#state[index] = (this.#state[index] as number) | KNOWN | READ;
+    this.#sketches.set(sketch, index * SKETCH);
+  }
+
+  /** In steps; NaN where nobody knows yet. */
+  lengthOf(index: number): number {
+    return (this.#state[index] as number) & KNOWN ? (this.#lengths[index] as number) : Number.NaN;
+  }
+
+  /** NaN where nobody knows. */
+  returnOf(index: number): number {
+    return this.isRead(index) ? (this.#sums[index] as number) : Number.NaN;
+  }
+
+  endingOf(index: number): Ending {
+    return ENDINGS[this.#endings[index] as number] as Ending;
+  }
+
+  faultsOf(index: number): number {
+    return this.#faults[index] as number;
+  }
+
+  sketchOf(index: number): Uint8Array {
+    return this.#sketches.subarray(index * SKETCH, (index + 1) * SKETCH);
+  }
+
+  isRead(index: number): boolean {
+    return ((this.#state[index] as number) & READ) !== 0;
+  }
+
+  isFlagged(index: number): boolean {
+    return ((this.#state[index] as number) & FLAGGED) !== 0;
+  }
+
+  flag(index: number, on: boolean): void {
+    if (index >= this.count || this.isFlagged(index) === on) return;
+    this.#state[index] = (this.#state[index] as number) ^ FLAGGED;
+    this.flagged += on ? 1 : -1;
+  }
+
+  /** In order. */
+  get flaggedOnes(): number[] {
+    return Array.from({ length: this.count }, (_, i) => i).filter((i) => this.isFlagged(i));
+  }
+
+  /** Lengths or returns of the episodes that were read. */
+  values(of: "length" | "return"): Float64Array {
+    const all = of === "length" ? this.#lengths : this.#sums;
+    return all.slice(0, this.count).filter((_, i) => this.isRead(i));
+  }
+
+  /** The numbers of the episodes that are shown, in order; those of which the value is not known come last. O(n log n), and O(n) by index. */
+  order(by: Order, descending: boolean, shown: Shown): Uint32Array {
+    const chosen = Uint32Array.from({ length: this.count }, (_, i) => i).filter((i) => this.#isShown(i, shown));
+    if (by === "index") return descending ? chosen.reverse() : chosen;
+    const key = (i: number) => (by === "length" ? this.lengthOf(i) : this.returnOf(i));
+    const known = chosen.filter((i) => !Number.isNaN(key(i)));
+    const unknown = chosen.filter((i) => Number.isNaN(key(i)));
+    const sign = descending ? -1 : 1;
+    known.sort((a, b) => sign * (key(a) - key(b)) || a - b);
+    const all = new Uint32Array(chosen.length);
+    all.set(known);
+    all.set(unknown, known.length);
+    return all;
+  }
+
+  #isShown(index: number, shown: Shown): boolean {
+    if (shown === "faulty") return this.faultsOf(index) > 0;
+    return shown === "all" || this.isFlagged(index) === (shown === "flagged");
+  }
+
+  #room(count: number): void {
+    if (count <= this.#state.length) return;
+    const size = Math.max(count, 2 * this.#state.length);
+    const grown = <T extends { set(from: T): void }>(to: T, from: T): T => {
+      to.set(from);
+      return to;
+    };
+    this.#lengths = grown(new Float64Array(size), this.#lengths);
+    this.#sums = grown(new Float64Array(size), this.#sums);
+    this.#state = grown(new Uint8Array(size), this.#state);
+    this.#endings = grown(new Uint8Array(size), this.#endings);
+    this.#faults = grown(new Uint32Array(size), this.#faults);
+    this.#sketches = grown(new Uint8Array(size * SKETCH), this.#sketches);
+  }
+}

@@ -1,0 +1,43 @@
+/** What a person chose, dropped or named, as what the worker opens. */
+import type { Given, GivenFile, ListedFile } from "../messages.ts";
+
+/** What systems leave in folders beside the data. */
+const ASIDE = /(^|\/)(\.|__MACOSX\/|Thumbs\.db$|desktop\.ini$)/;
+const LEROBOT = "meta/info.json";
+
+/** @param files with their paths as they were given: those of a folder begin with its name; undefined where there are none */
+export function givenFiles(files: readonly GivenFile[]): Given | undefined {
+  const seen = files.filter(({ path }) => !ASIDE.test(path));
+  const [first] = seen;
+  if (first === undefined) return undefined;
+  if (seen.length === 1 && !first.path.includes("/")) return { kind: "files", name: first.path, files: seen };
+  const [top = ""] = first.path.split("/");
+  const inTop = seen.every(({ path }) => path.startsWith(`${top}/`));
+  const root = inTop ? `${top}/` : "";
+  // LeRobot's paths are those of its own folder.
+  const info = seen.find(({ path }) => path.endsWith(`/${LEROBOT}`))?.path.slice(0, -LEROBOT.length);
+  const from = info ?? root;
+  const inside = seen.filter(({ path }) => path.startsWith(from)).map(({ path, file }) => ({ path: path.slice(from.length), file }));
+  return { kind: "files", name: from.replace(/\/$/, "").split("/").at(-1) || "files", files: inside };
+}
+
+/** What `<input type="file">` gives. */
+export function chosenFiles(files: Iterable<File>): GivenFile[] {
+  return Array.from(files, (file) => ({ path: file.webkitRelativePath || file.name, file }));
+}
+
+/** @param base of addresses that are not whole @throws TypeError for what is no address of the web */
+export function givenUrl(text: string, base: string): Given {
+  const trimmed = text.trim();
+  const url = URL.canParse(trimmed, base) && trimmed !== "" ? new URL(trimmed, base) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new TypeError(`an address begins with https:// or http://, and this one is ${JSON.stringify(text)}`);
+  return { kind: "url", url: url.href };
+}
+
+/** What `serve-page` says of its folder, checked; undefined for anything else. */
+export function listedFiles(found: unknown): ListedFile[] | undefined {
+  const isListed = (one: unknown): one is ListedFile =>
+    typeof (one as ListedFile)?.path === "string" && Number.isSafeInteger((one as ListedFile).size) && (one as ListedFile).size >= 0;
+  return Array.isArray(found) && found.every(isListed) ? found.map(({ path, size }) => ({ path, size })) : undefined;
+}

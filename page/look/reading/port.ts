@@ -1,0 +1,132 @@
+/** Calls across a MessagePort or a Worker: each has a promise, news on its way, and a signal that calls it off. */
+
+/** What of a Worker or a MessagePort is needed. */
+export interface Port {
+  postMessage(message: unknown, transfer?: Transferable[]): void;
+  addEventListener(type: "message", listener: (event: MessageEvent) => void): void;
+  start?(): void;
+}
+
+/** An error as it crosses: its own fields, such as file and episode, are kept. */
+export interface CrossedError {
+  readonly name: string;
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+interface Call {
+  readonly call: number;
+  readonly verb: string;
+  readonly argument: unknown;
+}
+
+type Message = Call | { readonly call: number; readonly stop: true };
+
+type Answer = { readonly call: number } & ({ readonly news: unknown } | { readonly done: unknown } | { readonly failed: CrossedError });
+
+/** What a call may say before it is done. */
+export type Tell = (news: unknown) => void;
+
+/** What answers a verb. An answer may be given with what is transferred. */
+export type Verb = (argument: never, signal: AbortSignal, tell: Tell) => Promise<unknown>;
+
+/** An answer whose buffers move to the other side. */
+export class Moved {
+  readonly value: unknown;
+  readonly transfer: Transferable[];
+
+  constructor(value: unknown, transfer: Transferable[]) {
+    this.value = value;
+    this.transfer = transfer;
+  }
+}
+
+/** Answers calls. */
+export function serve(port: Port, verbs: { readonly [verb: string]: Verb }): void {
+  const running = new Map<number, AbortController>();
+  port.addEventListener("message", ({ data }) => {
+    const message = data as Message;
+    if ("stop" in message) running.get(message.call)?.abort();
+    else void answer(message);
+  });
+  port.start?.();
+
+  async function answer({ call, verb, argument }: Call): Promise<void> {
+    const controller = new AbortController();
+    running.set(call, controller);
+    const reply = (answer: Answer, transfer: Transferable[] = []) => port.postMessage(answer, transfer);
+    try {
+      const found = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+      if (found === undefined) throw new TypeError(`there is no ${verb}`);
+      const done = await found(argument as never, controller.signal, (news) => reply({ call, news }));
+      if (done instanceof Moved) reply({ call, done: done.value }, done.transfer);
+      else reply({ call, done });
+    } catch (error) {
+      reply({ call, failed: crossed(error) });
+    } finally {
+      running.delete(call);
+    }
+  }
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly onNews?: (news: never) => void;
+}
+
+/** Calls what `serve` answers. */
+export class Caller {
+  readonly #port: Port;
+  readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void; news?: (news: never) => void }>();
+  #calls = 0;
+
+  constructor(port: Port) {
+    this.#port = port;
+    port.addEventListener("message", ({ data }) => this.#hear(data as Answer));
+    port.start?.();
+  }
+
+  /** @throws what the other side threw, as an Error with its fields; what the signal says once it is called off */
+  async call<T>(verb: string, argument: unknown, { signal, onNews }: CallOptions = {}): Promise<T> {
+    signal?.throwIfAborted();
+    const call = ++this.#calls;
+    const stop = () => this.#port.postMessage({ call, stop: true });
+    signal?.addEventListener("abort", stop, { once: true });
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        this.#waiting.set(call, { resolve: resolve as (value: unknown) => void, reject, news: onNews });
+        this.#port.postMessage({ call, verb, argument });
+      });
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Every call that waits fails: nobody is there to answer. */
+  fail(error: unknown): void {
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+
+  #hear(answer: Answer): void {
+    const waiting = this.#waiting.get(answer.call);
+    if (waiting === undefined) return;
+    if ("news" in answer) {
+      waiting.news?.(answer.news as never);
+      return;
+    }
+    this.#waiting.delete(answer.call);
+    if ("done" in answer) waiting.resolve(answer.done);
+    else waiting.reject(uncrossed(answer.failed));
+  }
+}
+
+function crossed(error: unknown): CrossedError {
+  if (!(error instanceof Error || error instanceof DOMException)) return { name: "Error", message: String(error) };
+  const fields = Object.fromEntries(Object.entries(error).filter(([, value]) => ["string", "number"].includes(typeof value)));
+  return { ...fields, name: error.name, message: error.message };
+}
+
+function uncrossed({ name, message, ...fields }: CrossedError): Error {
+  return Object.assign(new Error(message), fields, { name });
+}

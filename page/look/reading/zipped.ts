@@ -1,0 +1,181 @@
+/** Files as one zip: by way of the browser's private disk where there is one, so that neither has to fit into memory. */
+import { Zip, ZipDeflate, ZipPassThrough } from "fflate";
+import { RldsError, type Sink, type WriteReport } from "reprise/rlds";
+
+/** What the zips of fflate can hold: it writes none of 64 bits. */
+const MOST = 2 ** 32 - 2 ** 24;
+const PIECE = 1 << 20;
+/** The rest is small already. */
+const DEFLATED = /\.(jsonl|json|txt|tfrecord-\d+-of-\d+)$/;
+
+export interface Zipped {
+  readonly report: WriteReport;
+  readonly zip: Blob;
+}
+
+/** @param folder that all of them are in, in the zip @param write writes the files @param tell called with the bytes of the zip so far @throws RldsError UNSUPPORTED for more than a zip holds */
+export async function zipped(
+  folder: string,
+  write: (to: Sink) => Promise<WriteReport>,
+  signal: AbortSignal,
+  tell: (bytes: number, report: WriteReport) => void,
+): Promise<Zipped> {
+  const disk = await privateDisk();
+  const place = disk === undefined ? new InMemory() : await OnDisk.make(disk);
+  try {
+    const report = await write(place.sink);
+    if (report.bytes > MOST)
+      throw new RldsError("UNSUPPORTED", `a zip holds at most 4 GiB, and the files have ${report.bytes} bytes: use a browser that can write to a folder`);
+    const out = await place.output();
+    try {
+      await pack(folder, report, place, out, signal, (bytes) => tell(bytes, report));
+      return { report, zip: await out.done() };
+    } catch (error) {
+      out.drop();
+      throw error;
+    }
+  } finally {
+    await place.clear();
+  }
+}
+
+async function pack(folder: string, { files }: WriteReport, place: Place, out: Output, signal: AbortSignal, tell: (bytes: number) => void): Promise<void> {
+  const zip = new Zip();
+  let bytes = 0;
+  let failure: unknown;
+  zip.ondata = (error, chunk) => {
+    failure ??= error ?? undefined;
+    if (failure === undefined) out.write(chunk);
+    bytes += chunk?.length ?? 0;
+  };
+  for (const path of files) {
+    const name = `${folder}/${path}`;
+    const entry = DEFLATED.test(path) ? new ZipDeflate(name, { level: 6 }) : new ZipPassThrough(name);
+    // The same files give the same zip.
+    entry.mtime = new Date(1980, 0, 1);
+    zip.add(entry);
+    const blob = await place.file(path);
+    for (let at = 0; at < blob.size || at === 0; at += PIECE) {
+      signal.throwIfAborted();
+      entry.push(new Uint8Array(await blob.slice(at, at + PIECE).arrayBuffer()), at + PIECE >= blob.size);
+      if (failure !== undefined) throw failure;
+      tell(bytes);
+    }
+  }
+  zip.end();
+  if (failure !== undefined) throw failure;
+}
+
+interface Output {
+  write(bytes: Uint8Array): void;
+  done(): Promise<Blob>;
+  /** Nothing of it is wanted. */
+  drop(): void;
+}
+
+interface Place {
+  readonly sink: Sink;
+  file(path: string): Promise<Blob>;
+  output(): Promise<Output>;
+  /** Removes the files, not the zip. */
+  clear(): Promise<void>;
+}
+
+/** The origin's private folder; undefined where the browser has none, or gives none in a private window. */
+async function privateDisk(): Promise<FileSystemDirectoryHandle | undefined> {
+  try {
+    return await navigator.storage.getDirectory();
+  } catch {
+    return undefined;
+  }
+}
+
+const FOLDER = "look-exports";
+
+class OnDisk implements Place {
+  readonly #home: FileSystemDirectoryHandle;
+  readonly #name: string;
+  readonly #files: FileSystemDirectoryHandle;
+
+  private constructor(home: FileSystemDirectoryHandle, name: string, files: FileSystemDirectoryHandle) {
+    this.#home = home;
+    this.#name = name;
+    this.#files = files;
+  }
+
+  static async make(disk: FileSystemDirectoryHandle): Promise<OnDisk> {
+    const home = await disk.getDirectoryHandle(FOLDER, { create: true });
+    await removeOld(home);
+    const name = crypto.randomUUID();
+    // Held as long as this worker lives, by which another page knows that the files are in use.
+    await new Promise<void>((resolve) => {
+      void navigator.locks.request(`${FOLDER}/${name}`, () => {
+        resolve();
+        return new Promise(() => {});
+      });
+    });
+    return new OnDisk(home, name, await home.getDirectoryHandle(name, { create: true }));
+  }
+
+  get sink(): Sink {
+    return this.#files as unknown as Sink;
+  }
+
+  async file(path: string): Promise<Blob> {
+    const names = path.split("/");
+    let folder = this.#files;
+    for (const name of names.slice(0, -1)) folder = await folder.getDirectoryHandle(name);
+    return (await folder.getFileHandle(names.at(-1) as string)).getFile();
+  }
+
+  async output(): Promise<Output> {
+    const handle = await this.#home.getFileHandle(`${this.#name}.zip`, { create: true });
+    const access = await (
+      handle as unknown as { createSyncAccessHandle(): Promise<{ write(bytes: Uint8Array): number; flush(): void; close(): void }> }
+    ).createSyncAccessHandle();
+    return {
+      write: (bytes) => void access.write(bytes),
+      async done() {
+        access.flush();
+        access.close();
+        return handle.getFile();
+      },
+      drop: () => access.close(),
+    };
+  }
+
+  async clear(): Promise<void> {
+    await this.#home.removeEntry(this.#name, { recursive: true });
+  }
+}
+
+/** What pages have left behind that are gone. */
+async function removeOld(home: FileSystemDirectoryHandle): Promise<void> {
+  for await (const name of home.keys()) {
+    const lock = `${FOLDER}/${name.replace(/\.zip$/, "")}`;
+    await navigator.locks.request(lock, { ifAvailable: true }, async (held) => {
+      if (held !== null) await home.removeEntry(name, { recursive: true }).catch(() => undefined);
+    });
+  }
+}
+
+class InMemory implements Place {
+  readonly sink = new Map<string, Uint8Array>();
+
+  async file(path: string): Promise<Blob> {
+    return new Blob([this.sink.get(path) as Uint8Array<ArrayBuffer>]);
+  }
+
+  async output(): Promise<Output> {
+    const parts: Uint8Array<ArrayBuffer>[] = [];
+    return {
+      write: (bytes) => void parts.push(bytes as Uint8Array<ArrayBuffer>),
+      done: async () => new Blob(parts, { type: "application/zip" }),
+      drop: () => void parts.splice(0),
+    };
+  }
+
+  async clear(): Promise<void> {
+    this.sink.clear();
+  }
+}

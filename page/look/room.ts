@@ -1,0 +1,68 @@
+/** Look at recorded data: open it, play its episodes, see what is wrong with it, and export what is good. */
+import { h } from "../parts/element.ts";
+import { Progress } from "../parts/progress.ts";
+import { trouble } from "../parts/trouble.ts";
+import { Client } from "./client.ts";
+import { DatasetView } from "./dataset-view.ts";
+import type { Given } from "./messages.ts";
+import { givenFiles, givenUrl, listedFiles } from "./model/given.ts";
+import { chooser } from "./ui/chooser.ts";
+
+/** @param query `from`: the address of a dataset, which opens at once */
+export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchParams): void {
+  const client = new Client(signal);
+  const faults = h("div", { class: "faults" });
+  const content = h("div", { class: "dataset-place" });
+  let own = new AbortController();
+  signal.addEventListener("abort", () => own.abort());
+  const fail = (error: unknown) => faults.replaceChildren(trouble(error));
+
+  const open = async (asked: Promise<Given | undefined>, split?: string) => {
+    own.abort();
+    own = new AbortController();
+    const { signal: opened } = own;
+    const progress = new Progress("Opening", () => own.abort());
+    faults.replaceChildren(progress.element);
+    content.replaceChildren();
+    try {
+      const given = await asked;
+      if (given === undefined) throw new TypeError("there is no file in what you gave");
+      opened.throwIfAborted();
+      const dataset = await client.open({ given, split }, opened);
+      opened.throwIfAborted();
+      choose.compact();
+      faults.replaceChildren();
+      const view = new DatasetView(dataset, given, client, fail, (name) => void open(Promise.resolve(given), name), opened);
+      content.replaceChildren(view.element);
+      await view.start();
+    } catch (error) {
+      if (!opened.aborted) fail(error);
+    } finally {
+      progress.end();
+    }
+  };
+
+  const choose = chooser(
+    host,
+    {
+      files: (files) => void open(Promise.resolve(givenFiles(files))),
+      url: (address) => void open(named(address, signal)),
+      trouble: fail,
+    },
+    signal,
+  );
+  host.append(h("h1", {}, "Look at recorded data"), choose.element, faults, content);
+  const from = query.get("from");
+  if (from !== null) void open(named(from, signal));
+}
+
+/** What an address names; a folder that `serve-page` serves is listed by it. */
+async function named(address: string, signal: AbortSignal): Promise<Given> {
+  const given = givenUrl(address, location.origin);
+  if (given.kind !== "url") return given;
+  const url = new URL(given.url);
+  if (url.origin !== location.origin || !url.pathname.endsWith("/")) return given;
+  const answer = await fetch(new URL("index.json", url), { signal });
+  const listed = answer.ok ? listedFiles(await answer.json()) : undefined;
+  return listed === undefined ? given : { ...given, listed };
+}

@@ -1,0 +1,118 @@
+/** Exports what is not flagged: into a folder where the browser can write to one, otherwise as a zip. */
+import { h, section } from "../../parts/element.ts";
+import { bytes, count } from "../../parts/figures.ts";
+import { filmsHere } from "../../parts/film.ts";
+import { Progress } from "../../parts/progress.ts";
+import { download, pickFolder, picksFolders } from "../../parts/save-folder.ts";
+import { trouble } from "../../parts/trouble.ts";
+import { EXPORTS, type ExportFormat, type ExportNews, type ExportResult, type Opened } from "../messages.ts";
+import type { EpisodeTable } from "../model/episode-table.ts";
+
+export interface ExportAsked {
+  readonly format: ExportFormat;
+  readonly name: string;
+  readonly fps: number;
+  readonly films: boolean;
+  readonly folder?: FileSystemDirectoryHandle;
+  readonly signal: AbortSignal;
+  readonly onNews: (news: ExportNews) => void;
+}
+
+const NAMES: { readonly [format in ExportFormat]: string } = {
+  tfds: "TFDS (RLDS)",
+  parquet: "Parquet",
+  lerobot: "LeRobot v3.0",
+  jsonl: "JSON lines",
+};
+
+export interface ExportForm {
+  readonly element: HTMLElement;
+  /** Flags have changed. */
+  changed(): void;
+}
+
+/** @param run exports; its errors are shown here */
+export function exportForm(
+  { name, fps: recorded, filmable }: Pick<Opened, "name" | "fps" | "filmable">,
+  table: EpisodeTable,
+  run: (asked: ExportAsked) => Promise<ExportResult>,
+  signal: AbortSignal,
+): ExportForm {
+  const says = h("p", { class: "note" });
+  const format = h("select", { "aria-label": "Format" }, ...EXPORTS.map((one) => h("option", { value: one }, NAMES[one])));
+  const fps = h("input", { type: "number", min: 0.001, step: "any", value: recorded ?? 10, required: true });
+  const films = h("input", { type: "checkbox", checked: filmsHere(), disabled: !filmsHere() });
+  const ofLeRobot = h(
+    "div",
+    { class: "row", hidden: true },
+    h("label", {}, "Frames a second ", fps),
+    filmable && h("label", {}, films, " Images as mp4, where this browser can"),
+  );
+  format.addEventListener("change", () => {
+    ofLeRobot.hidden = format.value !== "lerobot";
+  });
+  const result = h("div", { class: "result" });
+  const toFolder = !picksFolders() ? undefined : h("button", { type: "button", class: "primary" }, "Export to a folder");
+  const toZip = h("button", { type: "button", class: toFolder === undefined ? "primary" : "" }, "Export as a zip");
+  const buttons = toFolder === undefined ? [toZip] : [toFolder, toZip];
+  const changed = () => {
+    const { flagged, count: all } = table;
+    says.textContent =
+      flagged === 0
+        ? "All episodes are exported. Flag those that you want to leave out."
+        : `${count(flagged)} flagged ${flagged === 1 ? "episode is" : "episodes are"} left out, ${count(all - flagged)} exported.`;
+  };
+  const start = async (folder?: FileSystemDirectoryHandle) => {
+    const own = new AbortController();
+    const stop = () => own.abort(new Error("the export was stopped"));
+    signal.addEventListener("abort", stop, { once: true });
+    const progress = new Progress("Exporting", stop);
+    result.replaceChildren(progress.element);
+    for (const button of buttons) button.disabled = true;
+    const kept = table.count - table.flagged;
+    const onNews = ({ episodes, bytes: written, zipped }: ExportNews) =>
+      progress.set(
+        zipped === undefined ? episodes / Math.max(1, kept) : zipped / Math.max(1, written),
+        zipped === undefined ? "Writing the files" : "Making the zip",
+      );
+    try {
+      const asked = { format: format.value as ExportFormat, name, fps: fps.valueAsNumber, films: filmable && films.checked };
+      const done = await run({ ...asked, folder, signal: own.signal, onNews });
+      if (!signal.aborted) result.replaceChildren(done.zip === undefined ? written(done, folder?.name) : saved(done, done.zip, name));
+    } catch (error) {
+      if (!signal.aborted) result.replaceChildren(own.signal.aborted ? h("p", { class: "note", role: "status" }, "The export was stopped.") : trouble(error));
+    } finally {
+      signal.removeEventListener("abort", stop);
+      for (const button of buttons) button.disabled = false;
+    }
+  };
+  toZip.addEventListener("click", () => void start());
+  toFolder?.addEventListener("click", async () => {
+    try {
+      const folder = await pickFolder();
+      if (folder !== undefined) await start(folder);
+    } catch (error) {
+      result.replaceChildren(trouble(error));
+    }
+  });
+  changed();
+  return { element: section("Export", says, h("div", { class: "row" }, format, ...buttons), ofLeRobot, result), changed };
+}
+
+const told = ({ episodes, steps, bytes: size }: ExportResult) => `${count(episodes)} episodes with ${count(steps)} steps, ${bytes(size)}`;
+
+function written(done: ExportResult, folder = "the folder"): HTMLElement {
+  return h("p", { role: "status" }, `${told(done)}: ${count(done.files.length)} files were written to ${folder}.`);
+}
+
+/** The download begins by itself; the button is for who missed it. */
+function saved(done: ExportResult, zip: Blob, name: string): HTMLElement {
+  const file = `${name.replace(/[^\w.-]+/g, "_")}.zip`;
+  download(file, zip);
+  return h(
+    "p",
+    { role: "status" },
+    `${told(done)}. `,
+    h("button", { type: "button", class: "link", onclick: () => download(file, zip) }, `Save ${file} again`),
+  );
+}

@@ -1,0 +1,27 @@
+/** Reads datasets for the room, apart from the page: it stays quick whatever is read. */
+import type { EpisodeArgument, ExportArgument, OpenArgument, ReadArgument } from "./messages.ts";
+import { serve, type Tell } from "./reading/port.ts";
+import { Session } from "./reading/session.ts";
+
+let session: Session | undefined;
+
+function current(): Session {
+  if (session === undefined) throw new TypeError("nothing is open");
+  return session;
+}
+
+serve(globalThis as unknown as Worker, {
+  async open(argument: OpenArgument, signal: AbortSignal) {
+    await session?.close();
+    session = undefined;
+    session = await Session.open(argument, signal);
+    return session.opened;
+  },
+  read: (argument: ReadArgument, signal: AbortSignal, tell: Tell) => current().read(argument, signal, tell),
+  episode: ({ index }: EpisodeArgument, signal: AbortSignal, tell: Tell) => current().episode(index, signal, tell),
+  async export(argument: ExportArgument, signal: AbortSignal, tell: Tell) {
+    // Writers and what makes films are large: who only looks does not wait for them.
+    const { exported } = await import("./reading/export.ts");
+    return exported(current(), argument, signal, tell);
+  },
+});

@@ -1,0 +1,56 @@
+/** The page's shell: which rooms there are, which one is open, and where the focus goes. */
+import { h } from "./parts/element.ts";
+import { trouble } from "./parts/trouble.ts";
+
+/** Fills the host, and lets go of everything when the signal aborts. @param query what follows `?` in the hash */
+export type Room = (host: HTMLElement, signal: AbortSignal, query: URLSearchParams) => void | Promise<void>;
+
+interface Entry {
+  readonly name: string;
+  readonly title: string;
+  readonly load: () => Promise<{ readonly room: Room }>;
+}
+
+/** In the order of the navigation. The first one opens where the address names none. */
+const ROOMS: readonly Entry[] = [
+  { name: "live", title: "Live", load: () => import("./live/room.ts") },
+  { name: "look", title: "Look", load: () => import("./look/room.ts") },
+  { name: "record", title: "Record", load: () => import("./record/room.ts") },
+];
+
+const place = document.querySelector<HTMLElement>("#room") as HTMLElement;
+const links = ROOMS.map(({ name, title }) => h("a", { href: `#${name}` }, title));
+(document.querySelector("#rooms") as HTMLElement).append(...links);
+
+let open = new AbortController();
+
+async function enter(): Promise<void> {
+  const [name, query] = location.hash.slice(1).split(/\?(.*)/s, 2);
+  // The skip link leads to the room that is open.
+  if (name === "room") return place.focus();
+  const entry = ROOMS.find((room) => room.name === name) ?? (ROOMS[0] as Entry);
+  open.abort();
+  open = new AbortController();
+  const { signal } = open;
+  document.title = `${entry.title} · Reprise`;
+  for (const [i, link] of links.entries()) {
+    if (ROOMS[i] === entry) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const host = h("div", { class: `room ${entry.name}` });
+  place.replaceChildren(host);
+  try {
+    const { room } = await entry.load();
+    if (!signal.aborted) await room(host, signal, new URLSearchParams(query ?? ""));
+  } catch (error) {
+    if (!signal.aborted) host.prepend(trouble(error));
+  }
+}
+
+addEventListener("hashchange", () => {
+  // After the first room: who navigates by keyboard continues in the room.
+  place.focus({ preventScroll: true });
+  scrollTo(0, 0);
+  void enter();
+});
+void enter();

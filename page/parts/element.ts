@@ -1,0 +1,29 @@
+/** Makes elements. What is given as a child is text or a node, never markup: names and texts out of files go here as they are. */
+
+type Listener = (event: never) => void;
+type Child = Node | string | number | null | undefined | false;
+
+/** By name: a listener as `onclick`, a flag as true or false, anything else as its text. */
+export interface Attributes {
+  readonly [name: string]: string | number | boolean | Listener | null | undefined;
+}
+
+/** @throws TypeError for `style`: the page's policy forbids it; give a class, or set `element.style` */
+export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: readonly Child[]): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "style") throw new TypeError(`<${tag}>: style is forbidden by the page's policy; use a class`);
+    if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+  }
+  element.append(
+    ...children.filter((child) => child !== null && child !== undefined && child !== false).map((child) => (child instanceof Node ? child : String(child))),
+  );
+  return element;
+}
+
+/** A part of a page with a heading of its own. */
+export function section(title: string, ...children: readonly Child[]): HTMLElement {
+  return h("section", { class: "panel", "aria-label": title }, h("h2", {}, title), ...children);
+}

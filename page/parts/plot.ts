@@ -1,0 +1,149 @@
+/** Plots by uPlot, in the page's colours, as wide as their place. */
+import uPlot from "uplot";
+import { h } from "./element.ts";
+
+export interface Line {
+  readonly label: string;
+  /** A CSS variable of the page, such as `--accent`. */
+  readonly colour?: string;
+  readonly width?: number;
+  /** Points without a line between them; "both" for points on a line. */
+  readonly points?: boolean | "both";
+  readonly bars?: boolean;
+}
+
+export interface PlotOptions {
+  /** What a screen reader says of it. */
+  readonly label: string;
+  readonly lines: readonly Line[];
+  readonly height?: number;
+  readonly x?: string;
+  readonly y?: string;
+  /** The range of y; otherwise that of the data. */
+  readonly range?: readonly [number, number];
+  /** Called with x where a person clicks. */
+  readonly pick?: (x: number) => void;
+}
+
+export interface Plot {
+  readonly element: HTMLElement;
+  /** The first array is x, in ascending order; then y of each line, null where a line has none. `joined` makes it of lines whose x are not the same. */
+  set(data: readonly ArrayLike<number | null | undefined>[]): void;
+  /** Moves an upright line to x; undefined takes it away. Nothing is drawn anew. */
+  mark(x: number | undefined): void;
+}
+
+/** Of lines with an x of their own each. */
+export function joined(...lines: readonly { readonly x: readonly number[]; readonly y: readonly number[] }[]): readonly ArrayLike<number | null | undefined>[] {
+  return uPlot.join(lines.map(({ x, y }) => [x as number[], y as number[]]));
+}
+
+const colours = matchMedia("(prefers-color-scheme: dark)");
+
+/** A plot that is gone when the signal aborts. */
+export function plot(options: PlotOptions, signal: AbortSignal): Plot {
+  const place = h("div", { class: "plot", role: "img", "aria-label": options.label });
+  const element = h("div", { class: "plotted" }, options.lines.length > 1 && key(options.lines), place);
+  let data: uPlot.AlignedData = [[], ...options.lines.map(() => [])] as unknown as uPlot.AlignedData;
+  let chart: uPlot | undefined;
+  let marked: number | undefined;
+  const mark = h("div", { class: "mark", hidden: true });
+  const moveMark = () => {
+    mark.hidden = marked === undefined;
+    if (marked !== undefined && chart !== undefined) mark.style.transform = `translateX(${chart.valToPos(marked, "x")}px)`;
+  };
+  const make = () => {
+    chart?.destroy();
+    if (place.clientWidth === 0) {
+      chart = undefined;
+      return;
+    }
+    const made = new uPlot({ ...settings(options, place), hooks: { setScale: [moveMark], setSize: [moveMark] } }, data, place);
+    chart = made;
+    made.over.append(mark);
+    if (options.pick !== undefined) made.over.addEventListener("click", ({ offsetX }) => options.pick?.(made.posToVal(offsetX, "x")));
+    moveMark();
+  };
+  const sizes = new ResizeObserver(() => {
+    if (chart === undefined) make();
+    else if (place.clientWidth !== chart.width) chart.setSize({ width: place.clientWidth, height: chart.height });
+  });
+  sizes.observe(place);
+  // What is drawn on a canvas does not follow the style sheet by itself.
+  colours.addEventListener("change", make, { signal });
+  signal.addEventListener("abort", () => {
+    sizes.disconnect();
+    chart?.destroy();
+  });
+  return {
+    element,
+    set(next) {
+      data = next as unknown as uPlot.AlignedData;
+      chart?.setData(data);
+    },
+    mark(x) {
+      marked = x;
+      moveMark();
+    },
+  };
+}
+
+/** Which colour is what. */
+function key(lines: readonly Line[]): HTMLElement {
+  const list = h("ul", { class: "key" });
+  for (const { label, colour = "--accent" } of lines) {
+    const entry = h("li", {}, label);
+    entry.style.setProperty("--colour", `var(${colour})`);
+    list.append(entry);
+  }
+  return list;
+}
+
+function settings({ lines, height = 160, x, y, range }: PlotOptions, element: HTMLElement): uPlot.Options {
+  const style = getComputedStyle(element);
+  const of = (name: string) => style.getPropertyValue(name).trim();
+  const font = `12px ${style.fontFamily}`;
+  const axis = {
+    stroke: of("--dim"),
+    font,
+    labelFont: font,
+    grid: { stroke: of("--line"), width: 1 },
+    ticks: { stroke: of("--line"), width: 1, size: 4 },
+    labelSize: 18,
+  };
+  return {
+    width: element.clientWidth,
+    height,
+    legend: { show: false },
+    cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+    // Bars stand on 0.
+    scales: { x: { time: false }, y: range ? { range: [range[0], range[1]] } : lines[0]?.bars ? { range: (_, __, max) => [0, max > 0 ? 1.05 * max : 1] } : {} },
+    axes: [
+      { ...axis, grid: { show: false }, size: 28, space: roomFor, ...(x && { label: x }) },
+      { ...axis, size: (_, values) => Math.max(44, 14 + LETTER * longest(values)), ...(y && { label: y }) },
+    ],
+    series: [
+      { label: x ?? "" },
+      ...lines.map(({ label, colour = "--accent", width = 1.5, points = false, bars = false }) => ({
+        label,
+        stroke: of(colour),
+        spanGaps: true,
+        width: points === true ? 0 : width,
+        points: points ? { show: true, size: points === true ? 4 : 7, fill: of(colour), stroke: of(colour), width: 0 } : { show: false },
+        ...(points === true && { paths: () => null }),
+        ...(bars && { fill: of(colour), paths: (uPlot.paths.bars as uPlot.Series.BarsPathBuilderFactory)({ size: [0.9, 64] }) }),
+      })),
+    ],
+  };
+}
+
+/** Of a digit, in pixels. */
+const LETTER = 7.5;
+
+const longest = (values: readonly string[] | null): number => Math.max(0, ...(values ?? []).map((value) => value?.length ?? 0));
+
+/** Between two numbers at the axis: large ones, written with commas, take more. */
+function roomFor(_: uPlot, __: number, min: number, max: number): number {
+  const digits = Math.ceil(Math.log10(Math.max(1, Math.abs(min), Math.abs(max))));
+  return Math.max(50, 24 + LETTER * digits * 1.4);
+}

@@ -1,0 +1,55 @@
+/** Where a page puts a folder that it made: one that the person picks, or a zip that the browser downloads. */
+import { Zip, ZipPassThrough } from "fflate";
+
+/** A folder picked by the person, or files by their paths: both are sinks of the writers of `reprise/rlds`, also in a worker. */
+export type Destination = FileSystemDirectoryHandle | Map<string, Uint8Array>;
+
+type Picker = (options: { id: string; mode: "readwrite" }) => Promise<FileSystemDirectoryHandle>;
+
+/** The zip's sizes and offsets have 32 bits. */
+const MAX_ZIP = 2 ** 32 - 2 ** 20;
+
+const picker = () => (globalThis as { showDirectoryPicker?: Picker }).showDirectoryPicker;
+
+/** Whether this browser can write into a folder of the system. */
+export const picksFolders = (): boolean => typeof picker() === "function";
+
+/** Asks for a folder: only in the turn of a click. Undefined where the person changed their mind. @throws Error where the browser refuses */
+export async function pickFolder(): Promise<FileSystemDirectoryHandle | undefined> {
+  try {
+    return await picker()?.({ id: "reprise", mode: "readwrite" });
+  } catch (error) {
+    if ((error as Error).name === "AbortError") return undefined;
+    throw error;
+  }
+}
+
+/** Files as a zip, below a folder of the given name. They are stored as they are: images, films and Parquet are compressed already. @throws RangeError beyond 4 GiB */
+export function zipOf(files: ReadonlyMap<string, Uint8Array>, folder: string): Blob {
+  const total = [...files].reduce((sum, [path, bytes]) => sum + bytes.length + 2 * path.length + 512, 0);
+  if (total > MAX_ZIP) throw new RangeError(`a zip holds at most 4 GiB, and this is ${total} bytes: save to a folder, or save fewer episodes`);
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  const zip = new Zip((error, chunk) => {
+    if (error) throw error;
+    parts.push(chunk as Uint8Array<ArrayBuffer>);
+  });
+  for (const [path, bytes] of files) {
+    const file = new ZipPassThrough(`${folder}/${path}`);
+    // The same files give the same zip.
+    file.mtime = new Date(1980, 0, 1);
+    zip.add(file);
+    file.push(bytes, true);
+  }
+  zip.end();
+  return new Blob(parts, { type: "application/zip" });
+}
+
+/** Lets the browser download it. */
+export function download(name: string, blob: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  // Firefox asks for the bytes later than the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,90 @@
+/** What the player wants: keys, a finger or the mouse on the picture, or a gamepad. The newest hand counts. */
+import { limited } from "./game.ts";
+
+const KEYS: { readonly [code: string]: readonly [number, number] } = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+  KeyA: [-1, 0],
+  KeyD: [1, 0],
+  KeyW: [0, -1],
+  KeyS: [0, 1],
+};
+
+/** Below that a stick that nobody touches may stand. */
+const DEAD = 0.15;
+/** At this distance from the boat, in widths of the picture, a finger means full thrust. */
+const REACH = 0.25;
+/** A gamepad's crosspad: up, down, left, right, as the standard mapping has them. */
+const CROSS: readonly (readonly [button: number, x: number, y: number])[] = [
+  [12, 0, -1],
+  [13, 0, 1],
+  [14, -1, 0],
+  [15, 1, 0],
+];
+
+export class Controls {
+  readonly #element: HTMLElement;
+  readonly #held = new Set<string>();
+  #pointer: readonly [number, number] | undefined;
+
+  /** @param element the picture: it takes keys while it has the focus */
+  constructor(element: HTMLElement, signal: AbortSignal) {
+    this.#element = element;
+    const on = <K extends keyof HTMLElementEventMap>(type: K, listener: (event: HTMLElementEventMap[K]) => void) =>
+      element.addEventListener(type, listener, { signal });
+    on("keydown", (event) => {
+      if (!(event.code in KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
+      // The page does not scroll.
+      event.preventDefault();
+      this.#held.add(event.code);
+    });
+    on("keyup", ({ code }) => this.#held.delete(code));
+    on("blur", () => this.release());
+    on("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      element.setPointerCapture(event.pointerId);
+      this.#point(event);
+    });
+    on("pointermove", (event) => {
+      if (this.#pointer !== undefined) this.#point(event);
+    });
+    for (const type of ["pointerup", "pointercancel"] as const) on(type, () => (this.#pointer = undefined));
+  }
+
+  /** The wanted thrust, for a boat that is there. */
+  action(x: number, y: number): [number, number] {
+    if (this.#pointer !== undefined) return limited((this.#pointer[0] - x) / REACH, (this.#pointer[1] - y) / REACH);
+    const keys = [...this.#held].map((code) => KEYS[code] as readonly [number, number]);
+    if (keys.length > 0) return limited(...sum(keys));
+    return gamepads();
+  }
+
+  release(): void {
+    this.#held.clear();
+    this.#pointer = undefined;
+  }
+
+  #point(event: PointerEvent): void {
+    const { left, top, width, height } = this.#element.getBoundingClientRect();
+    this.#pointer = [(event.clientX - left) / width, (event.clientY - top) / height];
+  }
+}
+
+/** Two keys of the same direction are one, and opposite ones none. */
+function sum(all: readonly (readonly [number, number])[]): [number, number] {
+  const along = (axis: 0 | 1) => Math.sign(all.reduce((total, one) => total + one[axis], 0));
+  return [along(0), along(1)];
+}
+
+function gamepads(): [number, number] {
+  for (const pad of navigator.getGamepads?.() ?? []) {
+    if (!pad?.connected) continue;
+    const [x = 0, y = 0] = pad.axes;
+    if (Math.hypot(x, y) > DEAD) return limited(x, y);
+    const pressed = CROSS.filter(([button]) => pad.buttons[button]?.pressed).map(([, x, y]) => [x, y] as const);
+    if (pressed.length > 0) return limited(...sum(pressed));
+  }
+  return [0, 0];
+}

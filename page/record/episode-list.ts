@@ -1,0 +1,98 @@
+/** The saved episodes, newest first, with what can be done to each. */
+import { h } from "../parts/element.ts";
+import { count } from "../parts/figures.ts";
+import type { Ending, Episode } from "./demonstrations.ts";
+
+export interface Wishes {
+  show(episode: Episode): void;
+  /** Fulfilled when it is saved, or was refused. */
+  use(episode: Episode, used: boolean): Promise<void>;
+  delete(episode: Episode): void;
+}
+
+const ENDINGS: { readonly [E in Ending]: readonly [word: string, meaning: string] } = {
+  docked: ["docked", "A success: it came to rest in the ring"],
+  wrecked: ["wrecked", "It ran on a rock"],
+  late: ["late", "The time was up"],
+  stopped: ["stopped", "You stopped it"],
+  cut: ["cut", "The page was closed or crashed before it ended: this much was saved"],
+};
+
+export class EpisodeList {
+  readonly element: HTMLElement;
+  readonly #body = h("tbody", {});
+  readonly #nothing = h("p", { class: "note" }, "None yet. Play, and each episode comes here once it is saved.");
+  readonly #wishes: Wishes;
+  readonly #rows = new Map<number, { episode: Episode; readonly row: HTMLTableRowElement }>();
+
+  constructor(wishes: Wishes) {
+    this.#wishes = wishes;
+    const heads = ["No.", "Steps", "Return", "Ended", "Use"].map((text) => h("th", { scope: "col" }, text));
+    const head = h("thead", {}, h("tr", {}, ...heads, h("th", { scope: "col", colspan: 2 }, h("span", { class: "hidden" }, "Show or delete"))));
+    const scroll = h("div", { class: "scroll list", tabindex: 0, role: "region", "aria-label": "Saved episodes" }, h("table", {}, head, this.#body));
+    this.element = h("div", {}, this.#nothing, scroll);
+    this.set([]);
+  }
+
+  set(episodes: readonly Episode[]): void {
+    this.#nothing.hidden = episodes.length > 0;
+    (this.#body.closest(".list") as HTMLElement).hidden = episodes.length === 0;
+    const there = new Set(episodes.map(({ id }) => id));
+    for (const [id, { row }] of this.#rows) {
+      if (there.has(id)) continue;
+      row.remove();
+      this.#rows.delete(id);
+    }
+    // Rows that are there stay: who stands on a button stays there, too.
+    for (const episode of episodes) {
+      const known = this.#rows.get(episode.id);
+      if (known?.episode.used === episode.used) continue;
+      const row = this.#row(episode);
+      this.#rows.set(episode.id, { episode, row });
+      if (known === undefined) this.#body.prepend(row);
+      else {
+        known.row.replaceWith(row);
+        row.querySelector("input")?.focus();
+      }
+    }
+  }
+
+  #row(episode: Episode): HTMLTableRowElement {
+    const { id, steps, ending, used } = episode;
+    const [word, meaning] = ENDINGS[ending];
+    const wishes = this.#wishes;
+    const use = h("input", {
+      type: "checkbox",
+      checked: used,
+      "aria-label": `Use episode ${id}`,
+      onchange: async () => {
+        // A tick that can be changed is saved.
+        use.disabled = true;
+        await wishes.use(episode, use.checked);
+        use.disabled = false;
+        use.checked = this.#rows.get(id)?.episode.used ?? used;
+      },
+    });
+    const button = (sign: string, label: string, wish: () => void) =>
+      h("button", { type: "button", class: "small", title: label, "aria-label": label, onclick: wish }, sign);
+    return h(
+      "tr",
+      { class: used ? "" : "unused" },
+      h("th", { scope: "row" }, id),
+      h("td", {}, count(steps)),
+      h("td", {}, episode.return.toFixed(2)),
+      h("td", { class: ending, title: meaning }, word),
+      h("td", {}, use),
+      h(
+        "td",
+        {},
+        button("▶", `Show episode ${id}`, () => wishes.show(episode)),
+      ),
+      h(
+        "td",
+        {},
+        button("✕", `Delete episode ${id}`, () => wishes.delete(episode)),
+      ),
+    );
+  }
+}

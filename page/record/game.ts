@@ -1,0 +1,117 @@
+/** The game of the room Record: steer a boat around two rocks and come to rest in the ring. The same seed and actions give the same states everywhere. */
+
+/** Steps a second. */
+export const FPS = 20;
+/** An episode is truncated after so many steps: 15 seconds. */
+export const MAX_STEPS = 300;
+/** What the numbers of an observation are: places in a unit square, y downwards, and the boat's speed a second. */
+export const STATE = ["x", "y", "vx", "vy", "ring_x", "ring_y", "rock1_x", "rock1_y", "rock2_x", "rock2_y"] as const;
+/** What an action is: thrust to the right and downwards, together at most 1. */
+export const ACTION = ["thrust_x", "thrust_y"] as const;
+
+export const BOAT = 0.042;
+export const RING = 0.085;
+export const ROCK = 0.075;
+
+const DT = 1 / FPS;
+const THRUST = 1.1;
+const DRAG = 1.1;
+/** Of its speed a boat keeps so much when it meets the edge. */
+const BOUNCE = 0.4;
+/** It is docked this near to the ring's middle, and this slow. */
+const [NEAR, SLOW] = [0.055, 0.16];
+
+/** docked: a success · wrecked: on a rock · late: the time is up, and the episode truncated */
+export type End = "docked" | "wrecked" | "late";
+
+export interface Outcome {
+  /** 1 for docking, -1 for a wreck, and each step costs 1 / 300. */
+  readonly reward: number;
+  /** Undefined while the episode goes on. */
+  readonly end: End | undefined;
+}
+
+/** The action that a person means, as f32: not longer than 1. */
+export function limited(x: number, y: number): [number, number] {
+  const length = Math.sqrt(x * x + y * y);
+  // What was limited once stays as it is.
+  const scale = length > 1.000001 ? 1 / length : 1;
+  return [Math.fround(x * scale), Math.fround(y * scale)];
+}
+
+export class Game {
+  readonly seed: number;
+  /** By the names of STATE. */
+  readonly state = new Float64Array(STATE.length);
+  steps = 0;
+
+  constructor(seed: number) {
+    this.seed = seed;
+    const random = numbers(seed);
+    const within = (margin: number) => margin + random() * (1 - 2 * margin);
+    const far = (a: number, b: number, least: number) => distance(this.state, a, b) >= least;
+    const draw = (at: number, margin: number, fits: () => boolean) => {
+      do {
+        this.state[at] = within(margin);
+        this.state[at + 1] = within(margin);
+      } while (!fits());
+    };
+    const [boat, ring, first, second] = [0, 4, 6, 8];
+    draw(boat, 0.1, () => true);
+    draw(ring, 0.13, () => far(ring, boat, 0.5));
+    draw(first, 0.1, () => far(first, boat, 0.22) && far(first, ring, 0.23));
+    draw(second, 0.1, () => far(second, boat, 0.22) && far(second, ring, 0.23) && far(second, first, 0.28));
+  }
+
+  /** The boat's state, as it is recorded. */
+  observation(): Float32Array<ArrayBuffer> {
+    return Float32Array.from(this.state);
+  }
+
+  /** One step with an action that is `limited`. */
+  step([thrustX, thrustY]: readonly [number, number]): Outcome {
+    const { state } = this;
+    this.#move(0, thrustX);
+    this.#move(1, thrustY);
+    this.steps++;
+    const end = this.#end();
+    const speed = Math.sqrt((state[2] as number) ** 2 + (state[3] as number) ** 2);
+    const docked = end === undefined && speed < SLOW && distance(state, 0, 4) < NEAR;
+    const ended = docked ? "docked" : (end ?? (this.steps >= MAX_STEPS ? "late" : undefined));
+    return { reward: (ended === "docked" ? 1 : ended === "wrecked" ? -1 : 0) - 1 / MAX_STEPS, end: ended };
+  }
+
+  #move(axis: number, thrust: number): void {
+    const { state } = this;
+    let speed = state[2 + axis] as number;
+    speed += (thrust * THRUST - speed * DRAG) * DT;
+    let place = (state[axis] as number) + speed * DT;
+    if (place < BOAT || place > 1 - BOAT) {
+      place = place < BOAT ? BOAT : 1 - BOAT;
+      speed *= -BOUNCE;
+    }
+    state[axis] = place;
+    state[2 + axis] = speed;
+  }
+
+  #end(): End | undefined {
+    for (const rock of [6, 8]) if (distance(this.state, 0, rock) < BOAT + ROCK) return "wrecked";
+    return undefined;
+  }
+}
+
+function distance(state: Float64Array, a: number, b: number): number {
+  const [x, y] = [(state[a] as number) - (state[b] as number), (state[a + 1] as number) - (state[b + 1] as number)];
+  return Math.sqrt(x * x + y * y);
+}
+
+/** A seeded stream of numbers in [0, 1): Mulberry32, by Tommy Ettinger. */
+export function numbers(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

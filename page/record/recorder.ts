@@ -1,0 +1,83 @@
+/** The room's end of its worker: questions and their answers, and what the worker tells by itself. */
+import { startWorker } from "../parts/worker.ts";
+import type { Step } from "./demonstrations.ts";
+import type { FromWorker, Name, Questions, Saved, ToWorker } from "./messages.ts";
+
+/** A worker that is asked to leave has so long to save what there is. */
+const LEAVE_MS = 2000;
+
+/** What the worker tells by itself. */
+export interface Listener {
+  saved(saved: Saved): void;
+  trouble(error: Error): void;
+  learning(told: { readonly done: number; readonly of: number; readonly error: number }): void;
+  exporting(told: { readonly episodes: number; readonly of: number }): void;
+}
+
+interface Waiting {
+  resolve(value: never): void;
+  reject(error: Error): void;
+}
+
+export class Recorder {
+  readonly #worker: Worker;
+  readonly #end = new AbortController();
+  readonly #waiting = new Map<number, Waiting>();
+  #asked = 0;
+
+  constructor(listener: Listener) {
+    this.#worker = startWorker("record/worker.js", this.#end.signal);
+    this.#worker.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => this.#take(data, listener));
+    this.#worker.addEventListener("error", ({ message }) => {
+      const error = new Error(message || "The room's worker could not be started");
+      for (const { reject } of this.#waiting.values()) reject(error);
+      this.#waiting.clear();
+      listener.trouble(error);
+    });
+  }
+
+  /** @throws Error with a sentence for the person */
+  ask<N extends Name>(name: N, ...args: Parameters<Questions[N]>): Promise<ReturnType<Questions[N]>> {
+    const id = ++this.#asked;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#send({ type: "ask", id, name, args } as ToWorker);
+    });
+  }
+
+  /** Acknowledged by `saved`. */
+  step(step: Step): void {
+    this.#send({ type: "step", step });
+  }
+
+  /** Ends training or export. */
+  stop(): void {
+    this.#send({ type: "stop" });
+  }
+
+  /** Saves what there is, and ends the worker. */
+  async leave(): Promise<void> {
+    const late = new Promise<void>((resolve) => setTimeout(resolve, LEAVE_MS));
+    await Promise.race([this.ask("leave").catch(() => {}), late]);
+    this.#end.abort();
+  }
+
+  #send(message: ToWorker): void {
+    this.#worker.postMessage(message);
+  }
+
+  #take(message: FromWorker, listener: Listener): void {
+    if (message.type === "answer" || message.type === "refusal") this.#answered(message);
+    else if (message.type === "saved") listener.saved(message.saved);
+    else if (message.type === "trouble") listener.trouble(new Error(message.message));
+    else if (message.type === "learning") listener.learning(message);
+    else listener.exporting(message);
+  }
+
+  #answered(message: FromWorker & { readonly type: "answer" | "refusal" }): void {
+    const waiting = this.#waiting.get(message.id);
+    this.#waiting.delete(message.id);
+    if (message.type === "answer") waiting?.resolve(message.value as never);
+    else waiting?.reject(Object.assign(new Error(message.message), { code: message.code }));
+  }
+}

@@ -1,0 +1,183 @@
+/** The room's worker: it has the files, the demonstrations in them, and the clone that learns from them. */
+import { ReplayError } from "reprise";
+import { memory, type OpfsDirectory, opfs } from "reprise/storage";
+import { BATCH, Clone } from "./clone.ts";
+import { Demonstrations } from "./demonstrations.ts";
+import { datasetOf, write } from "./export.ts";
+import type { FromWorker, Name, Questions, Saved, ToWorker, Trial } from "./messages.ts";
+
+const FOLDER = "record";
+/** At most so long after a step it is on the disk. */
+const FLUSH_MS = 100;
+/** Where that fails, it is tried again so much later. */
+const RETRY_MS = 2000;
+/** Milliseconds of learning between two looks at messages. */
+const SLICE = 12;
+/** Games of a trial, which nobody gets to play. */
+const TRIAL = Array.from({ length: 20 }, (_, i) => 1_000_000 + i);
+
+const say = (message: FromWorker) => postMessage(message);
+
+let directory: OpfsDirectory | undefined;
+let demonstrations: Demonstrations | undefined;
+let clone: Clone | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
+let troubled = false;
+let work = new AbortController();
+
+const there = (): Demonstrations => {
+  if (demonstrations === undefined) throw new Error("The recorded episodes are not open");
+  return demonstrations;
+};
+
+/** Acknowledges: what this returns is on the disk. */
+async function flush(): Promise<Saved> {
+  clearTimeout(timer);
+  timer = undefined;
+  const store = there();
+  // As it is now, and not as it will be when the disk has it.
+  const saved = { episodes: store.episodes, steps: store.steps, next: store.next };
+  await store.flush();
+  troubled = false;
+  return { ...saved, bytes: store.bytes };
+}
+
+/** Acknowledges soon; many steps at once where the disk is slow. */
+function flushSoon(after = FLUSH_MS): void {
+  timer ??= setTimeout(() => {
+    flush().then((saved) => say({ type: "saved", saved }), tell);
+  }, after);
+}
+
+/** Tells of what was not saved, once, and tries again: what waits is saved when there is room. */
+function tell(error: unknown): void {
+  if (!troubled) say({ type: "trouble", message: sentenceOf(error) });
+  troubled = true;
+  flushSoon(RETRY_MS);
+}
+
+const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => ReturnType<Questions[N]> | Promise<ReturnType<Questions[N]>> } = {
+  async open() {
+    const storage = (navigator as { storage?: { getDirectory?(): Promise<unknown> } }).storage;
+    // Private windows of some browsers have the call, and refuse it.
+    const lasting = await Promise.resolve(storage?.getDirectory?.()).then(
+      (root) => root !== undefined,
+      () => false,
+    );
+    if (lasting) directory = await opfs(FOLDER);
+    try {
+      const opened = await Demonstrations.open(directory ?? memory());
+      ({ demonstrations } = opened);
+      return { ...(await flush()), cut: opened.cut, lasting };
+    } catch (error) {
+      directory?.close();
+      throw error;
+    }
+  },
+  async reset() {
+    const root = await navigator.storage.getDirectory();
+    await root.removeEntry(FOLDER, { recursive: true });
+  },
+  begin: (seed) => there().begin(seed),
+  end(ending, seen) {
+    there().end(ending, seen);
+    return flush();
+  },
+  use(id, used) {
+    there().use(id, used);
+    return flush();
+  },
+  delete(id) {
+    there().delete(id);
+    return flush();
+  },
+  read: (id) => there().read(id),
+  act(state) {
+    if (clone === undefined) throw new Error("There is no clone yet: train it first");
+    return clone.actions([state])[0] as [number, number];
+  },
+  train,
+  async export(format, to) {
+    const { signal } = begun();
+    const store = there();
+    const { episodes: of } = datasetOf(store);
+    const { episodes } = await write(format, store, to, {
+      signal,
+      overwrite: true,
+      onProgress: ({ episodes }) => say({ type: "exporting", episodes, of }),
+    });
+    return { episodes, files: to instanceof Map ? to : undefined };
+  },
+  async leave() {
+    work.abort();
+    if (demonstrations === undefined) return;
+    demonstrations.end("stopped");
+    await demonstrations.flush();
+    demonstrations.close();
+    directory?.close();
+  },
+};
+
+/** One piece of work at a time can be stopped. */
+function begun(): AbortController {
+  work.abort();
+  work = new AbortController();
+  return work;
+}
+
+async function train(updates: number): Promise<Trial | undefined> {
+  const { signal } = begun();
+  const store = there();
+  if (!store.episodes.some(({ used }) => used)) throw new Error("There is nothing to learn from: play first, or tick an episode");
+  const learner = new Clone(1);
+  let [done, error] = [0, 0];
+  for (let end = performance.now() + SLICE; done < updates && !signal.aborted; ) {
+    const batch = store.lesson(BATCH);
+    const one = learner.learn(batch.steps, done / updates);
+    batch.release();
+    error = done++ === 0 ? one : 0.95 * error + 0.05 * one;
+    if (performance.now() < end) continue;
+    say({ type: "learning", done, of: updates, error });
+    await new Promise((resolve) => setTimeout(resolve));
+    end = performance.now() + SLICE;
+  }
+  if (done === 0) {
+    learner.dispose();
+    return undefined;
+  }
+  say({ type: "learning", done, of: updates, error });
+  clone?.dispose();
+  clone = learner;
+  return { docked: learner.trial(TRIAL), games: TRIAL.length };
+}
+
+function sentenceOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  if ((cause as Error | undefined)?.name === "QuotaExceededError" || (error as Error).name === "QuotaExceededError")
+    return "There is no room left on this disk for what this page keeps: the last steps are not saved. Make room on the disk: they are saved then";
+  if (error instanceof ReplayError && error.code === "LOCKED") return "The room Record is open in another tab: close it there, then load this page again";
+  return message;
+}
+
+addEventListener("message", async ({ data }: MessageEvent<ToWorker>) => {
+  if (data.type === "stop") return work.abort();
+  if (data.type === "step") {
+    try {
+      there().add(data.step);
+      flushSoon();
+    } catch (error) {
+      tell(error);
+    }
+    return;
+  }
+  const { id, name, args } = data;
+  try {
+    const value = await (answers[name] as (...args: unknown[]) => unknown)(...args);
+    say({ type: "answer", id, value });
+  } catch (error) {
+    if (error instanceof ReplayError && error.code === "IO" && demonstrations !== undefined) tell(error);
+    const { code } = error as { code?: string };
+    say({ type: "refusal", id, message: sentenceOf(error), ...(typeof code === "string" && { code }) });
+  }
+});
+addEventListener("unhandledrejection", ({ reason }) => say({ type: "trouble", message: sentenceOf(reason) }));

@@ -1,0 +1,59 @@
+/** Elements, made without markup: what a store says is text. */
+
+type Child = Node | string;
+
+/** An element with attributes, and children; a string is a text. */
+export function make<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  attributes: { readonly [name: string]: string | undefined } = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== undefined) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+/** Sets a text where it differs: a text node that stays costs the page nothing. */
+export function say(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function button(text: string, act: () => void, attributes: { readonly [name: string]: string | undefined } = {}): HTMLButtonElement {
+  const element = make("button", { type: "button", ...attributes }, text);
+  element.addEventListener("click", act);
+  return element;
+}
+
+/** A table of texts, with a head. */
+export function tableOf(caption: string, head: readonly string[], rows: readonly (readonly Child[])[]): HTMLTableElement {
+  const cells = (row: readonly Child[]) => row.map((cell) => make("td", {}, cell));
+  return make(
+    "table",
+    {},
+    make("caption", {}, caption),
+    make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...cells(row)))),
+  );
+}
+
+/** A list of names and what is said of them, whose texts can change. */
+export class Facts {
+  readonly root: HTMLDListElement = make("dl");
+  readonly #values = new Map<string, HTMLElement>();
+
+  set(name: string, text: string): void {
+    let value = this.#values.get(name);
+    if (value === undefined) {
+      value = make("dd");
+      this.#values.set(name, value);
+      this.root.append(make("div", {}, make("dt", {}, name), value));
+    }
+    say(value, text);
+  }
+
+  clear(): void {
+    this.#values.clear();
+    this.root.replaceChildren();
+  }
+}

@@ -1,0 +1,308 @@
+/**
+ * The element `<replay-inspector>`: looks at a Replay in this page (`replay`), or at the other end of a port (`port`). In a frame it either takes a survey or draws one
+ * plot, whatever the Replay holds. Without a page, as in Node or a worker, there is a class of nothing.
+ */
+import { mustBe } from "../error.ts";
+import { isPort, type PortLike } from "../remote/port.ts";
+import type { Replay } from "../replay.ts";
+import { button, make, say } from "./dom.ts";
+import { Model } from "./model.ts";
+import { FillPanel, LimiterPanel } from "./panels/counters.ts";
+import { DrawPanel } from "./panels/draw.ts";
+import { ItemPanel } from "./panels/item.ts";
+import { type PlotPanel, plotPanels } from "./panels/plots.ts";
+import { ofPort, ofReplay, type Source } from "./source.ts";
+import type { About, Answers, Asked, Command, Kind, Survey, TableAbout, TableCounts } from "./survey.ts";
+import { styleSheet } from "./theme.ts";
+import { Turns } from "./turns.ts";
+
+/** Between two surveys at least. */
+const EVERY_MS = 100;
+
+const Base = (globalThis as { HTMLElement?: typeof HTMLElement }).HTMLElement ?? (class {} as typeof HTMLElement);
+
+export class InspectorElement extends Base {
+  readonly #model = new Model();
+  readonly #turns = new Turns();
+  readonly #title = make("h2", {}, "Replay");
+  readonly #tables = make("select", { "aria-label": "Table" });
+  readonly #pause: HTMLButtonElement;
+  readonly #step: HTMLButtonElement;
+  readonly #status = make("p", { class: "status", role: "status" }, "No Replay yet.");
+  readonly #fill = new FillPanel();
+  readonly #limiter = new LimiterPanel();
+  readonly #plots = plotPanels();
+  readonly #draw: DrawPanel;
+  readonly #item = new ItemPanel();
+  readonly #body: HTMLElement;
+  #replay: Replay | null = null;
+  #port: PortLike | null = null;
+  #source: Source | undefined;
+  #about: About | undefined;
+  #table: string | undefined;
+  #paused = false;
+  /** Takes one survey though it is paused. */
+  #once = false;
+  #isAsking = false;
+  #last = 0;
+  /** The plot that the next frame draws; as many as there are plots where all are drawn. */
+  #next = 0;
+  #frame = 0;
+  /** Raised when it looks at something else: answers to older questions are nobody's. */
+  #generation = 0;
+
+  constructor() {
+    super();
+    const root = this.attachShadow({ mode: "open" });
+    root.adoptedStyleSheets = [styleSheet()];
+    this.#pause = button("Pause", () => (this.#paused ? this.resume() : this.pause()), { "aria-pressed": "false" });
+    this.#step = button("Step", () => this.step());
+    this.#draw = new DrawPanel(
+      (n) => this.#askDraw(n),
+      (key) => this.show(key),
+    );
+    this.#tables.addEventListener("change", () => {
+      this.table = this.#tables.value;
+    });
+    const grid = make(
+      "div",
+      { class: "grid" },
+      this.#fill.root,
+      this.#limiter.root,
+      ...this.#plots.map(({ plot }) => plot.root),
+      this.#draw.root,
+      this.#item.root,
+    );
+    this.#body = grid;
+    const bar = make("div", { class: "bar" }, this.#title, this.#tables, this.#pause, this.#step, this.#status);
+    root.append(make("div", { class: "root", role: "region", "aria-label": "Replay inspector" }, bar, grid));
+    this.#enable();
+  }
+
+  get replay(): Replay | null {
+    return this.#replay;
+  }
+
+  set replay(replay: Replay | null) {
+    if (replay !== null && typeof (replay as Partial<Replay> | undefined)?.stats !== "function") throw mustBe(TypeError, "replay", "a Replay, or null", replay);
+    this.#replay = replay;
+    this.#port = null;
+    this.#connect();
+  }
+
+  get port(): PortLike | null {
+    return this.#port;
+  }
+
+  set port(port: PortLike | null) {
+    if (port !== null && !isPort(port)) throw mustBe(TypeError, "port", "a MessagePort, a Worker, or null", port);
+    this.#port = port;
+    this.#replay = null;
+    this.#connect();
+  }
+
+  get table(): string | undefined {
+    return this.#table;
+  }
+
+  set table(name: string | undefined) {
+    this.#table = name;
+    if (this.#about === undefined) return;
+    if (!this.#about.tables.some((table) => table.name === name)) this.#table = this.#about.tables[0]?.name;
+    this.#tables.value = this.#table ?? "";
+    this.#model.clear();
+    this.#draw.clear();
+    this.#item.close();
+    this.#item.root.hidden = true;
+    this.#once = true;
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  turn({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> | undefined {
+    return this.#turns.turn(signal);
+  }
+
+  pause(): void {
+    if (this.#paused) return;
+    this.#paused = true;
+    this.#command("pause");
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#command("resume");
+  }
+
+  step(): void {
+    if (!this.#paused) this.pause();
+    this.#command("step");
+    // Behind the step, so that it is seen.
+    setTimeout(() => {
+      this.#once = true;
+    }, 0);
+  }
+
+  show(key: number): void {
+    const table = this.#table;
+    if (table === undefined) return;
+    this.#ask({ kind: "item", table, key }, (item) => {
+      const about = this.#tableAbout;
+      if (about === undefined) return;
+      this.#item.show(item, about, this.#counts?.size ?? 0);
+      this.#item.focus();
+    });
+  }
+
+  connectedCallback(): void {
+    if (this.#source === undefined) this.#connect();
+    this.#frame = requestAnimationFrame(() => this.#onFrame());
+  }
+
+  disconnectedCallback(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#disconnect();
+  }
+
+  /** Looks at what `replay` or `port` is now. */
+  #connect(): void {
+    this.#disconnect();
+    if (!this.isConnected) return;
+    const generation = this.#generation;
+    const port = this.#port;
+    if (port !== null) {
+      this.#source = ofPort(
+        port,
+        () => generation === this.#generation && this.#askAbout(),
+        () => generation === this.#generation && this.#say("The program shows its Replay no more.", true),
+      );
+      this.#askAbout();
+    } else if (this.#replay !== null) {
+      ofReplay(this.#replay, this.#turns).then(
+        (source) => {
+          if (generation !== this.#generation) return source.close();
+          this.#source = source;
+          this.#askAbout();
+        },
+        (error) => this.#say(error.message, true),
+      );
+    }
+    this.#say(port === null && this.#replay === null ? "No Replay yet." : "Waiting for the Replay.");
+  }
+
+  #disconnect(): void {
+    this.#generation++;
+    this.#source?.close();
+    this.#source = undefined;
+    this.#about = undefined;
+    this.#paused = false;
+    this.#isAsking = false;
+    this.#model.clear();
+    this.#draw.clear();
+    this.#item.close();
+    this.#item.root.hidden = true;
+    for (const { plot } of this.#plots) plot.close();
+    this.#enable();
+  }
+
+  #askAbout(): void {
+    this.#ask({ kind: "about" }, (about) => {
+      this.#about = about;
+      this.#tables.replaceChildren(...about.tables.map(({ name }) => make("option", { value: name }, name)));
+      this.#tables.hidden = about.tables.length < 2;
+      this.table = this.#table;
+      say(this.#title, about.tables.length === 1 ? `Replay: ${about.tables[0]?.name}` : "Replay");
+      if (this.#paused) this.#source?.command("pause");
+      this.#say(this.#paused ? "Paused." : "Watching.");
+      this.#enable();
+    });
+  }
+
+  #askDraw(n: number): void {
+    const table = this.#table;
+    if (table !== undefined) this.#ask({ kind: "draw", table, n }, (drawn) => this.#draw.show(drawn));
+  }
+
+  /** Asks the source; what comes too late is nobody's. */
+  #ask<K extends Kind>(question: Asked[K] & { readonly kind: K }, answered: (answer: Answers[K]) => void): void {
+    const generation = this.#generation;
+    this.#source?.ask<K>(
+      question,
+      (answer) => generation === this.#generation && answered(answer),
+      (error) => {
+        if (generation !== this.#generation) return;
+        this.#isAsking = false;
+        this.#say(error.message, true);
+      },
+    );
+  }
+
+  #command(command: Command): void {
+    this.#source?.command(command);
+    this.#say(this.#paused ? "Paused." : "Watching.");
+    this.#enable();
+    this.dispatchEvent(new Event(command));
+  }
+
+  #onFrame(): void {
+    this.#frame = requestAnimationFrame(() => this.#onFrame());
+    if (this.#about === undefined) return;
+    if (this.#next < this.#plots.length) this.#drawNext();
+    else if (!this.#isAsking && (!this.#paused || this.#once) && performance.now() - this.#last >= EVERY_MS) this.#askSurvey();
+  }
+
+  #askSurvey(): void {
+    this.#last = performance.now();
+    this.#once = false;
+    this.#isAsking = true;
+    this.#ask({ kind: "survey", table: this.#table }, (survey) => {
+      this.#isAsking = false;
+      this.#take(survey);
+    });
+  }
+
+  #take(survey: Survey): void {
+    this.#model.take(survey);
+    const about = this.#tableAbout;
+    const counts = this.#counts;
+    this.#fill.show(this.#about as About, survey, about, counts);
+    this.#limiter.root.hidden = about === undefined;
+    if (about !== undefined && counts !== undefined) this.#limiter.show(about, counts);
+    this.#next = 0;
+  }
+
+  /** One plot a frame: together they would take longer than a frame has. */
+  #drawNext(): void {
+    const panel = this.#plots[this.#next++] as PlotPanel;
+    panel.draw(this.#model);
+    panel.plot.root.hidden = !panel.has(this.#model);
+    panel.plot.fit();
+    if (this.#next === this.#plots.length) this.#item.fit();
+  }
+
+  get #tableAbout(): TableAbout | undefined {
+    return this.#about?.tables.find(({ name }) => name === this.#table);
+  }
+
+  get #counts(): TableCounts | undefined {
+    return this.#model.survey?.tables.find(({ name }) => name === this.#table);
+  }
+
+  #say(text: string, isWrong = false): void {
+    say(this.#status, text);
+    this.#status.classList.toggle("wrong", isWrong);
+  }
+
+  /** What can be done now. */
+  #enable(): void {
+    const isThere = this.#about !== undefined;
+    this.#body.hidden = !isThere;
+    this.#pause.disabled = !isThere;
+    this.#step.disabled = !isThere;
+    say(this.#pause, this.#paused ? "Resume" : "Pause");
+    this.#pause.setAttribute("aria-pressed", String(this.#paused));
+  }
+}

@@ -1,0 +1,78 @@
+/** Distributions of samples, as they are plotted. */
+
+export interface Bins {
+  /** One more than there are bins; of logarithms to base 10 where `isLog`. */
+  readonly edges: readonly number[];
+  readonly counts: readonly number[];
+  readonly isLog: boolean;
+  /** Of the finite values. */
+  readonly n: number;
+  readonly min: number;
+  readonly max: number;
+  readonly mean: number;
+}
+
+const BINS = 32;
+/** From this ratio of the largest to the smallest on, bins are of equal ratio. */
+const WIDE = 1000;
+
+/** In at most `most` bins: of whole numbers each begins with one. Values that are not finite are left out. */
+export function binsOf(values: ArrayLike<number>, most = BINS): Bins {
+  let [n, sum, min, max, isWhole] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, true];
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number;
+    if (!Number.isFinite(value)) continue;
+    n++;
+    sum += value;
+    if (value < min) min = value;
+    if (value > max) max = value;
+    isWhole &&= Number.isInteger(value);
+  }
+  if (n === 0) return { edges: [], counts: [], isLog: false, n, min: Number.NaN, max: Number.NaN, mean: Number.NaN };
+  const isLog = !isWhole && min > 0 && max / min > WIDE;
+  const edges = isWhole ? wholeEdges(min, max, most) : isLog ? evenEdges(Math.log10(min), Math.log10(max), most) : evenEdges(min, max, most);
+  const counts = new Array<number>(edges.length - 1).fill(0);
+  const from = edges[0] as number;
+  const width = ((edges[edges.length - 1] as number) - from) / counts.length;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number;
+    if (!Number.isFinite(value)) continue;
+    const bin = binOf(isLog ? Math.log10(value) : value, from, width, counts.length);
+    counts[bin] = (counts[bin] as number) + 1;
+  }
+  return { edges, counts, isLog, n, min, max, mean: sum / n };
+}
+
+/** The mean of `ys` in bins of `xs`; NaN in a bin without any. Pairs that are not finite are left out. */
+export function meansOf(xs: ArrayLike<number>, ys: ArrayLike<number>, most = BINS): { readonly edges: readonly number[]; readonly means: readonly number[] } {
+  const { edges, min, max } = binsOf(xs, most);
+  if (edges.length === 0 || !Number.isFinite(max - min)) return { edges: [], means: [] };
+  const linear = Number.isInteger(min) && Number.isInteger(max) ? wholeEdges(min, max, most) : evenEdges(min, max, most);
+  const sums = new Float64Array(linear.length - 1);
+  const counts = new Float64Array(sums.length);
+  const from = linear[0] as number;
+  const width = ((linear[linear.length - 1] as number) - from) / sums.length;
+  for (let i = 0; i < xs.length; i++) {
+    const [x, y] = [xs[i] as number, ys[i] as number];
+    if (!Number.isFinite(x) || !Number.isFinite(y)) continue;
+    const bin = binOf(x, from, width, sums.length);
+    sums[bin] = (sums[bin] as number) + y;
+    counts[bin] = (counts[bin] as number) + 1;
+  }
+  return { edges: linear, means: Array.from(sums, (sum, i) => sum / (counts[i] as number)) };
+}
+
+function binOf(value: number, from: number, width: number, bins: number): number {
+  return Math.min(bins - 1, Math.max(0, Math.floor((value - from) / width)));
+}
+
+function wholeEdges(min: number, max: number, most: number): number[] {
+  const width = Math.ceil((max - min + 1) / most);
+  return Array.from({ length: Math.ceil((max - min + 1) / width) + 1 }, (_, i) => min + i * width);
+}
+
+function evenEdges(min: number, max: number, most: number): number[] {
+  // Of values that are all the same there is one bin.
+  if (min === max) return [min - 0.5, min + 0.5];
+  return Array.from({ length: most + 1 }, (_, i) => min + ((max - min) * i) / most);
+}

@@ -1,0 +1,52 @@
+/**
+ * reprise/inspector: the element `<replay-inspector>`, which shows what a Replay holds. Looking changes nothing in it.
+ *
+ * In a page, beside the Replay:
+ *   import "reprise/inspector";
+ *   const inspector = document.querySelector("replay-inspector");
+ *   inspector.replay = replay;
+ *   for (;;) { await inspector.turn(); … }        // so that its buttons pause the program, or let it do one step
+ *
+ * Where the Replay is in a worker, the page gives a port and the worker serves it; inside a worker `self` is a port, too:
+ *   inspector.port = port;                         // page
+ *   import { serveInspector } from "reprise/inspector";
+ *   const inspected = serveInspector(replay, port);  // worker
+ *   for (;;) { await inspected.turn(); … }
+ *
+ * Imported elsewhere, as in Node, no element is defined, and `serveInspector` works all the same.
+ */
+import "../host.ts";
+import type { PortLike } from "../remote/port.ts";
+import type { Replay } from "../replay.ts";
+import { InspectorElement } from "./element.ts";
+
+export { ReplayError, type ReplayErrorCode } from "../error.ts";
+export type { PortLike } from "../remote/port.ts";
+export { type InspectedReplay, serveInspector } from "./serve.ts";
+
+/** The element. It has the events `pause`, `resume` and `step`, when a person or a program calls these. */
+export interface ReplayInspector extends HTMLElement {
+  /** A Replay in this page; null for none. Setting it takes the place of `port`. */
+  replay: Replay | null;
+  /** A port at whose other end `serveInspector` shows a Replay: a MessagePort or a Worker. Setting it takes the place of `replay`. */
+  port: PortLike | null;
+  /** The table that is shown. Default: the first. */
+  table: string | undefined;
+  readonly paused: boolean;
+  /** Stops what is shown, and the program, where that asks for its turns. */
+  pause(): void;
+  /** Pauses, lets the program do one step, and shows what came of it. */
+  step(): void;
+  resume(): void;
+  /**
+   * For a program in this page, before each step of its own. One at the other end of a port asks what `serveInspector` gave it.
+   * @returns `undefined`, or a promise to await while it is paused
+   * @throws the signal's reason
+   */
+  turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
+  /** Shows the item of a key, in the table that is shown. */
+  show(key: number): void;
+}
+
+const { customElements } = globalThis as { readonly customElements?: CustomElementRegistry };
+if (customElements !== undefined && customElements.get("replay-inspector") === undefined) customElements.define("replay-inspector", InspectorElement);

@@ -1,0 +1,105 @@
+/** How the values of a leaf are shown: images as images, text as text, numbers as numbers or as lines. */
+import { numberText } from "./format.ts";
+import type { LeafValues } from "./survey.ts";
+
+/** Where in a value's shape the pixels are. */
+export interface ImageForm {
+  readonly height: number;
+  readonly width: number;
+  /** 1 grey, 3 or 4 colours. */
+  readonly channels: number;
+  /** Whether channels come first. */
+  readonly isPlanar: boolean;
+  /** Images that lie one after the other in a value: a stack of frames. */
+  readonly frames: number;
+}
+
+/** No picture is smaller, nor has another ratio. */
+const LEAST = 8;
+const RATIO = 8;
+
+/** How a leaf's values are images; undefined where they are none. */
+export function imageForm({ dtype, shape }: Pick<LeafValues, "dtype" | "shape">): ImageForm | undefined {
+  if (dtype === "string" || dtype === "i64" || dtype === "u64" || shape.length < 2 || shape.length > 4) return undefined;
+  const isSide = (height: number, width: number) => Math.min(height, width) >= LEAST && Math.max(height, width) <= RATIO * Math.min(height, width);
+  const isColor = (channels: number) => channels === 1 || channels === 3 || channels === 4;
+  const [a = 1, b = 1, c = 1] = shape.slice(-3);
+  const before = shape.slice(0, -3).reduce((product, n) => product * n, 1);
+  if (shape.length === 2)
+    return isSide(b, c) || isSide(a, b) ? { height: shape[0] as number, width: shape[1] as number, channels: 1, isPlanar: false, frames: 1 } : undefined;
+  if (isColor(c) && isSide(a, b)) return { height: a, width: b, channels: c, isPlanar: false, frames: before };
+  if (!isSide(b, c)) return undefined;
+  return a === 3
+    ? { height: b, width: c, channels: 3, isPlanar: true, frames: before }
+    : { height: b, width: c, channels: 1, isPlanar: false, frames: before * a };
+}
+
+/** RGBA of the image that begins at `from`. Bytes are as they are; of other numbers, of which all are in `low` … `high`, low is black. */
+export function pixelsOf(data: ArrayLike<number>, from: number, form: ImageForm, low: number, high: number): Uint8ClampedArray<ArrayBuffer> {
+  const { height, width, channels, isPlanar } = form;
+  const size = height * width;
+  const scale = high > low ? 255 / (high - low) : 0;
+  const pixels = new Uint8ClampedArray(4 * size);
+  for (let i = 0; i < size; i++) {
+    for (let k = 0; k < 4; k++) {
+      const channel = channels === 1 ? 0 : k;
+      const isThere = k < 3 || channels === 4;
+      const at = isPlanar ? channel * size + i : channels * i + channel;
+      pixels[4 * i + k] = isThere ? ((data[from + at] as number) - low) * scale : 255;
+    }
+  }
+  return pixels;
+}
+
+/** What is black and what is white in an image of a dtype. */
+export function rangeOf(dtype: string, data: ArrayLike<number>): readonly [low: number, high: number] {
+  if (dtype === "u8") return [0, 255];
+  if (dtype === "bool") return [0, 1];
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let i = 0; i < data.length; i++) {
+    const value = data[i] as number;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  // Pixels between 0 and 1, as networks take them, keep their brightness.
+  return low >= 0 && high <= 1 ? [0, 1] : [low, high];
+}
+
+/** Numbers of an item's leaf, as lines: over its steps, or where there are few of those over the elements of a value. */
+export interface Lines {
+  readonly over: "steps" | "elements";
+  readonly x: readonly number[];
+  readonly ys: readonly (readonly number[])[];
+  readonly series: readonly string[];
+}
+
+/** A line an element up to so many, and so many steps before elements are plotted. */
+const MOST_LINES = 8;
+const FEW_STEPS = 4;
+const MOST_POINTS = 2048;
+
+/** Undefined where there are so few numbers that they are better read. */
+export function linesOf({ data, shape, steps }: LeafValues): Lines | undefined {
+  const size = shape.reduce((product, n) => product * n, 1);
+  if (data === undefined || size * steps <= MOST_LINES * FEW_STEPS) return undefined;
+  const at = (step: number, element: number) => Number((data as ArrayLike<number>)[step * size + element]);
+  const count = (n: number) => Array.from({ length: Math.min(n, MOST_POINTS) }, (_, i) => i);
+  if (steps > FEW_STEPS && size <= MOST_LINES) {
+    const x = count(steps);
+    const series = Array.from({ length: size }, (_, i) => (size === 1 ? "value" : `[${i}]`));
+    return { over: "steps", x, series, ys: series.map((_, element) => x.map((step) => at(step, element))) };
+  }
+  const x = count(size);
+  const series = Array.from({ length: Math.min(steps, MOST_LINES) }, (_, step) => `step ${step}`);
+  return { over: "elements", x, series, ys: series.map((_, step) => x.map((element) => at(step, element))) };
+}
+
+/** Values that are read, a row a step. */
+export function rowsOf({ data, shape, steps }: LeafValues): string[][] {
+  const size = shape.reduce((product, n) => product * n, 1);
+  const text = (value: unknown) => (typeof value === "number" ? numberText(value) : String(value));
+  return Array.from({ length: steps }, (_, step) => [
+    String(step),
+    Array.from({ length: size }, (_, i) => text((data as ArrayLike<unknown>)[step * size + i])).join("  "),
+  ]);
+}

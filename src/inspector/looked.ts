@@ -1,0 +1,196 @@
+/** What an inspector looks at in one table: a sample of its items, their ages, its episodes; one item; what a draw would give. O(sample) each. */
+import type { Blocked } from "../batch.ts";
+import { MOST, Probe, type Seen } from "../core/probe.ts";
+import { CoreStream } from "../core/stream.ts";
+import { engineOf, type Replay } from "../replay.ts";
+import { BLOCKED_BY } from "../sample.ts";
+import type { PlacedLeaf } from "../spec/layout.ts";
+import type { Table } from "../table.ts";
+import { agesOf, turnBefore } from "./ages.ts";
+import type { Chance } from "./chance.ts";
+import type { Drawn, ItemAbout, ItemView, LeafAbout, LeafValues, Sample, TableSurvey } from "./survey.ts";
+import { Walk } from "./walk.ts";
+
+/** Items that a survey samples; where there are not more, it has them all. */
+const SAMPLED = 512;
+/** Of the newest items so many are read in a survey, for their episodes. */
+const WALKED = 1024;
+/** A table with so few items, of which none has left, is read from its beginning. */
+const FEW = 4096;
+/** Values of a leaf that an item shows at most. */
+const MOST_VALUES = 1 << 20;
+
+export class LookedAt {
+  readonly #table: Table;
+  readonly #probe: Probe;
+  readonly #chance: Chance;
+  readonly #walk: Walk | undefined;
+  readonly #leaves: readonly PlacedLeaf[];
+  /** What keys of the turn before the newest item's are above their slots. */
+  #before = Number.NaN;
+
+  constructor(replay: Replay, table: Table, chance: Chance) {
+    const engine = engineOf(replay);
+    const probe = new Probe(engine, table.handle);
+    this.#table = table;
+    this.#probe = probe;
+    this.#chance = chance;
+    this.#leaves = engine.layout.leaves;
+    if (!this.#isInOrder) return;
+    const streams = () => replay.writers.flatMap((writer) => writer.streams);
+    const lanes = () => streams().length;
+    const newestRow = (stream: number) => new CoreStream(engine, stream).newest;
+    const newestEpisode = () => streams().reduce((most, stream) => (newestRow(stream) === 0 ? most : Math.max(most, probe.episodeOf(newestRow(stream)))), 0);
+    const { size, deletes } = table.stats();
+    const reward = rewardOf(replay);
+    this.#walk = new Walk({ probe, rows: probe, reward, longest: () => probe.longest, lanes, newestEpisode }, deletes === 0 && size <= FEW);
+  }
+
+  static leavesOf(replay: Replay): readonly LeafAbout[] {
+    return engineOf(replay).layout.leaves.map(({ path, leaf, shape }) => ({ path, dtype: leaf.dtype, shape: [...shape] }));
+  }
+
+  /** Whether the table keeps the order of age. */
+  get #isInOrder(): boolean {
+    const { kind } = this.#table.options.remover;
+    return kind === "fifo" || kind === "lifo";
+  }
+
+  /** What is seen of it now. */
+  survey(): TableSurvey {
+    const { name } = this.#table;
+    const slots = this.#someSlots();
+    const sample = this.#sampleOf(slots);
+    const episodes = this.#walk?.next(WALKED, () => this.#anySlot()) ?? [];
+    return { name, sample, total: this.#probe.total, episodes, hasEpisodes: this.#walk !== undefined };
+  }
+
+  /** n draws as the table would make them now, but by another chance. Nothing is drawn from the table. */
+  draw(n: number): Drawn {
+    const { kind } = this.#table.options.sampler;
+    const isOrdered = kind !== "uniform" && kind !== "prioritized";
+    const { slots, refused } = this.#probe.wouldDraw(n, (state) => this.#chance.fill(state), isOrdered);
+    const items = Array.from(slots, (slot) => this.about(this.#probe.keyOf(slot)));
+    const blocked = refused && ({ by: BLOCKED_BY[refused.code], have: refused.have, need: refused.need } as Blocked);
+    return { table: this.#table.name, items, blocked: refused?.code === 0 ? undefined : blocked };
+  }
+
+  /** What there is to tell of an item, by its key. */
+  about(key: number): ItemAbout {
+    const probe = this.#probe;
+    const { state, length = 0, priority = 0, probability = 0, timesSampled = 0 } = this.#table.explain(key);
+    if (state === "gone") {
+      const nothing = { length, priority, weight: Number.NaN, probability, timesSampled };
+      return { key, state, ...nothing, age: Number.NaN, episode: Number.NaN, episodeAge: Number.NaN };
+    }
+    const slots = Uint32Array.of(probe.slotOf(key));
+    const [row = 0] = probe.rows(slots, 0, 1, undefined).rows;
+    const episode = probe.episodeOf(row);
+    const { newest, total } = probe;
+    const age = state === "live" && newest !== 0 ? this.#agesOf(slots, Float64Array.of(key), newest)[0] : undefined;
+    const episodeAge = newest === 0 ? Number.NaN : this.#newestEpisode() - episode;
+    const weight = total > 0 ? probability * total : Number.NaN;
+    return { key, state, length, priority, weight, probability, timesSampled, age: age ?? Number.NaN, episode, episodeAge: Math.max(0, episodeAge) };
+  }
+
+  /** The same with its steps, leaf by leaf. */
+  view(key: number): ItemView {
+    const about = this.about(key);
+    const slot = about.state === "gone" ? 0 : this.#probe.slotOf(key);
+    return { table: this.#table.name, ...about, leaves: slot === 0 ? [] : this.#leaves.map((leaf) => this.#valuesOf(leaf, slot, about.length)) };
+  }
+
+  #valuesOf(leaf: PlacedLeaf, slot: number, length: number): LeafValues {
+    const { path, size } = leaf;
+    const about = { path, dtype: leaf.leaf.dtype, shape: leaf.shape };
+    const most = Probe.stepsTogether(leaf);
+    const steps = Math.min(length, Math.max(1, Math.floor(MOST_VALUES / size)));
+    if (most === 0) return { ...about, data: undefined, steps: 0 };
+    const pieces: ArrayLike<unknown>[] = [];
+    for (let from = 0; from < steps; from += most) pieces.push(this.#probe.steps(slot, from, Math.min(most, steps - from), leaf));
+    return { ...about, data: joined(pieces) as LeafValues["data"], steps };
+  }
+
+  #sampleOf(slots: Uint32Array): Sample {
+    const probe = this.#probe;
+    const pieces: Seen[] = [];
+    for (let from = 0; from < slots.length; from += MOST) pieces.push(probe.see(slots.subarray(from, from + MOST)));
+    const of = <K extends keyof Seen>(name: K) => joined(pieces.map((piece) => piece[name])) as Seen[K];
+    const empty = slots.length === 0;
+    const keys = empty ? new Float64Array(0) : of("keys");
+    const { newest } = probe;
+    if (newest !== 0 && !empty) this.#before = turnBefore(slots, keys, { slot: newest, key: probe.keyOf(newest) });
+    const episodes = empty ? new Uint32Array(0) : of("episodes");
+    const newestEpisode = newest === 0 ? 0 : this.#newestEpisode();
+    return {
+      isWhole: slots.length === this.#table.size,
+      keys,
+      priorities: empty ? new Float64Array(0) : of("priorities"),
+      probabilities: empty ? new Float64Array(0) : of("probabilities"),
+      timesSampled: empty ? new Uint32Array(0) : of("timesSampled"),
+      lengths: empty ? new Uint32Array(0) : of("lengths"),
+      ages: this.#agesOf(slots, keys, newest),
+      episodeAges: Float64Array.from(episodes, (episode) => (newest === 0 ? Number.NaN : Math.max(0, newestEpisode - episode))),
+    };
+  }
+
+  #agesOf(slots: Uint32Array, keys: Float64Array, newest: number): Float64Array {
+    if (newest === 0 || this.#table.options.remover.kind !== "fifo") return new Float64Array(slots.length).fill(Number.NaN);
+    return agesOf(slots, keys, { slot: newest, key: this.#probe.keyOf(newest) }, this.#probe.high, this.#before);
+  }
+
+  /** That of the first step of the item that came last. */
+  #newestEpisode(): number {
+    const [row = 0] = this.#probe.rows(Uint32Array.of(this.#probe.newest), 0, 1, undefined).rows;
+    return this.#probe.episodeOf(row);
+  }
+
+  /** All slots with items where there are few; else some by chance, perhaps one twice. */
+  #someSlots(): Uint32Array {
+    const probe = this.#probe;
+    const { high } = probe;
+    const { size } = this.#table;
+    const slots: number[] = [];
+    if (high <= 2 * SAMPLED && size <= SAMPLED) {
+      for (let slot = 1; slot <= high; slot++) if (probe.isThere(slot)) slots.push(slot);
+      return Uint32Array.from(slots);
+    }
+    for (let tries = 0; slots.length < SAMPLED && tries < 4 * SAMPLED; tries++) {
+      const slot = 1 + this.#chance.below(high);
+      if (probe.isThere(slot)) slots.push(slot);
+    }
+    return Uint32Array.from(slots);
+  }
+
+  #anySlot(): number {
+    const { high } = this.#probe;
+    for (let tries = 0; tries < 16 && high > 0; tries++) {
+      const slot = 1 + this.#chance.below(high);
+      if (this.#probe.isThere(slot)) return slot;
+    }
+    return 0;
+  }
+}
+
+/** The leaf of rewards; undefined where the spec has none that is one number. */
+export function rewardOf(replay: Replay): PlacedLeaf | undefined {
+  try {
+    return engineOf(replay).roles.optional("reward");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Arrays of one kind as one. */
+function joined(pieces: readonly ArrayLike<unknown>[]): ArrayLike<unknown> {
+  const [first] = pieces;
+  if (first === undefined || pieces.length === 1) return first ?? [];
+  if (Array.isArray(first)) return (pieces as unknown[][]).flat();
+  const whole = new (first.constructor as new (n: number) => Float64Array)(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces as Float64Array[]) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}

@@ -1,0 +1,87 @@
+/** What an inspector has been told, as it is shown: the newest survey, the samples of the last few together, the episodes so far. */
+import type { Episode, Sample, Survey } from "./survey.ts";
+
+/** Samples of so many surveys are shown together: one alone is coarse. */
+const TOGETHER = 4;
+/** Episodes that are kept; of older ones then every other. */
+const EPISODES = 1024;
+
+/** Numbers of items, without what only the surveyor needs. */
+export interface Pooled {
+  readonly isWhole: boolean;
+  readonly n: number;
+  readonly priorities: Float64Array;
+  /** NaN where priorities are no weights. */
+  readonly weights: Float64Array;
+  readonly timesSampled: Float64Array;
+  /** In items that came after, or in episodes where the table does not tell those. */
+  readonly ages: Float64Array;
+  readonly agesIn: "items" | "episodes";
+}
+
+export class Model {
+  survey: Survey | undefined;
+  /** By number, oldest first. */
+  episodes: readonly Episode[] = [];
+  #samples: { readonly sample: Sample; readonly total: number }[] = [];
+  #table: string | undefined;
+
+  /** Takes a survey; one of another table begins anew. */
+  take(survey: Survey): void {
+    const { table } = survey;
+    if (table?.name !== this.#table) this.clear();
+    this.#table = table?.name;
+    this.survey = survey;
+    if (table === undefined) return;
+    const { sample, total, episodes } = table;
+    if (sample.isWhole || sample.keys.length === 0) this.#samples = [];
+    this.#samples.push({ sample, total });
+    if (this.#samples.length > TOGETHER) this.#samples.shift();
+    if (episodes.length > 0) this.episodes = merged(this.episodes, episodes);
+  }
+
+  clear(): void {
+    this.survey = undefined;
+    this.episodes = [];
+    this.#samples = [];
+    this.#table = undefined;
+  }
+
+  /** The samples of the last surveys, together. */
+  pooled(): Pooled {
+    const samples = this.#samples.map(({ sample }) => sample);
+    const priorities = chained(samples.map((sample) => sample.priorities));
+    const isInItems = samples.some(({ ages }) => ages.some((age) => !Number.isNaN(age)));
+    return {
+      isWhole: samples.length > 0 && (samples.at(-1) as Sample).isWhole,
+      n: priorities.length,
+      priorities,
+      weights: chained(this.#samples.map(({ sample, total }) => sample.probabilities.map((probability) => (total > 0 ? probability * total : Number.NaN)))),
+      timesSampled: chained(samples.map((sample) => sample.timesSampled)),
+      ages: chained(samples.map((sample) => (isInItems ? sample.ages : sample.episodeAges))),
+      agesIn: isInItems ? "items" : "episodes",
+    };
+  }
+}
+
+/** Two lists of episodes as one, by number, each once. Where they are too many, every other one of the older half goes. */
+export function merged(old: readonly Episode[], found: readonly Episode[], most = EPISODES): Episode[] {
+  const byNumber = new Map(old.map((episode) => [episode.number, episode]));
+  for (const episode of found) byNumber.set(episode.number, episode);
+  let all = [...byNumber.values()].sort((a, b) => a.number - b.number);
+  while (all.length > most) {
+    const half = all.length >> 1;
+    all = all.filter((_, i) => i >= half || i % 2 === 1);
+  }
+  return all;
+}
+
+function chained(parts: readonly ArrayLike<number>[]): Float64Array {
+  const whole = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,83 @@
+/** How full a Replay is, and what its rate limiter does: counters that the core keeps. */
+import { Facts, make, say } from "../dom.ts";
+import { bytesText, countText, numberText } from "../format.ts";
+import type { About, Survey, TableAbout, TableCounts } from "../survey.ts";
+
+/** A bar with a text that says the same. */
+class Gauge {
+  readonly root: HTMLElement;
+  readonly #meter: HTMLMeterElement;
+  readonly #text = make("p", { class: "summary" });
+
+  constructor(name: string) {
+    this.#meter = make("meter", { "aria-label": name, min: "0" });
+    this.root = make("div", {}, make("h3", {}, name), this.#meter, this.#text);
+  }
+
+  show(value: number, max: number, text: string): void {
+    const isLimited = Number.isFinite(max);
+    this.root.querySelector("meter")?.toggleAttribute("hidden", !isLimited);
+    if (isLimited) {
+      this.#meter.max = Math.max(max, Number.MIN_VALUE);
+      this.#meter.value = value;
+    }
+    say(this.#text, text);
+  }
+}
+
+export class FillPanel {
+  readonly root: HTMLElement;
+  readonly #items = new Gauge("Items");
+  readonly #bytes = new Gauge("Memory");
+  readonly #facts = new Facts();
+
+  constructor() {
+    this.root = make("section", { class: "panel", "aria-label": "Fill" }, this.#items.root, this.#bytes.root, this.#facts.root);
+  }
+
+  show({ maxBytes }: About, { steps, bytes, writers }: Survey, about: TableAbout | undefined, counts: TableCounts | undefined): void {
+    this.#bytes.show(bytes, maxBytes, `${bytesText(bytes)} of ${bytesText(maxBytes)}`);
+    this.#items.root.hidden = counts === undefined;
+    this.#facts.set("Steps stored", numberText(steps));
+    this.#facts.set("Writers", numberText(writers));
+    if (counts === undefined || about === undefined) return;
+    const part = ((100 * counts.size) / counts.maxSize).toFixed(0);
+    this.#items.show(counts.size, counts.maxSize, `${numberText(counts.size)} of ${countText(counts.maxSize, "item")}, ${part} %`);
+    const limit = Number.isFinite(about.maxSteps) ? ` of ${numberText(about.maxSteps)}` : "";
+    this.#facts.set("Steps in items", numberText(counts.steps) + limit);
+    this.#facts.set("Episodes", numberText(counts.episodes));
+    this.#facts.set("Sampler", selectorText(about.sampler));
+    this.#facts.set("Remover", selectorText(about.remover));
+    this.#facts.set("Drawn at least once", numberText(counts.uniqueSamples));
+    this.#facts.set("Deleted", numberText(counts.deletes));
+  }
+}
+
+export class LimiterPanel {
+  readonly root: HTMLElement;
+  readonly #cursor = new Gauge("Rate limiter");
+  readonly #facts = new Facts();
+
+  constructor() {
+    this.root = make("section", { class: "panel", "aria-label": "Rate limiter" }, this.#cursor.root, this.#facts.root);
+  }
+
+  show({ rateLimiter }: TableAbout, { size, inserts, samples, pending, canSample, canInsert }: TableCounts): void {
+    const { samplesPerInsert, minSize, minDiff, maxDiff } = rateLimiter;
+    const isLimited = (diff: number) => Math.abs(diff) < Number.MAX_VALUE;
+    const cursor = inserts * samplesPerInsert - samples;
+    const range = `${isLimited(minDiff) ? numberText(minDiff) : "−∞"} … ${isLimited(maxDiff) ? numberText(maxDiff) : "∞"}`;
+    if (isLimited(minDiff) && isLimited(maxDiff)) this.#cursor.show(cursor - minDiff, maxDiff - minDiff, `Cursor ${numberText(cursor)} in ${range}`);
+    else this.#cursor.show(size, size < minSize ? minSize : Number.POSITIVE_INFINITY, `No limit but ${countText(minSize, "item")} before the first draw`);
+    this.#facts.set("Draws", canSample ? "pass" : size < minSize ? `wait for ${countText(minSize, "item")}` : "wait for inserts");
+    this.#facts.set("Inserts", canInsert ? "pass" : "wait for draws");
+    this.#facts.set("Inserted", numberText(inserts));
+    this.#facts.set("Drawn", numberText(samples));
+    this.#facts.set("Draws an insert", inserts > 0 ? numberText(samples / inserts) : "–");
+    this.#facts.set("Items that wait", numberText(pending));
+  }
+}
+
+function selectorText({ kind, exponent }: TableAbout["sampler"]): string {
+  return exponent === undefined ? kind : `${kind}, exponent ${numberText(exponent)}`;
+}

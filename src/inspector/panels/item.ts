@@ -1,0 +1,139 @@
+/** One item: why a draw gives it, and every leaf of its steps. */
+import { Facts, make, tableOf } from "../dom.ts";
+import { countText, numberText } from "../format.ts";
+import { type ImageForm, imageForm, linesOf, pixelsOf, rangeOf, rowsOf } from "../leaf-view.ts";
+import { Plot } from "../plot.ts";
+import type { ItemView, LeafValues, TableAbout } from "../survey.ts";
+
+/** Images of an item that are drawn at most, and rows of values. */
+const MOST_IMAGES = 32;
+const MOST_ROWS = 64;
+/** Small images are drawn larger. */
+const SHOWN_WIDTH = 96;
+
+export class ItemPanel {
+  readonly root: HTMLElement;
+  readonly #title = make("h3", { tabindex: "-1" }, "Item");
+  readonly #why = make("p");
+  readonly #facts = new Facts();
+  readonly #leaves = make("div");
+  #plots: Plot[] = [];
+
+  constructor() {
+    this.root = make("section", { class: "panel wide", "aria-label": "Chosen item" }, this.#title, this.#why, this.#facts.root, this.#leaves);
+    this.root.hidden = true;
+  }
+
+  show(item: ItemView, { sampler }: TableAbout, size: number): void {
+    this.close();
+    this.root.hidden = false;
+    const { key, table, state, priority, weight, probability, timesSampled, length, age, episode, episodeAge, leaves } = item;
+    this.#title.textContent = `Item ${key} of table ${table}`;
+    this.#why.textContent = whyText(item, sampler, size);
+    this.#facts.clear();
+    if (state !== "gone") {
+      this.#facts.set("Table", table);
+      this.#facts.set("Priority", numberText(priority));
+      if (!Number.isNaN(weight)) this.#facts.set("Weight", numberText(weight));
+      this.#facts.set("Probability", probability > 0 ? `${numberText(probability)}, 1 in ${numberText(Math.round(1 / probability))}` : "0");
+      if (!Number.isNaN(weight) && probability > 0) this.#facts.set("Importance weight, β 1", numberText(1 / (size * probability)));
+      this.#facts.set("Times sampled", numberText(timesSampled));
+      this.#facts.set("Age", ageText(age, episodeAge));
+      this.#facts.set("Episode", numberText(episode));
+      this.#facts.set("Steps", numberText(length));
+    }
+    this.#leaves.replaceChildren(...leaves.map((leaf) => this.#leaf(leaf, length)));
+  }
+
+  /** Takes the width that there is. */
+  fit(): void {
+    for (const plot of this.#plots) plot.fit();
+  }
+
+  focus(): void {
+    this.#title.focus();
+  }
+
+  close(): void {
+    for (const plot of this.#plots) plot.close();
+    this.#plots = [];
+    this.#leaves.replaceChildren();
+  }
+
+  #leaf(leaf: LeafValues, length: number): HTMLElement {
+    const { path, dtype, shape, steps, data } = leaf;
+    const form = `${dtype}${shape.length === 0 ? "" : ` [${shape.join(", ")}]`}${steps < length ? `, the first ${numberText(steps)} of ${countText(length, "step")}` : ""}`;
+    const head = make("h4", {}, path || "step", " ", make("span", {}, form));
+    const body =
+      data === undefined ? make("p", { class: "summary" }, "One step is too large to be read without taking memory of the Replay.") : this.#values(leaf);
+    return make("div", { class: "leaf" }, head, body);
+  }
+
+  #values(leaf: LeafValues): HTMLElement {
+    const { path, dtype, shape, steps } = leaf;
+    if (dtype === "string") return textsOf(leaf);
+    const image = imageForm(leaf);
+    if (image !== undefined) return imagesOf(leaf, image);
+    const lines = linesOf(leaf);
+    const rows = () => rowsOf({ ...leaf, steps: Math.min(steps, MOST_ROWS) });
+    if (lines === undefined)
+      return make("div", { class: "scroll" }, tableOf(`Values of ${path || "step"}`, ["step", shape.length === 0 ? "value" : "values"], rows()));
+    const plot = new Plot({
+      title: path || "step",
+      kind: "lines",
+      x: lines.over === "steps" ? "step" : "element",
+      y: "value",
+      series: ["values"],
+      height: 150,
+    });
+    plot.show({ x: lines.x, ys: lines.ys, summary: `${countText(lines.ys.length, "line")}: ${lines.series.join(", ")}`, rows });
+    this.#plots.push(plot);
+    return plot.root;
+  }
+}
+
+/** Why a draw gives it, as a sentence. */
+export function whyText({ state, probability, timesSampled, priority, weight }: ItemView, { kind, exponent = 1 }: TableAbout["sampler"], size: number): string {
+  if (state === "gone") return "It has left the table: it was evicted, deleted, or drawn as often as the table allows.";
+  if (state === "waiting") return "The rate limiter has not let it in yet: it cannot be drawn.";
+  const drawn = timesSampled === 0 ? "It was never drawn." : `It was drawn ${numberText(timesSampled)} ${timesSampled === 1 ? "time" : "times"}.`;
+  if (kind === "uniform") return `Every one of ${countText(size, "item")} is equally likely. ${drawn}`;
+  if (kind === "prioritized") {
+    const share = Number.isNaN(weight)
+      ? "all priorities are 0, so that every item is equally likely"
+      : `its share is priority^${numberText(exponent)} = ${numberText(weight)} of all weights`;
+    return `Priority ${numberText(priority)}: ${share}; that is ${numberText(probability * size)} times what uniform draws would give it. ${drawn}`;
+  }
+  const first = { fifo: "the oldest", lifo: "the youngest", minHeap: "that of lowest priority", maxHeap: "that of highest priority" }[kind];
+  return probability > 0 ? `The next draw gives it: ${kind} takes ${first}. ${drawn}` : `The next draw gives another: ${kind} takes ${first}. ${drawn}`;
+}
+
+/** How old it is, as far as the table tells. */
+export function ageText(age: number, episodeAge: number): string {
+  const parts = [];
+  if (!Number.isNaN(age)) parts.push(`${countText(age, "item")} came after it`);
+  if (!Number.isNaN(episodeAge)) parts.push(`${countText(episodeAge, "episode")} began after its own`);
+  return parts.join("; ") || "–";
+}
+
+function textsOf({ data, shape, steps }: LeafValues): HTMLElement {
+  const texts = (data as readonly string[]).slice(0, MOST_ROWS);
+  const size = shape.reduce((product, n) => product * n, 1);
+  const isSame = texts.every((text) => text === texts[0]);
+  if (isSame && steps > 1) return make("pre", {}, `${texts[0] ?? ""}\n(in each step)`);
+  return make("pre", {}, texts.map((text, i) => `${Math.floor(i / size)}: ${text}`).join("\n"));
+}
+
+function imagesOf({ path, dtype, data, steps }: LeafValues, form: ImageForm): HTMLElement {
+  const { height, width, channels, frames } = form;
+  const numbers = data as ArrayLike<number>;
+  const [low, high] = rangeOf(dtype, numbers);
+  const images = Array.from({ length: Math.min(MOST_IMAGES, steps * frames) }, (_, i) => {
+    const name = `step ${Math.floor(i / frames)}${frames > 1 ? `, frame ${i % frames}` : ""}`;
+    const canvas = make("canvas", { width: String(width), height: String(height), role: "img", "aria-label": `${path || "step"}, ${name}` });
+    canvas.style.width = `${Math.max(width, SHOWN_WIDTH)}px`;
+    canvas.getContext("2d")?.putImageData(new ImageData(pixelsOf(numbers, i * height * width * channels, form, low, high), width, height), 0, 0);
+    return make("figure", {}, canvas, make("figcaption", {}, name));
+  });
+  return make("div", { class: "frames" }, ...images);
+}

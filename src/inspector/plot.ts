@@ -1,0 +1,153 @@
+/** Plots on a canvas, by uPlot: bars and points that are drawn anew as numbers come, lines of an item; each with its numbers as a table for who cannot see it. */
+import uPlot from "uplot";
+import { make, say, tableOf } from "./dom.ts";
+import { numberText } from "./format.ts";
+import { type Theme, themeOf } from "./theme.ts";
+
+export type PlotKind = "bars" | "points" | "lines";
+
+export interface PlotOptions {
+  readonly title: string;
+  readonly kind: PlotKind;
+  /** What the axes show. */
+  readonly x: string;
+  readonly y: string;
+  readonly height?: number;
+  /** Names of the series. */
+  readonly series?: readonly string[];
+}
+
+/** What a plot shows: numbers to plot, a sentence that says the same, rows of the table. */
+export interface Plotted {
+  readonly x: readonly number[];
+  readonly ys: readonly (readonly (number | null)[])[];
+  /** Where the x axis begins and ends. */
+  readonly range?: readonly [number, number];
+  /** Whether x is a logarithm to base 10. */
+  readonly isLog?: boolean;
+  readonly summary: string;
+  readonly rows: () => readonly (readonly string[])[];
+}
+
+const HEIGHT = 140;
+/** Rows of the table beside a plot. */
+const MOST_ROWS = 64;
+
+export class Plot {
+  readonly root: HTMLElement;
+  readonly #options: PlotOptions;
+  readonly #canvas = make("div", { class: "plot", role: "img" });
+  readonly #summary = make("p", { class: "summary" });
+  readonly #details: HTMLDetailsElement;
+  #plot: uPlot | undefined;
+  #plotted: Plotted | undefined;
+  #width = 0;
+  #range: [number, number] = [0, 1];
+  #isLog = false;
+  #theme: Theme | undefined;
+
+  constructor(options: PlotOptions) {
+    this.#options = options;
+    this.#details = make("details", {}, make("summary", {}, "As a table"));
+    this.#details.addEventListener("toggle", () => this.#tabulate());
+    this.root = make("figure", { class: "panel" }, make("figcaption", {}, options.title), this.#canvas, this.#summary, this.#details);
+  }
+
+  /** Draws anew. O(numbers) */
+  show(plotted: Plotted): void {
+    this.#plotted = plotted;
+    const { x, ys, summary, range, isLog = false } = plotted;
+    say(this.#summary, summary);
+    this.#canvas.setAttribute("aria-label", `${this.#options.title}: ${summary}`);
+    this.#isLog = isLog;
+    this.#range = range === undefined ? extent(x) : [range[0], range[1]];
+    const data = [x, ...ys] as unknown as uPlot.AlignedData;
+    if (this.#plot === undefined) this.#make(data, ys.length);
+    else this.#plot.setData(data);
+    if (this.#details.open) this.#tabulate();
+  }
+
+  /** Takes the width that there is, and the colours. */
+  fit(): void {
+    const width = this.#canvas.clientWidth;
+    const theme = themeOf(this.root);
+    const isOther = theme.ink !== this.#theme?.ink || theme.accent !== this.#theme?.accent;
+    this.#theme = theme;
+    if (this.#plot === undefined || width === 0) return;
+    if (width !== this.#width) this.#plot.setSize({ width, height: this.#options.height ?? HEIGHT });
+    else if (isOther) this.#plot.redraw(false, true);
+    this.#width = width;
+  }
+
+  close(): void {
+    this.#plot?.destroy();
+    this.#plot = undefined;
+  }
+
+  #make(data: uPlot.AlignedData, series: number): void {
+    const { kind, x, y, height = HEIGHT } = this.#options;
+    this.#width = this.#canvas.clientWidth || 300;
+    this.#theme ??= themeOf(this.root);
+    const ink = () => this.#theme?.ink ?? "gray";
+    const grid = { stroke: () => this.#theme?.line ?? "gray", width: 1 };
+    const axis = { stroke: ink, grid, ticks: { ...grid, size: 4 }, font: "11px system-ui, sans-serif", labelFont: "11px system-ui, sans-serif", labelSize: 16 };
+    const values = (_: uPlot, splits: number[]) => splits.map((split) => axisText(this.#isLog ? 10 ** split : split));
+    const color = (i: number) => () => this.#theme?.series[i % this.#theme.series.length] ?? "gray";
+    const bars = uPlot.paths.bars?.({ size: [1, Number.POSITIVE_INFINITY], align: 1, gap: 1 });
+    const shown = Array.from({ length: series }, (_, i): uPlot.Series => {
+      if (kind === "bars") return { stroke: color(i), fill: color(i), width: 0, paths: bars, points: { show: false } };
+      if (kind === "points") return { stroke: color(i), fill: color(i), paths: () => null, points: { show: true, size: 4, fill: color(i), width: 0 } };
+      return { stroke: color(i), width: 1.5, points: { show: false } };
+    });
+    this.#plot = new uPlot(
+      {
+        width: this.#width,
+        height,
+        padding: [6, 8, 0, 0],
+        cursor: { show: false },
+        legend: { show: false },
+        scales: { x: { time: false, range: () => this.#range }, y: { range: (_, min, max) => yRange(kind, min, max) } },
+        series: [{}, ...shown],
+        axes: [
+          { ...axis, label: x, size: 24, space: 60, values },
+          { ...axis, label: y, size: 44, space: 30, values: (_, splits) => splits.map(axisText) },
+        ],
+      },
+      data,
+      this.#canvas,
+    );
+  }
+
+  #tabulate(): void {
+    this.#details.querySelector("table")?.remove();
+    if (!this.#details.open || this.#plotted === undefined) return;
+    const rows = this.#plotted.rows();
+    const { title, x, y, series = [y] } = this.#options;
+    this.#details.append(
+      tableOf(rows.length > MOST_ROWS ? `${title}: the first ${MOST_ROWS} of ${rows.length}` : title, [x, ...series], rows.slice(0, MOST_ROWS)),
+    );
+  }
+}
+
+function extent(x: readonly number[]): [number, number] {
+  const [first = 0] = x;
+  const last = x.at(-1) ?? 1;
+  return first === last ? [first - 0.5, last + 0.5] : [first, last];
+}
+
+/** Bars stand on 0; others have some air. */
+function yRange(kind: PlotKind, min: number | null, max: number | null): [number, number] {
+  const [low, high] = [min ?? 0, max ?? 1];
+  if (kind === "bars") return [Math.min(0, low), high > 0 ? high * 1.05 : Math.max(high, 1)];
+  const air = (high - low) * 0.05 || Math.max(0.5, Math.abs(high) * 0.05);
+  return [low - air, high + air];
+}
+
+/** Short: an axis has room for few digits. */
+function axisText(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e9) return `${numberText(value / 1e9)}G`;
+  if (size >= 1e6) return `${numberText(value / 1e6)}M`;
+  if (size >= 1e4) return `${numberText(value / 1e3)}k`;
+  return numberText(Number(value.toPrecision(3)));
+}

@@ -1,0 +1,67 @@
+/** The Replay's end of a port at whose other end an inspector looks. */
+import { mustBe, ReplayError } from "../error.ts";
+import { checkPort, listen, type PortLike, sent } from "../remote/port.ts";
+import type { Replay } from "../replay.ts";
+import { type AnswerMessage, buffersIn, type GoneMessage, type HereMessage, type ToReplay, VERSION } from "./messages.ts";
+import type { Surveyor } from "./surveyor.ts";
+import { Turns } from "./turns.ts";
+
+/** A Replay that an inspector looks at. */
+export interface InspectedReplay {
+  /** Whether the inspector has paused the program. */
+  readonly paused: boolean;
+  /**
+   * For a program that can be paused, before each step of its own: `await inspected.turn()`. A program that does not ask is not paused.
+   * @returns `undefined`, or a promise to await while the inspector has paused it
+   * @throws the signal's reason
+   */
+  turn(options?: { readonly signal?: AbortSignal }): Promise<void> | undefined;
+  /** Answers no more; who waits for a turn goes on. */
+  close(): void;
+}
+
+/**
+ * Answers what an inspector asks at the other end of a port: `inspector.port = port`. Looking changes nothing in the Replay.
+ * @param port a MessagePort; inside a worker the global scope, or `parentPort`, as well
+ * @throws TypeError
+ */
+export function serveInspector(replay: Replay, port: PortLike): InspectedReplay {
+  if (typeof (replay as Partial<Replay> | undefined)?.stats !== "function") throw mustBe(TypeError, "replay", "a Replay", replay);
+  checkPort(port);
+  const turns = new Turns();
+  let surveyor: Promise<Surveyor> | undefined;
+  let isClosed = false;
+  const answer = async ({ version, id, question }: Extract<ToReplay, { reprise: "ask" }>) => {
+    let message: AnswerMessage;
+    try {
+      if (version !== VERSION)
+        throw new ReplayError("UNSUPPORTED", `the inspector speaks version ${version} of the protocol, serveInspector ${VERSION}: use one version of Reprise`);
+      // Loaded when asked for: a page that looks through a port needs no WebAssembly, and imports this as well.
+      surveyor ??= import("./surveyor.ts").then(({ Surveyor }) => new Surveyor(replay));
+      message = { reprise: "answer", id, answer: (await surveyor).answer(question) };
+    } catch (error) {
+      message = { reprise: "answer", id, error: sent(error) };
+    }
+    if (!isClosed) port.postMessage(message, [...buffersIn(message.answer)]);
+  };
+  const heard = (message: unknown) => {
+    const to = (message ?? {}) as ToReplay;
+    if (to.reprise === "ask") answer(to);
+    else if (to.reprise === "turn" && ["pause", "step", "resume"].includes(to.command)) turns[to.command]();
+  };
+  const stop = listen(port, heard, () => turns.resume());
+  port.postMessage({ reprise: "here" } satisfies HereMessage);
+  return {
+    get paused() {
+      return turns.paused;
+    },
+    turn: ({ signal } = {}) => turns.turn(signal),
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      stop();
+      turns.resume();
+      port.postMessage({ reprise: "gone" } satisfies GoneMessage);
+    },
+  };
+}

@@ -1,0 +1,102 @@
+// The room Record, killed while it is played: `npm run crash:page [-- --runs N] [--seed N]`. Chromium shows the built folder as any visitor has it, and everything here is read from what stands on the page.
+// Half of the kills take the tab's process, half the whole browser. After each, nothing that was shown as saved may be gone; at the end all episodes are exported, and their states must follow from their actions.
+// The exports stay in dist/record, for real tools to open.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { pages } from "../../build/pages.mjs";
+import { Browser } from "./crash/browser.mjs";
+import { exported } from "./crash/exported.mjs";
+import { compare, opened, play } from "./crash/room.mjs";
+
+const EXPORTS = "dist/record";
+
+const { values } = parseArgs({ options: { runs: { type: "string", default: "100" }, seed: { type: "string", default: "1" } } });
+const [runs, seed] = [Number(values.runs), Number(values.seed)];
+const random = numbers(seed);
+const profile = mkdtempSync(join(tmpdir(), "reprise-crash-page-"));
+const { address, end } = await pages(0, "dist/page");
+const browser = new Browser(profile);
+const counts = { tabs: 0, browsers: 0, opening: 0, cut: 0 };
+const failures = [];
+const known = new Map();
+let last = { rows: [], steps: 0 };
+
+try {
+  for (let run = 0; run < runs; run++) {
+    const name = `seed ${seed}, kill ${run}`;
+    try {
+      await once(run);
+    } catch (error) {
+      failures.push(`${name}: ${error.message}`);
+      console.error(error.stack);
+      last = { rows: [], steps: 0 };
+      browser.kill();
+    }
+    if ((run + 1) % 10 === 0) console.log(`${run + 1} kills, ${known.size} episodes, ${last.steps} steps shown as saved, ${failures.length} failures`);
+  }
+  const page = await browser.page(`${address}/#record`);
+  const now = await opened(page);
+  compare(last, now);
+  for (const row of now.rows) known.set(row.id, row);
+  mkdirSync(EXPORTS, { recursive: true });
+  const { episodes, steps } = await exported(page, EXPORTS, known);
+  writeFileSync(join(EXPORTS, "episodes.json"), `${JSON.stringify(now.rows, null, 1)}\n`);
+  console.log(`exported: ${episodes} episodes, ${steps} steps; each state follows from the seed and the actions; in ${EXPORTS}`);
+} catch (error) {
+  failures.push(error.message);
+  console.error(error.stack);
+} finally {
+  browser.kill();
+  await end();
+  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+}
+const { tabs, browsers, opening, cut } = counts;
+console.log(
+  `kills: ${tabs} of the tab, ${browsers} of the browser, ${opening} of them while the room opened; ${known.size} episodes were recorded, ${cut} of them cut; ${failures.length} failures`,
+);
+console.log(`${runs + 1 - failures.length} passed, ${failures.length} failed`);
+process.exit(failures.length === 0 ? 0 : 1);
+
+/** Opens the room, compares, plays, kills. */
+async function once(run) {
+  const page = await browser.page(`${address}/#record`);
+  const kind = run % 2 === 0 ? "tab" : "browser";
+  counts[`${kind}s`]++;
+  if (random() < 0.1) {
+    // While it opens: what was shown before has to be there the next time.
+    await page.waitForTimeout(random() * 400);
+    counts.opening++;
+    await browser.kill(kind);
+    // It may have ended a cut episode before anybody could read that.
+    last = { ...last, opening: true };
+    return;
+  }
+  const now = await opened(page);
+  compare(last, now);
+  last = now;
+  for (const row of now.rows) {
+    if (row.ending === "cut" && !known.has(row.id)) counts.cut++;
+    known.set(row.id, row);
+  }
+  const playing = play(page, random, (seen) => {
+    last = seen;
+    for (const row of seen.rows) known.set(row.id, row);
+  });
+  await page.waitForTimeout(300 + random() * random() * 9000);
+  playing.stop();
+  await browser.kill(kind);
+  await playing.ended;
+}
+
+/** Mulberry32, by Tommy Ettinger. */
+function numbers(start) {
+  let state = start | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,206 @@
+/** The room Live as a visitor uses it: the agent learns, and does what its buttons and keys say. */
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { ISOLATED, inBrowsers, type Open, until } from "./support.ts";
+
+/** A figure of the room; NaN where it has none yet. */
+async function figure(page: Page, name: string): Promise<number> {
+  const entry = page.locator(".live .figures div", { has: page.getByText(name, { exact: true }) });
+  const text = await entry.locator("dd").innerText();
+  return Number(text.replace(/[,%]/g, ""));
+}
+
+const steps = (page: Page) => figure(page, "Steps");
+/** A button of the room; the inspector has some of the same names. */
+const button = (page: Page, name: string) => page.locator(".live .column").getByRole("button", { name, exact: true });
+const press = (page: Page, name: string) => button(page, name).click();
+/** A button of the inspector. */
+const looking = (page: Page, name: string) => page.locator("replay-inspector").getByRole("button", { name, exact: true });
+const speed = (page: Page, text: string) => page.locator(".segments label", { hasText: text }).click();
+
+/** The room, with an agent that has begun. */
+async function live(open: Open, path = "#live", options = {}): Promise<Page> {
+  const { page } = await open(path, options);
+  await until(
+    () => steps(page),
+    (count) => count > 0,
+    "the first step",
+  );
+  return page;
+}
+
+/** Steps of an agent that stands still. */
+async function still(page: Page): Promise<number> {
+  // What it had begun, it ends.
+  let last = await steps(page);
+  return until(
+    async () => {
+      const before = last;
+      await page.waitForTimeout(300);
+      last = await steps(page);
+      return last === before ? last : Number.NaN;
+    },
+    (count) => !Number.isNaN(count),
+    "a pause",
+  );
+}
+
+inBrowsers((open) => {
+  it("learns: greedy episodes become several times as long as those it began with", { timeout: 240_000 }, async () => {
+    const page = await live(open);
+    await speed(page, "Full speed");
+    // Of a policy that knows nothing, episodes last 22 steps on average.
+    const greedy = await until(
+      () => figure(page, "Greedy mean"),
+      (mean) => mean > 150,
+      "a greedy mean above 150",
+      220_000,
+    );
+    expect(greedy).toBeLessThanOrEqual(500);
+    expect(await figure(page, "In the memory")).toBeGreaterThan(0);
+    expect(await steps(page)).toBeGreaterThanOrEqual(2000);
+  });
+
+  it("stops, takes one step and goes on, by buttons and by keys", async () => {
+    const page = await live(open);
+    await press(page, "Pause");
+    const first = await still(page);
+    await press(page, "Step");
+    await until(
+      () => steps(page),
+      (count) => count === first + 1,
+      "one more step",
+    );
+    await page.locator("h1").click();
+    await page.keyboard.press(".");
+    await until(
+      () => steps(page),
+      (count) => count === first + 2,
+      "one more step",
+    );
+    expect(await still(page)).toBe(first + 2);
+    await page.keyboard.press("Space");
+    await until(
+      () => steps(page),
+      (count) => count > first + 10,
+      "more steps",
+    );
+    await page.keyboard.press("Space");
+    await still(page);
+    // A button that has the focus takes the key once, and not the room, too.
+    await button(page, "Play").focus();
+    await page.keyboard.press("Space");
+    await button(page, "Pause").waitFor();
+  });
+
+  it("shows its memory, whose buttons and the room's are the same", async () => {
+    const page = await live(open);
+    const inspector = page.locator("replay-inspector");
+    const items = async () =>
+      Number(/([\d,]+) of 20,000 items/.exec(await inspector.getByText("of 20,000 items").first().innerText())?.[1]?.replaceAll(",", "") ?? Number.NaN);
+    const some = await until(items, (count) => count > 50, "items in the memory");
+    await until(items, (count) => count > some, "more items in the memory");
+    await looking(page, "Pause").click();
+    await button(page, "Play").waitFor();
+    const stood = await still(page);
+    await looking(page, "Step").click();
+    await until(
+      () => steps(page),
+      (count) => count === stood + 1,
+      "one more step",
+    );
+    await looking(page, "Draw a batch").click();
+    const drawn = inspector.getByRole("table").locator("tbody tr");
+    await until(
+      () => drawn.count(),
+      (count) => count === 8,
+      "a batch of 8",
+    );
+    await press(page, "Play");
+    await looking(page, "Pause").waitFor();
+    await until(
+      () => steps(page),
+      (count) => count > stood + 10,
+      "more steps",
+    );
+  });
+
+  it("plays as fast as it is told", async () => {
+    const page = await live(open);
+    await press(page, "Pause");
+    await speed(page, "1×");
+    const from = await steps(page);
+    await page.waitForTimeout(4000);
+    const taken = (await steps(page)) - from;
+    expect(taken).toBeGreaterThan(20);
+    // 50 a second; a busy machine may have slept a little longer than it says.
+    expect(taken).toBeLessThan(500);
+  });
+
+  it("draws what it plays", async () => {
+    const page = await live(open);
+    // Playwright's own screenshots of elements take a style that the page's policy forbids.
+    const picture = () => page.evaluate(() => document.querySelector<HTMLCanvasElement>("canvas.stage")?.toDataURL());
+    const first = await picture();
+    await until(
+      async () => (await picture()) !== first,
+      (other) => other,
+      "another picture",
+    );
+  });
+
+  it("starts again with another seed, and ends when another room opens", async () => {
+    const page = await live(open);
+    await until(
+      () => steps(page),
+      (count) => count > 300,
+      "300 steps",
+    );
+    await press(page, "Start again");
+    await until(
+      () => steps(page),
+      (count) => count < 250,
+      "a new beginning",
+    );
+    expect(page.workers().length).toBe(1);
+    await page.evaluate(() => {
+      location.hash = "#live?seed=7";
+    });
+    await until(
+      () => steps(page),
+      (count) => count > 0,
+      "the first step",
+    );
+    await until(
+      () => page.workers().length,
+      (count) => count === 1,
+      "one worker alone",
+    );
+  });
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    it(`fits 360 pixels in ${colorScheme}`, async () => {
+      const page = await live(open, "", { viewport: { width: 360, height: 740 }, colorScheme });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+      for (const button of await page.getByRole("button").all()) {
+        const box = await button.boundingBox();
+        if (box !== null) expect([box.x >= 0, box.x + box.width <= 360]).toEqual([true, true]);
+      }
+    });
+  }
+});
+
+describe("on a server that isolates its pages", () => {
+  inBrowsers((open) => {
+    it("learns, too", async () => {
+      const page = await live(open);
+      expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
+      await speed(page, "Full speed");
+      await until(
+        () => steps(page),
+        (count) => count > 700,
+        "700 steps, of which it learns from 200",
+      );
+    });
+  }, ISOLATED);
+});

@@ -1,0 +1,118 @@
+/** Exports of the room Look: what is flagged is left out, the rest opens again. */
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { unzipSync } from "fflate";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { openRlds } from "../../src/rlds/index.ts";
+import { choose, data, player, whole } from "./look-support.ts";
+import { inBrowsers, until } from "./support.ts";
+
+/** Presses F on episodes of the list. */
+async function flag(page: Page, ...episodes: readonly number[]): Promise<void> {
+  for (const episode of episodes) await page.locator(`#look-episode-${episode} .flag`).click();
+  await page.getByText(`${episodes.length} flagged`, { exact: false }).first().waitFor();
+}
+
+const region = (page: Page) => page.getByRole("region", { name: "Export" });
+
+/** The zip that is downloaded, as files below its folder. */
+async function exportedAs(page: Page, format: string, films = false): Promise<Map<string, Uint8Array>> {
+  await region(page).getByLabel("Format").selectOption(format);
+  const box = region(page).getByRole("checkbox");
+  if ((await box.isVisible()) && !films) await box.uncheck();
+  const downloading = page.waitForEvent("download");
+  await region(page).getByRole("button", { name: "Export as a zip" }).click();
+  const path = await (await downloading).path();
+  const files = Object.entries(unzipSync(readFileSync(path)));
+  const [folder] = (files[0]?.[0] ?? "").split("/");
+  return new Map(files.map(([name, bytes]) => [name.slice(`${folder}/`.length), bytes]));
+}
+
+async function lengthsOf(from: string | Map<string, Uint8Array>): Promise<number[]> {
+  const reader = await openRlds<unknown>(from);
+  const lengths: number[] = [];
+  for await (const { steps } of reader) lengths.push(steps.length);
+  await reader.close();
+  return lengths;
+}
+
+inBrowsers((open, name) => {
+  it.each(["TFDS (RLDS)", "Parquet", "LeRobot v3.0", "JSON lines"])("%s as a zip", async (format) => {
+    const { page } = await open("#look");
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
+    await flag(page, 0, 3);
+    const files = await exportedAs(page, format);
+    const all = await lengthsOf(data("tfds/cartpole_pixels"));
+    expect(await lengthsOf(files)).toEqual(all.filter((_, i) => i !== 0 && i !== 3));
+    await region(page).getByText("6 episodes with", { exact: false }).waitFor();
+  });
+
+  it("into a folder, where the browser can write to one", async () => {
+    const { page } = await open();
+    if (name === "firefox") return;
+    // Nobody can press the buttons of the system's own dialogue: this is what it gives.
+    await page.addInitScript(() => {
+      Object.assign(globalThis, { showDirectoryPicker: async () => (await navigator.storage.getDirectory()).getDirectoryHandle("picked", { create: true }) });
+    });
+    await page.goto(`${page.url().split("#")[0]}#look`);
+    await page.reload();
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
+    await flag(page, 1);
+    await region(page).getByLabel("Format").selectOption("Parquet");
+    await region(page).getByRole("button", { name: "Export to a folder" }).click();
+    await region(page).getByText("1 files were written to picked", { exact: false }).waitFor();
+    const bytes = await page.evaluate(async () => {
+      const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("picked");
+      const file = await (await folder.getFileHandle("part-00000.parquet")).getFile();
+      return [...new Uint8Array(await file.arrayBuffer())];
+    });
+    expect(await lengthsOf(new Map([["part-00000.parquet", Uint8Array.from(bytes)]]))).toHaveLength(7);
+  });
+
+  it("LeRobot with films, which the room plays, and makes anew", async () => {
+    const { page, errors } = await open("#look");
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
+    await region(page).getByLabel("Format").selectOption("LeRobot v3.0");
+    // A browser without an encoder says so, and stores images.
+    if (await region(page).getByRole("checkbox").isDisabled()) return;
+    const first = await exportedAs(page, "LeRobot v3.0", true);
+    const film = [...first.keys()].find((path) => path.endsWith(".mp4"));
+    expect(film).toBe("videos/observation.image/chunk-000/file-000.mp4");
+    await page.reload();
+    const folder = join(mkdtempSync(join(tmpdir(), "look-")), "filmed");
+    for (const [path, bytes] of first) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), bytes);
+    }
+    await choose(page, folder);
+    await whole(page);
+    await page.locator("#look-episode-2").click();
+    await player(page)
+      .getByRole("heading", { name: /^Episode 2 / })
+      .waitFor();
+    const video = page.locator("figure video");
+    await video.waitFor();
+    await page.getByRole("button", { name: "One step on" }).click();
+    // Episode 2 stands behind two others of 25 frames; its second step a frame later.
+    await until(
+      () => video.evaluate((element: HTMLVideoElement) => element.currentTime),
+      (time) => Math.abs(time - 51 / 10) < 0.01,
+      "the video's time",
+    );
+    await until(
+      () => video.evaluate((element: HTMLVideoElement) => element.readyState),
+      (state) => state >= 2,
+      "a frame",
+    );
+    await flag(page, 0, 1, 2, 3, 4, 5);
+    const again = await exportedAs(page, "LeRobot v3.0", true);
+    expect(await lengthsOf(again)).toEqual([18, 20]);
+    expect([...again.keys()].some((path) => path.endsWith(".mp4"))).toBe(true);
+    expect(errors).toEqual([]);
+  });
+});

@@ -1,0 +1,301 @@
+/** The room Look as a person uses it: files, folders, drops, addresses, clicks and keys. */
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { fileServer } from "../support/file-server.ts";
+import { choose, data, dataset, player, rows, whole } from "./look-support.ts";
+import { inBrowsers, until } from "./support.ts";
+
+async function step(page: Page): Promise<string> {
+  return page.getByRole("slider", { name: "Step" }).inputValue();
+}
+
+inBrowsers((open, name) => {
+  describe("opens", () => {
+    it.each([
+      ["tfds/cartpole", "TFDS", 40],
+      ["minari/cartpole/scripted-v0", "Minari", 12],
+      ["d4rl/half_cheetah.hdf5", "D4RL", 16],
+      ["extra/lerobot_v2", "LeRobot", 3],
+      ["extra/lerobot_v3", "LeRobot", 3],
+      ["extra/plain.parquet", "Parquet", 3],
+      ["extra/own.jsonl", "JSON lines", 3],
+      ["extra/npz/flags.npz", "NPZ", 3],
+    ])("%s", async (path, format, episodes) => {
+      const { page } = await open("#look");
+      await choose(page, data(path));
+      await whole(page);
+      await dataset(page).getByText(format, { exact: true }).waitFor();
+      await until(
+        () => rows(page).count(),
+        (count) => count >= Math.min(episodes, 10),
+        "rows of the list",
+      );
+      expect(await rows(page).first().getAttribute("aria-setsize")).toBe(String(episodes));
+      await player(page)
+        .getByRole("heading", { name: /^Episode 0 · [\d,]+ steps$/ })
+        .waitFor();
+      await player(page).getByRole("img").first().waitFor();
+      expect(await page.getByRole("alert").count()).toBe(0);
+    });
+
+    it("what is dropped: a file", async () => {
+      const { page } = await open("#look");
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      const bytes = [...readFileSync(data("extra/plain.parquet"))];
+      const transfer = await page.evaluateHandle((all) => {
+        const made = new DataTransfer();
+        made.items.add(new File([Uint8Array.from(all)], "dropped.parquet"));
+        return made;
+      }, bytes);
+      await page.locator(".room").dispatchEvent("drop", { dataTransfer: transfer });
+      await dataset(page).getByRole("heading", { name: "dropped.parquet" }).waitFor();
+      await whole(page);
+    });
+
+    it.runIf(name === "chromium")("what is dropped: a folder from the disk", async () => {
+      const { page } = await open("#look");
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      const session = await page.context().newCDPSession(page);
+      for (const type of ["dragEnter", "dragOver", "drop"] as const)
+        await session.send("Input.dispatchDragEvent", { type, x: 200, y: 200, data: { items: [], files: [data("tfds/cartpole")], dragOperationsMask: 1 } });
+      await dataset(page).getByText("TFDS", { exact: true }).waitFor();
+      await whole(page);
+    });
+
+    it("an address, by ranges", async () => {
+      await using server = await fileServer(data(""), true, (_, response) => {
+        response.setHeader("Access-Control-Allow-Origin", "*");
+        response.setHeader("Access-Control-Allow-Headers", "range");
+        response.setHeader("Access-Control-Expose-Headers", "content-range");
+        if (_.method === "OPTIONS") response.writeHead(204).end();
+        return _.method === "OPTIONS";
+      });
+      const { page } = await open("#look");
+      await page.getByLabel("Address of a dataset").fill(`${server.url}/d4rl/half_cheetah.hdf5`);
+      await page.keyboard.press("Enter");
+      await whole(page);
+      await dataset(page).getByText("D4RL", { exact: true }).waitFor();
+      expect(server.asked.every((line) => line.includes("bytes=") || line.includes("all"))).toBe(true);
+      expect(server.asked.some((line) => line.includes("bytes="))).toBe(true);
+    });
+
+    it("says what is wrong in a sentence with the file, and opens the next one", async () => {
+      const { page } = await open("#look");
+      await page
+        .getByLabel("Choose files")
+        .setInputFiles({ name: "broken.parquet", mimeType: "", buffer: Buffer.from("PAR1 and nothing else that a file would have") });
+      await page.getByRole("alert").waitFor();
+      const text = (await page.getByRole("alert").textContent()) ?? "";
+      expect(text).toContain("broken.parquet");
+      expect(text).toMatch(/\.$/);
+      await page.getByLabel("Choose files").setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("hello") });
+      await page.getByText("this is not a dataset of a known format").waitFor();
+      await choose(page, data("extra/own.jsonl"));
+      await whole(page);
+      expect(await page.getByRole("alert").count()).toBe(0);
+    });
+
+    it("refuses an address that is none of the web", async () => {
+      const { page } = await open("#look?from=javascript:alert(1)");
+      await page.getByRole("alert").getByText("an address begins with https:// or http://").waitFor();
+    });
+  });
+
+  describe("shows", () => {
+    it("episodes by keys, in orders, and by what is flagged", async () => {
+      const { page } = await open("#look");
+      await choose(page, data("tfds/cartpole"));
+      await whole(page);
+      await page.getByRole("listbox", { name: "Episodes" }).focus();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowDown");
+      await player(page)
+        .getByRole("heading", { name: /^Episode 2 / })
+        .waitFor();
+      await page.keyboard.press("End");
+      await player(page)
+        .getByRole("heading", { name: /^Episode 39 / })
+        .waitFor();
+      await page.keyboard.press("f");
+      await page.keyboard.press("Home");
+      await page.keyboard.press("F");
+      await page.getByText("40 episodes, 2 flagged").waitFor();
+      await page.getByLabel("Which episodes").selectOption("Flagged");
+      await until(
+        () => rows(page).count(),
+        (count) => count === 2,
+        "flagged rows",
+      );
+      expect(await rows(page).nth(1).getAttribute("aria-label")).toMatch(/^Episode 39, .* steps, return .*, flagged$/);
+      await page.getByLabel("Which episodes").selectOption("All");
+      await page.getByLabel("Order").selectOption("Longest first");
+      const lengths = await until(
+        () => rows(page).locator(".length").allTextContents(),
+        (all) => Number(all[0]) > 100,
+        "lengths",
+      );
+      expect(lengths.map(Number)).toEqual(lengths.map(Number).sort((a, b) => b - a));
+      await page.keyboard.press("Tab");
+    });
+
+    it("a step by slider, buttons, and a click on a plot; plays to the end", async () => {
+      const { page } = await open("#look");
+      await choose(page, data("tfds/cartpole_pixels"));
+      await whole(page);
+      await player(page).getByRole("button", { name: "One step on" }).click();
+      await player(page).getByRole("button", { name: "One step on" }).click();
+      expect(await step(page)).toBe("2");
+      await player(page).getByRole("cell", { name: "keep the pole up (2)" }).waitFor();
+      await page.getByRole("slider", { name: "Step" }).focus();
+      await page.keyboard.press("ArrowRight");
+      expect(await step(page)).toBe("3");
+      const place = await player(page).locator(".u-over").first().boundingBox();
+      await player(page)
+        .locator(".u-over")
+        .first()
+        .click({ position: { x: (place?.width ?? 0) / 2, y: 10 } });
+      expect(await step(page)).toBe("12");
+      // The film is the episode's image: not all of one colour.
+      const colours = await player(page)
+        .locator("figure canvas")
+        .evaluate((canvas: HTMLCanvasElement) => {
+          const { data } = (canvas.getContext("2d") as CanvasRenderingContext2D).getImageData(0, 0, canvas.width, canvas.height);
+          return new Set(Array.from({ length: data.length / 4 }, (_, i) => `${data[4 * i]},${data[4 * i + 1]},${data[4 * i + 2]}`)).size;
+        });
+      expect(colours).toBeGreaterThan(2);
+      await page.getByLabel("Speed").selectOption("4 ×");
+      await player(page).getByRole("button", { name: "Play" }).click();
+      await until(
+        () => step(page),
+        (at) => at === "24",
+        "the last step",
+      );
+      await player(page).getByRole("button", { name: "Play" }).waitFor();
+    });
+
+    it("distributions, and findings that lead to their steps", async () => {
+      const { page } = await open("#look");
+      const line = (x: number | string, more: object = {}) =>
+        JSON.stringify({ observation: [x, 1], action: 0, reward: 1, discount: 1, is_first: false, is_last: false, is_terminal: false, ...more });
+      const good = [line(0, { is_first: true }), line(1), line(2, { is_last: true })];
+      const broken = [line(0, { is_first: true }), line(1), line("NaN"), line(3), line(4, { is_last: true })];
+      const buffer = Buffer.from([...good, ...good, ...broken].join("\n"));
+      await page.getByLabel("Choose files").setInputFiles({ name: "faulty.jsonl", mimeType: "", buffer });
+      await whole(page);
+      const findings = page.getByRole("region", { name: "Findings" });
+      await findings.getByText("1 with faults in 3 episodes.").waitFor();
+      await findings.getByRole("button", { name: "Episode 2, step 2" }).click();
+      await player(page)
+        .getByRole("heading", { name: /^Episode 2 / })
+        .waitFor();
+      await until(
+        () => step(page),
+        (at) => at === "2",
+        "the step of the finding",
+      );
+      await findings.getByRole("button", { name: "Flag all episodes with findings" }).click();
+      await page.getByText("3 episodes, 1 flagged").waitFor();
+      const distributions = page.getByRole("region", { name: "Distributions" });
+      await distributions.getByText("1 not finite", { exact: false }).waitFor();
+      await distributions.getByRole("img", { name: "How the values of observation are spread" }).waitFor();
+    });
+
+    it("names and texts of files as they are, never as markup", async () => {
+      const { page } = await open("#look");
+      const evil = "<img src=x onerror=\"document.title='owned'\"><b>";
+      const line = (more: object) =>
+        JSON.stringify({
+          observation: { [evil]: 1 },
+          action: 0,
+          reward: 1,
+          discount: 1,
+          is_first: false,
+          is_last: false,
+          is_terminal: false,
+          [evil]: evil,
+          ...more,
+        });
+      const buffer = Buffer.from([line({ is_first: true }), line({ is_last: true, observation: { [evil]: "NaN" } })].join("\n"));
+      await page.getByLabel("Choose files").setInputFiles({ name: `${evil}.jsonl`, mimeType: "", buffer });
+      await whole(page);
+      await dataset(page).getByRole("heading", { name: evil }).waitFor();
+      await player(page)
+        .getByRole("rowheader", { name: `observation/${evil}` })
+        .waitFor();
+      await page.getByRole("region", { name: "Findings" }).getByText(`observation/${evil}`).waitFor();
+      await page.getByRole("region", { name: "Distributions" }).getByText(evil, { exact: true }).first().waitFor();
+      expect(await page.locator(".room img, .room b").count()).toBe(0);
+      expect(await page.title()).toBe("Look · Reprise");
+    });
+  });
+
+  it("streams what has no index, can be stopped, and reads on", async () => {
+    const { page } = await open("#look");
+    const episode = (i: number) =>
+      JSON.stringify({
+        steps: Array.from({ length: 40 }, (_, k) => ({
+          observation: [i, k],
+          action: k % 2,
+          reward: 1,
+          discount: 1,
+          is_first: k === 0,
+          is_last: k === 39,
+          is_terminal: false,
+        })),
+      });
+    const path = join(mkdtempSync(join(tmpdir(), "look-")), "long.jsonl");
+    writeFileSync(path, Array.from({ length: 9000 }, (_, i) => episode(i)).join("\n"));
+    await page.getByLabel("Choose files").setInputFiles(path);
+    // There is something to see while the rest comes.
+    await player(page)
+      .getByRole("heading", { name: /^Episode 0 / })
+      .waitFor();
+    await dataset(page).getByRole("button", { name: "Stop" }).click();
+    await dataset(page)
+      .getByText(/^Reading has stopped after [\d,]+ episodes\.$/)
+      .waitFor();
+    await dataset(page).getByRole("button", { name: "Read on" }).click();
+    await whole(page);
+    await page.getByText("9,000 episodes", { exact: true }).waitFor();
+    await page.getByRole("listbox", { name: "Episodes" }).focus();
+    await page.keyboard.press("End");
+    await player(page)
+      .getByRole("heading", { name: /^Episode 8999 / })
+      .waitFor();
+    expect(await rows(page).count()).toBeLessThan(60);
+  });
+
+  it("opens what serve-page lists, from the address of the page", async () => {
+    const folder = data("extra/lerobot_v3");
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => statSync(join(folder, path)).isFile());
+    const { page, errors } = await open("");
+    // On the page's own server, as serve-page does it.
+    await page.route("**/TOKEN/data/**", async (route) => {
+      const path = new URL(route.request().url()).pathname.replace(/^.*\/TOKEN\/data\//, "");
+      if (path === "index.json") return route.fulfill({ json: files.map((name) => ({ path: name, size: statSync(join(folder, name)).size })) });
+      // Its videos are not in the repository.
+      if (!files.includes(path)) return route.fulfill({ status: 404 });
+      const bytes = readFileSync(join(folder, path));
+      const range = /^bytes=(\d+)-(\d+)$/.exec((await route.request().headerValue("range")) ?? "");
+      if (range === null) return route.fulfill({ body: bytes });
+      const [from, to] = [Number(range[1]), Math.min(Number(range[2]), bytes.length - 1)];
+      return route.fulfill({ status: 206, headers: { "Content-Range": `bytes ${from}-${to}/${bytes.length}` }, body: bytes.subarray(from, to + 1) });
+    });
+    const from = `${new URL(page.url()).origin}/TOKEN/data/`;
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, `#look?from=${from}`);
+    await dataset(page).getByText("LeRobot", { exact: true }).waitFor();
+    await until(
+      () => rows(page).count(),
+      (count) => count === 3,
+      "episodes",
+    );
+    await player(page).getByText("This browser cannot decode videos/", { exact: false }).waitFor();
+    // What the browser says of the videos that are not there.
+    for (let i = errors.length - 1; i >= 0; i--) if (/404|videos\//.test(errors[i] as string)) errors.splice(i, 1);
+  });
+});

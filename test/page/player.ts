@@ -1,0 +1,76 @@
+/** Someone who plays in the room Record, by what stands on the page. */
+import type { Page } from "playwright-core";
+import { Game } from "../../page/record/game.ts";
+import { until } from "./support.ts";
+
+export const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+export const status = (page: Page) => page.locator(".record .status").innerText();
+
+/** A figure that the room shows; NaN where it has none yet. */
+export async function figure(page: Page, name: string): Promise<number> {
+  const text = await page.locator(".record .figures div", { hasText: name }).locator("dd").innerText();
+  return Number(text.replace(/,/g, ""));
+}
+
+export interface Row {
+  readonly id: number;
+  readonly steps: number;
+  readonly return: number;
+  readonly ending: string;
+  readonly used: boolean;
+}
+
+/** What the list shows, the newest episode first. */
+export async function listed(page: Page): Promise<Row[]> {
+  const rows = await page.locator(".record .list tbody tr").evaluateAll((all) =>
+    all.map((row) => ({
+      cells: [...row.children].map((cell) => cell.textContent ?? ""),
+      used: (row.querySelector("input") as { checked: boolean } | null)?.checked ?? false,
+    })),
+  );
+  return rows.map(({ cells: [id = "", steps = "", sum = "", ending = ""], used }) => ({
+    id: Number(id),
+    steps: Number(steps.replace(/,/g, "")),
+    return: Number(sum),
+    ending,
+    used,
+  }));
+}
+
+/** The room, with what is saved in it. */
+export async function opened(page: Page): Promise<void> {
+  await until(() => page.locator(".record .play").isEnabled(), Boolean, "the store");
+}
+
+/** Waits until an episode can be steered. @param seed its number */
+export async function waits(page: Page, seed: number): Promise<void> {
+  await until(
+    () => status(page),
+    (text) => text.startsWith(`Episode ${seed}:`),
+    `the beginning of episode ${seed}`,
+  );
+}
+
+/** Where its ring is, in pixels of the window. */
+export async function ringOf(page: Page, seed: number): Promise<[x: number, y: number]> {
+  const { state } = new Game(seed);
+  const box = await page.locator(".record .stage").boundingBox();
+  if (box === null) throw new Error("there is no picture");
+  return [box.x + box.width * (state[4] as number), box.y + box.height * (state[5] as number)];
+}
+
+/** Points at the ring until the episode has ended, and is saved: the boat heads there, and sways until it rests. @returns what is said of it */
+export async function pointed(page: Page, seed: number): Promise<string> {
+  await waits(page, seed);
+  await page.mouse.move(...(await ringOf(page, seed)));
+  await page.mouse.down();
+  try {
+    return await until(
+      () => status(page),
+      (text) => text.endsWith(`Saved as episode ${seed}.`),
+      `the end of episode ${seed}`,
+    );
+  } finally {
+    await page.mouse.up();
+  }
+}

@@ -1,0 +1,406 @@
+/** The room Record as a person uses it. */
+import { unzipSync } from "fflate";
+import type { Page } from "playwright-core";
+import { openRlds } from "reprise/rlds";
+import { describe, expect, it } from "vitest";
+import { Game } from "../../page/record/game.ts";
+import { figure, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
+import { inBrowsers, type Open, until } from "./support.ts";
+
+async function record(open: Open, options = {}): Promise<Page> {
+  const { page } = await open("#record", options);
+  await opened(page);
+  return page;
+}
+
+/** Plays the first episodes by pointing at the ring: two run on rocks, and the third docks. */
+async function three(page: Page): Promise<void> {
+  await press(page, "Play");
+  expect(await pointed(page, 1)).toBe("You ran on a rock after 18 steps. Saved as episode 1.");
+  expect(await pointed(page, 2)).toBe("You ran on a rock after 14 steps. Saved as episode 2.");
+  expect(await pointed(page, 3)).toBe("You docked after 60 steps. Saved as episode 3.");
+  await press(page, "Stop");
+}
+
+const THREE = [
+  { id: 3, steps: 60, return: 0.8, ending: "docked", used: true },
+  { id: 2, steps: 14, return: -1.05, ending: "wrecked", used: false },
+  { id: 1, steps: 18, return: -1.06, ending: "wrecked", used: false },
+];
+
+inBrowsers((open, name) => {
+  it("saves what is played by the mouse, and has it again after the page was loaded anew", async () => {
+    const page = await record(open);
+    expect(await listed(page)).toEqual([]);
+    await three(page);
+    expect(await listed(page)).toEqual(THREE);
+    expect(await figure(page, "Steps saved")).toBe(92);
+    await page.reload();
+    await opened(page);
+    expect(await listed(page)).toEqual(THREE);
+    expect([await figure(page, "Episodes saved"), await figure(page, "Steps saved")]).toEqual([3, 92]);
+    expect(await status(page)).toContain("Steer with the arrow keys");
+  });
+
+  it("leaves episodes out, takes them in again, and deletes them after it has asked", async () => {
+    const page = await record(open);
+    await three(page);
+    const used = async () => (await listed(page)).filter((row) => row.used).map(({ id }) => id);
+    await page.getByRole("checkbox", { name: "Use episode 2" }).check();
+    await page.getByRole("checkbox", { name: "Use episode 3" }).uncheck();
+    await until(used, (ids) => ids.join() === "2", "the ticks");
+    page.once("dialog", (dialog) => dialog.dismiss());
+    await press(page, "Delete episode 1");
+    const asked: string[] = [];
+    page.once("dialog", (dialog) => {
+      asked.push(dialog.message());
+      return dialog.accept();
+    });
+    await press(page, "Delete episode 3");
+    await until(
+      async () => (await listed(page)).length,
+      (count) => count === 2,
+      "a shorter list",
+    );
+    expect(asked).toEqual(["Delete episode 3 with its 60 steps? Nothing brings it back."]);
+    await page.reload();
+    await opened(page);
+    expect((await listed(page)).map(({ id, used }) => [id, used])).toEqual([
+      [2, true],
+      [1, false],
+    ]);
+    // A number is never used again.
+    await press(page, "Play");
+    await waits(page, 4);
+  });
+
+  it("is steered by keys: Enter begins, Escape stops, and what was played is saved", async () => {
+    const page = await record(open);
+    await page.getByRole("application").focus();
+    await page.keyboard.press("Enter");
+    await waits(page, 1);
+    const pixel = () => boat(page);
+    const before = await pixel();
+    await page.keyboard.down("ArrowRight");
+    await until(
+      () => figure(page, "Steps saved"),
+      (steps) => steps >= 5,
+      "five steps",
+    );
+    await page.keyboard.up("ArrowRight");
+    expect((await pixel())[0]).toBeGreaterThan(before[0] as number);
+    await page.keyboard.press("Escape");
+    const said = await until(
+      () => status(page),
+      (text) => text.startsWith("Stopped"),
+      "its end",
+    );
+    const [row] = await listed(page);
+    expect(row).toMatchObject({ id: 1, ending: "stopped", used: false });
+    expect(said).toBe(`Stopped after ${row?.steps} steps: they are saved as episode 1.`);
+  });
+
+  it("is steered by a gamepad", async () => {
+    const { page } = await open();
+    await page.addInitScript(() => {
+      const pad = { connected: true, axes: [0.05, 1], buttons: [] };
+      Object.defineProperty(navigator, "getGamepads", { value: () => [null, pad] });
+    });
+    await page.goto(`${page.url().split("#")[0]}?#record`);
+    await opened(page);
+    await press(page, "Play");
+    const [, y] = await boat(page);
+    await until(
+      () => figure(page, "Steps saved"),
+      (steps) => steps >= 5,
+      "five steps",
+    );
+    expect((await boat(page))[1]).toBeGreaterThan(y as number);
+  });
+
+  it("has all of a tab that was closed in the middle of an episode, and says that it was cut", async () => {
+    const page = await record(open);
+    await three(page);
+    await press(page, "Play");
+    await waits(page, 4);
+    await page.mouse.move(...(await ringOf(page, 4)));
+    await page.mouse.down();
+    await until(
+      () => figure(page, "Steps saved"),
+      (steps) => steps >= 92 + 20,
+      "twenty steps more",
+    );
+    const saved = await figure(page, "Steps saved");
+    await page.close();
+    const next = await page.context().newPage();
+    await next.goto(page.url());
+    await opened(next);
+    const [cut, ...others] = await listed(next);
+    expect(others).toEqual(THREE);
+    expect(cut).toMatchObject({ id: 4, ending: "cut", used: false });
+    expect(await figure(next, "Steps saved")).toBe(92 + (cut?.steps as number));
+    expect(await figure(next, "Steps saved")).toBeGreaterThanOrEqual(saved);
+    expect(await status(next)).toBe(`The page was closed or crashed during episode 4. Its ${cut?.steps} saved steps are in the list, marked as cut.`);
+  });
+
+  it("ends the episode by itself when the visitor goes to another room, and is open again after it", async () => {
+    const page = await record(open);
+    await press(page, "Play");
+    await waits(page, 1);
+    await page.keyboard.down("ArrowLeft");
+    await until(
+      () => figure(page, "Steps saved"),
+      (steps) => steps >= 3,
+      "three steps",
+    );
+    await page.getByRole("link", { name: "Live" }).click();
+    await page.getByRole("link", { name: "Record" }).click();
+    await opened(page);
+    expect(await listed(page)).toMatchObject([{ id: 1, ending: "stopped" }]);
+  });
+
+  it("shows an episode again, from any of its steps", async () => {
+    const page = await record(open);
+    await three(page);
+    await press(page, "Show episode 3");
+    await until(
+      () => page.locator(".record .place").innerText(),
+      (text) => text === "step 60 of 60",
+      "its last step",
+    );
+    const { state } = new Game(3);
+    await page.getByRole("slider", { name: "Step of episode 3" }).fill("0");
+    expect(await page.locator(".record .place").innerText()).toBe("step 0 of 60");
+    const [x, y] = await boat(page);
+    expect(x).toBeCloseTo(state[0] as number, 1);
+    expect(y).toBeCloseTo(state[1] as number, 1);
+    await press(page, "Go on");
+    await until(
+      () => page.locator(".record .place").innerText(),
+      (text) => text === "step 60 of 60",
+      "its last step",
+    );
+    await press(page, "Close");
+    expect(await page.getByRole("slider").count()).toBe(0);
+    expect((await listed(page)).length).toBe(3);
+  });
+
+  it("trains a clone, which plays, and nothing of that is recorded", { timeout: 180_000 }, async () => {
+    const page = await record(open);
+    expect(await page.getByRole("button", { name: "Train a clone" }).isDisabled()).toBe(true);
+    await three(page);
+    await press(page, "Train a clone");
+    await page.locator(".record .clone progress").waitFor();
+    const said = await until(
+      () => page.locator(".record .clone .result").innerText(),
+      (text) => text !== "",
+      "the clone's result",
+      150_000,
+    );
+    expect(said).toMatch(/^The clone docked in \d+ of 20 games that nobody has played\. Its error is 0\.\d+\.$/);
+    await press(page, "Let the clone play");
+    await until(
+      () => status(page),
+      (text) => /^The clone (docked|ran)/.test(text),
+      "the end of the clone's game",
+    );
+    await press(page, "Stop the clone");
+    expect(await listed(page)).toEqual(THREE);
+  });
+
+  it("stops a training", async () => {
+    const page = await record(open);
+    await three(page);
+    await press(page, "Train a clone");
+    await page.locator(".record .clone progress[value]").waitFor();
+    await press(page, "Stop");
+    await until(
+      () => page.locator(".record .clone .result").innerText(),
+      (text) => text.startsWith("The clone docked"),
+      "a clone that knows little",
+    );
+  });
+
+  it("says so where another tab has it open", async () => {
+    const page = await record(open);
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    const alert = await until(
+      () => second.getByRole("alert").allInnerTexts(),
+      (texts) => texts.length > 0,
+      "an alert",
+    );
+    expect(alert).toEqual(["The room Record is open in another tab: close it there, then load this page again."]);
+    expect(await second.locator(".record .play").isDisabled()).toBe(true);
+  });
+
+  it("says so where the browser keeps no files, and can be played even so", async () => {
+    const { page } = await open();
+    // As in a private window of Firefox: the worker's call is refused.
+    await inWorker(page, 'StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException("no", "SecurityError"));');
+    await page.getByRole("link", { name: "Record" }).click();
+    await opened(page);
+    expect(await page.getByRole("alert").innerText()).toContain("This browser keeps no files for pages here");
+    await press(page, "Play");
+    await pointed(page, 1);
+    expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "wrecked"]]);
+  });
+
+  it("says so where the disk has no room, loses nothing of what was saved, and has all of it later", async () => {
+    const { page } = await open();
+    // As a full disk has it, after the first two episodes.
+    const full = `let room = 500_000;
+      const { write } = FileSystemSyncAccessHandle.prototype;
+      FileSystemSyncAccessHandle.prototype.write = function (from, options) {
+        room -= from.byteLength;
+        if (room < 0) throw new DOMException("No capacity available for this operation", "QuotaExceededError");
+        return write.call(this, from, options);
+      };`;
+    await inWorker(page, full);
+    await page.getByRole("link", { name: "Record" }).click();
+    await opened(page);
+    await press(page, "Play");
+    await pointed(page, 1);
+    await pointed(page, 2);
+    await waits(page, 3);
+    await page.mouse.move(...(await ringOf(page, 3)));
+    await page.mouse.down();
+    const alerts = await until(
+      () => page.getByRole("alert").allInnerTexts(),
+      (texts) => texts.length > 0,
+      "an alert",
+    );
+    await page.mouse.up();
+    expect(alerts).toHaveLength(1);
+    expect(alerts[0]).toContain("There is no room left on this disk for what this page keeps: the last steps are not saved.");
+    expect(await page.locator(".record .play").innerText()).toBe("Play");
+    const [saved, list] = [await figure(page, "Steps saved"), await listed(page)];
+    expect(saved).toBeGreaterThanOrEqual(32);
+    expect(list).toEqual(THREE.slice(1));
+    await page.unroute("**/record/worker.js");
+    await page.reload();
+    await opened(page);
+    expect((await listed(page)).slice(-2)).toEqual(list);
+    expect(await figure(page, "Steps saved")).toBeGreaterThanOrEqual(saved);
+  });
+
+  describe("looks", () => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      it(`has a picture before anybody plays, and fits 360 pixels: ${colorScheme}`, async () => {
+        const page = await record(open, { viewport: { width: 360, height: 740 }, colorScheme });
+        expect(await boat(page)).not.toContain(Number.NaN);
+        await press(page, "Play");
+        await pointed(page, 1);
+        await press(page, "Stop");
+        const button = await page.getByRole("button", { name: "Delete episode 1" }).boundingBox();
+        const list = await page.locator(".record .list").boundingBox();
+        expect((button?.x as number) + (button?.width as number)).toBeLessThanOrEqual((list?.x as number) + (list?.width as number));
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+        expect(await page.locator(".record .list").evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
+      });
+    }
+  });
+
+  describe.runIf(name === "chromium")("what only Chromium can be asked", () => {
+    it("is steered by a finger", async () => {
+      const page = await record(open, { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } });
+      await press(page, "Play");
+      await waits(page, 1);
+      const session = await page.context().newCDPSession(page);
+      const [x, y] = await ringOf(page, 1);
+      await session.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
+      await until(
+        () => status(page),
+        (text) => text.endsWith("Saved as episode 1."),
+        "the end",
+      );
+      await session.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+      expect((await listed(page))[0]).toMatchObject({ steps: 18, ending: "wrecked" });
+    });
+
+    it("saves zips of datasets, which the readers open", { timeout: 120_000 }, async () => {
+      const page = await record(open);
+      await three(page);
+      for (const [format, steps] of [
+        ["tfds", 61],
+        ["lerobot", 60],
+        ["lerobot-images", 60],
+      ] as const) {
+        await page.getByLabel("Format").selectOption(format);
+        const download = page.waitForEvent("download");
+        await press(page, "Download as a zip");
+        const file = await download;
+        expect(file.suggestedFilename()).toBe(`docking-${format}.zip`);
+        const chunks: Buffer[] = [];
+        for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
+        const files = new Map(Object.entries(unzipSync(Buffer.concat(chunks))).map(([path, bytes]) => [path.slice(path.indexOf("/") + 1), bytes]));
+        const data = await openRlds(files);
+        const lengths: number[] = [];
+        for await (const episode of data) {
+          let count = 0;
+          for await (const _ of episode.steps) count++;
+          lengths.push(count);
+        }
+        await data.close();
+        expect(lengths).toEqual([steps]);
+        expect(await page.locator(".record .export .result").innerText()).toBe(`1 episode is in docking-${format}.zip.`);
+      }
+    });
+
+    it("saves into a folder that the person picks", async () => {
+      const { page } = await open();
+      await page.addInitScript(() => {
+        // The dialog belongs to the system; what it gives is a real folder.
+        const picked = () => navigator.storage.getDirectory().then((root) => root.getDirectoryHandle("picked", { create: true }));
+        Object.defineProperty(globalThis, "showDirectoryPicker", { value: picked });
+      });
+      await page.goto(`${page.url().split("#")[0]}?#record`);
+      await opened(page);
+      await three(page);
+      await page.getByLabel("Format").selectOption("tfds");
+      await press(page, "Save to a folder …");
+      await until(
+        () => page.locator(".record .export").innerText(),
+        (text) => text.includes("1 episode is in the folder picked."),
+        "the end",
+      );
+      const there = await page.evaluate(async () => {
+        const root = await navigator.storage.getDirectory();
+        let folder = await root.getDirectoryHandle("picked");
+        for (const name of ["docking", "1.0.0"]) folder = await folder.getDirectoryHandle(name);
+        const names: string[] = [];
+        for await (const key of (folder as unknown as { keys(): AsyncIterable<string> }).keys()) names.push(key);
+        return names.sort();
+      });
+      expect(there).toEqual(["dataset_info.json", "docking-train.tfrecord-00000-of-00001", "features.json"]);
+    });
+  });
+});
+
+/** Runs a script in the room's worker, before its own. */
+function inWorker(page: Page, script: string): Promise<void> {
+  return page.route("**/record/worker.js", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: `${script}\n${await response.text()}` });
+  }) as Promise<unknown> as Promise<void>;
+}
+
+/** Where the middle of the boat's deck is in the picture, from 0 to 1; NaN where there is none. */
+async function boat(page: Page): Promise<[x: number, y: number]> {
+  return page.locator(".record .stage").evaluate((element) => {
+    const canvas = element as HTMLCanvasElement;
+    const { width, height } = canvas;
+    // The browser warns of who reads from a canvas that it draws on.
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true }) as OffscreenCanvasRenderingContext2D;
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    let [x, y, count] = [0, 0, 0];
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i] !== 226 || data[i + 1] !== 84 || data[i + 2] !== 58) continue;
+      x += (i / 4) % width;
+      y += Math.floor(i / 4 / width);
+      count++;
+    }
+    return [x / count / width, y / count / height] as [number, number];
+  });
+}

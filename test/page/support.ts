@@ -1,0 +1,124 @@
+/** The built page in real browsers, as its visitors have it: files on loopback, nothing else. Tests of all rooms use this. */
+import { createReadStream, existsSync, statSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join, normalize } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, firefox, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
+import { CHROMIUM_FLAGS, runtimes } from "../../build/runtimes.mjs";
+import { root } from "../support/core.ts";
+import { whole } from "../support/size.ts";
+
+export const FOLDER = join(root, "dist/page");
+
+/** `npm run test:page`: both browsers have to be there. */
+const required = process.env.REPRISE_PAGE === "all";
+
+const TYPES: { readonly [ending: string]: string } = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+  ".wasm": "application/wasm",
+  ".txt": "text/plain",
+};
+
+/** Headers of a server that isolates its pages. */
+export const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+
+export interface Served {
+  /** With a slash at its end. */
+  readonly address: string;
+  end(): Promise<void>;
+}
+
+/** Serves a folder's files below `/under/`, so that addresses that are not relative fail. */
+export async function serve(folder = FOLDER, headers: Readonly<Record<string, string>> = {}): Promise<Served> {
+  const server = createServer((request, response) => answer(folder, headers, request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/under/`,
+    end: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function answer(folder: string, headers: Readonly<Record<string, string>>, { url = "/" }: IncomingMessage, response: ServerResponse): void {
+  const path = normalize(decodeURIComponent(url.split("?")[0] as string));
+  const file = join(folder, path.replace(/^\/under\//, "/").replace(/\/$/, "/index.html"));
+  if (!path.startsWith("/under/") || !existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end();
+  response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream", ...headers });
+  createReadStream(file).pipe(response);
+}
+
+export type BrowserName = "chromium" | "firefox";
+
+export function launch(name: BrowserName): Promise<Browser> {
+  const { [name]: executablePath } = runtimes();
+  if (executablePath === undefined) throw new Error(`${name} is not installed: npm run test:page installs it on Debian, as root`);
+  return name === "chromium" ? chromium.launch({ executablePath, args: CHROMIUM_FLAGS }) : firefox.launch({ executablePath, channel: "moz-firefox" });
+}
+
+export interface Visit {
+  readonly page: Page;
+  /** What the console had as errors and warnings, and what was thrown. It has to be empty at the end of the test: take out what is meant to be there. */
+  readonly errors: string[];
+}
+
+/** Opens the page as a new visitor, without anything stored. @param path such as "#live" */
+export type Open = (path?: string, options?: BrowserContextOptions) => Promise<Visit>;
+
+/** What a page says of faults, as it comes. */
+export function errorsOf(page: Page): string[] {
+  const errors: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) errors.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => errors.push(error.stack ?? error.message));
+  return errors;
+}
+
+/** A group of tests in each browser that is there. `npm test` takes Chromium alone. @param headers of the server's answers */
+export function inBrowsers(tests: (open: Open, name: BrowserName) => void, headers: Readonly<Record<string, string>> = {}): void {
+  for (const name of ["chromium", "firefox"] as const) {
+    const there = runtimes()[name] !== undefined && (whole || name === "chromium");
+    describe.runIf(required || there)(name, { timeout: 120_000 }, () => {
+      let browser: Browser;
+      let served: Served;
+      const visits: Visit[] = [];
+      beforeAll(async () => {
+        if (!existsSync(join(FOLDER, "index.html"))) throw new Error("dist/page is not there: npm run build:page makes it");
+        served = await serve(FOLDER, headers);
+        browser = await launch(name);
+      }, 120_000);
+      afterAll(async () => {
+        await browser?.close();
+        await served?.end();
+      });
+      afterEach(async () => {
+        const errors = visits.flatMap((visit) => visit.errors);
+        for (const { page } of visits.splice(0)) await page.context().close();
+        expect(errors).toEqual([]);
+      });
+      tests(async (path = "", options = {}) => {
+        const page = await (await browser.newContext(options)).newPage();
+        const visit = { page, errors: errorsOf(page) };
+        visits.push(visit);
+        await page.goto(served.address + path);
+        return visit;
+      }, name);
+    });
+  }
+}
+
+/** Waits until a question has the answer that is wanted, without code from text in the page, which its policy forbids. */
+export async function until<T>(ask: () => Promise<T> | T, wanted: (answer: T) => boolean, what: string, ms = 60_000): Promise<T> {
+  for (const end = Date.now() + ms; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
+    const answer = await ask();
+    if (wanted(answer)) return answer;
+    if (Date.now() > end) throw new Error(`${what}: not within ${ms / 1000} s; the last answer was ${JSON.stringify(answer)}`);
+  }
+}

@@ -1,0 +1,155 @@
+/** The store under the page's room Record: what was acknowledged is there again after a crash, at any byte. */
+import { type MemoryDirectory, memory } from "reprise/storage";
+import { expect, it } from "vitest";
+import { CAPACITY, Demonstrations, type Ending } from "../../../page/record/demonstrations.ts";
+import { Game, limited, MAX_STEPS, numbers } from "../../../page/record/game.ts";
+import { CAMERA, Painter } from "../../../page/record/picture.ts";
+
+const painter = new Painter(CAMERA, 3);
+
+function seen(game: Game) {
+  const image = new Uint8Array(CAMERA * CAMERA * 3);
+  painter.paint(image, game.state, [0, 0]);
+  return { state: game.observation(), image };
+}
+
+/** Plays at random until the game or the number of steps ends. */
+function play(store: Demonstrations, seed: number, most = 300): Ending {
+  const game = new Game(seed);
+  const random = numbers(seed);
+  store.begin(seed);
+  for (let t = 0; t < most; t++) {
+    const observation = seen(game);
+    const action = limited(2 * random() - 1, 2 * random() - 1);
+    const { reward, end } = game.step(action);
+    store.add({ observation, action, reward });
+    if (end === undefined) continue;
+    store.end(end, seen(game));
+    return end;
+  }
+  return "stopped";
+}
+
+const opened = (dir: MemoryDirectory) => Demonstrations.open(dir);
+
+it("gives back what was recorded, step by step, with what was seen last", async () => {
+  const { demonstrations: store, cut } = await opened(memory());
+  expect(cut).toBe(undefined);
+  for (const seed of [1, 2, 3]) play(store, seed);
+  expect(store.episodes.map(({ id, seed }) => [id, seed])).toEqual([
+    [1, 1],
+    [2, 2],
+    [3, 3],
+  ]);
+  for (const { id, seed, steps, return: sum } of store.episodes) {
+    const { rows, state, image, action, reward } = store.read(id);
+    expect(rows).toBe(steps + 1);
+    expect(reward.reduce((total, one) => total + one, 0)).toBeCloseTo(sum, 4);
+    const game = new Game(seed);
+    for (let t = 0; t <= steps; t++) {
+      expect(state.subarray(10 * t, 10 * t + 10)).toEqual(game.observation());
+      expect(Buffer.from(image.subarray(CAMERA * CAMERA * 3 * t, CAMERA * CAMERA * 3 * (t + 1))).equals(seen(game).image)).toBe(true);
+      if (t < steps) game.step([action[2 * t] as number, action[2 * t + 1] as number]);
+    }
+  }
+});
+
+it("draws lessons from used episodes alone, each step as often as any other", async () => {
+  const { demonstrations: store } = await opened(memory());
+  play(store, 1, 10);
+  store.end("stopped");
+  play(store, 2, 30);
+  store.end("stopped");
+  expect(store.episodes.map(({ used }) => used)).toEqual([false, false]);
+  for (const id of [1, 2]) store.use(id, true);
+  const shares = () => {
+    const batch = store.lesson(4000);
+    const first = new Game(1).state[4] as number;
+    let count = 0;
+    for (let i = 0; i < 4000; i++) if ((batch.steps.state.data[10 * i + 4] as number) === Math.fround(first)) count++;
+    return count / 4000;
+  };
+  expect(shares()).toBeCloseTo(0.25, 1);
+  store.use(1, false);
+  expect(shares()).toBe(0);
+  store.use(1, true);
+  store.use(2, false);
+  expect(shares()).toBe(1);
+  expect(store.episodes.map(({ used }) => used)).toEqual([true, false]);
+});
+
+it("loses nothing that was acknowledged, wherever a crash comes, and tells of the episode that it cut", async () => {
+  const random = numbers(5);
+  let [cuts, crashes] = [0, 0];
+  for (let dir = memory(), seed = 1; crashes < 25; crashes++) {
+    const { demonstrations: store, cut } = await opened(dir);
+    const before = { episodes: [...store.episodes], steps: store.steps };
+    if (cut !== undefined) {
+      cuts++;
+      expect(before.episodes.at(-1)).toEqual(cut);
+      expect(cut.ending).toBe("cut");
+      const { rows, reward } = store.read(cut.id);
+      expect(rows).toBe(cut.steps);
+      expect(reward.reduce((sum, one) => sum + one, 0)).toBeCloseTo(cut.return, 4);
+    }
+    for (const { id, steps, ending } of before.episodes) expect(store.read(id).rows).toBe(ending === "cut" ? steps : steps + 1);
+    // Whole episodes, an open one, a deletion, one that is left out; some of it acknowledged.
+    play(store, seed++, 8);
+    store.end("stopped", seen(new Game(1)));
+    const open = Math.floor(random() * 12);
+    if (random() < 0.3 && store.episodes.length > 2) store.delete((store.episodes[0] as { id: number }).id);
+    if (random() < 0.3) store.use((store.episodes[0] as { id: number }).id, random() < 0.5);
+    const flushes = random() < 0.7;
+    play(store, seed++, open);
+    const saved = flushes ? { ...(await store.flush()), list: [...store.episodes] } : undefined;
+    store.add({ observation: seen(new Game(2)), action: [0, 1], reward: 0 });
+    dir = dir.crash(Math.floor(random() * 40_000));
+    const { demonstrations: after, cut: last } = await opened(dir.crash());
+    if (saved !== undefined) {
+      expect(after.episodes.slice(0, saved.list.length)).toEqual(saved.list);
+      expect(after.steps).toBeGreaterThanOrEqual(saved.steps);
+      if (open > 0) expect(last?.steps).toBeGreaterThanOrEqual(open);
+    }
+  }
+  expect(cuts).toBeGreaterThan(5);
+});
+
+it("takes no episode for which there is no room, and has room again where one is deleted", async () => {
+  const { demonstrations: store } = await opened(memory());
+  const game = new Game(1);
+  const step = { observation: seen(game), action: limited(0, 0), reward: 0 } as const;
+  for (let i = 0; i < CAPACITY / MAX_STEPS; i++) {
+    store.begin(i);
+    for (let t = 0; t < MAX_STEPS; t++) store.add(step);
+    store.end("late");
+    if (i % 8 === 0) await store.flush();
+  }
+  expect(() => store.begin(1)).toThrow(`The store is full: it holds ${CAPACITY} steps`);
+  expect(store.steps).toBe(CAPACITY);
+  store.delete(7);
+  expect(() => store.read(7)).toThrow("Episode 7 is not there any more");
+  store.begin(1);
+  store.add(step);
+  expect(store.end("stopped")?.id).toBe(CAPACITY / MAX_STEPS + 1);
+});
+
+it("says so where the disk is full, and goes on when there is room again", async () => {
+  let full = false;
+  const dir = memory({ fault: ({ kind }) => (full && kind === "write" ? { code: "ENOSPC" } : undefined) });
+  const { demonstrations: store } = await opened(dir);
+  play(store, 1, 5);
+  await store.flush();
+  full = true;
+  store.add({ observation: seen(new Game(2)), action: [0, 1], reward: 0 });
+  await expect(store.flush()).rejects.toThrow(expect.objectContaining({ code: "IO" }));
+  full = false;
+  expect((await store.flush()).steps).toBe(6);
+  expect((await opened(dir.crash())).cut?.steps).toBe(6);
+});
+
+it("leaves nothing of an episode without a step", async () => {
+  const { demonstrations: store } = await opened(memory());
+  store.begin(9);
+  expect(store.end("stopped")).toBe(undefined);
+  expect(store.episodes).toEqual([]);
+});

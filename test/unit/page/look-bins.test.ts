@@ -1,0 +1,74 @@
+/** Histograms that grow, beside counting once everything is known. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BINS, Bins, type Spread } from "../../../page/look/model/bins.ts";
+
+function counted(values: readonly number[], whole: boolean): Spread {
+  const bins = new Bins(whole);
+  for (const value of values) bins.add(value);
+  return bins.spread;
+}
+
+/** How many values are in each bin, by its bounds alone. */
+function twin(values: readonly number[], { low, width, counts }: Spread): number[] {
+  const found = new Array<number>(counts.length).fill(0);
+  for (const value of values) {
+    const bin = Math.floor((value - low) / width);
+    found[bin] = (found[bin] ?? 0) + 1;
+  }
+  return found;
+}
+
+describe("bins", () => {
+  // Multiples of 1/64 are exact, whatever they are added to.
+  const exact = fc.integer({ min: -(2 ** 20), max: 2 ** 20 }).map((n) => n / 64);
+  const clustered = fc.tuple(fc.integer({ min: -1000, max: 1000 }), fc.array(exact, { maxLength: 300 })).map(([at, all]) => all.map((x) => x / 64 + at));
+
+  it.each([false, true])("have every value once, in the bin of its bounds (whole: %s)", (whole) => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.array(exact, { maxLength: 300 }), clustered), { minLength: 1, maxLength: 4 }), (groups) => {
+        const values = groups.flat().map((value) => (whole ? Math.round(value) : value));
+        const spread = counted(values, whole);
+        expect(Array.from(spread.counts)).toEqual(twin(values, spread));
+        expect(spread.counts.length).toBeLessThanOrEqual(BINS);
+        expect(spread.count).toBe(values.length);
+        if (values.length > 0) expect([spread.min, spread.max]).toEqual([Math.min(...values), Math.max(...values)]);
+      }),
+    );
+  });
+
+  it("have mean and deviation as a second pass has them", () => {
+    const values = Array.from({ length: 5000 }, (_, i) => Math.sin(i) * 10 + 3);
+    const { mean, std } = counted(values, false);
+    const wanted = values.reduce((sum, x) => sum + x, 0) / values.length;
+    expect(mean).toBeCloseTo(wanted, 10);
+    expect(std).toBeCloseTo(Math.sqrt(values.reduce((sum, x) => sum + (x - wanted) ** 2, 0) / (values.length - 1)), 10);
+  });
+
+  it("have a bin for each of few whole numbers", () => {
+    const { low, width, counts } = counted([3, 5, 5, 9], true);
+    expect({ low, width, counts: Array.from(counts) }).toEqual({ low: 3, width: 1, counts: [1, 0, 2, 0, 0, 0, 1] });
+  });
+
+  it("count what is not finite apart", () => {
+    const { count, nonFinite, min, max } = counted([1, Number.NaN, Number.POSITIVE_INFINITY, 2], false);
+    expect({ count, nonFinite, min, max }).toEqual({ count: 2, nonFinite: 2, min: 1, max: 2 });
+  });
+
+  it("take any numbers at all", () => {
+    fc.assert(
+      fc.property(fc.array(fc.double(), { maxLength: 600 }), (values) => {
+        const finite = values.filter((value) => Number.isFinite(value));
+        const near = finite.filter((value) => Math.abs(value) <= 2 ** 1000);
+        const { counts, count, low } = counted(values, false);
+        expect(counts.reduce((sum, one) => sum + one, 0)).toBe(near.length);
+        expect([count, Number.isFinite(low)]).toEqual([finite.length, true]);
+      }),
+    );
+  });
+
+  it("say nothing where there is nothing", () => {
+    const { count, min, mean, std, counts } = counted([], false);
+    expect({ count, min, mean, std, bins: counts.length }).toEqual({ count: 0, min: Number.NaN, mean: Number.NaN, std: Number.NaN, bins: 0 });
+  });
+});

@@ -1,0 +1,123 @@
+/** What a person gives to the room Look, and calls to its worker. */
+import { MessageChannel } from "node:worker_threads";
+import { describe, expect, it } from "vitest";
+import { givenFiles, givenUrl, listedFiles } from "../../../page/look/model/given.ts";
+import { Caller, type Port, serve, type Tell } from "../../../page/look/reading/port.ts";
+import { stoppable } from "../../../page/look/reading/stoppable.ts";
+import { RldsError } from "../../../src/rlds/index.ts";
+
+const files = (...paths: string[]) => paths.map((path) => ({ path, file: new Blob([path]) }));
+const pathsOf = (given: ReturnType<typeof givenFiles>) => (given?.kind === "files" ? [given.name, ...given.files.map(({ path }) => path)] : undefined);
+
+describe("what is given", () => {
+  it("is a file, a folder without its own name, or loose files", () => {
+    expect(pathsOf(givenFiles(files("a.parquet")))).toEqual(["a.parquet", "a.parquet"]);
+    expect(pathsOf(givenFiles(files("top/a.parquet", "top/b/c.parquet")))).toEqual(["top", "a.parquet", "b/c.parquet"]);
+    expect(pathsOf(givenFiles(files("a.parquet", "b.parquet")))).toEqual(["files", "a.parquet", "b.parquet"]);
+    expect(pathsOf(givenFiles(files("top/only.parquet")))).toEqual(["top", "only.parquet"]);
+  });
+
+  it("is LeRobot's own folder, however deep it lies", () => {
+    expect(pathsOf(givenFiles(files("home/user/data/x.parquet", "home/user/meta/info.json")))).toEqual(["user", "data/x.parquet", "meta/info.json"]);
+  });
+
+  it("leaves out what systems put beside it", () => {
+    expect(pathsOf(givenFiles(files("top/.DS_Store", "top/a.npz", "top/.git/config")))).toEqual(["top", "a.npz"]);
+    expect(givenFiles(files(".DS_Store"))).toBeUndefined();
+  });
+
+  it("is an address of the web, and nothing else", () => {
+    expect(givenUrl(" /TOKEN/data/ ", "http://127.0.0.1:81")).toEqual({ kind: "url", url: "http://127.0.0.1:81/TOKEN/data/" });
+    for (const bad of ["", "javascript:alert(1)", "file:///etc/passwd", "data:text/html,x"]) expect(() => givenUrl(bad, "http://h")).toThrow(TypeError);
+  });
+
+  it("is a list only of the form that serve-page has", () => {
+    expect(listedFiles([{ path: "a", size: 1, more: 2 }])).toEqual([{ path: "a", size: 1 }]);
+    for (const bad of [null, {}, [{ path: 1, size: 1 }], [{ path: "a", size: -1 }], [{ path: "a" }]]) expect(listedFiles(bad)).toBeUndefined();
+  });
+});
+
+describe("calls", () => {
+  const verbs = {
+    double: async (n: number) => 2 * n,
+    count: async (to: number, signal: AbortSignal, tell: Tell) => {
+      for (let i = 0; i < to; i++) {
+        signal.throwIfAborted();
+        tell(i);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      return to;
+    },
+    fail: async () => {
+      throw new RldsError("CORRUPT", "it is damaged", { file: "a.npz", episode: 3 });
+    },
+  };
+  async function connected(use: (caller: Caller) => Promise<void>): Promise<void> {
+    const { port1, port2 } = new MessageChannel();
+    serve(port1 as unknown as Port, verbs as never);
+    try {
+      await use(new Caller(port2 as unknown as Port));
+    } finally {
+      port1.close();
+    }
+  }
+
+  it("have answers of their own, news, and errors with their places", () =>
+    connected(async (caller) => {
+      const news: number[] = [];
+      const all = await Promise.all([
+        caller.call("double", 4),
+        caller.call("count", 3, { onNews: (n: number) => void news.push(n) }),
+        caller.call("double", 5),
+      ]);
+      expect([all, news]).toEqual([
+        [8, 3, 10],
+        [0, 1, 2],
+      ]);
+      await expect(caller.call("fail", 0)).rejects.toMatchObject({ name: "RldsError", code: "CORRUPT", file: "a.npz", episode: 3 });
+      await expect(caller.call("toString", 0)).rejects.toThrow("there is no toString");
+    }));
+
+  it("can be called off, and the others go on", () =>
+    connected(async (caller) => {
+      const stop = new AbortController();
+      const counting = caller.call("count", 100_000, { signal: stop.signal });
+      stop.abort();
+      await expect(counting).rejects.toMatchObject({ name: "AbortError" });
+      expect(await caller.call("double", 1)).toBe(2);
+    }));
+
+  it("fail where nobody is left to answer", () =>
+    connected(async (caller) => {
+      const waiting = caller.call("count", 100_000);
+      caller.fail(new Error("gone"));
+      await expect(waiting).rejects.toThrow("gone");
+    }));
+});
+
+describe("stoppable", () => {
+  it("ends while a value is on its way, and closes its source", async () => {
+    let closed = false;
+    async function* slow() {
+      try {
+        yield 1;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        yield 2;
+      } finally {
+        closed = true;
+      }
+    }
+    const stop = new AbortController();
+    const seen: number[] = [];
+    const run = (async () => {
+      for await (const value of stoppable(slow(), stop.signal)) {
+        seen.push(value);
+        setTimeout(() => stop.abort(), 5);
+      }
+    })();
+    await expect(run).rejects.toMatchObject({ name: "AbortError" });
+    expect([seen, closed]).toEqual([[1], false]);
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    expect(closed).toBe(true);
+  });
+});
