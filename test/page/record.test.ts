@@ -295,7 +295,7 @@ inBrowsers((open, name) => {
         const button = await page.getByRole("button", { name: "Delete episode 1" }).boundingBox();
         const list = await page.locator(".record .list").boundingBox();
         expect((button?.x as number) + (button?.width as number)).toBeLessThanOrEqual((list?.x as number) + (list?.width as number));
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
         expect(await page.locator(".record .list").evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
       });
     }
