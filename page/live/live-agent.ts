@@ -7,15 +7,20 @@ export class LiveAgent {
   readonly #worker = startWorker("live/worker.js", this.#ends.signal);
   #asked = false;
 
+  /** At whose other end the agent's memory is: for an inspector. */
+  readonly inspect: MessagePort;
+
   /** @param show called with what was asked for, at most once a frame */
   constructor(seed: number, show: (scene: Scene) => void, failed: (error: unknown) => void) {
+    const { port1, port2 } = new MessageChannel();
+    this.inspect = port1;
     this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
       if (data.type === "failed") return failed(data.message);
       this.#asked = false;
       show(data.scene);
     };
     this.#worker.onerror = ({ message }) => failed(message || "the worker could not be loaded");
-    this.#say({ type: "start", seed });
+    this.#say({ type: "start", seed, inspect: port2 }, [port2]);
     this.#frame();
   }
 
@@ -23,11 +28,8 @@ export class LiveAgent {
     this.#say({ type: "pace", rate });
   }
 
-  step(): void {
-    this.#say({ type: "step" });
-  }
-
   end(): void {
+    this.inspect.close();
     this.#ends.abort();
   }
 
@@ -40,7 +42,7 @@ export class LiveAgent {
     this.#say({ type: "look" });
   }
 
-  #say(message: ToWorker): void {
-    this.#worker.postMessage(message);
+  #say(message: ToWorker, handed: Transferable[] = []): void {
+    this.#worker.postMessage(message, handed);
   }
 }

@@ -1,11 +1,10 @@
 /** What the room Live and its worker say to each other. */
 
 export type ToWorker =
-  /** Comes first. */
-  | { readonly type: "start"; readonly seed: number }
-  /** Steps of the environment a second: 0 is a pause, Infinity as many as there can be. */
+  /** Comes first. Through the port the memory is looked at, and the agent paused. */
+  | { readonly type: "start"; readonly seed: number; readonly inspect: MessagePort }
+  /** Steps of the environment a second: Infinity for as many as there can be. */
   | { readonly type: "pace"; readonly rate: number }
-  | { readonly type: "step" }
   /** Asks for one Scene. */
   | { readonly type: "look" };
 

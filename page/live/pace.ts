@@ -24,9 +24,8 @@ export class Pace {
     if (this.#rate !== Infinity) this.#owed -= steps;
   }
 
-  /** Milliseconds until the next step is due. */
+  /** Milliseconds until the next step is due: Infinity before a rate is set. */
   get wait(): number {
-    if (this.#rate === Infinity) return 0;
-    return this.#rate === 0 ? Infinity : Math.max(0, ((1 - this.#owed) * 1000) / this.#rate);
+    return this.#rate === Infinity ? 0 : Math.max(0, ((1 - this.#owed) * 1000) / this.#rate);
   }
 }

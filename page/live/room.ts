@@ -1,4 +1,6 @@
-/** The agent of `npm start`, learning in a worker of this page, drawn as it plays, with its memory beside it. */
+/** The agent of `npm start`, learning in a worker of this page, drawn as it plays, with its memory beside it. The inspector says whether it is paused. */
+import type { ReplayInspector } from "reprise/inspector";
+import "reprise/inspector";
 import { h, section } from "../parts/element.ts";
 import { count } from "../parts/figures.ts";
 import { segments } from "../parts/segments.ts";
@@ -21,7 +23,6 @@ const SPEEDS = [
 export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchParams): void {
   let seed = Math.max(0, Math.trunc(Number(query.get("seed") ?? 1)) || 0);
   let rate = 4 * REAL;
-  let playing = true;
   let agent: LiveAgent | undefined;
 
   const stage = new Stage(signal);
@@ -31,24 +32,20 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
   const returns = new Returns(signal);
   const alerts = h("div", {});
 
-  const play = h("button", { type: "button", class: "primary play", onclick: () => setPlaying(!playing) }, "Pause");
-  const step = h("button", { type: "button", onclick: oneStep }, "Step");
+  const inspector = document.createElement("replay-inspector") as ReplayInspector;
+  const toggle = () => (inspector.paused ? inspector.resume() : inspector.pause());
+  const play = h("button", { type: "button", class: "primary play", onclick: toggle }, "Pause");
+  const step = h("button", { type: "button", onclick: () => inspector.step() }, "Step");
   const again = h("button", { type: "button", onclick: anew }, "Start again");
   const speed = segments("Speed", SPEEDS, rate, (chosen) => {
     rate = chosen;
-    setPlaying(true);
+    agent?.pace(rate);
+    inspector.resume();
   });
-
-  function setPlaying(next: boolean): void {
-    playing = next;
-    play.textContent = playing ? "Pause" : "Play";
-    agent?.pace(playing ? rate : 0);
-  }
-
-  function oneStep(): void {
-    setPlaying(false);
-    agent?.step();
-  }
+  const tell = () => {
+    play.textContent = inspector.paused ? "Play" : "Pause";
+  };
+  for (const event of ["pause", "resume"]) inspector.addEventListener(event, tell, { signal });
 
   /** With the next seed. */
   function anew(): void {
@@ -71,7 +68,9 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
     returns.clear();
     figures.clear();
     agent = new LiveAgent(seed, show, (error) => alerts.replaceChildren(trouble(error)));
-    setPlaying(true);
+    agent.pace(rate);
+    inspector.port = agent.inspect;
+    tell();
   }
 
   host.append(
@@ -99,6 +98,7 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
         ),
         section("Returns", returns.element, figures.element),
       ),
+      inspector,
     ),
   );
   begin();
@@ -107,8 +107,8 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
     (event) => {
       // A button that has the focus takes the key itself.
       if (event.target !== document.body && event.target !== document.querySelector("main")) return;
-      if (event.key === " ") setPlaying(!playing);
-      else if (event.key === ".") oneStep();
+      if (event.key === " ") toggle();
+      else if (event.key === ".") inspector.step();
       else return;
       event.preventDefault();
     },

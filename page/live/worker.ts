@@ -1,6 +1,7 @@
 /** The agent of `npm start`, as it is: its steps are taken at the visitor's pace, and what it does can be looked at between them. */
 import { Replay } from "reprise";
 import { LocalClient } from "reprise/agents";
+import { type InspectedReplay, serveInspector } from "reprise/inspector";
 import { Agent } from "../../examples/cartpole/agent.js";
 import { memory } from "../../examples/cartpole/experience.js";
 import type { FromWorker, Point, Scene, ToWorker } from "./messages.ts";
@@ -13,6 +14,7 @@ const say = (message: FromWorker) => postMessage(message);
 
 class Live {
   readonly #agent: Agent;
+  readonly #inspected: InspectedReplay;
   readonly #pace = new Pace();
   readonly #turns = new MessageChannel();
   #returns: Point[] = [];
@@ -20,13 +22,15 @@ class Live {
   #busyMs = 0;
   #episodes = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #waiting = false;
+  #queued = false;
+  #paused = false;
 
-  constructor(seed: number) {
+  constructor(seed: number, inspect: MessagePort) {
     const replay = new Replay({ ...memory, seed });
+    this.#inspected = serveInspector(replay, inspect);
     this.#agent = new Agent(seed, new LocalClient(replay));
     this.#turns.port1.onmessage = () => {
-      this.#waiting = false;
+      this.#queued = false;
       this.#run();
     };
   }
@@ -36,7 +40,7 @@ class Live {
     this.#next();
   }
 
-  step(): void {
+  #step(): void {
     const agent = this.#agent;
     const start = performance.now();
     agent.step();
@@ -59,12 +63,28 @@ class Live {
     return { state: world.state, action, steps, episode: this.#episodes + 1, length: world.steps, returns, greedy, busyMs: this.#busyMs, replayMs };
   }
 
-  /** Does what is due, for one slice. */
+  /** Does what is due, for one slice, or until the inspector pauses it. */
   #run(): void {
+    if (this.#paused) return;
     const end = performance.now() + SLICE;
     for (let now = performance.now(); now < end && this.#pace.due(now) >= 1; now = performance.now()) {
-      this.step();
+      const turn = this.#inspected.turn();
+      if (turn !== undefined) return void this.#wait(turn);
+      this.#step();
       this.#pace.took(1);
+    }
+    this.#next();
+  }
+
+  /** Takes one step when it may, and goes on from there. */
+  async #wait(turn: Promise<void>): Promise<void> {
+    this.#paused = true;
+    await turn;
+    this.#paused = false;
+    try {
+      this.#step();
+    } catch (error) {
+      return failed(error);
     }
     this.#next();
   }
@@ -75,8 +95,8 @@ class Live {
     const { wait } = this.#pace;
     if (wait > 1) {
       if (wait !== Infinity) this.#timer = setTimeout(() => this.#run(), wait);
-    } else if (!this.#waiting) {
-      this.#waiting = true;
+    } else if (!this.#queued) {
+      this.#queued = true;
       this.#turns.port2.postMessage(undefined);
     }
   }
@@ -85,9 +105,8 @@ class Live {
 let live: Live | undefined;
 
 function take(message: ToWorker): void {
-  if (message.type === "start") live = new Live(message.seed);
+  if (message.type === "start") live = new Live(message.seed, message.inspect);
   else if (message.type === "pace" && live) live.rate = message.rate;
-  else if (message.type === "step") live?.step();
   else if (message.type === "look" && live) say({ type: "scene", scene: live.look() });
 }
 

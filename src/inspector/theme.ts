@@ -56,7 +56,7 @@ button:disabled { opacity: 0.5; cursor: default; }
 input[type="number"] { width: 9em; }
 button:focus-visible, select:focus-visible, input:focus-visible, summary:focus-visible, [tabindex]:focus-visible { outline: 2px solid var(--inspector-accent); outline-offset: 1px; }
 label { display: inline-flex; gap: 6px; align-items: center; }
-dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 130px), 1fr)); gap: 4px 12px; margin: 4px 0; }
+dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 110px), 1fr)); gap: 4px 12px; margin: 4px 0; }
 dt { color: var(--inspector-soft); font-size: 12px; }
 dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 meter { width: 100%; height: 12px; display: block; }

@@ -11,7 +11,11 @@ async function figure(page: Page, name: string): Promise<number> {
 }
 
 const steps = (page: Page) => figure(page, "Steps");
-const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+/** A button of the room; the inspector has some of the same names. */
+const button = (page: Page, name: string) => page.locator(".live .column").getByRole("button", { name, exact: true });
+const press = (page: Page, name: string) => button(page, name).click();
+/** A button of the inspector. */
+const looking = (page: Page, name: string) => page.locator("replay-inspector").getByRole("button", { name, exact: true });
 const speed = (page: Page, text: string) => page.locator(".segments label", { hasText: text }).click();
 
 /** The room, with an agent that has begun. */
@@ -84,9 +88,41 @@ inBrowsers((open) => {
     await page.keyboard.press("Space");
     await still(page);
     // A button that has the focus takes the key once, and not the room, too.
-    await page.getByRole("button", { name: "Play" }).focus();
+    await button(page, "Play").focus();
     await page.keyboard.press("Space");
-    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await button(page, "Pause").waitFor();
+  });
+
+  it("shows its memory, whose buttons and the room's are the same", async () => {
+    const page = await live(open);
+    const inspector = page.locator("replay-inspector");
+    const items = async () =>
+      Number(/([\d,]+) of 20,000 items/.exec(await inspector.getByText("of 20,000 items").first().innerText())?.[1]?.replaceAll(",", "") ?? Number.NaN);
+    const some = await until(items, (count) => count > 50, "items in the memory");
+    await until(items, (count) => count > some, "more items in the memory");
+    await looking(page, "Pause").click();
+    await button(page, "Play").waitFor();
+    const stood = await still(page);
+    await looking(page, "Step").click();
+    await until(
+      () => steps(page),
+      (count) => count === stood + 1,
+      "one more step",
+    );
+    await looking(page, "Draw a batch").click();
+    const drawn = inspector.getByRole("table").locator("tbody tr");
+    await until(
+      () => drawn.count(),
+      (count) => count === 8,
+      "a batch of 8",
+    );
+    await press(page, "Play");
+    await looking(page, "Pause").waitFor();
+    await until(
+      () => steps(page),
+      (count) => count > stood + 10,
+      "more steps",
+    );
   });
 
   it("plays as fast as it is told", async () => {
@@ -103,10 +139,11 @@ inBrowsers((open) => {
 
   it("draws what it plays", async () => {
     const page = await live(open);
-    const stage = page.locator("canvas.stage");
-    const first = await stage.screenshot();
+    // Playwright's own screenshots of elements take a style that the page's policy forbids.
+    const picture = () => page.evaluate(() => document.querySelector<HTMLCanvasElement>("canvas.stage")?.toDataURL());
+    const first = await picture();
     await until(
-      async () => !(await stage.screenshot()).equals(first),
+      async () => (await picture()) !== first,
       (other) => other,
       "another picture",
     );

@@ -85,7 +85,7 @@ export function errorsOf(page: Page): string[] {
 export function inBrowsers(tests: (open: Open, name: BrowserName) => void, headers: Readonly<Record<string, string>> = {}): void {
   for (const name of ["chromium", "firefox"] as const) {
     const there = runtimes()[name] !== undefined && (whole || name === "chromium");
-    describe.runIf(required || there)(name, () => {
+    describe.runIf(required || there)(name, { timeout: 120_000 }, () => {
       let browser: Browser;
       let served: Served;
       const visits: Visit[] = [];
