@@ -11,6 +11,9 @@ const MIN_RATE = 500_000;
 /** LeRobot jumps to single frames: so many at most have to be decoded on the way. */
 const KEY_FRAMES = 5;
 
+/** What the planes are. A browser that is given RGB says that its planes have the full range, and they have not: readers in Python then see other colours. */
+const COLOURS = { primaries: "bt709", transfer: "bt709", matrix: "bt709", fullRange: false } as const;
+
 /** One film. @throws Error where the browser has no encoder for it */
 export async function encodeFilm({ width, height, fps, write }: VideoFormat): Promise<Film> {
   const quality = new Quality({ bitrate: Math.max(MIN_RATE, width * height * fps * BITS) });
@@ -21,16 +24,12 @@ export async function encodeFilm({ width, height, fps, write }: VideoFormat): Pr
   const source = new VideoSampleSource({ codec, quality, keyFrameInterval: KEY_FRAMES / fps });
   output.addVideoTrack(source, { frameRate: fps });
   await output.start();
-  const opaque = new Uint8Array(width * height * 4).fill(255);
+  const planes = new Uint8Array(width * height + 2 * half(width) * half(height));
   return {
     codec: CODECS[codec as keyof typeof CODECS],
     async add(pixels, timestamp) {
-      for (let from = 0, to = 0; from < pixels.length; from += 3, to += 4) {
-        opaque[to] = pixels[from] as number;
-        opaque[to + 1] = pixels[from + 1] as number;
-        opaque[to + 2] = pixels[from + 2] as number;
-      }
-      const sample = new VideoSample(opaque, { format: "RGBX", codedWidth: width, codedHeight: height, timestamp, duration: 1 / fps });
+      toPlanes(pixels, width, height, planes);
+      const sample = new VideoSample(planes, { format: "I420", codedWidth: width, codedHeight: height, timestamp, duration: 1 / fps, colorSpace: COLOURS });
       try {
         await source.add(sample);
       } finally {
@@ -43,4 +42,24 @@ export async function encodeFilm({ width, height, fps, write }: VideoFormat): Pr
     },
     cancel: () => output.cancel(),
   };
+}
+
+const half = (size: number): number => (size + 1) >> 1;
+
+/** RGB as planes of brightness and, at half the size, of blue and red, by ITU-R BT.709 in its limited range. */
+function toPlanes(pixels: Uint8Array, width: number, height: number, planes: Uint8Array): void {
+  const [blue, red] = [width * height, width * height + half(width) * half(height)];
+  const at = (x: number, y: number, c: number) => pixels[3 * (Math.min(y, height - 1) * width + Math.min(x, width - 1)) + c] as number;
+  for (let i = 0; i < width * height; i++) {
+    const [r, g, b] = [pixels[3 * i] as number, pixels[3 * i + 1] as number, pixels[3 * i + 2] as number];
+    planes[i] = Math.round(16 + (46.559 * r + 156.629 * g + 15.812 * b) / 255);
+  }
+  for (let y = 0, i = 0; y < height; y += 2) {
+    for (let x = 0; x < width; x += 2, i++) {
+      const mean = (c: number) => (at(x, y, c) + at(x + 1, y, c) + at(x, y + 1, c) + at(x + 1, y + 1, c)) / 4;
+      const [r, g, b] = [mean(0), mean(1), mean(2)];
+      planes[blue + i] = Math.round(128 + (-25.664 * r - 86.336 * g + 112 * b) / 255);
+      planes[red + i] = Math.round(128 + (112 * r - 101.73 * g - 10.27 * b) / 255);
+    }
+  }
 }

@@ -53,24 +53,31 @@ export class ExportPanel {
 
   async #toFolder(): Promise<void> {
     try {
-      const folder = await pickFolder();
-      if (folder !== undefined) await this.#save(folder);
+      const picked = await pickFolder();
+      if (picked === undefined) return;
+      // A folder of its own: nothing else in the picked one is replaced.
+      await this.#save(await picked.getDirectoryHandle(this.#folder, { create: true }), picked.name);
     } catch (error) {
       this.#place.replaceChildren(trouble(error));
     }
   }
 
-  async #save(to: Destination): Promise<void> {
-    const format = this.#format.value as Format;
+  /** As the zip and the folder are called. */
+  get #folder(): string {
+    return `${NAME}-${this.#format.value}`;
+  }
+
+  /** @param inside the name of the folder that was picked */
+  async #save(to: Destination, inside = ""): Promise<void> {
+    const [format, folder] = [this.#format.value as Format, this.#folder];
     const progress = new Progress("Writing the dataset", () => this.#wishes.stop());
     this.#progress = progress;
     this.#enable();
     this.#place.replaceChildren(progress.element);
     try {
       const { episodes, files } = await this.#wishes.save(format, to);
-      const name = `${NAME}-${format}.zip`;
-      if (files !== undefined) download(name, zipOf(files, `${NAME}-${format}`));
-      const where = to instanceof Map ? name : `the folder ${to.name}`;
+      if (files !== undefined) download(`${folder}.zip`, zipOf(files, folder));
+      const where = files === undefined ? `the folder ${inside}/${folder}` : `${folder}.zip`;
       const done = `${count(episodes)} ${episodes === 1 ? "episode" : "episodes"} ${episodes === 1 ? "is" : "are"} in ${where}.`;
       this.#place.replaceChildren(h("p", { class: "result", role: "status" }, done));
     } catch (error) {

@@ -96,8 +96,10 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
   }
 
   async function toggle(): Promise<void> {
-    if (session.mode === "play") await session.stop();
-    else await start(() => session.play(saved.next));
+    if (session.mode === "play") return session.stop();
+    // So that the browser does not clear it when the disk gets full; some ask the person.
+    void navigator.storage?.persist?.().catch(() => {});
+    await start(() => session.play(saved.next));
   }
 
   async function replay(episode: Episode): Promise<void> {
@@ -171,7 +173,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
       h(
         "div",
         { class: "column" },
-        section("Game", h("div", { class: "picture" }, stage.element, camera.element), status, h("div", { class: "row" }, play, halt), bar.element, figures),
+        section("Game", stage.element, h("div", { class: "below" }, status, camera.element), h("div", { class: "row" }, play, halt), bar.element, figures),
       ),
       h("div", { class: "column" }, section("Episodes", list.element), section("Clone", clone.element), section("Save as a dataset", exporter.element)),
     ),

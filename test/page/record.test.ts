@@ -284,6 +284,46 @@ inBrowsers((open, name) => {
     expect(await figure(page, "Steps saved")).toBeGreaterThanOrEqual(saved);
   });
 
+  it("saves zips of datasets, which the readers open", { timeout: 120_000 }, async () => {
+    const page = await record(open);
+    await three(page);
+    for (const [format, steps] of [
+      ["tfds", 61],
+      ["lerobot", 60],
+      ["lerobot-images", 60],
+      ["minari", undefined],
+    ] as const) {
+      await page.getByLabel("Format").selectOption(format);
+      // Playwright does not hear of downloads of this Firefox.
+      const download = name === "chromium" ? page.waitForEvent("download") : undefined;
+      await press(page, "Download as a zip");
+      await until(
+        () => page.locator(".record .export").innerText(),
+        (text) => text.includes(`1 episode is in docking-${format}.zip.`),
+        "the end",
+      );
+      const file = await download;
+      if (file === undefined) continue;
+      expect(file.suggestedFilename()).toBe(`docking-${format}.zip`);
+      const chunks: Buffer[] = [];
+      for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
+      const files = new Map(Object.entries(unzipSync(Buffer.concat(chunks))).map(([path, bytes]) => [path.slice(path.indexOf("/") + 1), bytes]));
+      if (steps === undefined) {
+        expect([...files.keys()]).toContain("docking-v0/data/0/part-0.parquet");
+        continue;
+      }
+      const data = await openRlds(files);
+      const lengths: number[] = [];
+      for await (const episode of data) {
+        let count = 0;
+        for await (const _ of episode.steps) count++;
+        lengths.push(count);
+      }
+      await data.close();
+      expect(lengths).toEqual([steps]);
+    }
+  });
+
   describe("looks", () => {
     for (const colorScheme of ["light", "dark"] as const) {
       it(`has a picture before anybody plays, and fits 360 pixels: ${colorScheme}`, async () => {
@@ -295,7 +335,7 @@ inBrowsers((open, name) => {
         const button = await page.getByRole("button", { name: "Delete episode 1" }).boundingBox();
         const list = await page.locator(".record .list").boundingBox();
         expect((button?.x as number) + (button?.width as number)).toBeLessThanOrEqual((list?.x as number) + (list?.width as number));
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
         expect(await page.locator(".record .list").evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
       });
     }
@@ -318,35 +358,6 @@ inBrowsers((open, name) => {
       expect((await listed(page))[0]).toMatchObject({ steps: 18, ending: "wrecked" });
     });
 
-    it("saves zips of datasets, which the readers open", { timeout: 120_000 }, async () => {
-      const page = await record(open);
-      await three(page);
-      for (const [format, steps] of [
-        ["tfds", 61],
-        ["lerobot", 60],
-        ["lerobot-images", 60],
-      ] as const) {
-        await page.getByLabel("Format").selectOption(format);
-        const download = page.waitForEvent("download");
-        await press(page, "Download as a zip");
-        const file = await download;
-        expect(file.suggestedFilename()).toBe(`docking-${format}.zip`);
-        const chunks: Buffer[] = [];
-        for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
-        const files = new Map(Object.entries(unzipSync(Buffer.concat(chunks))).map(([path, bytes]) => [path.slice(path.indexOf("/") + 1), bytes]));
-        const data = await openRlds(files);
-        const lengths: number[] = [];
-        for await (const episode of data) {
-          let count = 0;
-          for await (const _ of episode.steps) count++;
-          lengths.push(count);
-        }
-        await data.close();
-        expect(lengths).toEqual([steps]);
-        expect(await page.locator(".record .export .result").innerText()).toBe(`1 episode is in docking-${format}.zip.`);
-      }
-    });
-
     it("saves into a folder that the person picks", async () => {
       const { page } = await open();
       await page.addInitScript(() => {
@@ -361,13 +372,13 @@ inBrowsers((open, name) => {
       await press(page, "Save to a folder …");
       await until(
         () => page.locator(".record .export").innerText(),
-        (text) => text.includes("1 episode is in the folder picked."),
+        (text) => text.includes("1 episode is in the folder picked/docking-tfds."),
         "the end",
       );
       const there = await page.evaluate(async () => {
         const root = await navigator.storage.getDirectory();
         let folder = await root.getDirectoryHandle("picked");
-        for (const name of ["docking", "1.0.0"]) folder = await folder.getDirectoryHandle(name);
+        for (const name of ["docking-tfds", "docking", "1.0.0"]) folder = await folder.getDirectoryHandle(name);
         const names: string[] = [];
         for await (const key of (folder as unknown as { keys(): AsyncIterable<string> }).keys()) names.push(key);
         return names.sort();
