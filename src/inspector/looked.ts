@@ -8,7 +8,7 @@ import type { PlacedLeaf } from "../spec/layout.ts";
 import type { Table } from "../table.ts";
 import { agesOf, turnBefore } from "./ages.ts";
 import type { Chance } from "./chance.ts";
-import type { Drawn, ItemAbout, ItemView, LeafAbout, LeafValues, Sample, TableSurvey } from "./survey.ts";
+import type { Drawn, DrawnItem, ItemAbout, ItemView, LeafAbout, LeafValues, Sample, TableSurvey } from "./survey.ts";
 import { Walk } from "./walk.ts";
 
 /** Items that a survey samples; where there are not more, it has them all. */
@@ -70,7 +70,12 @@ export class LookedAt {
     const { kind } = this.#table.options.sampler;
     const isOrdered = kind !== "uniform" && kind !== "prioritized";
     const { slots, refused } = this.#probe.wouldDraw(n, (state) => this.#chance.fill(state), isOrdered);
-    const items = Array.from(slots, (slot) => this.about(this.#probe.keyOf(slot)));
+    let values = MOST_VALUES;
+    const items = Array.from(slots, (slot): DrawnItem => {
+      const about = this.about(this.#probe.keyOf(slot));
+      values -= this.#leaves.reduce((sum, { size }) => sum + size, 0) * about.length;
+      return { ...about, leaves: values < 0 ? undefined : this.#leavesOf(slot, about.length) };
+    });
     const blocked = refused && ({ by: BLOCKED_BY[refused.code], have: refused.have, need: refused.need } as Blocked);
     return { table: this.#table.name, items, blocked: refused?.code === 0 ? undefined : blocked };
   }
@@ -97,7 +102,11 @@ export class LookedAt {
   view(key: number): ItemView {
     const about = this.about(key);
     const slot = about.state === "gone" ? 0 : this.#probe.slotOf(key);
-    return { table: this.#table.name, ...about, leaves: slot === 0 ? [] : this.#leaves.map((leaf) => this.#valuesOf(leaf, slot, about.length)) };
+    return { table: this.#table.name, ...about, leaves: slot === 0 ? [] : this.#leavesOf(slot, about.length) };
+  }
+
+  #leavesOf(slot: number, length: number): LeafValues[] {
+    return this.#leaves.map((leaf) => this.#valuesOf(leaf, slot, length));
   }
 
   #valuesOf(leaf: PlacedLeaf, slot: number, length: number): LeafValues {
