@@ -10,6 +10,7 @@ import { GRANULE_BITS } from "../memory/layout";
 
 /** The row in a link. */
 export const LINK_ROW: u32 = 0x3fffffff;
+const LINK_BITS: u32 = 30;
 /** The episode ends here; nothing is known of what came after. */
 export const LINK_END: u32 = 0x80000000;
 /** The episode ends here, with what was seen last: nothing was done at this step. */
@@ -71,7 +72,7 @@ export function row_episode(row: u32): u32 {
   return Head.of(row).episode;
 }
 
-/** Whether the episode ends with it. */
-export function row_ends(row: u32): bool {
-  return (Head.of(row).next & LINK_ENDS) != 0;
+/** How the episode ends with it: 0 it goes on · 1 this is its final step, truncated · 2 nothing is known of what came after · 3 this is its final step, terminated. */
+export function row_ends(row: u32): u32 {
+  return Head.of(row).next >>> LINK_BITS;
 }

@@ -173,7 +173,7 @@ export interface Exports {
 }
 
 /** The version that this wrapper speaks. */
-export const ABI_VERSION = 13;
+export const ABI_VERSION = 14;
 
 /** Codes of refused calls (assembly/memory/error.ts). */
 export const E_OUT_OF_MEMORY = -1;
@@ -196,6 +196,9 @@ export const TRUNCATES = 2;
 export const TERMINATES = 3;
 export const LINK_FINAL = 0x40000000;
 export const LINK_ENDS = 0xc0000000;
+/** What row_ends tells of a row, 0 where its episode goes on: an episode's final step, truncated or terminated; the last one, behind which nothing was seen. */
+export const FINAL_TRUNCATED = 1;
+export const FINAL_TERMINATED = 3;
 
 /** HEADER in assembly/memory/layout.ts: which argument of a refused call, or which element of a batch, as i32; its value as f64; how many marks were set, as u32. */
 export const ERROR_ARGUMENT = 12 / 4;

@@ -151,6 +151,11 @@ export class Engine {
     return this.core.x.row_ends(row) !== 0;
   }
 
+  /** How its episode ends with a row: 0 it goes on; FINAL_TRUNCATED, FINAL_TERMINATED; else with it, and nothing was seen after it. */
+  endOf(row: number): number {
+    return this.core.x.row_ends(row);
+  }
+
   /** Steps of the items that the rules of open writers make for a table. */
   ruledLengths(table: string): number[] {
     return [...this.writers].flatMap(({ items }) => items.filter((rule) => rule.table === table).map(({ length }) => length));
