@@ -8,12 +8,13 @@ import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
 import type { NpzOptions } from "./npz/open-npz.ts";
 import type { ParquetOptions } from "./parquet/open-parquet.ts";
 import type { RldsReader } from "./reader.ts";
+import type { RecordingOptions } from "./recording/open-recording.ts";
 import { MAX_BYTES, type Source, sourceOf } from "./sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "./sources/source.ts";
 import type { TfdsOptions } from "./tfds/open-tfds.ts";
 
 /** Those of the format that is found; any other is refused there. */
-export type RldsOptions = TfdsOptions & MinariOptions & D4rlOptions & LeRobotOptions & ParquetOptions & JsonlOptions & NpzOptions;
+export type RldsOptions = TfdsOptions & MinariOptions & D4rlOptions & LeRobotOptions & ParquetOptions & JsonlOptions & NpzOptions & RecordingOptions;
 
 type Opener = (from: Source, options: object) => Promise<RldsReader<unknown>>;
 
@@ -25,6 +26,7 @@ const OPENERS = {
   hdf5: async () => (await import("./hdf5/open-any.ts")).openAnyHdf5,
   npz: async () => (await import("./npz/open-npz.ts")).openNpz,
   jsonl: async () => (await import("./jsonl/open-jsonl.ts")).openJsonl,
+  recording: async () => (await import("./recording/open-recording.ts")).openRecording,
 } as const satisfies { readonly [format: string]: () => Promise<(from: Source, options: never) => Promise<unknown>> };
 
 type Found = keyof typeof OPENERS;
@@ -35,6 +37,7 @@ const NAMES: readonly (readonly [name: string, format: Found])[] = [
   ["meta/info.json", "lerobot"],
   ["data/main_data.hdf5", "hdf5"],
   ["main_data.hdf5", "hdf5"],
+  ["00000001.rpr", "recording"],
 ];
 const ENDINGS: readonly (readonly [ending: string, format: Found])[] = [
   [".parquet", "parquet"],
@@ -55,7 +58,7 @@ const BEGINNINGS: readonly (readonly [bytes: string, format: Found])[] = [
 
 /**
  * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`), a folder or file of Parquet, an HDF5 file of Minari or
- * D4RL, an .npz, a file of JSON lines or a folder with one. What is behind a URL is found by trying those names. Options are those of the format's own function.
+ * D4RL, an .npz, a file of JSON lines or a folder with one, a folder of reprise/record (`00000001.rpr`). What is behind a URL is found by trying those names. Options are those of the format's own function.
  * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
