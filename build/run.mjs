@@ -86,6 +86,16 @@ const verbs = {
     await bundle();
     run("test/soak/crash.mjs", args);
   },
+  async "crash:record"() {
+    await core();
+    await bundle();
+    run("test/soak/crash-record.mjs", args);
+  },
+  async "soak:record"() {
+    await core();
+    await bundle();
+    run("test/soak/soak-record.mjs", args);
+  },
   async pages() {
     await core();
     await bundle();

@@ -1,6 +1,7 @@
 /** A robot's recording, and what must be read back of it: the naive twin is a list of steps. */
-import { type EndOptions, open, openRecording, type Recorder, type RecordOptions } from "../../../src/record/index.ts";
+
 import type { ReadEpisode } from "../../../src/formats/reader.ts";
+import { type EndOptions, open, openRecording, type Recorder, type RecordOptions } from "../../../src/record/index.ts";
 import { bool, f32, f64, i64, text, u8, u16 } from "../../../src/spec/constructors.ts";
 import type { StepOf } from "../../../src/spec/spec.ts";
 import type { TestRandom } from "../../support/random.ts";
@@ -117,4 +118,3 @@ export async function read(from: Parameters<typeof openRecording>[0], options?: 
 export function seen({ steps, ...metadata }: ReadEpisode): object {
   return { ...metadata, steps: Array.from(steps, plain) };
 }
-
