@@ -82,7 +82,7 @@ export const LAYERS = {
 export const OUTER = ["src/adapters/", "src/builtins/", "src/cli/", "src/formats/", "src/reverb/", "src/runtime/", "src/store/directory/"];
 
 /** Of these what runs anywhere, and asks for the runtime only when it is called: others may build on it. */
-export const ANYWHERE = ["src/formats/index.ts", "src/formats/images/encode-png.ts", "src/formats/tfds/crc32c.ts", "src/store/directory/"];
+export const ANYWHERE = ["src/formats/index.ts", "src/formats/images/frame-png.ts", "src/formats/tfds/crc32c.ts", "src/store/directory/"];
 
 /** Modules made by the build, by the only ones that may import them. */
 export const GENERATED = { "dist/core-bytes.js": "src/core/module.ts" };

@@ -1,5 +1,6 @@
 /** Where a step's frames go: to the log, or to files beside, which are on the disk before the log says so. */
 import { ReplayError } from "../error.ts";
+import type { FrameEncoder } from "../formats/images/frame-png.ts";
 import { crc32c } from "../formats/tfds/crc32c.ts";
 import { attempt, ioError } from "../store/directory/attempt.ts";
 import type { Directory, StorageFile } from "../store/directory/directory.ts";
@@ -9,23 +10,21 @@ import type { RecordingAbout } from "./form/about.ts";
 import { FrameNames, frameOf } from "./form/frame-files.ts";
 import type { FrameLeaf, RowForm } from "./form/row-form.ts";
 
-export type EncodePng = (data: Uint8Array, width: number, height: number, channels: number) => Uint8Array;
-
 /** Files that are open until they are synced: a process may have about a thousand. */
 const MAX_OPEN = 256;
 
 export class Frames {
   readonly #directory: Directory;
   readonly #leaves: readonly FrameLeaf[];
-  readonly #encode: EncodePng | undefined;
+  readonly #encode: FrameEncoder | undefined;
   readonly #names: FrameNames | undefined;
   readonly #unsynced = new Map<string, StorageFile>();
-  /** Those of the step that is written. */
-  #written: string[] = [];
+  /** Those of the group that is written. */
+  readonly #written: string[] = [];
   #lost: Error | undefined;
 
   /** @param encode of PNG; none for raw pixels */
-  constructor(directory: Directory, { frames }: RowForm, { images, imagesIn }: RecordingAbout, encode: EncodePng | undefined) {
+  constructor(directory: Directory, { frames }: RowForm, { images, imagesIn }: RecordingAbout, encode: FrameEncoder | undefined) {
     this.#directory = directory;
     this.#leaves = frames;
     this.#encode = encode;
@@ -39,7 +38,6 @@ export class Frames {
 
   /** Writes a step's frames. @throws ReplayError IO: then `takeBack` removes what is there of them */
   write(log: Log, pixels: readonly Uint8Array[], episode: number, step: number): void {
-    this.#written = [];
     for (const { camera, leaf } of this.#leaves) {
       const [height, width, channels] = leaf.shape as readonly [number, number, number];
       const frame = pixels[camera] as Uint8Array;
@@ -47,6 +45,11 @@ export class Frames {
       if (this.#names === undefined) log.write(RECORDED_FRAME, camera, bytes);
       else log.write(RECORDED_FRAME, camera, this.#file(this.#names.of(episode, step, camera), bytes));
     }
+  }
+
+  /** From here on `takeBack` removes what comes. */
+  mark(): void {
+    this.#written.length = 0;
   }
 
   takeBack(): void {

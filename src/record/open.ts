@@ -17,7 +17,7 @@ import { StagedStep } from "./staged.ts";
 
 /**
  * Opens a recording, made if need be. An episode that a crash, or `close`, has cut stays as it is, unfinished; the next step begins another one. A new recording needs
- * `spec` and `fps`; of one that is there they may be left out, and must be the same otherwise. Reads the newest file: O(segmentBytes), however much is recorded.
+ * `spec` and `fps`; of one that is there they may be left out, and must be the same otherwise. Reads the two newest files: O(segmentBytes), however much is recorded.
  * @throws TypeError, RangeError for options · ReplayError SPEC_MISMATCH where something else is there, or a recording of other steps · NOT_FOUND where nothing is there and
  * `spec` or `fps` is left out · LOCKED where another process records there · CORRUPT, UNSUPPORTED, IO as `Replay.open`
  */
@@ -48,7 +48,7 @@ export async function open<const S extends Spec = Spec>(options: RecordOptions<S
     const past = reader.finish(log.segment);
     const form = new RowForm(about.spec);
     const isPng = about.images === "png" && form.frames.length > 0;
-    const encode = isPng ? (await import("../formats/images/encode-png.ts")).encodePng : undefined;
+    const encode = isPng ? await (await import("../formats/images/frame-png.ts")).frameEncoder() : undefined;
     const frames = new Frames(directory, form, about, encode);
     frames.tidy(past.next, past.cut > 0 ? past.cut : Number.POSITIVE_INFINITY);
     const staged = new StagedStep(about.spec, form);

@@ -1,4 +1,4 @@
-/** What a recording holds when it is opened to go on: read from its newest segment, and from those that are not sealed. */
+/** What a recording holds when it is opened to go on: read from its two newest segments, and from those that are not sealed. */
 import { ReplayError } from "../error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../store/format/kinds.ts";
 import { Contents, endOf } from "./form/contents.ts";

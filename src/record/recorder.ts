@@ -215,6 +215,7 @@ export class Recorder<S extends Spec = Spec> {
     }
     const mark = log.mark;
     this.#contents.mark();
+    this.#frames.mark();
     try {
       write();
       if (now) this.#frames.sync();

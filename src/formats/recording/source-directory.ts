@@ -42,15 +42,16 @@ export class SourceDirectory implements Directory, RecordingFolder {
   /** @throws RldsError NOT_FOUND where there are no segments, UNSUPPORTED for those of several folders */
   static async of(folder: SourceFolder, maxBytes: number, signal?: AbortSignal): Promise<SourceDirectory> {
     const paths = await folder.list();
-    const segments = paths === undefined ? await tried(folder, signal) : paths.filter((path) => segmentOf(path.slice(path.lastIndexOf("/") + 1)) > 0);
+    if (paths === undefined) return tried(new SourceDirectory(folder, "", maxBytes), signal);
+    const segments = paths.filter((path) => segmentOf(path.slice(path.lastIndexOf("/") + 1)) > 0);
     const prefixes = [...new Set(segments.map((path) => path.slice(0, path.lastIndexOf("/") + 1)))];
-    if (prefixes.length === 0) throw new RldsError("NOT_FOUND", "there are no segments of a recording (00000001.rpr)", { file: folder.name });
+    if (prefixes.length === 0) throw none(folder.name);
     if (prefixes.length > 1)
       throw new RldsError("UNSUPPORTED", `there are ${prefixes.length} recordings: give one of ${prefixes.slice(0, 4).join(", ")}`, { file: folder.name });
     const directory = new SourceDirectory(folder, prefixes[0] as string, maxBytes);
     for (const path of segments) {
       signal?.throwIfAborted();
-      await directory.#look(path.slice(directory.#prefix.length));
+      await directory.look(path.slice(directory.#prefix.length));
     }
     return directory;
   }
@@ -61,6 +62,13 @@ export class SourceDirectory implements Directory, RecordingFolder {
     this.#folder = folder;
     this.#prefix = prefix;
     this.#maxBytes = maxBytes;
+  }
+
+  /** Notes a segment's size. @throws RldsError NOT_FOUND */
+  async look(name: string): Promise<void> {
+    const file = await this.#folder.open(this.#prefix + name);
+    this.#sizes.set(name, file.size);
+    await file.close();
   }
 
   get directory(): Directory {
@@ -163,27 +171,23 @@ export class SourceDirectory implements Directory, RecordingFolder {
       throw new RldsError("CORRUPT", `${to - from} bytes would be in memory at once, more than the ${this.#maxBytes} that maxBytes allows`, { file: name });
     this.#fetched.set(name, { at: from, bytes: await file.read(from, to - from) });
   }
-
-  async #look(name: string): Promise<void> {
-    const file = await this.#folder.open(this.#prefix + name);
-    this.#sizes.set(name, file.size);
-    await file.close();
-  }
 }
 
 /** Nobody can list the folder: segments have numbers. */
-async function tried(folder: SourceFolder, signal?: AbortSignal): Promise<string[]> {
-  const names: string[] = [];
-  for (let segment = 1; segment < MOST_SEGMENTS; segment++) {
+async function tried(directory: SourceDirectory, signal?: AbortSignal): Promise<SourceDirectory> {
+  for (let segment = 1; segment <= MOST_SEGMENTS; segment++) {
     signal?.throwIfAborted();
-    const name = fileOf(segment);
-    const file = await folder.open(name).catch((error) => {
-      if (error instanceof RldsError && error.code === "NOT_FOUND") return undefined;
-      throw error;
-    });
-    if (file === undefined) return names;
-    await file.close();
-    names.push(name);
+    try {
+      await directory.look(fileOf(segment));
+    } catch (error) {
+      if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
+      if (segment === 1) throw none(directory.name);
+      return directory;
+    }
   }
-  throw new RldsError("UNSUPPORTED", `there are more than ${MOST_SEGMENTS} segments`, { file: folder.name });
+  throw new RldsError("UNSUPPORTED", `there are more than ${MOST_SEGMENTS} segments`, { file: directory.name });
+}
+
+function none(file: string): RldsError {
+  return new RldsError("NOT_FOUND", "there are no segments of a recording (00000001.rpr)", { file });
 }

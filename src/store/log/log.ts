@@ -128,7 +128,7 @@ export class Log {
 
   /**
    * Shows every section in order; to be exhausted before the first write. It yields after each piece of a file, so that a caller can report, stop, or let others run.
-   * @param newest whether those of segments are left out, and not looked at, that are whole for sure because they are sealed; the newest one never is
+   * @param newest whether those of segments are left out, and not looked at, that were on the disk for sure because they are sealed; those of the last two never are
    * @throws ReplayError CORRUPT where what is there was altered: nothing of what was shown should be used then
    */
   *replay(visit: Visit, newest = false): Generator<{ bytes: number; of: number }, void> {

@@ -12,7 +12,7 @@ const say = (...words) => writeSync(1, `${words.join(" ")}\n`);
 
 const recorder = await open({ dir, spec: SPEC, fps: 30, images, imagesIn, durability, segmentBytes: 100_000, logger: null });
 say("open", recorder.episodes);
-for (let turn = 0; ; turn++) {
+for (;;) {
   const episode = recorder.episodes;
   const [length, discarded] = [1 + random(12), Number(random(6) === 0)];
   for (let step = 0; step < length; step++) {
