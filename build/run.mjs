@@ -115,6 +115,16 @@ const verbs = {
     await verbs["build:page"]();
     run("test/page/picture.mjs", args);
   },
+  async "crash:record"() {
+    await core();
+    await bundle();
+    run("test/soak/crash-record.mjs", args);
+  },
+  async "soak:record"() {
+    await core();
+    await bundle();
+    run("test/soak/soak-record.mjs", args);
+  },
   async pages() {
     await core();
     await bundle();

@@ -3,5 +3,12 @@ import * as fs from "node:fs";
 import * as promises from "node:fs/promises";
 import * as os from "node:os";
 import * as path from "node:path";
+import * as zlib from "node:zlib";
 
-export const builtins: { readonly [name: string]: unknown } = { "node:fs": fs, "node:fs/promises": promises, "node:os": os, "node:path": path };
+export const builtins: { readonly [name: string]: unknown } = {
+  "node:fs": fs,
+  "node:fs/promises": promises,
+  "node:os": os,
+  "node:path": path,
+  "node:zlib": zlib,
+};

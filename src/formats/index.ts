@@ -18,6 +18,7 @@ export { type ParquetWriteOptions, writeParquet } from "./parquet/write-parquet.
 export type { Format, ReadEpisode, ReadOptions, RldsReader } from "./reader.ts";
 export { openReplay } from "./replay/open-replay.ts";
 export type { ReplayOpenOptions } from "./replay/stored-replay.ts";
+export { openRecording, type RecordingOptions, type RecordingSource } from "./recording/open-recording.ts";
 export { memorySink, type Sink, type SinkFile, type SinkFolder } from "./sinks/sink.ts";
 export type { FinalStep, WriteOptions, WriteProgress, WriteReport } from "./sinks/writer.ts";
 export { type Source, type SourceOptions, sourceOf } from "./sources/open-source.ts";

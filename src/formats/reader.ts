@@ -2,7 +2,7 @@
 import type { RldsEpisode, RldsStep, StepSpec } from "../rlds/dataset/dataset.ts";
 import type { StepColumns } from "../rlds/dataset/step-columns.ts";
 
-export type Format = "tfds" | "minari" | "d4rl" | "lerobot" | "parquet" | "jsonl" | "npz" | "journal" | "snapshot";
+export type Format = "tfds" | "minari" | "d4rl" | "lerobot" | "parquet" | "jsonl" | "npz" | "journal" | "snapshot" | "recording";
 
 /** An episode as the readers give it: its steps are there, as columns. */
 export interface ReadEpisode<S = RldsStep> extends RldsEpisode<S> {

@@ -91,6 +91,15 @@ test("vector environments give the same values in each autoreset mode", () => {
   expect(wrong.map((line) => line.includes(`values ${truth}`))).toEqual([true, false, true]);
 });
 
+test("a recording goes on over sessions that were cut, and the clone plays as its player did", () => {
+  const out = run("record", 40);
+  expect(out).toContain("recorded: 40 episodes, and 2 that were cut");
+  expect(numberAfter("reached its goal in ", out)).toBe(100);
+  const nothing = run("record", 40, ["await recorder.endEpisode(", "await recorder.discardEpisode("]);
+  expect(nothing).toContain("recorded: 0 episodes, and 2 that were cut; 2 steps");
+  expect(numberAfter("reached its goal in ", nothing)).toBeLessThan(80);
+});
+
 test("actors in workers append while the learner draws: every step is a transition, and none is lost", () => {
   const out = run("actors", 1000);
   expect(out).toContain("actors: left, left, left; 1000 + 1000 + 1000 steps, 3000 transitions");

@@ -6,6 +6,8 @@ export interface Directory {
   readonly name: string;
   /** Where it is, whatever the process does: two of the same path are one. Where there are no paths it is not there. */
   readonly path?: string;
+  /** Whether each file costs so much, open or not, that thousands of them have no place here. */
+  readonly fewFiles?: boolean;
   /** Names of the files, in any order. */
   list(): string[];
   /** @throws where `create` is false and there is no such file */

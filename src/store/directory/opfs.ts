@@ -65,6 +65,7 @@ async function make(name: string, steps: readonly string[], spare: number): Prom
 
 class Opfs implements OpfsDirectory {
   readonly name: string;
+  readonly fewFiles = true;
   readonly #folder: Folder;
   readonly #lock: SyncHandle;
   readonly #spare: number;

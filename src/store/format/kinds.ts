@@ -46,6 +46,18 @@ export const EPISODE_END = 69;
 export const STATE = 70;
 export const RANDOM = 71;
 export const CLEAR = 72;
+
+/** Recordings (record/form/): 96 to 127. */
+/** id: camera │ a frame: its pixels, or a PNG; of one in a file beside: its bytes u32, their CRC-32C u32. It stands before its step. */
+export const RECORDED_FRAME = 96;
+/** id: episode │ all leaves but the frames (record/form/row-form.ts). */
+export const RECORDED_STEP = 97;
+/** id: episode │ likewise: what was seen last, behind the last step. */
+export const RECORDED_FINAL = 98;
+/** id: episode │ how it ended (record/form/contents.ts). */
+export const RECORDED_END = 99;
+/** id: the segment before this one │ what that holds (record/form/contents.ts). First in its segment. */
+export const RECORDED_INDEX = 100;
 export function isOwn(kind: number): boolean {
   return kind >>> 4 === 1;
 }

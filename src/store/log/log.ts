@@ -24,6 +24,13 @@ export type { LogOptions, Segment, Visit };
 
 const NOTHING = new Uint8Array(0);
 
+/** Where a group begins. */
+export interface GroupMark {
+  readonly segment: number;
+  readonly group: number;
+  readonly at: Mark;
+}
+
 export class Log {
   /** What the directory says: the option's where it is new. */
   readonly about: object;
@@ -121,13 +128,14 @@ export class Log {
 
   /**
    * Shows every section in order; to be exhausted before the first write. It yields after each piece of a file, so that a caller can report, stop, or let others run.
+   * @param newest whether those of segments are left out, and not looked at, that were on the disk for sure because they are sealed; those of the last two never are
    * @throws ReplayError CORRUPT where what is there was altered: nothing of what was shown should be used then
    */
-  *replay(visit: Visit): Generator<{ bytes: number; of: number }, void> {
+  *replay(visit: Visit, newest = false): Generator<{ bytes: number; of: number }, void> {
     this.#open();
     const recovered = this.#recovered;
     if (recovered === undefined) return;
-    const reading = sectionsOf(this.#directory, recovered, this.#memory, this.#logger, visit);
+    const reading = sectionsOf(this.#directory, recovered, this.#memory, this.#logger, visit, newest);
     for (let step = reading.next(); ; step = reading.next()) {
       if (step.done === true) {
         this.#unsealed = step.value;
@@ -149,18 +157,38 @@ export class Log {
     if (writer.waiting >= this.#tryAt) this.#try(() => writer.spill(), false);
   }
 
-  /** Ends the group. @throws ReplayError IO where it was to be written and that failed: it stays in memory, and is tried again */
-  commit(): void {
+  /**
+   * Ends the group.
+   * @param now whether it is on the disk when this returns
+   * @throws ReplayError IO where it was to be written and that failed: it stays in memory, and is tried again
+   */
+  commit(now = this.#durability === "always"): void {
     const writer = this.#writable();
     if (writer.bytes === this.#groupAt.bytes) return;
     this.#end(writer);
     if (this.#beginning) return;
     if (typeof this.#durability === "object") this.#due.in(this.#durability.everyMs);
-    if (this.#durability === "always") this.flush();
+    if (now) this.flush();
     else if (writer.waiting >= this.#tryAt) this.#try(() => writer.spill());
     this.check();
     const full = writer.bytes >= this.#segmentBytes && writer.bytes >= 2 * this.#preamble;
     if (full && (this.#tryAt <= FULL_BYTES || writer.waiting >= this.#tryAt)) this.#try(() => this.#roll(writer));
+  }
+
+  /** Where the open group begins, or the next one will. */
+  get mark(): GroupMark {
+    const { segment } = this.#writable();
+    return { segment, group: this.#group, at: this.#groupAt };
+  }
+
+  /** Takes back what came since a mark, such as a group that could not be written: whether it could, since of another segment, or after a sync that failed, it cannot. */
+  takeBack({ segment, group, at }: GroupMark): boolean {
+    const writer = this.#writer;
+    if (this.#closed || writer === undefined || writer.broken || writer.segment !== segment) return false;
+    writer.cut(at);
+    this.#group = group;
+    this.#groupAt = at;
+    return true;
   }
 
   /** Before something is done that is to be written. @throws ReplayError CLOSED · IO where nothing can be written any more · what failed while nobody could be told: once */

@@ -221,6 +221,19 @@ function reading<T>(directory: Directory, segment: number, read: (file: StorageF
   }
 }
 
+/** Whether a segment ends with a SEAL: all of it was on the disk. */
+export function isSealed(directory: Directory, segment: number, memory: SectionMemory): boolean {
+  return reading(directory, segment, (file) => {
+    const from = file.size - END_BYTES;
+    if (from < 0) return false;
+    memory.reserve(END_BYTES);
+    const { u8, view, base } = memory;
+    const got = attempt("reading", directory, fileOf(segment), () => file.read(u8.subarray(base, base + END_BYTES), from));
+    const isOne = got === END_BYTES && view.getUint32(base, true) === SEAL && view.getUint32(base + 8, true) === NUMBER_BYTES;
+    return isOne && view.getUint32(base + 12, true) === memory.sum(base);
+  });
+}
+
 /** Whether a whole COMMIT or SEAL of a later group than this one stands anywhere behind an offset: that tells damage from a tail that was cut. */
 function laterGroup(directory: Directory, segment: number, memory: SectionMemory, from: number, group: number): boolean {
   return reading(directory, segment, (file) => {

@@ -2,7 +2,7 @@
 import type { SectionMemory } from "../../core/section-memory.ts";
 import type { FullLogger } from "../../warnings.ts";
 import type { Directory } from "../directory/directory.ts";
-import { corrupt, faultOf, type Recovered } from "./scan.ts";
+import { corrupt, faultOf, isSealed, type Recovered } from "./scan.ts";
 import { fileOf } from "./segment-head.ts";
 import type { Mark } from "./segment-writer.ts";
 import { Walk } from "./walk.ts";
@@ -20,6 +20,7 @@ export interface Unsealed {
 
 /**
  * Shows every section; yields after each piece of a file.
+ * @param newest whether segments that are sealed are passed over, but for the last two: what stands at the newest one's beginning may have been cut off
  * @returns the segments that are not sealed as they should be, oldest first
  * @throws ReplayError CORRUPT where a segment is not the one that the newest one knows
  */
@@ -29,11 +30,17 @@ export function* sectionsOf(
   memory: SectionMemory,
   logger: FullLogger,
   visit: Visit,
+  newest = false,
 ): Generator<{ bytes: number; of: number }, Unsealed[]> {
   const of = segments.reduce((sum, { bytes }) => sum + bytes, 0);
+  const last = segments.slice(-2).map(({ id }) => id);
   const unsealed: Unsealed[] = [];
   let done = 0;
   for (const { id, bytes, sum } of segments) {
+    if (newest && !last.includes(id) && isSealed(directory, id, memory)) {
+      done += bytes;
+      continue;
+    }
     const walk = new Walk(directory, id, memory, bytes);
     const { sections } = walk;
     try {

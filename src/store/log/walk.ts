@@ -38,6 +38,7 @@ export class Walk {
   readonly #directory: Directory;
   readonly #name: string;
   readonly #file: StorageFile;
+  readonly #piece: number;
   #read = 0;
   /** Of all sections so far. */
   #sum = 0;
@@ -46,9 +47,10 @@ export class Walk {
   /** Whether there are sections behind the last whole group. */
   #open = false;
 
-  /** @param limit bytes of the file that count */
-  constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER) {
+  /** @param limit bytes of the file that count @param piece bytes that are read at once */
+  constructor(directory: Directory, segment: number, memory: SectionMemory, limit = Number.MAX_SAFE_INTEGER, piece = PIECE) {
     this.segment = segment;
+    this.#piece = piece;
     this.#directory = directory;
     this.#name = fileOf(segment);
     this.sections = new SectionParser(memory);
@@ -185,7 +187,7 @@ export class Walk {
     if (missing <= 0) return;
     this.pieces++;
     // With what waits no more than a piece: more would not stay in the cache.
-    const into = sections.room(Math.min(Math.max(missing, PIECE - sections.waiting), this.size - this.#read));
+    const into = sections.room(Math.min(Math.max(missing, this.#piece - sections.waiting), this.size - this.#read));
     for (let came = 0; came < missing; ) {
       const got = attempt("reading", this.#directory, this.#name, () => this.#file.read(into.subarray(came), this.#read));
       if (!(got > 0)) throw ioError(`reading ${this.#directory.name}/${this.#name} failed: it ended at ${this.#read} of ${this.size} bytes`, undefined);

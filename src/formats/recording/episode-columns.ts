@@ -1,0 +1,99 @@
+/** The steps of one recorded episode as they come, into columns. */
+import type { RowForm } from "../../record/form/row-form.ts";
+import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import { type AnyArray, DTYPES, type Dtype, type Numbered, zeros } from "../../spec/dtype.ts";
+
+/** Of a text: its bytes. */
+const HEAD = 4;
+
+export class EpisodeColumns {
+  length = 0;
+  readonly #form: RowForm;
+  /** The numbers of a row, where typed arrays can look at them. */
+  readonly #row: Uint8Array<ArrayBuffer>;
+  readonly #views: readonly AnyArray[];
+  #room: number;
+  #numbers: AnyArray[];
+  #frames: Uint8Array[];
+  readonly #texts: string[][];
+
+  /** @param room steps that there will probably be */
+  constructor(form: RowForm, room: number) {
+    this.#form = form;
+    this.#row = new Uint8Array(form.numberBytes);
+    this.#views = form.numbers.map(({ leaf, offset, size }) => new DTYPES[leaf.dtype as Dtype].array(this.#row.buffer, offset, size));
+    this.#room = Math.max(room, 1);
+    this.#numbers = form.numbers.map(({ leaf, size }) => zeros(leaf.dtype, size * this.#room));
+    this.#frames = form.frames.map(({ size }) => new Uint8Array(size * this.#room));
+    this.#texts = form.texts.map(() => []);
+  }
+
+  /** Bytes of one step in memory, but for texts. */
+  static stepBytes({ numberBytes, frames }: RowForm): number {
+    return frames.reduce((sum, { size }) => sum + size, Math.max(numberBytes, 1));
+  }
+
+  /** @param frames pixels of each camera @throws Error for a row that is none */
+  add(row: Uint8Array, frames: readonly Uint8Array[]): void {
+    if (this.length === this.#room) this.#grow();
+    const { numbers, texts, numberBytes } = this.#form;
+    if (row.length < numberBytes) throw new Error(`a step has ${row.length} bytes instead of at least ${numberBytes}`);
+    this.#row.set(row.subarray(0, numberBytes));
+    numbers.forEach(({ leaf, path, size }, i) => {
+      const view = this.#views[i] as Numbered;
+      if (leaf.dtype === "bool") for (let k = 0; k < size; k++) if ((view[k] as number) > 1) throw new Error(`${path} is ${view[k]}, which is no bool`);
+      (this.#numbers[i] as Numbered).set(view, this.length * size);
+    });
+    let at = numberBytes;
+    const view = new DataView(row.buffer, row.byteOffset, row.byteLength);
+    const taken = texts.map(({ size, path }) =>
+      Array.from({ length: size }, () => {
+        const bytes = at + HEAD <= row.length ? view.getUint32(at, true) : row.length;
+        if (at + HEAD + bytes > row.length) throw new Error(`${path} is cut`);
+        at += HEAD + bytes;
+        return textOf(row.subarray(at - bytes, at), path);
+      }),
+    );
+    if (at !== row.length) throw new Error(`a step has ${row.length - at} bytes too many`);
+    taken.forEach((some, i) => {
+      this.#texts[i]?.push(...some);
+    });
+    frames.forEach((pixels, camera) => {
+      this.#frames[camera]?.set(pixels, this.length * pixels.length);
+    });
+    this.length++;
+  }
+
+  /** The columns, by the paths of their leaves. */
+  taken(): Map<string, ColumnData> {
+    const { numbers, texts, frames } = this.#form;
+    return new Map<string, ColumnData>([
+      ...numbers.map(({ path, size }, i) => [path, (this.#numbers[i] as Numbered).subarray(0, size * this.length)] as const),
+      ...frames.map(({ path, size }, i) => [path, (this.#frames[i] as Uint8Array).subarray(0, size * this.length)] as const),
+      ...texts.map(({ path }, i) => [path, this.#texts[i] as string[]] as const),
+    ]);
+  }
+
+  #grow(): void {
+    this.#room *= 2;
+    this.#numbers = this.#numbers.map((old, i) => {
+      const { leaf, size } = this.#form.numbers[i] as RowForm["numbers"][number];
+      const larger = zeros(leaf.dtype, size * this.#room) as unknown as Numbered;
+      larger.set(old as Numbered);
+      return larger as AnyArray;
+    });
+    this.#frames = this.#frames.map((old) => {
+      const larger = new Uint8Array(2 * old.length);
+      larger.set(old);
+      return larger;
+    });
+  }
+}
+
+function textOf(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Error(`${path} is no UTF-8`);
+  }
+}

@@ -1,0 +1,159 @@
+/** The episodes of a recording, one after the other: its segments are gone through from the one in which the first of them begins. */
+import { SectionMemory } from "../../core/section-memory.ts";
+import { ENDED, SUCCESS, TERMINATED } from "../../record/form/contents.ts";
+import type { RowForm } from "../../record/form/row-form.ts";
+import type { StepSpec } from "../../rlds/dataset/dataset.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_STEP } from "../../store/format/kinds.ts";
+import type { SectionParser } from "../../store/format/section.ts";
+import { faultOf } from "../../store/log/scan.ts";
+import { fileOf } from "../../store/log/segment-head.ts";
+import { Walk } from "../../store/log/walk.ts";
+import type { ReadEpisode } from "../reader.ts";
+import { EpisodeColumns } from "./episode-columns.ts";
+import { damaged, type ListedEpisode, type Listing } from "./listed.ts";
+import type { PendingFrames } from "./read-frames.ts";
+import type { RecordingFolder } from "./recording-folder.ts";
+import { readSteps } from "./step-form.ts";
+
+export interface EpisodesOptions {
+  readonly listing: Listing;
+  readonly form: RowForm;
+  readonly stepSpec: StepSpec;
+  readonly frames: PendingFrames;
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** @param first number of the first one, without those that were discarded @throws RldsError CORRUPT, UNSUPPORTED where one needs more than maxBytes; with file, episode and step */
+export async function* episodesOf<S>(folder: RecordingFolder, first: number, options: EpisodesOptions): AsyncGenerator<ReadEpisode<S>, void, undefined> {
+  const { segments, run, episodes } = options.listing;
+  const memory = new SectionMemory();
+  const open = new OpenEpisode(folder, first, options);
+  const begin = episodes[first]?.segment ?? segments.length;
+  try {
+    for (const { id, bytes, sum } of segments.slice(begin)) {
+      options.signal?.throwIfAborted();
+      await folder.ready(id);
+      const walk = new Walk(folder.directory, id, memory, bytes);
+      try {
+        while (walk.next()) {
+          const ended = open.section(walk.sections, id);
+          // Nothing is waited for that is there.
+          if (ended instanceof Promise) await ended;
+          for (const episode of open.ended.splice(0)) yield episode as ReadEpisode<S>;
+          if (open.isDone) return;
+        }
+        const fault = id === segments.at(-1)?.id ? undefined : faultOf(walk, run, sum);
+        if (fault !== undefined) throw damaged(id, walk.faultAt ?? walk.sections.end, fault);
+      } finally {
+        walk.close();
+      }
+      await folder.letGo();
+    }
+    open.end();
+    for (const episode of open.ended.splice(0)) yield episode as ReadEpisode<S>;
+  } finally {
+    await folder.letGo();
+  }
+}
+
+/** The episode whose steps come. */
+class OpenEpisode {
+  /** Whole episodes, to be handed on. */
+  readonly ended: ReadEpisode[] = [];
+  readonly #folder: RecordingFolder;
+  readonly #options: EpisodesOptions;
+  #next: number;
+  #columns: EpisodeColumns | undefined;
+
+  constructor(folder: RecordingFolder, next: number, options: EpisodesOptions) {
+    this.#folder = folder;
+    this.#next = next;
+    this.#options = options;
+  }
+
+  get isDone(): boolean {
+    return this.#wanted === undefined;
+  }
+
+  get #wanted(): ListedEpisode | undefined {
+    return this.#options.listing.episodes[this.#next];
+  }
+
+  /** Takes the section that was found; a promise where a file must be read first. @throws RldsError CORRUPT */
+  section({ kind, id, payload, from }: SectionParser, segment: number): Promise<void> | undefined {
+    const { frames } = this.#options;
+    const place = { file: fileOf(segment), offset: from };
+    if (kind === RECORDED_FRAME) return this.#tried(place, () => frames.came(id, payload));
+    if (kind !== RECORDED_STEP && kind !== RECORDED_FINAL && kind !== RECORDED_END) return undefined;
+    // One that was cut ends where the next one begins.
+    while (this.#wanted !== undefined && this.#wanted.number < id) this.end();
+    if (this.#wanted?.number !== id) {
+      frames.forget();
+      return undefined;
+    }
+    if (kind === RECORDED_END) {
+      this.end();
+      return undefined;
+    }
+    const columns = this.#begun(this.#wanted);
+    const at = { ...place, episode: this.#next, step: columns.length };
+    if (!frames.areBeside) return this.#tried(at, () => columns.add(payload, frames.pixels()));
+    const row = payload.slice();
+    return this.#added(at, columns, row, id);
+  }
+
+  /** The episode that was wanted is whole. @throws RldsError CORRUPT where it is another one than was listed */
+  end(): void {
+    const wanted = this.#wanted;
+    if (wanted === undefined) return;
+    const { form, stepSpec } = this.#options;
+    const columns = this.#columns ?? new EpisodeColumns(form, 1);
+    const { length } = columns;
+    if (length !== wanted.steps || length === 0)
+      throw new RldsError("CORRUPT", `the episode has ${length} steps, and is said to have ${wanted.steps}`, { episode: this.#next });
+    const has = (flag: number) => (wanted.flags & flag) !== 0;
+    const steps = readSteps<ReadEpisode["steps"] extends { at(i: number): infer S } ? S : never>(stepSpec, columns.taken(), length, has(TERMINATED));
+    this.ended.push({ task: wanted.task, success: has(SUCCESS), finished: has(ENDED), steps });
+    this.#columns = undefined;
+    this.#next++;
+  }
+
+  #begun({ steps }: ListedEpisode): EpisodeColumns {
+    if (this.#columns !== undefined) return this.#columns;
+    const { form, maxBytes } = this.#options;
+    const bytes = steps * EpisodeColumns.stepBytes(form);
+    if (bytes > maxBytes)
+      throw new RldsError(
+        "UNSUPPORTED",
+        `the episode's ${steps} steps take ${bytes} bytes in memory, more than the ${maxBytes} that maxBytes allows: give a larger one`,
+        {
+          episode: this.#next,
+        },
+      );
+    this.#columns = new EpisodeColumns(form, steps);
+    return this.#columns;
+  }
+
+  async #added(place: object, columns: EpisodeColumns, row: Uint8Array, episode: number): Promise<void> {
+    try {
+      const pixels = await this.#options.frames.fromFiles(this.#folder, episode, columns.length);
+      columns.add(row, pixels);
+    } catch (error) {
+      throw placed(error, place);
+    }
+  }
+
+  #tried(place: object, call: () => void): undefined {
+    try {
+      call();
+    } catch (error) {
+      throw placed(error, place);
+    }
+  }
+}
+
+function placed(error: unknown, place: object): RldsError {
+  return error instanceof RldsError ? error : new RldsError("CORRUPT", (error as Error).message, place, { cause: error });
+}

@@ -1,0 +1,59 @@
+/** Where a recording is read from: a directory whose reads may have to be fetched first. */
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { attempt } from "../../store/directory/attempt.ts";
+import type { Directory } from "../../store/directory/directory.ts";
+import { flushWriters } from "../../store/log/writers.ts";
+
+export interface RecordingFolder {
+  readonly directory: Directory;
+  /** What a function gives that reads: it is called again whenever something had to be fetched, and may not change anything. */
+  reading<T>(read: () => T): Promise<T>;
+  /** Has all of a segment ready to be read. */
+  ready(segment: number): Promise<void>;
+  /** Another file. @throws RldsError NOT_FOUND, CORRUPT for one of more bytes than `most` */
+  bytes(name: string, most: number): Promise<Uint8Array>;
+  /** Lets go of what is open. */
+  letGo(): Promise<void>;
+  /** Another reader's: what one has ready, and lets go, is its own. */
+  fork(): RecordingFolder;
+}
+
+/** A directory of reprise/storage, which may be written to by this process. */
+export class DirectoryFolder implements RecordingFolder {
+  readonly directory: Directory;
+
+  constructor(directory: Directory) {
+    this.directory = directory;
+    flushWriters(directory);
+  }
+
+  async reading<T>(read: () => T): Promise<T> {
+    return read();
+  }
+
+  async ready(): Promise<void> {}
+
+  async bytes(name: string, most: number): Promise<Uint8Array> {
+    if (!this.directory.list().includes(name)) throw new RldsError("NOT_FOUND", "there is no such file", { file: `${this.directory.name}/${name}` });
+    const file = attempt("opening", this.directory, name, () => this.directory.open(name, false));
+    try {
+      const { size } = file;
+      if (size > most) throw new RldsError("CORRUPT", `the file has ${size} bytes where at most ${most} can be`, { file: name });
+      const bytes = new Uint8Array(size);
+      for (let done = 0; done < size; ) {
+        const got = attempt("reading", this.directory, name, () => file.read(bytes.subarray(done), done));
+        if (!(got > 0)) throw new RldsError("CORRUPT", `the file ends ${size - done} bytes too early`, { file: name, offset: done });
+        done += got;
+      }
+      return bytes;
+    } finally {
+      file.close();
+    }
+  }
+
+  async letGo(): Promise<void> {}
+
+  fork(): DirectoryFolder {
+    return this;
+  }
+}

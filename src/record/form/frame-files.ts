@@ -1,0 +1,33 @@
+/** Frames in files beside the segments: how they are called. */
+import type { ImageFormat } from "./about.ts";
+import type { FrameLeaf } from "./row-form.ts";
+
+const NAME = /^(\d{6,})-(\d{6,})\.[\w.-]+\.(raw|png)$/;
+const LONGEST = 60;
+
+/** `000012-000345.observation.image.png`: episode, step, camera. Both numbers count from 0. */
+export class FrameNames {
+  readonly #cameras: readonly string[];
+  readonly #format: ImageFormat;
+
+  constructor(frames: readonly FrameLeaf[], format: ImageFormat) {
+    const plain = frames.map(({ keys }) => keys.join(".").replace(/[^\w.-]/g, "_"));
+    // Two may become one, or be too long for a file's name.
+    this.#cameras = plain.map((name, i) => (name.length <= LONGEST && plain.indexOf(name) === i ? name : `camera-${i}`));
+    this.#format = format;
+  }
+
+  of(episode: number, step: number, camera: number): string {
+    return `${padded(episode)}-${padded(step)}.${this.#cameras[camera]}.${this.#format}`;
+  }
+}
+
+/** Episode and step of a frame's file; undefined for any other file. */
+export function frameOf(name: string): { readonly episode: number; readonly step: number } | undefined {
+  const [, episode, step] = NAME.exec(name) ?? [];
+  return episode === undefined ? undefined : { episode: Number(episode), step: Number(step) };
+}
+
+function padded(number: number): string {
+  return String(number).padStart(6, "0");
+}

@@ -1,0 +1,15 @@
+// Recorders whose processes are killed: `npm run crash:record [-- --runs N] [--seed N]`, N kills over all ways in which frames can be kept. Prints what it counted.
+import { parseArgs } from "node:util";
+import { kills } from "./record/kills.mjs";
+
+const { values } = parseArgs({ options: { runs: { type: "string", default: "20" }, seed: { type: "string", default: "1" } } });
+const counts = await kills(Number(values.runs), Number(values.seed));
+for (const { name, kills, opening, episodes, steps, found, foundSteps, failures } of counts)
+  console.log(
+    `frames ${name}: ${kills} kills, ${opening} of them while opening; ${episodes} episodes and ${steps} steps acknowledged, ${found} and ${foundSteps} found, ${failures.length} runs failed`,
+  );
+const sum = (of) => counts.reduce((all, one) => all + of(one), 0);
+console.log(`${sum(({ kills }) => kills)} kills: ${sum(({ episodes }) => episodes)} episodes acknowledged`);
+const failed = sum(({ failures }) => failures.length);
+console.log(`${sum(({ kills }) => kills) - failed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

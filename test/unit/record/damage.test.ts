@@ -1,0 +1,290 @@
+/** What crashes, damage and full disks leave of a recording: a beginning of it, or a typed error; and recording goes on. */
+import { describe, expect, test } from "vitest";
+import { openRecording } from "../../../src/record/index.ts";
+import { type MemoryDirectory, memory } from "../../../src/store/index.ts";
+import { TestRandom } from "../../support/random.ts";
+import { scaled, slow } from "../../support/size.ts";
+import { act, expected, opened, read, type Step, stepOf, type TwinEpisode } from "./world.ts";
+
+const STORAGES = [
+  ["raw", "rows"],
+  ["png", "rows"],
+  ["raw", "files"],
+  ["png", "files"],
+] as const;
+const REFUSED = ["CORRUPT", "EMPTY", "NOT_FOUND", "UNSUPPORTED", "SPEC_MISMATCH"];
+
+type Episodes = readonly { readonly finished: boolean; readonly steps: readonly Readonly<Record<string, unknown>>[] }[];
+
+/** A step without what follows from where its episode ends. */
+const bare = ({ is_last: _, is_terminal: __, discount: ___, ...rest }: Readonly<Record<string, unknown>>) => rest;
+
+/** The same of the same, whatever the order of keys. */
+const text = (value: unknown) =>
+  JSON.stringify(value, (_, part) => {
+    if (typeof part === "bigint") return String(part);
+    const isNode = typeof part === "object" && part !== null && !Array.isArray(part);
+    return isNode ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part;
+  });
+
+/** Whether episodes are the beginning of others: the last one may be a part. Discarded ones may not be discarded yet. */
+function begins(found: Episodes, whole: Episodes): boolean {
+  return found.every((episode, i) => {
+    const there = whole[i];
+    if (there === undefined) return false;
+    if (episode.finished || i < found.length - 1) return text(episode) === text(there);
+    return episode.steps.every((step, k) => text(bare(step)) === text(bare(there.steps[k] ?? {})));
+  });
+}
+
+/** One recording, without discarded episodes: then every beginning of it reads as a beginning. */
+async function recorded(options: Partial<Parameters<typeof opened>[0]>, steps: number, seed = 5) {
+  const dir = memory();
+  const recorder = await opened({ dir, segmentBytes: 4096, ...options });
+  const random = new TestRandom(seed);
+  const twin: TwinEpisode[] = [];
+  for (let i = 0; i < steps; i++) {
+    const step = stepOf(random);
+    recorder.step(step);
+    if (recorder.length === 1) twin.push({ steps: [step] });
+    else (twin.at(-1) as TwinEpisode).steps.push(step);
+    if (random.below(5) > 0) continue;
+    const end = { success: random.below(2) === 1, task: `task ${i}` };
+    await recorder.endEpisode(end);
+    (twin.at(-1) as TwinEpisode).end = end;
+  }
+  await recorder.close();
+  return { dir, twin, whole: expected(twin) as unknown as Episodes };
+}
+
+/** What a directory gives: what is read, or the code of the refusal. */
+async function tried(files: Map<string, Uint8Array>): Promise<Episodes | string> {
+  try {
+    return (await read(files)) as unknown as Episodes;
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === undefined || !REFUSED.includes(code)) throw error;
+    return code;
+  }
+}
+
+async function goesOn(files: Map<string, Uint8Array>, salvage = false): Promise<Episodes> {
+  const dir = memory({ files });
+  const recorder = await opened({ dir, salvage });
+  const { episodes } = recorder;
+  const step: Step = stepOf(new TestRandom(1));
+  recorder.step(step);
+  await recorder.endEpisode({ task: "after" });
+  expect(recorder.episodes).toBe(episodes + 1);
+  await recorder.close();
+  const all = (await read(dir.crash())) as unknown as Episodes;
+  expect(all.length).toBe(episodes + 1);
+  expect(all.at(-1)).toMatchObject({ task: "after", finished: true });
+  return all.slice(0, -1);
+}
+
+test("the newest file cut at any byte leaves a beginning, which is read, and gone on from", { timeout: 120_000 }, async () => {
+  const { dir, whole } = await recorded({}, 60);
+  const files = dir.files();
+  const newest = [...files.keys()].sort().at(-1) as string;
+  const bytes = files.get(newest) as Uint8Array<ArrayBuffer>;
+  let steps = 0;
+  for (let cut = 0; cut <= bytes.length; cut += slow ? 1 : 13) {
+    const left = new Map<string, Uint8Array>(files).set(newest, bytes.slice(0, cut));
+    const found = await tried(left);
+    // Its head was on the disk: the file before says so.
+    if (typeof found === "string" && steps === 0 && found === "CORRUPT") continue;
+    if (typeof found === "string") throw new Error(`cut at ${cut}: ${found}`);
+    expect(begins(found, whole)).toBe(true);
+    const count = found.reduce((sum, { steps }) => sum + steps.length, 0);
+    expect(count).toBeGreaterThanOrEqual(steps);
+    steps = count;
+    if (cut % 3 === 0) expect(await goesOn(left)).toEqual(found);
+  }
+  expect(steps).toBe(60);
+});
+
+test.each(STORAGES)("what was acknowledged is there after a crash at any byte that was not synced (%s in %s)", async (images, imagesIn) => {
+  const dir = memory();
+  const random = new TestRandom(9);
+  const twin: TwinEpisode[] = [];
+  const recorder = await opened({ dir, images, imagesIn, segmentBytes: 4096, durability: "manual" });
+  let sure: Episodes = [];
+  for (let i = 0; i < scaled(60); i++) {
+    await act(recorder, twin, random, 1 + random.below(6));
+    const now = expected(twin) as unknown as Episodes;
+    if (random.below(4) === 0) {
+      await recorder.flush();
+      sure = now;
+    }
+    const left = dir.crash(random.below(2) * random.below(dir.unsynced + 1)).files();
+    const found = await tried(left);
+    if (typeof found === "string") expect(sure.length).toBe(0);
+    else {
+      // A discarded one may be back, as an unfinished one at the end.
+      const kept = begins(found, now) ? found : found.slice(0, -1);
+      expect(begins(kept, now)).toBe(true);
+      expect(begins(sure, found) || begins(sure, now)).toBe(true);
+      expect(kept.length).toBeGreaterThanOrEqual(sure.filter(({ finished }) => finished).length);
+      if (random.below(6) === 0) await goesOn(left);
+    }
+  }
+  await recorder.close();
+});
+
+const WAYS = ["flip", "flip", "cut", "delete", "zero", "append", "exchange"] as const;
+
+function mutated(files: Map<string, Uint8Array>, random: TestRandom): Map<string, Uint8Array> {
+  const names = [...files.keys()].filter((name) => !name.startsWith("lock")).sort();
+  const name = names[random.below(names.length)] as string;
+  const bytes = (files.get(name) as Uint8Array).slice();
+  const way = WAYS[random.below(WAYS.length)];
+  const at = random.below(Math.max(1, bytes.length));
+  const changed = new Map(files);
+  if (way === "flip")
+    for (let k = random.below(3); k >= 0; k--) bytes[random.below(bytes.length)] = (bytes[random.below(bytes.length)] as number) ^ (1 << random.below(8));
+  if (way === "zero") bytes.fill(0, at, at + random.below(200));
+  changed.set(name, way === "cut" ? bytes.subarray(0, at) : way === "append" ? Uint8Array.of(...bytes, 1, 2, 3) : bytes);
+  if (way === "delete") changed.delete(name);
+  if (way === "exchange") {
+    const other = names[random.below(names.length)] as string;
+    changed.set(name, files.get(other) as Uint8Array).set(other, files.get(name) as Uint8Array);
+  }
+  return changed;
+}
+
+describe("mutants", () => {
+  test.each(STORAGES)("are refused by a typed error, or read as a beginning (%s in %s)", { timeout: 240_000 }, async (images, imagesIn) => {
+    const { dir, whole } = await recorded({ images, imagesIn }, 40);
+    const random = new TestRandom(11);
+    const counts = { read: 0, refused: 0, on: 0, salvaged: 0 };
+    for (let i = 0; i < scaled(200); i++) {
+      const files = mutated(dir.files(), random);
+      const found = await tried(files);
+      if (typeof found === "string") counts.refused++;
+      else {
+        counts.read++;
+        expect(begins(found, whole)).toBe(true);
+      }
+      if (i % 4 > 0) continue;
+      for (const salvage of [false, true]) {
+        try {
+          // Frames beside may be damaged: those of before are not read then.
+          const before = await goesOn(files, salvage).catch((error) => {
+            if (imagesIn === "files" && error.code === "CORRUPT") return [];
+            throw error;
+          });
+          expect(begins(before, whole)).toBe(true);
+          if (salvage) counts.salvaged++;
+          else counts.on++;
+          break;
+        } catch (error) {
+          if (!REFUSED.includes((error as { code: string }).code)) throw error;
+        }
+      }
+    }
+    expect(Math.min(counts.read, counts.refused, counts.on)).toBeGreaterThan(0);
+  });
+});
+
+describe("a disk that is full", () => {
+  /** A directory whose disk can be filled. */
+  function disk() {
+    const state = { full: 0, dir: undefined as unknown as MemoryDirectory, random: new TestRandom(3) };
+    state.dir = memory({
+      fault: ({ kind }) => {
+        if (state.full === 0 || kind === "read" || kind === "remove") return undefined;
+        state.full--;
+        return kind === "sync" ? undefined : { code: "ENOSPC", bytes: kind === "write" ? state.random.below(60) : 0 };
+      },
+    });
+    return state;
+  }
+
+  test.each(STORAGES.flatMap(([images, place]) => (["always", "manual"] as const).map((durability) => [images, place, durability] as const)))(
+    "a call that is refused has recorded nothing, what was acknowledged stays, and all is there when there is room (%s in %s, %s)",
+    async (images, imagesIn, durability) => {
+      const state = disk();
+      const { random } = state;
+      const twin: TwinEpisode[] = [];
+      const recorder = await opened({ dir: state.dir, images, imagesIn, durability, segmentBytes: 4096 });
+      let [refused, sure] = [0, 0];
+      const count = () => twin.reduce((sum, { steps }) => sum + steps.length, 0);
+      for (let i = 0; i < 200; i++) {
+        if (state.full === 0 && random.below(12) === 0) state.full = 1 + random.below(12);
+        const before = [recorder.episodes, recorder.length];
+        try {
+          if (recorder.length > 2 && random.below(4) === 0) {
+            const end = { task: `t${i}`, success: true };
+            await recorder.endEpisode(end);
+            (twin.at(-1) as TwinEpisode).end = end;
+          } else {
+            const step = stepOf(random);
+            recorder.step(step);
+            if (recorder.length === 1) twin.push({ steps: [step] });
+            else (twin.at(-1) as TwinEpisode).steps.push(step);
+          }
+          if (durability === "always") sure = count();
+        } catch (error) {
+          expect((error as { code: string }).code).toBe("IO");
+          expect((error as Error).message).toMatch(/ENOSPC.*this call did nothing/);
+          expect([recorder.episodes, recorder.length]).toEqual(before);
+          refused++;
+        }
+        if (random.below(8) === 0)
+          await recorder.flush().then(
+            () => {
+              sure = count();
+            },
+            (error) => expect(error.code).toBe("IO"),
+          );
+        if (random.below(12) > 0) continue;
+        const found = await tried(state.dir.crash().files());
+        const there = typeof found === "string" ? 0 : found.reduce((sum, { steps }) => sum + steps.length, 0);
+        expect(there).toBeGreaterThanOrEqual(sure);
+      }
+      // Of steps that wait in memory little is written before they are asked for.
+      if (durability === "always" || imagesIn === "files") expect(refused).toBeGreaterThan(10);
+      state.full = 0;
+      await recorder.flush();
+      expect(await read(state.dir.crash())).toEqual(expected(twin));
+      await recorder.close();
+      if (imagesIn === "files") {
+        const frames = [...state.dir.files().keys()].filter((name) => /\.(raw|png)$/.test(name));
+        await (await opened({ dir: state.dir })).close();
+        expect(frames.length).toBe(2 * count());
+      }
+    },
+  );
+
+  test("nobody waits for a timer that finds no room: the logger hears of it once, the next step tries again", async () => {
+    const state = disk();
+    const heard: string[] = [];
+    const recorder = await opened({
+      dir: state.dir,
+      durability: { everyMs: 1 },
+      logger: { warn: (text) => heard.push(text), info: (text) => heard.push(text) },
+    });
+    recorder.step(stepOf(state.random));
+    state.full = 1000;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(heard).toEqual([expect.stringMatching(/ENOSPC.*what was recorded is in memory$/)]);
+    expect(() => recorder.step(stepOf(state.random))).toThrow(expect.objectContaining({ code: "IO" }));
+    state.full = 0;
+    recorder.step(stepOf(state.random));
+    await recorder.close();
+    expect(heard[1]).toMatch(/is written to again$/);
+    expect((await openRecording(state.dir.crash())).steps).toBe(2);
+  });
+
+  test("a sync that fails ends the recording: nothing more is promised, what was acknowledged is there", async () => {
+    let fails = false;
+    const dir = memory({ fault: ({ kind }) => (fails && kind === "sync" ? { code: "EIO" } : undefined) });
+    const recorder = await opened({ dir, durability: "always" });
+    recorder.step(stepOf(new TestRandom(1)));
+    fails = true;
+    for (let i = 0; i < 2; i++) expect(() => recorder.step(stepOf(new TestRandom(1)))).toThrow(expect.objectContaining({ code: "IO" }));
+    await expect(recorder.close()).rejects.toThrow(expect.objectContaining({ code: "IO" }));
+    expect((await openRecording(dir.crash())).steps).toBe(1);
+  });
+});

@@ -1,0 +1,31 @@
+/** Frames as PNG: what another library reads of them, and what is the same by both ways of deflating. */
+import { decode } from "fast-png";
+import { expect, test, vi } from "vitest";
+import * as builtins from "../../../src/builtins/builtins.ts";
+import { type FrameEncoder, frameEncoder } from "../../../src/formats/images/frame-png.ts";
+import { TestRandom } from "../../support/random.ts";
+
+async function withoutNode(): Promise<FrameEncoder> {
+  const spy = vi.spyOn(builtins, "builtin").mockRejectedValue(new Error("no such module"));
+  const encoder = await frameEncoder();
+  spy.mockRestore();
+  return encoder;
+}
+
+vi.mock("../../../src/builtins/builtins.ts", { spy: true });
+
+test.each([
+  ["the host's deflate", frameEncoder],
+  ["a page's", withoutNode],
+])("what is encoded by %s is decoded to the same pixels, whatever came before", async (_, make) => {
+  const encode = await make();
+  const random = new TestRandom(5);
+  for (let i = 0; i < 60; i++) {
+    const [width, height, channels] = [1 + random.below(40), 1 + random.below(40), [1, 3, 4][random.below(3)] as number];
+    const noise = random.below(2) * 255 + 1;
+    const pixels = Uint8Array.from({ length: width * height * channels }, (_, k) => (k + random.below(noise)) & 255);
+    const image = decode(encode(pixels, width, height, channels), { checkCrc: true });
+    expect([image.width, image.height, image.channels, image.depth]).toEqual([width, height, channels, 8]);
+    expect(Buffer.compare(image.data as Uint8Array, pixels)).toBe(0);
+  }
+});

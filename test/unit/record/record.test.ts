@@ -1,0 +1,205 @@
+/** What was recorded is read back, whatever the storage; in one go, over several openings, and one episode at a time. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { openRlds, type ReadEpisode, type RldsReader } from "../../../src/formats/index.ts";
+import { open, openRecording } from "../../../src/record/index.ts";
+import { f32, text, u8 } from "../../../src/spec/constructors.ts";
+import { memory } from "../../../src/store/index.ts";
+import { all } from "../../support/columns.ts";
+import { TestRandom } from "../../support/random.ts";
+import { act, expected, opened, read, SPEC, seen, stepOf, type TwinEpisode } from "./world.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reprise-record-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const STORAGES = [
+  ["raw", "rows"],
+  ["png", "rows"],
+  ["raw", "files"],
+  ["png", "files"],
+] as const;
+
+describe.each(STORAGES)("%s in %s", (images, imagesIn) => {
+  test("what is recorded over several openings is what is read, from memory", async () => {
+    const dir = memory();
+    const twin: TwinEpisode[] = [];
+    const random = new TestRandom(7);
+    for (let session = 0; session < 6; session++) {
+      const recorder = await opened({ dir, images, imagesIn, segmentBytes: 4096 });
+      expect(recorder.episodes).toBe(expected(twin).length);
+      await act(recorder, twin, random, 60);
+      await recorder.flush();
+      expect(await read(dir)).toEqual(expected(twin));
+      await recorder.close();
+    }
+    expect(await read(dir)).toEqual(expected(twin));
+    expect(await read(dir.files())).toEqual(expected(twin));
+  });
+});
+
+async function recorded(dir: string | ReturnType<typeof memory>, steps: number, options: Partial<Parameters<typeof opened>[0]> = {}): Promise<TwinEpisode[]> {
+  const twin: TwinEpisode[] = [];
+  const recorder = await opened({ dir, segmentBytes: 4096, ...options });
+  await act(recorder, twin, new TestRandom(3), steps);
+  await recorder.close();
+  return twin;
+}
+
+test.each(STORAGES)("a folder of the system, by every way that leads there (%s in %s)", async (images, imagesIn) => {
+  const dir = join(folder, `${images}-${imagesIn}`);
+  const twin = await recorded(dir, 120, { images, imagesIn, about: { robot: "arm" } });
+  expect(await read(dir)).toEqual(expected(twin));
+  const reader = await openRlds(dir);
+  expect(reader).toMatchObject({ format: "recording", name: dir, episodes: expected(twin).length, about: { fps: 30, robot: "arm" } });
+  expect((reader.about.tasks as string[]).slice().sort()).toEqual(["pick the cube", "öffne die Tür"]);
+  expect((await all(reader)).map(seen)).toEqual(expected(twin));
+});
+
+test("Blobs and URLs are waited for: the same comes of them, and little is asked of an older segment before its steps are read", async () => {
+  const dir = memory();
+  const twin = await recorded(dir, 300);
+  const blobs = new Map([...dir.files()].map(([name, bytes]) => [`session/${name}`, new Blob([bytes])] as const));
+  expect(await read(blobs)).toEqual(expected(twin));
+  const files = dir.files();
+  const asked: string[] = [];
+  const fetch = async (url: URL | string, { headers = {} }: { headers?: { Range?: string } } = {}) => {
+    const name = String(url).split("/").at(-1) as string;
+    const bytes = files.get(name);
+    asked.push(name);
+    if (bytes === undefined) return new Response(null, { status: 404 });
+    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.Range ?? "") ?? [];
+    const part = bytes.slice(Number(from ?? 0), Math.min(Number(to ?? bytes.length - 1), bytes.length - 1) + 1);
+    return new Response(part, { status: 206, headers: { "Content-Range": `bytes ${from}-${Number(from) + part.length - 1}/${bytes.length}` } });
+  };
+  const reader = await openRecording("http://127.0.0.1/run", { fetch: fetch as unknown as typeof globalThis.fetch });
+  expect(reader.episodes).toBe(expected(twin).length);
+  // Once for its size, once for what it says of the one before.
+  const older = [...files.keys()].sort().slice(0, -2);
+  expect(older.length).toBeGreaterThan(5);
+  expect(Math.max(...older.map((name) => asked.filter((one) => one === name).length))).toBe(2);
+  expect((await all(reader)).map(seen)).toEqual(expected(twin));
+});
+
+test("episodes one by one: from any of them on, in any order, beside each other; their lengths without their steps", async () => {
+  const dir = memory();
+  const whole = expected(await recorded(dir, 400)) as { steps: object[] }[];
+  const reader = (await openRecording(dir)) as RldsReader & {
+    startingAt(i: number): AsyncIterable<ReadEpisode>;
+    lengths(): Promise<number[]>;
+  };
+  expect(await reader.lengths()).toEqual(whole.map(({ steps }) => steps.length));
+  expect(reader.steps).toBe(whole.reduce((sum, { steps }) => sum + steps.length, 0));
+  for (const i of [whole.length - 1, 0, 3, Math.floor(whole.length / 2)]) {
+    for await (const episode of reader.startingAt(i)) {
+      expect(seen(episode)).toEqual(whole[i]);
+      break;
+    }
+  }
+  expect((await all(reader.startingAt(2))).map(seen)).toEqual(whole.slice(2));
+  expect(await all(reader.startingAt(whole.length))).toEqual([]);
+  expect(() => reader.startingAt(-1)).toThrow(RangeError);
+  const [a, b] = await Promise.all([all<ReadEpisode>(reader), all(reader.startingAt(1))]);
+  expect([a.map((one) => seen(one)), b.map(seen)]).toEqual([whole, whole.slice(1)]);
+});
+
+test("an episode that nobody ended is an unfinished one, and recording goes on with the next", async () => {
+  const dir = memory();
+  const spec = { observation: { image: u8(2, 2, 3) }, action: f32() };
+  const step = (action: number) => ({ observation: { image: new Uint8Array(12).fill(action) }, action });
+  const first = await open({ dir, spec, fps: 10 });
+  first.step(step(1));
+  first.step(step(2));
+  expect([first.episodes, first.length]).toEqual([0, 2]);
+  await first.close();
+  await using second = await open({ dir });
+  expect([second.episodes, second.length, second.fps]).toEqual([1, 0, 10]);
+  second.step(step(3) as never);
+  await second.endEpisode({ success: true, task: "stack", terminated: true });
+  expect(second.episodes).toBe(2);
+  const reader = await openRecording(dir);
+  expect(reader.stepSpec).toMatchObject({ reward: f32(), discount: f32(), is_last: { dtype: "bool" } });
+  const episodes = await all(reader);
+  expect(episodes.map(({ task, success, finished }) => [task, success, finished])).toEqual([
+    ["", false, false],
+    ["stack", true, true],
+  ]);
+  expect(episodes.map(({ steps }) => steps.length)).toEqual([2, 1]);
+  expect(episodes[1]?.steps.at(0)).toMatchObject({ reward: 0, discount: 0, is_first: true, is_last: true, is_terminal: true });
+});
+
+test("refused calls say why, and change nothing", async () => {
+  const dir = memory();
+  const twin: TwinEpisode[] = [];
+  const recorder = await opened({ dir });
+  const random = new TestRandom(1);
+  await expect(recorder.endEpisode()).rejects.toThrow(expect.objectContaining({ code: "EMPTY" }));
+  await act(recorder, twin, random, 30);
+  if (recorder.length === 0) await act(recorder, twin, random, 1);
+  const good = stepOf(random);
+  const bad: readonly (readonly [unknown, RegExp])[] = [
+    [{ ...good, instruction: "x".repeat(25) }, /instruction must be text of at most 24 bytes/],
+    [{ ...good, reward: "1" }, /reward must be f32/],
+    [{ ...good, observation: { ...good.observation, front: new Uint8Array(59) } }, /observation.front must be u8 of shape \[4, 5, 3\]/],
+    [{ ...good, extra: 1 }, /extra/],
+    [{ ...good, action: undefined }, /action/],
+    [null, /must be/],
+  ];
+  for (const [step, message] of bad) expect(() => recorder.step(step as never)).toThrow(message);
+  const calls = {
+    ...good,
+    get reward() {
+      recorder.step(good);
+      return 1;
+    },
+  };
+  expect(() => recorder.step(calls)).toThrow(expect.objectContaining({ code: "OUT_OF_TURN" }));
+  await expect(recorder.endEpisode({ task: 3 } as never)).rejects.toThrow("task must be well-formed text, got 3");
+  await expect(recorder.endEpisode({ done: true } as never)).rejects.toThrow("endEpisode has no option");
+  await expect(recorder.endEpisode({ final: { observation: { front: [1] } } } as never)).rejects.toThrow(/observation.front must be u8/);
+  await recorder.close();
+  expect(() => recorder.step(good)).toThrow(expect.objectContaining({ code: "CLOSED" }));
+  expect(await read(dir)).toEqual(expected(twin));
+});
+
+test("options are checked, and a recording that is there keeps its own", async () => {
+  const dir = memory();
+  await (await opened({ dir })).close();
+  const code = (code: string) => expect.objectContaining({ code });
+  for (const given of [
+    { fps: 15 },
+    { images: "png" },
+    { imagesIn: "files" },
+    { spec: { ...SPEC, reward: f32(2) } },
+    { spec: { ...SPEC, instruction: text({ maxBytes: 25 }) } },
+  ])
+    await expect(opened({ dir, ...given } as never)).rejects.toThrow(code("SPEC_MISMATCH"));
+  await expect(open({ dir: memory() })).rejects.toThrow(code("NOT_FOUND"));
+  await expect(open({ dir: join(folder, "nowhere") })).rejects.toThrow(code("NOT_FOUND"));
+  for (const [given, message] of [
+    [{ spec: f32() }, /spec must be an object of leaves with observation and action/],
+    [{ spec: { observation: f32(), action: f32(), is_last: f32() } }, /without is_last, which follows/],
+    [{ fps: 0 }, /fps must be a number above 0/],
+    [{ images: "jpeg" }, /images must be "raw" or "png"/],
+    [{ imagesIn: "cloud" }, /imagesIn must be "rows" or "files"/],
+    [{ dirs: "x" }, /has no option "dirs"/],
+    [{ dir: 3 }, /dir must be the path/],
+    [{ durability: "sometimes" }, /durability must be/],
+  ] as const)
+    await expect(opened({ dir: memory(), ...given } as never)).rejects.toThrow(message);
+  await expect(opened({ dir: Object.assign(memory(), { fewFiles: true }), imagesIn: "files" })).rejects.toThrow(code("UNSUPPORTED"));
+  await (await opened({ dir })).close();
+});
+
+test("the same directory opened again takes it over: what the first one had is there", async () => {
+  const dir = join(folder, "twice");
+  const first = await opened({ dir, images: "png", imagesIn: "files" });
+  const step = stepOf(new TestRandom(2));
+  first.step(step);
+  const second = await opened({ dir });
+  expect(() => first.step(step)).toThrow(expect.objectContaining({ code: "CLOSED" }));
+  expect(second.episodes).toBe(1);
+  expect(await read(dir)).toEqual(expected([{ steps: [step] }]));
+  await second.close();
+});
