@@ -12,7 +12,7 @@ export type { ColumnNames } from "./parquet/columns.ts";
 export { openParquet, type ParquetOptions } from "./parquet/open-parquet.ts";
 export { type ParquetWriteOptions, writeParquet } from "./parquet/write-parquet.ts";
 export type { Format, ReadEpisode, ReadOptions, RldsReader } from "./reader.ts";
-export { openRecording, type RecordingOptions, type RecordingSource } from "./recording/open-recording.ts";
+export { openRecording, type Recording, type RecordingOptions, type RecordingSource } from "./recording/open-recording.ts";
 export { memorySink, type Sink, type SinkFile, type SinkFolder } from "./sinks/sink.ts";
 export type { WriteOptions, WriteProgress, WriteReport } from "./sinks/writer.ts";
 export { type Source, type SourceOptions, sourceOf } from "./sources/open-source.ts";
