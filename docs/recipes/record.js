@@ -12,18 +12,18 @@ const [CELLS, CELL, SLIPS] = [12, 4, 20]; // of the corridor; pixels of each; ho
 const [LEFT, RIGHT] = [0, 1];
 
 let seed = 1;
-const random = (n) => {
+const random = (n = 2) => {
   seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
   return Math.floor((seed / 2 ** 32) * n);
 };
 
 /** A corridor in which a player (red) looks for a goal (green). */
 const begin = () => ({ player: random(CELLS), goal: random(CELLS) });
-const isThere = ({ player, goal }) => player === goal;
-const move = (game, action) => {
+const isThere = ({ player, goal } = begin()) => player === goal;
+const move = (game = begin(), action = LEFT) => {
   game.player = Math.min(CELLS - 1, Math.max(0, game.player + (action === RIGHT ? 1 : -1)));
 };
-const screen = ({ player, goal }) =>
+const screen = ({ player, goal } = begin()) =>
   Uint8Array.from({ length: CELL * CELLS * CELL * 3 }, (_, i) => {
     const cell = Math.floor(i / 3 / CELL) % CELLS;
     return (i % 3 === 0 && cell === player) || (i % 3 === 1 && cell === goal) ? 255 : 0;
@@ -51,7 +51,7 @@ for (let session = 1; session <= 2; session++) {
 }
 
 /** What a policy looks for on the screen: on which side of the player the goal is. */
-const sideOf = (pixels) => {
+const sideOf = (pixels = new Uint8Array()) => {
   const [red, green] = [0, 1].map((colour) => pixels.findIndex((value, i) => i % 3 === colour && value > 0));
   return green > red + 1 ? RIGHT : LEFT;
 };

@@ -1,8 +1,7 @@
 /** reprise/record: a recorder for robots and games, and what it recorded as a dataset. Exports only. */
 import "../host.ts";
 
-export type { RldsReader } from "../formats/index.ts";
-export { openRecording, type RecordingOptions, type RecordingSource } from "../formats/index.ts";
+export { openRecording, type Recording, type RecordingOptions, type RecordingSource } from "../formats/index.ts";
 export type { Directory } from "../store/directory/directory.ts";
 export type { Durability } from "../store/log/durability.ts";
 export type { Logger } from "../warnings.ts";

@@ -24,6 +24,16 @@ export interface RecordingOptions extends ReadOptions {
 /** A folder of any source; or what `opfs` or `memory` of reprise/storage gave, also while it is recorded to. */
 export type RecordingSource = Source | Directory;
 
+/** A recording as a dataset: how much there is is known before any step is read. */
+export interface Recording<S = RldsStep> extends RldsReader<S> {
+  readonly episodes: number;
+  readonly steps: number;
+  /** The episodes from number `episode` on (0, 1, …); behind the last one there are none. @throws RangeError for what is no whole number from 0 on */
+  startingAt(episode: number): AsyncIterable<ReadEpisode<S>>;
+  /** Steps of each episode, in order. O(episodes) */
+  lengths(): Promise<readonly number[]>;
+}
+
 /** What is known of a recorded episode. */
 const METADATA: { readonly [name: string]: StepSpec } = {
   task: { dtype: "string", shape: [] },
@@ -38,7 +48,7 @@ const METADATA: { readonly [name: string]: StepSpec } = {
  * has to be waited for (a URL, a Blob in a page).
  * @throws RldsError NOT_FOUND, EMPTY, UNSUPPORTED, CORRUPT with file and byte; SPEC_MISMATCH for a directory of something else
  */
-export async function openRecording<S = RldsStep>(from: RecordingSource, options: RecordingOptions = {}): Promise<RldsReader<S>> {
+export async function openRecording<S = RldsStep>(from: RecordingSource, options: RecordingOptions = {}): Promise<Recording<S>> {
   const { maxBytes = MAX_BYTES, signal, fetch } = onlyKeys("options", options, "maxBytes, signal, fetch");
   integer("maxBytes", maxBytes, 1);
   await ready;
@@ -52,7 +62,7 @@ export async function openRecording<S = RldsStep>(from: RecordingSource, options
   });
 }
 
-async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: number, signal: AbortSignal | undefined): Promise<RldsReader<S>> {
+async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: number, signal: AbortSignal | undefined): Promise<Recording<S>> {
   const { about, episodes } = listing;
   const form = new RowForm(about.spec);
   const stepSpec = readSpec(about.spec);
@@ -84,7 +94,7 @@ async function reader<S>(folder: RecordingFolder, listing: Listing, maxBytes: nu
     startingAt: (episode: number) => from(integer("episode", episode, 0)),
     lengths: async () => episodes.map(({ steps }) => steps),
     close: () => folder.letGo(),
-  } as RldsReader<S>;
+  };
 }
 
 async function folderOf(from: RecordingSource, options: RecordingOptions & { readonly maxBytes: number }): Promise<RecordingFolder> {

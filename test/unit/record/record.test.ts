@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { openRlds, type ReadEpisode, type RldsReader } from "../../../src/formats/index.ts";
+import { openRlds, type ReadEpisode } from "../../../src/formats/index.ts";
 import { open, openRecording } from "../../../src/record/index.ts";
 import { f32, text, u8 } from "../../../src/spec/constructors.ts";
 import { memory } from "../../../src/store/index.ts";
@@ -85,10 +85,7 @@ test("Blobs and URLs are waited for: the same comes of them, and little is asked
 test("episodes one by one: from any of them on, in any order, beside each other; their lengths without their steps", async () => {
   const dir = memory();
   const whole = expected(await recorded(dir, 400)) as { steps: object[] }[];
-  const reader = (await openRecording(dir)) as RldsReader & {
-    startingAt(i: number): AsyncIterable<ReadEpisode>;
-    lengths(): Promise<number[]>;
-  };
+  const reader = await openRecording(dir);
   expect(await reader.lengths()).toEqual(whole.map(({ steps }) => steps.length));
   expect(reader.steps).toBe(whole.reduce((sum, { steps }) => sum + steps.length, 0));
   for (const i of [whole.length - 1, 0, 3, Math.floor(whole.length / 2)]) {

@@ -1,0 +1,250 @@
+/** Recordings whose sums are right, and whose content is not what a recorder writes: a typed error for each, soon, and without memory that the file does not have. */
+import { describe, expect, test } from "vitest";
+import { Contents, ENDED, endBytes } from "../../../src/record/form/contents.ts";
+import { open, openRecording } from "../../../src/record/index.ts";
+import { bool, f32, f64, i32, text, u8 } from "../../../src/spec/constructors.ts";
+import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_INDEX, RECORDED_STEP } from "../../../src/store/format/kinds.ts";
+import { encodeTagged, Log, type MemoryDirectory, memory } from "../../../src/store/index.ts";
+import { all } from "../../support/columns.ts";
+
+const SPEC = { observation: { image: u8(2, 2, 3), on: bool() }, action: f32(2), words: text({ maxBytes: 8 }) };
+const ABOUT = { content: "recording", version: 1, spec: SPEC, fps: 10, images: "raw", imagesIn: "rows", about: {} };
+const FRAME = new Uint8Array(12).fill(7);
+/** The numbers (action before observation.on), then the bytes of a text and these. */
+const ROW = Uint8Array.of(...new Uint8Array(8), 1, 2, 0, 0, 0, 104, 105);
+const END = endBytes({ flags: ENDED, task: "t" });
+
+type Section = readonly [kind: number, id: number, payload: Uint8Array];
+const STEP: readonly Section[] = [
+  [RECORDED_FRAME, 0, FRAME],
+  [RECORDED_STEP, 0, ROW],
+];
+
+/** A directory with sections as groups, whoever wrote them. */
+function forged(sections: readonly Section[], about: object = ABOUT, segmentBytes?: number): MemoryDirectory {
+  const dir = memory();
+  const log = Log.open(dir, { about, durability: "manual", ...(segmentBytes && { segmentBytes }) });
+  for (const [kind, id, payload] of sections) {
+    log.write(kind, id, payload);
+    if (kind !== RECORDED_FRAME) log.commit();
+  }
+  log.close();
+  return dir;
+}
+
+/** What is read, or the error: of the reader, and of a recorder that would go on. */
+async function outcome(dir: MemoryDirectory) {
+  const failed = (error: { code?: string; message: string }) => `${error.code}: ${error.message}`;
+  const reads = await openRecording(dir)
+    .then(async (reader) => (await all(reader)).map(({ steps }) => steps.length))
+    .catch(failed);
+  const goes = await open({ dir: memory({ files: dir.files() }), logger: null })
+    .then(async (recorder) => {
+      const { episodes } = recorder;
+      await recorder.close();
+      return episodes;
+    })
+    .catch(failed);
+  return [reads, goes] as const;
+}
+
+test("what a recorder writes is read", async () => {
+  expect(await outcome(forged([...STEP, [RECORDED_END, 0, END]]))).toEqual([[1], 1]);
+  expect(await outcome(forged(STEP))).toEqual([[1], 1]);
+});
+
+describe("steps that are none", () => {
+  const cut = ROW.subarray(0, ROW.length - 1);
+  test.each<readonly [string, readonly Section[], RegExp]>([
+    ["without its frame", [[RECORDED_STEP, 0, ROW]], /^CORRUPT: a step has no frame of observation\/image \(00000001.rpr, byte \d+; episode 0, step 0\)/],
+    [
+      "a frame of another size",
+      [
+        [RECORDED_FRAME, 0, FRAME.subarray(1)],
+        [RECORDED_STEP, 0, ROW],
+      ],
+      /^CORRUPT: observation\/image has 11 bytes of pixels instead of 12/,
+    ],
+    ["a frame of a camera that there is not", [[RECORDED_FRAME, 9, FRAME], ...STEP], /^CORRUPT: a frame is of camera 9, and there are 1/],
+    [
+      "a short row",
+      [
+        [RECORDED_FRAME, 0, FRAME],
+        [RECORDED_STEP, 0, ROW.subarray(0, 5)],
+      ],
+      /^CORRUPT: a step has 5 bytes instead of at least 9/,
+    ],
+    [
+      "a text that is cut",
+      [
+        [RECORDED_FRAME, 0, FRAME],
+        [RECORDED_STEP, 0, cut],
+      ],
+      /^CORRUPT: words is cut/,
+    ],
+    [
+      "a text of 4 GB",
+      [
+        [RECORDED_FRAME, 0, FRAME],
+        [RECORDED_STEP, 0, Uint8Array.of(...ROW.subarray(0, 9), 255, 255, 255, 255, 1)],
+      ],
+      /^CORRUPT: words is cut/,
+    ],
+    [
+      "a text that is no UTF-8",
+      [
+        [RECORDED_FRAME, 0, FRAME],
+        [RECORDED_STEP, 0, Uint8Array.of(...cut, 255)],
+      ],
+      /^CORRUPT: words is no UTF-8/,
+    ],
+    [
+      "bytes behind the row",
+      [
+        [RECORDED_FRAME, 0, FRAME],
+        [RECORDED_STEP, 0, Uint8Array.of(...ROW, 0)],
+      ],
+      /^CORRUPT: a step has 1 bytes too many/,
+    ],
+    [
+      "a bool that is none",
+      [
+        [RECORDED_FRAME, 0, FRAME],
+        [RECORDED_STEP, 0, ROW.slice().fill(2, 8, 9)],
+      ],
+      /^CORRUPT: observation\/on is 2, which is no bool/,
+    ],
+  ])("%s", async (_, sections, message) => {
+    const [reads, goes] = await outcome(forged(sections));
+    expect(reads).toMatch(message);
+    // What is recorded before is not looked at.
+    expect(goes).toBe(1);
+  });
+});
+
+describe("an order that nobody recorded", () => {
+  const none: Section = [RECORDED_INDEX, 1, new Contents().bytes()];
+  test.each<readonly [string, readonly Section[], RegExp]>([
+    [
+      "an episode is left out",
+      [...STEP, [RECORDED_FINAL, 2, ROW]],
+      /^CORRUPT: the recording contradicts itself: a step of episode 2 is in the place of one of episode 1/,
+    ],
+    [
+      "an episode comes back",
+      [...STEP, [RECORDED_END, 0, END], [RECORDED_STEP, 0, ROW]],
+      /^CORRUPT: .*a step of episode 0 is in the place of one of episode 1/,
+    ],
+    ["the first one is missing", [[RECORDED_STEP, 5, ROW]], /^CORRUPT: .*a step of episode 5 is in the place of one of episode 0/],
+    ["an end that is none", [...STEP, [RECORDED_END, 0, encodeTagged({ flags: 64, task: "" }, "x")]], /^CORRUPT: .*an episode's end is none/],
+    ["an end of nothing", [...STEP, [RECORDED_END, 0, Uint8Array.of(99)]], /^CORRUPT: a value is cut or altered/],
+  ])("%s", async (_, sections, message) => {
+    const [reads, goes] = await outcome(forged(sections));
+    expect([reads, goes]).toEqual([expect.stringMatching(message), expect.stringMatching(message)]);
+  });
+
+  test("an episode without a step", async () => {
+    expect(await outcome(forged([[RECORDED_END, 0, END]]))).toEqual([expect.stringMatching(/^CORRUPT: the episode has 0 steps/), 1]);
+  });
+
+  test("a kind of section that there is not is passed over by who reads, and refused by who would go on", async () => {
+    expect(await outcome(forged([...STEP, [120, 0, FRAME]]))).toEqual([[1], expect.stringMatching(/^CORRUPT: the recording has a section of kind 120/)]);
+    expect((await outcome(forged([none, ...STEP])))[0]).toEqual([1]);
+  });
+});
+
+describe("an index that lies", () => {
+  /** Two segments: the second one says what is in the first. */
+  const two = (index: Uint8Array) => forged([...STEP, ...Array.from({ length: 400 }, () => STEP).flat(), [RECORDED_INDEX, 1, index], ...STEP], ABOUT, 4096);
+  const parts = (steps: number, before?: object) => {
+    const fields = {
+      before: before ?? { kept: 0, episode: 0, length: 0 },
+      first: 0,
+      steps: Uint32Array.of(steps),
+      flags: Uint8Array.of(0),
+      task: Uint32Array.of(0),
+      tasks: [""],
+    };
+    return encodeTagged(fields, "index");
+  };
+
+  test.each<readonly [string, Uint8Array]>([
+    ["four thousand million steps", parts(2 ** 32 - 1)],
+    ["a negative number of episodes", parts(1, { kept: -1, episode: 0, length: 0 })],
+    ["no lists", encodeTagged({ before: { kept: 0, episode: 0, length: 0 } }, "index")],
+    [
+      "a task that there is not",
+      encodeTagged(
+        { before: { kept: 0, episode: 0, length: 0 }, first: 0, steps: Uint32Array.of(1), flags: Uint8Array.of(0), task: Uint32Array.of(3), tasks: [] },
+        "index",
+      ),
+    ],
+  ])("%s", async (_, index) => {
+    const [reads] = await outcome(two(index));
+    // Where it is not at the beginning of its segment nobody asks for it.
+    if (Array.isArray(reads)) expect(reads).toEqual([402]);
+    else expect(reads).toMatch(/^(CORRUPT|UNSUPPORTED): /);
+  });
+
+  test("a wrong count at the beginning of a segment", async () => {
+    const dir = memory();
+    const log = Log.open(dir, { about: ABOUT, durability: "manual", segmentBytes: 4096 });
+    log.onSegment = () => log.write(RECORDED_INDEX, 1, parts(2 ** 32 - 1));
+    for (let i = 0; i < 60; i++) {
+      for (const section of STEP) log.write(...section);
+      log.commit();
+    }
+    log.close();
+    expect(log.segment).toBe(2);
+    expect((await outcome(dir))[0]).toMatch(/^UNSUPPORTED: the episode's 42949\d+ steps take \d+ bytes in memory/);
+    await expect(all(await openRecording(dir, { maxBytes: 2 ** 40 }))).rejects.toThrow(/./);
+  });
+});
+
+describe("heads that are none", () => {
+  test.each<readonly [string, object, RegExp]>([
+    ["of a Replay", { content: "replay" }, /^SPEC_MISMATCH: .*a Replay is in it/],
+    ["of anything", { content: "x" }, /^SPEC_MISMATCH: /],
+    ["of another version", { ...ABOUT, version: 2 }, /^UNSUPPORTED: .*version 2/],
+    ["without a spec", { ...ABOUT, spec: undefined }, /^CORRUPT: .*no spec/],
+    ["with a spec of another kind", { ...ABOUT, spec: { observation: 3, action: f32() } }, /^CORRUPT: .*no spec/],
+    ["with a leaf of no dtype", { ...ABOUT, spec: { observation: { dtype: "f16", shape: [] }, action: f32() } }, /^CORRUPT: .*no spec: dtype of/],
+    ["with a leaf of a million million numbers", { ...ABOUT, spec: { observation: f64(1000, 1000, 1000, 1000), action: i32() } }, /^CORRUPT: .*no spec/],
+    ["with a derived leaf", { ...ABOUT, spec: { observation: f32(), action: f32(), is_first: f32() } }, /^CORRUPT: .*no spec/],
+    ["without fps", { ...ABOUT, fps: "fast" }, /^CORRUPT: .*no fps/],
+    ["of another image format", { ...ABOUT, images: "gif" }, /^CORRUPT: .*no images/],
+    ["with frames elsewhere", { ...ABOUT, imagesIn: "http://x" }, /^CORRUPT: .*no imagesIn/],
+    ["without about", { ...ABOUT, about: null }, /^CORRUPT: .*no about/],
+  ])("%s", async (_, about, message) => {
+    const [reads, goes] = await outcome(forged(STEP, about));
+    expect([reads, goes]).toEqual([expect.stringMatching(message), expect.stringMatching(message)]);
+  });
+});
+
+test("PNGs that are none, or larger than said; and files beside that lead elsewhere", async () => {
+  const png = { ...ABOUT, images: "png" };
+  expect((await outcome(forged(STEP, png)))[0]).toMatch(/^CORRUPT: the image is neither PNG nor JPEG/);
+  const huge = Uint8Array.from([
+    0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 1, 0, 0, 0, 1, 0, 0, 8, 2, 0, 0, 0, 1, 2, 3, 4, 5,
+  ]);
+  expect(
+    (
+      await outcome(
+        forged(
+          [
+            [RECORDED_FRAME, 0, huge],
+            [RECORDED_STEP, 0, ROW],
+          ],
+          png,
+        ),
+      )
+    )[0],
+  ).toMatch(/^CORRUPT: observation\/image is a png of 65536 × 65536 instead/);
+  const beside = { ...ABOUT, imagesIn: "files" };
+  expect((await outcome(forged(STEP, beside)))[0]).toMatch(/^CORRUPT: of the file 000000-000000.observation.image.raw 12 bytes are told instead of 8/);
+  const told: readonly Section[] = [
+    [RECORDED_FRAME, 0, new Uint8Array(8)],
+    [RECORDED_STEP, 0, ROW],
+  ];
+  expect((await outcome(forged(told, beside)))[0]).toMatch(/^CORRUPT: a frame's file is missing \(000000-000000.observation.image.raw\)/);
+});
