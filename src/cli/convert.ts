@@ -34,12 +34,13 @@ Examples:
   $ npx reprise convert tensorflow_datasets/cartpole_pixels lerobot/cartpole --format lerobot --fps 50
   $ npx reprise convert demonstrations.jsonl ~/.minari/datasets --format minari --id demos/catch-v0 --final-step transition
   $ npx reprise convert half_cheetah.hdf5 half_cheetah.jsonl --overwrite
+  $ npx reprise convert runs/a a.parquet --mode repair
 `;
 
 export function addConvert(command: Command): Command {
   command
     .description("Writes a dataset in another format. Existing files stay unless you give --overwrite.")
-    .argument("<from>", "a file or folder, or a URL: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
+    .argument("<from>", "a file or folder, or a URL: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a recording, a journal or a snapshot")
     .argument("<to>", "a file that ends with .parquet or .jsonl, or a folder")
     .addOption(new Option("--format <format>", "the format to write (default: as TO ends)").choices(FORMATS))
     .option("--from-split <split>", "the split of FROM to read");
