@@ -129,6 +129,8 @@ export class InspectorElement extends Base {
   pause(): void {
     if (this.#paused) return;
     this.#paused = true;
+    // What is shown is what it stopped at.
+    this.#once = true;
     this.#command("pause");
   }
 
