@@ -71,7 +71,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 /** What stands behind a name in a panel. */
 const fact = (page: Page, name: string) => text(page.locator(`dt:text-is("${name}") + dd`));
 const inserted = async (page: Page) => Number((await fact(page, "Inserted")).replaceAll(",", ""));
-const settled = (page: Page) => page.waitForTimeout(600);
+const settled = (page: Page) => page.waitForTimeout(1500);
 
 describe.each(["chromium", "firefox"] as const)("%s", (name) => {
   describe.runIf(required || (whole && here[name] !== undefined)).each(["page", "port", "worker"])("a Replay where: %s", (where) => {
@@ -105,10 +105,11 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       await settled(page);
       expect(await inserted(page)).toBe(stepped);
 
-      await page.getByLabel("Items", { exact: true }).last().fill("5");
+      // 9, by the key.
+      await page.getByLabel("Items", { exact: true }).last().press("ArrowUp");
       await page.getByRole("button", { name: "Draw a batch" }).click();
       const batch = page.getByRole("table", { name: "A batch" });
-      await until(async () => (await batch.getByRole("button").count()) === 5);
+      await until(async () => (await batch.getByRole("button").count()) === 9);
       await batch.getByRole("button").first().click();
       const item = page.getByRole("region", { name: "Chosen item" });
       await until(async () => /^Item \d+ of table play$/.test(await text(item.getByRole("heading", { level: 3 }))));

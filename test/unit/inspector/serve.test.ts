@@ -106,6 +106,14 @@ test("a turn ends with its signal", async () => {
   expect(() => turns.turn(over.signal)).toThrow("enough");
   turns.resume();
   await other;
+  // A step that is let go before it is asked for is not lost; no more than one is kept.
+  turns.pause();
+  turns.step();
+  turns.step();
+  expect(turns.turn()).toBe(undefined);
+  expect(turns.turn()).toBeInstanceOf(Promise);
+  turns.resume();
+  expect(turns.turn()).toBe(undefined);
 });
 
 test("wrong arguments are named", () => {
