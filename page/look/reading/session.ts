@@ -96,7 +96,6 @@ export class Session {
 
   /** A few episodes from everywhere, as many as are soon read; the first one is shown before anything else is asked. */
   async #sample(signal: AbortSignal, pass: Pass): Promise<boolean> {
-    const start = performance.now();
     const room = Math.min(SAMPLE_BYTES, SAMPLE_SHARE * (this.opened.bytes ?? Number.POSITIVE_INFINITY));
     const one = async (index: number) => {
       const before = this.#count.read;
@@ -110,6 +109,7 @@ export class Session {
     const lengths = await this.reader.lengths?.();
     pass.tell({ ...this.#known(), lengths });
     const turns = new Turns();
+    const start = performance.now();
     const count = lengths?.length ?? this.reader.episodes ?? 1;
     for (const index of spreadOrder(count)) {
       if (this.#read.has(index)) continue;
