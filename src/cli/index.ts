@@ -1,5 +1,6 @@
 /** `npx reprise …` */
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { run } from "./program.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
@@ -8,4 +9,4 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 process.stdout.on("error", (error: { readonly code?: string }) => {
   if (error.code !== "EPIPE") throw error;
 });
-process.exitCode = await run(process.argv.slice(2), version);
+process.exitCode = await run(process.argv.slice(2), version, fileURLToPath(new URL("./page", import.meta.url)));

@@ -1,9 +1,9 @@
 /** Journals on disk: finding them, and opening them without changing anything. */
 import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { ReadOnlyDirectory, SEGMENT } from "../formats/replay/read-only-directory.ts";
 import { type OpenReplay, Replay, ReplayError, type Table } from "../index.ts";
 import { ready } from "../store/index.ts";
-import { ReadOnlyDirectory, SEGMENT } from "./read-only-directory.ts";
 
 /** Whether the folder contains segments of a journal. */
 export function isJournal(path: string): boolean {

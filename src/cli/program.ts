@@ -7,6 +7,7 @@ import { terminalHost } from "./host.ts";
 import { addInspect, inspect } from "./inspect.ts";
 import { addPush, push } from "./push.ts";
 import { addSample, sample } from "./sample.ts";
+import { addServePage, servePage } from "./serve-page.ts";
 import { addStats, stats } from "./stats.ts";
 import { printable } from "./text.ts";
 
@@ -14,14 +15,14 @@ const HELP = `
 Every command has --json and --help. Exit codes: 0 done, 1 the data or a file is wrong, 2 wrong usage, 130 interrupted.
 `;
 
-type Verb = (path: string, ...rest: never[]) => Promise<Answer>;
+type Verb = (path: string, ...rest: never[]) => Promise<Answer | undefined>;
 
-/** Runs the command line. @returns the exit code */
-export async function run(args: readonly string[], version: string): Promise<number> {
+/** Runs the command line. @param page the folder of the built page @returns the exit code */
+export async function run(args: readonly string[], version: string, page: string): Promise<number> {
   const asJson = args.includes("--json");
   const verbose = args.includes("--verbose");
   try {
-    await programOf(version).parseAsync([...args], { from: "user" });
+    await programOf(version, page).parseAsync([...args], { from: "user" });
     return 0;
   } catch (error) {
     const code = exitCodeOf(error);
@@ -34,28 +35,30 @@ export async function run(args: readonly string[], version: string): Promise<num
   }
 }
 
-function programOf(version: string): Command {
+function programOf(version: string, page: string): Command {
   const program = new Command("reprise").description("Reads reinforcement learning datasets and replay journals.").version(version).addHelpText("after", HELP);
   program.configureOutput({ writeErr: (text) => process.stderr.write(printable(text)) });
   program.exitOverride().enablePositionalOptions().showHelpAfterError("(see reprise --help)");
   const add = (name: string, form: (command: Command) => Command, verb: Verb) => {
     const command = form(program.command(name).exitOverride().showHelpAfterError(`(see reprise ${name} --help)`));
     command.option("--json", "print one JSON document, also for a failure").option("--verbose", "print the stack trace of a failure");
-    command.action((...given: unknown[]) => answered(command, verb, given.slice(0, -1)));
+    command.action((...given: unknown[]) => answered(command, verb, given.slice(0, -1), page));
   };
   add("inspect", addInspect, inspect);
   add("convert", addConvert, convert);
   add("push", addPush, push);
   add("sample", addSample, sample);
   add("stats", addStats, stats);
+  add("serve-page", addServePage, servePage);
   return program;
 }
 
-async function answered(command: Command, verb: Verb, given: readonly unknown[]): Promise<void> {
-  const { host, release } = terminalHost();
+async function answered(command: Command, verb: Verb, given: readonly unknown[], page: string): Promise<void> {
+  const show = ({ value, text }: Answer) => write(process.stdout, command.opts().json ? json(value) : text);
+  const { host, release } = terminalHost({ page, show });
   try {
-    const { value, text } = await (verb as (...given: unknown[]) => Promise<Answer>)(...given, host satisfies Host);
-    await write(process.stdout, command.opts().json ? json(value) : text);
+    const answer = await (verb as (...given: unknown[]) => Promise<Answer | undefined>)(...given, host satisfies Host);
+    if (answer !== undefined) await show(answer);
   } catch (error) {
     if (host.signal.aborted && !(error instanceof Interrupted)) throw new Interrupted();
     throw error;

@@ -15,6 +15,8 @@ export type { ColumnNames } from "./parquet/columns.ts";
 export { openParquet, type ParquetOptions } from "./parquet/open-parquet.ts";
 export { type ParquetWriteOptions, writeParquet } from "./parquet/write-parquet.ts";
 export type { Format, ReadEpisode, ReadOptions, RldsReader } from "./reader.ts";
+export { openReplay } from "./replay/open-replay.ts";
+export type { ReplayOpenOptions } from "./replay/stored-replay.ts";
 export { memorySink, type Sink, type SinkFile, type SinkFolder } from "./sinks/sink.ts";
 export type { FinalStep, WriteOptions, WriteProgress, WriteReport } from "./sinks/writer.ts";
 export { type Source, type SourceOptions, sourceOf } from "./sources/open-source.ts";

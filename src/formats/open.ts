@@ -8,12 +8,13 @@ import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
 import type { NpzOptions } from "./npz/open-npz.ts";
 import type { ParquetOptions } from "./parquet/open-parquet.ts";
 import type { RldsReader } from "./reader.ts";
+import type { ReplayOpenOptions } from "./replay/stored-replay.ts";
 import { MAX_BYTES, type Source, sourceOf } from "./sources/open-source.ts";
 import type { SourceFile, SourceFolder } from "./sources/source.ts";
 import type { TfdsOptions } from "./tfds/open-tfds.ts";
 
 /** Those of the format that is found; any other is refused there. */
-export type RldsOptions = TfdsOptions & MinariOptions & D4rlOptions & LeRobotOptions & ParquetOptions & JsonlOptions & NpzOptions;
+export type RldsOptions = TfdsOptions & MinariOptions & D4rlOptions & LeRobotOptions & ParquetOptions & JsonlOptions & NpzOptions & ReplayOpenOptions;
 
 type Opener = (from: Source, options: object) => Promise<RldsReader<unknown>>;
 
@@ -25,6 +26,7 @@ const OPENERS = {
   hdf5: async () => (await import("./hdf5/open-any.ts")).openAnyHdf5,
   npz: async () => (await import("./npz/open-npz.ts")).openNpz,
   jsonl: async () => (await import("./jsonl/open-jsonl.ts")).openJsonl,
+  replay: async () => (await import("./replay/open-replay.ts")).openReplay,
 } as const satisfies { readonly [format: string]: () => Promise<(from: Source, options: never) => Promise<unknown>> };
 
 type Found = keyof typeof OPENERS;
@@ -42,12 +44,14 @@ const ENDINGS: readonly (readonly [ending: string, format: Found])[] = [
   [".h5", "hdf5"],
   [".jsonl", "jsonl"],
   [".ndjson", "jsonl"],
+  [".rpr", "replay"],
 ];
 
 /** How files begin. */
 const BEGINNINGS: readonly (readonly [bytes: string, format: Found])[] = [
   ["\x89HDF\r\n\x1a\n", "hdf5"],
   ["PAR1", "parquet"],
+  ["REPRISE1", "replay"],
   ["PK\x03\x04", "npz"],
   ["PK\x05\x06", "npz"],
   ["{", "jsonl"],
@@ -55,7 +59,7 @@ const BEGINNINGS: readonly (readonly [bytes: string, format: Found])[] = [
 
 /**
  * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`), a folder or file of Parquet, an HDF5 file of Minari or
- * D4RL, an .npz, a file of JSON lines or a folder with one. What is behind a URL is found by trying those names. Options are those of the format's own function.
+ * D4RL, an .npz, a file of JSON lines or a folder with one, the folder of a Replay's journal (00000001.rpr), a snapshot. What is behind a URL is found by trying those names. Options are those of the format's own function.
  * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
  */
 export async function openRlds<S = RldsStep>(from: Source, options: RldsOptions = {}): Promise<RldsReader<S>> {
@@ -95,7 +99,10 @@ async function ofFile(file: SourceFile): Promise<Found> {
     const text = Array.from(head, (byte) => String.fromCharCode(byte)).join("");
     const json = text.replace(/^\xef\xbb\xbf/, "").trimStart();
     const [, format] = BEGINNINGS.find(([begin, found]) => (found === "jsonl" ? json : text).startsWith(begin)) ?? [];
-    return format ?? unknown(file, "the beginnings of HDF5, Parquet, .npz and JSON lines; of tensorflow_datasets, LeRobot and Minari give the folder");
+    return (
+      format ??
+      unknown(file, "the beginnings of HDF5, Parquet, .npz, JSON lines and snapshots; of tensorflow_datasets, LeRobot, Minari and journals give the folder")
+    );
   } finally {
     await file.close();
   }

@@ -38,10 +38,10 @@ const RULE = "a path, a URL, a Blob, an array of Files, a handle of a file or fo
 /** @throws TypeError for what is no source · RldsError NOT_FOUND, UNSUPPORTED, IO */
 export async function sourceOf(from: Source, { signal, fetch, maxBytes = MAX_BYTES }: SourceOptions = {}): Promise<FoundSource> {
   signal?.throwIfAborted();
-  if (typeof from === "string" && !/^(https?|file):\/\//i.test(from)) return nodeSource(from);
+  const path = pathOf(from);
+  if (path !== undefined) return nodeSource(path);
   if (typeof from === "string" || from instanceof URL) {
     const url = new URL(from);
-    if (url.protocol === "file:") return nodeSource(filePath(url));
     const options = { signal, fetch, maxBytes };
     return isFolder(url) ? { folder: urlFolder(url, options) } : { file: await urlFile(url, options) };
   }
@@ -68,6 +68,14 @@ function lent(file: SourceFile): SourceFile {
     ...(readNow && { readNow: (at: number, length: number) => readNow.call(file, at, length) }),
     async close() {},
   };
+}
+
+/** The path in the system's files that a source is; undefined for any other. */
+export function pathOf(from: Source): string | undefined {
+  if (typeof from === "string" && !/^(https?|file):\/\//i.test(from)) return from;
+  if (typeof from !== "string" && !(from instanceof URL)) return undefined;
+  const url = new URL(from);
+  return url.protocol === "file:" ? filePath(url) : undefined;
 }
 
 /** `1.0.0` is a folder, `data.parquet` a file. */

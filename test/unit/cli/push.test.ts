@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
-import { ReadOnlyDirectory } from "../../../src/cli/read-only-directory.ts";
+import { ReadOnlyDirectory } from "../../../src/formats/replay/read-only-directory.ts";
 import { type Leaf, Replay } from "../../../src/index.ts";
 import { createTrajectoryDataSpec, openRlds, pushRldsToReverb } from "../../../src/rlds/index.ts";
 import "../../../src/store/index.ts";

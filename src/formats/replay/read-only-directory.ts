@@ -2,10 +2,9 @@
  * A directory on disk, without a lock. Writes stay in memory, so a journal can be read while its owner writes it: all its files are opened at one moment, so that
  * what the owner removes meanwhile can still be read.
  */
-import { readdirSync } from "node:fs";
-import { ReplayError } from "../index.ts";
-import { attempt } from "../store/directory/attempt.ts";
-import { type Directory, memory, node, type StorageFile } from "../store/index.ts";
+import { ReplayError } from "../../error.ts";
+import { attempt } from "../../store/directory/attempt.ts";
+import { type Directory, memory, node, type StorageFile } from "../../store/index.ts";
 
 export const SEGMENT = /^\d{8}\.rpr$/;
 const TRIES = 100;
@@ -51,14 +50,14 @@ export class ReadOnlyDirectory implements Directory {
 
   /** Opens all files: whether they were there together. */
   #opens(below: Directory): boolean {
-    const names = segmentsIn(this.name);
+    const names = segmentsIn(below);
     try {
       for (const name of names)
         this.#below.set(
           name,
           attempt("opening", below, name, () => below.open(name, false)),
         );
-      if (segmentsIn(this.name).join() === names.join()) return true;
+      if (segmentsIn(below).join() === names.join()) return true;
     } catch (error) {
       if ((error as { cause?: { code?: string } }).cause?.code !== "ENOENT") throw error;
     }
@@ -67,8 +66,9 @@ export class ReadOnlyDirectory implements Directory {
   }
 }
 
-function segmentsIn(path: string): string[] {
-  return readdirSync(path)
+function segmentsIn(below: Directory): string[] {
+  return below
+    .list()
     .filter((name) => SEGMENT.test(name))
     .sort();
 }

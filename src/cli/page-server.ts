@@ -1,0 +1,178 @@
+/**
+ * The page and the files of one folder over loopback, for the browser of whoever knows the token.
+ *
+ * / …                        the page, which has no secrets
+ * /TOKEN/data/index.json     [{ path, size }] of all files
+ * /TOKEN/data/PATH           a file, or a range of it
+ *
+ * Another site cannot read any of it: it does not know the token, browsers send it no answer without CORS headers, and a name that it points at this machine is no Host of ours.
+ */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { RldsError, type SourceFile } from "../rlds/index.ts";
+import { byteRange, isServable, segmentsOf } from "./page-request.ts";
+import { type ServedFiles, servedFiles } from "./served-files.ts";
+
+export interface PageServer {
+  /** What to open in a browser. */
+  readonly address: string;
+  /** Ends what is under way. */
+  close(): Promise<void>;
+}
+
+export interface PageServerOptions {
+  /** The folder of the built page. */
+  readonly page: string;
+  /** A file or folder of this machine. */
+  readonly path: string;
+  /** 0 for a free one. */
+  readonly port: number;
+}
+
+/** Bytes that are read at once. */
+const BLOCK = 1 << 20;
+
+const COMMON = {
+  "cache-control": "no-store",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+/** The page has a stricter one of its own for what it loads; frames can only be forbidden by a header. */
+const PAGE_POLICY = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
+/** A file may be a document: whoever opens it runs nothing of it. */
+const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
+
+const TYPES: { readonly [ending: string]: string } = {
+  ...{ html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", json: "application/json" },
+  ...{ svg: "image/svg+xml", png: "image/png", txt: "text/plain; charset=utf-8", wasm: "application/wasm", woff2: "font/woff2" },
+};
+/** What a page plays or shows by its address; everything else of the data is bytes. */
+const DATA_TYPES: { readonly [ending: string]: string } = { mp4: "video/mp4", webm: "video/webm", png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg" };
+const BYTES = "application/octet-stream";
+
+/** Starts to serve. @throws RldsError NOT_FOUND, IO for what cannot be served */
+export async function pageServer({ page, path, port }: PageServerOptions): Promise<PageServer> {
+  const [ofPage, data] = [await servedFiles(page), await servedFiles(path)];
+  const token = randomBytes(32).toString("base64url");
+  const server = createServer((request, response) => {
+    answered(request, response, { ofPage, data, token, port: (server.address() as AddressInfo).port }).catch((error) => refused(response, error));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause) => reject(new RldsError("IO", `port ${port} of 127.0.0.1 cannot be listened on: ${cause.message}`, {}, { cause })));
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  const from = `/${token}/data/${data.only === undefined ? "" : encodeURIComponent(data.only)}`;
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/#look?from=${from}`,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Served {
+  readonly ofPage: ServedFiles;
+  readonly data: ServedFiles;
+  readonly token: string;
+  readonly port: number;
+}
+
+async function answered(request: IncomingMessage, response: ServerResponse, { ofPage, data, token, port }: Served): Promise<void> {
+  for (const [name, value] of Object.entries(COMMON)) response.setHeader(name, value);
+  const { host, origin } = request.headers;
+  const own = [`127.0.0.1:${port}`, `localhost:${port}`];
+  if (!own.includes(host ?? "")) return ended(response, 403, "This is not the address of this server.");
+  if (origin !== undefined && !own.includes(origin.replace(/^http:\/\//, ""))) return ended(response, 403, "Other sites may not read this.");
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    response.setHeader("allow", "GET, HEAD");
+    return ended(response, 405, "Only GET and HEAD are answered.");
+  }
+  const segments = segmentsOf(request.url ?? "");
+  if (segments === undefined) return ended(response, 400, "The path is no path of a file.");
+  const [first = "", second, ...rest] = segments;
+  if (second !== "data" || !isSame(first, token)) return pageFile(request, response, ofPage, segments);
+  const site = request.headers["sec-fetch-site"];
+  if (site !== undefined && site !== "same-origin" && site !== "none") return ended(response, 403, "Other sites may not read this.");
+  response.setHeader("content-security-policy", DATA_POLICY);
+  const path = rest.join("/");
+  if (path === "index.json" || path === "") return listing(request, response, data);
+  if (!isServable(rest)) return ended(response, 404, "There is no such file.");
+  return sent(request, response, await data.open(path), DATA_TYPES[endingOf(path)] ?? BYTES);
+}
+
+async function pageFile(request: IncomingMessage, response: ServerResponse, files: ServedFiles, segments: readonly string[]): Promise<void> {
+  response.setHeader("content-security-policy", PAGE_POLICY);
+  const path = segments.join("/") || "index.html";
+  if (!isServable(path.split("/"))) return ended(response, 404, "There is no such file.");
+  return sent(request, response, await files.open(path), TYPES[endingOf(path)] ?? BYTES);
+}
+
+async function listing(request: IncomingMessage, response: ServerResponse, data: ServedFiles): Promise<void> {
+  const text = Buffer.from(JSON.stringify(await data.list()));
+  response.writeHead(200, { "content-type": "application/json", "content-length": text.length });
+  response.end(request.method === "HEAD" ? undefined : text);
+}
+
+/** The whole file, or the range that was asked for. */
+async function sent(request: IncomingMessage, response: ServerResponse, file: SourceFile, type: string): Promise<void> {
+  try {
+    const range = byteRange(request.headers.range, file.size);
+    if (range === "none") {
+      response.setHeader("content-range", `bytes */${file.size}`);
+      return ended(response, 416, "The file has no such bytes.");
+    }
+    const { from, to } = range ?? { from: 0, to: file.size };
+    response.writeHead(range === undefined ? 200 : 206, {
+      "accept-ranges": "bytes",
+      "content-type": type,
+      "content-length": to - from,
+      ...(range !== undefined && { "content-range": `bytes ${from}-${to - 1}/${file.size}` }),
+    });
+    if (request.method === "GET")
+      for (let at = from; at < to && !response.destroyed; at += BLOCK) {
+        const block = await file.read(at, Math.min(BLOCK, to - at));
+        if (!response.write(block)) await drained(response);
+      }
+    response.end();
+  } finally {
+    await file.close();
+  }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
+  });
+}
+
+/** What failed: a missing file is told; of everything else the terminal is not asked, and the connection ends. */
+function refused(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) response.destroy();
+  else if (error instanceof RldsError && error.code !== "IO") ended(response, 404, "There is no such file.");
+  else ended(response, 500, "The file cannot be read.");
+}
+
+function ended(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(text) });
+  response.end(response.req.method === "HEAD" ? undefined : text);
+}
+
+/** In a time that does not tell how much of it is right. */
+function isSame(given: string, token: string): boolean {
+  const [a, b] = [given, token].map((text) => createHash("sha256").update(text).digest()) as [Buffer, Buffer];
+  return timingSafeEqual(a, b);
+}
+
+function endingOf(path: string): string {
+  return /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
+}

@@ -1,0 +1,51 @@
+/** `reprise serve-page`: the page on a dataset, journal or snapshot of this machine, until Ctrl-C. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { Answer, Host } from "./answer.ts";
+import { whole } from "./arguments.ts";
+import { UsageError } from "./failure.ts";
+import { pageServer } from "./page-server.ts";
+
+const EXAMPLES = `
+The address holds a token: who has it can read the files until you press Ctrl-C. Nothing leaves this machine.
+Hidden files and links that lead out of the folder are not shown.
+
+Examples:
+  $ npx reprise serve-page lerobot/pusht
+  $ npx reprise serve-page episodes.parquet --port 8000
+`;
+
+export function addServePage(command: Command): Command {
+  return command
+    .description("Serves a page for your browser that shows a dataset, journal or snapshot of this machine: its episodes, faults and distributions.")
+    .argument("<path>", "a file or folder")
+    .option("--port <port>", "the port of 127.0.0.1 to listen on (default: a free one)", whole(0, 65535))
+    .addHelpText("after", EXAMPLES);
+}
+
+export interface ServePageOptions {
+  readonly port?: number;
+}
+
+export async function servePage(path: string, { port = 0 }: ServePageOptions, host: Host): Promise<Answer | undefined> {
+  if (/^https?:\/\//i.test(path)) throw new UsageError(`serve-page shows files of this machine: open ${path} in the page itself`);
+  if (!existsSync(join(host.page, "index.html")))
+    throw new UsageError(`the page is not there: ${host.page} has no index.html. A checkout of Reprise makes it by npm run build:page`);
+  const server = await pageServer({ page: host.page, path, port });
+  try {
+    const { address } = server;
+    await host.show({ value: { address }, text: `${address}\nOpen this address in your browser. Ctrl-C ends it.` });
+    await aborted(host.signal);
+  } finally {
+    await server.close();
+  }
+  return undefined;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

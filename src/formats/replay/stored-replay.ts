@@ -1,0 +1,112 @@
+/** From a source to the Replay in it, in memory. */
+import { ReplayError } from "../../error.ts";
+import type { Fetch } from "../../host.ts";
+import { Replay } from "../../replay.ts";
+import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import type { TransitionRoles } from "../../spec/transition-roles.ts";
+import { type Directory, memory, ready } from "../../store/index.ts";
+import type { ReadOptions } from "../reader.ts";
+import { pathOf, type Source, sourceOf } from "../sources/open-source.ts";
+import type { SourceFile, SourceFolder } from "../sources/source.ts";
+import { ReadOnlyDirectory, SEGMENT } from "./read-only-directory.ts";
+
+export interface ReplayOpenOptions extends ReadOptions {
+  /** Which leaves are observation, action, reward, discount and terminated, where they have other names and the Replay was not told. */
+  readonly transition?: TransitionRoles;
+  /** Another build of the core, as `new Replay` takes it, where the host forbids compiling. */
+  readonly module?: WebAssembly.Module;
+  /** Instead of the runtime's own, for URLs. */
+  readonly fetch?: Fetch;
+}
+
+export interface StoredReplay {
+  readonly format: "journal" | "snapshot";
+  readonly name: string;
+  readonly replay: Replay;
+}
+
+type Asked = ReplayOpenOptions & { readonly maxBytes: number };
+
+const BLOCK = 1 << 20;
+
+/** @throws RldsError */
+export async function storedReplay(from: Source, asked: Asked): Promise<StoredReplay> {
+  const { signal, fetch, maxBytes } = asked;
+  const { file, folder } = await sourceOf(from, { signal, fetch, maxBytes });
+  const name = file?.name ?? (folder as SourceFolder).name;
+  try {
+    if (file !== undefined) return { format: "snapshot", name, replay: await ofSnapshot(file, asked) };
+    return { format: "journal", name, replay: await ofJournal(from, folder, asked) };
+  } catch (error) {
+    if (error instanceof ReplayError && !(error instanceof RldsError)) throw new RldsError(error.code, error.message, { file: name }, { cause: error });
+    throw error;
+  } finally {
+    await file?.close();
+  }
+}
+
+function ofSnapshot(file: SourceFile, { signal, module }: Asked): Promise<Replay> {
+  if (SEGMENT.test(file.name)) throw new RldsError("UNSUPPORTED", "a file of a journal alone is no memory: give the journal's folder", { file: file.name });
+  return Replay.restore(chunksOf(file, signal), { logger: null, ...(module && { module }) });
+}
+
+async function* chunksOf(file: SourceFile, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
+  for (let at = 0; at < file.size; at += BLOCK) {
+    signal?.throwIfAborted();
+    yield await file.read(at, Math.min(BLOCK, file.size - at));
+  }
+}
+
+async function ofJournal(from: Source, folder: SourceFolder, { signal, module, maxBytes }: Asked): Promise<Replay> {
+  const below = await folderOf(folder);
+  const path = pathOf(from);
+  await ready;
+  const dir: Directory = path === undefined ? await copied(folder, below, maxBytes, signal) : new ReadOnlyDirectory(below === "" ? path : `${path}/${below}`);
+  try {
+    return await Replay.open({ dir, durability: "manual", logger: null, ...(signal && { signal }), ...(module && { module }) });
+  } catch (error) {
+    if (dir instanceof ReadOnlyDirectory) dir.close();
+    throw error;
+  }
+}
+
+/** Where in the folder the segments are. */
+async function folderOf(folder: SourceFolder): Promise<string> {
+  const paths = await folder.list();
+  if (paths === undefined)
+    throw new RldsError("UNSUPPORTED", "the files of a journal have no names that can be guessed: give a folder that can be listed", { file: folder.name });
+  const names = paths.map((path) => [path.slice(0, path.lastIndexOf("/") + 1), path.slice(path.lastIndexOf("/") + 1)] as const);
+  const below = new Set(names.filter(([, name]) => SEGMENT.test(name)).map(([prefix]) => prefix.slice(0, -1)));
+  const [first, second] = below;
+  if (first === undefined) throw new RldsError("NOT_FOUND", "there is no journal in the folder: no file is called 00000001.rpr", { file: folder.name });
+  if (second !== undefined)
+    throw new RldsError("UNSUPPORTED", `the folder has ${below.size} journals (${[...below].slice(0, 3).join(", ")}): open one of them`, { file: folder.name });
+  return first;
+}
+
+/** The segments in memory, which a Replay reads without waiting. */
+async function copied(folder: SourceFolder, below: string, maxBytes: number, signal: AbortSignal | undefined): Promise<Directory> {
+  const files: [string, Uint8Array][] = [];
+  let bytes = 0;
+  for (const path of (await folder.list()) ?? []) {
+    const name = below === "" ? path : path.slice(below.length + 1);
+    if (!path.startsWith(below) || !SEGMENT.test(name)) continue;
+    signal?.throwIfAborted();
+    const file = await folder.open(path);
+    try {
+      bytes += file.size;
+      if (bytes > maxBytes)
+        throw new RldsError(
+          "UNSUPPORTED",
+          `a journal is read from memory here, and its files take more than the ${maxBytes} bytes that maxBytes allows: raise it`,
+          {
+            file: folder.name,
+          },
+        );
+      files.push([name, await file.read(0, file.size)]);
+    } finally {
+      await file.close();
+    }
+  }
+  return memory({ name: folder.name, files });
+}

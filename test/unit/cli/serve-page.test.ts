@@ -1,0 +1,271 @@
+/** `reprise serve-page`: what is served to whom. */
+import { spawn } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { type IncomingHttpHeaders, request } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
+import { type PageServer, pageServer } from "../../../src/cli/page-server.ts";
+import { run } from "../../../src/cli/program.ts";
+import { openRlds, sourceOf } from "../../../src/rlds/index.ts";
+import { root } from "../../support/core.ts";
+import { whole } from "../../support/size.ts";
+import { DATA, failure, reprise, temporary } from "./support.ts";
+
+const temp = temporary();
+const PAGE = temp("page");
+const FOLDER = temp("data");
+const LARGE = Uint8Array.from({ length: 5_000_000 }, (_, i) => (i * 7) % 251);
+let server: PageServer;
+let base: string;
+let token: string;
+
+beforeAll(async () => {
+  mkdirSync(join(PAGE, "chunks"), { recursive: true });
+  writeFileSync(join(PAGE, "index.html"), "<!doctype html><title>the page</title>");
+  writeFileSync(join(PAGE, "chunks", "a.js"), "export {}");
+  writeFileSync(join(PAGE, "secret.txt"), "of the page");
+  mkdirSync(join(FOLDER, "meta", ".hidden"), { recursive: true });
+  writeFileSync(join(FOLDER, "meta", "a name with % and ü.json"), "{}");
+  writeFileSync(join(FOLDER, "large.bin"), LARGE);
+  writeFileSync(join(FOLDER, "page.html"), "<script>alert(1)</script>");
+  writeFileSync(join(FOLDER, "film.mp4"), "film");
+  writeFileSync(join(FOLDER, "empty"), "");
+  writeFileSync(join(FOLDER, ".env"), "secret");
+  writeFileSync(join(FOLDER, "meta", ".hidden", "key"), "secret");
+  writeFileSync(temp("outside.txt"), "secret");
+  mkdirSync(temp("data-beside"));
+  writeFileSync(temp("data-beside", "near.txt"), "secret");
+  symlinkSync(temp("outside.txt"), join(FOLDER, "link-out"));
+  symlinkSync(temp("data-beside"), join(FOLDER, "folder-out"));
+  symlinkSync(join(FOLDER, ".env"), join(FOLDER, "link-to-hidden"));
+  symlinkSync(join(FOLDER, "film.mp4"), join(FOLDER, "link-inside.mp4"));
+  server = await pageServer({ page: PAGE, path: FOLDER, port: 0 });
+  [, base = "", token = ""] = /^(http:\/\/127\.0\.0\.1:\d+)\/#look\?from=\/([\w-]{43})\/data\/$/.exec(server.address) ?? [];
+});
+afterAll(() => server.close());
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** A request as it is said here: no client mends the path. */
+function asked(path: string, { method = "GET", ...headers }: { readonly [name: string]: string } = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(base);
+    request({ host: hostname, port, path, method, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk) => chunks.push(chunk));
+      response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) }));
+      response.on("error", reject);
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+const data = (path: string) => `/${token}/data/${path}`;
+
+describe("the page and the data", () => {
+  it("are there for who has the address", async () => {
+    const page = await asked("/");
+    expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(page.body.toString()).toContain("the page");
+    expect((await asked("/chunks/a.js")).headers["content-type"]).toBe("text/javascript; charset=utf-8");
+    const list = await asked(data("index.json"));
+    expect(list.headers["content-type"]).toBe("application/json");
+    expect(JSON.parse(list.body.toString())).toEqual([
+      { path: "empty", size: 0 },
+      { path: "film.mp4", size: 4 },
+      { path: "large.bin", size: 5_000_000 },
+      { path: "link-inside.mp4", size: 4 },
+      { path: "meta/a name with % and ü.json", size: 2 },
+      { path: "page.html", size: 25 },
+    ]);
+    expect((await asked(data(""))).body).toEqual(list.body);
+    expect(Buffer.compare((await asked(data("large.bin"))).body, LARGE)).toBe(0);
+    expect((await asked(data(`meta/${encodeURIComponent("a name with % and ü.json")}`))).body.toString()).toBe("{}");
+    expect((await asked(data("link-inside.mp4"))).body.toString()).toBe("film");
+    expect((await asked(data("empty"))).body.length).toBe(0);
+  });
+
+  it("by ranges", async () => {
+    const ranged = async (range: string) => {
+      const { status, headers, body } = await asked(data("large.bin"), { range });
+      return [status, headers["content-range"], body.length, body[0]];
+    };
+    expect(await ranged("bytes=0-0")).toEqual([206, "bytes 0-0/5000000", 1, LARGE[0]]);
+    expect(await ranged("bytes=1234567-2345678")).toEqual([206, "bytes 1234567-2345678/5000000", 1111112, LARGE[1234567]]);
+    expect(await ranged("bytes=4999990-")).toEqual([206, "bytes 4999990-4999999/5000000", 10, LARGE[4999990]]);
+    expect(await ranged("bytes=4999990-99999999")).toEqual([206, "bytes 4999990-4999999/5000000", 10, LARGE[4999990]]);
+    expect(await ranged("bytes=-5")).toEqual([206, "bytes 4999995-4999999/5000000", 5, LARGE[4999995]]);
+    for (const none of ["bytes=5000000-", "bytes=9-3", "bytes=-0"]) expect((await ranged(none)).slice(0, 2)).toEqual([416, "bytes */5000000"]);
+    // What is not known here is a request for all of it.
+    for (const other of ["bytes=0-1,3-4", "lines=0-1", "bytes=a-b", "bytes=-"]) expect((await ranged(other))[0]).toBe(200);
+    const head = await asked(data("large.bin"), { method: "HEAD", range: "bytes=0-9" });
+    expect([head.status, head.headers["content-length"], head.body.length]).toEqual([206, "10", 0]);
+    expect((await asked(data("empty"), { range: "bytes=0-9" })).status).toBe(416);
+  });
+
+  it("are a dataset that openRlds reads by its address", async () => {
+    const own = await pageServer({ page: PAGE, path: join(DATA, "extra/lerobot_v3"), port: 0 });
+    try {
+      const url = new URL(new URL(own.address).hash.slice("#look?from=".length), own.address);
+      const { folder } = await sourceOf(url);
+      const listed = (await (await fetch(new URL("index.json", url))).json()) as { path: string }[];
+      const reader = await openRlds({
+        name: "served",
+        open: async (path) => (folder as NonNullable<typeof folder>).open(path),
+        list: async () => listed.map(({ path }) => path),
+      });
+      expect([reader.format, reader.episodes, await reader.lengths?.()]).toEqual(["lerobot", 3, [4, 3, 5]]);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("of a file are that file, and nothing beside it", async () => {
+    const own = await pageServer({ page: PAGE, path: join(FOLDER, "film.mp4"), port: 0 });
+    try {
+      const url = new URL(new URL(own.address).hash.slice("#look?from=".length), own.address);
+      expect(url.pathname).toMatch(/^\/[\w-]{43}\/data\/film\.mp4$/);
+      expect(await (await fetch(url)).text()).toBe("film");
+      expect(await (await fetch(new URL("index.json", url))).json()).toEqual([{ path: "film.mp4", size: 4 }]);
+      expect((await fetch(new URL("large.bin", url))).status).toBe(404);
+    } finally {
+      await own.close();
+    }
+  });
+});
+
+describe("nobody else reads", () => {
+  it("without the token, or with a part of it", async () => {
+    const wrong = [
+      `/data/large.bin`,
+      `/${"x".repeat(43)}/data/large.bin`,
+      `/${token.slice(0, -1)}/data/large.bin`,
+      `/${token}x/data/large.bin`,
+      "/large.bin",
+      `/${token}/large.bin`,
+    ];
+    for (const path of wrong) expect([path, (await asked(path)).status]).toEqual([path, 404]);
+    expect((await asked(`/${token.toUpperCase()}/data/index.json`)).status).toBe(token.toUpperCase() === token ? 200 : 404);
+  });
+
+  it("each server has a token of its own", async () => {
+    const other = await pageServer({ page: PAGE, path: FOLDER, port: 0 });
+    expect(other.address).not.toContain(token);
+    await other.close();
+  });
+
+  it.each([["evil.example"], ["evil.example:PORT"], ["127.0.0.1"], ["127.0.0.1:1"], ["127.0.0.1.evil.example:PORT"], ["[::1]:PORT"], ["0.0.0.0:PORT"]])(
+    "by the Host %j, to which another site's name may lead",
+    async (name) => {
+      const host = name.replace("PORT", new URL(base).port);
+      for (const path of ["/", data("large.bin"), data("index.json")]) expect((await asked(path, { host })).status).toBe(403);
+    },
+  );
+
+  it("by the name localhost its owner does", async () => {
+    expect((await asked(data("film.mp4"), { host: `localhost:${new URL(base).port}` })).status).toBe(200);
+  });
+
+  it("from another site: no Origin but its own, no fetch across sites, no header that would allow it", async () => {
+    expect((await asked(data("film.mp4"), { origin: "https://evil.example" })).status).toBe(403);
+    expect((await asked(data("film.mp4"), { origin: "null" })).status).toBe(403);
+    expect((await asked(data("film.mp4"), { origin: base })).status).toBe(200);
+    for (const site of ["cross-site", "same-site"]) expect((await asked(data("film.mp4"), { "sec-fetch-site": site })).status).toBe(403);
+    for (const site of ["same-origin", "none"]) expect((await asked(data("film.mp4"), { "sec-fetch-site": site })).status).toBe(200);
+    for (const path of ["/", data("film.mp4"), data("index.json"), "/missing"]) {
+      const { headers } = await asked(path);
+      expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+      expect(headers).toMatchObject({
+        ...{ "referrer-policy": "no-referrer", "x-content-type-options": "nosniff", "x-frame-options": "DENY" },
+        ...{ "cross-origin-resource-policy": "same-origin", "cache-control": "no-store" },
+      });
+    }
+  });
+
+  it("by another method than GET and HEAD", async () => {
+    for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
+      const { status, headers } = await asked(data("film.mp4"), { method });
+      expect([method, status, headers.allow]).toEqual([method, 405, "GET, HEAD"]);
+    }
+    expect(readFileSync(join(FOLDER, "film.mp4"), "utf8")).toBe("film");
+  });
+
+  it("outside the folder, by dots, links, encodings or drives", async () => {
+    const paths = [
+      ...["../outside.txt", "..%2foutside.txt", "%2e%2e/outside.txt", "%2e%2e%2foutside.txt", "meta/../../outside.txt", "..\\outside.txt", "..%5coutside.txt"],
+      ...["/etc/passwd", "//etc/passwd", "%2fetc%2fpasswd", "c:/windows", "meta/%00", "%", "%ff", "./film.mp4", "meta//a"],
+      ...["link-out", "folder-out/near.txt", "../data-beside/near.txt"],
+    ];
+    for (const path of paths) {
+      const { status, body } = await asked(data(path));
+      expect([path, status === 400 || status === 404]).toEqual([path, true]);
+      expect(body.toString()).not.toContain("secret");
+    }
+    for (const path of ["/../outside.txt", "/%2e%2e/outside.txt", "/..%2f..%2foutside.txt", "/chunks/../../outside.txt"]) {
+      const { status, body } = await asked(path);
+      expect([path, status === 400 || status === 404]).toEqual([path, true]);
+      expect(body.toString()).not.toContain("secret");
+    }
+  });
+
+  it("what is hidden, also by a link", async () => {
+    for (const path of [".env", "meta/.hidden/key", "%2eenv", "link-to-hidden"]) expect([path, (await asked(data(path))).status]).toEqual([path, 404]);
+  });
+
+  it("a document of the data that runs anything", async () => {
+    const { headers } = await asked(data("page.html"));
+    expect(headers["content-type"]).toBe("application/octet-stream");
+    expect(headers["content-security-policy"]).toBe("default-src 'none'; frame-ancestors 'none'; sandbox");
+    expect((await asked(data("film.mp4"))).headers["content-type"]).toBe("video/mp4");
+    expect((await asked("/")).headers["content-security-policy"]).toContain("frame-ancestors 'none'");
+  });
+
+  it("over another address of this machine", async () => {
+    const port = Number(new URL(base).port);
+    const error = await new Promise<{ code?: string } | undefined>((resolve) => {
+      const socket = connect({ host: "127.0.0.2", port }, () => {
+        socket.destroy();
+        resolve(undefined);
+      }).on("error", resolve);
+    });
+    expect(error?.code).toBe("ECONNREFUSED");
+  });
+});
+
+describe("the verb", () => {
+  test("has its help, and says what is wrong", async () => {
+    expect((await reprise("serve-page", "--help")).stdout).toContain("The address holds a token");
+    const { error } = await failure(2, "serve-page", "https://example.org/data");
+    expect(error.message).toMatch(/^serve-page shows files of this machine/);
+    const say = vi.spyOn(process.stderr, "write").mockImplementation(((_: string, done?: () => void) => done?.() ?? true) as typeof process.stderr.write);
+    try {
+      expect(await run(["serve-page", FOLDER], "1.0.0", temp("nowhere"))).toBe(2);
+      expect(say.mock.calls[0]?.[0]).toMatch(/^reprise: USAGE: the page is not there: .*nowhere has no index.html. .* npm run build:page\n$/);
+    } finally {
+      say.mockRestore();
+    }
+  });
+
+  test.skipIf(!whole)("prints the address, serves until Ctrl-C, and ends as asked", async () => {
+    // The program looks for the page beside itself: one is put there in a copy.
+    const dist = temp("dist");
+    cpSync(join(root, "dist"), join(dist, "dist"), { recursive: true, filter: (path) => !path.includes("/everywhere") && !path.includes("/embed/") });
+    cpSync(join(root, "package.json"), join(dist, "package.json"));
+    cpSync(PAGE, join(dist, "dist/page"), { recursive: true });
+    symlinkSync(join(root, "node_modules"), join(dist, "node_modules"));
+    const child = spawn(process.execPath, [join(dist, "dist/cli.js"), "serve-page", FOLDER], { stdio: ["ignore", "pipe", "pipe"] });
+    const address = await new Promise<string>((resolve) => child.stdout.once("data", (text) => resolve(String(text).split("\n")[0] as string)));
+    const url = new URL(address);
+    expect(await (await fetch(url)).text()).toContain("the page");
+    const list = await fetch(new URL(`${url.hash.slice("#look?from=".length)}index.json`, url));
+    expect(((await list.json()) as unknown[]).length).toBe(6);
+    child.kill("SIGINT");
+    expect(await new Promise((resolve) => child.once("close", resolve))).toBe(0);
+  });
+});
