@@ -166,12 +166,28 @@ function openedOf(reader: Reader, bytes: number | undefined): Opened {
   const { format, name, stepSpec, metadataSpec, episodes, steps, splits = [], split, about, startingAt } = reader;
   const leaves = leafForms(stepSpec);
   return {
-    ...{ format, name, leaves, metadata: leafForms(metadataSpec), episodes, steps, splits, split, bytes },
+    ...{ format, name: shortName(name), leaves, metadata: leafForms(metadataSpec), episodes, steps, splits, split, bytes },
     about: namedTexts(about),
     indexed: startingAt !== undefined,
     filmable: leaves.some(isFilm),
     fps: typeof about.fps === "number" && about.fps > 0 ? about.fps : undefined,
   };
+}
+
+/** Of an address what stands last in it. */
+function shortName(name: string): string {
+  if (!URL.canParse(name) || !/^https?:/.test(name)) return name;
+  const { pathname, host } = new URL(name);
+  const last =
+    pathname
+      .split("/")
+      .filter((part) => part !== "")
+      .at(-1) ?? host;
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
 }
 
 type Known = Pick<ReadNews, "distributions" | "findings" | "lengths">;
