@@ -236,6 +236,27 @@ inBrowsers((open, name) => {
     });
   });
 
+  it("fits 360 pixels, and lets go of its worker", async () => {
+    const { page } = await open("#look", { viewport: { width: 360, height: 740 } });
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
+    await player(page).getByRole("img").first().waitFor();
+    const [wide, sight = 0] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+    // A bar beside the page may take some of it.
+    expect([wide, sight <= 360]).toEqual([sight, true]);
+    // Playwright hears of no workers in Firefox.
+    if (name === "chromium") expect(page.workers()).toHaveLength(1);
+    await page.evaluate(() => {
+      location.hash = "#record";
+    });
+    await page.getByRole("listbox", { name: "Episodes" }).waitFor({ state: "detached" });
+    await until(
+      () => page.workers().filter((worker) => worker.url().includes("/look/")).length,
+      (count) => count === 0,
+      "the worker's end",
+    );
+  });
+
   it("streams what has no index, can be stopped, and reads on", async () => {
     const { page } = await open("#look");
     const episode = (i: number) =>
