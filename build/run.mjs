@@ -154,6 +154,12 @@ const verbs = {
     await page();
     run("bench/look/run.mjs", args);
   },
+  async "bench:inspector"() {
+    await installRuntimes();
+    await core();
+    await bundle();
+    run("bench/inspector/run.mjs", args);
+  },
   async "bench:embed"() {
     await installRuntimes();
     await core(["release", "embed", "embedScalar"]);
