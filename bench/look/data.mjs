@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { Zip, ZipPassThrough } from "fflate";
-import { FS, File as Hdf5, ready } from "h5wasm/node";
+import { File as Hdf5, ready } from "h5wasm/node";
 import { StepColumns, writeLeRobot, writeParquet } from "reprise/rlds";
 
 const BYTES = 2 ** 30;
@@ -55,11 +55,12 @@ const MAKE = {
 function flat() {
   const rows = Math.floor(BYTES / STEP_BYTES / STEPS) * STEPS;
   const shapes = { observations: [56], actions: [8], rewards: [], terminals: [], timeouts: [] };
-  const part = (name, from, count) => {
-    const [action, , , last, , observation, reward] = columns(from % 7);
-    const all = { observations: observation, actions: action, rewards: reward, terminals: new Uint8Array(STEPS), timeouts: last };
-    return all[name].subarray(0, (all[name].length / STEPS) * count);
-  };
+  const made = Array.from({ length: 7 }, (_, seed) => {
+    const [action, , , last, terminal, observation, reward] = columns(seed);
+    return { observations: observation, actions: action, rewards: reward, terminals: terminal, timeouts: last };
+  });
+  /** The rows of an episode. */
+  const part = (name, from) => made[(from / STEPS) % made.length][name];
   return { rows, shapes, part };
 }
 
@@ -82,7 +83,7 @@ async function npz(path) {
     bytes[length - 1] = 0x0a;
     entry.push(bytes);
     for (let from = 0; from < rows; from += STEPS) {
-      const { buffer, byteOffset, byteLength } = part(name, from, STEPS);
+      const { buffer, byteOffset, byteLength } = part(name, from);
       entry.push(new Uint8Array(buffer, byteOffset, byteLength).slice(), from + STEPS >= rows);
     }
   }
@@ -96,7 +97,7 @@ async function hdf5(path) {
   const file = new Hdf5(path, "w");
   for (const [name, shape] of Object.entries(shapes)) {
     const isFlag = ["terminals", "timeouts"].includes(name);
-    const data = part(name, 0, STEPS);
+    const data = part(name, 0);
     const dataset = file.create_dataset({
       name,
       data,
@@ -107,10 +108,9 @@ async function hdf5(path) {
     });
     const set = dataset ?? file.get(name);
     set.resize([rows, ...shape]);
-    for (let from = STEPS; from < rows; from += STEPS) set.write_slice([[from, from + STEPS], ...shape.map((n) => [0, n])], part(name, from, STEPS));
+    for (let from = STEPS; from < rows; from += STEPS) set.write_slice([[from, from + STEPS], ...shape.map((n) => [0, n])], part(name, from));
   }
   file.close();
-  void FS;
 }
 
 function sizeOf(path) {

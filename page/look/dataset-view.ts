@@ -52,7 +52,7 @@ export class DatasetView {
       () => this.#flag(Array.from(this.#table.order("index", false, "faulty")), true),
     );
     this.#export = exportForm(
-      { ...opened, name: opened.name.replace(/\/+$/, "").split("/").at(-1) || "dataset" },
+      opened,
       this.#table,
       ({ signal: own, onNews, ...asked }) => client.export({ ...asked, without: this.#table.flaggedOnes }, own, onNews),
       signal,

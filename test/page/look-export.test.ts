@@ -17,15 +17,41 @@ async function flag(page: Page, ...episodes: readonly number[]): Promise<void> {
 
 const region = (page: Page) => page.getByRole("region", { name: "Export" });
 
+/** What the page lets the browser save. Playwright hears of no downloads in Firefox: there it is what the link leads to. */
+async function saved(page: Page, click: () => Promise<void>): Promise<Uint8Array> {
+  if (page.context().browser()?.browserType().name() === "chromium") {
+    const downloading = page.waitForEvent("download");
+    await click();
+    return readFileSync(await (await downloading).path());
+  }
+  await page.evaluate(() => {
+    const own = URL.createObjectURL;
+    URL.createObjectURL = (blob: Blob) => {
+      Object.assign(globalThis, { saved: blob });
+      return own.call(URL, blob);
+    };
+  });
+  await click();
+  const address = () =>
+    page.evaluate(async () => {
+      const { saved: blob } = globalThis as { saved?: Blob };
+      if (blob === undefined) return "";
+      return new Promise<string>((resolve) => {
+        const reader = Object.assign(new FileReader(), { onload: () => resolve(reader.result as string) });
+        reader.readAsDataURL(blob);
+      });
+    });
+  const found = await until(address, (text) => text !== "", "a zip");
+  return Buffer.from(found.slice(found.indexOf(",") + 1), "base64");
+}
+
 /** The zip that is downloaded, as files below its folder. */
 async function exportedAs(page: Page, format: string, films = false): Promise<Map<string, Uint8Array>> {
   await region(page).getByLabel("Format").selectOption(format);
   const box = region(page).getByRole("checkbox");
   if ((await box.isVisible()) && !films) await box.uncheck();
-  const downloading = page.waitForEvent("download");
-  await region(page).getByRole("button", { name: "Export as a zip" }).click();
-  const path = await (await downloading).path();
-  const files = Object.entries(unzipSync(readFileSync(path)));
+  const zip = await saved(page, () => region(page).getByRole("button", { name: "Export as a zip" }).click());
+  const files = Object.entries(unzipSync(zip));
   const [folder] = (files[0]?.[0] ?? "").split("/");
   return new Map(files.map(([name, bytes]) => [name.slice(`${folder}/`.length), bytes]));
 }

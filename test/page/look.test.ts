@@ -1,9 +1,11 @@
 /** The room Look as a person uses it: files, folders, drops, addresses, clicks and keys. */
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import { root } from "../support/core.ts";
 import { fileServer } from "../support/file-server.ts";
 import { choose, data, dataset, player, rows, whole } from "./look-support.ts";
 import { inBrowsers, until } from "./support.ts";
@@ -23,6 +25,8 @@ inBrowsers((open, name) => {
       ["extra/plain.parquet", "Parquet", 3],
       ["extra/own.jsonl", "JSON lines", 3],
       ["extra/npz/flags.npz", "NPZ", 3],
+      ["golden/journal", "Journal of Reprise", 7],
+      ["golden/snapshot.rpr", "Snapshot of Reprise", 7],
     ])("%s", async (path, format, episodes) => {
       const { page } = await open("#look");
       await choose(page, data(path));
@@ -232,6 +236,27 @@ inBrowsers((open, name) => {
     });
   });
 
+  it("fits 360 pixels, and lets go of its worker", async () => {
+    const { page } = await open("#look", { viewport: { width: 360, height: 740 } });
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
+    await player(page).getByRole("img").first().waitFor();
+    const [wide, sight = 0] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+    // A bar beside the page may take some of it.
+    expect([wide, sight <= 360]).toEqual([sight, true]);
+    // Playwright hears of no workers in Firefox.
+    if (name === "chromium") expect(page.workers()).toHaveLength(1);
+    await page.evaluate(() => {
+      location.hash = "#record";
+    });
+    await page.getByRole("listbox", { name: "Episodes" }).waitFor({ state: "detached" });
+    await until(
+      () => page.workers().filter((worker) => worker.url().includes("/look/")).length,
+      (count) => count === 0,
+      "the worker's end",
+    );
+  });
+
   it("streams what has no index, can be stopped, and reads on", async () => {
     const { page } = await open("#look");
     const episode = (i: number) =>
@@ -268,34 +293,29 @@ inBrowsers((open, name) => {
     expect(await rows(page).count()).toBeLessThan(60);
   });
 
-  it("opens what serve-page lists, from the address of the page", async () => {
-    const folder = data("extra/lerobot_v3");
-    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => statSync(join(folder, path)).isFile());
-    const { page, errors } = await open("");
-    // On the page's own server, as serve-page does it.
-    await page.route("**/TOKEN/data/**", async (route) => {
-      const path = new URL(route.request().url()).pathname.replace(/^.*\/TOKEN\/data\//, "");
-      if (path === "index.json") return route.fulfill({ json: files.map((name) => ({ path: name, size: statSync(join(folder, name)).size })) });
+  it("opens what serve-page shows, at the address that it prints", async () => {
+    const server = spawn(process.execPath, [join(root, "dist/cli.js"), "serve-page", data("extra/lerobot_v3")]);
+    try {
+      const address = await new Promise<string>((resolve, reject) => {
+        server.stdout.on("data", (bytes) => {
+          const found = /http:\S+/.exec(String(bytes));
+          if (found !== null) resolve(found[0]);
+        });
+        server.on("exit", () => reject(new Error("serve-page ended before it told its address")));
+      });
+      const { page, errors } = await open();
+      await page.goto(address);
+      await dataset(page).getByText("LeRobot", { exact: true }).waitFor();
+      await until(
+        () => rows(page).count(),
+        (count) => count === 3,
+        "episodes",
+      );
       // Its videos are not in the repository.
-      if (!files.includes(path)) return route.fulfill({ status: 404 });
-      const bytes = readFileSync(join(folder, path));
-      const range = /^bytes=(\d+)-(\d+)$/.exec((await route.request().headerValue("range")) ?? "");
-      if (range === null) return route.fulfill({ body: bytes });
-      const [from, to] = [Number(range[1]), Math.min(Number(range[2]), bytes.length - 1)];
-      return route.fulfill({ status: 206, headers: { "Content-Range": `bytes ${from}-${to}/${bytes.length}` }, body: bytes.subarray(from, to + 1) });
-    });
-    const from = `${new URL(page.url()).origin}/TOKEN/data/`;
-    await page.evaluate((hash) => {
-      location.hash = hash;
-    }, `#look?from=${from}`);
-    await dataset(page).getByText("LeRobot", { exact: true }).waitFor();
-    await until(
-      () => rows(page).count(),
-      (count) => count === 3,
-      "episodes",
-    );
-    await player(page).getByText("This browser cannot decode videos/", { exact: false }).waitFor();
-    // What the browser says of the videos that are not there.
-    for (let i = errors.length - 1; i >= 0; i--) if (/404|videos\//.test(errors[i] as string)) errors.splice(i, 1);
+      await player(page).getByText("This browser cannot decode videos/", { exact: false }).first().waitFor();
+      for (let i = errors.length - 1; i >= 0; i--) if (/404|videos\//.test(errors[i] as string)) errors.splice(i, 1);
+    } finally {
+      server.kill();
+    }
   });
 });

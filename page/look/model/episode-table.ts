@@ -108,21 +108,30 @@ export class EpisodeTable {
   /** Lengths or returns of the episodes that were read. */
   values(of: "length" | "return"): Float64Array {
     const all = of === "length" ? this.#lengths : this.#sums;
-    return all.slice(0, this.count).filter((_, i) => this.isRead(i));
+    const found = new Float64Array(this.read);
+    for (let i = 0, to = 0; i < this.count; i++) if (this.isRead(i)) found[to++] = all[i] as number;
+    return found;
   }
 
   /** The numbers of the episodes that are shown, in order; those of which the value is not known come last. O(n log n), and O(n) by index. */
   order(by: Order, descending: boolean, shown: Shown): Uint32Array {
-    const chosen = Uint32Array.from({ length: this.count }, (_, i) => i).filter((i) => this.#isShown(i, shown));
-    if (by === "index") return descending ? chosen.reverse() : chosen;
-    const key = (i: number) => (by === "length" ? this.lengthOf(i) : this.returnOf(i));
-    const known = chosen.filter((i) => !Number.isNaN(key(i)));
-    const unknown = chosen.filter((i) => Number.isNaN(key(i)));
+    const chosen = new Uint32Array(this.count);
+    const keys = new Float64Array(by === "index" ? 0 : this.count);
+    let known = 0;
+    let unknown = this.count;
+    for (let i = 0; i < this.count; i++) {
+      if (!this.#isShown(i, shown)) continue;
+      if (by !== "index") keys[i] = by === "length" ? this.lengthOf(i) : this.returnOf(i);
+      // What is not known comes from the end on.
+      chosen[by !== "index" && Number.isNaN(keys[i]) ? --unknown : known++] = i;
+    }
+    const first = chosen.subarray(0, known);
+    if (by === "index") return descending ? first.reverse() : first;
     const sign = descending ? -1 : 1;
-    known.sort((a, b) => sign * (key(a) - key(b)) || a - b);
-    const all = new Uint32Array(chosen.length);
-    all.set(known);
-    all.set(unknown, known.length);
+    first.sort((a, b) => sign * ((keys[a] as number) - (keys[b] as number)) || a - b);
+    const all = new Uint32Array(known + this.count - unknown);
+    all.set(first);
+    all.set(chosen.subarray(unknown).reverse(), known);
     return all;
   }
 

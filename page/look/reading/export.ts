@@ -35,7 +35,7 @@ export async function exported(session: Session, argument: ExportArgument, signa
     return asLeRobot(session, data, to, argument, options);
   };
   if (argument.folder !== undefined) return resultOf(await write(argument.folder));
-  const { report, zip } = await zipped(argument.name, write, signal, (bytes, report) => tell({ ...report, zipped: bytes }));
+  const { report, zip } = await zipped(fileName(argument.name), write, signal, (bytes, report) => tell({ ...report, zipped: bytes }));
   return { ...resultOf(report), zip };
 }
 
@@ -65,6 +65,11 @@ function kept(reader: RldsReader<unknown>, without: ReadonlySet<number>, signal:
       for await (const episode of stoppable(reader, signal)) if (!without.has(index++)) yield episode;
     },
   };
+}
+
+/** As it can stand in any file system. */
+function fileName(name: string): string {
+  return name.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "") || "dataset";
 }
 
 /** Names of TFDS are small letters, digits and underscores. */

@@ -96,7 +96,6 @@ export class Session {
 
   /** A few episodes from everywhere, as many as are soon read; the first one is shown before anything else is asked. */
   async #sample(signal: AbortSignal, pass: Pass): Promise<boolean> {
-    const start = performance.now();
     const room = Math.min(SAMPLE_BYTES, SAMPLE_SHARE * (this.opened.bytes ?? Number.POSITIVE_INFINITY));
     const one = async (index: number) => {
       const before = this.#count.read;
@@ -110,6 +109,7 @@ export class Session {
     const lengths = await this.reader.lengths?.();
     pass.tell({ ...this.#known(), lengths });
     const turns = new Turns();
+    const start = performance.now();
     const count = lengths?.length ?? this.reader.episodes ?? 1;
     for (const index of spreadOrder(count)) {
       if (this.#read.has(index)) continue;
@@ -166,12 +166,28 @@ function openedOf(reader: Reader, bytes: number | undefined): Opened {
   const { format, name, stepSpec, metadataSpec, episodes, steps, splits = [], split, about, startingAt } = reader;
   const leaves = leafForms(stepSpec);
   return {
-    ...{ format, name, leaves, metadata: leafForms(metadataSpec), episodes, steps, splits, split, bytes },
+    ...{ format, name: shortName(name), leaves, metadata: leafForms(metadataSpec), episodes, steps, splits, split, bytes },
     about: namedTexts(about),
     indexed: startingAt !== undefined,
     filmable: leaves.some(isFilm),
     fps: typeof about.fps === "number" && about.fps > 0 ? about.fps : undefined,
   };
+}
+
+/** Of an address what stands last in it. */
+function shortName(name: string): string {
+  if (!URL.canParse(name) || !/^https?:/.test(name)) return name;
+  const { pathname, host } = new URL(name);
+  const last =
+    pathname
+      .split("/")
+      .filter((part) => part !== "")
+      .at(-1) ?? host;
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
 }
 
 type Known = Pick<ReadNews, "distributions" | "findings" | "lengths">;

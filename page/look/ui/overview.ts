@@ -57,8 +57,7 @@ export class Overview {
   figures(read: number): void {
     const { steps, bytes: size } = this.#opened;
     const table = this.#table;
-    const lengths = table.values("length");
-    const known = steps ?? (lengths.length > 0 && table.read === table.count ? lengths.reduce((sum, length) => sum + length, 0) : undefined);
+    const known = steps ?? (table.read > 0 && table.read === table.count ? table.values("length").reduce((sum, length) => sum + length, 0) : undefined);
     const all: readonly (readonly [string, string])[] = [
       ["Episodes", count(table.count)],
       ["Steps", known === undefined ? "not counted yet" : count(known)],
