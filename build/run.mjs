@@ -147,6 +147,12 @@ const verbs = {
     await bundle();
     run("bench/frames/run.mjs", args);
   },
+  async "bench:inspector"() {
+    await installRuntimes();
+    await core();
+    await bundle();
+    run("bench/inspector/run.mjs", args);
+  },
   async "bench:embed"() {
     await installRuntimes();
     await core(["release", "embed", "embedScalar"]);

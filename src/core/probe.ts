@@ -162,10 +162,10 @@ export class Probe {
   }
 
   /** Slots in order of age behind one (0: from the oldest on), MOST at most. Only where the remover has that order: fifo, lifo. */
-  after(slot: number): Uint32Array {
+  after(slot: number, most: number = MOST): Uint32Array {
     const { core } = this.#engine;
     const at = core.scratch(4 * MOST);
-    const count = core.x.table_slots(this.#table, slot, MOST, at);
+    const count = core.x.table_slots(this.#table, slot, most, at);
     return core.u32.slice(at / 4, at / 4 + count);
   }
 

@@ -12,7 +12,7 @@ import { DrawPanel } from "./panels/draw.ts";
 import { ItemPanel } from "./panels/item.ts";
 import { type PlotPanel, plotPanels } from "./panels/plots.ts";
 import { ofPort, ofReplay, type Source } from "./source.ts";
-import type { About, Answers, Asked, Command, Kind, Survey, TableAbout, TableCounts } from "./survey.ts";
+import type { About, Answers, Asked, Command, ItemView, Kind, Survey, TableAbout, TableCounts } from "./survey.ts";
 import { styleSheet } from "./theme.ts";
 import { Turns } from "./turns.ts";
 
@@ -60,6 +60,7 @@ export class InspectorElement extends Base {
     this.#draw = new DrawPanel(
       (n) => this.#askDraw(n),
       (key) => this.show(key),
+      (item) => this.#show(item),
     );
     this.#tables.addEventListener("change", () => {
       this.table = this.#tables.value;
@@ -149,12 +150,14 @@ export class InspectorElement extends Base {
   show(key: number): void {
     const table = this.#table;
     if (table === undefined) return;
-    this.#ask({ kind: "item", table, key }, (item) => {
-      const about = this.#tableAbout;
-      if (about === undefined) return;
-      this.#item.show(item, about, this.#counts?.size ?? 0);
-      this.#item.focus();
-    });
+    this.#ask({ kind: "item", table, key }, (item) => this.#show(item));
+  }
+
+  #show(item: ItemView): void {
+    const about = this.#tableAbout;
+    if (about === undefined) return;
+    this.#item.show(item, about, this.#counts?.size ?? 0);
+    this.#item.focus();
   }
 
   connectedCallback(): void {

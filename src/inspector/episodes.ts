@@ -20,24 +20,32 @@ interface Open {
   last: number;
 }
 
+/** So many that ended are remembered. */
+const CLOSED = 1024;
+
 export class EpisodeLog {
   readonly #rows: Rows;
-  /** Those whose first step was seen, the one that a step joined last at the end. */
+  /** Those whose first step was seen. */
   readonly #open = new Map<number, Open>();
   readonly #hasReward: boolean;
-  #newest: number;
+  /** Later episodes are seen whole. */
+  #partial: number;
+  /** The largest number so far. */
+  #newest = 0;
+  /** Numbers of the last that ended: items that overlap may still come. */
+  readonly #closed = new Set<number>();
   #ended: Episode[] = [];
 
-  /** @param newest the last episode that may have begun before anyone looked: later ones are seen whole */
-  constructor(rows: Rows, hasReward: boolean, newest: number) {
+  /** @param partial the last episode that may have begun before anyone looked */
+  constructor(rows: Rows, hasReward: boolean, partial: number) {
     this.#rows = rows;
     this.#hasReward = hasReward;
-    this.#newest = newest;
+    this.#partial = partial;
   }
 
   /** An item is there whose episodes may have begun before. */
   skip(rows: ArrayLike<number>, from: number, to: number): void {
-    for (let i = from; i < to && rows[i] !== 0; i++) this.#newest = Math.max(this.#newest, this.#rows.episodeOf(rows[i] as number));
+    for (let i = from; i < to && rows[i] !== 0; i++) this.#partial = Math.max(this.#partial, this.#rows.episodeOf(rows[i] as number));
   }
 
   /**
@@ -52,11 +60,11 @@ export class EpisodeLog {
       let open = this.#open.get(number);
       if (open?.recent.has(row)) continue;
       if (open === undefined) {
-        if (number <= this.#newest) continue;
-        this.#newest = number;
+        if (number <= this.#partial || this.#closed.has(number)) continue;
+        this.#newest = Math.max(this.#newest, number);
         open = { number, return: 0, length: 0, recent: new Set(), last: 0 };
-      } else this.#open.delete(number);
-      this.#open.set(number, open);
+        this.#open.set(number, open);
+      }
       this.#join(open, row, Number(values?.[i] ?? Number.NaN), longest);
     }
   }
@@ -76,18 +84,14 @@ export class EpisodeLog {
   }
 
   /**
-   * Everything was added that there is: episodes end whose newest row says so by now, and of those that nobody ends the ones that were left for others.
-   * @param lanes episodes that may be open at a time
+   * Everything was added that there is: episodes end whose newest row says so by now, and those that no writer goes on with, whose final step no item has.
+   * @param goOn the numbers of those that writers go on with
    */
-  settle(lanes: number): void {
+  settle(goOn: ReadonlySet<number>): void {
     for (const open of this.#open.values()) {
       const { number, last } = open;
       const end = this.#rows.isLive(last) && this.#rows.episodeOf(last) === number ? this.#rows.endOf(last) : 0;
-      if (end !== 0) this.#end(open, end);
-    }
-    for (const open of this.#open.values()) {
-      if (this.#open.size <= lanes) break;
-      this.#end(open, 0);
+      if (end !== 0 || !goOn.has(number)) this.#end(open, end);
     }
   }
 
@@ -101,11 +105,13 @@ export class EpisodeLog {
   /** Items were missed: what is open may have lost steps. */
   lose(newest: number): void {
     this.#open.clear();
-    this.#newest = Math.max(this.#newest, newest);
+    this.#partial = Math.max(this.#partial, this.#newest, newest);
   }
 
   #end(open: Open, end: number): void {
     this.#open.delete(open.number);
+    this.#closed.add(open.number);
+    if (this.#closed.size > CLOSED) this.#closed.delete(this.#closed.values().next().value as number);
     const how = end === FINAL_TERMINATED ? "terminated" : end === FINAL_TRUNCATED ? "truncated" : "ended";
     this.#ended.push({ number: open.number, return: this.#hasReward ? open.return : Number.NaN, length: open.length, end: how });
   }

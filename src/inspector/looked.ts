@@ -8,7 +8,7 @@ import type { PlacedLeaf } from "../spec/layout.ts";
 import type { Table } from "../table.ts";
 import { agesOf, turnBefore } from "./ages.ts";
 import type { Chance } from "./chance.ts";
-import type { Drawn, ItemAbout, ItemView, LeafAbout, LeafValues, Sample, TableSurvey } from "./survey.ts";
+import type { Drawn, DrawnItem, ItemAbout, ItemView, LeafAbout, LeafValues, Sample, TableSurvey } from "./survey.ts";
 import { Walk } from "./walk.ts";
 
 /** Items that a survey samples; where there are not more, it has them all. */
@@ -17,6 +17,8 @@ const SAMPLED = 512;
 const WALKED = 1024;
 /** A table with so few items, of which none has left, is read from its beginning. */
 const FEW = 4096;
+/** Slots whose neighbours tell whether items stand in turn. */
+const TURNS = 16;
 /** Values of a leaf that an item shows at most. */
 const MOST_VALUES = 1 << 20;
 
@@ -37,13 +39,13 @@ export class LookedAt {
     this.#chance = chance;
     this.#leaves = engine.layout.leaves;
     if (!this.#isInOrder) return;
-    const streams = () => replay.writers.flatMap((writer) => writer.streams);
-    const lanes = () => streams().length;
-    const newestRow = (stream: number) => new CoreStream(engine, stream).newest;
-    const newestEpisode = () => streams().reduce((most, stream) => (newestRow(stream) === 0 ? most : Math.max(most, probe.episodeOf(newestRow(stream)))), 0);
+    const openEpisodes = () => {
+      const rows = replay.writers.flatMap((writer) => writer.streams.map((stream) => new CoreStream(engine, stream).newest));
+      return new Set(rows.filter((row) => row !== 0).map((row) => probe.episodeOf(row)));
+    };
     const { size, deletes } = table.stats();
     const reward = rewardOf(replay);
-    this.#walk = new Walk({ probe, rows: probe, reward, longest: () => probe.longest, lanes, newestEpisode }, deletes === 0 && size <= FEW);
+    this.#walk = new Walk({ probe, rows: probe, reward, longest: () => probe.longest, openEpisodes }, deletes === 0 && size <= FEW);
   }
 
   static leavesOf(replay: Replay): readonly LeafAbout[] {
@@ -70,7 +72,12 @@ export class LookedAt {
     const { kind } = this.#table.options.sampler;
     const isOrdered = kind !== "uniform" && kind !== "prioritized";
     const { slots, refused } = this.#probe.wouldDraw(n, (state) => this.#chance.fill(state), isOrdered);
-    const items = Array.from(slots, (slot) => this.about(this.#probe.keyOf(slot)));
+    let values = MOST_VALUES;
+    const items = Array.from(slots, (slot): DrawnItem => {
+      const about = this.about(this.#probe.keyOf(slot));
+      values -= this.#leaves.reduce((sum, { size }) => sum + size, 0) * about.length;
+      return { ...about, leaves: values < 0 ? undefined : this.#leavesOf(slot, about.length) };
+    });
     const blocked = refused && ({ by: BLOCKED_BY[refused.code], have: refused.have, need: refused.need } as Blocked);
     return { table: this.#table.name, items, blocked: refused?.code === 0 ? undefined : blocked };
   }
@@ -97,7 +104,11 @@ export class LookedAt {
   view(key: number): ItemView {
     const about = this.about(key);
     const slot = about.state === "gone" ? 0 : this.#probe.slotOf(key);
-    return { table: this.#table.name, ...about, leaves: slot === 0 ? [] : this.#leaves.map((leaf) => this.#valuesOf(leaf, slot, about.length)) };
+    return { table: this.#table.name, ...about, leaves: slot === 0 ? [] : this.#leavesOf(slot, about.length) };
+  }
+
+  #leavesOf(slot: number, length: number): LeafValues[] {
+    return this.#leaves.map((leaf) => this.#valuesOf(leaf, slot, length));
   }
 
   #valuesOf(leaf: PlacedLeaf, slot: number, length: number): LeafValues {
@@ -135,8 +146,23 @@ export class LookedAt {
   }
 
   #agesOf(slots: Uint32Array, keys: Float64Array, newest: number): Float64Array {
-    if (newest === 0 || this.#table.options.remover.kind !== "fifo") return new Float64Array(slots.length).fill(Number.NaN);
+    if (newest === 0 || !this.#isInTurn(newest)) return new Float64Array(slots.length).fill(Number.NaN);
     return agesOf(slots, keys, { slot: newest, key: this.#probe.keyOf(newest) }, this.#probe.high, this.#before);
+  }
+
+  /** Whether items take slots in turn, but for a few: those that some slots follow in age stand behind them. Where many were deleted, or left by draws, ages are not known. */
+  #isInTurn(newest: number): boolean {
+    const { remover, maxTimesSampled } = this.#table.options;
+    if (remover.kind !== "fifo" || maxTimesSampled < Number.MAX_SAFE_INTEGER) return false;
+    const { high } = this.#probe;
+    const follows = (slot: number) => !this.#probe.isThere(slot) || (this.#probe.after(slot, 1)[0] ?? (slot % high) + 1) === (slot % high) + 1;
+    if (!follows(newest === 1 ? high : newest - 1)) return false;
+    let strays = 0;
+    for (let i = 0; i < TURNS; i++) {
+      const slot = this.#anySlot();
+      strays += Number(slot !== 0 && !follows(slot));
+    }
+    return strays <= 1;
   }
 
   /** That of the first step of the item that came last. */

@@ -103,7 +103,7 @@ export class Plot {
       {
         width: this.#width,
         height,
-        padding: [6, 8, 0, 0],
+        padding: [6, 18, 0, 0],
         cursor: { show: false },
         legend: { show: false },
         scales: { x: { time: false, range: () => this.#range }, y: { range: (_, min, max) => yRange(kind, min, max) } },

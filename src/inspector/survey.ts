@@ -110,10 +110,16 @@ export interface ItemView extends ItemAbout {
   readonly leaves: readonly LeafValues[];
 }
 
+/** An item as it was drawn: it may leave before anyone looks. */
+export interface DrawnItem extends ItemAbout {
+  /** Undefined where they would be too many. */
+  readonly leaves: readonly LeafValues[] | undefined;
+}
+
 /** What a draw of the table would have given, by a random state of the inspector's own. */
 export interface Drawn {
   readonly table: string;
-  readonly items: readonly ItemAbout[];
+  readonly items: readonly DrawnItem[];
   /** Why there are fewer. */
   readonly blocked: Blocked | undefined;
 }

@@ -20,9 +20,8 @@ export interface WalkOptions {
   readonly reward: PlacedLeaf | undefined;
   /** Steps of the longest item. */
   longest(): number;
-  /** Episodes that may be open at a time, and the newest of them. */
-  lanes(): number;
-  newestEpisode(): number;
+  /** Episodes that writers go on with. */
+  openEpisodes(): ReadonlySet<number>;
 }
 
 export class Walk {
@@ -38,29 +37,35 @@ export class Walk {
   /** @param whole whether to begin with the oldest item, since there are few */
   constructor(options: WalkOptions, whole: boolean) {
     this.#options = options;
-    const { probe } = options;
-    this.#log = this.#logFrom(whole ? 0 : options.newestEpisode());
+    this.#log = this.#logFrom(whole ? 0 : Math.max(0, ...options.openEpisodes()));
     if (whole) this.#past = PAST;
-    else this.#key = probe.newest === 0 ? 0 : probe.keyOf(probe.newest);
+    else this.#key = this.#newestKey();
+  }
+
+  /** Of the newest item; 0 where it waits, or has left: only what is in the table has a place in its order. */
+  #newestKey(): number {
+    const { probe } = this.#options;
+    const slot = probe.newest;
+    return slot !== 0 && probe.isThere(slot) ? probe.keyOf(slot) : 0;
   }
 
   /** Reads up to so many of the newest items, and of the past half as many. @param anySlot of a live item, by chance; 0 where it found none */
   next(items: number, anySlot: () => number): readonly Episode[] {
-    const { probe, lanes, newestEpisode } = this.#options;
+    const { probe, openEpisodes } = this.#options;
     const before = this.#key === 0 ? 0 : probe.slotOf(this.#key);
     if (this.#key !== 0 && before === 0) {
       // It has left by now, and so may what came after it.
-      this.#log.lose(newestEpisode());
-      this.#key = probe.newest === 0 ? 0 : probe.keyOf(probe.newest);
+      this.#log.lose(Math.max(0, ...openEpisodes()));
+      this.#key = this.#newestKey();
     } else {
       const { key, read } = this.#read(this.#log, before, items, items);
       this.#key = key || this.#key;
       this.#late = read < items ? 0 : this.#late + 1;
-      if (this.#late === 0) this.#log.settle(Math.max(1, lanes()));
+      if (this.#late === 0) this.#log.settle(openEpisodes());
       if (this.#late > LATE) {
         this.#late = 0;
-        this.#log.lose(newestEpisode());
-        this.#key = probe.newest === 0 ? this.#key : probe.keyOf(probe.newest);
+        this.#log.lose(Math.max(0, ...openEpisodes()));
+        this.#key = this.#newestKey() || this.#key;
       }
     }
     return [...this.#before(items >> 1, anySlot), ...this.#log.ended()];

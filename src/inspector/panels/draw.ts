@@ -1,7 +1,7 @@
 /** Draws a batch as the table would, without drawing from it, and lists it; and finds an item by its key. */
 import { button, make, tableOf } from "../dom.ts";
 import { countText, numberText } from "../format.ts";
-import type { Drawn } from "../survey.ts";
+import type { Drawn, ItemView } from "../survey.ts";
 
 const ITEMS = 8;
 const MOST = 1024;
@@ -12,11 +12,13 @@ export class DrawPanel {
   readonly #key: HTMLInputElement;
   readonly #said = make("p", { class: "summary", role: "status" });
   readonly #list = make("div", { class: "scroll" });
+  readonly #shown: (item: ItemView) => void;
   readonly #look: (key: number) => void;
 
-  /** @param draw asks for so many draws @param look asks for an item */
-  constructor(draw: (n: number) => void, look: (key: number) => void) {
+  /** @param draw asks for so many draws @param look asks for an item @param shown shows one that was drawn */
+  constructor(draw: (n: number) => void, look: (key: number) => void, shown: (item: ItemView) => void) {
     this.#look = look;
+    this.#shown = shown;
     this.#n = make("input", { type: "number", min: "1", max: String(MOST), value: String(ITEMS) });
     this.#key = make("input", { type: "number", min: "1" });
     const drawing = () => draw(Math.min(MOST, Math.max(1, Math.floor(Number(this.#n.value) || ITEMS))));
@@ -35,19 +37,23 @@ export class DrawPanel {
     this.root = make("section", { class: "panel wide", "aria-label": "Draw" }, make("h3", {}, "Draw a batch"), bar, note, this.#said, this.#list);
   }
 
-  show({ items, blocked }: Drawn): void {
+  show({ table, items, blocked }: Drawn): void {
     const why = blocked === undefined ? "" : `: ${blockedText(blocked)}`;
     this.#said.textContent = items.length === 0 ? `No draw passes now${why}.` : `${countText(items.length, "item")} drawn${why}.`;
-    const rows = items.map(({ key, priority, weight, probability, timesSampled, age, episode, length }) => [
-      button(String(key), () => this.#look(key), { "aria-label": `Look at item ${key}` }),
-      numberText(priority),
-      numberText(weight),
-      numberText(probability),
-      numberText(timesSampled),
-      numberText(age),
-      numberText(episode),
-      numberText(length),
-    ]);
+    const rows = items.map(({ leaves, ...item }) => {
+      const { key, priority, weight, probability, timesSampled, age, episode, length } = item;
+      const look = () => (leaves === undefined ? this.#look(key) : this.#shown({ table, ...item, leaves }));
+      return [
+        button(String(key), look, { "aria-label": `Look at item ${key}` }),
+        numberText(priority),
+        numberText(weight),
+        numberText(probability),
+        numberText(timesSampled),
+        numberText(age),
+        numberText(episode),
+        numberText(length),
+      ];
+    });
     const head = ["key", "priority", "weight", "probability", "times sampled", "age", "episode", "steps"];
     this.#list.replaceChildren(...(items.length === 0 ? [] : [tableOf("A batch", head, rows)]));
   }

@@ -1,0 +1,27 @@
+// A Replay in a worker, shown over the worker's own port, or over one that the page sends.
+import { serveInspector } from "/dist/inspector.js";
+import { world } from "./inspector-world.mjs";
+
+const { replay, step, steps } = world();
+const bare = new MessageChannel();
+// What else goes over the port does not disturb.
+let inspected;
+
+async function run() {
+  for (let i = 0; i < 3000; i++) step();
+  for (;;) {
+    await inspected?.turn();
+    step();
+    if (steps() % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+addEventListener("message", ({ data }) => {
+  if (data?.show === "port") inspected = serveInspector(replay, data.port);
+  if (data?.show === "self") inspected = serveInspector(replay, globalThis);
+  if (data?.ask === "steps") postMessage({ steps: steps() });
+  if (data?.ask === "close") inspected.close();
+});
+bare.port1.close();
+postMessage({ other: true });
+run();
