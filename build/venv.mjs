@@ -7,8 +7,9 @@ import { join } from "node:path";
  * Its program, or why there is none.
  * @param versions of Python that will do, in the order of preference
  * @param first names of packages among the requirements that are installed before the others
+ * @param alone names of those that are installed last, without what they ask for themselves
  */
-export function venv(home, requirements, versions, first = []) {
+export function venv(home, requirements, versions, first = [], alone = []) {
   const program = join(home, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
   const stamp = join(home, "requirements.txt");
   const wanted = readFileSync(requirements, "utf8");
@@ -17,11 +18,14 @@ export function venv(home, requirements, versions, first = []) {
   if (host === undefined) return { missing: `there is no Python ${versions.join(" or ")} with venv here` };
   console.error(`${home} is made, a Python with ${requirements} …`);
   const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-  const lines = wanted.split("\n").filter((line) => first.some((name) => line.startsWith(`${name}==`)));
+  const lines = wanted.split("\n").filter((line) => line.trim() !== "");
+  const isOne = (names) => (line) => names.some((name) => line.startsWith(`${name}==`));
+  const [before, after] = [lines.filter(isOne(first)), lines.filter(isOne(alone))];
   for (const [command, args] of [
     [host, ["-m", "venv", "--clear", home]],
-    ...(lines.length > 0 ? [[program, [...pip, ...lines]]] : []),
-    [program, [...pip, "-r", requirements]],
+    ...(before.length > 0 ? [[program, [...pip, ...before]]] : []),
+    [program, [...pip, ...lines.filter((line) => !after.includes(line))]],
+    ...(after.length > 0 ? [[program, [...pip, "--no-deps", ...after]]] : []),
   ]) {
     const { status } = spawnSync(command, args, { stdio: ["ignore", 2, 2] });
     if (status !== 0) return { missing: `${command} ${args.join(" ")} ended with exit code ${status}` };

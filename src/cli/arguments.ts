@@ -12,6 +12,13 @@ export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): (text
   };
 }
 
+/** A number above 0. */
+export function positive(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value) || value <= 0) throw new InvalidArgumentError("It must be a number above 0.");
+  return value;
+}
+
 /** An option that may be given several times. */
 export function several(text: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), text];

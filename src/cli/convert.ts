@@ -1,21 +1,38 @@
 /** `reprise convert`: writes a dataset in another format. */
 import { statSync } from "node:fs";
 import { basename } from "node:path";
-import type { Command } from "commander";
-import { type ImportedRlds, type RldsReader, type WriteOptions, type WriteReport, writeJsonl, writeParquet, writeTfds } from "../rlds/index.ts";
+import { type Command, Option } from "commander";
+import {
+  type FinalStep,
+  type ImportedRlds,
+  type RldsReader,
+  type WriteOptions,
+  type WriteReport,
+  writeJsonl,
+  writeLeRobot,
+  writeMinari,
+  writeParquet,
+  writeTfds,
+} from "../rlds/index.ts";
 import type { Answer, Host } from "./answer.ts";
-import { several, whole } from "./arguments.ts";
+import { positive, several, whole } from "./arguments.ts";
 import { addMode, addOpen, imported, type ModeOption, reportText, withDataset } from "./dataset.ts";
 import { Interrupted, UsageError } from "./failure.ts";
 import { bytes, counted } from "./text.ts";
 
+const FORMATS = ["tfds", "lerobot", "minari", "parquet", "jsonl"] as const;
+type Format = (typeof FORMATS)[number];
+
 const EXAMPLES = `
-The name TO selects the format. A name that ends with .parquet or .jsonl is such a file.
+Without --format the name TO selects one. A name that ends with .parquet or .jsonl is such a file.
 Any other name is a folder of TFDS datasets, in which <name>/<version>/ is created; one with another ending needs a slash at its end.
+--format lerobot makes TO the folder of a dataset of version 3.0; its films need a browser, so its images are in the rows. --format minari creates <id>/ in the folder TO.
 
 Examples:
   $ npx reprise convert cartpole/scripted-v0 tensorflow_datasets --name cartpole --shards 4
   $ npx reprise convert tensorflow_datasets/cartpole cartpole.parquet --mode drop
+  $ npx reprise convert tensorflow_datasets/cartpole_pixels lerobot/cartpole --format lerobot --fps 50
+  $ npx reprise convert demonstrations.jsonl ~/.minari/datasets --format minari --id demos/catch-v0 --final-step transition
   $ npx reprise convert half_cheetah.hdf5 half_cheetah.jsonl --overwrite
 `;
 
@@ -23,7 +40,8 @@ export function addConvert(command: Command): Command {
   command
     .description("Writes a dataset in another format. Existing files stay unless you give --overwrite.")
     .argument("<from>", "a file or folder, or a URL: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
-    .argument("<to>", "a file that ends with .parquet or .jsonl, or a folder for TFDS")
+    .argument("<to>", "a file that ends with .parquet or .jsonl, or a folder")
+    .addOption(new Option("--format <format>", "the format to write (default: as TO ends)").choices(FORMATS))
     .option("--from-split <split>", "the split of FROM to read");
   return addOpen(addMode(command))
     .option("--overwrite", "replace existing files")
@@ -31,36 +49,70 @@ export function addConvert(command: Command): Command {
     .option("--version <version>", "TFDS: version of the dataset (default: 1.0.0)")
     .option("--split <split>", "TFDS: the split to write (default: train)")
     .option("--shards <n>", "TFDS: number of files for the split", whole(1))
-    .option("--image <leaf>", "TFDS: a leaf of pixels to store as PNG, such as observation/image; may be repeated", several)
+    .option(
+      "--image <leaf>",
+      "TFDS, LeRobot: a leaf of pixels to store as PNG, such as observation/image; may be repeated (LeRobot's default: all with 3 channels)",
+      several,
+    )
+    .option("--fps <n>", "LeRobot: frames a second (default: those of FROM, if it is LeRobot)", positive)
+    .option("--task <text>", "LeRobot: what is done in all episodes (default: what the data says)")
+    .option("--task-leaf <leaf>", "LeRobot: the text that says what is done, such as observation/instruction")
+    .option("--robot-type <type>", "LeRobot: the robot")
+    .option("--id <id>", "Minari: id of the dataset (default: that of FROM, or its name with -v0)")
+    .addOption(
+      new Option(
+        "--final-step <what>",
+        "what the last step of an episode holds: the final observation alone, or an action of its own (default: observation for Minari, transition for LeRobot)",
+      ).choices(["observation", "transition"]),
+    )
     .addHelpText("after", EXAMPLES);
 }
 
-interface TfdsOptionsGiven {
+interface FormatOptions {
   readonly name?: string;
   readonly version?: string;
   readonly split?: string;
   readonly shards?: number;
   readonly image?: readonly string[];
+  readonly fps?: number;
+  readonly task?: string;
+  readonly taskLeaf?: string;
+  readonly robotType?: string;
+  readonly id?: string;
+  readonly finalStep?: FinalStep;
 }
 
-export interface ConvertOptions extends TfdsOptionsGiven, ModeOption {
+export interface ConvertOptions extends FormatOptions, ModeOption {
+  readonly format?: Format;
   readonly fromSplit?: string;
   readonly open?: readonly string[];
   readonly overwrite?: true;
 }
 
 const FILES = [".parquet", ".jsonl", ".ndjson"];
-const OF_TFDS = ["name", "version", "split", "shards", "image"] as const;
+/** Which formats an option is for. */
+const OF_FORMAT: { readonly [option in keyof FormatOptions]-?: { readonly flag: string; readonly formats: readonly Format[] } } = {
+  name: { flag: "--name", formats: ["tfds"] },
+  version: { flag: "--version", formats: ["tfds"] },
+  split: { flag: "--split", formats: ["tfds"] },
+  shards: { flag: "--shards", formats: ["tfds"] },
+  image: { flag: "--image", formats: ["tfds", "lerobot"] },
+  fps: { flag: "--fps", formats: ["lerobot"] },
+  task: { flag: "--task", formats: ["lerobot"] },
+  taskLeaf: { flag: "--task-leaf", formats: ["lerobot"] },
+  robotType: { flag: "--robot-type", formats: ["lerobot"] },
+  id: { flag: "--id", formats: ["minari"] },
+  finalStep: { flag: "--final-step", formats: ["lerobot", "minari"] },
+};
+const TITLES: { readonly [format in Format]: string } = { tfds: "TFDS", lerobot: "LeRobot", minari: "Minari", parquet: "Parquet", jsonl: "JSON lines" };
 
 export function convert(from: string, to: string, options: ConvertOptions, host: Host): Promise<Answer> {
-  const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();
-  if (ending !== undefined && !FILES.includes(ending) && !statSync(to, { throwIfNoEntry: false })?.isDirectory())
-    throw new UsageError(
-      `${to} ends with ${ending}, but a dataset becomes a file of ${FILES.join(", ")} or a folder of TFDS: for a folder of that name write ${to}/`,
-    );
-  const format = /\.parquet$/i.test(to) ? "parquet" : /\.(jsonl|ndjson)$/i.test(to) ? "jsonl" : "tfds";
-  const strange = format === "tfds" ? undefined : OF_TFDS.find((name) => options[name] !== undefined);
-  if (strange !== undefined) throw new UsageError(`--${strange} works only with TFDS, but ${to} is a file: name a folder, or leave --${strange} out`);
+  const format = formatOf(to, options.format);
+  for (const [option, { flag, formats }] of Object.entries(OF_FORMAT))
+    if (options[option as keyof FormatOptions] !== undefined && !formats.includes(format))
+      throw new UsageError(
+        `${flag} works only with ${formats.map((each) => TITLES[each]).join(" and ")}, but ${to} becomes ${TITLES[format]}: give another --format, or leave ${flag} out`,
+      );
   return withDataset(from, { split: options.fromSplit, open: options.open }, host, async (reader) => {
     const data = imported(reader, options, host);
     const progress = host.progress("converting");
@@ -81,10 +133,63 @@ export function convert(from: string, to: string, options: ConvertOptions, host:
     }
 
     function write(): Promise<WriteReport> {
-      if (format === "parquet") return writeParquet(data, to, common);
-      if (format === "jsonl") return writeJsonl(data, to, common);
-      return asTfds(data, reader, to, { ...common, ...options });
+      switch (format) {
+        case "parquet":
+          return writeParquet(data, to, common);
+        case "jsonl":
+          return writeJsonl(data, to, common);
+        case "tfds":
+          return asTfds(data, reader, to, { ...common, ...options });
+        case "lerobot":
+          return asLeRobot(data, reader, to, { ...common, ...options });
+        case "minari":
+          return asMinari(data, reader, to, { ...common, ...options });
+      }
     }
+  });
+}
+
+function formatOf(to: string, given: Format | undefined): Format {
+  const ending = /\.[a-z][a-z0-9]*$/i.exec(to)?.[0].toLowerCase();
+  const byName = /\.parquet$/i.test(to) ? "parquet" : /\.(jsonl|ndjson)$/i.test(to) ? "jsonl" : "tfds";
+  const isFile = byName !== "tfds";
+  // Parquet may be a folder as well.
+  if (given !== undefined && isFile && given !== byName)
+    throw new UsageError(`${to} ends with ${ending}, but --format is ${given}: name a folder, or another format`);
+  if (given !== undefined) return given;
+  if (ending !== undefined && !FILES.includes(ending) && !statSync(to, { throwIfNoEntry: false })?.isDirectory())
+    throw new UsageError(
+      `${to} ends with ${ending}, but a dataset becomes a file of ${FILES.join(", ")} or a folder of TFDS: for a folder of that name write ${to}/`,
+    );
+  return byName;
+}
+
+async function asLeRobot(data: ImportedRlds, reader: RldsReader, to: string, options: FormatOptions & WriteOptions): Promise<WriteReport> {
+  const { fps = reader.about.fps, task, taskLeaf, robotType = reader.about.robot_type, image, finalStep, signal, overwrite, onProgress } = options;
+  if (typeof fps !== "number") throw new UsageError("--fps is needed for LeRobot: the data do not say how many steps there are a second");
+  return writeLeRobot(data, to, {
+    fps,
+    ...(task !== undefined && { task }),
+    ...(taskLeaf !== undefined && { taskLeaf }),
+    ...(typeof robotType === "string" && { robotType }),
+    ...(image !== undefined && { images: image }),
+    ...(finalStep !== undefined && { finalStep }),
+    signal,
+    overwrite,
+    onProgress,
+  });
+}
+
+async function asMinari(data: ImportedRlds, reader: RldsReader, to: string, options: FormatOptions & WriteOptions): Promise<WriteReport> {
+  const { description, dataset_id: own } = reader.about;
+  const { id = typeof own === "string" ? own : `${nameOf(reader.name)}-v0`, finalStep, signal, overwrite, onProgress } = options;
+  return writeMinari(data, to, {
+    id,
+    ...(typeof description === "string" && { description }),
+    ...(finalStep !== undefined && { finalStep }),
+    signal,
+    overwrite,
+    onProgress,
   });
 }
 
@@ -92,7 +197,7 @@ async function asTfds(
   data: ImportedRlds,
   reader: RldsReader,
   to: string,
-  { name = nameOf(reader.name), version, split, shards, image, ...common }: TfdsOptionsGiven & WriteOptions,
+  { name = nameOf(reader.name), version, split, shards, image, ...common }: FormatOptions & WriteOptions,
 ): Promise<WriteReport> {
   const { description } = reader.about;
   const { signal, overwrite, onProgress } = common;
@@ -118,7 +223,7 @@ async function countOf(data: ImportedRlds): Promise<number> {
   return count;
 }
 
-/** A name that TFDS accepts. */
+/** A name that TFDS and Minari accept. */
 function nameOf(name: string): string {
   let word = basename(name)
     .replace(/\.[a-z0-9]+$/i, "")
@@ -128,7 +233,7 @@ function nameOf(name: string): string {
   return word === "" ? "dataset" : word;
 }
 
-function answer(to: string, format: string, { episodes, steps, bytes: size, files }: WriteReport, { report }: ImportedRlds): Answer {
+function answer(to: string, format: Format, { episodes, steps, bytes: size, files }: WriteReport, { report }: ImportedRlds): Answer {
   const text = `${to} (${format}): ${counted(episodes, "episode")}, ${counted(steps, "step")}, ${bytes(size)} in ${counted(files.length, "file")}\n${reportText(report)}`;
   return { value: { to, format, episodes, steps, bytes: size, files, report }, text };
 }

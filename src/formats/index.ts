@@ -5,6 +5,7 @@ export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";
 export { type MinariOptions, openMinari } from "./hdf5/minari.ts";
 export { type JsonlOptions, openJsonl } from "./jsonl/open-jsonl.ts";
 export { writeJsonl } from "./jsonl/write.ts";
+export { type Mediabunny, type MediabunnyEncoderOptions, mediabunnyEncoder } from "./lerobot/mediabunny-encoder.ts";
 export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export type { MakeVideoEncoder, VideoEncoder, VideoFormat } from "./lerobot/video.ts";
 export { type LeRobotWriteOptions, writeLeRobot } from "./lerobot/write-lerobot.ts";

@@ -23,6 +23,7 @@ const OPENERS = {
   lerobot: async () => (await import("./lerobot/open-lerobot.ts")).openLeRobot,
   parquet: async () => (await import("./parquet/open-parquet.ts")).openParquet,
   hdf5: async () => (await import("./hdf5/open-any.ts")).openAnyHdf5,
+  minari: async () => (await import("./hdf5/minari.ts")).openMinari,
   npz: async () => (await import("./npz/open-npz.ts")).openNpz,
   jsonl: async () => (await import("./jsonl/open-jsonl.ts")).openJsonl,
 } as const satisfies { readonly [format: string]: () => Promise<(from: Source, options: never) => Promise<unknown>> };
@@ -35,6 +36,7 @@ const NAMES: readonly (readonly [name: string, format: Found])[] = [
   ["meta/info.json", "lerobot"],
   ["data/main_data.hdf5", "hdf5"],
   ["main_data.hdf5", "hdf5"],
+  ["data/metadata.json", "minari"],
 ];
 const ENDINGS: readonly (readonly [ending: string, format: Found])[] = [
   [".parquet", "parquet"],
@@ -54,7 +56,7 @@ const BEGINNINGS: readonly (readonly [bytes: string, format: Found])[] = [
 ];
 
 /**
- * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`), a folder or file of Parquet, an HDF5 file of Minari or
+ * Opens a dataset, whatever it is: a folder of tensorflow_datasets (`features.json`), LeRobot (`meta/info.json`), Minari (`data/main_data.hdf5`, `data/metadata.json`), a folder or file of Parquet, an HDF5 file of Minari or
  * D4RL, an .npz, a file of JSON lines or a folder with one. What is behind a URL is found by trying those names. Options are those of the format's own function.
  * @throws RldsError UNSUPPORTED for what is none of these, NOT_FOUND; and whatever the format's function throws
  */

@@ -4,6 +4,7 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { sizeOf } from "../../spec/leaf.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
+import type { Attribute } from "../minari/episode-store.ts";
 import type { ReadOptions } from "../reader.ts";
 import type { SourceFile } from "../sources/source.ts";
 import { type Element, elementOf } from "./element.ts";
@@ -29,11 +30,6 @@ interface Opened {
 }
 
 /** One value and what it is. */
-export interface Attribute {
-  readonly leaf: StepLeaf;
-  readonly data: ColumnData;
-}
-
 export class Hdf5File {
   readonly name: string;
   readonly maxBytes: number;

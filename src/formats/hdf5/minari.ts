@@ -1,4 +1,4 @@
-/** Minari's datasets: an HDF5 group an episode, and metadata.json beside the file. */
+/** Minari's datasets: an HDF5 group an episode, or a table of Parquet, and metadata.json beside them. */
 import { onlyKeys } from "../../error.ts";
 import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { type FoundLeaf, leavesOf } from "../../rlds/dataset/leaves.ts";
@@ -8,11 +8,14 @@ import { sizeOf } from "../../spec/leaf.ts";
 import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
+import type { Attribute, EpisodeStore } from "../minari/episode-store.ts";
+import { metadataOf } from "../minari/metadata.ts";
+import { ParquetStore } from "../minari/parquet-store.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
-import type { Attribute, Hdf5File } from "./hdf5-file.ts";
+import { MAX_BYTES, sourceOf } from "../sources/open-source.ts";
+import type { SourceFolder } from "../sources/source.ts";
 import { type Space, spaceOf, withPixels } from "./minari-images.ts";
-import { metadataJson } from "./minari-metadata.ts";
 import { type FoundHdf5, type Hdf5Options, openHdf5 } from "./open-file.ts";
 
 export interface MinariOptions extends Hdf5Options {
@@ -35,13 +38,62 @@ interface Found {
 }
 
 /**
- * A dataset of Minari, by its folder (`cartpole/scripted-v0`), a folder that has it alone, or its `main_data.hdf5`. The T actions of an episode become T + 1 steps: the last one has the final
+ * A dataset of Minari in HDF5 or Parquet, by its folder (`cartpole/scripted-v0`), a folder that has it alone, or its `main_data.hdf5`. The T actions of an episode become T + 1 steps: the last one has the final
  * observation and zeros, and is_terminal where the environment terminated. Dtypes are the file's; images that are kept as JPEGs become pixels (u8), where metadata.json is there to say so; dictionaries and tuples of spaces are nested. One episode at a time is in memory.
- * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm is missing), SPEC_MISMATCH for an episode of another form
+ * @throws RldsError NOT_FOUND, CORRUPT, UNSUPPORTED (also where the package h5wasm or hyparquet is missing), SPEC_MISMATCH for an episode of another form
  */
 export async function openMinari<S = RldsStep>(from: Source, options: MinariOptions = {}): Promise<RldsReader<S>> {
   checked(options);
-  return (await minariOf(await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5"], options), options)) as RldsReader<unknown> as RldsReader<S>;
+  const reader = await openHdf5(from, ["data/main_data.hdf5", "main_data.hdf5"], options).then(
+    (found) => minariOf(found, options),
+    async (error) => {
+      if (!(error instanceof RldsError && error.code === "NOT_FOUND")) throw error;
+      const found = await minariOfParquet(from, options);
+      if (found === undefined) throw error;
+      return found;
+    },
+  );
+  return reader as RldsReader<unknown> as RldsReader<S>;
+}
+
+const METADATA = "metadata.json";
+
+/** The Parquet form; undefined where there are no metadata of Minari's. @throws RldsError UNSUPPORTED for other forms, and for several datasets */
+async function minariOfParquet(from: Source, options: MinariOptions): Promise<RldsReader | undefined> {
+  const { signal, fetch, maxBytes = MAX_BYTES, infos = false } = options;
+  const { folder } = await sourceOf(from, { signal, fetch, maxBytes });
+  if (folder === undefined) return undefined;
+  const base = await baseOf(folder);
+  const about = await metadataOf(folder, `${base}${METADATA}`);
+  const { data_format: form, total_episodes: episodes } = about;
+  if (form === undefined) return undefined;
+  if (form !== "parquet") throw otherForm(form, `${base}${METADATA}`);
+  const spaces = spacesOf(about, `${base}${METADATA}`);
+  const known = Number.isSafeInteger(episodes) ? (episodes as number) : 0;
+  return MinariReader.of(await ParquetStore.of(folder, base, { maxBytes, signal, infos, spaces, episodes: known }), about, { ...options, spaces });
+}
+
+/** Where in a folder the metadata are. */
+async function baseOf(folder: SourceFolder): Promise<string> {
+  const paths = await folder.list();
+  if (paths === undefined) {
+    const file = await folder.open(`data/${METADATA}`).catch(() => undefined);
+    await file?.close();
+    return file === undefined ? "" : "data/";
+  }
+  if (paths.includes(METADATA)) return "";
+  const found = paths.filter((path) => path === `data/${METADATA}` || path.endsWith(`/data/${METADATA}`));
+  if (found.length > 1)
+    throw new RldsError("UNSUPPORTED", `the folder has ${found.length} datasets (${found.slice(0, 4).join(", ")}): open one of them`, { file: folder.name });
+  return found[0]?.slice(0, -METADATA.length) ?? "";
+}
+
+function otherForm(form: unknown, file: string): RldsError {
+  return new RldsError("UNSUPPORTED", `the dataset's format is ${JSON.stringify(form)}: only Minari's hdf5 and parquet are read`, { file });
+}
+
+function spacesOf({ observation_space, action_space }: { readonly [key: string]: unknown }, file: string): Reading["spaces"] {
+  return { observation: spaceOf(observation_space, file), action: spaceOf(action_space, file) };
 }
 
 function checked(options: MinariOptions): void {
@@ -52,10 +104,11 @@ function checked(options: MinariOptions): void {
 export async function minariOf({ hdf5, folder, path }: FoundHdf5, options: MinariOptions): Promise<RldsReader> {
   try {
     checked(options);
-    const about = folder === undefined ? {} : await metadataJson(folder, path as string);
-    const { observation_space, action_space } = about;
-    const spaces = { observation: spaceOf(observation_space, hdf5.name), action: spaceOf(action_space, hdf5.name) };
-    return await MinariReader.of(hdf5, about, { ...options, spaces });
+    const file = `${path?.slice(0, path.lastIndexOf("/") + 1)}${METADATA}`;
+    const about = folder === undefined ? {} : await metadataOf(folder, file);
+    const { data_format: form = "hdf5" } = about;
+    if (form !== "hdf5") throw otherForm(form, file);
+    return await MinariReader.of(hdf5, about, { ...options, spaces: spacesOf(about, hdf5.name) });
   } catch (error) {
     await hdf5.close();
     throw error;
@@ -70,21 +123,21 @@ class MinariReader implements RldsReader {
   readonly episodes: number;
   readonly steps?: number;
   readonly about: { readonly [key: string]: unknown };
-  readonly #hdf5: Hdf5File;
+  readonly #store: EpisodeStore;
   /** The groups' names, in order. */
   readonly #groups: readonly string[];
   readonly #transition: TransitionSpec;
   readonly #options: Reading;
 
   private constructor(
-    hdf5: Hdf5File,
+    store: EpisodeStore,
     groups: readonly string[],
     first: Found,
     attributes: ReadonlyMap<string, Attribute>,
     about: { readonly [key: string]: unknown },
     options: Reading,
   ) {
-    this.#hdf5 = hdf5;
+    this.#store = store;
     this.#groups = groups;
     this.#transition = first.transition;
     this.#options = options;
@@ -92,36 +145,36 @@ class MinariReader implements RldsReader {
     this.metadataSpec = nested(attributes, ({ leaf }) => leaf) as { readonly [name: string]: StepSpec };
     this.episodes = groups.length;
     if (typeof about.total_steps === "number" && about.total_episodes === groups.length) this.steps = about.total_steps + groups.length;
-    this.name = typeof about.dataset_id === "string" ? about.dataset_id : hdf5.name;
+    this.name = typeof about.dataset_id === "string" ? about.dataset_id : store.name;
     this.about = about;
   }
 
-  static async of(hdf5: Hdf5File, about: { readonly [key: string]: unknown }, options: Reading): Promise<MinariReader> {
-    const groups = (await hdf5.names("/")).filter((name) => /^episode_\d+$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
+  static async of(store: EpisodeStore, about: { readonly [key: string]: unknown }, options: Reading): Promise<MinariReader> {
+    const groups = (await store.names("/")).filter((name) => /^episode_\d+$/.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
     const [group] = groups;
-    if (group === undefined) throw new RldsError("EMPTY", "the file has no episodes: no group is called episode_0", { file: hdf5.name });
-    const first = await found(hdf5, group, 0, options);
-    return new MinariReader(hdf5, groups, first, await hdf5.attributes(`/${group}`), about, options);
+    if (group === undefined) throw new RldsError("EMPTY", "the dataset has no episodes: nothing is called episode_0", { file: store.name });
+    const first = await found(store, group, 0, options);
+    return new MinariReader(store, groups, first, await store.attributes(`/${group}`), about, options);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ReadEpisode, void, undefined> {
     for (const [episode, group] of this.#groups.entries()) {
       this.#options.signal?.throwIfAborted();
       const steps = await this.#steps(group, episode);
-      const metadata = nested(await this.#hdf5.attributes(`/${group}`), plain);
+      const metadata = nested(await this.#store.attributes(`/${group}`), plain);
       yield { ...metadata, steps };
     }
   }
 
   close(): Promise<void> {
-    return this.#hdf5.close();
+    return this.#store.close();
   }
 
   async #steps(group: string, episode: number): Promise<StepColumns<RldsStep>> {
-    const { transition, columns, terminations, length } = await found(this.#hdf5, group, episode, this.#options);
+    const { transition, columns, terminations, length } = await found(this.#store, group, episode, this.#options);
     const difference = specDifference(this.#transition, transition);
     if (difference !== undefined)
-      throw new RldsError("SPEC_MISMATCH", `${group} differs from the first episode: ${difference}`, { file: this.#hdf5.name, episode });
+      throw new RldsError("SPEC_MISMATCH", `${group} differs from the first episode: ${difference}`, { file: this.#store.name, episode });
     const data: ColumnData[] = [];
     for (const column of columns) data.push(await column.read(0, column.rows as number));
     const terminated = await terminations.read(0, length);
@@ -132,17 +185,17 @@ class MinariReader implements RldsReader {
 const numberOf = (group: string) => Number(group.slice("episode_".length));
 
 /** The columns of an episode, whose rows must fit each other. */
-async function found(hdf5: Hdf5File, group: string, episode: number, { infos, spaces }: Reading): Promise<Found> {
-  const file = hdf5.name;
+async function found(store: EpisodeStore, group: string, episode: number, { infos, spaces }: Reading): Promise<Found> {
+  const file = store.name;
   const [observation, action, reward] = [
-    withPixels(await hdf5.tree(`/${group}/observations`), spaces.observation, file, hdf5.maxBytes),
-    withPixels(await hdf5.tree(`/${group}/actions`), spaces.action, file, hdf5.maxBytes),
-    await hdf5.column(`/${group}/rewards`),
+    withPixels(await store.tree(`/${group}/observations`), spaces.observation, file, store.maxBytes),
+    withPixels(await store.tree(`/${group}/actions`), spaces.action, file, store.maxBytes),
+    await store.column(`/${group}/rewards`),
   ];
-  const withInfos = infos === true && (await hdf5.entry(`/${group}/infos`)) === "group";
-  const info = withInfos ? await hdf5.tree(`/${group}/infos`) : {};
+  const withInfos = infos === true && (await store.entry(`/${group}/infos`)) === "group";
+  const info = withInfos ? await store.tree(`/${group}/infos`) : {};
   const tree = { observation, action, reward, ...(columnsOf(info).length > 0 ? { infos: info } : {}) };
-  const terminations = await hdf5.column(`/${group}/terminations`);
+  const terminations = await store.column(`/${group}/terminations`);
   const columns = columnsOf(tree);
   const length = reward.rows ?? 0;
   const transition = rowSpec(tree) as unknown as TransitionSpec;
@@ -157,8 +210,8 @@ async function found(hdf5: Hdf5File, group: string, episode: number, { infos, sp
   if (terminations.rows !== length || terminations.leaf.dtype !== "bool" || sizeOf(terminations.leaf.shape) !== 1)
     throw new RldsError("CORRUPT", `${group}/terminations must have a boolean a reward`, { file, episode });
   const bytes = columns.reduce((sum, { rows, rowBytes }) => sum + (rows as number) * rowBytes, 0);
-  if (bytes > hdf5.maxBytes)
-    throw new RldsError("CORRUPT", `${group} takes ${bytes} bytes, more than the ${hdf5.maxBytes} that maxBytes allows`, { file, episode });
+  if (bytes > store.maxBytes)
+    throw new RldsError("CORRUPT", `${group} takes ${bytes} bytes, more than the ${store.maxBytes} that maxBytes allows`, { file, episode });
   return { transition, columns, terminations, length };
 }
 

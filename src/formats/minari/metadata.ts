@@ -1,4 +1,4 @@
-/** What Minari says of a dataset in the file beside it. */
+/** What Minari says of a dataset, or of an episode, in metadata.json. */
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { parsedJson } from "../json.ts";
 import type { SourceFolder } from "../sources/source.ts";
@@ -6,9 +6,8 @@ import type { SourceFolder } from "../sources/source.ts";
 /** More is no description. */
 const MAX_BYTES = 2 ** 26;
 
-/** @param path of the HDF5 file @throws RldsError CORRUPT, UNSUPPORTED for a dataset that is not HDF5; an absent file is none */
-export async function metadataJson(folder: SourceFolder, path: string): Promise<{ readonly [key: string]: unknown }> {
-  const name = `${path.slice(0, path.lastIndexOf("/") + 1)}metadata.json`;
+/** @throws RldsError CORRUPT; an absent file is none */
+export async function metadataOf(folder: SourceFolder, name: string): Promise<{ readonly [key: string]: unknown }> {
   const file = await folder.open(name).catch((error) => {
     if (error instanceof RldsError && error.code === "NOT_FOUND") return undefined;
     throw error;
@@ -30,7 +29,5 @@ function parsed(text: string, file: string): { readonly [key: string]: unknown }
     throw new RldsError("CORRUPT", `the file is not JSON: ${(cause as Error).message}`, { file }, { cause });
   }
   if (typeof about !== "object" || about === null || Array.isArray(about)) throw new RldsError("CORRUPT", "the file must hold a JSON object", { file });
-  const { data_format: format = "hdf5" } = about as { data_format?: unknown };
-  if (format !== "hdf5") throw new RldsError("UNSUPPORTED", `the dataset's format is ${JSON.stringify(format)}: only Minari's hdf5 is read`, { file });
   return about as { readonly [key: string]: unknown };
 }

@@ -1,0 +1,30 @@
+/** What an episode's metadata.json says, as HDF5 would have it: numbers with their dtypes. */
+import type { Attribute } from "./episode-store.ts";
+
+/** Minari's own are integers; of others JSON does not tell. */
+const WHOLE = new Set(["id", "total_steps", "seed"]);
+const WORDS = new Set(["NaN", "Infinity", "-Infinity"]);
+
+/** By paths, `options/gravity`. What is neither text, number, flag nor a list of numbers is left out. */
+export function attributesOf(about: { readonly [key: string]: unknown }): Map<string, Attribute> {
+  const found = new Map<string, Attribute>();
+  const visit = (value: unknown, path: string): void => {
+    const attribute = attributeOf(value, path);
+    if (attribute !== undefined) found.set(path, attribute);
+    else if (typeof value === "object" && value !== null && !Array.isArray(value))
+      for (const [name, part] of Object.entries(value)) visit(part, `${path}/${name}`);
+  };
+  for (const [name, value] of Object.entries(about)) visit(value, name);
+  return found;
+}
+
+function attributeOf(value: unknown, path: string): Attribute | undefined {
+  const isNumber = (one: unknown) => typeof one === "number" || (typeof one === "string" && WORDS.has(one));
+  if (WHOLE.has(path) && Number.isSafeInteger(value)) return { leaf: { dtype: "i64", shape: [] }, data: BigInt64Array.of(BigInt(value as number)) };
+  if (isNumber(value)) return { leaf: { dtype: "f64", shape: [] }, data: Float64Array.of(Number(value)) };
+  if (typeof value === "string") return { leaf: { dtype: "string", shape: [] }, data: [value] };
+  if (typeof value === "boolean") return { leaf: { dtype: "bool", shape: [] }, data: Uint8Array.of(Number(value)) };
+  if (Array.isArray(value) && value.length > 0 && value.every(isNumber))
+    return { leaf: { dtype: "f64", shape: [value.length] }, data: Float64Array.from(value, Number) };
+  return undefined;
+}
