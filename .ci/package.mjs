@@ -51,14 +51,16 @@ try {
       const strangers = packed.filter(
         (path) =>
           !wanted.has(path) &&
-          !/^dist\/(types\/.+\.d\.ts|(builtins\/)?\w+\.js\.map|chunks\/[\w-]+\.js(\.map)?)$/.test(path) &&
+          !/^dist\/(page\/.+|types\/.+\.d\.ts|(builtins\/)?\w+\.js\.map|chunks\/[\w-]+\.js(\.map)?)$/.test(path) &&
           !/^(README|CHANGELOG)\.md$|^LICENSE$/.test(path),
       );
       deepEqual(strangers, []);
     },
     "npm pack leaves out no entry"() {
       deepEqual(
-        [...targets(manifest.exports), ...targets(manifest.imports), ...Object.values(manifest.bin)].filter((path) => !packed.includes(path)),
+        [...targets(manifest.exports), ...targets(manifest.imports), ...Object.values(manifest.bin), "dist/page/index.html"].filter(
+          (path) => !packed.includes(path),
+        ),
         [],
       );
     },

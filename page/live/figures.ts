@@ -15,7 +15,7 @@ const NAMES = [
 export class Figures {
   readonly element = h("dl", { class: "figures" });
   readonly #of = new Map<string, HTMLElement>();
-  #since: { readonly at: number; readonly steps: number; readonly busyMs: number; readonly replayMs: number } | undefined;
+  #since: { readonly at: number; readonly steps: number } | undefined;
 
   constructor() {
     for (const [name, title] of NAMES) {
@@ -34,13 +34,14 @@ export class Figures {
     this.#set("Steps", count(steps));
     if (last !== undefined) this.#set("Last return", count(last));
     if (greedy !== undefined) this.#set("Greedy mean", figure(greedy));
+    // Of all time, not of the last second: a browser's clock may be no finer than one of these calls.
+    if (busyMs > 0) this.#set("In the memory", `${figure((100 * replayMs) / busyMs)} %`);
     const at = performance.now();
-    this.#since ??= { at, steps, busyMs, replayMs };
+    this.#since ??= { at, steps };
     const since = this.#since;
     if (at - since.at < 1000) return;
     this.#set("Steps/s", count((1000 * (steps - since.steps)) / (at - since.at)));
-    if (busyMs > since.busyMs) this.#set("In the memory", `${figure((100 * (replayMs - since.replayMs)) / (busyMs - since.busyMs))} %`);
-    this.#since = { at, steps, busyMs, replayMs };
+    this.#since = { at, steps };
   }
 
   #set(name: string, text: string): void {
