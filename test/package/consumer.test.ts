@@ -78,7 +78,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, "node_modules"));
   execFileSync("tar", ["-xzf", join(folder, filename), "-C", join(folder, "node_modules")]);
   cpSync(join(folder, "node_modules/package"), join(folder, "node_modules/reprise"), { recursive: true });
-  for (const name of ["@types", "undici-types", "@tensorflow", "@jax-js"])
+  for (const name of ["@types", "undici-types", "@tensorflow", "@jax-js", "mediabunny"])
     symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name), "junction");
   writeFileSync(join(folder, "package.json"), '{ "type": "module", "private": true }\n');
   cpSync(join(import.meta.dirname, "consumer"), folder, { recursive: true });

@@ -83,6 +83,7 @@ export function frameSpec(form: PlainForm, info: LeRobotInfo, images: readonly I
 }
 
 /** LeRobot calls a single number a vector of one; only what is observed and done is one here. */
-function isVector(name: string, { shape }: Feature): boolean {
+function isVector(name: string, { dtype, shape }: Feature): boolean {
+  if (dtype === "string") return false;
   return shape.length !== 1 || shape[0] !== 1 || /^(observation|action)(\.|$)/.test(name);
 }

@@ -14,7 +14,7 @@ export interface Mediabunny {
     cancel(): Promise<void>;
   };
   readonly Mp4OutputFormat: new (options: { readonly fastStart: "fragmented" }) => object;
-  readonly StreamTarget: new (stream: WritableStream<never>) => object;
+  readonly StreamTarget: new (stream: never) => object;
   readonly VideoSampleSource: new (config: {
     readonly codec: never;
     readonly bitrate: number;

@@ -1,6 +1,6 @@
 """Writes a small Minari data set with nested spaces, texts, infos and options, by the real minari, and what minari reads back.
 
-python write_minari.py OUT_DIR        (needs minari[hdf5,create]; wrote with minari 0.5.4)
+python write_minari.py OUT_DIR        (needs minari[hdf5,arrow,create]; wrote with minari 0.5.4)
 """
 import json
 import os
@@ -13,6 +13,7 @@ os.environ["MINARI_DATASETS_PATH"] = os.path.abspath(os.path.join(out, "minari")
 import gymnasium as gym  # noqa: E402
 import minari  # noqa: E402
 from gymnasium import spaces  # noqa: E402
+from minari.data_collector.episode_buffer import EpisodeBuffer  # noqa: E402
 
 
 class Walk(gym.Env):
@@ -89,3 +90,8 @@ for ds in [record(Walk(), "walk/nested-v0", 3, 9, record_infos=True), record(Fra
 frame = Frames()
 expected["frames/jpeg-v0"][0]["first frame"] = frame.reset()[0][::8, ::8].tolist()
 json.dump(expected, open(f"{out}/expected_minari.json", "w"), indent=1)
+# The same walk in Minari's Parquet form: what is read of it must be what is read of its HDF5.
+walk = minari.load_dataset("walk/nested-v0")
+buffers = [EpisodeBuffer(id=int(e.id), seed=100 + int(e.id), options={"wind": {"speed": 0.5 * int(e.id)}}, observations=e.observations, actions=e.actions, rewards=e.rewards,
+                         terminations=e.terminations, truncations=e.truncations, infos=e.infos) for e in walk.iterate_episodes()]
+minari.create_dataset_from_buffers("table/walk-v0", buffers, observation_space=walk.observation_space, action_space=walk.action_space, data_format="parquet")

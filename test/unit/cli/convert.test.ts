@@ -62,6 +62,38 @@ test("of HDF5, by its path alone", async () => {
   expect(await document("inspect", temp("d4rl.parquet"))).toMatchObject({ episodes, steps });
 });
 
+test("to LeRobot and Minari, and back", async () => {
+  const [lerobot, minari] = [temp("lerobot"), temp("minari")];
+  expect(await document("convert", PIXELS, lerobot, "--format", "lerobot", "--fps", "50", "--robot-type", "pole")).toMatchObject({
+    format: "lerobot",
+    episodes: 8,
+    steps: 188,
+  });
+  expect(await document("inspect", lerobot)).toMatchObject({ format: "lerobot", episodes: 8, steps: 188 });
+  // The frames a second are those of the data, where they say so.
+  expect((await document("convert", lerobot, temp("again"), "--format", "lerobot")).steps).toBe(188);
+  expect(await document("convert", PIXELS, minari, "--format", "minari")).toMatchObject({ format: "minari", episodes: 8, steps: 188 });
+  expect(await document("inspect", join(minari, "cartpole_pixels-v0"))).toMatchObject({
+    format: "minari",
+    name: "cartpole_pixels-v0",
+    episodes: 8,
+    steps: 188,
+  });
+  expect((await document("convert", PIXELS, minari, "--format", "minari", "--id", "a/b-v1", "--final-step", "transition")).steps).toBe(188);
+  expect((await document("inspect", join(minari, "a/b-v1"))).steps).toBe(196);
+});
+
+test("a format and its options must fit each other", async () => {
+  const line = async (...words: string[]) => (await failure(2, "convert", CARTPOLE, ...words)).line;
+  expect(await line(temp("b"), "--format", "lerobot")).toMatch(/--fps is needed for LeRobot/);
+  expect(await line(temp("b"), "--format", "minari", "--fps", "5")).toMatch(/--fps works only with LeRobot, but .*b becomes Minari/);
+  expect(await line(temp("b.jsonl"), "--format", "minari")).toMatch(/ends with \.jsonl, but --format is minari/);
+  expect((await reprise("convert", CARTPOLE, temp("b"), "--format", "webm")).status).toBe(2);
+  expect((await reprise("convert", CARTPOLE, temp("b"), "--format", "lerobot", "--fps", "0")).status).toBe(2);
+  expect(existsSync(temp("b"))).toBe(false);
+  expect((await document("convert", CARTPOLE, temp("parts"), "--format", "parquet", "--from-split", "train[:1]")).files).toEqual(["part-00000.parquet"]);
+});
+
 test("what is there stays, but with --overwrite", async () => {
   const to = temp("kept.jsonl");
   expect((await reprise("convert", CARTPOLE, to, "--from-split", "train[:2]")).stdout).toMatch(/kept\.jsonl \(jsonl\): 2 episodes, 168 steps, .* in 1 file\n/);
@@ -82,7 +114,9 @@ test("an ending that no format has is refused, but for folders", async () => {
 });
 
 test("options that do not fit are wrong usage, and nothing is written", async () => {
-  expect((await failure(2, "convert", CARTPOLE, temp("a.parquet"), "--shards", "2")).line).toMatch(/--shards works only with TFDS/);
+  expect((await failure(2, "convert", CARTPOLE, temp("a.parquet"), "--shards", "2")).line).toMatch(
+    /--shards works only with TFDS, but .*a\.parquet becomes Parquet/,
+  );
   expect((await reprise("convert", CARTPOLE, temp("a"), "--mode", "mend")).status).toBe(2);
   expect((await reprise("convert", CARTPOLE, temp("a"), "--shards", "0")).status).toBe(2);
   expect((await reprise("convert", CARTPOLE, temp("a"), "--name", "no name")).status).toBe(2);

@@ -1,4 +1,4 @@
-"""Opens what .ci/datasets.mjs wrote, with the real lerobot and minari, and says of each case whether it is what it must be: one line of JSON a case."""
+"""Opens what .ci/exports.mjs wrote, with the real lerobot and minari, and says of each case whether it is what it must be: one line of JSON a case."""
 import json
 import sys
 
