@@ -11,8 +11,10 @@ const MIN_RATE = 500_000;
 /** LeRobot jumps to single frames: so many at most have to be decoded on the way. */
 const KEY_FRAMES = 5;
 
-/** What the planes are. A browser that is given RGB says that its planes have the full range, and they have not: readers in Python then see other colours. */
-const COLOURS = { primaries: "bt709", transfer: "bt709", matrix: "bt709", fullRange: false } as const;
+/**
+ * What the planes are. Not what a browser makes of RGB: it says that they have the full range, and they have not. LeRobot reads by PyAV, which takes every film for one of BT.601.
+ */
+const COLOURS = { primaries: "smpte170m", transfer: "smpte170m", matrix: "smpte170m", fullRange: false } as const;
 
 /** One film. @throws Error where the browser has no encoder for it */
 export async function encodeFilm({ width, height, fps, write }: VideoFormat): Promise<Film> {
@@ -46,20 +48,20 @@ export async function encodeFilm({ width, height, fps, write }: VideoFormat): Pr
 
 const half = (size: number): number => (size + 1) >> 1;
 
-/** RGB as planes of brightness and, at half the size, of blue and red, by ITU-R BT.709 in its limited range. */
+/** RGB as planes of brightness and, at half the size, of blue and red, by ITU-R BT.601 in its limited range. */
 function toPlanes(pixels: Uint8Array, width: number, height: number, planes: Uint8Array): void {
   const [blue, red] = [width * height, width * height + half(width) * half(height)];
   const at = (x: number, y: number, c: number) => pixels[3 * (Math.min(y, height - 1) * width + Math.min(x, width - 1)) + c] as number;
   for (let i = 0; i < width * height; i++) {
     const [r, g, b] = [pixels[3 * i] as number, pixels[3 * i + 1] as number, pixels[3 * i + 2] as number];
-    planes[i] = Math.round(16 + (46.559 * r + 156.629 * g + 15.812 * b) / 255);
+    planes[i] = Math.round(16 + (65.481 * r + 128.553 * g + 24.966 * b) / 255);
   }
   for (let y = 0, i = 0; y < height; y += 2) {
     for (let x = 0; x < width; x += 2, i++) {
       const mean = (c: number) => (at(x, y, c) + at(x + 1, y, c) + at(x, y + 1, c) + at(x + 1, y + 1, c)) / 4;
       const [r, g, b] = [mean(0), mean(1), mean(2)];
-      planes[blue + i] = Math.round(128 + (-25.664 * r - 86.336 * g + 112 * b) / 255);
-      planes[red + i] = Math.round(128 + (112 * r - 101.73 * g - 10.27 * b) / 255);
+      planes[blue + i] = Math.round(128 + (-37.797 * r - 74.203 * g + 112 * b) / 255);
+      planes[red + i] = Math.round(128 + (112 * r - 93.786 * g - 18.214 * b) / 255);
     }
   }
 }

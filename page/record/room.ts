@@ -63,25 +63,16 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
   const play = h("button", { type: "button", class: "primary play", disabled: true, onclick: toggle }, "Play");
   const halt = h("button", { type: "button", hidden: true, onclick: () => session.stop() }, "Stop the clone");
   const list = new EpisodeList({ show: replay, use, delete: remove });
-  const [episodes, steps, disk] = [h("dd", {}, "…"), h("dd", {}, "…"), h("dd", {}, "…")];
-  const figures = h(
-    "dl",
-    { class: "figures" },
-    ...(
-      [
-        ["Episodes saved", episodes],
-        ["Steps saved", steps],
-        ["On the disk", disk],
-      ] as const
-    ).map(([name, value]) => h("div", {}, h("dt", {}, name), value)),
-  );
+  const names = ["Episodes saved", "Steps saved", "On the disk"].map((name) => h("dt", {}, name));
+  const values = names.map(() => h("dd", {}, "…"));
+  const figures = h("dl", { class: "figures" }, ...names.map((name, i) => h("div", {}, name, values[i])));
+  const fleeting = h("div", { class: "alerts" });
 
   /** Shows what is certainly on the disk, and nothing else. */
   function show(next: Saved): void {
     saved = next;
-    episodes.textContent = count(saved.episodes.length);
-    steps.textContent = count(saved.steps);
-    disk.textContent = bytes(saved.bytes);
+    const texts = [count(saved.episodes.length), count(saved.steps), bytes(saved.bytes)];
+    for (const [i, value] of values.entries()) value.textContent = texts[i] as string;
     list.set(saved.episodes);
     clone.set(saved.episodes);
     exporter.set(saved.episodes);
@@ -124,10 +115,11 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
   function ready({ cut, lasting, ...there }: Opened): void {
     show(there);
     play.disabled = false;
-    const lost = "This browser keeps no files for pages here, as in a private window: what you record is gone when the page is closed. Export it before.";
     if (!lasting) {
-      alerts.replaceChildren(trouble(new Error(lost)));
-      figures.classList.add("fleeting");
+      const lost = "This browser keeps no files for pages here, as in a private window: what you record is gone when the page is closed. Export it before.";
+      fleeting.replaceChildren(trouble(new Error(lost)));
+      const texts = ["Episodes, not saved", "Steps, not saved", "In memory"];
+      for (const [i, name] of names.entries()) name.textContent = texts[i] as string;
     }
     status.textContent =
       cut === undefined
@@ -166,6 +158,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
       { class: "lead" },
       "Steer the boat into the ring, and rest there. Each step goes into a Replay on this device as you play, with a camera's picture: when the tab crashes, nothing that is shown as saved is gone.",
     ),
+    fleeting,
     alerts,
     h(
       "div",

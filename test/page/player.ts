@@ -74,3 +74,31 @@ export async function pointed(page: Page, seed: number): Promise<string> {
     await page.mouse.up();
   }
 }
+
+/** Runs a script in the room's worker, before its own. */
+export function inWorker(page: Page, script: string): Promise<void> {
+  return page.route("**/record/worker.js", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: `${script}\n${await response.text()}` });
+  }) as Promise<unknown> as Promise<void>;
+}
+
+/** Where the middle of the boat's deck is in the picture, from 0 to 1; NaN where there is none. */
+export async function boat(page: Page): Promise<[x: number, y: number]> {
+  return page.locator(".record .stage").evaluate((element) => {
+    const canvas = element as HTMLCanvasElement;
+    const { width, height } = canvas;
+    // The browser warns of who reads from a canvas that it draws on.
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true }) as OffscreenCanvasRenderingContext2D;
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    let [x, y, count] = [0, 0, 0];
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i] !== 226 || data[i + 1] !== 84 || data[i + 2] !== 58) continue;
+      x += (i / 4) % width;
+      y += Math.floor(i / 4 / width);
+      count++;
+    }
+    return [x / count / width, y / count / height] as [number, number];
+  });
+}

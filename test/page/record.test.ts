@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { openRlds } from "reprise/rlds";
 import { describe, expect, it } from "vitest";
 import { Game } from "../../page/record/game.ts";
-import { figure, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
+import { boat, figure, inWorker, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
 import { inBrowsers, type Open, until } from "./support.ts";
 
 async function record(open: Open, options = {}): Promise<Page> {
@@ -244,6 +244,39 @@ inBrowsers((open, name) => {
     await press(page, "Play");
     await pointed(page, 1);
     expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "wrecked"]]);
+    expect(await page.locator(".record .figures").innerText()).toContain("Steps, not saved");
+    expect(await page.getByRole("alert").innerText()).toContain("is gone when the page is closed");
+  });
+
+  it("says so where what is saved is damaged, and begins anew if the visitor wants that", async () => {
+    const page = await record(open);
+    await three(page);
+    await page.getByRole("link", { name: "Live" }).click();
+    await page.locator(".room.live").waitFor();
+    // In the middle of what was written first.
+    await until(
+      () =>
+        page.evaluate(async () => {
+          const root = await navigator.storage.getDirectory();
+          const file = await (await root.getDirectoryHandle("record")).getFileHandle("file-1");
+          const stream = await file.createWritable({ keepExistingData: true }).catch(() => undefined);
+          await stream?.write({ type: "write", position: 200_000, data: new Uint8Array(64) });
+          await stream?.close();
+          return stream !== undefined;
+        }),
+      Boolean,
+      "the damage, once the room's worker has let go of the file",
+    );
+    await page.getByRole("link", { name: "Record" }).click();
+    expect(await page.getByRole("alert").innerText()).toContain("is cut or altered at byte");
+    expect(await page.locator(".record .play").isDisabled()).toBe(true);
+    page.once("dialog", (dialog) => dialog.accept());
+    await press(page, "Delete it, and start anew");
+    await opened(page);
+    expect(await listed(page)).toEqual([]);
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await press(page, "Play");
+    await pointed(page, 1);
   });
 
   it("says so where the disk has no room, loses nothing of what was saved, and has all of it later", async () => {
@@ -387,31 +420,3 @@ inBrowsers((open, name) => {
     });
   });
 });
-
-/** Runs a script in the room's worker, before its own. */
-function inWorker(page: Page, script: string): Promise<void> {
-  return page.route("**/record/worker.js", async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, body: `${script}\n${await response.text()}` });
-  }) as Promise<unknown> as Promise<void>;
-}
-
-/** Where the middle of the boat's deck is in the picture, from 0 to 1; NaN where there is none. */
-async function boat(page: Page): Promise<[x: number, y: number]> {
-  return page.locator(".record .stage").evaluate((element) => {
-    const canvas = element as HTMLCanvasElement;
-    const { width, height } = canvas;
-    // The browser warns of who reads from a canvas that it draws on.
-    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true }) as OffscreenCanvasRenderingContext2D;
-    copy.drawImage(canvas, 0, 0);
-    const { data } = copy.getImageData(0, 0, width, height);
-    let [x, y, count] = [0, 0, 0];
-    for (let i = 0; i < data.length; i += 4) {
-      if (data[i] !== 226 || data[i + 1] !== 84 || data[i + 2] !== 58) continue;
-      x += (i / 4) % width;
-      y += Math.floor(i / 4 / width);
-      count++;
-    }
-    return [x / count / width, y / count / height] as [number, number];
-  });
-}
