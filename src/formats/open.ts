@@ -16,7 +16,15 @@ import type { SourceFile, SourceFolder } from "./sources/source.ts";
 import type { TfdsOptions } from "./tfds/open-tfds.ts";
 
 /** Those of the format that is found; any other is refused there. */
-export type RldsOptions = TfdsOptions & MinariOptions & D4rlOptions & LeRobotOptions & ParquetOptions & JsonlOptions & NpzOptions & ReplayOpenOptions & RecordingOptions;
+export type RldsOptions = TfdsOptions &
+  MinariOptions &
+  D4rlOptions &
+  LeRobotOptions &
+  ParquetOptions &
+  JsonlOptions &
+  NpzOptions &
+  ReplayOpenOptions &
+  RecordingOptions;
 
 type Opener = (from: Source, options: object) => Promise<RldsReader<unknown>>;
 
