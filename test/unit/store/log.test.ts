@@ -236,3 +236,55 @@ describe("a log", () => {
       );
   });
 });
+
+describe("for owners with few needs", () => {
+  it("shows the two newest segments alone where the others are sealed, and goes on behind them", () => {
+    const directory = memory();
+    const options: LogOptions = { ...MANUAL, segmentBytes: 4096 };
+    const log = Log.open(directory, options);
+    for (let id = 0; id < 600; id++) add(log, id);
+    log.close();
+    const last = log.segment;
+    expect(last).toBeGreaterThan(4);
+    // A sealed one is not looked at.
+    const damaged = memory({ files: [...directory.files()].map(([name, bytes], i) => [name, i === 1 ? bytes.fill(1, 500, 600) : bytes] as const) });
+    const again = Log.open(damaged, options);
+    const found: number[] = [];
+    const segments = new Set<number>();
+    for (const _ of again.replay((_, id, __, segment) => {
+      found.push(id);
+      segments.add(segment);
+    }, true));
+    expect([...segments]).toEqual([last - 1, last]);
+    expect(found).toEqual(Array.from(found, (_, i) => 600 - found.length + i));
+    add(again, 600);
+    again.close();
+    expect(() => reopened(damaged, options)).toThrow(/00000002.rpr is cut or altered/);
+    // What is not sealed is gone through, so that it will be.
+    const whole = Log.open(memory({ files: directory.files() }), options);
+    expect(shown(whole).length).toBe(600);
+  });
+
+  it("takes groups back that were committed since a mark, written or not, within a segment", () => {
+    const directory = memory();
+    const options: LogOptions = { ...MANUAL, segmentBytes: 4096 };
+    const log = Log.open(directory, options);
+    add(log, 1);
+    for (const flushed of [false, true]) {
+      const { mark } = log;
+      add(log, 2);
+      if (flushed) log.flush();
+      expect(log.takeBack(mark)).toBe(true);
+    }
+    log.write(32, 3, section);
+    const open = log.mark;
+    expect(log.takeBack(open)).toBe(true);
+    add(log, 4);
+    const before = log.mark;
+    for (let id = 5; id < 200; id++) add(log, id);
+    expect(log.takeBack(before)).toBe(false);
+    log.close();
+    expect(log.takeBack(before)).toBe(false);
+    expect(shown(Log.open(directory.crash(), options)).length).toBe(2 + 195);
+  });
+});
