@@ -119,7 +119,8 @@ def check_lerobot(case):
         for name, values in films.items():
             found = (item[name] * 255).permute(1, 2, 0).numpy()
             difference = np.abs(found - values[i]).mean()
-            if not difference < 12:
+            # One frame and the next differ by about 40.
+            if not difference < 6:
                 raise Wrong(f"{name} of frame {i} differs by {difference} levels in the mean")
     check_episodes(ds, case, {**columns, **films}, starts, tasks, pictures | set(films))
     batch = next(iter(torch.utils.data.DataLoader(ds, batch_size=2)))

@@ -21,12 +21,12 @@ const spec = {
 };
 const LENGTHS = [20, 7, 33];
 
-/** Pictures that change smoothly: in the page and here the same. */
+/** Pictures, in the page and here the same: grey, as films keep colours at half the size, and quick, so that each differs from the one before. */
 function episodesOf(lengths) {
   const picture = (height, width, t) =>
     Array.from({ length: height * width * 3 }, (_, i) => {
-      const [c, x, y] = [i % 3, Math.floor(i / 3) % width, Math.floor(i / 3 / width)];
-      return Math.round(127 + 90 * Math.sin((x * (c + 1) + y * 2) / 14 + t / 6));
+      const [x, y] = [Math.floor(i / 3) % width, Math.floor(i / 3 / width)];
+      return Math.round(127 + 90 * Math.sin((x + y * 2) / 14 + t * 0.7));
     });
   return lengths.map((length, k) => ({
     steps: Array.from({ length }, (_, i) => ({
