@@ -58,7 +58,7 @@ button:focus-visible, select:focus-visible, input:focus-visible, summary:focus-v
 label { display: inline-flex; gap: 6px; align-items: center; }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 95px), 1fr)); gap: 4px 10px; margin: 6px 0 0; }
 .wide dl { grid-template-columns: repeat(auto-fill, minmax(min(100%, 140px), 1fr)); }
-div + div > h3 { margin-top: 8px; }
+.panel div + div > h3 { margin-top: 8px; }
 dt { color: var(--inspector-soft); font-size: 12px; }
 dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 meter { width: 100%; height: 12px; display: block; }
