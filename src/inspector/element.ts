@@ -18,6 +18,8 @@ import { Turns } from "./turns.ts";
 
 /** Between two surveys at least. */
 const EVERY_MS = 100;
+/** A program may take so long to do what it was told. */
+const SETTLED_MS = 1000;
 
 const Base = (globalThis as { HTMLElement?: typeof HTMLElement }).HTMLElement ?? (class {} as typeof HTMLElement);
 
@@ -41,8 +43,8 @@ export class InspectorElement extends Base {
   #about: About | undefined;
   #table: string | undefined;
   #paused = false;
-  /** Takes one survey though it is paused. */
-  #once = false;
+  /** Until when it goes on though it is paused. */
+  #until = 0;
   #isAsking = false;
   #last = 0;
   /** The plot that the next frame draws; as many as there are plots where all are drawn. */
@@ -115,7 +117,7 @@ export class InspectorElement extends Base {
     this.#draw.clear();
     this.#item.close();
     this.#item.root.hidden = true;
-    this.#once = true;
+    this.#goOn();
   }
 
   get paused(): boolean {
@@ -129,6 +131,8 @@ export class InspectorElement extends Base {
   pause(): void {
     if (this.#paused) return;
     this.#paused = true;
+    // What is shown is what it stopped at.
+    this.#goOn();
     this.#command("pause");
   }
 
@@ -141,10 +145,7 @@ export class InspectorElement extends Base {
   step(): void {
     if (!this.#paused) this.pause();
     this.#command("step");
-    // Behind the step, so that it is seen.
-    setTimeout(() => {
-      this.#once = true;
-    }, 0);
+    this.#goOn();
   }
 
   show(key: number): void {
@@ -254,12 +255,16 @@ export class InspectorElement extends Base {
     this.#frame = requestAnimationFrame(() => this.#onFrame());
     if (this.#about === undefined) return;
     if (this.#next < this.#plots.length) this.#drawNext();
-    else if (!this.#isAsking && (!this.#paused || this.#once) && performance.now() - this.#last >= EVERY_MS) this.#askSurvey();
+    else if (!this.#isAsking && performance.now() - this.#last >= EVERY_MS && (!this.#paused || performance.now() < this.#until)) this.#askSurvey();
+  }
+
+  /** Shows what comes of a command, though it is paused. */
+  #goOn(): void {
+    this.#until = performance.now() + SETTLED_MS;
   }
 
   #askSurvey(): void {
     this.#last = performance.now();
-    this.#once = false;
     this.#isAsking = true;
     this.#ask({ kind: "survey", table: this.#table }, (survey) => {
       this.#isAsking = false;

@@ -16,7 +16,8 @@ export function numberText(value: number): string {
 export function bytesText(bytes: number): string {
   const units = ["bytes", "KiB", "MiB", "GiB"];
   const unit = Math.min(3, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
-  return `${numberText(Number((bytes / 1024 ** unit).toPrecision(3)))} ${units[unit]}`;
+  const inUnit = bytes / 1024 ** unit;
+  return `${numberText(unit === 0 ? inUnit : Number(inUnit.toPrecision(3)))} ${units[unit]}`;
 }
 
 /** A count with its noun: "1 item", "2 items". */

@@ -146,23 +146,30 @@ export class LookedAt {
   }
 
   #agesOf(slots: Uint32Array, keys: Float64Array, newest: number): Float64Array {
-    if (newest === 0 || !this.#isInTurn(newest)) return new Float64Array(slots.length).fill(Number.NaN);
-    return agesOf(slots, keys, { slot: newest, key: this.#probe.keyOf(newest) }, this.#probe.high, this.#before);
+    const { high } = this.#probe;
+    if (newest === 0 || !this.#isInTurn(newest, high)) return new Float64Array(slots.length).fill(Number.NaN);
+    const ages = agesOf(slots, keys, { slot: newest, key: this.#probe.keyOf(newest) }, high, this.#before);
+    for (let i = 0; i < ages.length; i++) if (!this.#isFollowed(slots[i] as number, high)) ages[i] = Number.NaN;
+    return ages;
   }
 
-  /** Whether items take slots in turn, but for a few: those that some slots follow in age stand behind them. Where many were deleted, or left by draws, ages are not known. */
-  #isInTurn(newest: number): boolean {
+  /** Whether items take slots in turn, but for a few. Where many were deleted, or left by draws, ages are not known. */
+  #isInTurn(newest: number, high: number): boolean {
     const { remover, maxTimesSampled } = this.#table.options;
-    if (remover.kind !== "fifo" || maxTimesSampled < Number.MAX_SAFE_INTEGER) return false;
-    const { high } = this.#probe;
-    const follows = (slot: number) => !this.#probe.isThere(slot) || (this.#probe.after(slot, 1)[0] ?? (slot % high) + 1) === (slot % high) + 1;
-    if (!follows(newest === 1 ? high : newest - 1)) return false;
+    if (remover.kind !== "fifo" || maxTimesSampled < Number.MAX_SAFE_INTEGER || !this.#isFollowed(newest === 1 ? high : newest - 1, high)) return false;
     let strays = 0;
     for (let i = 0; i < TURNS; i++) {
       const slot = this.#anySlot();
-      strays += Number(slot !== 0 && !follows(slot));
+      strays += Number(slot !== 0 && !this.#isFollowed(slot, high));
     }
     return strays <= 1;
+  }
+
+  /** Whether the item that came after that of a slot stands behind it. */
+  #isFollowed(slot: number, high: number): boolean {
+    if (!this.#probe.isThere(slot)) return true;
+    const [next] = this.#probe.after(slot, 1);
+    return next === undefined || next === (slot % high) + 1;
   }
 
   /** That of the first step of the item that came last. */

@@ -71,7 +71,7 @@ export function merged(old: readonly Episode[], found: readonly Episode[], most 
   let all = [...byNumber.values()].sort((a, b) => a.number - b.number);
   while (all.length > most) {
     const half = all.length >> 1;
-    all = all.filter((_, i) => i >= half || i % 2 === 1);
+    all = all.filter((_, i) => i >= half || i % 2 === 0);
   }
   return all;
 }

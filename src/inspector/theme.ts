@@ -44,7 +44,7 @@ const STYLE = `
 .bar h2 { font-size: 16px; margin: 0; flex: 1 1 auto; }
 .status { margin: 0; color: var(--inspector-soft); flex: 1 1 100%; overflow-wrap: anywhere; }
 .status.wrong { color: var(--inspector-warn); font-weight: 600; }
-.grid { display: grid; gap: 10px; grid-template-columns: repeat(auto-fill, minmax(min(100%, 280px), 1fr)); }
+.grid { display: grid; gap: 10px; grid-template-columns: repeat(auto-fill, minmax(min(100%, 230px), 1fr)); }
 .panel { margin: 0; padding: 8px; background: var(--inspector-card); border: 1px solid var(--inspector-line); border-radius: 6px; min-width: 0; }
 .wide { grid-column: 1 / -1; }
 .panel h3, figcaption { font-size: 14px; font-weight: 600; margin: 0 0 4px; }
@@ -56,7 +56,9 @@ button:disabled { opacity: 0.5; cursor: default; }
 input[type="number"] { width: 9em; }
 button:focus-visible, select:focus-visible, input:focus-visible, summary:focus-visible, [tabindex]:focus-visible { outline: 2px solid var(--inspector-accent); outline-offset: 1px; }
 label { display: inline-flex; gap: 6px; align-items: center; }
-dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 110px), 1fr)); gap: 4px 12px; margin: 4px 0; }
+dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 95px), 1fr)); gap: 4px 10px; margin: 6px 0 0; }
+.wide dl { grid-template-columns: repeat(auto-fill, minmax(min(100%, 140px), 1fr)); }
+div + div > h3 { margin-top: 8px; }
 dt { color: var(--inspector-soft); font-size: 12px; }
 dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 meter { width: 100%; height: 12px; display: block; }

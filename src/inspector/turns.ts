@@ -2,6 +2,8 @@
 
 export class Turns {
   #paused = false;
+  /** Whether the next turn passes: it was let go before it was asked for. */
+  #isNext = false;
   #waiting: { readonly turn: Promise<void>; readonly go: () => void } | undefined;
 
   get paused(): boolean {
@@ -10,12 +12,14 @@ export class Turns {
 
   pause(): void {
     this.#paused = true;
+    this.#isNext = false;
   }
 
-  /** Lets go who waits, once. */
+  /** Lets go who waits, once, or who asks next. */
   step(): void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
+    this.#isNext = waiting === undefined && this.#paused;
     waiting?.go();
   }
 
@@ -28,6 +32,10 @@ export class Turns {
   turn(signal?: AbortSignal): Promise<void> | undefined {
     signal?.throwIfAborted();
     if (!this.#paused) return undefined;
+    if (this.#isNext) {
+      this.#isNext = false;
+      return undefined;
+    }
     this.#waiting ??= deferred();
     return signal === undefined ? this.#waiting.turn : aborted(this.#waiting.turn, signal);
   }

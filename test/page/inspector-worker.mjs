@@ -3,8 +3,6 @@ import { serveInspector } from "/dist/inspector.js";
 import { world } from "./inspector-world.mjs";
 
 const { replay, step, steps } = world();
-const bare = new MessageChannel();
-// What else goes over the port does not disturb.
 let inspected;
 
 async function run() {
@@ -22,6 +20,6 @@ addEventListener("message", ({ data }) => {
   if (data?.ask === "steps") postMessage({ steps: steps() });
   if (data?.ask === "close") inspected.close();
 });
-bare.port1.close();
+// What else goes over the port does not disturb.
 postMessage({ other: true });
 run();

@@ -1,0 +1,198 @@
+/** The inspector in Chromium and Firefox, as a person uses it, under a strict policy: in the page of its Replay, behind a port, in front of a worker. */
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join, normalize } from "node:path";
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runtimes } from "../../build/runtimes.mjs";
+import { Browsers } from "../everywhere/browsers.mjs";
+import { root } from "../support/core.ts";
+import { whole } from "../support/size.ts";
+
+const here = runtimes();
+const required = process.env.REPRISE_RUNTIMES === "all" || process.env.REPRISE_PAGE === "all";
+const TYPES: { readonly [end: string]: string } = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript" };
+const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src data:";
+/** No text becomes markup or a program. A page that makes a worker of its own has a policy for that. */
+const TRUSTED = `${POLICY}; require-trusted-types-for 'script'; trusted-types 'none'`;
+
+let server: Server;
+const browsers = new Browsers();
+
+beforeAll(async () => {
+  server = createServer(({ url = "/" }, response) => {
+    try {
+      const path = normalize(decodeURIComponent(url.split("?")[0] as string));
+      const body = readFileSync(join(root, path));
+      response.writeHead(200, {
+        "content-type": TYPES[extname(path)] ?? "application/octet-stream",
+        "content-security-policy": url.includes("where=page") ? TRUSTED : POLICY,
+      });
+      response.end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+
+afterAll(async () => {
+  await browsers.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+interface Look {
+  readonly width?: number;
+  readonly dark?: boolean;
+}
+
+/** Opens the page; what it logs, and every error, must be nothing. */
+async function opened(name: string, where: string, { width = 1000, dark = false }: Look = {}) {
+  const browser = await browsers.get(name);
+  const page: Page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });
+  const said: string[] = [];
+  page.on("console", (message) => said.push(message.text()));
+  page.on("pageerror", (error) => said.push(String(error)));
+  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/test/page/inspector.html?where=${where}`);
+  await until(async () => (await text(page.locator(".status"))) === "Watching.");
+  return { page, said };
+}
+
+const text = async (locator: Locator) => (await locator.first().textContent()) ?? "";
+
+/** Not `waitForFunction`: a strict policy forbids what it does in the page. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 30_000; !(await isSo()); await new Promise((resolve) => setTimeout(resolve, 50)))
+    if (Date.now() > end) throw new Error("it did not come within 30 s");
+}
+
+/** What stands behind a name in a panel. */
+const fact = (page: Page, name: string) => text(page.locator(`dt:text-is("${name}") + dd`));
+const inserted = async (page: Page) => Number((await fact(page, "Inserted")).replaceAll(",", ""));
+const settled = (page: Page) => page.waitForTimeout(1500);
+
+describe.each(["chromium", "firefox"] as const)("%s", (name) => {
+  describe.runIf(required || (whole && here[name] !== undefined)).each(["page", "port", "worker"])("a Replay where: %s", (where) => {
+    it("is shown as it fills, is paused and stepped, and gives a batch to look at", async () => {
+      const { page, said } = await opened(name, where);
+      await until(async () => (await inserted(page)) > 3100);
+      const before = await inserted(page);
+      await until(async () => (await inserted(page)) > before);
+      for (const title of ["Priorities", "Weights", "Ages", "Times sampled", "Times sampled over the store", "Episodes"]) {
+        const plot = page.locator("figure", { has: page.locator(`figcaption:text-is("${title}")`) });
+        await until(async () => /\d/.test((await plot.getByRole("img").getAttribute("aria-label")) ?? ""));
+        expect(
+          await plot.locator("canvas").evaluate((canvas: HTMLCanvasElement) => {
+            const pixels = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+            return new Set(new Uint32Array(new Uint8Array(pixels).buffer)).size;
+          }),
+          title,
+        ).toBeGreaterThan(3);
+      }
+
+      await page.getByRole("button", { name: "Pause" }).press("Enter");
+      await settled(page);
+      const paused = await inserted(page);
+      expect(await text(page.locator(".status"))).toBe("Paused.");
+      await settled(page);
+      expect(await inserted(page)).toBe(paused);
+      await page.getByRole("button", { name: "Step" }).click();
+      await until(async () => (await inserted(page)) > paused);
+      const stepped = await inserted(page);
+      expect(stepped - paused).toBeLessThanOrEqual(4);
+      await settled(page);
+      expect(await inserted(page)).toBe(stepped);
+
+      // 9, by the key.
+      await page.getByLabel("Items", { exact: true }).last().press("ArrowUp");
+      await page.getByRole("button", { name: "Draw a batch" }).click();
+      const batch = page.getByRole("table", { name: "A batch" });
+      await until(async () => (await batch.getByRole("button").count()) === 9);
+      await batch.getByRole("button").first().click();
+      const item = page.getByRole("region", { name: "Chosen item" });
+      await until(async () => /^Item \d+ of table play$/.test(await text(item.getByRole("heading", { level: 3 }))));
+      expect(await text(item.locator("p"))).toMatch(/^Priority [\d.]+: its share is priority\^0.6 = [\d.]+ of all weights; that is [\d.]+ times/);
+      expect(await item.getByRole("img", { name: /^image, step \d$/ }).count()).toBe(3);
+      // What a store says is text.
+      expect(await text(item.locator("pre"))).toContain("stack <b>the red</b> cube");
+      expect(await item.locator("b").count()).toBe(0);
+      expect(await page.locator("replay-inspector img").count()).toBe(0);
+
+      // A key that has left, or never was: it says so.
+      await page.getByLabel("Key").fill("123456789");
+      await page.getByLabel("Key").press("Enter");
+      await until(async () => (await text(item.locator("p"))).startsWith("It has left the table"));
+
+      await page.getByRole("button", { name: "Resume" }).click();
+      await until(async () => (await inserted(page)) > stepped + 20);
+      await page.getByLabel("Table", { exact: true }).selectOption("<img src=x onerror=alert(1)>");
+      await until(async () => (await fact(page, "Sampler")) === "uniform");
+      expect(said).toEqual([]);
+      await page.close();
+    });
+  });
+
+  describe.runIf(required || (whole && here[name] !== undefined))("beside that", () => {
+    it("goes into 360 pixels, in dark, and has its numbers as tables", async () => {
+      const { page, said } = await opened(name, "page", { width: 360, dark: true });
+      await settled(page);
+      await page.locator("summary").first().press("Enter");
+      await until(async () => (await page.getByRole("table", { name: "Priorities" }).getByRole("row").count()) > 3);
+      await page.getByRole("button", { name: "Draw a batch" }).click();
+      await settled(page);
+      const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      expect(wide[0]).toBeLessThanOrEqual(wide[1] as number);
+      const back = await page.locator("replay-inspector").evaluate((element) => getComputedStyle(element).backgroundColor);
+      // Firefox, driven so, may have no other scheme than its own.
+      const isDark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches);
+      expect(back).toBe(isDark ? "rgb(20, 23, 28)" : "rgb(255, 255, 255)");
+      if (name === "chromium") expect(isDark).toBe(true);
+      expect(said).toEqual([]);
+      await page.close();
+    });
+
+    it("says when the program shows its Replay no more, and lets go of one that it leaves", async () => {
+      const { page, said } = await opened(name, "worker");
+      await page.evaluate(() => (globalThis as unknown as { worker: Worker }).worker.postMessage({ ask: "close" }));
+      await until(async () => (await text(page.locator(".status"))).startsWith("The program"));
+      await page.evaluate(() => document.querySelector("replay-inspector")?.remove());
+      await page.close();
+
+      const other = await opened(name, "page");
+      await other.page.getByRole("button", { name: "Pause" }).click();
+      const steps = () => other.page.evaluate(() => (globalThis as unknown as { made: { steps(): number } }).made.steps());
+      await settled(other.page);
+      const before = await steps();
+      await other.page.evaluate(() => {
+        const element = document.querySelector("replay-inspector") as HTMLElement;
+        element.remove();
+      });
+      // The program, which was paused, goes on.
+      await until(async () => (await steps()) > before + 10);
+      await other.page.evaluate(() => document.body.append((globalThis as unknown as { inspector: HTMLElement }).inspector));
+      await until(async () => (await text(other.page.locator(".status"))) === "Watching.");
+      expect([...said, ...other.said]).toEqual([]);
+      await other.page.close();
+    });
+  });
+});
+
+describe.runIf(required || (whole && here.chromium !== undefined))("memory", () => {
+  it("stays as it is while the inspector watches", async () => {
+    const { page } = await opened("chromium", "page");
+    const session = await page.context().newCDPSession(page);
+    const used = async () => {
+      await session.send("HeapProfiler.collectGarbage");
+      return ((await session.send("Runtime.getHeapUsage")) as { usedSize: number }).usedSize;
+    };
+    const nodes = async () => ((await session.send("Memory.getDOMCounters")) as { nodes: number }).nodes;
+    await page.waitForTimeout(6000);
+    const [before, beforeNodes] = [await used(), await nodes()];
+    await page.waitForTimeout(Number(process.env.REPRISE_PAGE_MINUTES ?? 0.2) * 60_000);
+    expect((await used()) - before).toBeLessThan(2 * 2 ** 20);
+    expect((await nodes()) - beforeNodes).toBeLessThan(50);
+    await page.close();
+  }, 900_000);
+});

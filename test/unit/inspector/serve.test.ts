@@ -1,0 +1,136 @@
+/** The Replay's end of a port, and turns of a program. */
+import { expect, test } from "vitest";
+import { f32, Replay } from "../../../src/index.ts";
+import { ReplayError, serveInspector } from "../../../src/inspector/index.ts";
+import { ofPort, ofReplay, type Source } from "../../../src/inspector/source.ts";
+import type { About, Drawn, Survey } from "../../../src/inspector/survey.ts";
+import { Turns } from "../../../src/inspector/turns.ts";
+import { errorOf, expectError } from "../../support/refused.ts";
+
+function made() {
+  const replay = new Replay({ spec: { reward: f32() }, tables: { t: { maxSize: 10 }, u: { maxSize: 5 } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 1 }] });
+  for (let i = 0; i < 7; i++) writer.append({ reward: i });
+  return replay;
+}
+
+const asked = (source: Source, question: never) => new Promise<unknown>((resolve, reject) => source.ask(question, resolve as never, reject));
+const about = (source: Source) => asked(source, { kind: "about" } as never) as Promise<About>;
+
+test("a source across a port answers as one in this thread, and other messages go by", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const replay = made();
+  const told: string[] = [];
+  const far = ofPort(
+    port1,
+    () => told.push("here"),
+    () => told.push("gone"),
+  );
+  const inspected = serveInspector(replay, port2);
+  port2.postMessage({ reprise: "hello" });
+  port2.postMessage("something else");
+  port1.postMessage(null);
+  const near = await ofReplay(replay, new Turns());
+  expect(await about(far)).toEqual(await about(near));
+  expect(await about(far)).toMatchObject({ leaves: [{ path: "reward", dtype: "f32", shape: [] }], tables: [{ name: "t" }, { name: "u" }], reward: "reward" });
+  const survey = (await asked(far, { kind: "survey", table: "t" } as never)) as Survey;
+  expect(survey).toEqual(await asked(near, { kind: "survey", table: "t" } as never));
+  expect(survey.table?.sample.keys.length).toBe(7);
+  expect(((await asked(far, { kind: "draw", table: "t", n: 3 } as never)) as Drawn).items.length).toBe(3);
+  await expect(asked(far, { kind: "survey", table: "x" } as never)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(asked(far, { kind: "other" } as never)).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  inspected.close();
+  await expect(about(far)).rejects.toBeInstanceOf(ReplayError);
+  expect(told).toEqual(["here", "gone"]);
+  port1.close();
+});
+
+test("another version at the other end is refused by name", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const inspected = serveInspector(made(), port2);
+  const answer = new Promise<unknown>((resolve) => port1.addEventListener("message", ({ data }) => data.reprise === "answer" && resolve(data)));
+  port1.start();
+  port1.postMessage({ reprise: "ask", version: 2, id: 5, question: { kind: "about" } });
+  expect(await answer).toMatchObject({ id: 5, error: { code: "UNSUPPORTED", message: expect.stringMatching(/version 2/) } });
+  inspected.close();
+  port1.close();
+});
+
+test("a program is paused, does one step, and goes on, as the other end says", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const inspected = serveInspector(made(), port2);
+  const source = ofPort(
+    port1,
+    () => {},
+    () => {},
+  );
+  let steps = 0;
+  let runs = true;
+  const program = (async () => {
+    while (runs) {
+      await inspected.turn();
+      steps++;
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+  })();
+  const settled = async () => {
+    await about(source);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return steps;
+  };
+  expect(await settled()).toBeGreaterThan(0);
+  source.command("pause");
+  const before = await settled();
+  expect([await settled(), inspected.paused]).toEqual([before, true]);
+  source.command("step");
+  expect([await settled(), await settled()]).toEqual([before + 1, before + 1]);
+  source.command("resume");
+  expect(await settled()).toBeGreaterThan(before + 1);
+  source.command("pause");
+  await settled();
+  runs = false;
+  // Who waits goes on when nobody can tell him to any more.
+  inspected.close();
+  await program;
+  port1.close();
+});
+
+test("a turn ends with its signal", async () => {
+  const turns = new Turns();
+  expect(turns.turn()).toBe(undefined);
+  turns.pause();
+  const over = new AbortController();
+  const [one, other] = [turns.turn(over.signal), turns.turn()];
+  over.abort(new Error("enough"));
+  await expect(one).rejects.toThrow("enough");
+  expect(() => turns.turn(over.signal)).toThrow("enough");
+  turns.resume();
+  await other;
+  // A step that is let go before it is asked for is not lost; no more than one is kept.
+  turns.pause();
+  turns.step();
+  turns.step();
+  expect(turns.turn()).toBe(undefined);
+  expect(turns.turn()).toBeInstanceOf(Promise);
+  turns.resume();
+  expect(turns.turn()).toBe(undefined);
+});
+
+test("wrong arguments are named", () => {
+  const { port1 } = new MessageChannel();
+  expectError(
+    errorOf(() => serveInspector({} as never, port1)),
+    TypeError,
+    /replay must be a Replay/,
+  );
+  expectError(
+    errorOf(() => serveInspector(made(), {} as never)),
+    TypeError,
+    /port must be a MessagePort or a Worker/,
+  );
+  port1.close();
+});
+
+test("without a page there is no element, and nothing throws", () => {
+  expect("customElements" in globalThis).toBe(false);
+});
