@@ -17,12 +17,13 @@ Examples:
   $ npx reprise convert cartpole/scripted-v0 tensorflow_datasets --name cartpole --shards 4
   $ npx reprise convert tensorflow_datasets/cartpole cartpole.parquet --mode drop
   $ npx reprise convert half_cheetah.hdf5 half_cheetah.jsonl --overwrite
+  $ npx reprise convert runs/a a.parquet --mode repair
 `;
 
 export function addConvert(command: Command): Command {
   command
     .description("Writes a dataset in another format. Existing files stay unless you give --overwrite.")
-    .argument("<from>", "a file or folder, or a URL: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
+    .argument("<from>", "a file or folder, or a URL: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a journal or a snapshot")
     .argument("<to>", "a file that ends with .parquet or .jsonl, or a folder for TFDS")
     .option("--from-split <split>", "the split of FROM to read");
   return addOpen(addMode(command))

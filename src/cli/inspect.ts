@@ -13,12 +13,13 @@ Examples:
   $ npx reprise inspect tensorflow_datasets/half_cheetah
   $ npx reprise inspect https://example.org/data/half_cheetah/1.0.0/ --split "train[:10]" --stats
   $ npx reprise inspect episodes.parquet --json
+  $ npx reprise inspect runs/a
 `;
 
 export function addInspect(command: Command): Command {
   return addOpen(command)
     .description("Shows the format and the spec of a dataset, the lengths and returns of its episodes, and its faults.")
-    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL or NPZ")
+    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a journal or a snapshot")
     .option("--split <split>", "the split to read")
     .option("--stats", "also show minimum, maximum, mean and standard deviation of every leaf; reads the data twice")
     .addHelpText("after", EXAMPLES);

@@ -101,3 +101,17 @@ test.runIf(whole)("Ctrl-C leaves nothing half written behind", async () => {
   expect(JSON.parse(stdout).error.code).toBe("INTERRUPTED");
   expect(existsSync(temp("interrupted")) ? readdirSync(temp("interrupted")) : []).toEqual([]);
 });
+
+test("a journal is written as any format", async () => {
+  const from = join(DATA, "golden/journal");
+  const { error } = await failure(1, "convert", from, temp("open.jsonl"));
+  expect(error).toMatchObject({ code: "INVALID_DATA", episode: 0 });
+  for (const to of [temp("a.jsonl"), temp("a.parquet"), temp("a-tfds")]) {
+    expect(await document("convert", from, to, "--mode", "repair")).toMatchObject({ episodes: 7, steps: 36 });
+    const reader = await openRlds(to);
+    let steps = 0;
+    for await (const episode of reader) steps += episode.steps.length;
+    expect(steps).toBe(36);
+    await reader.close();
+  }
+});

@@ -86,3 +86,10 @@ test("--open gives the format's function its options; those that it has not are 
   expect((await failure(2, "inspect", file, "--open", "finalObservation")).line).toMatch(/--open takes OPTION=VALUE/);
   expect((await document("inspect", PIXELS, "--open", "images=bytes")).stepSpec.observation.image.dtype).toBe("bytes");
 });
+
+test("a journal and a snapshot are datasets", async () => {
+  const [journal, snapshot] = [await document("inspect", join(DATA, "golden/journal")), await document("inspect", join(DATA, "golden/snapshot.rpr"))];
+  expect(journal).toMatchObject({ format: "journal", episodes: 7, steps: 36, metadataSpec: { episode_id: {}, beginning: {}, end: {} } });
+  expect({ ...snapshot, name: journal.name, format: journal.format }).toEqual(journal);
+  expect((await reprise("inspect", join(DATA, "golden/journal"))).stdout).toMatch(/journal\): 7 episodes, 36 steps/);
+});

@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
+import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
 import { f32, fifo, i32, i64, lifo, prioritized, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
 import {
+  createTrajectoryDataSpec,
   createTransitionSpec,
   importRlds,
   inspectRlds,
@@ -15,6 +17,7 @@ import {
   openRlds,
   openTfds,
   pushEpisodes,
+  pushRldsToReverb,
   type RldsReader,
   type Source,
   writeParquet,
@@ -25,7 +28,9 @@ import { errorFrom } from "../../support/later.ts";
 import { TestRandom } from "../../support/random.ts";
 import { expectError } from "../../support/refused.ts";
 import { all, expectSameColumns } from "../../support/rlds-data.ts";
+import { whole } from "../../support/size.ts";
 
+const SEEDS = whole ? 6 : 2;
 const GOLDEN = join(root, "test/data/golden");
 const FOLDER = mkdtempSync(join(tmpdir(), "reprise-open-replay-"));
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
@@ -88,7 +93,7 @@ function world(seed: number, tables: ConstructorParameters<typeof Replay>[0]["ta
 function stepOf(episode: number, step: number) {
   return {
     observation: { id: [episode, step], image: new Uint8Array(300).fill(episode * 7 + step) },
-    action: [step / 3, -step],
+    action: [Math.fround(step / 3), -step],
     reward: step / 8,
     note: `é ${episode}/${step}`,
     big: 2n ** 60n + BigInt(step),
@@ -116,19 +121,23 @@ async function expectLogged(reader: RldsReader, log: readonly Logged[], replay: 
     expect(end).toBe(isEnd ? how : "evicted");
     // Of items that are made by hand the first one may begin later.
     if (beginning !== "unknown" && (hasEvicted || !manual)) expect(beginning).toBe(first.step === 0 ? "there" : "evicted");
-    [...given].forEach((step, i) => {
-      const { step: k } = told[i] as Told;
-      const isFinal = isEnd && i === given.length - 1 && (how === "terminated" || how === "truncated");
-      const expected = stepOf(first.episode, k);
-      expect({ ...step.observation, id: [...step.observation.id] }).toEqual(expected.observation);
-      expect([step.note, step.big]).toEqual([expected.note, expected.big]);
-      expect([[...step.action], step.reward]).toEqual(isFinal ? [[0, 0], 0] : [[...Float32Array.from(expected.action)], expected.reward]);
-      expect(step.is_first).toBe(i === 0 && beginning !== "evicted");
-      expect(step.is_last).toBe(isEnd && how !== "open" && i === given.length - 1);
-      expect(step.is_terminal).toBe(isEnd && how === "terminated" && i === given.length - 1);
-      const isActed = isEnd && how === "terminated" && i === given.length - 2;
-      expect(step.discount).toBe(isFinal || isActed ? 0 : 1);
+    const isFinal = isEnd && (how === "terminated" || how === "truncated");
+    const words = ({ observation, ...rest }: ReturnType<typeof stepOf>) => ({
+      ...rest,
+      action: [...rest.action],
+      seen: [...observation.id],
+      image: Buffer.from(observation.image).toString("base64"),
     });
+    const n = given.length;
+    const expected = told.map(({ step: k }, i) => ({
+      ...words(stepOf(first.episode, k)),
+      ...(isFinal && i === n - 1 && { action: [0, 0], reward: 0 }),
+      is_first: i === 0 && beginning !== "evicted",
+      is_last: isEnd && how !== "open" && i === n - 1,
+      is_terminal: isEnd && how === "terminated" && i === n - 1,
+      discount: Number(!(isFinal && (i === n - 1 || (how === "terminated" && i === n - 2)))),
+    }));
+    expect([...given].map((step) => words(step as never))).toEqual(expected);
     seen.set(first.episode, [...(seen.get(first.episode) ?? []), ...told]);
   }
   expect([episodes, steps]).toEqual([reader.episodes, held]);
@@ -151,7 +160,7 @@ describe("what a Replay holds is what was written", () => {
   for (const [kind, made] of Object.entries(tables)) {
     for (const [rule, items] of Object.entries(rules)) {
       it(`${kind}, ${rule}`, async () => {
-        for (let seed = 0; seed < 6; seed++) {
+        for (let seed = 0; seed < SEEDS; seed++) {
           const { replay, log } = world(seed, made as never, [...items, ...("two" in made ? [{ table: "two", length: 2 }] : [])], false);
           const reader = await openReplay(bytesOf(replay));
           expect(reader).toMatchObject({ format: "snapshot", steps: replay.stats().steps });
@@ -162,7 +171,7 @@ describe("what a Replay holds is what was written", () => {
       });
     }
     it(`${kind}, items by hand`, async () => {
-      for (let seed = 10; seed < 16; seed++) {
+      for (let seed = 10; seed < 10 + SEEDS; seed++) {
         const { replay, log } = world(seed, made as never, [], true);
         await expectLogged(await openReplay(bytesOf(replay)), log, replay, true);
       }
@@ -287,6 +296,21 @@ describe("steps as RLDS has them", () => {
     const report = await writeParquet(importRlds(reader), files);
     expect(report.steps).toBe(reader.steps);
     await expectSameColumns(await openParquet(files), reader as never);
+  });
+
+  it("TF-Agents' trajectories are the episodes that they came of", async () => {
+    const source = await openTfds(join(root, "test/data/tfds/cartpole"));
+    const replay = new Replay({ spec: await createTrajectoryDataSpec(source), tables: { memory: { maxSize: 10_000 } }, logger: null });
+    await pushRldsToReverb(source, new ReverbAddTrajectoryObserver(replay as never, { tableName: "memory", sequenceLength: 2 }));
+    const reader = await openReplay(bytesOf(replay as never));
+    const flags = (steps: unknown[]) =>
+      steps.map((step) => {
+        const { observation, is_first, is_last, is_terminal } = step as { [name: string]: unknown };
+        return { observation, is_first, is_last, is_terminal };
+      });
+    const [given, found] = [await all(source), await all(reader)];
+    expect(found.map(({ steps }) => flags(steps))).toEqual(given.map(({ steps }) => flags(steps)));
+    expect((await inspectRlds(reader)).faultyEpisodes).toBe(0);
   });
 
   it("other names, and none", async () => {
