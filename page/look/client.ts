@@ -22,16 +22,19 @@ export class Client {
   readonly #signal: AbortSignal;
   #life = new AbortController();
   #caller: Caller | undefined;
+  #isUsed = false;
 
-  /** @param signal ends the worker */
+  /** Starts the worker, which is ready when the first dataset comes. @param signal ends it */
   constructor(signal: AbortSignal) {
     this.#signal = signal;
+    this.#caller = this.#start();
     signal.addEventListener("abort", () => this.#end("the room was left"));
   }
 
   open(argument: OpenArgument, signal: AbortSignal): Promise<Opened> {
     // A worker that is still at work for what was open before is of no use.
-    this.#end("something else was opened");
+    if (this.#isUsed) this.#end("something else was opened");
+    this.#isUsed = true;
     return this.#call<Opened>("open", argument, signal);
   }
 
