@@ -33,7 +33,8 @@ const METADATA_SPEC = { episode_id: i32(), seed: i32(), success: bool(), ending:
 
 /** The used episodes. In the last step of each, only the observation counts: what was seen last, or of a cut episode what was saved last. */
 export function datasetOf(demonstrations: Demonstrations): RldsDataset & { readonly episodes: number } {
-  const used = demonstrations.episodes.filter((episode) => episode.used);
+  // Of a cut episode the last step only tells what was seen: one of a single step shows nobody anything.
+  const used = demonstrations.episodes.filter((episode) => episode.used && (episode.ending !== "cut" || episode.steps > 1));
   return Object.assign(
     rldsDataset(() => used.map((episode) => rldsEpisode(demonstrations, episode)), { stepSpec: STEP_SPEC, metadataSpec: METADATA_SPEC }),
     { episodes: used.length },

@@ -4,7 +4,7 @@ import { openRlds } from "reprise/rlds";
 import { memory } from "reprise/storage";
 import { expect, it } from "vitest";
 import { Demonstrations } from "../../../page/record/demonstrations.ts";
-import { write } from "../../../page/record/export.ts";
+import { datasetOf, write } from "../../../page/record/export.ts";
 import { Game } from "../../../page/record/game.ts";
 import { CAMERA, Painter } from "../../../page/record/picture.ts";
 import { pilot } from "./pilot.ts";
@@ -83,6 +83,18 @@ for (const format of ["tfds", "lerobot-images"] as const) {
     await data.close();
   });
 }
+
+it("leaves out a cut episode of a single step, of which no action has an outcome", async () => {
+  const dir = memory();
+  const { demonstrations: store } = await Demonstrations.open(dir);
+  store.begin(1);
+  store.add({ observation: seen(new Game(1)), action: [1, 0], reward: 0 });
+  await store.flush();
+  const { demonstrations: again, cut } = await Demonstrations.open(dir.crash());
+  again.use(cut?.id ?? 0, true);
+  expect(datasetOf(again).episodes).toBe(0);
+  await expect(write("lerobot-images", again, new Map(), {})).rejects.toThrow(expect.objectContaining({ code: "EMPTY" }));
+});
 
 it("minari has a folder for each used episode", async () => {
   const store = await recorded();
