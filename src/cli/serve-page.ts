@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import type { Answer, Host } from "./answer.ts";
 import { whole } from "./arguments.ts";
 import { UsageError } from "./failure.ts";
-import { pageServer } from "./page-server.ts";
+import { pageServer } from "./page/server.ts";
 
 const EXAMPLES = `
 The address holds a token: who has it can read the files until you press Ctrl-C. Nothing leaves this machine.

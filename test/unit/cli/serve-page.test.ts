@@ -5,7 +5,7 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
-import { type PageServer, pageServer } from "../../../src/cli/page-server.ts";
+import { type PageServer, pageServer } from "../../../src/cli/page/server.ts";
 import { run } from "../../../src/cli/program.ts";
 import { openRlds, sourceOf } from "../../../src/rlds/index.ts";
 import { root } from "../../support/core.ts";

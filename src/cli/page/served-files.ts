@@ -1,8 +1,8 @@
 /** The files of a folder, or a file alone, as a server may give them: nothing that a link leads out of it to, nothing hidden, no pipes and devices. */
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { RldsError, type SourceFile, sourceOf } from "../rlds/index.ts";
-import { isServable } from "./page-request.ts";
+import { RldsError, type SourceFile, sourceOf } from "../../rlds/index.ts";
+import { isServable } from "./request.ts";
 
 export interface ServedFile {
   /** With slashes. */

@@ -10,8 +10,8 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { RldsError, type SourceFile } from "../rlds/index.ts";
-import { byteRange, isServable, segmentsOf } from "./page-request.ts";
+import { RldsError, type SourceFile } from "../../rlds/index.ts";
+import { byteRange, isServable, segmentsOf } from "./request.ts";
 import { type ServedFiles, servedFiles } from "./served-files.ts";
 
 export interface PageServer {
