@@ -46,7 +46,7 @@ export function chooser(host: HTMLElement, events: ChooserEvents, signal: AbortS
     h("p", { class: "drop-here" }, "Drop a file or a folder here"),
     h("div", { class: "row" }, picker("Choose files", false), picker("Choose a folder", true)),
     form,
-    h("p", { class: "note formats" }, "TFDS · Minari · D4RL · LeRobot · Parquet · JSON lines · NPZ · a journal or a snapshot of Reprise"),
+    h("p", { class: "note formats" }, "TFDS · Minari · D4RL · LeRobot · Parquet · JSON lines · NPZ · a journal, a snapshot or a recording of Reprise"),
   );
   dropping(host, events, signal);
   return { element, compact: () => element.classList.add("compact") };

@@ -21,6 +21,7 @@ const FORMATS: { readonly [format in Opened["format"]]: string } = {
   npz: "NPZ",
   journal: "Journal of Reprise",
   snapshot: "Snapshot of Reprise",
+  recording: "Recording of Reprise",
 };
 
 /** Between two texts of the progress: a screen reader reads each. */
