@@ -18,7 +18,8 @@ try {
   await page.goto(`${address}/#live`);
   await page.locator(".segments label", { hasText: "Full speed" }).click();
   const steps = page.locator(".live .figures dd").first();
-  while (Number((await steps.innerText()).replaceAll(",", "")) < STEPS) await page.waitForTimeout(500);
+  // Before the first step there is no number.
+  while (!(Number((await steps.innerText()).replaceAll(",", "")) >= STEPS)) await page.waitForTimeout(500);
   await page.locator(".segments label", { hasText: "1×" }).click();
   await page.waitForTimeout(2000);
   await page.screenshot({ path: OUT, caret: "initial" });
