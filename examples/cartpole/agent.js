@@ -6,7 +6,6 @@ import { Learner } from "./learner.js";
 
 export class Agent {
   steps = 0;
-  action; // the last one
   replayMs = 0;
   returns = []; // of the ended episodes
   curve = []; // means of 100 greedy episodes, every 2,000 steps
@@ -25,15 +24,14 @@ export class Agent {
     const { experience, learner, random, world } = this;
     const observation = world.state;
     const exploring = random() < Math.max(0.05, 1 - this.steps++ / 8000);
-    const action = exploring ? Math.floor(2 * random()) : learner.actions([observation])[0];
-    const { observation: next, reward, terminated, truncated } = world.step(action);
-    this.action = action;
+    this.action = exploring ? Math.floor(2 * random()) : learner.actions([observation])[0];
+    const { observation: next, reward, terminated, truncated } = world.step(this.action);
     if (terminated || truncated) {
       this.returns.push(world.steps);
       world.reset();
     }
     const batch = this.#timed(() => {
-      experience.add({ observation, action, reward }, next, terminated, truncated);
+      experience.add({ observation, action: this.action, reward }, next, terminated, truncated);
       return experience.sample(32);
     });
     const errors = batch && learner.learn(batch);

@@ -6,13 +6,12 @@ import { Agent } from "./agent.js";
 import { picture } from "./display.js";
 import { memory } from "./experience.js";
 
-program.name("npm start --").description("An agent learns to balance a pole, from prioritized n-step replay.");
+program.name("npm start --").description("An agent learns to balance a pole, from prioritized n-step replay; with --web, in a page.");
 program.option("--seed <number>", "seed of all random numbers", Number, 1);
 program.option("--env-steps <number>", "maximum number of environment steps", Number, 50_000);
 program.option("--target <return>", "mean return of 100 greedy episodes at which to stop, at most 500", Number, 475);
 program.option("--dir <path>", "folder to save the run in; a new start continues from there");
 program.option("--json", "print only one JSON object, at the end");
-program.addHelpText("after", "\nnpm start -- --web shows it in a page instead, with its memory beside it.");
 const { seed, envSteps, target, dir, json } = program.parse().opts();
 if (![seed, envSteps, target].every((n) => Number.isSafeInteger(n) && n >= 0)) program.error("--seed, --env-steps and --target take whole numbers");
 

@@ -28,7 +28,7 @@ const { exports, engines } = JSON.parse(readFileSync(join(root, "package.json"),
 const entries = Object.keys(exports).filter((name) => typeof exports[name] === "object");
 
 /** Packages that documents use, with declarations that need a page's types. */
-const OTHERS = /node_modules\/@(tensorflow|jax-js|webgpu)\//;
+const OTHERS = /node_modules\/(@(tensorflow|jax-js|webgpu)|mediabunny|@types\/dom-[a-z-]+)\//;
 
 const require = createRequire(import.meta.url);
 /** @param version of the two numbers */
