@@ -50,6 +50,7 @@ function leftOut(tests, size) {
   const reasons = [
     ...(size === "quick" ? ["they take long"] : []),
     "they measure time",
+    `they look at the page in browsers: "npm run test:page" runs them`,
     ...(missing.length === 0 ? [] : [`they run in what is not installed (${missing.join(", ")}): "npm run runtimes" installs it, and runs them`]),
   ];
   return `LEFT OUT: ${tests} tests, since ${reasons.join(", or ")}.`;

@@ -81,10 +81,10 @@ export function errorsOf(page: Page): string[] {
   return errors;
 }
 
-/** A group of tests in each browser that is there. `npm test` takes Chromium alone. @param headers of the server's answers */
+/** A group of tests in each browser that is there. `npm test` leaves them out, since they take minutes: `npm run test:page`. @param headers of the server's answers */
 export function inBrowsers(tests: (open: Open, name: BrowserName) => void, headers: Readonly<Record<string, string>> = {}): void {
   for (const name of ["chromium", "firefox"] as const) {
-    const there = runtimes()[name] !== undefined && (whole || name === "chromium");
+    const there = whole && runtimes()[name] !== undefined;
     describe.runIf(required || there)(name, { timeout: 120_000 }, () => {
       let browser: Browser;
       let served: Served;
