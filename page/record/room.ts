@@ -13,6 +13,9 @@ import { ReplayBar } from "./replay-bar.ts";
 import { Session } from "./session.ts";
 import { Camera, Stage } from "./stage.ts";
 
+/** Rooms that were left let go of the files by then: who comes back at once waits, and is not told of another tab. */
+let left: Promise<unknown> = Promise.resolve();
+
 export async function room(host: HTMLElement, signal: AbortSignal): Promise<void> {
   let saved: Saved = { episodes: [], steps: 0, bytes: 0, next: 1 };
   const alerts = h("div", { class: "alerts" });
@@ -149,7 +152,10 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     if (event.key === "Escape" && session.mode !== "idle") void session.stop();
     else if (event.key === "Enter" && session.mode === "idle" && !play.disabled) void toggle();
   });
-  signal.addEventListener("abort", () => session.stop().finally(() => recorder.leave()));
+  const before = left;
+  signal.addEventListener("abort", () => {
+    left = Promise.all([left, session.stop().finally(() => recorder.leave())]);
+  });
 
   host.append(
     h("h1", {}, "Record what you do, and let a clone learn it"),
@@ -171,5 +177,6 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
       h("div", { class: "column" }, section("Episodes", list.element), section("Clone", clone.element), section("Save as a dataset", exporter.element)),
     ),
   );
-  await open();
+  await before;
+  if (!signal.aborted) await open();
 }
