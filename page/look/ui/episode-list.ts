@@ -73,10 +73,6 @@ export class EpisodeList {
     this.#draw();
   }
 
-  focus(): void {
-    this.#box.focus();
-  }
-
   #sort(): void {
     this.#sortedAt = performance.now();
     this.#order = this.#table.order(this.#by, this.#descending, this.#shown);
