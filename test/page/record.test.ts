@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { openRlds } from "reprise/rlds";
 import { describe, expect, it } from "vitest";
 import { Game } from "../../page/record/game.ts";
-import { boat, figure, inWorker, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
+import { boat, ending, figure, inWorker, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
 import { inBrowsers, type Open, until } from "./support.ts";
 
 async function record(open: Open, options = {}): Promise<Page> {
@@ -381,12 +381,9 @@ inBrowsers((open, name) => {
       await waits(page, 1);
       const session = await page.context().newCDPSession(page);
       const [x, y] = await ringOf(page, 1);
+      const end = ending(page, "Saved as episode 1.");
       await session.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
-      await until(
-        () => status(page),
-        (text) => text.endsWith("Saved as episode 1."),
-        "the end",
-      );
+      await end;
       await session.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
       expect((await listed(page))[0]).toMatchObject({ steps: 18, ending: "wrecked" });
     });
