@@ -93,7 +93,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     if (session.mode === "play") return session.stop();
     // So that the browser does not clear it when the disk gets full; some ask the person.
     void navigator.storage?.persist?.().catch(() => {});
-    await start(() => session.play(saved.next));
+    await start(() => session.play(() => saved.next));
   }
 
   async function replay(episode: Episode): Promise<void> {

@@ -100,6 +100,36 @@ inBrowsers((open, name) => {
     expect(said).toBe(`Stopped after ${row?.steps} steps: they are saved as episode 1.`);
   });
 
+  it("gives each episode a number of its own, also where the disk is slow and the player is not", async () => {
+    const { page } = await open();
+    const slow = `const { flush } = FileSystemSyncAccessHandle.prototype;
+      FileSystemSyncAccessHandle.prototype.flush = function () {
+        for (const end = performance.now() + 500; performance.now() < end; );
+        return flush.call(this);
+      };`;
+    await inWorker(page, slow);
+    await page.getByRole("link", { name: "Record" }).click();
+    await opened(page);
+    await press(page, "Play");
+    await waits(page, 1);
+    await page.keyboard.down("ArrowRight");
+    await until(
+      () => figure(page, "Steps saved"),
+      (steps) => steps >= 1,
+      "a step",
+    );
+    await page.keyboard.up("ArrowRight");
+    await press(page, "Stop");
+    await press(page, "Play");
+    await until(
+      () => status(page),
+      (text) => text.startsWith("Episode"),
+      "the next episode",
+    );
+    expect(await status(page)).toMatch(/^Episode 2:/);
+    expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "stopped"]]);
+  });
+
   it("is steered by a gamepad", async () => {
     const { page } = await open();
     await page.addInitScript(() => {
