@@ -26,8 +26,6 @@ let open = new AbortController();
 
 async function enter(): Promise<void> {
   const [name, query] = location.hash.slice(1).split(/\?(.*)/s, 2);
-  // The skip link leads to the room that is open.
-  if (name === "room") return place.focus();
   const entry = ROOMS.find((room) => room.name === name) ?? (ROOMS[0] as Entry);
   open.abort();
   open = new AbortController();
@@ -47,6 +45,11 @@ async function enter(): Promise<void> {
   }
 }
 
+// It leads to the room that is open, whose address stays.
+(document.querySelector(".skip") as HTMLElement).addEventListener("click", (event) => {
+  event.preventDefault();
+  place.focus();
+});
 addEventListener("hashchange", () => {
   // After the first room: who navigates by keyboard continues in the room.
   place.focus({ preventScroll: true });

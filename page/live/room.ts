@@ -94,7 +94,7 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
           { class: "panel", "aria-label": "CartPole-v1" },
           h("div", { class: "heading" }, h("h2", {}, "CartPole-v1"), h("p", {}, verdict, place)),
           stage.element,
-          h("div", { class: "row" }, play, step, speed.element, again),
+          h("div", { class: "row" }, play, step, speed, again),
         ),
         section("Returns", returns.element, figures.element),
       ),

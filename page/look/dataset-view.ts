@@ -34,6 +34,8 @@ export class DatasetView {
   /** Of the episode that is looked for. */
   #look = new AbortController();
   #shown = -1;
+  /** The episode that the player has; -1 while one is read. */
+  #found = -1;
 
   /** @param resplit opens another split @param signal ends all of it */
   constructor(opened: Opened, given: Given, client: Client, fail: (error: unknown) => void, resplit: (name: string) => void, signal: AbortSignal) {
@@ -105,12 +107,13 @@ export class DatasetView {
 
   async #go(episode: number, step: number): Promise<void> {
     this.#list.choose(episode);
-    if (episode === this.#shown) this.#player.step(step);
+    if (episode === this.#found) this.#player.step(step);
     else await this.#show(episode, step, 0);
   }
 
   async #show(episode: number, step: number, rest: number): Promise<void> {
     this.#shown = episode;
+    this.#found = -1;
     this.#look.abort();
     const look = new AbortController();
     this.#look = look;
@@ -131,6 +134,7 @@ export class DatasetView {
   }
 
   #showFound(found: EpisodeData, step: number): void {
+    this.#found = found.index;
     this.#player.show(found, step, this.#opened.fps);
   }
 

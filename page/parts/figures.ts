@@ -6,6 +6,9 @@ const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 /** 1234567 → "1,234,567" */
 export const count = (value: number): string => whole.format(value);
 
+/** 1 → "1 step", 2000 → "2,000 steps" */
+export const counted = (value: number, name: string): string => `${count(value)} ${name}${value === 1 ? "" : "s"}`;
+
 /** Three figures of it: 0.01234 → "0.0123" */
 export const figure = (value: number): string => (Number.isFinite(value) ? three.format(value) : String(value));
 

@@ -10,23 +10,12 @@ export interface Choice<T> {
 
 let made = 0;
 
-/** @returns a fieldset; `choose` of it sets the choice from outside, and calls nobody */
-export function segments<T>(
-  title: string,
-  choices: readonly Choice<T>[],
-  chosen: T,
-  changed: (value: T) => void,
-): { element: HTMLElement; choose(value: T): void } {
+/** @returns a fieldset */
+export function segments<T>(title: string, choices: readonly Choice<T>[], chosen: T, changed: (value: T) => void): HTMLElement {
   const name = `segments-${++made}`;
   const inputs = choices.map(({ value, label }) =>
     h("input", { type: "radio", name, checked: value === chosen, "aria-label": label, onchange: () => changed(value) }),
   );
   const labels = choices.map(({ text }, i) => h("label", {}, inputs[i] as HTMLInputElement, h("span", {}, text)));
-  return {
-    element: h("fieldset", { class: "segments" }, h("legend", {}, title), ...labels),
-    choose(value) {
-      const input = inputs[choices.findIndex((choice) => choice.value === value)];
-      if (input !== undefined) input.checked = true;
-    },
-  };
+  return h("fieldset", { class: "segments" }, h("legend", {}, title), ...labels);
 }

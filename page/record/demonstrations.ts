@@ -174,9 +174,13 @@ export class Demonstrations {
     const { key } = this.#find(id);
     const table = this.#replay.table("episodes");
     table.updatePriorities([key], [1]);
-    const { observation, action, reward } = table.sample(1).steps;
-    table.updatePriorities([key], [0]);
-    return { rows: reward.data.length, state: observation.state.data, image: observation.image.data, action: action.data, reward: reward.data };
+    try {
+      const { observation, action, reward } = table.sample(1).steps;
+      return { rows: reward.data.length, state: observation.state.data, image: observation.image.data, action: action.data, reward: reward.data };
+    } finally {
+      // Or the next one that is read would be this one.
+      table.updatePriorities([key], [0]);
+    }
   }
 
   /** States and actions of n steps of episodes that are used, each with the same probability. */

@@ -13,6 +13,9 @@ import { ReplayBar } from "./replay-bar.ts";
 import { Session } from "./session.ts";
 import { Camera, Stage } from "./stage.ts";
 
+/** Rooms that were left let go of the files by then: who comes back at once waits, and is not told of another tab. */
+let left: Promise<unknown> = Promise.resolve();
+
 export async function room(host: HTMLElement, signal: AbortSignal): Promise<void> {
   let saved: Saved = { episodes: [], steps: 0, bytes: 0, next: 1 };
   const alerts = h("div", { class: "alerts" });
@@ -90,7 +93,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     if (session.mode === "play") return session.stop();
     // So that the browser does not clear it when the disk gets full; some ask the person.
     void navigator.storage?.persist?.().catch(() => {});
-    await start(() => session.play(saved.next));
+    await start(() => session.play(() => saved.next));
   }
 
   async function replay(episode: Episode): Promise<void> {
@@ -149,7 +152,10 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     if (event.key === "Escape" && session.mode !== "idle") void session.stop();
     else if (event.key === "Enter" && session.mode === "idle" && !play.disabled) void toggle();
   });
-  signal.addEventListener("abort", () => session.stop().finally(() => recorder.leave()));
+  const before = left;
+  signal.addEventListener("abort", () => {
+    left = Promise.all([left, session.stop().finally(() => recorder.leave())]);
+  });
 
   host.append(
     h("h1", {}, "Record what you do, and let a clone learn it"),
@@ -171,5 +177,6 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
       h("div", { class: "column" }, section("Episodes", list.element), section("Clone", clone.element), section("Save as a dataset", exporter.element)),
     ),
   );
-  await open();
+  await before;
+  if (!signal.aborted) await open();
 }

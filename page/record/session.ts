@@ -40,6 +40,8 @@ export class Session {
   #turn = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #recording: Recording | undefined;
+  /** The episode that ended last is saved then, and the number of the next one is known. */
+  #ending: Promise<Saved | undefined> = Promise.resolve(undefined);
 
   constructor(stage: Stage, camera: Camera, controls: Controls, recorder: Recorder, watcher: Watcher) {
     this.#stage = stage;
@@ -53,11 +55,14 @@ export class Session {
     return this.#mode;
   }
 
-  /** @param next the number of the next episode, which is its seed, too */
-  async play(next: number): Promise<void> {
+  /** @param next gives the number of the next episode, which is its seed, too */
+  async play(next: () => number): Promise<void> {
     await this.stop();
+    const turn = this.#turn;
+    await this.#ending;
+    if (turn !== this.#turn) return;
     this.#enter("play");
-    await this.#begin(next);
+    await this.#begin(next());
   }
 
   async clone(): Promise<void> {
@@ -111,7 +116,8 @@ export class Session {
     if (mode === "idle") return;
     this.#enter("idle");
     if (mode !== "play" || game === undefined) return;
-    const saved = await this.#asked(this.#recorder.ask("end", "stopped", this.#seen(game)));
+    this.#ending = this.#asked(this.#recorder.ask("end", "stopped", this.#seen(game)));
+    const saved = await this.#ending;
     if (saved === undefined) return;
     this.#watcher.saved(saved);
     if (game.steps > 0) this.#watcher.say(`Stopped after ${game.steps} steps: they are saved as episode ${saved.next - 1}.`);
@@ -158,7 +164,8 @@ export class Session {
     const turn = this.#turn;
     this.#stage.stop();
     this.#game = undefined;
-    const saved = await this.#asked(this.#recorder.ask("end", end, this.#seen(game)));
+    this.#ending = this.#asked(this.#recorder.ask("end", end, this.#seen(game)));
+    const saved = await this.#ending;
     if (saved === undefined) return this.stop();
     this.#watcher.saved(saved);
     if (turn !== this.#turn) return;

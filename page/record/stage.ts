@@ -28,6 +28,7 @@ export class Stage {
     role: "application",
     "aria-label": "The game: a boat, a ring, two rocks. Steer with the arrow keys.",
   });
+  readonly #signal: AbortSignal;
   readonly #context = this.element.getContext("2d") as CanvasRenderingContext2D;
   readonly #painter = new Painter(SIZE, 4);
   readonly #image = this.#context.createImageData(SIZE, SIZE);
@@ -39,6 +40,7 @@ export class Stage {
   #frame = 0;
 
   constructor(signal: AbortSignal) {
+    this.#signal = signal;
     signal.addEventListener("abort", () => this.stop());
     this.#draw(1);
   }
@@ -51,6 +53,8 @@ export class Stage {
 
   /** Goes on from what is shown, step by step. */
   run(advance: Advance): void {
+    // What was asked for before the room was left may come after it.
+    if (this.#signal.aborted) return;
     this.#advance = advance;
     this.#late = 0;
     this.#last = performance.now();

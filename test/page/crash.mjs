@@ -32,7 +32,7 @@ try {
       failures.push(`${name}: ${error.message}`);
       console.error(error.stack);
       last = { rows: [], steps: 0 };
-      browser.kill();
+      await browser.kill().catch(() => {});
     }
     if ((run + 1) % 10 === 0) console.log(`${run + 1} kills, ${known.size} episodes, ${last.steps} steps shown as saved, ${failures.length} failures`);
   }
@@ -48,7 +48,7 @@ try {
   failures.push(error.message);
   console.error(error.stack);
 } finally {
-  browser.kill();
+  await browser.kill().catch(() => {});
   await end();
   rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
 }
@@ -88,6 +88,8 @@ async function once(run) {
   playing.stop();
   await browser.kill(kind);
   await playing.ended;
+  // It may have begun after the page was seen for the last time.
+  if (playing.touched !== undefined) last = { ...last, touched: playing.touched };
 }
 
 /** Mulberry32, by Tommy Ettinger. */

@@ -156,13 +156,19 @@ inBrowsers((open) => {
       (count) => count > 300,
       "300 steps",
     );
+    // Slow enough that a busy machine sees it before it has gone on.
+    await speed(page, "1×");
     await press(page, "Start again");
     await until(
       () => steps(page),
       (count) => count < 250,
       "a new beginning",
     );
-    expect(page.workers().length).toBe(1);
+    await until(
+      () => page.workers().length,
+      (count) => count === 1,
+      "the end of the worker before",
+    );
     await page.evaluate(() => {
       location.hash = "#live?seed=7";
     });

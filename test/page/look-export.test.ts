@@ -90,7 +90,7 @@ inBrowsers((open, name) => {
     await flag(page, 1);
     await region(page).getByLabel("Format").selectOption("Parquet");
     await region(page).getByRole("button", { name: "Export to a folder" }).click();
-    await region(page).getByText("1 files were written to picked", { exact: false }).waitFor();
+    await region(page).getByText("1 file was written to picked", { exact: false }).waitFor();
     const bytes = await page.evaluate(async () => {
       const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("picked");
       const file = await (await folder.getFileHandle("part-00000.parquet")).getFile();

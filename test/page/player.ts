@@ -37,6 +37,23 @@ export async function listed(page: Page): Promise<Row[]> {
   }));
 }
 
+/** The next text of the status that ends so: it is watched in the page, since it stands there for a second only. Ask before it can come. */
+export function ending(page: Page, end: string): Promise<string> {
+  return page.locator(".record .status").evaluate(
+    (element, wanted) =>
+      new Promise<string>((resolve) => {
+        const watcher = new MutationObserver(() => {
+          const text = element.textContent ?? "";
+          if (!text.endsWith(wanted)) return;
+          watcher.disconnect();
+          resolve(text);
+        });
+        watcher.observe(element, { childList: true, characterData: true, subtree: true });
+      }),
+    end,
+  );
+}
+
 /** The room, with what is saved in it. */
 export async function opened(page: Page): Promise<void> {
   await until(() => page.locator(".record .play").isEnabled(), Boolean, "the store");
@@ -63,13 +80,10 @@ export async function ringOf(page: Page, seed: number): Promise<[x: number, y: n
 export async function pointed(page: Page, seed: number): Promise<string> {
   await waits(page, seed);
   await page.mouse.move(...(await ringOf(page, seed)));
+  const end = ending(page, `Saved as episode ${seed}.`);
   await page.mouse.down();
   try {
-    return await until(
-      () => status(page),
-      (text) => text.endsWith(`Saved as episode ${seed}.`),
-      `the end of episode ${seed}`,
-    );
+    return await end;
   } finally {
     await page.mouse.up();
   }

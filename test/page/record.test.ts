@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { openRlds } from "reprise/rlds";
 import { describe, expect, it } from "vitest";
 import { Game } from "../../page/record/game.ts";
-import { boat, figure, inWorker, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
+import { boat, ending, figure, inWorker, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
 import { inBrowsers, type Open, until } from "./support.ts";
 
 async function record(open: Open, options = {}): Promise<Page> {
@@ -98,6 +98,36 @@ inBrowsers((open, name) => {
     const [row] = await listed(page);
     expect(row).toMatchObject({ id: 1, ending: "stopped", used: false });
     expect(said).toBe(`Stopped after ${row?.steps} steps: they are saved as episode 1.`);
+  });
+
+  it("gives each episode a number of its own, also where the disk is slow and the player is not", async () => {
+    const { page } = await open();
+    const slow = `const { flush } = FileSystemSyncAccessHandle.prototype;
+      FileSystemSyncAccessHandle.prototype.flush = function () {
+        for (const end = performance.now() + 500; performance.now() < end; );
+        return flush.call(this);
+      };`;
+    await inWorker(page, slow);
+    await page.getByRole("link", { name: "Record" }).click();
+    await opened(page);
+    await press(page, "Play");
+    await waits(page, 1);
+    await page.keyboard.down("ArrowRight");
+    await until(
+      () => figure(page, "Steps saved"),
+      (steps) => steps >= 1,
+      "a step",
+    );
+    await page.keyboard.up("ArrowRight");
+    await press(page, "Stop");
+    await press(page, "Play");
+    await until(
+      () => status(page),
+      (text) => text.startsWith("Episode"),
+      "the next episode",
+    );
+    expect(await status(page)).toMatch(/^Episode 2:/);
+    expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "stopped"]]);
   });
 
   it("is steered by a gamepad", async () => {
@@ -381,12 +411,9 @@ inBrowsers((open, name) => {
       await waits(page, 1);
       const session = await page.context().newCDPSession(page);
       const [x, y] = await ringOf(page, 1);
+      const end = ending(page, "Saved as episode 1.");
       await session.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
-      await until(
-        () => status(page),
-        (text) => text.endsWith("Saved as episode 1."),
-        "the end",
-      );
+      await end;
       await session.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
       expect((await listed(page))[0]).toMatchObject({ steps: 18, ending: "wrecked" });
     });

@@ -58,15 +58,16 @@ inBrowsers((open, name) => {
   });
 
   it("lets the keyboard skip to the room, and says where the focus is", async () => {
-    const { page } = await open("#live");
+    const { page } = await open("#live?seed=7");
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.keyboard.press("Tab");
     expect(await page.evaluate(() => document.activeElement?.className)).toBe("skip");
     await page.keyboard.press("Enter");
     await page.waitForTimeout(300);
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("room");
-    // It is the same room, which has not begun anew.
+    // It is the same room, which has not begun anew, and which is there again after the page was loaded anew.
     expect(await page.title()).toBe("Live · Reprise");
+    expect(page.url()).toMatch(/#live\?seed=7$/);
   });
 
   it("makes no script of what it is given", async () => {

@@ -2,7 +2,7 @@
 
 /** What of a Worker or a MessagePort is needed. */
 export interface Port {
-  postMessage(message: unknown, transfer?: Transferable[]): void;
+  postMessage(message: unknown): void;
   addEventListener(type: "message", listener: (event: MessageEvent) => void): void;
   start?(): void;
 }
@@ -27,19 +27,8 @@ type Answer = { readonly call: number } & ({ readonly news: unknown } | { readon
 /** What a call may say before it is done. */
 export type Tell = (news: unknown) => void;
 
-/** What answers a verb. An answer may be given with what is transferred. */
+/** What answers a verb. */
 export type Verb = (argument: never, signal: AbortSignal, tell: Tell) => Promise<unknown>;
-
-/** An answer whose buffers move to the other side. */
-export class Moved {
-  readonly value: unknown;
-  readonly transfer: Transferable[];
-
-  constructor(value: unknown, transfer: Transferable[]) {
-    this.value = value;
-    this.transfer = transfer;
-  }
-}
 
 /** Answers calls. */
 export function serve(port: Port, verbs: { readonly [verb: string]: Verb }): void {
@@ -54,13 +43,11 @@ export function serve(port: Port, verbs: { readonly [verb: string]: Verb }): voi
   async function answer({ call, verb, argument }: Call): Promise<void> {
     const controller = new AbortController();
     running.set(call, controller);
-    const reply = (answer: Answer, transfer: Transferable[] = []) => port.postMessage(answer, transfer);
+    const reply = (answer: Answer) => port.postMessage(answer);
     try {
       const found = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
       if (found === undefined) throw new TypeError(`there is no ${verb}`);
-      const done = await found(argument as never, controller.signal, (news) => reply({ call, news }));
-      if (done instanceof Moved) reply({ call, done: done.value }, done.transfer);
-      else reply({ call, done });
+      reply({ call, done: await found(argument as never, controller.signal, (news) => reply({ call, news })) });
     } catch (error) {
       reply({ call, failed: crossed(error) });
     } finally {

@@ -140,7 +140,10 @@ class OnDisk implements Place {
         access.close();
         return handle.getFile();
       },
-      drop: () => access.close(),
+      drop: () => {
+        access.close();
+        void this.#home.removeEntry(handle.name).catch(() => undefined);
+      },
     };
   }
 

@@ -1,6 +1,6 @@
 /** How the values of each leaf are spread, over what was read so far; lengths and returns of episodes as well. */
 import { h, section } from "../../parts/element.ts";
-import { count, figure } from "../../parts/figures.ts";
+import { count, counted, figure } from "../../parts/figures.ts";
 import { type Plot, plot } from "../../parts/plot.ts";
 import { Bins, type Spread } from "../model/bins.ts";
 import type { Distribution } from "../model/distributions.ts";
@@ -37,7 +37,7 @@ export function distributionsView(table: EpisodeTable, signal: AbortSignal): Dis
     }
     more.hidden = all.length <= limit;
     more.textContent = `Show all ${all.length}`;
-    note.textContent = `Over ${count(table.read)} ${table.read === 1 ? "episode" : "episodes"}${table.read < table.count ? ` of ${count(table.count)}` : ""}. Actions, rewards and discounts of last steps do not count.`;
+    note.textContent = `Over ${counted(table.read, "episode")}${table.read < table.count ? ` of ${count(table.count)}` : ""}. Actions, rewards and discounts of last steps do not count.`;
   };
   more.addEventListener("click", () => {
     limit = Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 /** The list of episodes: only the rows in sight are there, however many episodes there are. */
 import { h } from "../../parts/element.ts";
-import { count, figure } from "../../parts/figures.ts";
+import { count, counted, figure } from "../../parts/figures.ts";
 import { type EpisodeTable, NO_POINT, type Order, type Shown, SKETCH } from "../model/episode-table.ts";
 import { listWindow, scrollTo } from "../model/list-window.ts";
 
@@ -73,17 +73,13 @@ export class EpisodeList {
     this.#draw();
   }
 
-  focus(): void {
-    this.#box.focus();
-  }
-
   #sort(): void {
     this.#sortedAt = performance.now();
     this.#order = this.#table.order(this.#by, this.#descending, this.#shown);
     this.#at = this.#order.indexOf(this.#chosen);
     const { count: all, flagged } = this.#table;
     const shown = this.#order.length === all ? "" : `${count(this.#order.length)} shown of `;
-    const text = `${shown}${count(all)} ${all === 1 ? "episode" : "episodes"}${flagged > 0 ? `, ${count(flagged)} flagged` : ""}`;
+    const text = `${shown}${counted(all, "episode")}${flagged > 0 ? `, ${count(flagged)} flagged` : ""}`;
     if (this.#summary.textContent !== text) this.#summary.textContent = text;
   }
 
@@ -167,10 +163,10 @@ export class EpisodeList {
     const known = table.isRead(episode);
     const says = [
       `Episode ${episode}`,
-      Number.isNaN(length) ? "" : `${count(length)} steps`,
+      Number.isNaN(length) ? "" : counted(length, "step"),
       Number.isNaN(sum) ? "" : `return ${figure(sum)}`,
       known ? ending : "not read yet",
-      faults > 0 ? `${count(faults)} findings` : "",
+      faults > 0 ? counted(faults, "finding") : "",
       flagged ? "flagged" : "",
     ];
     return h(

@@ -1,6 +1,6 @@
 /** Exports what is not flagged: into a folder where the browser can write to one, otherwise as a zip. */
 import { h, section } from "../../parts/element.ts";
-import { bytes, count } from "../../parts/figures.ts";
+import { bytes, count, counted } from "../../parts/figures.ts";
 import { filmsHere } from "../../parts/film.ts";
 import { Progress } from "../../parts/progress.ts";
 import { download, pickFolder, picksFolders } from "../../parts/save-folder.ts";
@@ -99,10 +99,10 @@ export function exportForm(
   return { element: section("Export", says, h("div", { class: "row" }, format, ...buttons), ofLeRobot, result), changed };
 }
 
-const told = ({ episodes, steps, bytes: size }: ExportResult) => `${count(episodes)} episodes with ${count(steps)} steps, ${bytes(size)}`;
+const told = ({ episodes, steps, bytes: size }: ExportResult) => `${counted(episodes, "episode")} with ${counted(steps, "step")}, ${bytes(size)}`;
 
 function written(done: ExportResult, folder = "the folder"): HTMLElement {
-  return h("p", { role: "status" }, `${told(done)}: ${count(done.files.length)} files were written to ${folder}.`);
+  return h("p", { role: "status" }, `${told(done)}: ${counted(done.files.length, "file")} ${done.files.length === 1 ? "was" : "were"} written to ${folder}.`);
 }
 
 /** The download begins by itself; the button is for who missed it. */

@@ -1,6 +1,6 @@
 /** What is wrong with the data, each place a link to its episode and step. */
 import { h, section } from "../../parts/element.ts";
-import { count } from "../../parts/figures.ts";
+import { count, counted } from "../../parts/figures.ts";
 import type { Found } from "../messages.ts";
 import { type FindingGroup, type FoundPlace, SENTENCES } from "../model/findings.ts";
 
@@ -22,7 +22,7 @@ export function findingsView(go: (place: FoundPlace) => void, flagFaulty: () => 
   return {
     element: section("Findings", note, groups, flag),
     set({ groups: found, faultyEpisodes }, read, of) {
-      const where = `${count(read)} ${read === 1 ? "episode" : "episodes"}${read < of ? ` of ${count(of)}` : ""}`;
+      const where = `${counted(read, "episode")}${read < of ? ` of ${count(of)}` : ""}`;
       note.textContent = found.length === 0 ? `Nothing is wrong in ${where}.` : `${count(faultyEpisodes)} with faults in ${where}.`;
       flag.hidden = faultyEpisodes === 0;
       const now = JSON.stringify(found);

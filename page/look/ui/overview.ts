@@ -1,6 +1,6 @@
 /** What is open: its name and format, how much of it was read, and reading on. */
 import { h } from "../../parts/element.ts";
-import { bytes, count } from "../../parts/figures.ts";
+import { bytes, count, counted } from "../../parts/figures.ts";
 import { Progress } from "../../parts/progress.ts";
 import type { Opened } from "../messages.ts";
 import type { EpisodeTable } from "../model/episode-table.ts";
@@ -83,7 +83,7 @@ export class Overview {
     if (complete) this.#state.replaceChildren(note("Everything was read."));
     else if (why === "sample")
       this.#state.replaceChildren(note(`A sample of ${count(read)} of ${count(all)} episodes was read.`), this.#onward("Read everything"));
-    else this.#state.replaceChildren(note(`Reading has stopped after ${count(read)} episodes.`), this.#onward("Read on"));
+    else this.#state.replaceChildren(note(`Reading has stopped after ${counted(read, "episode")}.`), this.#onward("Read on"));
   }
 
   #onward(text: string): HTMLElement {
@@ -95,7 +95,7 @@ export class Overview {
     const table = this.#table;
     const share = episodes === undefined ? size && read / size : table.read / Math.max(1, episodes);
     const now = performance.now();
-    const text = `Reading: ${count(table.read)} episodes, ${bytes(read)}`;
+    const text = `Reading: ${counted(table.read, "episode")}, ${bytes(read)}`;
     this.#progress?.set(share, now - this.#told > TEXT_MS ? text : undefined);
     if (now - this.#told > TEXT_MS) this.#told = now;
   }

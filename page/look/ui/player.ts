@@ -1,6 +1,6 @@
 /** One episode, played: plots with a line at the step, film, videos, and every value of the step. */
 import { h } from "../../parts/element.ts";
-import { count } from "../../parts/figures.ts";
+import { counted } from "../../parts/figures.ts";
 import type { EpisodeData } from "../messages.ts";
 import { videosOf } from "../model/leaf-kinds.ts";
 import { Clock } from "./clock.ts";
@@ -61,7 +61,7 @@ export function player(events: PlayerEvents, signal: AbortSignal): Player {
         body.replaceChildren(episode);
       } else {
         shown = episode.index;
-        const said = [`Episode ${episode.index}`, `${count(episode.length)} ${episode.length === 1 ? "step" : "steps"}`];
+        const said = [`Episode ${episode.index}`, counted(episode.length, "step")];
         title.textContent = said.join(" · ");
         if (episode.length === 0) body.replaceChildren(h("p", { class: "note" }, "The episode has no steps."), metadata(episode));
         else step = fill(body, episode, { at, fps, events, signal: own.signal });

@@ -65,7 +65,8 @@ export async function pageServer({ page, path, port }: PageServerOptions): Promi
     server.once("error", (cause) => reject(new RldsError("IO", `port ${port} of 127.0.0.1 cannot be listened on: ${cause.message}`, {}, { cause })));
     server.listen(port, "127.0.0.1", resolve);
   });
-  const from = `/${token}/data/${data.only === undefined ? "" : encodeURIComponent(data.only)}`;
+  // Twice: once for the path, once for what stands behind the hash.
+  const from = `/${token}/data/${data.only === undefined ? "" : encodeURIComponent(encodeURIComponent(data.only))}`;
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/#look?from=${from}`,
     close: () =>
@@ -137,7 +138,8 @@ async function sent(request: IncomingMessage, response: ServerResponse, file: So
     if (request.method === "GET")
       for (let at = from; at < to && !response.destroyed; at += BLOCK) {
         const block = await file.read(at, Math.min(BLOCK, to - at));
-        if (!response.write(block)) await drained(response);
+        // Who has gone meanwhile takes nothing any more, and says so no second time.
+        if (!response.write(block) && !response.destroyed) await drained(response);
       }
     response.end();
   } finally {

@@ -70,7 +70,7 @@ export function play(page, random, look) {
       await page.keyboard.up(key);
       if (random() > 0.06 || !playing) continue;
       const { rows } = await shown(page);
-      if (rows.length === 0) continue;
+      if (!playing || rows.length === 0) continue;
       const { id } = rows.length > MANY ? rows.at(-1) : any(rows);
       touched = id;
       const name = `${rows.length > MANY ? "Delete" : "Use"} episode ${id}`;
@@ -79,13 +79,17 @@ export function play(page, random, look) {
       await page.getByLabel(name, { exact: true }).click();
       while (playing && (await changing())) await page.waitForTimeout(10);
       await page.locator(".record .stage").focus();
-      touched = undefined;
+      if (playing) touched = undefined;
     }
   };
   const quietly = (work) => work.catch(() => {});
   const ended = Promise.all([quietly(watch()), quietly(act())]);
   return {
     ended,
+    /** What it was changing when it was stopped. */
+    get touched() {
+      return touched;
+    },
     stop() {
       playing = false;
     },

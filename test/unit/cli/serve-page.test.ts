@@ -1,6 +1,6 @@
 /** `reprise serve-page`: what is served to whom. */
 import { spawn } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -135,6 +135,58 @@ describe("the page and the data", () => {
       expect(await (await fetch(new URL("index.json", url))).json()).toEqual([{ path: "film.mp4", size: 4 }]);
       expect((await fetch(new URL("large.bin", url))).status).toBe(404);
     } finally {
+      await own.close();
+    }
+  });
+
+  it("of a file have its name, whatever stands in it", async () => {
+    const name = "half # of 50 %, a+b ü.bin";
+    writeFileSync(temp(name), "odd");
+    const own = await pageServer({ page: PAGE, path: temp(name), port: 0 });
+    try {
+      // As the page takes it out of its hash.
+      const from = new URLSearchParams(new URL(own.address).hash.slice("#look?".length)).get("from") as string;
+      expect(await (await fetch(new URL(from, own.address))).text()).toBe("odd");
+    } finally {
+      await own.close();
+    }
+  });
+
+  it.runIf(process.platform === "linux")("let go of the file where a browser breaks off", async () => {
+    const large = temp("larger.bin");
+    writeFileSync(large, new Uint8Array(40 << 20));
+    const own = await pageServer({ page: PAGE, path: large, port: 0 });
+    const warned: string[] = [];
+    const warn = (warning: Error) => warned.push(warning.message);
+    process.on("warning", warn);
+    try {
+      const { port, hash } = new URL(own.address);
+      const brokenOff = (after: number) =>
+        new Promise<void>((resolve) => {
+          let bytes = 0;
+          const socket = connect(Number(port), "127.0.0.1", () => {
+            socket.write(`GET ${hash.slice("#look?from=".length)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+          });
+          socket.on("data", ({ length }) => {
+            bytes += length;
+            if (bytes > after) socket.destroy();
+          });
+          socket.on("close", () => resolve());
+        });
+      for (let i = 0; i < 60; i++) await brokenOff((i % 20) * 300_000);
+      const open = () =>
+        readdirSync("/proc/self/fd").filter((fd) => {
+          try {
+            return readlinkSync(`/proc/self/fd/${fd}`) === large;
+          } catch {
+            return false;
+          }
+        }).length;
+      await vi.waitFor(() => expect(open()).toBe(0), 10_000);
+      // Node closes what nobody has any more, and warns of it.
+      expect(warned.filter((message) => message.includes("file descriptor"))).toEqual([]);
+    } finally {
+      process.off("warning", warn);
       await own.close();
     }
   });
