@@ -221,8 +221,11 @@ export class Recorder<S extends Spec = Spec> {
       if (now) this.#frames.sync();
       log.commit(now);
     } catch (error) {
-      if (log.takeBack(mark)) this.#contents.takeBack();
-      this.#frames.takeBack();
+      // What cannot be taken back may be on the disk, and then needs its frames; opening removes those that nobody needs.
+      if (log.takeBack(mark)) {
+        this.#contents.takeBack();
+        this.#frames.takeBack();
+      }
       throw this.#refused(error);
     }
     if (typeof this.#durability !== "object") return;
