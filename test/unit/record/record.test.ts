@@ -82,6 +82,42 @@ test("Blobs and URLs are waited for: the same comes of them, and little is asked
   expect((await all(reader)).map(seen)).toEqual(expected(twin));
 });
 
+test("a frame's file that cannot be read, or that nobody waits for any more, is no damage", async () => {
+  let fails = false;
+  const dir = memory({ fault: ({ kind, file }) => (fails && kind === "read" && file.endsWith(".raw") ? { code: "EIO" } : undefined) });
+  await recorded(dir, 20, { imagesIn: "files" });
+  const stop = new AbortController();
+  const files = dir.files();
+  const fetch = async (url: URL | string) => {
+    const name = String(url).split("/").at(-1) as string;
+    if (name.endsWith(".raw")) stop.abort();
+    stop.signal.throwIfAborted();
+    return new Response(files.get(name)?.slice() ?? null, { status: files.has(name) ? 200 : 404 });
+  };
+  const reader = await openRecording("http://127.0.0.1/run", { fetch: fetch as unknown as typeof globalThis.fetch, signal: stop.signal });
+  const error = await all(reader).catch((error: unknown) => error);
+  expect(error).toBe(stop.signal.reason);
+  fails = true;
+  await expect(all(await openRecording(dir))).rejects.toThrow(expect.objectContaining({ code: "IO", message: expect.stringContaining("the device failed") }));
+});
+
+test("many thousands of frames beside: they are listed once, whatever is read", async () => {
+  const recordedTo = memory();
+  const twin = await recorded(recordedTo, 100, { imagesIn: "files" });
+  const others = Array.from({ length: 200_000 }, (_, i) => [`900000-${String(i).padStart(6, "0")}.front.raw`, new Uint8Array(0)] as const);
+  const dir = memory({ files: [...recordedTo.files(), ...others] });
+  let lists = 0;
+  const counted = Object.assign(Object.create(dir) as typeof dir, {
+    ...{ name: dir.name, open: dir.open.bind(dir), lock: dir.lock.bind(dir) },
+    list() {
+      lists++;
+      return dir.list();
+    },
+  });
+  expect(await read(counted)).toEqual(expected(twin));
+  expect(lists).toBeLessThan(5);
+});
+
 test("episodes one by one: from any of them on, in any order, beside each other; their lengths without their steps", async () => {
   const dir = memory();
   const whole = expected(await recorded(dir, 400)) as { steps: object[] }[];
