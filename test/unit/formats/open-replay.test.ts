@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
+import { type Piece, storedEpisodes } from "../../../src/core/stored-episodes.ts";
 import { f32, fifo, i32, i64, lifo, prioritized, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
+import { engineOf, savedOf } from "../../../src/replay.ts";
 import {
   createTrajectoryDataSpec,
   createTransitionSpec,
@@ -30,6 +32,8 @@ import { expectError } from "../../support/refused.ts";
 import { all, expectSameColumns } from "../../support/rlds-data.ts";
 import { whole } from "../../support/size.ts";
 
+/** As assembly/memory/layout.ts has it. */
+const GRANULE_BITS = 12;
 const SEEDS = whole ? 6 : 2;
 const GOLDEN = join(root, "test/data/golden");
 const FOLDER = mkdtempSync(join(tmpdir(), "reprise-open-replay-"));
@@ -378,6 +382,20 @@ describe("what is none", () => {
     expectError(await errorFrom(openReplay(two)), "UNSUPPORTED", /2 journals \(a, b\): open one of them/);
     const files = new Map(readdirSync(join(GOLDEN, "journal")).map((name) => [name, new Uint8Array(readFileSync(join(GOLDEN, "journal", name)))]));
     expectError(await errorFrom(openReplay(files, { maxBytes: 1000 })), "UNSUPPORTED", /more than the 1000 bytes that maxBytes allows: raise it/);
+  });
+
+  it("rows that lead back into their own item are gone through once", async () => {
+    const replay = new Replay({ spec: { observation: i32(), action: i32() }, tables: { memory: { maxSize: 10 } }, logger: null });
+    const writer = replay.writer({ items: [{ table: "memory", length: 4 }] });
+    for (let i = 0; i < 4; i++) writer.append({ observation: i, action: i });
+    writer.endEpisode();
+    const engine = engineOf(replay);
+    const [{ rows }] = storedEpisodes(engine, savedOf(replay)) as [Piece];
+    const [, second, third] = rows as unknown as [number, number, number];
+    // The link in the row's head (assembly/rows/row.ts).
+    engine.core.u32[((third >> 10) * 2 ** GRANULE_BITS + (third & 1023) * 12) / 4 + 1] = second;
+    const found = await all(await openReplay(bytesOf(replay as never)));
+    expect(found.flatMap(({ steps }) => steps.map((step) => (step as { observation: number }).observation))).toEqual([0, 1, 2]);
   });
 
   it("damage is found, byte by byte", async () => {
