@@ -61,13 +61,13 @@ export class EpisodeColumns {
     this.length++;
   }
 
-  /** The columns, by the paths of their leaves. */
+  /** The columns, by the paths of their leaves, joined by dots, which no name has. */
   taken(): Map<string, ColumnData> {
     const { numbers, texts, frames } = this.#form;
     return new Map<string, ColumnData>([
-      ...numbers.map(({ path, size }, i) => [path, (this.#numbers[i] as Numbered).subarray(0, size * this.length)] as const),
-      ...frames.map(({ path, size }, i) => [path, (this.#frames[i] as Uint8Array).subarray(0, size * this.length)] as const),
-      ...texts.map(({ path }, i) => [path, this.#texts[i] as string[]] as const),
+      ...numbers.map(({ keys, size }, i) => [keys.join("."), (this.#numbers[i] as Numbered).subarray(0, size * this.length)] as const),
+      ...frames.map(({ keys, size }, i) => [keys.join("."), (this.#frames[i] as Uint8Array).subarray(0, size * this.length)] as const),
+      ...texts.map(({ keys }, i) => [keys.join("."), this.#texts[i] as string[]] as const),
     ]);
   }
 }

@@ -329,6 +329,10 @@ describe("steps as RLDS has them", () => {
     expect(episode?.steps[0]).toMatchObject({ observation: { x: Float32Array.of(1, 2) }, action: 3, reward: 4, observation_: 5, is_last_: 6, is_last: false });
     expect(episode).toMatchObject({ end: "open", beginning: "there" });
 
+    const slashed = made({ observation: { "a/b": f32(), a: { b: f32() } }, action: f32() });
+    slashed.writer.append({ observation: { "a/b": 1, a: { b: 2 } }, action: 3 });
+    expect((await all(await openReplay(bytesOf(slashed.replay))))[0]?.steps[0]).toMatchObject({ observation: { "a/b": 1, a: { b: 2 } }, action: 3 });
+
     const bare = made(f32(3));
     bare.writer.append([1, 2, 3] as never);
     bare.writer.endEpisode();

@@ -9,7 +9,7 @@ import { f32, text, u8 } from "../../../src/spec/constructors.ts";
 import { memory } from "../../../src/store/index.ts";
 import { all } from "../../support/columns.ts";
 import { TestRandom } from "../../support/random.ts";
-import { act, expected, opened, read, SPEC, seen, stepOf, type TwinEpisode } from "./world.ts";
+import { act, expected, opened, plain, read, SPEC, seen, stepOf, type TwinEpisode } from "./world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-record-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -135,6 +135,20 @@ test("episodes one by one: from any of them on, in any order, beside each other;
   expect(() => reader.startingAt(-1)).toThrow(RangeError);
   const [a, b] = await Promise.all([all<ReadEpisode>(reader), all(reader.startingAt(1))]);
   expect([a.map((one) => seen(one)), b.map(seen)]).toEqual([whole, whole.slice(1)]);
+});
+
+test.each(STORAGES)("leaves whose names differ by slashes or capitals alone are each other's strangers (%s in %s)", async (images, imagesIn) => {
+  const dir = memory();
+  const spec = { observation: { "a/b": f32(), a: { b: f32() }, Top: u8(1, 1, 1), top: u8(1, 1, 1) }, action: f32() };
+  const recorder = await open({ dir, spec, fps: 10, images, imagesIn, logger: null });
+  recorder.step({ observation: { "a/b": 1, a: { b: 2 }, Top: [3], top: [4] }, action: 5 });
+  await recorder.endEpisode();
+  await recorder.close();
+  const [episode] = await all(await openRecording(dir));
+  expect(plain(episode?.steps.at(0))).toMatchObject({ observation: { "a/b": 1, a: { b: 2 }, Top: [3], top: [4] }, action: 5 });
+  // Not every file system tells capitals.
+  const names = [...dir.files().keys()].map((name) => name.toLowerCase());
+  expect(names.length).toBe(new Set(names).size);
 });
 
 test("an episode that nobody ended is an unfinished one, and recording goes on with the next", async () => {
