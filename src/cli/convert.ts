@@ -55,7 +55,7 @@ export function addConvert(command: Command): Command {
       "TFDS, LeRobot: a leaf of pixels to store as PNG, such as observation/image; may be repeated (LeRobot's default: all with 3 channels)",
       several,
     )
-    .option("--fps <n>", "LeRobot: frames a second (default: those of FROM, if it is LeRobot)", positive)
+    .option("--fps <n>", "LeRobot: frames a second (default: those of FROM, if it is LeRobot or a recording)", positive)
     .option("--task <text>", "LeRobot: what is done in all episodes (default: what the data says)")
     .option("--task-leaf <leaf>", "LeRobot: the text that says what is done, such as observation/instruction")
     .option("--robot-type <type>", "LeRobot: the robot")

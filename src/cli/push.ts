@@ -39,7 +39,7 @@ Examples:
 export function addPush(command: Command): Command {
   command
     .description("Pushes a dataset, as trajectories or transitions, into the tables of a journal. A program opens it with Replay.open({ dir }).")
-    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a journal or a snapshot")
+    .argument("<path|url>", "a file or folder: TFDS, Minari, D4RL, LeRobot, Parquet, JSONL, NPZ, a recording, a journal or a snapshot")
     .requiredOption("--dir <journal>", "the folder of the journal; created if it does not exist")
     .requiredOption("--table <name>", "a table to push every item into; may be repeated", several)
     .option("--sequence-length <n>", "number of steps in an item (default: 2)", whole(1))

@@ -97,7 +97,8 @@ class Links {
     const at = this.#place(row);
     if (before === 0) return;
     const from = this.#place(before);
-    if (this.#next[from] !== 0 || !follow(before, row)) return;
+    // Two that lead to one row can only be forged, and a chain that comes back to itself has no end.
+    if (this.#next[from] !== 0 || this.#follows[at] === 1 || !follow(before, row)) return;
     this.#next[from] = row;
     this.#follows[at] = 1;
   }

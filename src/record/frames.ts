@@ -31,6 +31,11 @@ export class Frames {
     if (imagesIn === "files" && frames.length > 0) this.#names = new FrameNames(frames, images);
   }
 
+  /** Whether a sync failed. */
+  get broken(): boolean {
+    return this.#lost !== undefined;
+  }
+
   /** @throws ReplayError IO where a sync failed before */
   check(): void {
     if (this.#lost !== undefined) throw ioError(`${this.#lost.message}; nobody knows what is on the disk: open it again`, this.#lost);

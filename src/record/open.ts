@@ -100,5 +100,7 @@ function same(name: string, given: Partial<RecordingAbout>, there: RecordingAbou
 }
 
 function leavesIn(spec: unknown): Map<string, string> {
-  return new Map(leavesOf(spec as Spec).map(({ path, leaf }) => [path, JSON.stringify([leaf.dtype, leaf.shape, (leaf as { maxBytes?: number }).maxBytes])]));
+  return new Map(
+    leavesOf(spec as Spec).map(({ keys, leaf }) => [keys.join("."), JSON.stringify([leaf.dtype, leaf.shape, (leaf as { maxBytes?: number }).maxBytes])]),
+  );
 }

@@ -221,8 +221,11 @@ export class Recorder<S extends Spec = Spec> {
       if (now) this.#frames.sync();
       log.commit(now);
     } catch (error) {
-      if (log.takeBack(mark)) this.#contents.takeBack();
-      this.#frames.takeBack();
+      // What cannot be taken back may be on the disk, and then needs its frames; opening removes those that nobody needs.
+      if (log.takeBack(mark)) {
+        this.#contents.takeBack();
+        this.#frames.takeBack();
+      }
       throw this.#refused(error);
     }
     if (typeof this.#durability !== "object") return;
@@ -245,7 +248,7 @@ export class Recorder<S extends Spec = Spec> {
       this.#log.flush();
     } catch (error) {
       // Without a timer nothing would try again.
-      if (typeof this.#durability === "object" && !this.#log.broken) this.#due.again(this.#durability.everyMs);
+      if (typeof this.#durability === "object" && !this.#broken) this.#due.again(this.#durability.everyMs);
       throw error;
     }
     this.#rolls = 0;
@@ -263,11 +266,16 @@ export class Recorder<S extends Spec = Spec> {
     }
   }
 
+  /** Whether a sync failed: nothing more is written then. */
+  get #broken(): boolean {
+    return this.#log.broken || this.#frames.broken;
+  }
+
   /** What is thrown for a call that could not be written. */
   #refused(error: unknown): unknown {
     const { code, message, cause } = error as ReplayError;
     if (code !== "IO") return error;
-    const remedy = this.#log.broken ? "" : ": make this call again when it can be written to";
+    const remedy = this.#broken ? "" : ": make this call again when it can be written to";
     return Object.assign(new ReplayError(code, `${message}; what was recorded before is kept, this call did nothing${remedy}`), { cause });
   }
 

@@ -29,7 +29,6 @@ interface Opened {
   readonly id: bigint;
 }
 
-/** One value and what it is. */
 export class Hdf5File {
   readonly name: string;
   readonly maxBytes: number;

@@ -3,6 +3,7 @@ import type { StepLeaf } from "../../rlds/dataset/dataset.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import type { Column, ColumnTree } from "../columns/column.ts";
 
+/** One value and what it is. */
 export interface Attribute {
   readonly leaf: StepLeaf;
   readonly data: ColumnData;

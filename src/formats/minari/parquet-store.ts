@@ -6,6 +6,7 @@ import { sizeOf } from "../../spec/leaf.ts";
 import { setPart } from "../../spec/nest.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
 import type { Space } from "../hdf5/minari-images.ts";
+import { once } from "../once.ts";
 import { parquetFile } from "../parquet/parquet-file.ts";
 import { bytesOf, columnOf, joined, leafOfColumn, slice } from "../parquet/table.ts";
 import { inOrder, type SourceFolder } from "../sources/source.ts";
@@ -50,7 +51,7 @@ export class ParquetStore implements EpisodeStore {
   readonly #folder: SourceFolder;
   readonly #options: ParquetStoreOptions;
   readonly #paths: ReadonlyMap<string, EpisodePaths>;
-  #current: { readonly group: string; readonly table: Promise<Table> } | undefined;
+  #current: { readonly group: string; readonly table: () => Promise<Table> } | undefined;
 
   /** @param base of the paths, with a slash at its end, or "" @throws RldsError UNSUPPORTED for several tables of an episode */
   static async of(folder: SourceFolder, base: string, options: ParquetStoreOptions): Promise<ParquetStore> {
@@ -116,8 +117,8 @@ export class ParquetStore implements EpisodeStore {
   /** `/episode_0/observations`: the table of the one, and the other's name. */
   async #field(path: string): Promise<Table & { readonly group: string; readonly field: string }> {
     const [, group = "", field = ""] = path.split("/");
-    if (this.#current?.group !== group) this.#current = { group, table: this.#table(this.#at(group).table) };
-    return { ...(await this.#current.table), group, field };
+    if (this.#current?.group !== group) this.#current = { group, table: once(() => this.#table(this.#at(group).table)) };
+    return { ...(await this.#current.table()), group, field };
   }
 
   async #table(path: string): Promise<Table> {

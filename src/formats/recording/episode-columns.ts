@@ -12,19 +12,17 @@ export class EpisodeColumns {
   /** The numbers of a row, where typed arrays can look at them. */
   readonly #row: Uint8Array<ArrayBuffer>;
   readonly #views: readonly AnyArray[];
-  #room: number;
-  #numbers: AnyArray[];
-  #frames: Uint8Array[];
+  readonly #numbers: readonly AnyArray[];
+  readonly #frames: readonly Uint8Array[];
   readonly #texts: string[][];
 
-  /** @param room steps that there will probably be */
+  /** @param room steps that there are at most */
   constructor(form: RowForm, room: number) {
     this.#form = form;
     this.#row = new Uint8Array(form.numberBytes);
     this.#views = form.numbers.map(({ leaf, offset, size }) => new DTYPES[leaf.dtype as Dtype].array(this.#row.buffer, offset, size));
-    this.#room = Math.max(room, 1);
-    this.#numbers = form.numbers.map(({ leaf, size }) => zeros(leaf.dtype, size * this.#room));
-    this.#frames = form.frames.map(({ size }) => new Uint8Array(size * this.#room));
+    this.#numbers = form.numbers.map(({ leaf, size }) => zeros(leaf.dtype, size * room));
+    this.#frames = form.frames.map(({ size }) => new Uint8Array(size * room));
     this.#texts = form.texts.map(() => []);
   }
 
@@ -35,7 +33,6 @@ export class EpisodeColumns {
 
   /** @param frames pixels of each camera @throws Error for a row that is none */
   add(row: Uint8Array, frames: readonly Uint8Array[]): void {
-    if (this.length === this.#room) this.#grow();
     const { numbers, texts, numberBytes } = this.#form;
     if (row.length < numberBytes) throw new Error(`a step has ${row.length} bytes instead of at least ${numberBytes}`);
     this.#row.set(row.subarray(0, numberBytes));
@@ -64,29 +61,14 @@ export class EpisodeColumns {
     this.length++;
   }
 
-  /** The columns, by the paths of their leaves. */
+  /** The columns, by the paths of their leaves, joined by dots, which no name has. */
   taken(): Map<string, ColumnData> {
     const { numbers, texts, frames } = this.#form;
     return new Map<string, ColumnData>([
-      ...numbers.map(({ path, size }, i) => [path, (this.#numbers[i] as Numbered).subarray(0, size * this.length)] as const),
-      ...frames.map(({ path, size }, i) => [path, (this.#frames[i] as Uint8Array).subarray(0, size * this.length)] as const),
-      ...texts.map(({ path }, i) => [path, this.#texts[i] as string[]] as const),
+      ...numbers.map(({ keys, size }, i) => [keys.join("."), (this.#numbers[i] as Numbered).subarray(0, size * this.length)] as const),
+      ...frames.map(({ keys, size }, i) => [keys.join("."), (this.#frames[i] as Uint8Array).subarray(0, size * this.length)] as const),
+      ...texts.map(({ keys }, i) => [keys.join("."), this.#texts[i] as string[]] as const),
     ]);
-  }
-
-  #grow(): void {
-    this.#room *= 2;
-    this.#numbers = this.#numbers.map((old, i) => {
-      const { leaf, size } = this.#form.numbers[i] as RowForm["numbers"][number];
-      const larger = zeros(leaf.dtype, size * this.#room) as unknown as Numbered;
-      larger.set(old as Numbered);
-      return larger as AnyArray;
-    });
-    this.#frames = this.#frames.map((old) => {
-      const larger = new Uint8Array(2 * old.length);
-      larger.set(old);
-      return larger;
-    });
   }
 }
 

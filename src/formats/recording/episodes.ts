@@ -1,5 +1,6 @@
 /** The episodes of a recording, one after the other: its segments are gone through from the one in which the first of them begins. */
 import { SectionMemory } from "../../core/section-memory.ts";
+import { ReplayError } from "../../error.ts";
 import { ENDED, SUCCESS, TERMINATED } from "../../record/form/contents.ts";
 import type { RowForm } from "../../record/form/row-form.ts";
 import type { StepSpec } from "../../rlds/dataset/dataset.ts";
@@ -99,6 +100,8 @@ class OpenEpisode {
     }
     const columns = this.#begun(this.#wanted);
     const at = { ...place, episode: this.#next, step: columns.length };
+    const { steps } = this.#wanted;
+    if (columns.length === steps) throw new RldsError("CORRUPT", `the episode has more than the ${steps} steps that it is said to have`, at);
     if (!frames.areBeside) return this.#tried(at, () => columns.add(payload, frames.pixels()));
     const row = payload.slice();
     return this.#added(at, columns, row, id);
@@ -141,6 +144,7 @@ class OpenEpisode {
       const pixels = await this.#options.frames.fromFiles(this.#folder, episode, columns.length);
       columns.add(row, pixels);
     } catch (error) {
+      this.#options.signal?.throwIfAborted();
       throw placed(error, place);
     }
   }
@@ -154,6 +158,7 @@ class OpenEpisode {
   }
 }
 
-function placed(error: unknown, place: object): RldsError {
-  return error instanceof RldsError ? error : new RldsError("CORRUPT", (error as Error).message, place, { cause: error });
+/** What is damaged; a file that cannot be read is something else, and says so itself. */
+function placed(error: unknown, place: object): ReplayError {
+  return error instanceof ReplayError ? error : new RldsError("CORRUPT", (error as Error).message, place, { cause: error });
 }

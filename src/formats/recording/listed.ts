@@ -37,7 +37,7 @@ const HEAD_PIECE = 1 << 16;
 export async function listed(folder: RecordingFolder, signal?: AbortSignal): Promise<Listing> {
   const { directory } = folder;
   const memory = new SectionMemory();
-  const newest = Math.max(...directory.list().map(segmentOf));
+  const newest = directory.list().reduce((most, name) => Math.max(most, segmentOf(name)), 0);
   await folder.ready(newest);
   const recovered = await folder.reading(() => recover(directory, memory, { salvage: false, logger: loggerOf(null) }));
   if (recovered === undefined) throw new RldsError("EMPTY", "nothing was recorded yet", { file: directory.name });

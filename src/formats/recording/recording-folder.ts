@@ -1,7 +1,7 @@
 /** Where a recording is read from: a directory whose reads may have to be fetched first. */
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { attempt } from "../../store/directory/attempt.ts";
-import type { Directory } from "../../store/directory/directory.ts";
+import type { Directory, StorageFile } from "../../store/directory/directory.ts";
 import { flushWriters } from "../../store/log/writers.ts";
 
 export interface RecordingFolder {
@@ -34,8 +34,7 @@ export class DirectoryFolder implements RecordingFolder {
   async ready(): Promise<void> {}
 
   async bytes(name: string, most: number): Promise<Uint8Array> {
-    if (!this.directory.list().includes(name)) throw new RldsError("NOT_FOUND", "there is no such file", { file: `${this.directory.name}/${name}` });
-    const file = attempt("opening", this.directory, name, () => this.directory.open(name, false));
+    const file = this.#open(name);
     try {
       const { size } = file;
       if (size > most) throw new RldsError("CORRUPT", `the file has ${size} bytes where at most ${most} can be`, { file: name });
@@ -55,5 +54,15 @@ export class DirectoryFolder implements RecordingFolder {
 
   fork(): DirectoryFolder {
     return this;
+  }
+
+  #open(name: string): StorageFile {
+    try {
+      return attempt("opening", this.directory, name, () => this.directory.open(name, false));
+    } catch (error) {
+      // A listing may be long: it is looked at where something is wrong alone.
+      if (this.directory.list().includes(name)) throw error;
+      throw new RldsError("NOT_FOUND", "there is no such file", { file: `${this.directory.name}/${name}` }, { cause: error });
+    }
   }
 }

@@ -143,9 +143,9 @@ export class SourceDirectory implements Directory, RecordingFolder {
   #read(name: string, into: Uint8Array, at: number, size: number): number {
     const length = Math.min(into.length, Math.max(0, size - at));
     if (length === 0) return 0;
-    const now = this.#open.get(name)?.readNow;
-    if (now !== undefined) {
-      into.set(now(at, length));
+    const file = this.#open.get(name);
+    if (file?.readNow !== undefined) {
+      into.set(file.readNow(at, length));
       return length;
     }
     const there = this.#fetched.get(name);

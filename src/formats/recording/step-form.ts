@@ -14,7 +14,7 @@ export function readSpec(spec: Spec): StepSpec {
   return { reward: NUMBER, discount: NUMBER, ...(spec as { readonly [name: string]: StepSpec }), ...Object.fromEntries(DERIVED.map((name) => [name, FLAG])) };
 }
 
-/** Whole columns of recorded leaves, by their paths, with those that follow. @param terminated whether the last step is terminal */
+/** Whole columns of recorded leaves, by their paths with dots, with those that follow. @param terminated whether the last step is terminal */
 export function readSteps<S>(spec: StepSpec, recorded: ReadonlyMap<string, ColumnData>, length: number, terminated: boolean): StepColumns<S> {
   const derived: { readonly [path: string]: () => ColumnData } = {
     is_first: () => flagAt(length, 0, length > 0),
@@ -23,7 +23,7 @@ export function readSteps<S>(spec: StepSpec, recorded: ReadonlyMap<string, Colum
     reward: () => new Float32Array(length),
     discount: () => new Float32Array(length).fill(1).fill(0, terminated ? length - 1 : length),
   };
-  const data = leavesOf(spec).map(({ path }) => recorded.get(path) ?? (derived[path] as () => ColumnData)());
+  const data = leavesOf(spec).map(({ path, keys }) => recorded.get(keys.join(".")) ?? (derived[path] as () => ColumnData)());
   return new StepColumns<S>(spec, data, length);
 }
 

@@ -8,7 +8,7 @@ import type { Roles, TransitionRole } from "../../spec/transition-roles.ts";
 
 export interface StoredForm {
   readonly stepSpec: StepSpec;
-  /** Of a path of the step's spec (joined by slashes) the leaf that it is; what is not here is computed. */
+  /** Of a path of the step's spec (joined by dots, which no name has) the leaf that it is; what is not here is computed. */
   readonly leaves: ReadonlyMap<string, PlacedLeaf>;
   /** What tells how episodes begin and end, where there is such a leaf. */
   readonly terminated?: PlacedLeaf | undefined;
@@ -41,7 +41,7 @@ export function storedForm(all: readonly PlacedLeaf[], roles: Roles): StoredForm
   for (const [leaf, keys] of paths) set(spec, keys, stepLeaf(leaf));
   return {
     stepSpec: spec as StepSpec,
-    leaves: new Map([...paths].map(([leaf, keys]) => [keys.join("/"), leaf])),
+    leaves: new Map([...paths].map(([leaf, keys]) => [keys.join("."), leaf])),
     terminated,
     discount: roles.leaves("discount").length === 1 ? optionalNumber(roles, "discount") : undefined,
     stepType,

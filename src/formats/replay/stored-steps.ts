@@ -64,8 +64,8 @@ export class StoredSteps {
       discount: () => Float32Array.from({ length: n }, (_, i) => Number(!((i === acted && isTerminal) || (i === n - 1 && isFinal)))),
       reward: () => zeros("f32", n),
     };
-    const data = leavesOf(stepSpec).map(({ path }) => {
-      const leaf = leaves.get(path);
+    const data = leavesOf(stepSpec).map(({ path, keys }) => {
+      const leaf = leaves.get(keys.join("."));
       return leaf === undefined ? (computed[path] as () => ColumnData)() : (columns[leaf.index] as ColumnData);
     });
     const stop: End = last[n - 1] !== 1 ? (openSteps > 0 ? "open" : "evicted") : isTerminal ? "terminated" : isFinal ? "truncated" : "ended";

@@ -12,8 +12,9 @@ export class FrameNames {
 
   constructor(frames: readonly FrameLeaf[], format: ImageFormat) {
     const plain = frames.map(({ keys }) => keys.join(".").replace(/[^\w.-]/g, "_"));
-    // Two may become one, or be too long for a file's name.
-    this.#cameras = plain.map((name, i) => (name.length <= LONGEST && plain.indexOf(name) === i ? name : `camera-${i}`));
+    // Two may become one, also where capitals are not told, or be too long for a file's name.
+    const lower = plain.map((name) => name.toLowerCase());
+    this.#cameras = plain.map((name, i) => (name.length <= LONGEST && lower.indexOf(lower[i] as string) === i ? name : `camera-${i}`));
     this.#format = format;
   }
 

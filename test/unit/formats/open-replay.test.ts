@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
+import { type Piece, storedEpisodes } from "../../../src/core/stored-episodes.ts";
 import { f32, fifo, i32, i64, lifo, prioritized, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
+import { engineOf, savedOf } from "../../../src/replay.ts";
 import {
   createTrajectoryDataSpec,
   createTransitionSpec,
@@ -30,6 +32,8 @@ import { expectError } from "../../support/refused.ts";
 import { all, expectSameColumns } from "../../support/rlds-data.ts";
 import { whole } from "../../support/size.ts";
 
+/** As assembly/memory/layout.ts has it. */
+const GRANULE_BITS = 12;
 const SEEDS = whole ? 6 : 2;
 const GOLDEN = join(root, "test/data/golden");
 const FOLDER = mkdtempSync(join(tmpdir(), "reprise-open-replay-"));
@@ -325,6 +329,10 @@ describe("steps as RLDS has them", () => {
     expect(episode?.steps[0]).toMatchObject({ observation: { x: Float32Array.of(1, 2) }, action: 3, reward: 4, observation_: 5, is_last_: 6, is_last: false });
     expect(episode).toMatchObject({ end: "open", beginning: "there" });
 
+    const slashed = made({ observation: { "a/b": f32(), a: { b: f32() } }, action: f32() });
+    slashed.writer.append({ observation: { "a/b": 1, a: { b: 2 } }, action: 3 });
+    expect((await all(await openReplay(bytesOf(slashed.replay))))[0]?.steps[0]).toMatchObject({ observation: { "a/b": 1, a: { b: 2 } }, action: 3 });
+
     const bare = made(f32(3));
     bare.writer.append([1, 2, 3] as never);
     bare.writer.endEpisode();
@@ -378,6 +386,20 @@ describe("what is none", () => {
     expectError(await errorFrom(openReplay(two)), "UNSUPPORTED", /2 journals \(a, b\): open one of them/);
     const files = new Map(readdirSync(join(GOLDEN, "journal")).map((name) => [name, new Uint8Array(readFileSync(join(GOLDEN, "journal", name)))]));
     expectError(await errorFrom(openReplay(files, { maxBytes: 1000 })), "UNSUPPORTED", /more than the 1000 bytes that maxBytes allows: raise it/);
+  });
+
+  it("rows that lead back into their own item are gone through once", async () => {
+    const replay = new Replay({ spec: { observation: i32(), action: i32() }, tables: { memory: { maxSize: 10 } }, logger: null });
+    const writer = replay.writer({ items: [{ table: "memory", length: 4 }] });
+    for (let i = 0; i < 4; i++) writer.append({ observation: i, action: i });
+    writer.endEpisode();
+    const engine = engineOf(replay);
+    const [{ rows }] = storedEpisodes(engine, savedOf(replay)) as [Piece];
+    const [, second, third] = rows as unknown as [number, number, number];
+    // The link in the row's head (assembly/rows/row.ts).
+    engine.core.u32[((third >> 10) * 2 ** GRANULE_BITS + (third & 1023) * 12) / 4 + 1] = second;
+    const found = await all(await openReplay(bytesOf(replay as never)));
+    expect(found.flatMap(({ steps }) => steps.map((step) => (step as { observation: number }).observation))).toEqual([0, 1, 2]);
   });
 
   it("damage is found, byte by byte", async () => {

@@ -4,7 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { memorySink, openMinari, openRlds, type RldsDataset, type StepSpec, writeMinari } from "../../../src/rlds/index.ts";
+import {
+  memorySink,
+  openMinari,
+  openRlds,
+  type RldsDataset,
+  RldsError,
+  type SourceFolder,
+  type StepSpec,
+  sourceOf,
+  writeMinari,
+} from "../../../src/rlds/index.ts";
 import { errorFrom } from "../../support/later.ts";
 import { FLAGS, leaf, type MadeDataset, made } from "../../support/random-steps.ts";
 import { expectError } from "../../support/refused.ts";
@@ -174,6 +184,21 @@ describe("of the real minari", () => {
     expect(parquet).toHaveLength(hdf5.length);
     for (const [k, { steps }] of parquet.entries()) expect(numbers(steps)).toEqual(numbers(hdf5[k]?.steps));
   });
+});
+
+it("an episode whose table could not be read once can be asked for again", async () => {
+  const { folder } = await sourceOf(await written(demonstrations([3, 2])));
+  let failures = 1;
+  const shaky = {
+    ...(folder as SourceFolder),
+    async open(path: string) {
+      if (path.includes("/1/part-0") && failures-- > 0) throw new RldsError("IO", "the network is away");
+      return (folder as SourceFolder).open(path);
+    },
+  };
+  const reader = await openMinari(shaky);
+  expectError(await errorFrom(all(reader.startingAt?.(1) ?? [])), "IO", /the network is away/);
+  expect((await all(reader.startingAt?.(1) ?? [])).map(({ steps }) => steps.length)).toEqual([2]);
 });
 
 describe("a damaged dataset", () => {

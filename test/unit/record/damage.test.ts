@@ -287,4 +287,38 @@ describe("a disk that is full", () => {
     await expect(recorder.close()).rejects.toThrow(expect.objectContaining({ code: "IO" }));
     expect((await openRecording(dir.crash())).steps).toBe(1);
   });
+
+  test("a sync of frames beside that fails ends the recording as well, and nobody is told to call again", async () => {
+    let fails = false;
+    const dir = memory({ fault: ({ kind, file }) => (fails && kind === "sync" && file.endsWith(".raw") ? { code: "EIO" } : undefined) });
+    const recorder = await opened({ dir, durability: "always", imagesIn: "files" });
+    recorder.step(stepOf(new TestRandom(1)));
+    fails = true;
+    const messages: string[] = [];
+    for (let i = 0; i < 2; i++)
+      try {
+        recorder.step(stepOf(new TestRandom(2)));
+      } catch (error) {
+        messages.push((error as Error).message);
+      }
+    expect(messages).toEqual([
+      expect.stringMatching(/the device failed.*this call did nothing$/),
+      expect.stringMatching(/open it again.*this call did nothing$/),
+    ]);
+    await expect(recorder.close()).rejects.toThrow(expect.objectContaining({ code: "IO" }));
+    expect((await openRecording(dir.crash())).steps).toBe(1);
+  });
+
+  test("a sync of the log that fails leaves the frames beside it: the step may be there, and then it can be read", async () => {
+    let fails = false;
+    const dir = memory({ fault: ({ kind, file }) => (fails && kind === "sync" && file.endsWith(".rpr") ? { code: "EIO" } : undefined) });
+    const recorder = await opened({ dir, durability: "always", imagesIn: "files" });
+    recorder.step(stepOf(new TestRandom(1)));
+    fails = true;
+    expect(() => recorder.step(stepOf(new TestRandom(2)))).toThrow(expect.objectContaining({ code: "IO" }));
+    await expect(recorder.close()).rejects.toThrow(expect.objectContaining({ code: "IO" }));
+    const steps = async (left: MemoryDirectory) => ((await read(left)) as unknown as Episodes).map((episode) => episode.steps.length);
+    expect(await steps(dir.crash())).toEqual([1]);
+    expect(await steps(dir.crash(Number.POSITIVE_INFINITY))).toEqual([2]);
+  });
 });

@@ -199,6 +199,20 @@ describe("an index that lies", () => {
     expect((await outcome(dir))[0]).toMatch(/^UNSUPPORTED: the episode's 42949\d+ steps take \d+ bytes in memory/);
     await expect(all(await openRecording(dir, { maxBytes: 2 ** 40 }))).rejects.toThrow(/./);
   });
+
+  test("fewer steps at the beginning of a segment than there are: no more are kept in memory than it says", async () => {
+    const dir = memory();
+    const log = Log.open(dir, { about: ABOUT, durability: "manual", segmentBytes: 4096 });
+    log.onSegment = () => log.write(RECORDED_INDEX, 1, parts(2));
+    while (log.segment === 1) {
+      for (const section of STEP) log.write(...section);
+      log.commit();
+    }
+    log.close();
+    expect((await outcome(dir))[0]).toMatch(
+      /^CORRUPT: the episode has more than the 2 steps that it is said to have \(00000001.rpr, byte \d+; episode 0, step 2\)/,
+    );
+  });
 });
 
 describe("heads that are none", () => {

@@ -9,7 +9,7 @@ import { f32, text, u8 } from "../../../src/spec/constructors.ts";
 import { memory } from "../../../src/store/index.ts";
 import { all } from "../../support/columns.ts";
 import { TestRandom } from "../../support/random.ts";
-import { act, expected, opened, read, SPEC, seen, stepOf, type TwinEpisode } from "./world.ts";
+import { act, expected, opened, plain, read, SPEC, seen, stepOf, type TwinEpisode } from "./world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reprise-record-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -82,6 +82,42 @@ test("Blobs and URLs are waited for: the same comes of them, and little is asked
   expect((await all(reader)).map(seen)).toEqual(expected(twin));
 });
 
+test("a frame's file that cannot be read, or that nobody waits for any more, is no damage", async () => {
+  let fails = false;
+  const dir = memory({ fault: ({ kind, file }) => (fails && kind === "read" && file.endsWith(".raw") ? { code: "EIO" } : undefined) });
+  await recorded(dir, 20, { imagesIn: "files" });
+  const stop = new AbortController();
+  const files = dir.files();
+  const fetch = async (url: URL | string) => {
+    const name = String(url).split("/").at(-1) as string;
+    if (name.endsWith(".raw")) stop.abort();
+    stop.signal.throwIfAborted();
+    return new Response(files.get(name)?.slice() ?? null, { status: files.has(name) ? 200 : 404 });
+  };
+  const reader = await openRecording("http://127.0.0.1/run", { fetch: fetch as unknown as typeof globalThis.fetch, signal: stop.signal });
+  const error = await all(reader).catch((error: unknown) => error);
+  expect(error).toBe(stop.signal.reason);
+  fails = true;
+  await expect(all(await openRecording(dir))).rejects.toThrow(expect.objectContaining({ code: "IO", message: expect.stringContaining("the device failed") }));
+});
+
+test("many thousands of frames beside: they are listed once, whatever is read", async () => {
+  const recordedTo = memory();
+  const twin = await recorded(recordedTo, 100, { imagesIn: "files" });
+  const others = Array.from({ length: 200_000 }, (_, i) => [`900000-${String(i).padStart(6, "0")}.front.raw`, new Uint8Array(0)] as const);
+  const dir = memory({ files: [...recordedTo.files(), ...others] });
+  let lists = 0;
+  const counted = Object.assign(Object.create(dir) as typeof dir, {
+    ...{ name: dir.name, open: dir.open.bind(dir), lock: dir.lock.bind(dir) },
+    list() {
+      lists++;
+      return dir.list();
+    },
+  });
+  expect(await read(counted)).toEqual(expected(twin));
+  expect(lists).toBeLessThan(5);
+});
+
 test("episodes one by one: from any of them on, in any order, beside each other; their lengths without their steps", async () => {
   const dir = memory();
   const whole = expected(await recorded(dir, 400)) as { steps: object[] }[];
@@ -99,6 +135,20 @@ test("episodes one by one: from any of them on, in any order, beside each other;
   expect(() => reader.startingAt(-1)).toThrow(RangeError);
   const [a, b] = await Promise.all([all<ReadEpisode>(reader), all(reader.startingAt(1))]);
   expect([a.map((one) => seen(one)), b.map(seen)]).toEqual([whole, whole.slice(1)]);
+});
+
+test.each(STORAGES)("leaves whose names differ by slashes or capitals alone are each other's strangers (%s in %s)", async (images, imagesIn) => {
+  const dir = memory();
+  const spec = { observation: { "a/b": f32(), a: { b: f32() }, Top: u8(1, 1, 1), top: u8(1, 1, 1) }, action: f32() };
+  const recorder = await open({ dir, spec, fps: 10, images, imagesIn, logger: null });
+  recorder.step({ observation: { "a/b": 1, a: { b: 2 }, Top: [3], top: [4] }, action: 5 });
+  await recorder.endEpisode();
+  await recorder.close();
+  const [episode] = await all(await openRecording(dir));
+  expect(plain(episode?.steps.at(0))).toMatchObject({ observation: { "a/b": 1, a: { b: 2 }, Top: [3], top: [4] }, action: 5 });
+  // Not every file system tells capitals.
+  const names = [...dir.files().keys()].map((name) => name.toLowerCase());
+  expect(names.length).toBe(new Set(names).size);
 });
 
 test("an episode that nobody ended is an unfinished one, and recording goes on with the next", async () => {
