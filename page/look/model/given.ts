@@ -29,10 +29,19 @@ export function chosenFiles(files: Iterable<File>): GivenFile[] {
 /** @param base of addresses that are not whole @throws TypeError for what is no address of the web */
 export function givenUrl(text: string, base: string): Given {
   const trimmed = text.trim();
-  const url = URL.canParse(trimmed, base) && trimmed !== "" ? new URL(trimmed, base) : undefined;
+  const url = trimmed === "" ? undefined : urlOf(trimmed, base);
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new TypeError(`an address begins with https:// or http://, and this one is ${JSON.stringify(text)}`);
   return { kind: "url", url: url.href };
+}
+
+/** Undefined for what is none. Without `URL.canParse`, which is younger than the browsers that this page is for. */
+export function urlOf(text: string, base?: string): URL | undefined {
+  try {
+    return new URL(text, base);
+  } catch {
+    return undefined;
+  }
 }
 
 /** What `serve-page` says of its folder, checked; undefined for anything else. */

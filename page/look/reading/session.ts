@@ -5,6 +5,7 @@ import { leafColumns, leafForms } from "../model/columns.ts";
 import { Distributions } from "../model/distributions.ts";
 import type { EpisodeSummary } from "../model/episode-table.ts";
 import { Findings } from "../model/findings.ts";
+import { urlOf } from "../model/given.ts";
 import { isFilm } from "../model/leaf-kinds.ts";
 import { spreadOrder } from "../model/spread-order.ts";
 import { summaryOf } from "../model/summary.ts";
@@ -176,8 +177,9 @@ function openedOf(reader: Reader, bytes: number | undefined): Opened {
 
 /** Of an address what stands last in it. */
 function shortName(name: string): string {
-  if (!URL.canParse(name) || !/^https?:/.test(name)) return name;
-  const { pathname, host } = new URL(name);
+  const url = /^https?:/.test(name) ? urlOf(name) : undefined;
+  if (url === undefined) return name;
+  const { pathname, host } = url;
   const last =
     pathname
       .split("/")
