@@ -136,7 +136,10 @@ const WAYS = ["flip", "flip", "cut", "delete", "zero", "append", "exchange"] as 
 
 function mutated(files: Map<string, Uint8Array>, random: TestRandom): Map<string, Uint8Array> {
   const names = [...files.keys()].filter((name) => !name.startsWith("lock")).sort();
-  const name = names[random.below(names.length)] as string;
+  // Of frames beside there are many files, of the log few.
+  const segments = names.filter((name) => name.endsWith(".rpr"));
+  const hit = random.below(2) === 0 ? segments : names;
+  const name = hit[random.below(hit.length)] as string;
   const bytes = (files.get(name) as Uint8Array).slice();
   const way = WAYS[random.below(WAYS.length)];
   const at = random.below(Math.max(1, bytes.length));
