@@ -10,12 +10,13 @@ import { leaves, type Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { createItemOf, type Writer } from "../../writer.ts";
+import { mustFit, type Signature } from "../signature.ts";
 import { Windows } from "../windows.ts";
-import { mustFit, type Signature, tableNames } from "./client.ts";
 import { Fields, type PartOf, type Values } from "./fields.ts";
 import { History, type HistoryOf } from "./history.ts";
 import { OpenStep } from "./open-step.ts";
 import { Pending } from "./pending.ts";
+import { tableNames } from "./step-client.ts";
 import { TrajectoryColumn } from "./trajectory-column.ts";
 
 export interface TrajectoryWriterOptions {
@@ -163,13 +164,23 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   }
 
   /**
-   * Ends the episode; a step that is open ends with it.
+   * Ends the episode; a step that is open ends with it. With `timeoutMs` or `signal` it first waits until no item of this writer waits for a rate limiter.
    * @param options.clearBuffers whether no later item reaches back over the end; true where it is left out
+   * @returns `undefined` where it has ended; else a promise
+   * @throws ReplayError TIMEOUT, CLOSED, or the signal's reason; then the episode goes on, with all its steps
    */
-  endEpisode(options: { readonly clearBuffers?: boolean } = {}): void {
+  endEpisode(options: WaitOptions & { readonly clearBuffers?: boolean } = {}): Promise<void> | undefined {
     this.#check();
-    const { clearBuffers = true } = onlyKeys("options", options, "clearBuffers");
+    const { clearBuffers = true, ...wait } = onlyKeys("options", options, "clearBuffers, timeoutMs, signal");
     flag("clearBuffers", clearBuffers);
+    const waits = wait.timeoutMs === undefined && wait.signal === undefined ? undefined : this.#pending.until(0, wait);
+    if (waits !== undefined) return handled(waits.then(() => this.#end(clearBuffers)));
+    this.#end(clearBuffers);
+    return undefined;
+  }
+
+  #end(clearBuffers: boolean): void {
+    this.#check();
     this.#writeOpen([this.#rows]);
     this.#done();
     this.#episodeSteps = 0;
@@ -261,4 +272,10 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     this.#isOpen = false;
     this.#open?.reset();
   }
+}
+
+/** A promise that nobody need await. */
+function handled(promise: Promise<void>): Promise<void> {
+  promise.catch(() => {});
+  return promise;
 }
