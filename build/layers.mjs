@@ -54,8 +54,8 @@ export const LAYERS = {
     ["store/index"],
     // TF-Agents' and Reverb's classes.
     ["agents/nest", "agents/signature", "agents/time-step", "agents/windows"],
-    ["agents/sampling/"],
-    ["agents/trajectory", "agents/writers/"],
+    ["agents/patterns/", "agents/sampling/", "agents/trajectory"],
+    ["agents/writers/"],
     ["agents/settle"],
     ["agents/buffers/", "agents/datasets/", "agents/observers/"],
     ["agents/drive"],

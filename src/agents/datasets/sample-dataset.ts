@@ -8,6 +8,7 @@ import type { WaitOptions } from "../../wait.ts";
 import { stack } from "../nest.ts";
 import type { ReplaySample, SampleInfo } from "../sampling/sample.ts";
 import type { LeafSignature, Signature } from "../signature.ts";
+import { readableOf } from "./readable.ts";
 
 /** What an element looks like. */
 export interface ElementSpec {
@@ -63,18 +64,7 @@ export class SampleDataset<E> implements AsyncIterable<E> {
 
   /** A web stream of the same: nothing is drawn before it is read. Cancelling it ends the iteration. */
   stream(): ReadableStream<E> {
-    const elements = this[Symbol.asyncIterator]();
-    const source: UnderlyingDefaultSource<E> = {
-      async pull(controller) {
-        const { done, value } = await elements.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        await elements.return?.();
-      },
-    };
-    return new ReadableStream<E>(source, { highWaterMark: 0 });
+    return readableOf(this);
   }
 }
 

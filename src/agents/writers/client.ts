@@ -4,12 +4,14 @@ import type { Replay } from "../../replay.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
+import type { Config } from "../patterns/config.ts";
 import type { ItemKey, ReplaySample } from "../sampling/sample.ts";
 import type { Sampler, SamplerOptions } from "../sampling/sampler.ts";
 import type { TableInfo } from "../sampling/table-info.ts";
 import type { PartOf } from "./fields.ts";
 import type { LegacyWriter, LegacyWriterOptions } from "./legacy-writer.ts";
 import type { Awaitable, StepClient } from "./step-client.ts";
+import type { StructuredWriter } from "./structured-writer.ts";
 import type { TrajectoryWriter, TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
 /** The public part of a class, which another class may have as well. */
@@ -47,6 +49,8 @@ export type Checkpoint = string | Iterable<Uint8Array<ArrayBuffer>>;
  * Every call: @throws ReplayError NOT_FOUND for a table that is not there
  */
 export interface Client<S extends Spec = Spec, N extends string = string> extends StepClient<S> {
+  /** A writer that makes the items of patterns by itself. @throws TypeError, RangeError for no config · ReplayError SPEC_MISMATCH */
+  structuredWriter(configs: readonly Config[]): Public<StructuredWriter<S>>;
   /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */
   trajectoryWriter(options: TrajectoryWriterOptions): Public<TrajectoryWriter<S>>;
   /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError */

@@ -9,6 +9,7 @@ import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { Table, TableOptions } from "../../table.ts";
 import { checkSignal, type WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
+import type { Config } from "../patterns/config.ts";
 import { type DrawnItem, type ItemKey, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../sampling/sample.ts";
 import { type Sampler, type SamplerOptions, TableSampler } from "../sampling/sampler.ts";
 import { Table as Definition, inUse, type NamedTable } from "../sampling/table.ts";
@@ -19,6 +20,7 @@ import { Fields, type PartOf } from "./fields.ts";
 import { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
 import { RemoteClient } from "./remote-client.ts";
 import { type StepClient, type StepWriterOptions, tableNames } from "./step-client.ts";
+import { StructuredWriter } from "./structured-writer.ts";
 import { TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
 export interface LocalClientOptions<N extends string = string> {
@@ -92,6 +94,11 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */
   trajectoryWriter(options: TrajectoryWriterOptions): TrajectoryWriter<S> {
     return new TrajectoryWriter<S>(this.#steps, options, (table) => this.#signatures[table]);
+  }
+
+  /** A writer that makes items of patterns by itself: Reverb's `structured_writer`. @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
+  structuredWriter(configs: readonly Config[]): StructuredWriter<S> {
+    return new StructuredWriter<S>(this.#steps, configs, (table) => this.#signatures[table]);
   }
 
   /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError */
