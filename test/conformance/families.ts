@@ -5,6 +5,7 @@ import { runClientCase, runDatasetCase } from "./client/cases.ts";
 import { runRldsCase } from "./datasets/cases.ts";
 import { isObserverCase, runObserverCase } from "./observers/cases.ts";
 import type { Outcome } from "./outcome.ts";
+import { runStructuredCase } from "./structured/cases.ts";
 import { runReverbBufferCase } from "./tables/buffer-cases.ts";
 import { runTableCase } from "./tables/cases.ts";
 
@@ -12,6 +13,7 @@ import { runTableCase } from "./tables/cases.ts";
 export async function runInFamily(raw: { readonly [key: string]: unknown }): Promise<Outcome | undefined> {
   if (raw.family === "client-calls") return runClientCase(raw);
   if (raw.family === "datasets") return runDatasetCase(raw);
+  if (raw.family === "structured-writer") return runStructuredCase(raw);
   if (isObject(raw.buffers)) return runBufferCase(raw);
   if (raw.class === "ReverbReplayBuffer") return runReverbBufferCase(raw);
   if (isObserverCase(raw)) return runObserverCase(raw);
