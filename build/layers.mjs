@@ -54,7 +54,9 @@ export const LAYERS = {
     ["store/index"],
     // TF-Agents' and Reverb's classes.
     ["agents/nest", "agents/time-step", "agents/windows"],
-    ["agents/trajectory", "agents/writers/"],
+    ["agents/patterns/", "agents/trajectory"],
+    ["agents/writers/"],
+    ["agents/datasets/"],
     ["agents/settle"],
     ["agents/buffers/", "agents/observers/"],
     ["agents/drive"],

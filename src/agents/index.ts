@@ -19,9 +19,23 @@ export {
 export { type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer } from "./buffers/reverb-replay-buffer.ts";
 export { StatefulEpisodicReplayBuffer } from "./buffers/stateful-episodic-replay-buffer.ts";
 export { TFUniformReplayBuffer, type UniformOptions } from "./buffers/uniform-replay-buffer.ts";
+export {
+  type InfoAndData,
+  type NoInfo,
+  PatternDataset,
+  type PatternDatasetOptions,
+  patternDatasetWithInfo,
+  type StepSource,
+  type TrajectoryOf,
+  type WithInfo,
+} from "./datasets/pattern-dataset.ts";
 export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./observers/episode-observer.ts";
 export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./observers/trajectory-observer.ts";
+export { type Comparable, type ComparableStep, type Comparison, Condition, type Subject } from "./patterns/condition.ts";
+export { type Config, type ConfigOptions, createConfig, unpackPattern } from "./patterns/config.ts";
+export { createReferenceStep, type Pattern, type PatternNode, patternFromTransform, type ReferenceField, type ReferenceStep } from "./patterns/pattern.ts";
+export { constantPriorityFn, type PriorityFn, tdError } from "./patterns/priority.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
@@ -42,7 +56,9 @@ export {
 export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWriterOptions, TableClient } from "./writers/client.ts";
 export type { PartOf } from "./writers/fields.ts";
 export type { HistoryColumn, HistoryOf } from "./writers/history.ts";
+export { inferSignature } from "./writers/infer-signature.ts";
 export { LegacyWriter, type LegacyWriterOptions } from "./writers/legacy-writer.ts";
 export { LocalClient, type LocalClientOptions, type NamedTable } from "./writers/local-client.ts";
+export { type EndEpisodeOptions, StructuredWriter } from "./writers/structured-writer.ts";
 export { TrajectoryColumn } from "./writers/trajectory-column.ts";
 export { type ItemColumns, TrajectoryWriter, type TrajectoryWriterOptions } from "./writers/trajectory-writer.ts";

@@ -8,10 +8,12 @@ import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { Table, TableOptions } from "../../table.ts";
 import { checkSignal, type WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
+import type { Config } from "../patterns/config.ts";
 import { type Client, type ClientLike, mustFit, type Signature, type StepWriterOptions, signatureOf, type TableClient, tableNames } from "./client.ts";
 import { Fields, type PartOf } from "./fields.ts";
 import { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
 import { RemoteClient } from "./remote-client.ts";
+import { StructuredWriter } from "./structured-writer.ts";
 import { TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
 export interface LocalClientOptions<N extends string = string> {
@@ -89,6 +91,11 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */
   trajectoryWriter(options: TrajectoryWriterOptions): TrajectoryWriter<S> {
     return new TrajectoryWriter<S>(this.#steps, options, (table) => this.#signatures[table]);
+  }
+
+  /** A writer that makes items of patterns by itself: Reverb's `structured_writer`. @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
+  structuredWriter(configs: readonly Config[]): StructuredWriter<S> {
+    return new StructuredWriter<S>(this.#steps, configs, (table) => this.#signatures[table]);
   }
 
   /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError */

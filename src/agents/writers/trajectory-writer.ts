@@ -8,8 +8,9 @@ import { engineOf, type Replay } from "../../replay.ts";
 import type { ColumnOf } from "../../spec/columns.ts";
 import { leaves, type Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
+import type { AnyTable } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
-import { createItemOf, type Writer } from "../../writer.ts";
+import { createItemOf, insertOf, type Writer, waitingOf } from "../../writer.ts";
 import { Windows } from "../windows.ts";
 import { mustFit, type Signature, tableNames } from "./client.ts";
 import { Fields, type PartOf, type Values } from "./fields.ts";
@@ -31,6 +32,22 @@ export type ItemColumns = TrajectoryColumn | readonly ItemColumns[] | { readonly
 /** Anything else than a nest is told by its place. */
 const isEnd = (node: unknown) => typeof node !== "object" || node === null || node instanceof TrajectoryColumn;
 
+/** What structured writers do with one: steps that are taken apart already, items whose columns are known by a number. */
+export interface Steps<S extends Spec> {
+  readonly fields: Fields<S>;
+  /** What was given so far of the step that is open; undefined where none is. */
+  readonly open: Values | undefined;
+  /** @param values those of `step`, taken apart */
+  append(step: PartOf<StepOf<S>>, values: Values, partial: boolean): void;
+  /** How many items would wait for a table's rate limiter if it were given n more. */
+  waiting(table: AnyTable, n: number): number;
+  /** An item of `length` steps that end `behind` the newest one. Allocates nothing, unless it must wait. */
+  insert(table: AnyTable, length: number, priority: number, behind: number, layout: number): void;
+}
+
+/** For the package's own writers. */
+export let stepsOf: <S extends Spec>(writer: TrajectoryWriter<S>) => Steps<S>;
+
 export class TrajectoryWriter<S extends Spec = Spec> {
   readonly #replay: Replay<S, string>;
   readonly #engine: Engine;
@@ -51,6 +68,18 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   #rows = 0;
   #episodeSteps = 0;
   #closed = false;
+
+  static {
+    stepsOf = (writer) => ({
+      fields: writer.#fields,
+      get open() {
+        return writer.#isOpen ? writer.#open?.values : undefined;
+      },
+      append: (step, values, partial) => writer.#append(step, values, partial),
+      waiting: (table, n) => waitingOf(writer.#live(), table, n),
+      insert: (table, length, priority, behind, layout) => writer.#insert(table, length, priority, behind, layout),
+    });
+  }
 
   /** Made by `client.trajectoryWriter`. @throws RangeError, TypeError */
   constructor(replay: Replay<S, string>, options: TrajectoryWriterOptions, signatures: (table: string) => Signature | undefined) {
@@ -111,7 +140,10 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     this.#check();
     const { partialStep = false } = onlyKeys("options", options, "partialStep");
     flag("partialStep", partialStep);
-    const values = this.#fields.take(step);
+    this.#append(step, this.#fields.take(step), partialStep);
+  }
+
+  #append(step: PartOf<StepOf<S>>, values: Values, partialStep: boolean): void {
     if (partialStep || this.#isOpen) this.#appendPart(values, partialStep);
     else {
       this.#live().append(values.includes(undefined) ? this.#fields.whole(values) : (step as StepOf<S>));
@@ -160,6 +192,14 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     const waits = createItemOf(writer, table, { length, priority, columns: Object.fromEntries(shown) }, this.#rows - 1 - last);
     if (waits !== undefined) this.#pending.add(table, writer.lastKey(table));
     return waits;
+  }
+
+  #insert(table: AnyTable, length: number, priority: number, behind: number, layout: number): void {
+    const writer = this.#live();
+    if (behind === 0) this.#writeNewest();
+    // An open step that no item has needed yet is not among the rows.
+    const isIn = insertOf(writer, table, length, priority, behind - (this.#history.total - this.#rows), layout);
+    if (!isIn) this.#pending.add(table.name, writer.lastKey(table.name));
   }
 
   /**
@@ -252,7 +292,11 @@ export class TrajectoryWriter<S extends Spec = Spec> {
 
   /** Brings the open step into the window, if it is one of these. */
   #writeOpen(steps: readonly number[]): void {
-    if (this.#rows === this.#history.total || !steps.includes(this.#rows)) return;
+    if (steps.includes(this.#rows)) this.#writeNewest();
+  }
+
+  #writeNewest(): void {
+    if (this.#rows === this.#history.total) return;
     this.#live().append(this.#fields.whole((this.#open as OpenStep<S>).values));
     this.#rows++;
   }
