@@ -1,13 +1,13 @@
 /** What the translations share: the items of tables, as plain values. */
 import type { LocalClient, ReplaySample } from "../../src/agents/index.ts";
+import type { Column } from "../../src/index.ts";
 import { expect } from "vitest";
-import { Column } from "../../src/index.ts";
 
 /** Columns as plain arrays, in whatever they are nested. */
 export function plain(data: unknown): unknown {
-  if (data instanceof Column) return data.toArray();
   if (Array.isArray(data)) return data.map(plain);
   if (typeof data !== "object" || data === null) return data;
+  if ("toArray" in data) return (data as Column).toArray();
   return Object.fromEntries(Object.entries(data).map(([name, part]) => [name, plain(part)]));
 }
 

@@ -13,12 +13,12 @@ import {
   toTransition,
   toTransitionSpec,
 } from "../../src/agents/index.ts";
-import { Column, type ColumnLike, f32, i32 } from "../../src/index.ts";
+import { type ColumnLike, f32, i32 } from "../../src/index.ts";
 import { environment, policy, SPEC } from "./mocks.ts";
 
 const { FIRST, MID, LAST } = StepType;
-const row = (...numbers: number[]) => new Column(Float64Array.from(numbers), [1, numbers.length]);
-const types = (...numbers: number[]) => new Column(Int32Array.from(numbers), [1, numbers.length]);
+const row = (...numbers: number[]) => ({ data: Float64Array.from(numbers), shape: [1, numbers.length] });
+const types = (...numbers: number[]) => ({ data: Int32Array.from(numbers), shape: [1, numbers.length] });
 const shown = ({ data, shape }: ColumnLike) => ({ data: Array.from(data as ArrayLike<number>), shape: [...shape] });
 
 test.each([
@@ -33,10 +33,7 @@ test.each([
 });
 
 test("an episode's columns make its trajectories", () => {
-  const observation = new Column(
-    Float32Array.from({ length: 20 }, (_, i) => i / 7),
-    [4, 5],
-  );
+  const observation = { data: Float32Array.from({ length: 20 }, (_, i) => i / 7), shape: [4, 5] };
   const reward = Float32Array.of(0.1, 0.2, 0.3, 0.4);
   const made = fromEpisode({ observation, action: [], reward });
   expect(shown(made.stepType)).toEqual({ data: [FIRST, MID, MID, MID], shape: [4] });
