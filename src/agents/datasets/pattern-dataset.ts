@@ -8,7 +8,7 @@ import { type Compiled, compiled } from "../patterns/compiled.ts";
 import { type Config, mustBeConfigs } from "../patterns/config.ts";
 import { Matcher } from "../patterns/matcher.ts";
 import { nodesOf, type Pattern, PatternNode } from "../patterns/pattern.ts";
-import type { Signature } from "../writers/client.ts";
+import type { Signature } from "../signature.ts";
 import { inferSignature } from "../writers/infer-signature.ts";
 import { iterated, readableOf } from "./readable.ts";
 import { RecentSteps } from "./recent-steps.ts";

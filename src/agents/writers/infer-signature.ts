@@ -6,7 +6,7 @@ import { leavesOf, type Spec } from "../../spec/spec.ts";
 import { type Compiled, compiled } from "../patterns/compiled.ts";
 import { type Config, mustBeConfigs, nameOf } from "../patterns/config.ts";
 import { PatternNode } from "../patterns/pattern.ts";
-import type { LeafSignature, Signature } from "./client.ts";
+import type { LeafSignature, Signature } from "../signature.ts";
 
 /**
  * Where the lengths of the configs' items differ in a column, its first dimension is open: null.

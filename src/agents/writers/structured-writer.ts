@@ -9,8 +9,9 @@ import type { WaitOptions } from "../../wait.ts";
 import { type Compiled, compiled } from "../patterns/compiled.ts";
 import { type Config, mustBeConfigs } from "../patterns/config.ts";
 import { Matcher, scalarOf } from "../patterns/matcher.ts";
-import { mustFit, type Signature, tableNames } from "./client.ts";
+import { mustFit, type Signature } from "../signature.ts";
 import type { PartOf } from "./fields.ts";
+import { tableNames } from "./step-client.ts";
 import { type Steps, stepsOf, TrajectoryWriter } from "./trajectory-writer.ts";
 
 export interface EndEpisodeOptions extends WaitOptions {

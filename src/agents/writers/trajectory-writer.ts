@@ -11,12 +11,13 @@ import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { AnyTable } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { createItemOf, insertOf, type Writer, waitingOf } from "../../writer.ts";
+import { mustFit, type Signature } from "../signature.ts";
 import { Windows } from "../windows.ts";
-import { mustFit, type Signature, tableNames } from "./client.ts";
 import { Fields, type PartOf, type Values } from "./fields.ts";
 import { History, type HistoryOf } from "./history.ts";
 import { OpenStep } from "./open-step.ts";
 import { Pending } from "./pending.ts";
+import { tableNames } from "./step-client.ts";
 import { TrajectoryColumn } from "./trajectory-column.ts";
 
 export interface TrajectoryWriterOptions {
@@ -68,6 +69,8 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   #rows = 0;
   #episodeSteps = 0;
   #closed = false;
+  /** Whether an end waits for items. */
+  #ending = false;
 
   static {
     stepsOf = (writer) => ({
@@ -203,13 +206,30 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   }
 
   /**
-   * Ends the episode; a step that is open ends with it.
+   * Ends the episode; a step that is open ends with it. With a time limit or a signal it ends when all items of this writer are in their tables, and till then every other
+   * call is OUT_OF_TURN.
    * @param options.clearBuffers whether no later item reaches back over the end; true where it is left out
+   * @returns `undefined` where no item waits for a rate limiter, else a promise until none does
+   * @throws ReplayError TIMEOUT, CLOSED, or the signal's reason; then the episode goes on, with all its steps
    */
-  endEpisode(options: { readonly clearBuffers?: boolean } = {}): void {
+  endEpisode(options: WaitOptions & { readonly clearBuffers?: boolean } = {}): Promise<void> | undefined {
     this.#check();
-    const { clearBuffers = true } = onlyKeys("options", options, "clearBuffers");
+    const { clearBuffers = true, ...wait } = onlyKeys("options", options, "clearBuffers, timeoutMs, signal");
     flag("clearBuffers", clearBuffers);
+    const waits = this.#pending.until(0, wait);
+    if (waits === undefined || (wait.timeoutMs === undefined && wait.signal === undefined)) {
+      this.#end(clearBuffers);
+      return waits;
+    }
+    this.#ending = true;
+    const ended = waits.finally(() => {
+      this.#ending = false;
+    });
+    return handled(ended.then(() => this.#end(clearBuffers)));
+  }
+
+  #end(clearBuffers: boolean): void {
+    this.#check();
     this.#writeOpen([this.#rows]);
     this.#done();
     this.#episodeSteps = 0;
@@ -246,6 +266,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
 
   #check(): void {
     if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make a new one with client.trajectoryWriter()");
+    if (this.#ending) throw new ReplayError("OUT_OF_TURN", "the episode is just ending: await what endEpisode gave first");
     this.#engine.begin();
   }
 
@@ -305,4 +326,10 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     this.#isOpen = false;
     this.#open?.reset();
   }
+}
+
+/** A promise that nobody need await. */
+function handled(promise: Promise<void>): Promise<void> {
+  promise.catch(() => {});
+  return promise;
 }
