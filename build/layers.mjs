@@ -55,7 +55,7 @@ export const LAYERS = {
     // TF-Agents' and Reverb's classes.
     ["agents/nest", "agents/time-step", "agents/windows"],
     ["agents/trajectory", "agents/writers/"],
-    ["agents/settle"],
+    ["agents/settle", "agents/transitions/"],
     ["agents/buffers/", "agents/observers/"],
     ["agents/drive"],
     ["agents/index"],

@@ -22,7 +22,7 @@ export { TFUniformReplayBuffer, type UniformOptions } from "./buffers/uniform-re
 export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./observers/episode-observer.ts";
 export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./observers/trajectory-observer.ts";
-export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
+export { type Batched, restart, type StepOptions, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
   first,
@@ -34,11 +34,35 @@ export {
   last,
   mid,
   type PolicyStep,
+  replace,
   singleStep,
   type Trajectory,
   type TrajectorySpec,
   trajectorySpec,
 } from "./trajectory.ts";
+export type { ColumnsIn, Numbers, WithoutTime } from "./transitions/columns.ts";
+export {
+  type AsNStepTransitionOptions,
+  type AsTrajectoryOptions,
+  type AsTransitionOptions,
+  asHalfTransition,
+  asNStepTransition,
+  asTrajectory,
+  asTransition,
+  type Experience,
+} from "./transitions/convert.ts";
+export { type Episode, fromEpisode } from "./transitions/episode.ts";
+export { type DiscountedReturnOptions, discountedReturn, toNStepTransition } from "./transitions/n-step.ts";
+export {
+  experienceToTransitions,
+  type StepColumns,
+  type TrajectoryBatch,
+  type TrajectoryColumns,
+  type Transition,
+  type TransitionSpec,
+  toTransition,
+  toTransitionSpec,
+} from "./transitions/transition.ts";
 export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWriterOptions, TableClient } from "./writers/client.ts";
 export type { PartOf } from "./writers/fields.ts";
 export type { HistoryColumn, HistoryOf } from "./writers/history.ts";
