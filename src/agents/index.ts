@@ -45,7 +45,7 @@ export type { Sampler, SamplerOptions } from "./sampling/sampler.ts";
 export { type NamedTable, Table, type TableArguments } from "./sampling/table.ts";
 export type { RateLimiterInfo, TableInfo } from "./sampling/table-info.ts";
 export type { LeafSignature, Signature } from "./signature.ts";
-export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
+export { type Batched, restart, type StepOptions, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
   first,
@@ -57,11 +57,35 @@ export {
   last,
   mid,
   type PolicyStep,
+  replace,
   singleStep,
   type Trajectory,
   type TrajectorySpec,
   trajectorySpec,
 } from "./trajectory.ts";
+export type { ColumnsIn, Numbers, WithoutTime } from "./transitions/columns.ts";
+export {
+  type AsNStepTransitionOptions,
+  type AsTrajectoryOptions,
+  type AsTransitionOptions,
+  asHalfTransition,
+  asNStepTransition,
+  asTrajectory,
+  asTransition,
+  type Experience,
+} from "./transitions/convert.ts";
+export { type Episode, fromEpisode } from "./transitions/episode.ts";
+export { type DiscountedReturnOptions, discountedReturn, toNStepTransition } from "./transitions/n-step.ts";
+export {
+  experienceToTransitions,
+  type StepColumns,
+  type TrajectoryBatch,
+  type TrajectoryColumns,
+  type Transition,
+  type TransitionSpec,
+  toTransition,
+  toTransitionSpec,
+} from "./transitions/transition.ts";
 export type {
   Checkpoint,
   Client,

@@ -6,9 +6,11 @@ import { isObserverCase, runObserverCase } from "./observers/cases.ts";
 import type { Outcome } from "./outcome.ts";
 import { runReverbBufferCase } from "./tables/buffer-cases.ts";
 import { runTableCase } from "./tables/cases.ts";
+import { runTrajectoryCase } from "./trajectories/cases.ts";
 
 /** What became of a case; undefined where it is of none of these families. */
 export async function runInFamily(raw: { readonly [key: string]: unknown }): Promise<Outcome | undefined> {
+  if (raw.family === "trajectories") return runTrajectoryCase(raw);
   if (isObject(raw.buffers)) return runBufferCase(raw);
   if (raw.class === "ReverbReplayBuffer") return runReverbBufferCase(raw);
   if (isObserverCase(raw)) return runObserverCase(raw);

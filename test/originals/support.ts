@@ -1,7 +1,7 @@
 /** What the translations share: the items of tables, as plain values. */
-import type { LocalClient, ReplaySample } from "../../src/agents/index.ts";
-import type { Column } from "../../src/index.ts";
 import { expect } from "vitest";
+import type { ReplaySample } from "../../src/agents/index.ts";
+import type { Column } from "../../src/index.ts";
 
 /** Columns as plain arrays, in whatever they are nested. */
 export function plain(data: unknown): unknown {
@@ -11,23 +11,26 @@ export function plain(data: unknown): unknown {
   return Object.fromEntries(Object.entries(data).map(([name, part]) => [name, plain(part)]));
 }
 
+/** Of a client what is asked here, whatever its spec. */
+export interface Sampled {
+  table(name: string): { readonly size: number };
+  sample(table: string, n: number, options: { readonly emitTimesteps: false }): AsyncIterable<ReplaySample>;
+}
+
 /** Items of a table, each once drawn. All that it holds, where no number is given. */
-// biome-ignore lint/suspicious/noExplicitAny: of any client
-export async function samples(client: LocalClient<any, any>, table: string, n = client.table(table).size, options: object = {}): Promise<ReplaySample[]> {
+export async function samples(client: Sampled, table: string, n = client.table(table).size, options: object = {}): Promise<ReplaySample[]> {
   const found: ReplaySample[] = [];
-  if (n > 0) for await (const sample of client.sample(table, n, { emitTimesteps: false, ...options })) found.push(sample as ReplaySample);
+  if (n > 0) for await (const sample of client.sample(table, n, { emitTimesteps: false, ...options })) found.push(sample);
   return found;
 }
 
 /** What `samples` gives, without what is known of each: the columns in the order of their names. */
-// biome-ignore lint/suspicious/noExplicitAny: of any client
-export async function contents(client: LocalClient<any, any>, table: string, n?: number, options?: object): Promise<unknown[]> {
+export async function contents(client: Sampled, table: string, n?: number, options?: object): Promise<unknown[]> {
   return (await samples(client, table, n, options)).map(({ data }) => plain(data));
 }
 
 /** How often each key comes in n samples, the most frequent first, as parts of all. */
-// biome-ignore lint/suspicious/noExplicitAny: of any client
-export async function frequencies(client: LocalClient<any, any>, table: string, n = 10_000): Promise<number[]> {
+export async function frequencies(client: Sampled, table: string, n = 10_000): Promise<number[]> {
   const counts = new Map<unknown, number>();
   for (const { info } of await samples(client, table, n)) counts.set(info.key, (counts.get(info.key) ?? 0) + 1);
   return [...counts.values()].map((count) => count / n).sort((a, b) => b - a);

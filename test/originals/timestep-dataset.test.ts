@@ -1,6 +1,6 @@
 /** What Reverb's timestep_dataset_test.py and timestep_dataset_eager_test.py assert, of ours. */
 import { expect, test } from "vitest";
-import { LocalClient, type Signature, Table, TimestepDataset, type TimestepDatasetOptions } from "../../src/agents/index.ts";
+import { LocalClient, type Signature, Table, type TableDatasetOptions, TimestepDataset } from "../../src/agents/index.ts";
 import { type Column, f32, f64, fifo, i8, i32, i64, minSize, prioritized, type Spec } from "../../src/index.ts";
 import { code, INFO, plain, REFUSED, samples, TAKEN, taken } from "./support.ts";
 
@@ -10,7 +10,7 @@ const TABLES = ["dist", "signatured", "bounded_spec_signatured"] as const;
 const MATRIX = [f32(3, 3)] as const;
 
 function clientOf<const S extends Spec>(spec: S): LocalClient<S> {
-  const table = { sampler: prioritized(1), remover: fifo(), maxSize: 1_000_000, rateLimiter: minSize(1) };
+  const table = { sampler: prioritized(1), remover: fifo(), maxSize: 1000, rateLimiter: minSize(1) };
   const signatures = spec === (MATRIX as Spec) ? [undefined, SIGNED, BOUNDED] : [];
   return LocalClient.of({ spec, tables: TABLES.map((name, i) => new Table({ ...table, name, signature: signatures[i] })) });
 }
@@ -27,7 +27,7 @@ function populated() {
   return client;
 }
 const dataset = (client: LocalClient<never, string>, options: object = {}, table: string = "dist", spec: Signature = MATRIX) =>
-  new TimestepDataset(client, table, { spec, maxInFlightSamplesPerWorker: 100, ...options } as TimestepDatasetOptions);
+  new TimestepDataset(client, table, { spec, maxInFlightSamplesPerWorker: 100, ...options } as TableDatasetOptions);
 
 /** Ten inserted matrices of ones. */
 function ofBlobs() {

@@ -1,6 +1,6 @@
 /** What Reverb's trajectory_dataset_test.py and trajectory_dataset_eager_test.py assert, of ours. */
 import { expect, test } from "vitest";
-import { LocalClient, type Signature, Table, TrajectoryDataset, type TrajectoryDatasetOptions } from "../../src/agents/index.ts";
+import { LocalClient, type Signature, Table, type TableDatasetOptions, TrajectoryDataset } from "../../src/agents/index.ts";
 import { type Column, f32, fifo, i32, i64, minSize, prioritized } from "../../src/index.ts";
 import { code, INFO, REFUSED, TAKEN, taken } from "./support.ts";
 
@@ -13,7 +13,7 @@ function ofPairs() {
 }
 
 test.each([...TAKEN, ...REFUSED])("an argument that Reverb refuses is refused: $options", ({ options }) => {
-  const make = () => new TrajectoryDataset(ofPairs(), TABLE, { spec: SPEC, ...options } as TrajectoryDatasetOptions);
+  const make = () => new TrajectoryDataset(ofPairs(), TABLE, { spec: SPEC, ...options } as TableDatasetOptions);
   if (REFUSED.some((one) => one.options === options)) expect(make).toThrow(RangeError);
   else expect(make().elementSpec.data).toEqual(SPEC);
 });
