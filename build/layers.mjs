@@ -57,7 +57,7 @@ export const LAYERS = {
     ["agents/trajectory", "agents/writers/"],
     ["agents/settle", "agents/transitions/"],
     ["agents/buffers/", "agents/observers/"],
-    ["agents/drive"],
+    ["agents/drivers/"],
     ["agents/index"],
     // PFRL's.
     ["pfrl/transition"],

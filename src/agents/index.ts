@@ -19,7 +19,17 @@ export {
 export { type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer } from "./buffers/reverb-replay-buffer.ts";
 export { StatefulEpisodicReplayBuffer } from "./buffers/stateful-episodic-replay-buffer.ts";
 export { TFUniformReplayBuffer, type UniformOptions } from "./buffers/uniform-replay-buffer.ts";
-export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
+export { type DriveLimit, drive } from "./drivers/drive.ts";
+export {
+  DynamicEpisodeDriver,
+  type DynamicEpisodeDriverOptions,
+  type DynamicRunOptions,
+  DynamicStepDriver,
+  type DynamicStepDriverOptions,
+} from "./drivers/dynamic-drivers.ts";
+export type { Environment, InfoObserver, Observer, Outcome, Policy, TransitionObserver } from "./drivers/environment.ts";
+export type { DriveState } from "./drivers/loop.ts";
+export { PyDriver, type PyDriverOptions, type RunOptions } from "./drivers/py-driver.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./observers/episode-observer.ts";
 export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./observers/trajectory-observer.ts";
 export { type Batched, restart, type StepOptions, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";

@@ -2,6 +2,7 @@
 import { runBufferCase } from "./buffers/cases.ts";
 import { isObject } from "./case.ts";
 import { runRldsCase } from "./datasets/cases.ts";
+import { runDriverCase } from "./drivers/cases.ts";
 import { isObserverCase, runObserverCase } from "./observers/cases.ts";
 import type { Outcome } from "./outcome.ts";
 import { runReverbBufferCase } from "./tables/buffer-cases.ts";
@@ -10,6 +11,7 @@ import { runTrajectoryCase } from "./trajectories/cases.ts";
 
 /** What became of a case; undefined where it is of none of these families. */
 export async function runInFamily(raw: { readonly [key: string]: unknown }): Promise<Outcome | undefined> {
+  if (raw.family === "drivers") return runDriverCase(raw);
   if (raw.family === "trajectories") return runTrajectoryCase(raw);
   if (isObject(raw.buffers)) return runBufferCase(raw);
   if (raw.class === "ReverbReplayBuffer") return runReverbBufferCase(raw);
