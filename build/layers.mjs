@@ -58,7 +58,7 @@ export const LAYERS = {
     ["agents/writers/"],
     ["agents/settle", "agents/transitions/"],
     ["agents/buffers/", "agents/datasets/", "agents/observers/"],
-    ["agents/drive"],
+    ["agents/drivers/"],
     ["agents/index"],
     // PFRL's.
     ["pfrl/transition"],

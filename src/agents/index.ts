@@ -33,7 +33,17 @@ export { type ElementSpec, type SampleBatch, SampleDataset } from "./datasets/sa
 export type { DatasetClient, SignatureOptions, TableDatasetOptions } from "./datasets/table-dataset.ts";
 export { TimestepDataset } from "./datasets/timestep-dataset.ts";
 export { TrajectoryDataset } from "./datasets/trajectory-dataset.ts";
-export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
+export { type DriveLimit, drive } from "./drivers/drive.ts";
+export {
+  DynamicEpisodeDriver,
+  type DynamicEpisodeDriverOptions,
+  type DynamicRunOptions,
+  DynamicStepDriver,
+  type DynamicStepDriverOptions,
+} from "./drivers/dynamic-drivers.ts";
+export type { Environment, InfoObserver, Observer, Outcome, Policy, TransitionObserver } from "./drivers/environment.ts";
+export type { DriveState } from "./drivers/loop.ts";
+export { PyDriver, type PyDriverOptions, type RunOptions } from "./drivers/py-driver.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./observers/episode-observer.ts";
 export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./observers/trajectory-observer.ts";
 export { type Comparable, type ComparableStep, type Comparison, Condition, type Subject } from "./patterns/condition.ts";

@@ -25,45 +25,45 @@ function mustBeObject(value: unknown): Fields {
   return value;
 }
 
-function maker(name: "first" | "mid" | "last" | "singleStep" | "boundary"): Ask {
+function maker(make: typeof agents.first): Ask {
   return (test, args) => {
-    const { observation, action, policyInfo, reward, discount } = loose(fieldsOf(test.spec, args)) as { readonly [field: string]: never };
-    return answer(agents[name](observation, action, policyInfo, reward, discount));
+    const { observation, action, policyInfo, reward, discount } = loose(fieldsOf(test.spec, args)) as Fields;
+    return answer(make(observation, action, policyInfo, reward as number, discount as number));
   };
 }
 
-/** Time steps: theirs take a scalar discount as it is where nothing is a tensor. */
-function stepMaker(name: "transition" | "termination" | "truncation"): Ask {
+/** Theirs take one discount as it is where nothing is a tensor: departures.ts. */
+function stepMaker(make: (step: { observation: unknown; reward: number; discount: number }, options: agents.StepOptions) => agents.TimeStep): Ask {
   return (test, { outer_dims, ...args }) => {
-    const { observation, reward, discount } = loose(fieldsOf(test.spec, args)) as { readonly [field: string]: never };
-    const options = outer_dims === undefined ? {} : { outerDims: outer_dims as [] };
-    return answer(name === "termination" ? agents.termination(observation, reward, options) : agents[name](observation, reward, discount, options));
+    const step = loose(fieldsOf(test.spec, args)) as { observation: unknown; reward: number; discount: number };
+    return answer(make(step, outer_dims === undefined ? {} : { outerDims: outer_dims as [] }));
   };
 }
 
-function converter(name: "asTrajectory" | "asTransition" | "asHalfTransition" | "asNStepTransition"): Ask {
+function converter(convert: (spec: never, value: never, options: never) => unknown, hasState = true): Ask {
   return (test, { value, ...args }) => {
-    const convert = agents[name] as (spec: unknown, value: unknown, options: unknown) => unknown;
-    const state = test.spec.state === undefined || name === "asTrajectory" ? {} : { policyStateSpec: ourSpec(test.spec.state) };
-    return answer(convert(trajectorySpecOf(test.spec), valueOf(test, mustBeObject(value)), { ...ourArguments(args), ...state }));
+    const state = test.spec.state === undefined || !hasState ? {} : { policyStateSpec: ourSpec(test.spec.state) };
+    return answer(
+      convert(trajectorySpecOf(test.spec) as never, experienceOf(test, mustBeObject(value)) as never, { ...ourArguments(args), ...state } as never),
+    );
   };
 }
 
 /** A trajectory, a transition, or something else: then a nest of observations. */
-function valueOf(test: TrajectoryCase, value: Fields): unknown {
+function experienceOf(test: TrajectoryCase, value: Fields): unknown {
   return "time_step" in value || "step_type" in value ? partOf(test.spec, value) : given(test.spec.observation, value);
 }
 
 export const TRAJECTORY_OPS: { readonly [name: string]: Ask } = {
-  first: maker("first"),
-  mid: maker("mid"),
-  last: maker("last"),
-  single_step: maker("singleStep"),
-  boundary: maker("boundary"),
+  first: maker(agents.first),
+  mid: maker(agents.mid),
+  last: maker(agents.last),
+  single_step: maker(agents.singleStep),
+  boundary: maker(agents.boundary),
   from_episode: (test, args) => answer(agents.fromEpisode(fieldsOf(test.spec, args) as never)),
   from_transition(test, args) {
-    const { timeStep, actionStep, nextTimeStep } = loose(partOf(test.spec, args)) as { readonly [part: string]: never };
-    return answer(agents.fromTransition(timeStep, actionStep, nextTimeStep));
+    const { timeStep, actionStep, nextTimeStep } = loose(partOf(test.spec, args)) as Fields;
+    return answer(agents.fromTransition(timeStep as agents.TimeStep, actionStep, nextTimeStep as agents.TimeStep));
   },
   to_transition(test, { trajectory, next_trajectory }) {
     return answer(agents.toTransition(batch(test, trajectory), next_trajectory === undefined ? undefined : batch(test, next_trajectory)));
@@ -87,9 +87,9 @@ export const TRAJECTORY_OPS: { readonly [name: string]: Ask } = {
     const options = batch_size === undefined ? {} : { batchSize: batch_size as number };
     return answer(agents.restart(loose(given(test.spec.observation, observation)), options));
   },
-  transition: stepMaker("transition"),
-  termination: stepMaker("termination"),
-  truncation: stepMaker("truncation"),
+  transition: stepMaker(({ observation, reward, discount }, options) => agents.transition(observation, reward, discount, options)),
+  termination: stepMaker(({ observation, reward }, options) => agents.termination(observation, reward, options)),
+  truncation: stepMaker(({ observation, reward, discount }, options) => agents.truncation(observation, reward, discount, options)),
   discounted_return(test, { rewards, discounts, ...args }) {
     const number = (value: unknown) => given(specOf(test.spec, "reward"), value) as Column;
     const { final_value, ...options } = args;
@@ -97,8 +97,8 @@ export const TRAJECTORY_OPS: { readonly [name: string]: Ask } = {
     const named = Object.fromEntries(Object.entries(options).map(([name, value]) => [ours(name), value]));
     return answer(agents.discountedReturn(number(rewards), number(discounts), { ...ourArguments(named), ...finalValue }));
   },
-  as_trajectory: converter("asTrajectory"),
-  as_transition: converter("asTransition"),
-  as_half_transition: converter("asHalfTransition"),
-  as_n_step_transition: converter("asNStepTransition"),
+  as_trajectory: converter(agents.asTrajectory, false),
+  as_transition: converter(agents.asTransition),
+  as_half_transition: converter(agents.asHalfTransition),
+  as_n_step_transition: converter(agents.asNStepTransition),
 };

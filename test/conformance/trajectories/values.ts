@@ -42,7 +42,7 @@ export function columnOf(dtype: Dtype, value: unknown): Column {
   const data = new DTYPES[dtype].array(flat.length);
   for (const [i, one] of flat.entries())
     data[i] = (data instanceof BigInt64Array || data instanceof BigUint64Array ? BigInt(one as number) : Number(one)) as never;
-  return new Column(data, shape) as Column;
+  return new Column(data as Column["data"], shape);
 }
 
 /** A value as a nest of columns, each of the dtype that the spec says. */
