@@ -14,8 +14,8 @@ function episodes() {
 test("five runs of one step see two episodes end", () => {
   const counted = episodes();
   const driver = new DynamicStepDriver(environment(), policy, [counted.observer as never]);
-  let from: unknown;
-  for (let i = 0; i < 5; i++) from = runOn(driver, from);
+  let state: unknown;
+  for (let i = 0; i < 5; i++) state = runOn(driver, state);
   expect(counted.episodes).toBe(2);
 });
 
@@ -52,8 +52,8 @@ function filling(numSteps: number) {
 
 test("six runs of one step fill a buffer as one run of six", () => {
   const { driver, all } = filling(1);
-  let from: unknown;
-  for (let i = 0; i < 6; i++) from = runOn(driver, from);
+  let state: unknown;
+  for (let i = 0; i < 6; i++) state = runOn(driver, state);
   expect(all()).toEqual(EIGHT);
 });
 
@@ -63,10 +63,9 @@ test("one run of six steps fills a buffer with eight trajectories", () => {
   expect(all()).toEqual(EIGHT);
 });
 
-/** Runs on from where an earlier run stopped. */
-function runOn(driver: { run(timeStep?: never, policyState?: never): unknown }, from: unknown): unknown {
-  const { timeStep, policyState } = (from ?? {}) as { timeStep?: never; policyState?: never };
-  return driver.run(timeStep, policyState);
+/** Runs on with the policy's state; the driver knows where the environment stands. */
+function runOn(driver: { run(timeStep: undefined, policyState?: unknown): unknown }, policyState: unknown): unknown {
+  return (driver.run(undefined, policyState) as { readonly policyState: unknown }).policyState;
 }
 
 test("episodes of one step are single steps, with boundary steps between", () => {
