@@ -5,6 +5,7 @@ import { runRldsCase } from "./datasets/cases.ts";
 import { runDriverCase } from "./drivers/cases.ts";
 import { isObserverCase, runObserverCase } from "./observers/cases.ts";
 import type { Outcome } from "./outcome.ts";
+import { runPyBufferCase } from "./py-buffers/cases.ts";
 import { runReverbBufferCase } from "./tables/buffer-cases.ts";
 import { runTableCase } from "./tables/cases.ts";
 import { runTrajectoryCase } from "./trajectories/cases.ts";
@@ -12,6 +13,7 @@ import { runTrajectoryCase } from "./trajectories/cases.ts";
 /** What became of a case; undefined where it is of none of these families. */
 export async function runInFamily(raw: { readonly [key: string]: unknown }): Promise<Outcome | undefined> {
   if (raw.family === "drivers") return runDriverCase(raw);
+  if (raw.family === "py-buffers") return runPyBufferCase(raw);
   if (raw.family === "trajectories") return runTrajectoryCase(raw);
   if (isObject(raw.buffers)) return runBufferCase(raw);
   if (raw.class === "ReverbReplayBuffer") return runReverbBufferCase(raw);
