@@ -4,6 +4,9 @@ import "../host.ts";
 export type { EpisodeFn } from "./buffers/episode-flags.ts";
 export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer, type ExtractedEpisodes } from "./buffers/episodic-replay-buffer.ts";
 export type { ItemsOf } from "./buffers/frames.ts";
+export { PyHashedReplayBuffer } from "./buffers/py-hashed-replay-buffer.ts";
+export type { PyBufferOptions } from "./buffers/py-items.ts";
+export { PyUniformReplayBuffer } from "./buffers/py-uniform-replay-buffer.ts";
 export {
   type ApartElement,
   type ApartInfo,

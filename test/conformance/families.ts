@@ -6,6 +6,7 @@ import { runRldsCase } from "./datasets/cases.ts";
 import { runDriverCase } from "./drivers/cases.ts";
 import { isObserverCase, runObserverCase } from "./observers/cases.ts";
 import type { Outcome } from "./outcome.ts";
+import { runPyBufferCase } from "./py-buffers/cases.ts";
 import { runStructuredCase } from "./structured/cases.ts";
 import { runReverbBufferCase } from "./tables/buffer-cases.ts";
 import { runTableCase } from "./tables/cases.ts";
@@ -14,6 +15,7 @@ import { runTrajectoryCase } from "./trajectories/cases.ts";
 /** What became of a case; undefined where it is of none of these families. */
 export async function runInFamily(raw: { readonly [key: string]: unknown }): Promise<Outcome | undefined> {
   if (raw.family === "drivers") return runDriverCase(raw);
+  if (raw.family === "py-buffers") return runPyBufferCase(raw);
   if (raw.family === "trajectories") return runTrajectoryCase(raw);
   if (raw.family === "client-calls") return runClientCase(raw);
   if (raw.family === "datasets") return runDatasetCase(raw);
