@@ -4,7 +4,7 @@ import { DynamicStepDriver, isBoundary, isFirst, restart, TFUniformReplayBuffer,
 import { type ColumnLike, f32, i32 } from "../../src/index.ts";
 import { environment, policy, SPEC } from "./mocks.ts";
 
-const sum = (flags: boolean | Uint8Array) => [flags].flat().reduce<number>((all, flag) => all + (typeof flag === "boolean" ? Number(flag) : flag[0] ?? 0), 0);
+const sum = (flags: boolean | Uint8Array) => [flags].flat().reduce<number>((all, flag) => all + (typeof flag === "boolean" ? Number(flag) : (flag[0] ?? 0)), 0);
 /** Counts the boundaries that it is called with. */
 function episodes() {
   const counted = { episodes: 0, observer: (trajectory: { stepType: never }) => void (counted.episodes += sum(isBoundary(trajectory))) };

@@ -109,7 +109,16 @@ test("nested steps come in batches", async () => {
   expect(got.length).toBe(10);
   const zeros = (n: number) => Array(3).fill(Array(n).fill(Array(n).fill(0)));
   for (const { data } of got)
-    expect(plain(data)).toEqual({ observation: { data: zeros(3), extras: [[10n, 10n, 10n], [[1], [1], [1]]] }, reward: zeros(10) });
+    expect(plain(data)).toEqual({
+      observation: {
+        data: zeros(3),
+        extras: [
+          [10n, 10n, 10n],
+          [[1], [1], [1]],
+        ],
+      },
+      reward: zeros(10),
+    });
 });
 
 test("iterators of one dataset go each their own way", async () => {
