@@ -49,7 +49,7 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
    * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
-  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay<any, any>, table: string, options?: SignatureOptions): TimestepDataset<Data>;
+  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay, table: string, options?: SignatureOptions): TimestepDataset<Data>;
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: DatasetClient, table: string, options?: SignatureOptions): Awaitable<TimestepDataset<Data>>;
   static fromTableSignature(client: DatasetClient, table: string, options: SignatureOptions = {}): Awaitable<TimestepDataset> {

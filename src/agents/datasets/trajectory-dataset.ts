@@ -40,7 +40,7 @@ export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Da
    * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
-  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay<any, any>, table: string, options?: SignatureOptions): TrajectoryDataset<Data>;
+  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay, table: string, options?: SignatureOptions): TrajectoryDataset<Data>;
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: DatasetClient, table: string, options?: SignatureOptions): Awaitable<TrajectoryDataset<Data>>;
   static fromTableSignature(client: DatasetClient, table: string, options: SignatureOptions = {}): Awaitable<TrajectoryDataset> {

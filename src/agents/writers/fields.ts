@@ -13,9 +13,9 @@ export type PartOf<T> = T extends ArrayBufferView
     ? number extends T["length"]
       ? T | null | undefined
       : { readonly [K in keyof T]: PartOf<T[K]> } | null | undefined
-  : T extends object
-    ? { readonly [K in keyof T]?: PartOf<T[K]> } | null | undefined
-    : T | null | undefined;
+    : T extends object
+      ? { readonly [K in keyof T]?: PartOf<T[K]> } | null | undefined
+      : T | null | undefined;
 
 /** Puts the parts of a step where their leaves stand. */
 type VisitField = (value: unknown, values: unknown[]) => void;
