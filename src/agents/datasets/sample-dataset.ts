@@ -18,7 +18,8 @@ export interface ElementSpec {
 }
 
 /** Samples in a batch: each number of their infos a column [samples], and data [samples, …]. */
-export interface SampleBatch<Data = unknown> {
+// biome-ignore lint/suspicious/noExplicitAny: of any spec
+export interface SampleBatch<Data = any> {
   readonly info: { readonly [K in keyof SampleInfo]: ColumnLike };
   readonly data: Data;
 }
