@@ -8,8 +8,10 @@ const { f32, i32, remoteWriter } = await import("../../dist/remote.js");
 
 const writer = await remoteWriter(port, { spec: { observation: f32(2), action: i32(), reward: f32() } });
 const { actor, steps } = await new Promise((resolve) => {
-  if (port.on) port.once("message", resolve);
-  else port.addEventListener("message", ({ data }) => resolve(data), { once: true });
+  // An invitation of acceptWriter may come late: it is no order.
+  const heard = (message) => message.reprise === undefined && resolve(message);
+  if (port.on) port.on("message", heard);
+  else port.addEventListener("message", ({ data }) => heard(data));
   port.postMessage("what?");
 });
 for (let t = 0; t < steps; t++) {

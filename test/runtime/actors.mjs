@@ -41,7 +41,9 @@ for (const worker of workers) worker.terminate();
 const cut = make();
 const endless = start(3, Infinity);
 const last = await cut.acceptWriter(endless, accept);
-while (last.steps < 200) await later(1);
+for (const since = performance.now(); last.steps < 200; await later(1)) {
+  if (performance.now() - since > 20_000) throw new Error(`an actor without end has sent ${last.steps} steps in 20 s`);
+}
 endless.terminate();
 // Not every runtime tells that a worker has ended.
 await Promise.race([last.closed, later(500)]);

@@ -50,10 +50,13 @@ const of = (name: keyof typeof here) => describe.runIf(whole ? here[name] !== un
 /** What the frame loop measured of itself. */
 const frames = async (page: Page) => (await page.evaluate("measured()")) as { frames: number; replayMs: number; now: number };
 
+/** A program that hangs must end before its test does: vitest cannot stop a test that waits for a process. */
+const MS = 50_000;
+
 /** What a program prints. */
 function run(name: keyof typeof here, ...args: string[]): string {
-  const { status, stdout, stderr, error } = spawnSync(here[name] ?? name, args, { cwd: root, encoding: "utf8" });
-  expect({ status, stderr, error }).toEqual({ status: 0, stderr: "", error: undefined });
+  const { status, stdout, stderr, error } = spawnSync(here[name] ?? name, args, { cwd: root, encoding: "utf8", timeout: MS, killSignal: "SIGKILL" });
+  expect({ status, stderr, error }, stdout).toEqual({ status: 0, stderr: "", error: undefined });
   return stdout.trim();
 }
 

@@ -29,6 +29,11 @@ export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatur
 /** A client, or a Replay for its own tables. */
 export type DatasetClient<S extends Spec = Spec, N extends string = string> = Client<S, N> | Replay<S, N>;
 
+/** A client that knows its tables without asking a server. By its form: an overload for a class of `any` spec would come second to one for every client. */
+export interface AtOnce {
+  serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
+}
+
 const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream, signal";
 
 /** The client with all of Reverb's calls. @throws TypeError */

@@ -6,12 +6,16 @@ import { blank, type RowLeaf, zeroOf } from "../../spec/leaf.ts";
 import { fold, pack, type Visit, visitor } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 
-/** A step, or a part of it: fields left out, null and undefined are the same. */
-export type PartOf<T> = T extends readonly unknown[] | ArrayBufferView
+/** A step, or a part of it: fields left out, null and undefined are the same. An array of any length is a leaf's value, one of a length of its own a tuple of fields. */
+export type PartOf<T> = T extends ArrayBufferView
   ? T | null | undefined
-  : T extends object
-    ? { readonly [K in keyof T]?: PartOf<T[K]> } | null | undefined
-    : T | null | undefined;
+  : T extends readonly unknown[]
+    ? number extends T["length"]
+      ? T | null | undefined
+      : { readonly [K in keyof T]: PartOf<T[K]> } | null | undefined
+    : T extends object
+      ? { readonly [K in keyof T]?: PartOf<T[K]> } | null | undefined
+      : T | null | undefined;
 
 /** Puts the parts of a step where their leaves stand. */
 type VisitField = (value: unknown, values: unknown[]) => void;
