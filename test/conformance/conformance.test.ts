@@ -61,6 +61,13 @@ describe("recorded cases of replay-buffer.json", () => {
   });
 });
 
+describe.each(["client-calls.json", "datasets.json"])("recorded cases of %s", (file) => {
+  it.each(read(file).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
+    const { state, why } = await runCase(raw);
+    expect({ state, why }).toEqual({ state: "passed", why: undefined });
+  });
+});
+
 describe("recorded cases of RLDS", () => {
   const own = read("rlds.json");
 
@@ -81,6 +88,41 @@ describe("recorded cases of RLDS", () => {
     const [converted] = wrong.expect.results as unknown as { trajectories: { discount: number }[] }[];
     Object.assign(converted?.trajectories[2] ?? {}, { discount: 0.5 });
     expect(await runCase(wrong)).toMatchObject({ state: "failed", why: "op 0 convert: .trajectories[2].discount: expected 0.5, got 0" });
+  });
+});
+
+// Their departures are made by rule: these are the cases that a rule says something else of.
+describe.each([
+  { file: "trajectories.json", departs: ["trajectory_from_episode_empty", "trajectory_n_step_truncated", "trajectory_transition_batch"] },
+  { file: "drivers.json", departs: [] },
+  {
+    file: "py-buffers.json",
+    departs: [
+      "pybuffer_num_frames",
+      "pybuffer_num_steps_too_many",
+      "pybuffer_empty",
+      "pybuffer_gather_all",
+      "pybuffer_clear",
+      "pybuffer_batch_of_two",
+      "pybuffer_capacity_zero",
+      "pybuffer_dataset_refused",
+      "pybuffer_hashed_gather_not_full",
+    ],
+  },
+])("recorded cases of $file", ({ file, departs }) => {
+  it.each(read(file).map((raw) => [raw.name, raw] as const))("%s", async (name, raw) => {
+    const outcome = await runCase(raw);
+    expect({ state: outcome.state, why: outcome.why, departs: outcome.departs ?? false }).toEqual({
+      state: "passed",
+      why: undefined,
+      departs: (departs as readonly string[]).includes(name),
+    });
+  });
+
+  // Random ones of a fixed seed, recorded in the same way: variants/agents.py.
+  it.each(each(2, read(file, join(import.meta.dirname, "variants")), 1).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
+    const { state, why } = await runCase(raw);
+    expect({ state, why }).toEqual({ state: "passed", why: undefined });
   });
 });
 

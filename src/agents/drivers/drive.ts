@@ -1,7 +1,7 @@
 /** `drive`: a loop between environment and policy as a function. After TF-Agents' `PyDriver`. */
 import { flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { settle } from "../settle.ts";
-import type { Awaitable } from "../writers/client.ts";
+import type { Awaitable } from "../writers/step-client.ts";
 import {
   checkParts,
   type Environment,

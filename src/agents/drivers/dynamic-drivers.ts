@@ -3,7 +3,7 @@ import { pointAtCallersOf } from "../../caller.ts";
 import { integer, onlyKeys } from "../../error.ts";
 import { isPromise, settle, type Waiting } from "../settle.ts";
 import type { TimeStep } from "../time-step.ts";
-import type { Awaitable } from "../writers/client.ts";
+import type { Awaitable } from "../writers/step-client.ts";
 import { checkSignalOf } from "./drive.ts";
 import { checkParts, type Environment, functionsIn, type Observer, type Observers, type Policy, type TransitionObserver } from "./environment.ts";
 import { type DriveState, loop, type Start } from "./loop.ts";

@@ -4,7 +4,7 @@ import { elementsIn } from "../../spec/numbers.ts";
 import { restart, type TimeStep, termination, transition, truncation } from "../time-step.ts";
 import type { PolicyStep, Trajectory } from "../trajectory.ts";
 import type { Transition } from "../transitions/transition.ts";
-import type { Awaitable } from "../writers/client.ts";
+import type { Awaitable } from "../writers/step-client.ts";
 
 /** What a Gymnasium-like environment gives: one environment only. */
 export interface Outcome<O = unknown> {

@@ -4,7 +4,7 @@ import { isPromise, type Waiting } from "../settle.ts";
 import type { TimeStep } from "../time-step.ts";
 import { fromTransition, isBoundary, isLast, type PolicyStep, type Trajectory } from "../trajectory.ts";
 import type { Transition } from "../transitions/transition.ts";
-import type { Awaitable } from "../writers/client.ts";
+import type { Awaitable } from "../writers/step-client.ts";
 import { type Environment, first, following, type Observers, type Policy } from "./environment.ts";
 
 /** Where a drive stopped, for the next one to go on from; and what it did. */

@@ -3,7 +3,7 @@ import { pointAtCallersOf } from "../../caller.ts";
 import { flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { settle } from "../settle.ts";
 import type { TimeStep } from "../time-step.ts";
-import type { Awaitable } from "../writers/client.ts";
+import type { Awaitable } from "../writers/step-client.ts";
 import { checkSignalOf } from "./drive.ts";
 import {
   checkParts,
