@@ -1,6 +1,6 @@
 /** What Reverb's timestep_dataset_test.py and timestep_dataset_eager_test.py assert, of ours. */
 import { expect, test } from "vitest";
-import { LocalClient, type Signature, Table, type TableDatasetOptions, TimestepDataset } from "../../src/agents/index.ts";
+import { LocalClient, type SampleBatch, type Signature, Table, type TableDatasetOptions, TimestepDataset } from "../../src/agents/index.ts";
 import { type Column, f32, f64, fifo, i8, i32, i64, minSize, prioritized, type Spec } from "../../src/index.ts";
 import { code, INFO, plain, REFUSED, samples, TAKEN, taken } from "./support.ts";
 
@@ -131,7 +131,7 @@ test("iterators of one dataset go each their own way", async () => {
   const iterators = [0, 1, 2].map(() => batches[Symbol.asyncIterator]());
   const firsts = await Promise.all(iterators.map((iterator) => iterator.next()));
   for (const { value } of firsts) {
-    const [column] = value?.data as [Column<"f32">];
+    const [column] = (value as SampleBatch).data as [Column<"f32">];
     expect(column.shape).toEqual([5, 81, 81]);
     for (let t = 0; t < 5; t++) expect(column.data.subarray(t * 6561, (t + 1) * 6561).every((x) => x === t)).toBe(true);
   }
