@@ -226,7 +226,7 @@ describe("what is refused", () => {
       "another shape",
       () => asTrajectory(trajectorySpec({ observation: { at: f32(3) }, action: i32() }), typed),
       "SPEC_MISMATCH",
-      /^value\.observation\.at must be a column of f32 \[1, 3, 3\], got "\[1, 3, 2\]"/,
+      /^value\.observation\.at must be a column of f32 of shape \[1, 3, 3\], got "\[1, 3, 2\]"/,
     ],
     [
       "another dtype",
