@@ -194,9 +194,12 @@ export class DatasetWriter {
   /** Of each frame what is done in it. */
   #tasksOf(kept: ReadonlyMap<number, ColumnData>, metadata: readonly ColumnData[], length: number): readonly string[] {
     const { task, form } = this.#settings;
-    if (task !== undefined || form.task === undefined) return new Array<string>(length).fill(task ?? "");
-    const { column, of } = form.task;
-    return of === "step" ? (kept.get(column) as readonly string[]) : new Array<string>(length).fill((metadata[column] as readonly string[])[0] as string);
+    if (task !== undefined) return new Array<string>(length).fill(task);
+    const said = form.tasks.map(({ column, of }): ((i: number) => string) => {
+      const texts = (of === "step" ? kept.get(column) : metadata[column]) as readonly string[];
+      return (i) => texts[of === "step" ? i : 0] as string;
+    });
+    return Array.from({ length }, (_, i) => said.find((at) => at(i) !== "")?.(i) ?? "");
   }
 
   /** The values of what the steps do not have. */

@@ -20,7 +20,7 @@ export interface LeRobotWriteOptions extends WriteOptions {
   readonly fps: number;
   /** What is done in all episodes. Default: what the data says, or "" */
   readonly task?: string;
-  /** The path of the text that says what is done, in a step or in an episode's metadata. Default: `task`, `language_instruction` or `instruction`, in a step, its observation or the metadata */
+  /** The path of the text that says what is done, in a step or in an episode's metadata. Default: the first that is not empty of `task`, `language_instruction` and `instruction`, in a step, its observation or the metadata */
   readonly taskLeaf?: string;
   readonly robotType?: string;
   /** Names of a vector's elements, by the leaf's path: `{ action: ["left", "right"] }`. */

@@ -3,7 +3,9 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { open } from "../../../src/record/index.ts";
 import { type ColumnData, openRlds } from "../../../src/rlds/index.ts";
+import { f32, text } from "../../../src/spec/constructors.ts";
 import { some, whole } from "../../support/size.ts";
 import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve, started, temporary } from "./support.ts";
 
@@ -81,6 +83,20 @@ test("to LeRobot and Minari, and back", async () => {
   });
   expect((await document("convert", PIXELS, minari, "--format", "minari", "--id", "a/b-v1", "--final-step", "transition")).steps).toBe(188);
   expect((await document("inspect", join(minari, "a/b-v1"))).steps).toBe(196);
+});
+
+test("a recording without a task is LeRobot's by the instruction of its steps", async () => {
+  const dir = temp("instructed");
+  const recorder = await open({ dir, fps: 10, spec: { observation: f32(2), action: f32(1), instruction: text({ maxBytes: 40 }) } });
+  for (const [task, end] of [["pick the cube", {}] as const, ["open the door", { task: "tidy up" }] as const]) {
+    for (let i = 0; i < 3; i++) recorder.step({ observation: [i, i], action: [i], instruction: task });
+    await recorder.endEpisode(end);
+  }
+  await recorder.close();
+  await document("convert", dir, temp("instructed-lerobot"), "--format", "lerobot");
+  const tasks: string[] = [];
+  for await (const { steps } of await openRlds(temp("instructed-lerobot"))) tasks.push(...Array.from(steps, ({ task }) => task));
+  expect(tasks).toEqual(["pick the cube", "pick the cube", "pick the cube", "tidy up", "tidy up", "tidy up"]);
 });
 
 test("a format and its options must fit each other", async () => {
