@@ -10,6 +10,7 @@ import type { SectionParser } from "../../store/format/section.ts";
 import { faultOf } from "../../store/log/scan.ts";
 import { fileOf } from "../../store/log/segment-head.ts";
 import { Walk } from "../../store/log/walk.ts";
+import { FINAL_STEP, type FinalStep } from "../final-step.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { EpisodeColumns } from "./episode-columns.ts";
 import { damaged, type ListedEpisode, type Listing } from "./listed.ts";
@@ -67,6 +68,7 @@ class OpenEpisode {
   readonly #options: EpisodesOptions;
   #next: number;
   #columns: EpisodeColumns | undefined;
+  #last: FinalStep = "transition";
 
   constructor(folder: RecordingFolder, next: number, options: EpisodesOptions) {
     this.#folder = folder;
@@ -99,6 +101,7 @@ class OpenEpisode {
       return undefined;
     }
     const columns = this.#begun(this.#wanted);
+    this.#last = kind === RECORDED_FINAL ? "observation" : "transition";
     const at = { ...place, episode: this.#next, step: columns.length };
     const { steps } = this.#wanted;
     if (columns.length === steps) throw new RldsError("CORRUPT", `the episode has more than the ${steps} steps that it is said to have`, at);
@@ -118,7 +121,7 @@ class OpenEpisode {
       throw new RldsError("CORRUPT", `the episode has ${length} steps, and is said to have ${wanted.steps}`, { episode: this.#next });
     const has = (flag: number) => (wanted.flags & flag) !== 0;
     const steps = readSteps<ReadEpisode["steps"] extends { at(i: number): infer S } ? S : never>(stepSpec, columns.taken(), length, has(TERMINATED));
-    this.ended.push({ task: wanted.task, success: has(SUCCESS), finished: has(ENDED), steps });
+    this.ended.push({ task: wanted.task, success: has(SUCCESS), finished: has(ENDED), [FINAL_STEP]: this.#last, steps });
     this.#columns = undefined;
     this.#next++;
   }
