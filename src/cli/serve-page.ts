@@ -7,7 +7,7 @@ import { whole } from "./arguments.ts";
 import { UsageError } from "./failure.ts";
 import type { LeftOut } from "./page/served-files.ts";
 import { pageServer } from "./page/server.ts";
-import { counted, escaped } from "./text.ts";
+import { escaped, number } from "./text.ts";
 
 const EXAMPLES = `
 The address holds a token: who has it can read the files until you press Ctrl-C. Nothing leaves this machine.
@@ -46,15 +46,13 @@ export async function servePage(path: string, { port = 0 }: ServePageOptions, ho
   return undefined;
 }
 
-const LINKS = "lead out of the folder, and nothing but the folder is served. Of a cache of Hugging Face, serve a copy with the files: cp -rL SNAPSHOT FOLDER";
-
 function leftOutText({ links, unreadable, names }: LeftOut): string {
-  const line = (paths: readonly string[], one: string, why: string) =>
-    paths.length === 0 ? "" : `\nNot served: ${counted(paths.length, one)}, such as ${escaped(paths[0] as string)}: ${why}.`;
+  const line = (what: string, [first, ...more]: readonly string[], remedy = "") =>
+    first === undefined ? "" : `\nNot served, ${what}: ${escaped(first)}${more.length > 0 ? ` and ${number(more.length)} more` : ""}.${remedy}`;
   return [
-    line(links, "link", LINKS),
-    line(unreadable, "folder", "it may not be read"),
-    line(names, "name", "a name must have no backslash, and no drive"),
+    line("since links may not lead out of the folder", links, " For a snapshot in a cache of Hugging Face, serve a copy: cp -rL SNAPSHOT FOLDER"),
+    line("since you may not read it", unreadable),
+    line("since no reader takes a backslash or a drive in a name", names),
   ].join("");
 }
 

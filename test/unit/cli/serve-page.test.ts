@@ -164,7 +164,7 @@ describe("the page and the data", () => {
   it.skipIf(process.platform === "win32")("have the names that are listed: with a colon, but none with a backslash or a drive", async () => {
     const folder = temp("names");
     mkdirSync(join(folder, "12:30"), { recursive: true });
-    const line = '{"steps": [{"observation": 1, "action": 2}]}\n';
+    const line = '{"steps": [{"observation": 1, "action": 2, "reward": 0}]}\n';
     for (const name of ["12:30/run 12:30.jsonl", "a\\b.jsonl", "c:d.jsonl"]) writeFileSync(join(folder, name), line);
     const own = await pageServer({ page: PAGE, path: folder, port: 0 });
     try {
