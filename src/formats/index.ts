@@ -3,13 +3,13 @@
 export type { FinalObservation } from "./columns/flat.ts";
 export type { FinalStep } from "./final-step.ts";
 export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";
-export { type MinariOptions, openMinari } from "./hdf5/minari.ts";
 export { type JsonlOptions, openJsonl } from "./jsonl/open-jsonl.ts";
 export { writeJsonl } from "./jsonl/write.ts";
 export { type Mediabunny, type MediabunnyEncoderOptions, mediabunnyEncoder } from "./lerobot/mediabunny-encoder.ts";
 export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export type { MakeVideoEncoder, VideoEncoder, VideoFormat } from "./lerobot/video.ts";
 export { type LeRobotWriteOptions, writeLeRobot } from "./lerobot/write-lerobot.ts";
+export { type MinariOptions, openMinari } from "./minari/open-minari.ts";
 export { type MinariWriteOptions, writeMinari } from "./minari/write-minari.ts";
 export { type NpzOptions, openNpz } from "./npz/open-npz.ts";
 export { openRlds, type RldsOptions } from "./open.ts";

@@ -50,3 +50,13 @@ export function inside(path: string, named: string): string {
     throw new RldsError("CORRUPT", `${named} names ${JSON.stringify(path)}, which is no file inside the dataset's folder`, { file: named });
   return path;
 }
+
+/** A file that may be missing: whatever else keeps it from being read is no end of a list. */
+export async function openedIfThere(folder: SourceFolder, path: string): Promise<SourceFile | undefined> {
+  try {
+    return await folder.open(path);
+  } catch (error) {
+    if ((error as Partial<RldsError>).code === "NOT_FOUND") return undefined;
+    throw error;
+  }
+}
