@@ -63,7 +63,7 @@ export function addConvert(command: Command): Command {
     .addOption(
       new Option(
         "--final-step <what>",
-        "what the last step of an episode holds: the final observation alone, or an action of its own (default: observation for Minari, transition for LeRobot)",
+        "what the last step of an episode holds: the final observation alone, or an action of its own (default: what FROM says of each episode, as recordings, journals and snapshots do, else observation for Minari, transition for LeRobot)",
       ).choices(["observation", "transition"]),
     )
     .addHelpText("after", EXAMPLES);

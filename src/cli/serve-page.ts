@@ -5,11 +5,14 @@ import type { Command } from "commander";
 import type { Answer, Host } from "./answer.ts";
 import { whole } from "./arguments.ts";
 import { UsageError } from "./failure.ts";
+import type { LeftOut } from "./page/served-files.ts";
 import { pageServer } from "./page/server.ts";
+import { escaped, number } from "./text.ts";
 
 const EXAMPLES = `
 The address holds a token: who has it can read the files until you press Ctrl-C. Nothing leaves this machine.
-Hidden files and links that lead out of the folder are not shown.
+Nothing but the folder is served: no hidden files, and no links that lead out of it. The snapshots in a cache of Hugging Face are such links:
+serve a copy that has the files (cp -rL SNAPSHOT FOLDER).
 
 Examples:
   $ npx reprise serve-page lerobot/pusht
@@ -34,13 +37,23 @@ export async function servePage(path: string, { port = 0 }: ServePageOptions, ho
     throw new UsageError(`the page is not there: ${host.page} has no index.html. A checkout of Reprise makes it by npm run build:page`);
   const server = await pageServer({ page: host.page, path, port });
   try {
-    const { address } = server;
-    await host.show({ value: { address }, text: `${address}\nOpen this address in your browser. Ctrl-C ends it.` });
+    const { address, leftOut } = server;
+    await host.show({ value: { address, leftOut }, text: `${address}\nOpen this address in your browser. Ctrl-C ends it.${leftOutText(leftOut)}` });
     await aborted(host.signal);
   } finally {
     await server.close();
   }
   return undefined;
+}
+
+function leftOutText({ links, unreadable, names }: LeftOut): string {
+  const line = (what: string, [first, ...more]: readonly string[], remedy = "") =>
+    first === undefined ? "" : `\nNot served, ${what}: ${escaped(first)}${more.length > 0 ? ` and ${number(more.length)} more` : ""}.${remedy}`;
+  return [
+    line("since links may not lead out of the folder", links, " For a snapshot in a cache of Hugging Face, serve a copy: cp -rL SNAPSHOT FOLDER"),
+    line("since you may not read it", unreadable),
+    line("since no reader takes a backslash or a drive in a name", names),
+  ].join("");
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,14 +1,15 @@
 /** Readers and writers of files, as reprise/rlds gives them. Exports only. */
 
 export type { FinalObservation } from "./columns/flat.ts";
+export type { FinalStep } from "./final-step.ts";
 export { type D4rlOptions, openD4rl } from "./hdf5/d4rl.ts";
-export { type MinariOptions, openMinari } from "./hdf5/minari.ts";
 export { type JsonlOptions, openJsonl } from "./jsonl/open-jsonl.ts";
 export { writeJsonl } from "./jsonl/write.ts";
 export { type Mediabunny, type MediabunnyEncoderOptions, mediabunnyEncoder } from "./lerobot/mediabunny-encoder.ts";
 export { type LeRobotOptions, openLeRobot } from "./lerobot/open-lerobot.ts";
 export type { MakeVideoEncoder, VideoEncoder, VideoFormat } from "./lerobot/video.ts";
 export { type LeRobotWriteOptions, writeLeRobot } from "./lerobot/write-lerobot.ts";
+export { type MinariOptions, openMinari } from "./minari/open-minari.ts";
 export { type MinariWriteOptions, writeMinari } from "./minari/write-minari.ts";
 export { type NpzOptions, openNpz } from "./npz/open-npz.ts";
 export { openRlds, type RldsOptions } from "./open.ts";
@@ -20,7 +21,7 @@ export { openRecording, type Recording, type RecordingOptions, type RecordingSou
 export { openReplay } from "./replay/open-replay.ts";
 export type { ReplayOpenOptions } from "./replay/stored-replay.ts";
 export { memorySink, type Sink, type SinkFile, type SinkFolder } from "./sinks/sink.ts";
-export type { FinalStep, WriteOptions, WriteProgress, WriteReport } from "./sinks/writer.ts";
+export type { WriteOptions, WriteProgress, WriteReport } from "./sinks/writer.ts";
 export { type Source, type SourceOptions, sourceOf } from "./sources/open-source.ts";
 export type { FoundSource, SourceFile, SourceFolder } from "./sources/source.ts";
 export { openTfds, type TfdsOptions } from "./tfds/open-tfds.ts";

@@ -2,10 +2,10 @@
 import type { RldsStep } from "../rlds/dataset/dataset.ts";
 import { RldsError } from "../rlds/dataset/rlds-error.ts";
 import type { D4rlOptions } from "./hdf5/d4rl.ts";
-import type { MinariOptions } from "./hdf5/minari.ts";
 import type { JsonlOptions } from "./jsonl/open-jsonl.ts";
 import type { LeRobotOptions } from "./lerobot/open-lerobot.ts";
 import { logOwner } from "./log-owner.ts";
+import type { MinariOptions } from "./minari/open-minari.ts";
 import type { NpzOptions } from "./npz/open-npz.ts";
 import type { ParquetOptions } from "./parquet/open-parquet.ts";
 import type { RldsReader } from "./reader.ts";
@@ -34,7 +34,7 @@ const OPENERS = {
   lerobot: async () => (await import("./lerobot/open-lerobot.ts")).openLeRobot,
   parquet: async () => (await import("./parquet/open-parquet.ts")).openParquet,
   hdf5: async () => (await import("./hdf5/open-any.ts")).openAnyHdf5,
-  minari: async () => (await import("./hdf5/minari.ts")).openMinari,
+  minari: async () => (await import("./minari/open-minari.ts")).openMinari,
   npz: async () => (await import("./npz/open-npz.ts")).openNpz,
   jsonl: async () => (await import("./jsonl/open-jsonl.ts")).openJsonl,
   replay: async () => (await import("./replay/open-replay.ts")).openReplay,

@@ -38,8 +38,6 @@ export interface RecorderParts {
 
 /** Bytes that may wait for a disk that takes none. */
 const MAX_WAITING = 1 << 22;
-/** Segments that may begin before what stands in them is on the disk: files beside must be there first. */
-const MAX_ROLLS = 16;
 
 /** Records steps and episodes. One at a time has a directory. */
 export class Recorder<S extends Spec = Spec> {
@@ -56,7 +54,6 @@ export class Recorder<S extends Spec = Spec> {
   /** Of the segment that is written. */
   #contents: Contents;
   #segment: number;
-  #rolls = 0;
   #episode: number;
   #length = 0;
   #kept: number;
@@ -79,6 +76,8 @@ export class Recorder<S extends Spec = Spec> {
     this.#episode = past.next;
     this.#kept = past.kept;
     log.onSegment = () => this.#begins();
+    // However the system orders what it has on the disk: the log never tells of a file that is not there.
+    log.onWrite = () => frames.sync();
     log.onTakeover = () => this.#takenOver();
     const { index } = past;
     if (index !== undefined) this.#group(() => log.write(RECORDED_INDEX, index.of, index.bytes));
@@ -209,7 +208,7 @@ export class Recorder<S extends Spec = Spec> {
       this.#frames.check();
       log.check();
       // What waits goes first, so that it does not pile up.
-      if (this.#failing || log.waiting > MAX_WAITING || this.#rolls >= MAX_ROLLS) this.#flush();
+      if (this.#failing || log.waiting > MAX_WAITING) this.#flush();
     } catch (error) {
       throw this.#refused(error);
     }
@@ -218,7 +217,6 @@ export class Recorder<S extends Spec = Spec> {
     this.#frames.mark();
     try {
       write();
-      if (now) this.#frames.sync();
       log.commit(now);
     } catch (error) {
       // What cannot be taken back may be on the disk, and then needs its frames; opening removes those that nobody needs.
@@ -238,20 +236,17 @@ export class Recorder<S extends Spec = Spec> {
     this.#log.write(RECORDED_INDEX, this.#segment, this.#contents.bytes());
     this.#contents = new Contents(this.#contents.after);
     this.#segment = this.#log.segment;
-    this.#rolls++;
   }
 
   #flush(): void {
     this.#due.cancel();
     try {
-      this.#frames.sync();
       this.#log.flush();
     } catch (error) {
       // Without a timer nothing would try again.
       if (typeof this.#durability === "object" && !this.#broken) this.#due.again(this.#durability.everyMs);
       throw error;
     }
-    this.#rolls = 0;
     if (this.#failing) this.#logger.info(`${this.#name} is written to again`);
     this.#failing = false;
   }

@@ -190,7 +190,7 @@ inBrowsers((open, name) => {
       await page.getByLabel("Choose files").setInputFiles({ name: "faulty.jsonl", mimeType: "", buffer });
       await whole(page);
       const findings = page.getByRole("region", { name: "Findings" });
-      await findings.getByText("1 with faults in 3 episodes.").waitFor();
+      await findings.getByText("1 of 3 episodes has faults.").waitFor();
       await findings.getByRole("button", { name: "Episode 2, step 2" }).click();
       await player(page)
         .getByRole("heading", { name: /^Episode 2 / })

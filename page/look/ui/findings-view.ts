@@ -22,8 +22,9 @@ export function findingsView(go: (place: FoundPlace) => void, flagFaulty: () => 
   return {
     element: section("Findings", note, groups, flag),
     set({ groups: found, faultyEpisodes }, read, of) {
-      const where = `${counted(read, "episode")}${read < of ? ` of ${count(of)}` : ""}`;
-      note.textContent = found.length === 0 ? `Nothing is wrong in ${where}.` : `${count(faultyEpisodes)} with faults in ${where}.`;
+      const [all, rest] = [counted(read, "episode"), read < of ? `; ${count(of - read)} not read yet` : ""];
+      const faulty = `${count(faultyEpisodes)} of ${all} ${faultyEpisodes === 1 ? "has" : "have"} faults`;
+      note.textContent = `${found.length === 0 ? `No faults in ${all}` : faulty}${rest}.`;
       flag.hidden = faultyEpisodes === 0;
       const now = JSON.stringify(found);
       // What is the same stays: a person may be on one of its links.

@@ -8,15 +8,25 @@ export function segmentsOf(url: string): string[] | undefined {
   if (parts.at(-1) === "") parts.pop();
   try {
     const decoded = parts.map(decodeURIComponent);
-    return decoded.every((part) => part !== "" && part !== "." && part !== ".." && !/[/\\\0:]/.test(part)) ? decoded : undefined;
+    return decoded.every(isName) ? decoded : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** No hidden file or folder is given, such as .git or .env, whatever the folder has. */
+/** What readers take for a name: nothing that leads elsewhere on any system, such as a backslash or a drive. */
+function isName(part: string): boolean {
+  return part !== "" && part !== "." && part !== ".." && !/[/\\\0]|^[a-z]:/i.test(part);
+}
+
+/** No hidden file or folder is given, such as .git or .env, whatever the folder has, and nothing that has no name for a reader. */
 export function isServable(segments: readonly string[]): boolean {
-  return segments.length > 0 && segments.every((segment) => !segment.startsWith("."));
+  return segments.length > 0 && segments.every((segment) => isName(segment) && !segment.startsWith("."));
+}
+
+/** What browsers call a server of this machine that listens on a port: 80 is left out. */
+export function hostsOf(port: number): string[] {
+  return ["127.0.0.1", "localhost"].flatMap((host) => (port === 80 ? [host, `${host}:80`] : [`${host}:${port}`]));
 }
 
 /** Bytes from … to - 1 of a Range header. Undefined where the whole file is asked for, also by what this server does not know; "none" for bytes that are not there. */

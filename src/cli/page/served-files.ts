@@ -1,4 +1,5 @@
 /** The files of a folder, or a file alone, as a server may give them: nothing that a link leads out of it to, nothing hidden, no pipes and devices. */
+import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { RldsError, type SourceFile, sourceOf } from "../../rlds/index.ts";
@@ -10,10 +11,26 @@ export interface ServedFile {
   readonly size: number;
 }
 
+/** Paths of what is there, and not served; hidden files are not told of. */
+export interface LeftOut {
+  /** Links that lead out of the folder, or nowhere. */
+  readonly links: readonly string[];
+  /** Folders and files that may not be read. */
+  readonly unreadable: readonly string[];
+  /** Names that readers do not take, such as those with a backslash. */
+  readonly names: readonly string[];
+}
+
+export interface Listing {
+  readonly files: readonly ServedFile[];
+  readonly leftOut: LeftOut;
+}
+
 export interface ServedFiles {
   /** The name of the file, where it is one alone. */
   readonly only?: string;
-  list(): Promise<readonly ServedFile[]>;
+  /** @throws RldsError IO where nothing can be listed; a folder in it that cannot is left out */
+  list(): Promise<Listing>;
   /** @throws RldsError NOT_FOUND, CORRUPT, IO */
   open(path: string): Promise<SourceFile>;
 }
@@ -28,7 +45,7 @@ export async function servedFiles(path: string): Promise<ServedFiles> {
   const only = basename(top);
   return {
     only,
-    list: async () => [{ path: only, size: (await stat(top)).size }],
+    list: async () => ({ files: [{ path: only, size: (await stat(top)).size }], leftOut: { links: [], unreadable: [], names: [] } }),
     async open(name) {
       if (name !== only) throw new RldsError("NOT_FOUND", "there is no such file", { file: name });
       return opened(dirname(top), only);
@@ -37,28 +54,53 @@ export async function servedFiles(path: string): Promise<ServedFiles> {
 }
 
 async function opened(top: string, name: string): Promise<SourceFile> {
-  const { folder } = await sourceOf(top);
-  if (folder === undefined) throw new RldsError("NOT_FOUND", "the folder is gone", { file: top });
   const real = await realpath(join(top, name)).catch((cause) => {
     throw new RldsError("NOT_FOUND", "there is no such file", { file: name }, { cause });
   });
-  // A link may lead to what is hidden.
-  if (!isServable(relative(top, real).split(sep))) throw new RldsError("NOT_FOUND", "there is no such file", { file: name });
-  return folder.open(name);
+  if (!isInside(top, real)) throw new RldsError("NOT_FOUND", "there is no such file", { file: name });
+  const { file, folder } = await sourceOf(real);
+  if (folder !== undefined) throw new RldsError("NOT_FOUND", "there is a folder", { file: name });
+  return file;
 }
 
-async function listed(top: string): Promise<ServedFile[]> {
-  const found: ServedFile[] = [];
-  for (const entry of await readdir(top, { recursive: true, withFileTypes: true })) {
-    // Node before 20.12 calls it so.
-    const { parentPath = (entry as unknown as { readonly path: string }).path } = entry as { readonly parentPath?: string };
-    const full = join(parentPath, entry.name);
-    const path = relative(top, full).split(sep);
-    if (!isServable(path) || !(entry.isFile() || entry.isSymbolicLink())) continue;
-    const real = await realpath(full).catch(() => undefined);
-    if (real === undefined || !isServable(relative(top, real).split(sep))) continue;
-    const about = await stat(real).catch(() => undefined);
-    if (about?.isFile()) found.push({ path: path.join("/"), size: about.size });
+/** Whether a place, which is no link, is in the folder. A link may lead to what is hidden. */
+function isInside(top: string, real: string): boolean {
+  return isServable(relative(top, real).split(sep));
+}
+
+async function listed(top: string): Promise<Listing> {
+  const files: ServedFile[] = [];
+  const leftOut = { links: [] as string[], unreadable: [] as string[], names: [] as string[] };
+  const waiting: string[][] = [[]];
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    for (const entry of await entriesOf(top, folder, leftOut.unreadable)) {
+      const path = [...folder, entry.name];
+      const name = path.join("/");
+      if (entry.name.startsWith(".")) continue;
+      if (!isServable(path)) leftOut.names.push(name);
+      else if (entry.isDirectory()) waiting.push(path);
+      else if (entry.isSymbolicLink()) {
+        const real = await realpath(join(top, ...path)).catch(() => undefined);
+        if (real === undefined || !isInside(top, real)) leftOut.links.push(name);
+        else await add(name, real);
+      } else if (entry.isFile()) await add(name, join(top, ...path));
+    }
   }
-  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), leftOut };
+
+  async function add(path: string, real: string): Promise<void> {
+    const about = await stat(real).catch(() => undefined);
+    if (about?.isFile()) files.push({ path, size: about.size });
+  }
+}
+
+/** What is in a folder; nothing, and its path is noted, where it may not be listed. */
+async function entriesOf(top: string, folder: readonly string[], unreadable: string[]): Promise<Dirent[]> {
+  try {
+    return await readdir(join(top, ...folder), { withFileTypes: true });
+  } catch (cause) {
+    if (folder.length === 0) throw new RldsError("IO", `the folder cannot be listed: ${(cause as Error).message}`, { file: top }, { cause });
+    unreadable.push(folder.join("/"));
+    return [];
+  }
 }

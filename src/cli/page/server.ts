@@ -11,12 +11,14 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { RldsError, type SourceFile } from "../../rlds/index.ts";
-import { byteRange, isServable, segmentsOf } from "./request.ts";
-import { type ServedFiles, servedFiles } from "./served-files.ts";
+import { byteRange, hostsOf, isServable, segmentsOf } from "./request.ts";
+import { type LeftOut, type ServedFiles, servedFiles } from "./served-files.ts";
 
 export interface PageServer {
   /** What to open in a browser. */
   readonly address: string;
+  /** What of the folder is not served, as it was at the beginning. */
+  readonly leftOut: LeftOut;
   /** Ends what is under way. */
   close(): Promise<void>;
 }
@@ -57,6 +59,7 @@ const BYTES = "application/octet-stream";
 /** Starts to serve. @throws RldsError NOT_FOUND, IO for what cannot be served */
 export async function pageServer({ page, path, port }: PageServerOptions): Promise<PageServer> {
   const [ofPage, data] = [await servedFiles(page), await servedFiles(path)];
+  const { leftOut } = await data.list();
   const token = randomBytes(32).toString("base64url");
   const server = createServer((request, response) => {
     answered(request, response, { ofPage, data, token, port: (server.address() as AddressInfo).port }).catch((error) => refused(response, error));
@@ -69,6 +72,7 @@ export async function pageServer({ page, path, port }: PageServerOptions): Promi
   const from = `/${token}/data/${data.only === undefined ? "" : encodeURIComponent(encodeURIComponent(data.only))}`;
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/#look?from=${from}`,
+    leftOut,
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -87,7 +91,7 @@ interface Served {
 async function answered(request: IncomingMessage, response: ServerResponse, { ofPage, data, token, port }: Served): Promise<void> {
   for (const [name, value] of Object.entries(COMMON)) response.setHeader(name, value);
   const { host, origin } = request.headers;
-  const own = [`127.0.0.1:${port}`, `localhost:${port}`];
+  const own = hostsOf(port);
   if (!own.includes(host ?? "")) return ended(response, 403, "This is not the address of this server.");
   if (origin !== undefined && !own.includes(origin.replace(/^http:\/\//, ""))) return ended(response, 403, "Other sites may not read this.");
   if (request.method !== "GET" && request.method !== "HEAD") {
@@ -95,7 +99,7 @@ async function answered(request: IncomingMessage, response: ServerResponse, { of
     return ended(response, 405, "Only GET and HEAD are answered.");
   }
   const segments = segmentsOf(request.url ?? "");
-  if (segments === undefined) return ended(response, 400, "The path is no path of a file.");
+  if (segments === undefined) return ended(response, 400, "This path cannot name a file.");
   const [first = "", second, ...rest] = segments;
   if (second !== "data" || !isSame(first, token)) return pageFile(request, response, ofPage, segments);
   const site = request.headers["sec-fetch-site"];
@@ -115,7 +119,7 @@ async function pageFile(request: IncomingMessage, response: ServerResponse, file
 }
 
 async function listing(request: IncomingMessage, response: ServerResponse, data: ServedFiles): Promise<void> {
-  const text = Buffer.from(JSON.stringify(await data.list()));
+  const text = Buffer.from(JSON.stringify((await data.list()).files));
   response.writeHead(200, { "content-type": "application/json", "content-length": text.length });
   response.end(request.method === "HEAD" ? undefined : text);
 }

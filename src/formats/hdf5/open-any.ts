@@ -1,8 +1,9 @@
 /** An HDF5 file, whoever wrote it. */
+
+import { type MinariOptions, minariOf } from "../minari/open-minari.ts";
 import type { RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import { type D4rlOptions, d4rlOf } from "./d4rl.ts";
-import { type MinariOptions, minariOf } from "./minari.ts";
 import { openHdf5 } from "./open-file.ts";
 
 /** Minari's where a group is an episode, else D4RL's. @throws RldsError */

@@ -6,11 +6,12 @@ import { type FoundLeaf, leavesOf } from "../../rlds/dataset/leaves.ts";
 import { type Piece, piecesOf } from "../../rlds/dataset/pieces.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
+import { type FinalStep, finalStepIn, withFinalStep } from "../final-step.ts";
 import { pythonJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { type ParquetPackage, TableWriter } from "../parquet/table-writer.ts";
 import type { StagedFile, Staging } from "../sinks/staging.ts";
-import type { FinalStep, WriteOptions, WriteReport } from "../sinks/writer.ts";
+import type { WriteOptions, WriteReport } from "../sinks/writer.ts";
 import { type EncodePng, EpisodeFrames } from "./episode-frames.ts";
 import { COUNTED_FEATURES, DONE, featureJson, frameColumns } from "./feature-columns.ts";
 import type { FrameForm } from "./features.ts";
@@ -30,7 +31,8 @@ export interface LeRobotSettings extends WriteOptions {
   readonly images: readonly string[] | undefined;
   readonly videos: readonly string[];
   readonly videoEncoder: MakeVideoEncoder | undefined;
-  readonly finalStep: FinalStep;
+  /** Of all episodes; where it is left out each says it of itself, or has a transition. */
+  readonly finalStep: FinalStep | undefined;
   readonly fileBytes: number | undefined;
 }
 
@@ -101,21 +103,22 @@ export class DatasetWriter {
   }
 
   async add({ steps, episode_index: _, ...metadata }: RldsEpisode<unknown>): Promise<void> {
-    const { stepSpec, metadataSpec, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
+    const { stepSpec, metadataSpec, finalStep, signal, onProgress, fileBytes = DATA_BYTES } = this.#settings;
     const episode = this.#episodes;
-    const collector = new Collector(metadataSpec as StepSpec, 1);
-    collector.add(metadata, { episode }, "the episode's metadata");
-    const told = collector.take().data;
     // A piece waits for the next one: the last step of an episode may be left out.
     let held: Piece | undefined;
     for await (const piece of piecesOf(steps, stepSpec, { episode, max: PIECE, signal })) {
       if (held !== undefined) await this.#frames.add(held.data, held.length);
       held = piece;
     }
-    const final = held === undefined ? undefined : this.#finalOf(held);
+    const leavesOut = finalStepIn(metadata, finalStep, "transition") === "observation";
+    const final = held === undefined || !leavesOut ? undefined : this.#finalOf(held);
     if (held !== undefined) await this.#frames.add(held.data, held.length - (final === undefined ? 0 : 1));
     const taken = this.#frames.take(episode, final?.isTerminal ?? false);
     const { length, kept } = taken;
+    const collector = new Collector(metadataSpec as StepSpec, 1);
+    collector.add(final === undefined ? metadata : withFinalStep(metadata, "transition"), { episode }, "the episode's metadata");
+    const told = collector.take().data;
     if (length === 0)
       throw new RldsError("INVALID_DATA", "an episode must have a frame, as LeRobot has none without: filterEpisodes can leave it out", { episode });
     const tasks = this.#tasksOf(kept, told, length);
@@ -184,19 +187,22 @@ export class DatasetWriter {
     this.#data = undefined;
   }
 
-  /** What the last step says where it is left out: nothing but the final observation. */
+  /** What the last step says, if it is the episode's last, and nothing but the final observation. */
   #finalOf({ data, length }: Piece): { readonly isTerminal: boolean } | undefined {
-    const { finalStep, form } = this.#settings;
+    const { form } = this.#settings;
     const at = (column: number | undefined) => column !== undefined && data[column]?.[length - 1] === 1;
-    return finalStep === "observation" && at(form.isLast) ? { isTerminal: at(form.isTerminal) } : undefined;
+    return at(form.isLast) ? { isTerminal: at(form.isTerminal) } : undefined;
   }
 
   /** Of each frame what is done in it. */
   #tasksOf(kept: ReadonlyMap<number, ColumnData>, metadata: readonly ColumnData[], length: number): readonly string[] {
     const { task, form } = this.#settings;
-    if (task !== undefined || form.task === undefined) return new Array<string>(length).fill(task ?? "");
-    const { column, of } = form.task;
-    return of === "step" ? (kept.get(column) as readonly string[]) : new Array<string>(length).fill((metadata[column] as readonly string[])[0] as string);
+    if (task !== undefined) return new Array<string>(length).fill(task);
+    const said = form.tasks.map(({ column, of }): ((i: number) => string) => {
+      const texts = (of === "step" ? kept.get(column) : metadata[column]) as readonly string[];
+      return (i) => texts[of === "step" ? i : 0] as string;
+    });
+    return Array.from({ length }, (_, i) => said.find((at) => at(i) !== "")?.(i) ?? "");
   }
 
   /** The values of what the steps do not have. */

@@ -42,7 +42,8 @@ export class EpisodeFrames {
     const pictures = form.features.filter(isPicture);
     this.#pixels = new Map(pictures.map(({ name, leaf }) => [name, new PixelCounts(leaf.shape[2] as number)]));
     const own = form.features.filter((feature) => !isPicture(feature)).map(({ column }) => column);
-    const beside = [form.isLast, form.isTerminal, form.timestamp, form.task?.of === "step" ? form.task.column : undefined];
+    const tasks = form.tasks.filter(({ of }) => of === "step").map(({ column }) => column);
+    const beside = [form.isLast, form.isTerminal, form.timestamp, ...tasks];
     this.#gathered = new Map([...own, ...beside].filter((column) => column !== undefined).map((column) => [column, []]));
     for (const { name, kind } of pictures) if (kind === "image") this.#images.set(name, []);
   }

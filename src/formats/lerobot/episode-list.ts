@@ -4,7 +4,7 @@ import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { FileColumn } from "../parquet/columns.ts";
 import { type ParquetFile, parquetFile } from "../parquet/parquet-file.ts";
 import { columnNamed, columnOf } from "../parquet/table.ts";
-import { inOrder, type SourceFolder } from "../sources/source.ts";
+import { inOrder, openedIfThere, type SourceFolder } from "../sources/source.ts";
 import { metadataOf } from "./episode-metadata.ts";
 import { filled, jsonLines, type LeRobotInfo, readText } from "./info.ts";
 
@@ -102,13 +102,11 @@ async function* tables(folder: SourceFolder, maxBytes: number): AsyncGenerator<P
   const listed = all && inOrder(all);
   for (let chunk = 0, file = 0, k = 0; listed === undefined || k < listed.length; k++) {
     const named = () => `${EPISODES}/chunk-${String(chunk).padStart(3, "0")}/file-${String(file).padStart(3, "0")}.parquet`;
-    let opened = await folder.open(listed?.[k] ?? named()).catch((error) => {
-      if (listed === undefined && (error as RldsError).code === "NOT_FOUND") return undefined;
-      throw error;
-    });
+    const path = listed?.[k];
+    let opened = path === undefined ? await openedIfThere(folder, named()) : await folder.open(path);
     if (opened === undefined && file > 0) {
       [chunk, file] = [chunk + 1, 0];
-      opened = await folder.open(named()).catch(() => undefined);
+      opened = await openedIfThere(folder, named());
     }
     if (opened === undefined) {
       if (k === 0) throw new RldsError("NOT_FOUND", "there is no table of episodes", { file: named() });

@@ -17,10 +17,16 @@ export interface WrittenFeature {
   readonly kind: "numbers" | "text" | "image" | "video";
 }
 
+/** A text's place, among the leaves of a step or of the episode's metadata. */
+export interface TaskLeaf {
+  readonly column: number;
+  readonly of: "step" | "episode";
+}
+
 export interface FrameForm {
   readonly features: readonly WrittenFeature[];
-  /** Of the leaf that says what is to be done, its place; and whether it is one of the episode's metadata. */
-  readonly task?: { readonly column: number; readonly of: "step" | "episode" };
+  /** The leaves that may say what is to be done: the first that is not empty does. */
+  readonly tasks: readonly TaskLeaf[];
   /** Places of leaves that say how an episode goes on. */
   readonly isLast?: number;
   readonly isTerminal?: number;
@@ -33,7 +39,7 @@ export interface FormOptions {
   /** Paths of leaves; where it is left out every u8 [height, width, 3] that is no video. */
   readonly images?: readonly string[];
   readonly videos: readonly string[];
-  /** The path of the text, in a step or the episode's metadata; where it is left out the first of TASKS that is there. */
+  /** The path of the text, in a step or the episode's metadata; where it is left out all of TASKS that are there. */
   readonly taskLeaf?: string;
 }
 
@@ -65,10 +71,10 @@ export function frameForm(stepSpec: StepSpec, metadataSpec: { readonly [name: st
         );
     }
   const isImage = (path: string, leaf: StepLeaf) => (images === undefined ? isPicture(leaf, [3]) : images.includes(path));
-  const task = taskOf(stepSpec, metadataSpec, options.taskLeaf);
+  const tasks = tasksOf(stepSpec, metadataSpec, options.taskLeaf);
   const features: WrittenFeature[] = [];
   leaves.forEach(({ path, keys, leaf, size }, column) => {
-    if (keys.length === 1 && (COUNTED.has(path) || (path === "task" && task?.of === "step" && task.column === column))) return;
+    if (keys.length === 1 && (COUNTED.has(path) || (path === "task" && tasks.some((task) => task.of === "step" && task.column === column)))) return;
     const kind = videos.includes(path) ? "video" : isImage(path, leaf) ? "image" : isText(leaf) ? "text" : "numbers";
     checkFeature(path, leaf, size);
     features.push({ name: nameOf(keys, kind), leaf, size, column, kind });
@@ -88,7 +94,7 @@ export function frameForm(stepSpec: StepSpec, metadataSpec: { readonly [name: st
   const time = leaves[at("timestamp") ?? -1];
   const isTime = time !== undefined && time.leaf.shape.length === 0 && time.leaf.dtype.startsWith("f");
   return {
-    ...{ features, hasDone, task, isLast: flag("is_last"), isTerminal: flag("is_terminal") },
+    ...{ features, hasDone, tasks, isLast: flag("is_last"), isTerminal: flag("is_terminal") },
     timestamp: isTime && videos.length === 0 ? at("timestamp") : undefined,
   };
 }
@@ -117,18 +123,21 @@ function checkFeature(path: string, leaf: StepLeaf, size: number): void {
   if (leaf.shape.length > MAX_DIMENSIONS) throw refused(`and LeRobot has at most ${MAX_DIMENSIONS} dimensions`);
 }
 
-function taskOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, path: string | undefined): FrameForm["task"] {
+function tasksOf(stepSpec: StepSpec, metadataSpec: { readonly [name: string]: StepSpec }, path: string | undefined): readonly TaskLeaf[] {
   const isOne = ({ leaf }: { readonly leaf: StepLeaf }) => leaf.dtype === "string" && leaf.shape.length === 0;
   const sides = [
     ["step", leavesOf(stepSpec)],
     ["episode", leavesOf(metadataSpec as StepSpec)],
   ] as const;
+  const found: TaskLeaf[] = [];
   for (const wanted of path === undefined ? TASKS : [path])
     for (const [of, leaves] of sides) {
-      const column = leaves.findIndex((found) => found.path === wanted && isOne(found));
-      if (column >= 0) return { column, of };
+      const column = leaves.findIndex((each) => each.path === wanted && isOne(each));
+      if (column >= 0) found.push({ column, of });
     }
-  if (path === undefined) return undefined;
-  const there = sides.flatMap(([, leaves]) => leaves.filter(isOne).map((found) => found.path));
+  if (path === undefined) return found;
+  // Who names a path means one leaf.
+  if (found.length > 0) return found.slice(0, 1);
+  const there = sides.flatMap(([, leaves]) => leaves.filter(isOne).map((each) => each.path));
   throw mustBe(RangeError, "taskLeaf", `the path of a text (${there.join(", ") || "there is none"})`, path);
 }

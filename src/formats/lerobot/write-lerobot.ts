@@ -2,12 +2,13 @@
 import { flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import type { RldsDataset } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
+import { type FinalStep, finalStepOf } from "../final-step.ts";
 import { parsedJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
-import { type FinalStep, finalStepOf, formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
+import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
 import { DatasetWriter, type LeRobotSettings } from "./dataset-writer.ts";
 import type { EncodePng } from "./episode-frames.ts";
 import { frameForm } from "./features.ts";
@@ -20,7 +21,7 @@ export interface LeRobotWriteOptions extends WriteOptions {
   readonly fps: number;
   /** What is done in all episodes. Default: what the data says, or "" */
   readonly task?: string;
-  /** The path of the text that says what is done, in a step or in an episode's metadata. Default: `task`, `language_instruction` or `instruction`, in a step, its observation or the metadata */
+  /** The path of the text that says what is done, in a step or in an episode's metadata. Default: the first that is not empty of `task`, `language_instruction` and `instruction`, in a step, its observation or the metadata */
   readonly taskLeaf?: string;
   readonly robotType?: string;
   /** Names of a vector's elements, by the leaf's path: `{ action: ["left", "right"] }`. */
@@ -31,7 +32,7 @@ export interface LeRobotWriteOptions extends WriteOptions {
   readonly videos?: readonly string[];
   /** Makes the films; needed for `videos`. */
   readonly videoEncoder?: MakeVideoEncoder;
-  /** "observation" leaves the last step of each episode out. Default: "transition" */
+  /** "observation" leaves the last step of each episode out. Default: what the episode's metadata say by `final_step`, as recordings and Replays do, or else "transition" */
   readonly finalStep?: FinalStep;
   /** A new file begins with the next episode once one has so many bytes. Default: 100 MiB, of films 200 MiB */
   readonly fileBytes?: number;
@@ -122,7 +123,7 @@ function settled(options: LeRobotWriteOptions): LeRobotSettings {
     images,
     videos = [],
     videoEncoder,
-    finalStep = "transition",
+    finalStep,
     fileBytes,
     ...rest
   } = onlyKeys("options", options, OPTIONS);
@@ -150,7 +151,7 @@ function settled(options: LeRobotWriteOptions): LeRobotSettings {
     images,
     videos,
     videoEncoder,
-    finalStep: finalStepOf(finalStep),
+    finalStep: finalStep === undefined ? undefined : finalStepOf(finalStep),
     fileBytes,
     overwrite,
     signal,

@@ -5,13 +5,13 @@ import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { sizeOf } from "../../spec/leaf.ts";
 import { setPart } from "../../spec/nest.ts";
 import { Column, type ColumnTree } from "../columns/column.ts";
-import type { Space } from "../hdf5/minari-images.ts";
 import { once } from "../once.ts";
 import { parquetFile } from "../parquet/parquet-file.ts";
 import { bytesOf, columnOf, joined, leafOfColumn, slice } from "../parquet/table.ts";
 import { inOrder, type SourceFolder } from "../sources/source.ts";
 import { attributesOf } from "./attributes.ts";
 import type { Attribute, EpisodeStore } from "./episode-store.ts";
+import type { Space } from "./images.ts";
 import { metadataOf } from "./metadata.ts";
 
 /** A column of the table that is in memory. */

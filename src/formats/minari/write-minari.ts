@@ -7,19 +7,20 @@ import { columnsOf } from "../../rlds/dataset/pieces.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import type { ColumnData } from "../../rlds/dataset/step-columns.ts";
 import { pack } from "../../spec/nest.ts";
+import { type FinalStep, finalStepIn, finalStepOf, withFinalStep } from "../final-step.ts";
 import { pythonJson } from "../json.ts";
 import { hyparquetWriter } from "../parquet/packages.ts";
 import { type ParquetPackage, rowOf, TableWriter } from "../parquet/table-writer.ts";
 import { type Sink, sinkOf } from "../sinks/sink.ts";
 import type { SinkFolder } from "../sinks/sink-folder.ts";
 import { Staging } from "../sinks/staging.ts";
-import { type FinalStep, finalStepOf, formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
+import { formed, type WriteOptions, type WriteReport } from "../sinks/writer.ts";
 import { MinariForm } from "./form.ts";
 
 export interface MinariWriteOptions extends WriteOptions {
   /** Of the dataset: `namespace/name-v0`, the namespace if there is one. */
   readonly id: string;
-  /** "transition": the last step has an action of its own, and its observation stands for the final one as well. Default: "observation" */
+  /** "transition": the last step has an action of its own, and its observation stands for the final one as well. Default: what the episode's metadata say by `final_step`, as recordings and Replays do, or else "observation" */
   readonly finalStep?: FinalStep;
   readonly description?: string;
   readonly author?: string;
@@ -56,7 +57,6 @@ export async function writeMinari(rlds: RldsDataset<unknown>, to: Sink, options:
 }
 
 interface Settled extends MinariWriteOptions {
-  readonly finalStep: FinalStep;
   readonly packages: ParquetPackage;
   readonly folder: SinkFolder;
   readonly path: string;
@@ -129,17 +129,18 @@ function aboutOf(all: Settled, form: MinariForm, { count, steps, bytes }: { read
 interface EpisodeForm {
   readonly stepSpec: StepSpec;
   readonly metadataSpec: StepSpec;
-  readonly finalStep: FinalStep;
+  readonly finalStep: FinalStep | undefined;
   readonly signal?: AbortSignal;
 }
 
 async function episodeOf({ steps, ...metadata }: RldsEpisode<unknown>, episode: number, { stepSpec, metadataSpec, finalStep, signal }: EpisodeForm) {
   const collector = new Collector(metadataSpec, 1);
-  collector.add(metadata, { episode }, "the episode's metadata");
+  // However an episode ends, Minari has a final observation.
+  collector.add(withFinalStep(metadata, "observation"), { episode }, "the episode's metadata");
   const { data, length } = await columnsOf(steps, stepSpec, { episode, signal });
   if (length === 0)
     throw new RldsError("INVALID_DATA", "an episode must have a step, as Minari has none without: filterEpisodes can leave it out", { episode });
-  const actions = finalStep === "transition" ? length : length - 1;
+  const actions = finalStepIn(metadata, finalStep, "observation") === "transition" ? length : length - 1;
   if (actions >= MAX_ROWS)
     throw new RldsError("UNSUPPORTED", `an episode must have fewer than ${MAX_ROWS} actions, as Minari reads no more at once, got ${actions}`, { episode });
   return { data, length, actions, metadata: metadataOf(metadataSpec, collector.take().data) };
@@ -154,13 +155,13 @@ function metadataOf(spec: StepSpec, data: readonly ColumnData[]): object {
 }
 
 /** The options, checked. */
-function settled(options: MinariWriteOptions): MinariWriteOptions & { readonly finalStep: FinalStep } {
-  const { id, finalStep = "observation", overwrite = false, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
+function settled(options: MinariWriteOptions): MinariWriteOptions {
+  const { id, finalStep, overwrite = false, signal, onProgress, ...texts } = onlyKeys("options", options, OPTIONS);
   if (typeof id !== "string") throw mustBe(TypeError, "id", "a text as namespace/name-v0", id);
   const parts = id.split("/");
   if (!parts.every((part) => WORD.test(part)) || !VERSIONED.test(parts.at(-1) as string))
     throw mustBe(RangeError, "id", "namespace/name-v0, of letters, digits, _ and -", id);
   for (const [subject, text] of Object.entries(texts)) if (text !== undefined && typeof text !== "string") throw mustBe(TypeError, subject, "a string", text);
   flag("overwrite", overwrite);
-  return { id, finalStep: finalStepOf(finalStep), overwrite, signal, onProgress, ...texts };
+  return { id, ...(finalStep !== undefined && { finalStep: finalStepOf(finalStep) }), overwrite, signal, onProgress, ...texts };
 }

@@ -6,10 +6,11 @@ import type { RowForm } from "../../record/form/row-form.ts";
 import type { StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { RECORDED_END, RECORDED_FINAL, RECORDED_FRAME, RECORDED_STEP } from "../../store/format/kinds.ts";
-import type { SectionParser } from "../../store/format/section.ts";
+import { SECTION_BYTES, type SectionParser } from "../../store/format/section.ts";
 import { faultOf } from "../../store/log/scan.ts";
 import { fileOf } from "../../store/log/segment-head.ts";
 import { Walk } from "../../store/log/walk.ts";
+import { FINAL_STEP, type FinalStep } from "../final-step.ts";
 import type { ReadEpisode } from "../reader.ts";
 import { EpisodeColumns } from "./episode-columns.ts";
 import { damaged, type ListedEpisode, type Listing } from "./listed.ts";
@@ -67,6 +68,7 @@ class OpenEpisode {
   readonly #options: EpisodesOptions;
   #next: number;
   #columns: EpisodeColumns | undefined;
+  #last: FinalStep = "transition";
 
   constructor(folder: RecordingFolder, next: number, options: EpisodesOptions) {
     this.#folder = folder;
@@ -98,7 +100,8 @@ class OpenEpisode {
       this.end();
       return undefined;
     }
-    const columns = this.#begun(this.#wanted);
+    const columns = this.#begun(this.#wanted, place);
+    this.#last = kind === RECORDED_FINAL ? "observation" : "transition";
     const at = { ...place, episode: this.#next, step: columns.length };
     const { steps } = this.#wanted;
     if (columns.length === steps) throw new RldsError("CORRUPT", `the episode has more than the ${steps} steps that it is said to have`, at);
@@ -118,24 +121,30 @@ class OpenEpisode {
       throw new RldsError("CORRUPT", `the episode has ${length} steps, and is said to have ${wanted.steps}`, { episode: this.#next });
     const has = (flag: number) => (wanted.flags & flag) !== 0;
     const steps = readSteps<ReadEpisode["steps"] extends { at(i: number): infer S } ? S : never>(stepSpec, columns.taken(), length, has(TERMINATED));
-    this.ended.push({ task: wanted.task, success: has(SUCCESS), finished: has(ENDED), steps });
+    this.ended.push({ task: wanted.task, success: has(SUCCESS), finished: has(ENDED), [FINAL_STEP]: this.#last, steps });
     this.#columns = undefined;
     this.#next++;
   }
 
-  #begun({ steps }: ListedEpisode): EpisodeColumns {
+  #begun({ steps, segment }: ListedEpisode, place: object): EpisodeColumns {
     if (this.#columns !== undefined) return this.#columns;
-    const { form, maxBytes } = this.#options;
+    const { form, maxBytes, listing } = this.#options;
+    const there = listing.segments.slice(segment).reduce((sum, each) => sum + each.bytes, 0);
+    if (steps * SECTION_BYTES > there)
+      throw new RldsError("CORRUPT", `the episode is said to have ${steps} steps, and the files have ${there} bytes for it`, {
+        ...place,
+        episode: this.#next,
+        step: 0,
+      });
     const bytes = steps * EpisodeColumns.stepBytes(form);
-    if (bytes > maxBytes)
-      throw new RldsError(
-        "UNSUPPORTED",
-        `the episode's ${steps} steps take ${bytes} bytes in memory, more than the ${maxBytes} that maxBytes allows: give a larger one`,
-        {
-          episode: this.#next,
-        },
-      );
-    this.#columns = new EpisodeColumns(form, steps);
+    const tooLarge = (why: string, cause?: unknown) =>
+      new RldsError("UNSUPPORTED", `the episode's ${steps} steps take ${bytes} bytes in memory, ${why}`, { episode: this.#next }, { cause });
+    if (bytes > maxBytes) throw tooLarge(`more than the ${maxBytes} that maxBytes allows: give a larger one`);
+    try {
+      this.#columns = new EpisodeColumns(form, steps);
+    } catch (error) {
+      throw tooLarge("which this machine does not give: record shorter episodes", error);
+    }
     return this.#columns;
   }
 

@@ -6,6 +6,7 @@ import type { RldsStep, StepSpec } from "../../rlds/dataset/dataset.ts";
 import { RldsError } from "../../rlds/dataset/rlds-error.ts";
 import { ready } from "../../store/directory/builtins.ts";
 import type { Directory } from "../../store/directory/directory.ts";
+import { FINAL_STEP, FINAL_STEP_LEAF } from "../final-step.ts";
 import { imageDecoder } from "../images/images.ts";
 import type { ReadEpisode, ReadOptions, RldsReader } from "../reader.ts";
 import { MAX_BYTES, type Source, sourceOf } from "../sources/open-source.ts";
@@ -39,10 +40,11 @@ const METADATA: { readonly [name: string]: StepSpec } = {
   task: { dtype: "string", shape: [] },
   success: { dtype: "bool", shape: [] },
   finished: { dtype: "bool", shape: [] },
+  [FINAL_STEP]: FINAL_STEP_LEAF,
 };
 
 /**
- * A recording as an RLDS dataset: `metadata` of an episode is its `task`, `success`, and whether it was `finished` or a crash has cut it; `about` has `fps`, the `tasks`, and what
+ * A recording as an RLDS dataset: `metadata` of an episode is its `task`, `success`, whether it was `finished` or a crash has cut it, and its `final_step`: "observation" where the last step was given as `final`, else "transition"; `about` has `fps`, the `tasks`, and what
  * the recorder was told. Steps have what was recorded, and RLDS's flags; frames are pixels. What a recorder has flushed is there, also while it goes on: the reader shows
  * the moment when it was opened. Of each file but the newest only the beginning is read before the steps are. Memory: one episode, and one file where the source
  * has to be waited for (a URL, a Blob in a page).

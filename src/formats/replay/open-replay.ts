@@ -12,7 +12,8 @@ import type { ReplayOpenOptions } from "./stored-replay.ts";
  * A discount that is not there is 1, and 0 where the episode terminated. Leaves `is_first`, `is_last` and `is_terminal`, and TF-Agents' `stepType`, are believed.
  *
  * An episode of which steps in the middle were evicted, or never were in an item, is several, with one `episode_id`. `beginning` is "there" (nothing was given up before it), "evicted", or "unknown":
- * tables have given up items, and nobody knows whether of this episode. `end` is "terminated", "truncated", "ended" (nobody said how), "open" (a writer goes on with it) or "evicted". What was open or evicted has no last step: importRlds finds and mends that.
+ * tables have given up items, and nobody knows whether of this episode. `end` is "terminated", "truncated", "ended" (nobody said how), "open" (a writer goes on with it) or "evicted". `final_step` is "observation" where
+ * the last step was given as the final one, "transition" where it was not, "unknown" where `is_last` is a leaf. What was open or evicted has no last step: importRlds finds and mends that.
  *
  * All of it is in memory, as for its program. O(steps of all items) to open.
  * @throws TypeError, RangeError for an option · RldsError NOT_FOUND · CORRUPT · UNSUPPORTED for another version's files, or where files that are copied into memory take more than maxBytes · IO ·

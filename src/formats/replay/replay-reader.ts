@@ -3,6 +3,7 @@ import { type Piece, storedEpisodes } from "../../core/stored-episodes.ts";
 import { integer } from "../../error.ts";
 import { engineOf, savedOf } from "../../replay.ts";
 import { Roles } from "../../spec/transition-roles.ts";
+import { FINAL_STEP, FINAL_STEP_LEAF } from "../final-step.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import { storedForm } from "./stored-form.ts";
@@ -10,7 +11,7 @@ import { type ReplayOpenOptions, storedReplay } from "./stored-replay.ts";
 import { type Beginning, StoredSteps } from "./stored-steps.ts";
 
 const TEXT = { dtype: "string", shape: [] } as const;
-const METADATA = { episode_id: { dtype: "u32", shape: [] }, beginning: TEXT, end: TEXT } as const;
+const METADATA = { episode_id: { dtype: "u32", shape: [] }, beginning: TEXT, end: TEXT, [FINAL_STEP]: FINAL_STEP_LEAF } as const;
 
 export async function replayReader<S>(from: Source, options: ReplayOpenOptions & { readonly maxBytes: number }): Promise<RldsReader<S>> {
   const { format, name, replay } = await storedReplay(from, options);

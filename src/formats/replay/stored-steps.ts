@@ -10,11 +10,19 @@ import { type ColumnData, StepColumns } from "../../rlds/dataset/step-columns.ts
 import { zeros } from "../../spec/dtype.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import { blank } from "../../spec/leaf.ts";
+import { FINAL_STEP, type FinalStep } from "../final-step.ts";
 import type { StoredForm } from "./stored-form.ts";
 
 /** How much of its episode is there. */
 export type Beginning = "there" | "evicted" | "unknown";
 export type End = "terminated" | "truncated" | "ended" | "open" | "evicted";
+
+export interface ReadSteps<S> {
+  readonly steps: StepColumns<S>;
+  readonly beginning: Beginning;
+  readonly end: End;
+  readonly [FINAL_STEP]: FinalStep | "unknown";
+}
 
 /** Bytes of rows that are gathered at once: a Replay that is full has room for them. */
 const CHUNK_BYTES = 1 << 15;
@@ -40,7 +48,7 @@ export class StoredSteps {
   }
 
   /** @param beginning as far as it is known without the steps @throws RldsError CORRUPT */
-  read<S>({ rows, end, openSteps }: Piece, beginning: Beginning): { readonly steps: StepColumns<S>; readonly beginning: Beginning; readonly end: End } {
+  read<S>({ rows, end, openSteps }: Piece, beginning: Beginning): ReadSteps<S> {
     const { stepSpec, leaves, stepType, terminated, discount } = this.#form;
     const n = rows.length;
     const bytes = n * this.#rowBytes;
@@ -69,7 +77,9 @@ export class StoredSteps {
       return leaf === undefined ? (computed[path] as () => ColumnData)() : (columns[leaf.index] as ColumnData);
     });
     const stop: End = last[n - 1] !== 1 ? (openSteps > 0 ? "open" : "evicted") : isTerminal ? "terminated" : isFinal ? "truncated" : "ended";
-    return { steps: new StepColumns<S>(stepSpec, data, n), beginning: begins, end: stop };
+    // Flags of a dataset's own may mark a last step of either kind.
+    const final = isFinal ? "observation" : own("is_last") === undefined ? "transition" : "unknown";
+    return { steps: new StepColumns<S>(stepSpec, data, n), beginning: begins, end: stop, [FINAL_STEP]: final };
   }
 
   /** A column a leaf, in the order of the layout. */

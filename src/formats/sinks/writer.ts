@@ -28,15 +28,6 @@ export interface WriteReport extends WriteProgress {
   readonly files: readonly string[];
 }
 
-/** What an episode's last step holds: the final observation alone, as in RLDS; or an action and a reward of its own, as in LeRobot. */
-export type FinalStep = "observation" | "transition";
-
-/** @throws RangeError */
-export function finalStepOf(value: unknown): FinalStep {
-  if (value !== "observation" && value !== "transition") throw mustBe(RangeError, "finalStep", '"observation" or "transition"', value);
-  return value;
-}
-
 /** A dataset whose form is known. */
 export interface FormedDataset {
   readonly stepSpec: StepSpec;

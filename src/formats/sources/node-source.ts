@@ -72,7 +72,11 @@ function folderOf(root: string, found: Modules): SourceFolder {
         throw unopened("there is no such file", full, cause);
       });
       if (!real.startsWith(top.endsWith(path.sep) ? top : top + path.sep))
-        throw new RldsError("CORRUPT", "the file is a link that leads outside the dataset's folder", { file: full });
+        throw new RldsError(
+          "CORRUPT",
+          "the file is a link that leads outside the dataset's folder: copy the folder with the files that its links name, as cp -rL does",
+          { file: full },
+        );
       return fileOf(full, name, found);
     },
     async list() {

@@ -43,10 +43,20 @@ function compared(a: readonly string[], b: readonly string[]): number {
 const digits = (text: string) => text.replace(/^0+/, "");
 const order = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 
-/** A path that stays in its folder, as it is. @throws RldsError CORRUPT for an absolute path, `..`, backslashes, drive letters or a NUL: a file names no place outside */
+/** A path that stays in its folder, as it is. @throws RldsError CORRUPT for an absolute path, `..`, backslashes, drive letters at the beginning of a part, or a NUL: a file names no place outside */
 export function inside(path: string, named: string): string {
   const parts = path.split("/");
-  if (path === "" || parts.some((part) => part === "" || part === "." || part === "..") || /[\\\0:]/.test(path))
+  if (path === "" || parts.some((part) => part === "" || part === "." || part === ".." || /[\\\0]|^[a-z]:/i.test(part)))
     throw new RldsError("CORRUPT", `${named} names ${JSON.stringify(path)}, which is no file inside the dataset's folder`, { file: named });
   return path;
+}
+
+/** A file that may be missing: whatever else keeps it from being read is no end of a list. */
+export async function openedIfThere(folder: SourceFolder, path: string): Promise<SourceFile | undefined> {
+  try {
+    return await folder.open(path);
+  } catch (error) {
+    if ((error as Partial<RldsError>).code === "NOT_FOUND") return undefined;
+    throw error;
+  }
 }

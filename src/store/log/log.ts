@@ -41,6 +41,8 @@ export class Log {
   readonly lost: readonly number[];
   /** A new segment begins, with an empty group: its owner writes what every segment must hold. What is written is committed when it returns. */
   onSegment: (() => void) | undefined;
+  /** Bytes are about to be written: the last moment to have on the disk what they tell of. */
+  onWrite: (() => void) | undefined;
   /** The directory is opened again by this process: the last moment to write something. */
   onTakeover: (() => void) | undefined;
   readonly #directory: Directory;
@@ -382,6 +384,7 @@ export class Log {
   /** Tries to write: after a failure not before as much more waits. @param now whether a failure is thrown at once, or by the next commit */
   #try(write: () => void, now = true): void {
     try {
+      this.onWrite?.();
       write();
       this.#tryAt = FULL_BYTES;
       this.#failure = undefined;

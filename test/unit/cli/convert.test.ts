@@ -3,16 +3,18 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { open } from "../../../src/record/index.ts";
 import { type ColumnData, openRlds } from "../../../src/rlds/index.ts";
+import { f32, text } from "../../../src/spec/constructors.ts";
 import { some, whole } from "../../support/size.ts";
 import { CARTPOLE, DATA, document, failure, HALF_CHEETAH, PIXELS, reprise, serve, started, temporary } from "./support.ts";
 
 const temp = temporary();
 
 /** All episodes: the bytes of their columns, and what else they have. */
-async function contentOf(path: string): Promise<unknown> {
+async function contentOf(path: string) {
   const reader = await openRlds(path);
-  const episodes: unknown[] = [];
+  const episodes: { readonly columns: unknown; readonly length: number; readonly metadata: { readonly [name: string]: unknown } }[] = [];
   for await (const { steps, ...metadata } of reader) episodes.push({ columns: steps.data.map(digestOf), length: steps.length, metadata });
   await reader.close();
   return { stepSpec: reader.stepSpec, metadataSpec: reader.metadataSpec, episodes };
@@ -81,6 +83,71 @@ test("to LeRobot and Minari, and back", async () => {
   });
   expect((await document("convert", PIXELS, minari, "--format", "minari", "--id", "a/b-v1", "--final-step", "transition")).steps).toBe(188);
   expect((await document("inspect", join(minari, "a/b-v1"))).steps).toBe(196);
+});
+
+test("a recording without a task is LeRobot's by the instruction of its steps", async () => {
+  const dir = temp("instructed");
+  const recorder = await open({ dir, fps: 10, spec: { observation: f32(2), action: f32(1), instruction: text({ maxBytes: 40 }) } });
+  for (const [task, end] of [["pick the cube", {}] as const, ["open the door", { task: "tidy up" }] as const]) {
+    for (let i = 0; i < 3; i++) recorder.step({ observation: [i, i], action: [i], instruction: task });
+    await recorder.endEpisode(end);
+  }
+  await recorder.close();
+  await document("convert", dir, temp("instructed-lerobot"), "--format", "lerobot");
+  const tasks: string[] = [];
+  for await (const { steps } of await openRlds(temp("instructed-lerobot"))) tasks.push(...Array.from(steps, ({ task }) => task));
+  expect(tasks).toEqual(["pick the cube", "pick the cube", "pick the cube", "tidy up", "tidy up", "tidy up"]);
+});
+
+/** Of each episode the actions. */
+async function actionsOf(path: string): Promise<number[][]> {
+  const reader = await openRlds(path);
+  const actions: number[][] = [];
+  for await (const { steps } of reader) actions.push(Array.from(steps, ({ action }) => action[0]));
+  await reader.close();
+  return actions;
+}
+
+test("what was recorded as `final` is no action to LeRobot, and what was not is one to Minari", async () => {
+  const dir = temp("ends");
+  const recorder = await open({ dir, fps: 10, spec: { observation: f32(2), action: f32(1) } });
+  for (const end of [{}, { final: { observation: [3, 3] } }, { terminated: true }]) {
+    for (let i = 1; i < 3; i++) recorder.step({ observation: [i, i], action: [i] });
+    await recorder.endEpisode(end);
+  }
+  recorder.step({ observation: [1, 1], action: [1] }); // Cut.
+  await recorder.close();
+  const said = ["transition", "observation", "transition", "transition"];
+  const finalSteps = async (path: string) => (await contentOf(path)).episodes.map(({ metadata }) => metadata.final_step);
+  expect(await finalSteps(dir)).toEqual(said);
+
+  const [lerobot, minari] = [temp("ends-lerobot"), temp("ends-minari")];
+  const own = [[1, 2], [1, 2], [1, 2], [1]];
+  const padded = own.map((actions) => [...actions, 0]);
+  await document("convert", dir, lerobot, "--format", "lerobot");
+  expect(await actionsOf(lerobot)).toEqual(own);
+  await document("convert", dir, minari, "--format", "minari", "--id", "a-v0");
+  expect(await actionsOf(join(minari, "a-v0"))).toEqual(padded);
+  // What was written says what it holds: nothing is lost on further ways.
+  expect(await finalSteps(lerobot)).toEqual(said.map(() => "transition"));
+  expect(await finalSteps(join(minari, "a-v0"))).toEqual(said.map(() => "observation"));
+  await document("convert", lerobot, minari, "--format", "minari", "--id", "b-v0");
+  expect(await actionsOf(join(minari, "b-v0"))).toEqual(padded);
+  await document("convert", join(minari, "b-v0"), temp("ends-again"), "--format", "lerobot", "--fps", "10");
+  expect(await actionsOf(temp("ends-again"))).toEqual(own);
+  await document("convert", dir, temp("ends.jsonl"));
+  expect(await finalSteps(temp("ends.jsonl"))).toEqual(said);
+
+  // An option is believed before the data.
+  await document("convert", dir, temp("ends-frames"), "--format", "lerobot", "--final-step", "transition");
+  expect(await actionsOf(temp("ends-frames"))).toEqual([[1, 2], [1, 2, 0], [1, 2], [1]]);
+  await document("convert", dir, minari, "--format", "minari", "--id", "c-v0", "--final-step", "transition");
+  expect(await actionsOf(join(minari, "c-v0"))).toEqual([
+    [1, 2, 0],
+    [1, 2, 0, 0],
+    [1, 2, 0],
+    [1, 0],
+  ]);
 });
 
 test("a format and its options must fit each other", async () => {

@@ -89,7 +89,7 @@ test("--open gives the format's function its options; those that it has not are 
 
 test("a journal and a snapshot are datasets", async () => {
   const [journal, snapshot] = [await document("inspect", join(DATA, "golden/journal")), await document("inspect", join(DATA, "golden/snapshot.rpr"))];
-  expect(journal).toMatchObject({ format: "journal", episodes: 7, steps: 36, metadataSpec: { episode_id: {}, beginning: {}, end: {} } });
+  expect(journal).toMatchObject({ format: "journal", episodes: 7, steps: 36, metadataSpec: { episode_id: {}, beginning: {}, end: {}, final_step: {} } });
   expect({ ...snapshot, name: journal.name, format: journal.format }).toEqual(journal);
   expect((await reprise("inspect", join(DATA, "golden/journal"))).stdout).toMatch(/journal\): 7 episodes, 36 steps/);
 });

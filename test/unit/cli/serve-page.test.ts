@@ -5,12 +5,24 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
+import { hostsOf } from "../../../src/cli/page/request.ts";
 import { type PageServer, pageServer } from "../../../src/cli/page/server.ts";
 import { run } from "../../../src/cli/program.ts";
 import { openRlds, sourceOf } from "../../../src/rlds/index.ts";
 import { root } from "../../support/core.ts";
 import { whole } from "../../support/size.ts";
 import { DATA, failure, reprise, temporary } from "./support.ts";
+
+/** Folders that may not be listed, whoever runs the tests. */
+const locked = new Set<string>();
+vi.mock("node:fs/promises", async (original) => {
+  const fs = await original<typeof import("node:fs/promises")>();
+  const readdir = (path: string, ...rest: unknown[]) =>
+    locked.has(path)
+      ? Promise.reject(Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" }))
+      : Reflect.apply(fs.readdir, fs, [path, ...rest]);
+  return { ...fs, readdir };
+});
 
 const temp = temporary();
 const PAGE = temp("page");
@@ -84,6 +96,7 @@ describe("the page and the data", () => {
       { path: "meta/a name with % and ü.json", size: 2 },
       { path: "page.html", size: 25 },
     ]);
+    expect(server.leftOut).toEqual({ links: ["folder-out", "link-out", "link-to-hidden"], unreadable: [], names: [] });
     expect((await asked(data(""))).body).toEqual(list.body);
     expect(Buffer.compare((await asked(data("large.bin"))).body, LARGE)).toBe(0);
     expect((await asked(data(`meta/${encodeURIComponent("a name with % and ü.json")}`))).body.toString()).toBe("{}");
@@ -123,6 +136,70 @@ describe("the page and the data", () => {
       expect([reader.format, reader.episodes, await reader.lengths?.()]).toEqual(["lerobot", 3, [4, 3, 5]]);
     } finally {
       await own.close();
+    }
+  });
+
+  it("are there but for a folder that may not be listed, and the owner is told", async () => {
+    const folder = temp("partly");
+    for (const name of ["open", "shut"]) {
+      mkdirSync(join(folder, name), { recursive: true });
+      writeFileSync(join(folder, name, "a.txt"), name);
+    }
+    locked.add(join(folder, "shut"));
+    const own = await pageServer({ page: PAGE, path: folder, port: 0 });
+    try {
+      const url = new URL(new URL(own.address).hash.slice("#look?from=".length), own.address);
+      expect(await (await fetch(new URL("index.json", url))).json()).toEqual([{ path: "open/a.txt", size: 4 }]);
+      expect(own.leftOut).toEqual({ links: [], unreadable: ["shut"], names: [] });
+    } finally {
+      await own.close();
+    }
+    locked.add(folder);
+    await expect(pageServer({ page: PAGE, path: folder, port: 0 })).rejects.toMatchObject({
+      code: "IO",
+      message: expect.stringMatching(/cannot be listed: EACCES/),
+    });
+  });
+
+  it.skipIf(process.platform === "win32")("have the names that are listed: with a colon, but none with a backslash or a drive", async () => {
+    const folder = temp("names");
+    mkdirSync(join(folder, "12:30"), { recursive: true });
+    const line = '{"steps": [{"observation": 1, "action": 2, "reward": 0}]}\n';
+    for (const name of ["12:30/run 12:30.jsonl", "a\\b.jsonl", "c:d.jsonl"]) writeFileSync(join(folder, name), line);
+    const own = await pageServer({ page: PAGE, path: folder, port: 0 });
+    try {
+      const url = new URL(new URL(own.address).hash.slice("#look?from=".length), own.address);
+      expect(await (await fetch(new URL("index.json", url))).json()).toEqual([{ path: "12:30/run 12:30.jsonl", size: line.length }]);
+      expect(own.leftOut).toEqual({ links: [], unreadable: [], names: expect.arrayContaining(["a\\b.jsonl", "c:d.jsonl"]) });
+      const { folder: served } = await sourceOf(url);
+      expect((await served?.open("12:30/run 12:30.jsonl"))?.size).toBe(line.length);
+      expect((await openRlds(join(folder, "12:30"))).format).toBe("jsonl");
+      for (const name of ["a%5Cb.jsonl", "c%3Ad.jsonl"]) expect((await fetch(new URL(name, url))).status).toBe(400);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("of a cache of Hugging Face are its links only if those stay in the folder: of a snapshot alone the owner is told what to do", async () => {
+    const cache = temp("datasets--me--pusht");
+    mkdirSync(join(cache, "blobs"), { recursive: true });
+    mkdirSync(join(cache, "snapshots/abc/meta"), { recursive: true });
+    writeFileSync(join(cache, "blobs/0123"), "{}");
+    symlinkSync("../../../blobs/0123", join(cache, "snapshots/abc/meta/info.json"));
+    const [all, snapshot] = [
+      await pageServer({ page: PAGE, path: cache, port: 0 }),
+      await pageServer({ page: PAGE, path: join(cache, "snapshots/abc"), port: 0 }),
+    ];
+    try {
+      const urlOf = ({ address }: PageServer) => new URL(new URL(address).hash.slice("#look?from=".length), address);
+      expect(await (await fetch(new URL("snapshots/abc/meta/info.json", urlOf(all)))).text()).toBe("{}");
+      expect(all.leftOut.links).toEqual([]);
+      expect(await (await fetch(new URL("index.json", urlOf(snapshot)))).json()).toEqual([]);
+      expect((await fetch(new URL("meta/info.json", urlOf(snapshot)))).status).toBe(404);
+      expect(snapshot.leftOut.links).toEqual(["meta/info.json"]);
+    } finally {
+      await all.close();
+      await snapshot.close();
     }
   });
 
@@ -219,6 +296,21 @@ describe("nobody else reads", () => {
       for (const path of ["/", data("large.bin"), data("index.json")]) expect((await asked(path, { host })).status).toBe(403);
     },
   );
+
+  it("on port 80 browsers leave the port out", async () => {
+    expect(hostsOf(80)).toEqual(["127.0.0.1", "127.0.0.1:80", "localhost", "localhost:80"]);
+    expect(hostsOf(8080)).toEqual(["127.0.0.1:8080", "localhost:8080"]);
+    const own = await pageServer({ page: PAGE, path: FOLDER, port: 80 }).catch(() => undefined);
+    // Not everybody may listen there.
+    if (own === undefined) return;
+    try {
+      expect(await (await fetch(`http://localhost/`)).text()).toContain("the page");
+      const headers = { origin: "http://127.0.0.1" };
+      expect((await fetch(new URL(new URL(own.address).hash.slice("#look?from=".length), own.address), { headers })).status).toBe(200);
+    } finally {
+      await own.close();
+    }
+  });
 
   it("by the name localhost its owner does", async () => {
     expect((await asked(data("film.mp4"), { host: `localhost:${new URL(base).port}` })).status).toBe(200);

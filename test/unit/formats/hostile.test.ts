@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { h5wasm } from "../../../src/formats/hdf5/h5wasm.ts";
-import { openMinari } from "../../../src/formats/hdf5/minari.ts";
+import { openMinari } from "../../../src/formats/minari/open-minari.ts";
 import { npyArray } from "../../../src/formats/npz/npy.ts";
 import { zipEntries, zipPieces } from "../../../src/formats/npz/zip.ts";
 import { Room } from "../../../src/formats/room.ts";

@@ -1,8 +1,8 @@
 /** Lines of JSON: our own form there and back, and what others write. */
 import { describe, expect, it } from "vitest";
-import { openMinari } from "../../../src/formats/hdf5/minari.ts";
 import { type JsonlOptions, openJsonl } from "../../../src/formats/jsonl/open-jsonl.ts";
 import { writeJsonl } from "../../../src/formats/jsonl/write.ts";
+import { openMinari } from "../../../src/formats/minari/open-minari.ts";
 import type { ReadEpisode } from "../../../src/formats/reader.ts";
 import { memorySink } from "../../../src/formats/sinks/sink.ts";
 import { rldsDataset } from "../../../src/rlds/dataset/dataset.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { memorySink, openLeRobot, openTfds, writeTfds } from "../../../src/rlds/index.ts";
+import { memorySink, openLeRobot, openTfds, RldsError, type SourceFile, type SourceFolder, sourceOf, writeTfds } from "../../../src/rlds/index.ts";
 import { crc32 } from "../../support/crc32.ts";
 import { errorFrom } from "../../support/later.ts";
 import { expectError } from "../../support/refused.ts";
@@ -79,4 +79,20 @@ it("refuses what is no dataset of LeRobot", async () => {
   expectError(await errorFrom(openLeRobot(EXTRA)), "NOT_FOUND");
   expectError(await errorFrom(openLeRobot(EXTRA, { terminal: "x" as never })), RangeError, /^terminal/);
   expectError(await errorFrom(openLeRobot(EXTRA, { images: "x" as never })), RangeError, /^images/);
+});
+
+it("a table of episodes that cannot be fetched is no end of their list, where nobody can list the folder", async () => {
+  const faulty = (path: string, code: "IO" | "NOT_FOUND"): SourceFolder => ({
+    name: "https://example.org/v3",
+    list: async () => undefined,
+    async open(name) {
+      if (name === path) throw new RldsError(code, "the request failed", { file: name });
+      const { file } = await sourceOf(`${EXTRA}lerobot_v3/${name}`);
+      return file as SourceFile;
+    },
+  });
+  const tables = ["chunk-000/file-000", "chunk-000/file-001", "chunk-001/file-000"].map((name) => `meta/episodes/${name}.parquet`);
+  for (const table of tables) expectError(await errorFrom(openLeRobot(faulty(table, "IO"))), "IO", /the request failed/);
+  for (const table of tables.slice(1)) expect((await openLeRobot(faulty(table, "NOT_FOUND"))).episodes).toBe(3);
+  expectError(await errorFrom(openLeRobot(faulty(tables[0] as string, "NOT_FOUND"))), "NOT_FOUND", /no table of episodes/);
 });

@@ -1,9 +1,10 @@
 /** Minari's datasets, as the real minari wrote them, against what it reads back. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openMinari } from "../../../src/formats/hdf5/minari.ts";
+import { openMinari } from "../../../src/formats/minari/open-minari.ts";
 import { crc32 } from "../../../src/formats/npz/zip.ts";
 import type { ReadEpisode } from "../../../src/formats/reader.ts";
+import { RldsError, type SourceFolder, sourceOf } from "../../../src/rlds/index.ts";
 import { all, allOf, bytesOf, columnsTold } from "../../support/columns.ts";
 import { dataFolder, fileBytes, json } from "../rlds/data.ts";
 
@@ -208,4 +209,12 @@ describe("what is no dataset", () => {
   });
 
   it("has the sum of the bytes that it has", () => expect(crc32(bytesOf([new Uint8Array([1, 2, 3])]))).toBe(0x55bc801d));
+});
+
+it("metadata that cannot be fetched are not metadata in another place, where nobody can list the folder", async () => {
+  const { file, folder } = await sourceOf(dataFolder("extra/minari/table/walk-v0"));
+  expect(file).toBe(undefined);
+  const fault = new RldsError("IO", "the request failed", { file: "data/metadata.json" });
+  const open = (path: string) => (path === "data/metadata.json" ? Promise.reject(fault) : (folder as SourceFolder).open(path));
+  await expect(openMinari({ name: "walk", list: async () => undefined, open })).rejects.toBe(fault);
 });

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { ReverbAddTrajectoryObserver } from "../../../src/agents/index.ts";
 import { type Piece, storedEpisodes } from "../../../src/core/stored-episodes.ts";
-import { f32, fifo, i32, i64, lifo, prioritized, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
+import { bool, f32, fifo, i32, i64, lifo, prioritized, Replay, shared, text, u8, uniform } from "../../../src/index.ts";
 import { engineOf, savedOf } from "../../../src/replay.ts";
 import {
   createTrajectoryDataSpec,
@@ -111,7 +111,7 @@ async function expectLogged(reader: RldsReader, log: readonly Logged[], replay: 
   const lengths = (await reader.lengths?.()) ?? [];
   const seen = new Map<number, Told[]>();
   let [episodes, steps, before] = [0, 0, -1];
-  for await (const { steps: given, episode_id, beginning, end } of reader) {
+  for await (const { steps: given, episode_id, beginning, end, final_step } of reader) {
     expect(given.length).toBe(lengths[episodes++]);
     steps += given.length;
     expect(episode_id as number).toBeGreaterThanOrEqual(before);
@@ -126,6 +126,7 @@ async function expectLogged(reader: RldsReader, log: readonly Logged[], replay: 
     // Of items that are made by hand the first one may begin later.
     if (beginning !== "unknown" && (hasEvicted || !manual)) expect(beginning).toBe(first.step === 0 ? "there" : "evicted");
     const isFinal = isEnd && (how === "terminated" || how === "truncated");
+    expect(final_step).toBe(isFinal ? "observation" : "transition");
     const words = ({ observation, ...rest }: ReturnType<typeof stepOf>) => ({
       ...rest,
       action: [...rest.action],
@@ -269,6 +270,19 @@ describe("a journal that is being written", () => {
 });
 
 describe("steps as RLDS has them", () => {
+  it.each([
+    ["transition", {}, {}],
+    ["observation", {}, { final: { observation: 9, action: 0 } }],
+    ["unknown", { is_last: bool() }, {}],
+  ] as const)("the last step says what it holds: %s", async (final_step, flags, end) => {
+    const replay = new Replay({ spec: { observation: f32(), action: f32(), ...flags }, tables: { memory: { maxSize: 10 } }, logger: null });
+    const writer = replay.writer({ items: [{ table: "memory", length: 1 }] });
+    for (const last of [false, true]) writer.append({ observation: 1, action: 2, ...("is_last" in flags && { is_last: last }) } as never);
+    writer.endEpisode(end as never);
+    expect((await all(await openReplay(bytesOf(replay as never)))).map((episode) => episode.final_step)).toEqual([final_step]);
+    replay.dispose();
+  });
+
   it("what was pushed is what comes out: flags, discounts, rewards, final observations", async () => {
     const source = await openTfds(join(root, "test/data/tfds/cartpole"));
     const replay = new Replay({ spec: await createTransitionSpec(source), tables: { memory: { maxSize: 10_000 } }, logger: null });

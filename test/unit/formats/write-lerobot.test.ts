@@ -125,6 +125,44 @@ it("takes what is done from steps, their observation, the metadata or an option"
   expect(await tasks(bare, {}, { taskLeaf: "observation/said" })).toEqual(said);
 });
 
+it("passes over what is done where it is empty, frame by frame: what comes next says it", async () => {
+  const spec = { action: leaf("f32", [1]), task: leaf("string"), observation: { instruction: leaf("string") }, ...FLAGS };
+  const said = [
+    ["", "", ""],
+    ["own", "", "own"],
+    ["", "seen", "seen"],
+  ];
+  const step = ([task, instruction]: string[], i: number) => ({
+    ...{ action: [0], task, observation: { instruction }, is_first: i === 0, is_last: i === 2, is_terminal: false },
+  });
+  const tasks = async (about: object[], metadataSpec: object, options: object = {}) => {
+    const data = Object.assign(
+      about.map((metadata) => ({ ...metadata, steps: said.map(step) })),
+      { stepSpec: spec, metadataSpec },
+    );
+    const found = [];
+    for (const { steps } of await all(await openLeRobot(await written(data as unknown as MadeDataset, options))))
+      found.push((steps as { readonly task: string }[]).map(({ task }) => task));
+    return found;
+  };
+  expect(await tasks([{}], {})).toEqual([said.map(([, , task]) => task)]);
+  const metadata = [{ task: "" }, { task: "of all" }];
+  const both = { task: leaf("string") };
+  expect(await tasks(metadata, both)).toEqual([
+    ["", "own", "seen"],
+    ["of all", "own", "of all"],
+  ]);
+  // Who names a leaf means that one.
+  const others = { ...both, instruction: leaf("string") };
+  expect(
+    await tasks(
+      metadata.map((each) => ({ ...each, instruction: "" })),
+      others,
+      { taskLeaf: "instruction" },
+    ).catch((error) => error.message),
+  ).toMatch(/^task must be a name of its own/);
+});
+
 it("leaves final observations out where that is asked for: the frame before is the last one, and says how it ended", async () => {
   const files = await written(demonstrations([3, 5]), { finalStep: "observation" });
   const found = await all(await openLeRobot(files));

@@ -132,6 +132,50 @@ test.each(STORAGES)("what was acknowledged is there after a crash at any byte th
   await recorder.close();
 });
 
+test.each(["raw", "png"] as const)(
+  "no byte of the log is written before the frames that it tells of are on the disk (%s)",
+  { timeout: 120_000 },
+  async (images) => {
+    const unsynced = new Set<string>();
+    const dir = memory({
+      fault: ({ kind, file }) => {
+        if (/\.(raw|png)$/.test(file)) {
+          if (kind === "write") unsynced.add(file);
+          if (kind === "sync" || kind === "remove") unsynced.delete(file);
+        }
+        return undefined;
+      },
+    });
+    const random = new TestRandom(13);
+    const twin: TwinEpisode[] = [];
+    const recorder = await opened({ dir, images, imagesIn: "files", segmentBytes: 4096, durability: "manual" });
+    let [sure, lost]: [Episodes, number] = [[], 0];
+    for (let i = 0; i < scaled(40); i++) {
+      await act(recorder, twin, random, 1 + random.below(12));
+      const now = expected(twin) as unknown as Episodes;
+      const way = random.below(4);
+      if (way === 0) await recorder.flush();
+      // A reader of this process has the log flushed.
+      if (way === 1) await openRecording(dir);
+      if (way < 2) sure = now;
+      // The power fails: all of the log had reached the disk, and of the frames none that nobody had waited for.
+      const left = dir.files();
+      for (const file of unsynced) left.delete(file);
+      lost += unsynced.size;
+      const found = await tried(left);
+      if (typeof found === "string") expect([found, sure.length]).toEqual(["EMPTY", 0]);
+      else {
+        // A discarded one may be back, or gone, as an unfinished one at the end.
+        const least = begins(sure, now) ? sure : sure.slice(0, -1);
+        const most = begins(found, now) ? found : found.slice(0, -1);
+        expect([begins(least, found), begins(most, now)]).toEqual([true, true]);
+      }
+    }
+    await recorder.close();
+    expect(lost).toBeGreaterThan(0);
+  },
+);
+
 const WAYS = ["flip", "flip", "cut", "delete", "zero", "append", "exchange"] as const;
 
 function mutated(files: Map<string, Uint8Array>, random: TestRandom): Map<string, Uint8Array> {

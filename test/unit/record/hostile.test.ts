@@ -196,8 +196,33 @@ describe("an index that lies", () => {
     }
     log.close();
     expect(log.segment).toBe(2);
-    expect((await outcome(dir))[0]).toMatch(/^UNSUPPORTED: the episode's 42949\d+ steps take \d+ bytes in memory/);
-    await expect(all(await openRecording(dir, { maxBytes: 2 ** 40 }))).rejects.toThrow(/./);
+    const said = /^the episode is said to have 42949\d+ steps, and the files have \d+ bytes for it \(00000001.rpr, byte \d+; episode 0, step 0\)$/;
+    for (const maxBytes of [1000, 2 ** 30, 2 ** 40])
+      await expect(openRecording(dir, { maxBytes }).then(all)).rejects.toMatchObject({
+        name: "RldsError",
+        code: "CORRUPT",
+        message: expect.stringMatching(said),
+      });
+  });
+
+  test("more steps than maxBytes allows, or than this machine has memory for", async () => {
+    const dir = memory();
+    const log = Log.open(dir, { about: { ...ABOUT, spec: { ...SPEC, action: f32(2 ** 24) } }, durability: "manual", segmentBytes: 4096 });
+    log.onSegment = () => log.write(RECORDED_INDEX, 1, parts(2000));
+    for (let i = 0; i < 600; i++) {
+      for (const section of STEP) log.write(...section);
+      log.commit();
+    }
+    log.close();
+    await expect(openRecording(dir).then(all)).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringMatching(/^the episode's 2\d+ steps take 1\d+ bytes in memory, more than the 1073741824 that maxBytes allows/),
+    });
+    await expect(openRecording(dir, { maxBytes: 2 ** 50 }).then(all)).rejects.toMatchObject({
+      name: "RldsError",
+      code: "UNSUPPORTED",
+      message: expect.stringMatching(/^the episode's 2\d+ steps take 1\d+ bytes in memory, which this machine does not give/),
+    });
   });
 
   test("fewer steps at the beginning of a segment than there are: no more are kept in memory than it says", async () => {

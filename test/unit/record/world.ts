@@ -94,7 +94,7 @@ export function expected(twin: readonly TwinEpisode[]): object[] {
       const isLast = i === all.length - 1;
       return { ...plain(step), discount: terminated && isLast ? 0 : 1, is_first: i === 0, is_last: isLast, is_terminal: terminated && isLast };
     });
-    return [{ task, success, finished: end !== undefined, steps: read }];
+    return [{ task, success, finished: end !== undefined, final_step: final === undefined ? "transition" : "observation", steps: read }];
   });
 }
 

@@ -8,15 +8,15 @@ import { sizeOf } from "../../spec/leaf.ts";
 import { type Column, columnsOf, rowSpec } from "../columns/column.ts";
 import { specDifference } from "../columns/spec-difference.ts";
 import { episodeSteps, stepSpecOf, type TransitionSpec } from "../columns/transitions.ts";
-import type { Attribute, EpisodeStore } from "../minari/episode-store.ts";
-import { metadataOf } from "../minari/metadata.ts";
-import { ParquetStore } from "../minari/parquet-store.ts";
+import { type FoundHdf5, type Hdf5Options, openHdf5 } from "../hdf5/open-file.ts";
 import type { ReadEpisode, RldsReader } from "../reader.ts";
 import type { Source } from "../sources/open-source.ts";
 import { MAX_BYTES, sourceOf } from "../sources/open-source.ts";
-import type { SourceFolder } from "../sources/source.ts";
-import { type Space, spaceOf, withPixels } from "./minari-images.ts";
-import { type FoundHdf5, type Hdf5Options, openHdf5 } from "./open-file.ts";
+import { openedIfThere, type SourceFolder } from "../sources/source.ts";
+import type { Attribute, EpisodeStore } from "./episode-store.ts";
+import { type Space, spaceOf, withPixels } from "./images.ts";
+import { metadataOf } from "./metadata.ts";
+import { ParquetStore } from "./parquet-store.ts";
 
 export interface MinariOptions extends Hdf5Options {
   /** Whether the steps have the environment's `infos` as well; not where it is left out. */
@@ -77,7 +77,7 @@ async function minariOfParquet(from: Source, options: MinariOptions): Promise<Rl
 async function baseOf(folder: SourceFolder): Promise<string> {
   const paths = await folder.list();
   if (paths === undefined) {
-    const file = await folder.open(`data/${METADATA}`).catch(() => undefined);
+    const file = await openedIfThere(folder, `data/${METADATA}`);
     await file?.close();
     return file === undefined ? "" : "data/";
   }
