@@ -115,12 +115,16 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     await recorder.ask("delete", episode.id).then(show, told);
   }
 
-  function ready({ cut, lasting, ...there }: Opened): void {
+  function ready({ cut, lasting, full, ...there }: Opened): void {
     show(there);
     play.disabled = false;
+    if (full && lasting) {
+      unsaved = true;
+      told("There is no room left on this disk: nothing new can be saved until you make some. You can still look at what is here, and save it as a dataset");
+    }
     if (!lasting) {
-      const lost = "This browser keeps no files for pages here, as in a private window: what you record is gone when the page is closed. Export it before.";
-      fleeting.replaceChildren(trouble(new Error(lost)));
+      const why = full ? "There is no room left on this disk" : "This browser keeps no files for pages here, as in a private window";
+      fleeting.replaceChildren(trouble(`${why}: what you record is gone when the page is closed. Save it as a dataset before`));
       const texts = ["Episodes, not saved", "Steps, not saved", "In memory"];
       for (const [i, name] of names.entries()) name.textContent = texts[i] as string;
     }

@@ -347,6 +347,76 @@ inBrowsers((open, name) => {
     expect(await figure(page, "Steps saved")).toBeGreaterThanOrEqual(saved);
   });
 
+  /** As a disk has it that is full: no file grows, and none is made. */
+  const FULL = `const full = () => { throw new DOMException("No capacity available for this operation", "QuotaExceededError"); };
+    FileSystemSyncAccessHandle.prototype.write = full;
+    const { getFileHandle } = FileSystemDirectoryHandle.prototype;
+    FileSystemDirectoryHandle.prototype.getFileHandle = function (name) {
+      return getFileHandle.call(this, name).catch(full);
+    };`;
+
+  it("opens while the disk is full: what is there is shown and exported, and nobody plays for nothing", async () => {
+    const page = await record(open);
+    await three(page);
+    await page.getByRole("link", { name: "Live" }).click();
+    // One of the files for later: no other can be made in its place.
+    await until(
+      () =>
+        page.evaluate(async () => {
+          const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("record");
+          return folder.removeEntry("file-4").then(
+            () => true,
+            () => false,
+          );
+        }),
+      Boolean,
+      "the file's end, once the room's worker has let go of it",
+    );
+    await inWorker(page, FULL);
+    await page.getByRole("link", { name: "Record" }).click();
+    await opened(page);
+    const alerts = () => page.getByRole("alert").allInnerTexts();
+    const told =
+      "There is no room left on this disk: nothing new can be saved until you make some. You can still look at what is here, and save it as a dataset.";
+    expect(await alerts()).toEqual([told]);
+    expect(await listed(page)).toEqual(THREE);
+    await press(page, "Play");
+    await until(alerts, ([text]) => text?.includes("Make room on the disk") === true, "a refusal");
+    expect(await page.locator(".record .play").innerText()).toBe("Play");
+    await press(page, "Show episode 3");
+    await until(
+      () => status(page),
+      (text) => text === "Episode 3, as it was recorded.",
+      "the episode",
+    );
+    await press(page, "Close");
+    await page.getByLabel("Format").selectOption("tfds");
+    await press(page, "Download as a zip");
+    await until(
+      () => page.locator(".record .export").innerText(),
+      (text) => text.includes("1 episode is in docking-tfds.zip."),
+      "the zip",
+    );
+    await page.unroute("**/record/worker.js");
+    await page.reload();
+    await opened(page);
+    expect(await listed(page)).toEqual(THREE);
+    expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
+  it("opens for the first time while the disk is full, and says that nothing outlives the page", async () => {
+    const { page } = await open();
+    await inWorker(page, FULL);
+    await page.getByRole("link", { name: "Record" }).click();
+    await opened(page);
+    expect(await page.getByRole("alert").innerText()).toBe(
+      "There is no room left on this disk: what you record is gone when the page is closed. Save it as a dataset before.",
+    );
+    await press(page, "Play");
+    await pointed(page, 1);
+    expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "wrecked"]]);
+  });
+
   it("saves zips of datasets, which the readers open", { timeout: 120_000 }, async () => {
     const page = await record(open);
     await three(page);

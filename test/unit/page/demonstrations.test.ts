@@ -147,6 +147,34 @@ it("says so where the disk is full, and goes on when there is room again", async
   expect((await opened(dir.crash())).cut?.steps).toBe(6);
 });
 
+it("opens what is there while the disk is full, for who looks at it, and saves what waits when there is room again", async () => {
+  const first = memory();
+  const { demonstrations: before } = await opened(first);
+  for (const seed of [1, 2]) play(before, seed);
+  play(before, 3, 4);
+  await before.flush();
+  let full = true;
+  const dir = memory({ files: first.files(), fault: ({ kind }) => (full && kind === "write" ? { code: "ENOSPC" } : undefined) });
+  const { demonstrations: store, cut } = await opened(dir);
+  expect(cut).toMatchObject({ id: 3, ending: "cut", steps: 4 });
+  for (let tries = 0; tries < 3; tries++) {
+    await expect(store.flush()).rejects.toThrow(expect.objectContaining({ code: "IO" }));
+    // A write that failed takes no call away from who only looks.
+    expect(store.episodes.map(({ id }) => store.read(id).rows)).toEqual([before.read(1).rows, before.read(2).rows, 4]);
+    store.use(1, true);
+    store.lesson(8).release();
+  }
+  full = false;
+  await store.flush();
+  const { demonstrations: after, cut: none } = await opened(dir.crash());
+  expect(none).toBe(undefined);
+  expect(after.episodes.map(({ id, ending, used }) => [id, ending, used])).toEqual([
+    [1, before.episodes[0]?.ending, true],
+    [2, before.episodes[1]?.ending, before.episodes[1]?.used],
+    [3, "cut", false],
+  ]);
+});
+
 it("leaves nothing of an episode without a step", async () => {
   const { demonstrations: store } = await opened(memory());
   store.begin(9);
