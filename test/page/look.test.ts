@@ -293,6 +293,20 @@ inBrowsers((open, name) => {
     expect(await rows(page).count()).toBeLessThan(60);
   });
 
+  it("is stopped while it waits for a folder's list of files, and opens the next one", async () => {
+    const { page } = await open("#look");
+    await page.route("**/index.json", () => undefined);
+    await page.getByLabel("Address of a dataset").fill(new URL("data/", page.url()).href);
+    const asked = page.waitForRequest("**/index.json");
+    await page.keyboard.press("Enter");
+    await asked;
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Opening").waitFor({ state: "detached" });
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await choose(page, data("extra/own.jsonl"));
+    await whole(page);
+  });
+
   it("opens what serve-page shows, at the address that it prints", async () => {
     const server = spawn(process.execPath, [join(root, "dist/cli.js"), "serve-page", data("extra/lerobot_v3")]);
     try {
