@@ -153,6 +153,47 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       await page.close();
     });
 
+    it("forgets what went wrong once there was time to read it", async () => {
+      const { page, said } = await opened(name, "page");
+      const status = page.locator(".status");
+      await page.evaluate(() => {
+        const { replay } = (globalThis as unknown as { made: { replay: { stats?: () => unknown } } }).made;
+        replay.stats = () => {
+          delete replay.stats;
+          throw new RangeError("one number was wrong");
+        };
+      });
+      await until(async () => (await status.getAttribute("class"))?.includes("wrong") === true);
+      expect(await text(status)).toBe("one number was wrong");
+      await until(async () => (await text(status)) === "Watching.");
+      expect(await status.getAttribute("class")).not.toContain("wrong");
+      expect(said).toEqual([]);
+      await page.close();
+    });
+
+    it("says that its Replay was disposed of, keeps what it showed, and asks no more", async () => {
+      const { page, said } = await opened(name, "page");
+      await until(async () => (await inserted(page)) > 3000);
+      await page.evaluate(() => {
+        const { made } = globalThis as unknown as { made: { step(): void; replay: { dispose(): void; stats(): unknown } } };
+        made.step = () => {};
+        const stats = made.replay.stats.bind(made.replay);
+        made.replay.stats = () => {
+          Object.assign(globalThis, { asked: ((globalThis as { asked?: number }).asked ?? 0) + 1 });
+          return stats();
+        };
+        made.replay.dispose();
+      });
+      await until(async () => (await text(page.locator(".status"))) === "The Replay was disposed of.");
+      await settled(page);
+      expect(await page.evaluate(() => (globalThis as { asked?: number }).asked)).toBe(1);
+      expect(await inserted(page)).toBeGreaterThan(3000);
+      for (const button of ["Pause", "Step", "Draw a batch", "Look at an item"])
+        expect(await page.getByRole("button", { name: button }).isDisabled()).toBe(true);
+      expect(said).toEqual([]);
+      await page.close();
+    });
+
     it("says when the program shows its Replay no more, and lets go of one that it leaves", async () => {
       const { page, said } = await opened(name, "worker");
       await page.evaluate(() => (globalThis as unknown as { worker: Worker }).worker.postMessage({ ask: "close" }));
