@@ -6,8 +6,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { root } from "../support/core.ts";
-import { fileServer } from "../support/file-server.ts";
-import { choose, data, dataset, player, rows, whole } from "./look-support.ts";
+import { choose, data, dataServer, dataset, player, rows, whole } from "./look-support.ts";
 import { inBrowsers, until } from "./support.ts";
 
 async function step(page: Page): Promise<string> {
@@ -70,13 +69,7 @@ inBrowsers((open, name) => {
     });
 
     it("an address, by ranges", async () => {
-      await using server = await fileServer(data(""), true, (_, response) => {
-        response.setHeader("Access-Control-Allow-Origin", "*");
-        response.setHeader("Access-Control-Allow-Headers", "range");
-        response.setHeader("Access-Control-Expose-Headers", "content-range");
-        if (_.method === "OPTIONS") response.writeHead(204).end();
-        return _.method === "OPTIONS";
-      });
+      await using server = await dataServer();
       const { page } = await open("#look");
       await page.getByLabel("Address of a dataset").fill(`${server.url}/d4rl/half_cheetah.hdf5`);
       await page.keyboard.press("Enter");

@@ -4,8 +4,8 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { describe, expect, it } from "vitest";
-import { choose, data, dataset, player, rows, whole } from "./look-support.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { choose, data, dataServer, player, rows, whole } from "./look-support.ts";
 import { listed, opened, press, status, waits } from "./player.ts";
 import { inBrowsers, until } from "./support.ts";
 
@@ -50,14 +50,17 @@ const USES: readonly Use[] = [
   },
 ];
 
-/** With films, plots of many numbers, texts, an index and none. */
-const DATASETS = ["tfds/cartpole_pixels", "d4rl/half_cheetah.hdf5", "extra/own.jsonl", "minari/cartpole/scripted-v0", "extra/npz/flags.npz"];
+/** With films, plots of many numbers, texts, an index and none: a folder, and files by their addresses. */
+const DATASETS = ["tfds/cartpole_pixels", "d4rl/half_cheetah.hdf5", "extra/own.jsonl", "extra/plain.parquet", "extra/npz/flags.npz"];
 
 /** Opens another dataset, plays some of its episodes, and looks at all that is shown of it. */
 async function look(page: Page, number: number): Promise<void> {
-  await choose(page, data(DATASETS[number % DATASETS.length] as string));
+  const path = DATASETS[number % DATASETS.length] as string;
+  if (path.includes(".")) {
+    await page.getByLabel("Address of a dataset").fill(`${served.url}/${path}`);
+    await page.keyboard.press("Enter");
+  } else await choose(page, data(path));
   await whole(page);
-  await dataset(page).getByRole("heading").first().waitFor();
   await player(page).getByLabel("Speed").selectOption("4");
   const episodes = Math.min(3, await rows(page).count());
   for (let episode = 0; episode < episodes; episode++) {
@@ -161,6 +164,12 @@ function read(file: string): string {
 }
 
 const middle = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+
+let served: Awaited<ReturnType<typeof dataServer>>;
+beforeAll(async () => {
+  served = await dataServer();
+});
+afterAll(() => served[Symbol.asyncDispose]());
 
 describe.runIf(process.platform === "linux")("memory", () => {
   inBrowsers((open, name) => {
