@@ -1,7 +1,8 @@
 /** Behaviour cloning: a network that does what was done in the recorded states, by the mean square of the difference and Adam (Kingma and Ba, 2015). */
 import { jit, numpy as np, random, tree, valueAndGrad } from "@jax-js/jax";
 import { arrays } from "reprise/adapters/jax";
-import { Game, limited, numbers, STATE } from "./game.ts";
+import { seeded } from "../../examples/random.js";
+import { Game, limited, STATE } from "./game.ts";
 
 const SIZES = [STATE.length, 64, 64, 2];
 const [RATE, MEAN, SQUARE] = [2e-3, 0.1, 0.001];
@@ -85,7 +86,7 @@ export class Clone {
   readonly #random: () => number;
 
   constructor(seed: number) {
-    this.#random = numbers(seed);
+    this.#random = seeded(seed);
     const keys = random.split(random.key(seed), SIZES.length - 1);
     const network = SIZES.slice(1).map((size, i) => {
       const bound = (SIZES[i] as number) ** -0.5;

@@ -4,8 +4,8 @@ import type { Page } from "playwright-core";
 import { openRlds } from "reprise/rlds";
 import { describe, expect, it } from "vitest";
 import { Game } from "../../page/record/game.ts";
-import { boat, ending, figure, inWorker, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
-import { inBrowsers, type Open, until } from "./support.ts";
+import { boat, ending, figure, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
+import { inBrowsers, inWorker, type Open, until } from "./support.ts";
 
 async function record(open: Open, options = {}): Promise<Page> {
   const { page } = await open("#record", options);
@@ -107,7 +107,7 @@ inBrowsers((open, name) => {
         for (const end = performance.now() + 500; performance.now() < end; );
         return flush.call(this);
       };`;
-    await inWorker(page, slow);
+    await inWorker(page, "record", slow);
     await page.getByRole("link", { name: "Record" }).click();
     await opened(page);
     await press(page, "Play");
@@ -267,7 +267,7 @@ inBrowsers((open, name) => {
   it("says so where the browser keeps no files, and can be played even so", async () => {
     const { page } = await open();
     // As in a private window of Firefox: the worker's call is refused.
-    await inWorker(page, 'StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException("no", "SecurityError"));');
+    await inWorker(page, "record", 'StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException("no", "SecurityError"));');
     await page.getByRole("link", { name: "Record" }).click();
     await opened(page);
     expect(await page.getByRole("alert").innerText()).toContain("This browser keeps no files for pages here");
@@ -319,7 +319,7 @@ inBrowsers((open, name) => {
         if (room < 0) throw new DOMException("No capacity available for this operation", "QuotaExceededError");
         return write.call(this, from, options);
       };`;
-    await inWorker(page, full);
+    await inWorker(page, "record", full);
     await page.getByRole("link", { name: "Record" }).click();
     await opened(page);
     await press(page, "Play");
@@ -372,7 +372,7 @@ inBrowsers((open, name) => {
       Boolean,
       "the file's end, once the room's worker has let go of it",
     );
-    await inWorker(page, FULL);
+    await inWorker(page, "record", FULL);
     await page.getByRole("link", { name: "Record" }).click();
     await opened(page);
     const alerts = () => page.getByRole("alert").allInnerTexts();
@@ -406,7 +406,7 @@ inBrowsers((open, name) => {
 
   it("opens for the first time while the disk is full, and says that nothing outlives the page", async () => {
     const { page } = await open();
-    await inWorker(page, FULL);
+    await inWorker(page, "record", FULL);
     await page.getByRole("link", { name: "Record" }).click();
     await opened(page);
     expect(await page.getByRole("alert").innerText()).toBe(

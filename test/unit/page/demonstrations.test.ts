@@ -1,8 +1,9 @@
 /** The store under the page's room Record: what was acknowledged is there again after a crash, at any byte. */
 import { type MemoryDirectory, memory } from "reprise/storage";
 import { expect, it } from "vitest";
+import { seeded } from "../../../examples/random.js";
 import { CAPACITY, Demonstrations, type Ending } from "../../../page/record/demonstrations.ts";
-import { Game, limited, MAX_STEPS, numbers } from "../../../page/record/game.ts";
+import { Game, limited, MAX_STEPS } from "../../../page/record/game.ts";
 import { CAMERA, Painter } from "../../../page/record/picture.ts";
 
 const painter = new Painter(CAMERA, 3);
@@ -16,7 +17,7 @@ function seen(game: Game) {
 /** Plays at random until the game or the number of steps ends. */
 function play(store: Demonstrations, seed: number, most = 300): Ending {
   const game = new Game(seed);
-  const random = numbers(seed);
+  const random = seeded(seed);
   store.begin(seed);
   for (let t = 0; t < most; t++) {
     const observation = seen(game);
@@ -79,7 +80,7 @@ it("draws lessons from used episodes alone, each step as often as any other", as
 });
 
 it("loses nothing that was acknowledged, wherever a crash comes, and tells of the episode that it cut", async () => {
-  const random = numbers(5);
+  const random = seeded(5);
   let [cuts, crashes] = [0, 0];
   for (let dir = memory(), seed = 1; crashes < 25; crashes++) {
     const { demonstrations: store, cut } = await opened(dir);
