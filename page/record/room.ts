@@ -110,7 +110,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
   }
 
   async function remove(episode: Episode): Promise<void> {
-    if (!confirm(`Delete episode ${episode.id} with its ${count(episode.steps)} steps? Nothing brings it back.`)) return;
+    if (!confirm(`Delete episode ${episode.id} with its ${count(episode.steps)} steps? This cannot be undone.`)) return;
     if (session.mode === "replay") await session.stop();
     await recorder.ask("delete", episode.id).then(show, told);
   }
@@ -166,7 +166,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     h(
       "p",
       { class: "lead" },
-      "Steer the boat into the ring, and rest there. Each step goes into a Replay on this device as you play, with a camera's picture: when the tab crashes, nothing that is shown as saved is gone.",
+      "Steer the boat into the ring, and rest there. Each step goes into a Replay on this device as you play, with a camera picture. If the tab crashes, everything shown as saved is still there.",
     ),
     fleeting,
     alerts,

@@ -16,8 +16,8 @@ async function record(open: Open, options = {}): Promise<Page> {
 /** Plays the first episodes by pointing at the ring: two run on rocks, and the third docks. */
 async function three(page: Page): Promise<void> {
   await press(page, "Play");
-  expect(await pointed(page, 1)).toBe("You ran on a rock after 18 steps. Saved as episode 1.");
-  expect(await pointed(page, 2)).toBe("You ran on a rock after 14 steps. Saved as episode 2.");
+  expect(await pointed(page, 1)).toBe("You hit a rock after 18 steps. Saved as episode 1.");
+  expect(await pointed(page, 2)).toBe("You hit a rock after 14 steps. Saved as episode 2.");
   expect(await pointed(page, 3)).toBe("You docked after 60 steps. Saved as episode 3.");
   await press(page, "Stop");
 }
@@ -62,7 +62,7 @@ inBrowsers((open, name) => {
       (count) => count === 2,
       "a shorter list",
     );
-    expect(asked).toEqual(["Delete episode 3 with its 60 steps? Nothing brings it back."]);
+    expect(asked).toEqual(["Delete episode 3 with its 60 steps? This cannot be undone."]);
     await page.reload();
     await opened(page);
     expect((await listed(page)).map(({ id, used }) => [id, used])).toEqual([
@@ -97,7 +97,7 @@ inBrowsers((open, name) => {
     );
     const [row] = await listed(page);
     expect(row).toMatchObject({ id: 1, ending: "stopped", used: false });
-    expect(said).toBe(`Stopped after ${row?.steps} steps: they are saved as episode 1.`);
+    expect(said).toBe(`Stopped after ${row?.steps} steps. Saved as episode 1.`);
   });
 
   it("gives each episode a number of its own, also where the disk is slow and the player is not", async () => {
@@ -204,7 +204,7 @@ inBrowsers((open, name) => {
     const [x, y] = await boat(page);
     expect(x).toBeCloseTo(state[0] as number, 1);
     expect(y).toBeCloseTo(state[1] as number, 1);
-    await press(page, "Go on");
+    await press(page, "Resume");
     await until(
       () => page.locator(".record .place").innerText(),
       (text) => text === "step 60 of 60",
@@ -227,7 +227,7 @@ inBrowsers((open, name) => {
       "the clone's result",
       150_000,
     );
-    expect(said).toMatch(/^The clone docked in \d+ of 20 games that nobody has played\. Its error is 0\.\d+\.$/);
+    expect(said).toMatch(/^The clone docked in \d+ of 20 games it has never seen\. Its error is 0\.\d+\.$/);
     await press(page, "Let the clone play");
     await until(
       () => status(page),

@@ -23,7 +23,7 @@ export function findingsView(go: (place: FoundPlace) => void, flagFaulty: () => 
     element: section("Findings", note, groups, flag),
     set({ groups: found, faultyEpisodes }, read, of) {
       const where = `${counted(read, "episode")}${read < of ? ` of ${count(of)}` : ""}`;
-      note.textContent = found.length === 0 ? `Nothing is wrong in ${where}.` : `${count(faultyEpisodes)} with faults in ${where}.`;
+      note.textContent = found.length === 0 ? `No problems found in ${where}.` : `${count(faultyEpisodes)} with faults in ${where}.`;
       flag.hidden = faultyEpisodes === 0;
       const now = JSON.stringify(found);
       // What is the same stays: a person may be on one of its links.
