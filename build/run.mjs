@@ -32,7 +32,7 @@ const verbs = {
     run("test/embed/c/run.mjs", args);
   },
   async test() {
-    await built();
+    await builtForTests();
     process.exitCode = await test(args, "quick");
   },
   async "test:all"() {
@@ -191,9 +191,14 @@ const verbs = {
 
 /** All that is built. */
 async function built() {
+  await builtForTests();
+  await page();
+}
+
+/** What `npm test` needs. */
+async function builtForTests() {
   await core(TARGET_NAMES);
   await bundle();
-  await page();
   await operations();
   await programs();
   await declarations();

@@ -124,4 +124,6 @@ export interface ExportResult {
   readonly files: readonly string[];
   /** Where no folder was chosen. */
   readonly zip?: Blob;
+  /** Its name on the private disk, from which the page removes it; undefined where it is in memory. */
+  readonly onDisk?: string;
 }

@@ -6,18 +6,21 @@ import { Client } from "./client.ts";
 import { DatasetView } from "./dataset-view.ts";
 import type { Given } from "./messages.ts";
 import { givenFiles, givenUrl, listedFiles } from "./model/given.ts";
+import { removeLeft } from "./private-disk.ts";
 import { chooser } from "./ui/chooser.ts";
 
 /** @param query `from`: the address of a dataset, which opens at once */
 export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchParams): void {
   const client = new Client(signal);
+  void removeLeft();
   const faults = h("div", { class: "faults" });
   const content = h("div", { class: "dataset-place" });
   let own = new AbortController();
   signal.addEventListener("abort", () => own.abort());
   const fail = (error: unknown) => faults.replaceChildren(trouble(error));
 
-  const open = async (asked: Promise<Given | undefined>, split?: string) => {
+  /** @param ask gives what a person gave, or undefined where there is no file in it */
+  const open = async (ask: (signal: AbortSignal) => Given | undefined | Promise<Given | undefined>, split?: string) => {
     own.abort();
     own = new AbortController();
     const { signal: opened } = own;
@@ -25,14 +28,14 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
     faults.replaceChildren(progress.element);
     content.replaceChildren();
     try {
-      const given = await asked;
+      const given = await ask(opened);
       if (given === undefined) throw new TypeError("there is no file in what you gave");
       opened.throwIfAborted();
       const dataset = await client.open({ given, split }, opened);
       opened.throwIfAborted();
       choose.compact();
       faults.replaceChildren();
-      const view = new DatasetView(dataset, given, client, fail, (name) => void open(Promise.resolve(given), name), opened);
+      const view = new DatasetView(dataset, given, client, fail, (name) => void open(() => given, name), opened);
       content.replaceChildren(view.element);
       await view.start();
     } catch (error) {
@@ -45,15 +48,15 @@ export function room(host: HTMLElement, signal: AbortSignal, query: URLSearchPar
   const choose = chooser(
     host,
     {
-      files: (files) => void open(Promise.resolve(givenFiles(files))),
-      url: (address) => void open(named(address, signal)),
+      files: (files) => void open(() => givenFiles(files)),
+      url: (address) => void open((stopped) => named(address, stopped)),
       trouble: fail,
     },
     signal,
   );
   host.append(h("h1", {}, "Look at recorded data"), choose.element, faults, content);
   const from = query.get("from");
-  if (from !== null) void open(named(from, signal));
+  if (from !== null) void open((stopped) => named(from, stopped));
 }
 
 /** What an address names; a folder that `serve-page` serves is listed by it. */

@@ -6,6 +6,14 @@ export type Destination = FileSystemDirectoryHandle | Map<string, Uint8Array>;
 
 type Picker = (options: { id: string; mode: "readwrite" }) => Promise<FileSystemDirectoryHandle>;
 
+/** A browser may ask for the bytes of a download so much later than the click. */
+export const HANDED_OVER_MS = 60_000;
+
+/** A name as it can stand in any file system. */
+export function fileName(name: string): string {
+  return name.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "") || "dataset";
+}
+
 /** The zip's sizes and offsets have 32 bits. */
 const MAX_ZIP = 2 ** 32 - 2 ** 20;
 
@@ -50,6 +58,5 @@ export function download(name: string, blob: Blob): void {
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
-  // Firefox asks for the bytes later than the click.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  setTimeout(() => URL.revokeObjectURL(link.href), HANDED_OVER_MS);
 }

@@ -59,7 +59,7 @@ export class ClonePanel {
     this.#usable = used.length > 0;
     this.#from.textContent = this.#usable
       ? `Learns from ${count(used.length)} of ${count(episodes.length)} episodes, ${count(steps)} steps. Tick those that it should learn from.`
-      : "Learns to steer from the episodes that docked, and others that you tick, by behaviour cloning. Ten are a good beginning.";
+      : "Learns to steer by behaviour cloning, from the episodes that docked and any others that you tick. Ten are a good start.";
     this.#train.disabled = !this.#usable || this.#progress !== undefined;
   }
 
@@ -84,7 +84,7 @@ export class ClonePanel {
       this.#place.replaceChildren();
       if (trial === undefined) return;
       const error = this.#points[1].at(-1) ?? 0;
-      this.#result.textContent = `The clone docked in ${trial.docked} of ${trial.games} games that nobody has played. Its error is ${figure(error)}.`;
+      this.#result.textContent = `The clone docked in ${trial.docked} of ${trial.games} games it has never seen. Its error is ${figure(error)}.`;
       this.#play.disabled = false;
     } catch (error) {
       this.#place.replaceChildren(trouble(error));

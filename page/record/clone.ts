@@ -1,7 +1,8 @@
 /** Behaviour cloning: a network that does what was done in the recorded states, by the mean square of the difference and Adam (Kingma and Ba, 2015). */
 import { jit, numpy as np, random, tree, valueAndGrad } from "@jax-js/jax";
 import { arrays } from "reprise/adapters/jax";
-import { Game, limited, numbers, STATE } from "./game.ts";
+import { seeded } from "../../examples/random.js";
+import { Game, limited, STATE } from "./game.ts";
 
 const SIZES = [STATE.length, 64, 64, 2];
 const [RATE, MEAN, SQUARE] = [2e-3, 0.1, 0.001];
@@ -50,6 +51,12 @@ function update({ network, means, squares }: Training, states: Values, actions: 
   return [{ network: each(move, network, tree.ref(newMeans), tree.ref(newSquares)), means: newMeans, squares: newSquares }, error];
 }
 
+/** Of all clones: jax-js keeps what it has compiled for ever. */
+// biome-ignore lint/suspicious/noExplicitAny: jax-js types what it compiles by trees of its own
+const compiledUpdate = jit(update as any) as unknown as typeof update;
+// biome-ignore lint/suspicious/noExplicitAny: as above
+const compiledAct = jit(act as any) as unknown as typeof act;
+
 /** Columns of a batch of the Replay: what was seen, and done. */
 export interface Lesson {
   readonly state: { readonly data: Float32Array };
@@ -77,13 +84,9 @@ export class Clone {
   #training: Training;
   #steps = 0;
   readonly #random: () => number;
-  // biome-ignore lint/suspicious/noExplicitAny: jax-js types what it compiles by trees of its own
-  readonly #update = jit(update as any) as unknown as typeof update;
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  readonly #act = jit(act as any) as unknown as typeof act;
 
   constructor(seed: number) {
-    this.#random = numbers(seed);
+    this.#random = seeded(seed);
     const keys = random.split(random.key(seed), SIZES.length - 1);
     const network = SIZES.slice(1).map((size, i) => {
       const bound = (SIZES[i] as number) ** -0.5;
@@ -99,7 +102,7 @@ export class Clone {
     turn(lesson, this.#random);
     const rate = (RATE * (1 - 0.95 * share) * Math.sqrt(1 - (1 - SQUARE) ** ++this.#steps)) / (1 - (1 - MEAN) ** this.#steps);
     const { state, action } = arrays(np, lesson as object) as unknown as { state: Values; action: Values };
-    const [next, error] = this.#update(this.#training, state, action, np.array(rate));
+    const [next, error] = compiledUpdate(this.#training, state, action, np.array(rate));
     this.#training = next;
     return error.item() as number;
   }
@@ -107,7 +110,7 @@ export class Clone {
   /** What it does in these states, one row each. */
   actions(states: readonly ArrayLike<number>[]): [number, number][] {
     const rows = np.array(states.map((state) => Array.from(state)));
-    const values = this.#act(tree.ref(this.#training.network) as Network, rows).dataSync() as Float32Array;
+    const values = compiledAct(tree.ref(this.#training.network) as Network, rows).dataSync() as Float32Array;
     return states.map((_, i) => limited(values[2 * i] as number, values[2 * i + 1] as number));
   }
 

@@ -67,6 +67,8 @@ export class Demonstrations {
   readonly #replay: OpenReplay<typeof SPEC, keyof typeof TABLES>;
   readonly #writer;
   #kept: Kept;
+  /** Whether the journal does not have that yet. */
+  #isNews = false;
   #return = 0;
 
   private constructor(replay: OpenReplay<typeof SPEC, keyof typeof TABLES>) {
@@ -76,7 +78,7 @@ export class Demonstrations {
   }
 
   /**
-   * Opens what is there; an episode that was cut comes into the list, as it was when it was last saved.
+   * Opens what is there, and writes nothing: a full disk keeps nobody from looking. An episode that was cut comes into the list, as it was when it was last saved.
    * @returns the cut episode beside them, if there was one
    * @throws ReplayError CORRUPT, IO, LOCKED
    */
@@ -84,9 +86,7 @@ export class Demonstrations {
     // By hand: a group is a whole step, or a whole ending.
     const replay = await Replay.open({ dir, spec: SPEC, tables: TABLES, durability: "manual", logger: null });
     const demonstrations = new Demonstrations(replay);
-    const cut = demonstrations.#endCut();
-    await replay.flush();
-    return { demonstrations, cut };
+    return { demonstrations, cut: demonstrations.#endCut() };
   }
 
   get episodes(): readonly Episode[] {
@@ -165,7 +165,14 @@ export class Demonstrations {
   /** @returns how many episodes and steps certainly outlive a crash now; the steps of the open episode are among them @throws ReplayError IO */
   async flush(): Promise<{ readonly episodes: number; readonly steps: number }> {
     const saved = { episodes: this.episodes.length, steps: this.steps };
-    await this.#replay.flush();
+    try {
+      if (this.#isNews) this.#replay.journal.keep(this.#kept);
+      this.#isNews = false;
+      await this.#replay.flush();
+    } catch (error) {
+      this.#calm();
+      throw error;
+    }
     return saved;
   }
 
@@ -205,7 +212,16 @@ export class Demonstrations {
 
   #keep(change: Partial<Kept>): void {
     this.#kept = { ...this.#kept, ...change };
-    this.#replay.journal.keep(this.#kept);
+    this.#isNews = true;
+  }
+
+  /** After a write that failed, the journal refuses one call, so that the program learns of it. `flush` has told: this is the call. */
+  #calm(): void {
+    try {
+      this.#replay.table("episodes").updatePriorities([], []);
+    } catch {
+      // As it should be.
+    }
   }
 
   /** Ends the episode that the last visit did not end. */

@@ -3,13 +3,13 @@
 export const NAME = "docking";
 
 export const FORMATS = {
-  lerobot: { title: "LeRobot 3.0, film", opens: 'lerobot opens it: LeRobotDataset("docking", root="docking-lerobot").' },
+  lerobot: { title: "LeRobot 3.0, film", opens: 'Open it with lerobot: LeRobotDataset("docking", root="docking-lerobot").' },
   "lerobot-images": {
     title: "LeRobot 3.0, images",
-    opens: 'lerobot opens it: LeRobotDataset("docking", root="docking-lerobot-images"). Each picture is as it was, pixel by pixel.',
+    opens: 'Open it with lerobot: LeRobotDataset("docking", root="docking-lerobot-images"). Every pixel is kept as it was.',
   },
-  minari: { title: "Minari", opens: 'minari opens it: MINARI_DATASETS_PATH is the path of docking-minari, then minari.load_dataset("docking-v0").' },
-  tfds: { title: "RLDS (TFDS)", opens: 'tensorflow_datasets opens it: tfds.builder_from_directory("docking-tfds/docking/1.0.0").' },
+  minari: { title: "Minari", opens: 'Open it with minari: set MINARI_DATASETS_PATH to the path of docking-minari, then minari.load_dataset("docking-v0").' },
+  tfds: { title: "RLDS (TFDS)", opens: 'Open it with tensorflow_datasets: tfds.builder_from_directory("docking-tfds/docking/1.0.0").' },
 } as const;
 
 export type Format = keyof typeof FORMATS;

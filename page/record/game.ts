@@ -1,4 +1,5 @@
 /** The game of the room Record: steer a boat around two rocks and come to rest in the ring. The same seed and actions give the same states everywhere. */
+import { seeded } from "../../examples/random.js";
 
 /** Steps a second. */
 export const FPS = 20;
@@ -47,7 +48,7 @@ export class Game {
 
   constructor(seed: number) {
     this.seed = seed;
-    const random = numbers(seed);
+    const random = seeded(seed);
     const within = (margin: number) => margin + random() * (1 - 2 * margin);
     const far = (a: number, b: number, least: number) => distance(this.state, a, b) >= least;
     const draw = (at: number, margin: number, fits: () => boolean) => {
@@ -103,15 +104,4 @@ export class Game {
 function distance(state: Float64Array, a: number, b: number): number {
   const [x, y] = [(state[a] as number) - (state[b] as number), (state[a + 1] as number) - (state[b + 1] as number)];
   return Math.sqrt(x * x + y * y);
-}
-
-/** A seeded stream of numbers in [0, 1): Mulberry32, by Tommy Ettinger. */
-export function numbers(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), state | 1);
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -17,8 +17,10 @@ export interface Saved {
 export interface Opened extends Saved {
   /** The episode that ended with the tab. */
   readonly cut: Episode | undefined;
-  /** False where the browser keeps no files for pages: then everything is gone with the tab. */
+  /** False where the browser keeps no files for pages, or has no room for the first of them: then everything is gone with the tab. */
   readonly lasting: boolean;
+  /** Whether the disk has no room: nothing new is saved before there is some. */
+  readonly full: boolean;
 }
 
 /** How well a clone does. */

@@ -51,6 +51,6 @@ export class ReplayBar {
 
   #run(running: boolean): void {
     this.#running = running;
-    this.#button.textContent = running ? "Pause" : "Go on";
+    this.#button.textContent = running ? "Pause" : "Resume";
   }
 }

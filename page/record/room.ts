@@ -110,17 +110,21 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
   }
 
   async function remove(episode: Episode): Promise<void> {
-    if (!confirm(`Delete episode ${episode.id} with its ${count(episode.steps)} steps? Nothing brings it back.`)) return;
+    if (!confirm(`Delete episode ${episode.id} with its ${count(episode.steps)} steps? This cannot be undone.`)) return;
     if (session.mode === "replay") await session.stop();
     await recorder.ask("delete", episode.id).then(show, told);
   }
 
-  function ready({ cut, lasting, ...there }: Opened): void {
+  function ready({ cut, lasting, full, ...there }: Opened): void {
     show(there);
     play.disabled = false;
+    if (full && lasting) {
+      unsaved = true;
+      told("There is no room left on this disk: nothing new can be saved until you make some. You can still look at what is here, and save it as a dataset");
+    }
     if (!lasting) {
-      const lost = "This browser keeps no files for pages here, as in a private window: what you record is gone when the page is closed. Export it before.";
-      fleeting.replaceChildren(trouble(new Error(lost)));
+      const why = full ? "There is no room left on this disk" : "This browser keeps no files for pages here, as in a private window";
+      fleeting.replaceChildren(trouble(`${why}: what you record is gone when the page is closed. Save it as a dataset before`));
       const texts = ["Episodes, not saved", "Steps, not saved", "In memory"];
       for (const [i, name] of names.entries()) name.textContent = texts[i] as string;
     }
@@ -162,7 +166,7 @@ export async function room(host: HTMLElement, signal: AbortSignal): Promise<void
     h(
       "p",
       { class: "lead" },
-      "Steer the boat into the ring, and rest there. Each step goes into a Replay on this device as you play, with a camera's picture: when the tab crashes, nothing that is shown as saved is gone.",
+      "Steer the boat into the ring, and rest there. Each step goes into a Replay on this device as you play, with a camera picture. If the tab crashes, everything shown as saved is still there.",
     ),
     fleeting,
     alerts,

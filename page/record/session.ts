@@ -25,7 +25,7 @@ export interface Watcher {
   at(row: number): void;
 }
 
-const WORDS: { readonly [E in End]: string } = { docked: "docked", wrecked: "ran on a rock", late: "ran out of time" };
+const WORDS: { readonly [E in End]: string } = { docked: "docked", wrecked: "hit a rock", late: "ran out of time" };
 
 export class Session {
   readonly #stage: Stage;
@@ -120,7 +120,7 @@ export class Session {
     const saved = await this.#ending;
     if (saved === undefined) return;
     this.#watcher.saved(saved);
-    if (game.steps > 0) this.#watcher.say(`Stopped after ${game.steps} steps: they are saved as episode ${saved.next - 1}.`);
+    if (game.steps > 0) this.#watcher.say(`Stopped after ${game.steps} steps. Saved as episode ${saved.next - 1}.`);
   }
 
   #enter(mode: Mode): void {

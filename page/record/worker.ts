@@ -36,10 +36,15 @@ async function flush(): Promise<Saved> {
   timer = undefined;
   const store = there();
   // As it is now, and not as it will be when the disk has it.
-  const saved = { episodes: store.episodes, steps: store.steps, next: store.next };
+  const saved = listed();
   await store.flush();
   troubled = false;
   return { ...saved, bytes: store.bytes };
+}
+
+function listed(): Omit<Saved, "bytes"> {
+  const { episodes, steps, next } = there();
+  return { episodes, steps, next };
 }
 
 /** Acknowledges soon; many steps at once where the disk is slow. */
@@ -56,6 +61,22 @@ function tell(error: unknown): void {
   flushSoon(RETRY_MS);
 }
 
+/** The folder; undefined where there is none yet, and the disk has no room for it. */
+function onDisk(): Promise<OpfsDirectory | undefined> {
+  return opfs(FOLDER).catch((error) => {
+    if (isFull(error)) return undefined;
+    throw error;
+  });
+}
+
+/** A full disk keeps nobody from looking at what is there; what waits is saved when there is room. */
+function withoutRoom(error: unknown): Saved {
+  if (!isFull(error)) throw error;
+  troubled = true;
+  flushSoon(RETRY_MS);
+  return { ...listed(), bytes: there().bytes };
+}
+
 const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => ReturnType<Questions[N]> | Promise<ReturnType<Questions[N]>> } = {
   async open() {
     const storage = (navigator as { storage?: { getDirectory?(): Promise<unknown> } }).storage;
@@ -64,11 +85,13 @@ const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => Re
       (root) => root !== undefined,
       () => false,
     );
-    if (lasting) directory = await opfs(FOLDER);
+    if (lasting) directory = await onDisk();
     try {
       const opened = await Demonstrations.open(directory ?? memory());
       ({ demonstrations } = opened);
-      return { ...(await flush()), cut: opened.cut, lasting };
+      const { cut } = opened;
+      const saved = await flush().catch(withoutRoom);
+      return { ...saved, cut, lasting: directory !== undefined, full: troubled || (lasting && directory === undefined) };
     } catch (error) {
       directory?.close();
       throw error;
@@ -78,7 +101,11 @@ const answers: { readonly [N in Name]: (...args: Parameters<Questions[N]>) => Re
     const root = await navigator.storage.getDirectory();
     await root.removeEntry(FOLDER, { recursive: true });
   },
-  begin: (seed) => there().begin(seed),
+  async begin(seed) {
+    // What waits for room comes first: nobody plays for nothing.
+    if (troubled) await flush();
+    there().begin(seed);
+  },
   end(ending, seen) {
     there().end(ending, seen);
     return flush();
@@ -151,12 +178,16 @@ async function train(updates: number): Promise<Trial | undefined> {
   return { docked: learner.trial(TRIAL), games: TRIAL.length };
 }
 
+function isFull(error: unknown): boolean {
+  const { name, cause } = error as Error;
+  return [name, (cause as Error | undefined)?.name].includes("QuotaExceededError");
+}
+
 function sentenceOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  if ((cause as Error | undefined)?.name === "QuotaExceededError" || (error as Error).name === "QuotaExceededError")
+  if (isFull(error))
     return "There is no room left on this disk for what this page keeps: the last steps are not saved. Make room on the disk: they are saved then";
   if (error instanceof ReplayError && error.code === "LOCKED") return "The room Record is open in another tab: close it there, then load this page again";
-  return message;
+  return (error as Error).message;
 }
 
 addEventListener("message", async ({ data }: MessageEvent<ToWorker>) => {

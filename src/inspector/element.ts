@@ -2,7 +2,7 @@
  * The element `<replay-inspector>`: looks at a Replay in this page (`replay`), or at the other end of a port (`port`). In a frame it either takes a survey or draws one
  * plot, whatever the Replay holds. Without a page, as in Node or a worker, there is a class of nothing.
  */
-import { mustBe } from "../error.ts";
+import { mustBe, type ReplayError } from "../error.ts";
 import { isPort, type PortLike } from "../remote/port.ts";
 import type { Replay } from "../replay.ts";
 import { button, make, say } from "./dom.ts";
@@ -20,6 +20,8 @@ import { Turns } from "./turns.ts";
 const EVERY_MS = 100;
 /** A program may take so long to do what it was told. */
 const SETTLED_MS = 1000;
+/** A person has so long to read what went wrong, before the status says again what goes on. */
+const READ_MS = 5000;
 
 const Base = (globalThis as { HTMLElement?: typeof HTMLElement }).HTMLElement ?? (class {} as typeof HTMLElement);
 
@@ -46,6 +48,10 @@ export class InspectorElement extends Base {
   /** Until when it goes on though it is paused. */
   #until = 0;
   #isAsking = false;
+  /** Whether nobody answers any more: what is shown is how it was. */
+  #isOver = false;
+  /** Until when the status says what went wrong; 0 where it does not. */
+  #wrongUntil = 0;
   #last = 0;
   /** The plot that the next frame draws; as many as there are plots where all are drawn. */
   #next = 0;
@@ -181,7 +187,7 @@ export class InspectorElement extends Base {
       this.#source = ofPort(
         port,
         () => generation === this.#generation && this.#askAbout(),
-        () => generation === this.#generation && this.#say("The program shows its Replay no more.", true),
+        () => generation === this.#generation && this.#end("The program shows its Replay no more."),
       );
       this.#askAbout();
     } else if (this.#replay !== null) {
@@ -191,7 +197,7 @@ export class InspectorElement extends Base {
           this.#source = source;
           this.#askAbout();
         },
-        (error) => this.#say(error.message, true),
+        (error) => this.#fail(error.message),
       );
     }
     this.#say(port === null && this.#replay === null ? "No Replay yet." : "Waiting for the Replay.");
@@ -204,6 +210,7 @@ export class InspectorElement extends Base {
     this.#about = undefined;
     this.#paused = false;
     this.#isAsking = false;
+    this.#isOver = false;
     this.#model.clear();
     this.#draw.clear();
     this.#item.close();
@@ -215,12 +222,13 @@ export class InspectorElement extends Base {
   #askAbout(): void {
     this.#ask({ kind: "about" }, (about) => {
       this.#about = about;
+      this.#isOver = false;
       this.#tables.replaceChildren(...about.tables.map(({ name }) => make("option", { value: name }, name)));
       this.#tables.hidden = about.tables.length < 2;
       this.table = this.#table;
       say(this.#title, about.tables.length === 1 ? `Replay: ${about.tables[0]?.name}` : "Replay");
       if (this.#paused) this.#source?.command("pause");
-      this.#say(this.#paused ? "Paused." : "Watching.");
+      this.#sayState();
       this.#enable();
     });
   }
@@ -239,14 +247,22 @@ export class InspectorElement extends Base {
       (error) => {
         if (generation !== this.#generation) return;
         this.#isAsking = false;
-        this.#say(error.message, true);
+        if ((error as Partial<ReplayError>).code === "CLOSED") this.#end("The Replay was disposed of.");
+        else this.#fail(error.message);
       },
     );
   }
 
+  /** Asks no more, and leaves what is shown. */
+  #end(text: string): void {
+    this.#isOver = true;
+    this.#say(text);
+    this.#enable();
+  }
+
   #command(command: Command): void {
     this.#source?.command(command);
-    this.#say(this.#paused ? "Paused." : "Watching.");
+    this.#sayState();
     this.#enable();
     this.dispatchEvent(new Event(command));
   }
@@ -254,8 +270,10 @@ export class InspectorElement extends Base {
   #onFrame(): void {
     this.#frame = requestAnimationFrame(() => this.#onFrame());
     if (this.#about === undefined) return;
+    const now = performance.now();
+    if (this.#wrongUntil !== 0 && now > this.#wrongUntil) this.#sayState();
     if (this.#next < this.#plots.length) this.#drawNext();
-    else if (!this.#isAsking && performance.now() - this.#last >= EVERY_MS && (!this.#paused || performance.now() < this.#until)) this.#askSurvey();
+    else if (!this.#isAsking && !this.#isOver && now - this.#last >= EVERY_MS && (!this.#paused || now < this.#until)) this.#askSurvey();
   }
 
   /** Shows what comes of a command, though it is paused. */
@@ -299,17 +317,29 @@ export class InspectorElement extends Base {
     return this.#model.survey?.tables.find(({ name }) => name === this.#table);
   }
 
-  #say(text: string, isWrong = false): void {
+  #say(text: string): void {
     say(this.#status, text);
-    this.#status.classList.toggle("wrong", isWrong);
+    this.#status.classList.remove("wrong");
+    this.#wrongUntil = 0;
+  }
+
+  #sayState(): void {
+    this.#say(this.#paused ? "Paused." : "Watching.");
+  }
+
+  #fail(text: string): void {
+    say(this.#status, text);
+    this.#status.classList.add("wrong");
+    this.#wrongUntil = performance.now() + READ_MS;
   }
 
   /** What can be done now. */
   #enable(): void {
-    const isThere = this.#about !== undefined;
-    this.#body.hidden = !isThere;
-    this.#pause.disabled = !isThere;
-    this.#step.disabled = !isThere;
+    this.#body.hidden = this.#about === undefined;
+    const answers = this.#about !== undefined && !this.#isOver;
+    this.#pause.disabled = !answers;
+    this.#step.disabled = !answers;
+    this.#draw.enable(answers);
     say(this.#pause, this.#paused ? "Resume" : "Pause");
     this.#pause.setAttribute("aria-pressed", String(this.#paused));
   }

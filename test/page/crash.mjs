@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { pages } from "../../build/pages.mjs";
+import { seeded } from "../../examples/random.js";
 import { Browser } from "./crash/browser.mjs";
 import { exported } from "./crash/exported.mjs";
 import { compare, opened, play } from "./crash/room.mjs";
@@ -14,7 +15,7 @@ const EXPORTS = "dist/record";
 
 const { values } = parseArgs({ options: { runs: { type: "string", default: "100" }, seed: { type: "string", default: "1" } } });
 const [runs, seed] = [Number(values.runs), Number(values.seed)];
-const random = numbers(seed);
+const random = seeded(seed);
 const profile = mkdtempSync(join(tmpdir(), "reprise-crash-page-"));
 const { address, end } = await pages(0, "dist/page");
 const browser = new Browser(profile);
@@ -90,15 +91,4 @@ async function once(run) {
   await playing.ended;
   // It may have begun after the page was seen for the last time.
   if (playing.touched !== undefined) last = { ...last, touched: playing.touched };
-}
-
-/** Mulberry32, by Tommy Ettinger. */
-function numbers(start) {
-  let state = start | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), state | 1);
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -1,5 +1,5 @@
 // The page of the inspector's tests: `?where=page`, `port` or `worker` says where the Replay is.
-import "/dist/inspector.js";
+import "../../dist/inspector.js";
 
 const where = new URLSearchParams(location.search).get("where") ?? "page";
 const inspector = document.querySelector("replay-inspector");

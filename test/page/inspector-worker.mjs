@@ -1,5 +1,5 @@
 // A Replay in a worker, shown over the worker's own port, or over one that the page sends.
-import { serveInspector } from "/dist/inspector.js";
+import { serveInspector } from "../../dist/inspector.js";
 import { world } from "./inspector-world.mjs";
 
 const { replay, step, steps } = world();

@@ -1,46 +1,28 @@
 /** The inspector in Chromium and Firefox, as a person uses it, under a strict policy: in the page of its Replay, behind a port, in front of a worker. */
-import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { extname, join, normalize } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runtimes } from "../../build/runtimes.mjs";
 import { Browsers } from "../everywhere/browsers.mjs";
 import { root } from "../support/core.ts";
 import { whole } from "../support/size.ts";
+import { until as answered, type Served, serve } from "./support.ts";
 
 const here = runtimes();
 const required = process.env.REPRISE_RUNTIMES === "all" || process.env.REPRISE_PAGE === "all";
-const TYPES: { readonly [end: string]: string } = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript" };
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src data:";
 /** No text becomes markup or a program. A page that makes a worker of its own has a policy for that. */
 const TRUSTED = `${POLICY}; require-trusted-types-for 'script'; trusted-types 'none'`;
 
-let server: Server;
+let served: Served;
 const browsers = new Browsers();
 
 beforeAll(async () => {
-  server = createServer(({ url = "/" }, response) => {
-    try {
-      const path = normalize(decodeURIComponent(url.split("?")[0] as string));
-      const body = readFileSync(join(root, path));
-      response.writeHead(200, {
-        "content-type": TYPES[extname(path)] ?? "application/octet-stream",
-        "content-security-policy": url.includes("where=page") ? TRUSTED : POLICY,
-      });
-      response.end(body);
-    } catch {
-      response.writeHead(404).end();
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  served = await serve(root, (url) => ({ "content-security-policy": url.includes("where=page") ? TRUSTED : POLICY }));
 });
 
 afterAll(async () => {
   await browsers.close();
-  server.closeAllConnections();
-  server.close();
+  await served.end();
 });
 
 interface Look {
@@ -55,18 +37,14 @@ async function opened(name: string, where: string, { width = 1000, dark = false 
   const said: string[] = [];
   page.on("console", (message) => said.push(message.text()));
   page.on("pageerror", (error) => said.push(String(error)));
-  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/test/page/inspector.html?where=${where}`);
+  await page.goto(`${served.address}test/page/inspector.html?where=${where}`);
   await until(async () => (await text(page.locator(".status"))) === "Watching.");
   return { page, said };
 }
 
 const text = async (locator: Locator) => (await locator.first().textContent()) ?? "";
 
-/** Not `waitForFunction`: a strict policy forbids what it does in the page. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 30_000; !(await isSo()); await new Promise((resolve) => setTimeout(resolve, 50)))
-    if (Date.now() > end) throw new Error("it did not come within 30 s");
-}
+const until = (isSo: () => Promise<boolean>) => answered(isSo, Boolean, "what is waited for", 30_000);
 
 /** What stands behind a name in a panel. */
 const fact = (page: Page, name: string) => text(page.locator(`dt:text-is("${name}") + dd`));
@@ -149,6 +127,47 @@ describe.each(["chromium", "firefox"] as const)("%s", (name) => {
       const isDark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches);
       expect(back).toBe(isDark ? "rgb(20, 23, 28)" : "rgb(255, 255, 255)");
       if (name === "chromium") expect(isDark).toBe(true);
+      expect(said).toEqual([]);
+      await page.close();
+    });
+
+    it("forgets what went wrong once there was time to read it", async () => {
+      const { page, said } = await opened(name, "page");
+      const status = page.locator(".status");
+      await page.evaluate(() => {
+        const { replay } = (globalThis as unknown as { made: { replay: { stats?: () => unknown } } }).made;
+        replay.stats = () => {
+          delete replay.stats;
+          throw new RangeError("one number was wrong");
+        };
+      });
+      await until(async () => (await status.getAttribute("class"))?.includes("wrong") === true);
+      expect(await text(status)).toBe("one number was wrong");
+      await until(async () => (await text(status)) === "Watching.");
+      expect(await status.getAttribute("class")).not.toContain("wrong");
+      expect(said).toEqual([]);
+      await page.close();
+    });
+
+    it("says that its Replay was disposed of, keeps what it showed, and asks no more", async () => {
+      const { page, said } = await opened(name, "page");
+      await until(async () => (await inserted(page)) > 3000);
+      await page.evaluate(() => {
+        const { made } = globalThis as unknown as { made: { step(): void; replay: { dispose(): void; stats(): unknown } } };
+        made.step = () => {};
+        const stats = made.replay.stats.bind(made.replay);
+        made.replay.stats = () => {
+          Object.assign(globalThis, { asked: ((globalThis as { asked?: number }).asked ?? 0) + 1 });
+          return stats();
+        };
+        made.replay.dispose();
+      });
+      await until(async () => (await text(page.locator(".status"))) === "The Replay was disposed of.");
+      await settled(page);
+      expect(await page.evaluate(() => (globalThis as { asked?: number }).asked)).toBe(1);
+      expect(await inserted(page)).toBeGreaterThan(3000);
+      for (const button of ["Pause", "Step", "Draw a batch", "Look at an item"])
+        expect(await page.getByRole("button", { name: button }).isDisabled()).toBe(true);
       expect(said).toEqual([]);
       await page.close();
     });

@@ -56,6 +56,15 @@ async function exportedAs(page: Page, format: string, films = false): Promise<Ma
   return new Map(files.map(([name, bytes]) => [name.slice(`${folder}/`.length), bytes]));
 }
 
+/** How many exports are on the private disk. */
+const zips = (page: Page) =>
+  page.evaluate(async () => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("look-exports");
+    let count = 0;
+    for await (const _ of (folder as unknown as { keys(): AsyncIterable<string> }).keys()) count++;
+    return count;
+  });
+
 async function lengthsOf(from: string | Map<string, Uint8Array>): Promise<number[]> {
   const reader = await openRlds<unknown>(from);
   const lengths: number[] = [];
@@ -74,6 +83,52 @@ inBrowsers((open, name) => {
     const all = await lengthsOf(data("tfds/cartpole_pixels"));
     expect(await lengthsOf(files)).toEqual(all.filter((_, i) => i !== 0 && i !== 3));
     await region(page).getByText("6 episodes with", { exact: false }).waitFor();
+  });
+
+  it("leaves no zip on the private disk once it was handed over", async () => {
+    const { page } = await open("#look");
+    await page.clock.install();
+    const number = async (count: number, what: string) => {
+      await until(
+        () => zips(page),
+        (found) => found === count,
+        what,
+      );
+    };
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
+    await exportedAs(page, "Parquet");
+    const again = region(page).getByRole("button", { name: /^Save .* again$/ });
+    await again.waitFor();
+    // As long as the page offers it.
+    await page.clock.fastForward(61_000);
+    await number(1, "the zip");
+    await exportedAs(page, "JSON lines");
+    await number(2, "two zips, of which a download may still read the first");
+    await page.clock.fastForward(61_000);
+    await number(1, "the second zip alone");
+    await again.waitFor();
+    await page.getByRole("link", { name: "Live" }).click();
+    await again.waitFor({ state: "detached" });
+    await number(1, "the zip that a download may still read");
+    await page.clock.fastForward(61_000);
+    await number(0, "the end of the second zip");
+  });
+
+  it("removes what a page left behind that was closed", async () => {
+    const { page } = await open("#look");
+    await choose(page, data("tfds/cartpole_pixels"));
+    await whole(page);
+    await exportedAs(page, "Parquet");
+    await region(page)
+      .getByRole("button", { name: /^Save .* again$/ })
+      .waitFor();
+    await page.reload();
+    await until(
+      () => zips(page),
+      (count) => count === 0,
+      "an empty folder",
+    );
   });
 
   it("into a folder, where the browser can write to one", async () => {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Page } from "playwright-core";
 import { root } from "../support/core.ts";
+import { fileServer } from "../support/file-server.ts";
 
 /** A path below test/data. */
 export const data = (path: string) => join(root, "test/data", path);
@@ -11,6 +12,16 @@ export const rows = (page: Page) => page.getByRole("listbox", { name: "Episodes"
 export const player = (page: Page) => page.getByRole("region", { name: "Episode", exact: true });
 export const dataset = (page: Page) => page.getByRole("region", { name: "Dataset", exact: true });
 export const whole = (page: Page) => dataset(page).getByText("Everything was read.").waitFor();
+
+/** Serves test/data to other origins, by ranges. */
+export const dataServer = () =>
+  fileServer(data(""), true, ({ method }, response) => {
+    response.setHeader("Access-Control-Allow-Origin", "*");
+    response.setHeader("Access-Control-Allow-Headers", "range");
+    response.setHeader("Access-Control-Expose-Headers", "content-range");
+    if (method === "OPTIONS") response.writeHead(204).end();
+    return method === "OPTIONS";
+  });
 
 /** Chooses a file or folder by the room's buttons. */
 export async function choose(page: Page, path: string): Promise<void> {

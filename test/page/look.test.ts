@@ -6,8 +6,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { root } from "../support/core.ts";
-import { fileServer } from "../support/file-server.ts";
-import { choose, data, dataset, player, rows, whole } from "./look-support.ts";
+import { choose, data, dataServer, dataset, player, rows, whole } from "./look-support.ts";
 import { inBrowsers, until } from "./support.ts";
 
 async function step(page: Page): Promise<string> {
@@ -70,13 +69,7 @@ inBrowsers((open, name) => {
     });
 
     it("an address, by ranges", async () => {
-      await using server = await fileServer(data(""), true, (_, response) => {
-        response.setHeader("Access-Control-Allow-Origin", "*");
-        response.setHeader("Access-Control-Allow-Headers", "range");
-        response.setHeader("Access-Control-Expose-Headers", "content-range");
-        if (_.method === "OPTIONS") response.writeHead(204).end();
-        return _.method === "OPTIONS";
-      });
+      await using server = await dataServer();
       const { page } = await open("#look");
       await page.getByLabel("Address of a dataset").fill(`${server.url}/d4rl/half_cheetah.hdf5`);
       await page.keyboard.press("Enter");
@@ -291,6 +284,20 @@ inBrowsers((open, name) => {
       .getByRole("heading", { name: /^Episode 8999 / })
       .waitFor();
     expect(await rows(page).count()).toBeLessThan(60);
+  });
+
+  it("is stopped while it waits for a folder's list of files, and opens the next one", async () => {
+    const { page } = await open("#look");
+    await page.route("**/index.json", () => undefined);
+    await page.getByLabel("Address of a dataset").fill(new URL("data/", page.url()).href);
+    const asked = page.waitForRequest("**/index.json");
+    await page.keyboard.press("Enter");
+    await asked;
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Opening").waitFor({ state: "detached" });
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await choose(page, data("extra/own.jsonl"));
+    await whole(page);
   });
 
   it("opens what serve-page shows, at the address that it prints", async () => {

@@ -89,14 +89,6 @@ export async function pointed(page: Page, seed: number): Promise<string> {
   }
 }
 
-/** Runs a script in the room's worker, before its own. */
-export function inWorker(page: Page, script: string): Promise<void> {
-  return page.route("**/record/worker.js", async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, body: `${script}\n${await response.text()}` });
-  }) as Promise<unknown> as Promise<void>;
-}
-
 /** Where the middle of the boat's deck is in the picture, from 0 to 1; NaN where there is none. */
 export async function boat(page: Page): Promise<[x: number, y: number]> {
   return page.locator(".record .stage").evaluate((element) => {

@@ -4,8 +4,8 @@ import type { Page } from "playwright-core";
 import { openRlds } from "reprise/rlds";
 import { describe, expect, it } from "vitest";
 import { Game } from "../../page/record/game.ts";
-import { boat, ending, figure, inWorker, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
-import { inBrowsers, type Open, until } from "./support.ts";
+import { boat, ending, figure, listed, opened, pointed, press, ringOf, status, waits } from "./player.ts";
+import { inBrowsers, inWorker, type Open, until } from "./support.ts";
 
 async function record(open: Open, options = {}): Promise<Page> {
   const { page } = await open("#record", options);
@@ -16,8 +16,8 @@ async function record(open: Open, options = {}): Promise<Page> {
 /** Plays the first episodes by pointing at the ring: two run on rocks, and the third docks. */
 async function three(page: Page): Promise<void> {
   await press(page, "Play");
-  expect(await pointed(page, 1)).toBe("You ran on a rock after 18 steps. Saved as episode 1.");
-  expect(await pointed(page, 2)).toBe("You ran on a rock after 14 steps. Saved as episode 2.");
+  expect(await pointed(page, 1)).toBe("You hit a rock after 18 steps. Saved as episode 1.");
+  expect(await pointed(page, 2)).toBe("You hit a rock after 14 steps. Saved as episode 2.");
   expect(await pointed(page, 3)).toBe("You docked after 60 steps. Saved as episode 3.");
   await press(page, "Stop");
 }
@@ -62,7 +62,7 @@ inBrowsers((open, name) => {
       (count) => count === 2,
       "a shorter list",
     );
-    expect(asked).toEqual(["Delete episode 3 with its 60 steps? Nothing brings it back."]);
+    expect(asked).toEqual(["Delete episode 3 with its 60 steps? This cannot be undone."]);
     await page.reload();
     await opened(page);
     expect((await listed(page)).map(({ id, used }) => [id, used])).toEqual([
@@ -97,7 +97,7 @@ inBrowsers((open, name) => {
     );
     const [row] = await listed(page);
     expect(row).toMatchObject({ id: 1, ending: "stopped", used: false });
-    expect(said).toBe(`Stopped after ${row?.steps} steps: they are saved as episode 1.`);
+    expect(said).toBe(`Stopped after ${row?.steps} steps. Saved as episode 1.`);
   });
 
   it("gives each episode a number of its own, also where the disk is slow and the player is not", async () => {
@@ -107,7 +107,7 @@ inBrowsers((open, name) => {
         for (const end = performance.now() + 500; performance.now() < end; );
         return flush.call(this);
       };`;
-    await inWorker(page, slow);
+    await inWorker(page, "record", slow);
     await page.getByRole("link", { name: "Record" }).click();
     await opened(page);
     await press(page, "Play");
@@ -204,7 +204,7 @@ inBrowsers((open, name) => {
     const [x, y] = await boat(page);
     expect(x).toBeCloseTo(state[0] as number, 1);
     expect(y).toBeCloseTo(state[1] as number, 1);
-    await press(page, "Go on");
+    await press(page, "Resume");
     await until(
       () => page.locator(".record .place").innerText(),
       (text) => text === "step 60 of 60",
@@ -227,7 +227,7 @@ inBrowsers((open, name) => {
       "the clone's result",
       150_000,
     );
-    expect(said).toMatch(/^The clone docked in \d+ of 20 games that nobody has played\. Its error is 0\.\d+\.$/);
+    expect(said).toMatch(/^The clone docked in \d+ of 20 games it has never seen\. Its error is 0\.\d+\.$/);
     await press(page, "Let the clone play");
     await until(
       () => status(page),
@@ -267,7 +267,7 @@ inBrowsers((open, name) => {
   it("says so where the browser keeps no files, and can be played even so", async () => {
     const { page } = await open();
     // As in a private window of Firefox: the worker's call is refused.
-    await inWorker(page, 'StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException("no", "SecurityError"));');
+    await inWorker(page, "record", 'StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException("no", "SecurityError"));');
     await page.getByRole("link", { name: "Record" }).click();
     await opened(page);
     expect(await page.getByRole("alert").innerText()).toContain("This browser keeps no files for pages here");
@@ -319,7 +319,7 @@ inBrowsers((open, name) => {
         if (room < 0) throw new DOMException("No capacity available for this operation", "QuotaExceededError");
         return write.call(this, from, options);
       };`;
-    await inWorker(page, full);
+    await inWorker(page, "record", full);
     await page.getByRole("link", { name: "Record" }).click();
     await opened(page);
     await press(page, "Play");
@@ -345,6 +345,76 @@ inBrowsers((open, name) => {
     await opened(page);
     expect((await listed(page)).slice(-2)).toEqual(list);
     expect(await figure(page, "Steps saved")).toBeGreaterThanOrEqual(saved);
+  });
+
+  /** As a disk has it that is full: no file grows, and none is made. */
+  const FULL = `const full = () => { throw new DOMException("No capacity available for this operation", "QuotaExceededError"); };
+    FileSystemSyncAccessHandle.prototype.write = full;
+    const { getFileHandle } = FileSystemDirectoryHandle.prototype;
+    FileSystemDirectoryHandle.prototype.getFileHandle = function (name) {
+      return getFileHandle.call(this, name).catch(full);
+    };`;
+
+  it("opens while the disk is full: what is there is shown and exported, and nobody plays for nothing", async () => {
+    const page = await record(open);
+    await three(page);
+    await page.getByRole("link", { name: "Live" }).click();
+    // One of the files for later: no other can be made in its place.
+    await until(
+      () =>
+        page.evaluate(async () => {
+          const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("record");
+          return folder.removeEntry("file-4").then(
+            () => true,
+            () => false,
+          );
+        }),
+      Boolean,
+      "the file's end, once the room's worker has let go of it",
+    );
+    await inWorker(page, "record", FULL);
+    await page.getByRole("link", { name: "Record" }).click();
+    await opened(page);
+    const alerts = () => page.getByRole("alert").allInnerTexts();
+    const told =
+      "There is no room left on this disk: nothing new can be saved until you make some. You can still look at what is here, and save it as a dataset.";
+    expect(await alerts()).toEqual([told]);
+    expect(await listed(page)).toEqual(THREE);
+    await press(page, "Play");
+    await until(alerts, ([text]) => text?.includes("Make room on the disk") === true, "a refusal");
+    expect(await page.locator(".record .play").innerText()).toBe("Play");
+    await press(page, "Show episode 3");
+    await until(
+      () => status(page),
+      (text) => text === "Episode 3, as it was recorded.",
+      "the episode",
+    );
+    await press(page, "Close");
+    await page.getByLabel("Format").selectOption("tfds");
+    await press(page, "Download as a zip");
+    await until(
+      () => page.locator(".record .export").innerText(),
+      (text) => text.includes("1 episode is in docking-tfds.zip."),
+      "the zip",
+    );
+    await page.unroute("**/record/worker.js");
+    await page.reload();
+    await opened(page);
+    expect(await listed(page)).toEqual(THREE);
+    expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
+  it("opens for the first time while the disk is full, and says that nothing outlives the page", async () => {
+    const { page } = await open();
+    await inWorker(page, "record", FULL);
+    await page.getByRole("link", { name: "Record" }).click();
+    await opened(page);
+    expect(await page.getByRole("alert").innerText()).toBe(
+      "There is no room left on this disk: what you record is gone when the page is closed. Save it as a dataset before.",
+    );
+    await press(page, "Play");
+    await pointed(page, 1);
+    expect((await listed(page)).map(({ id, ending }) => [id, ending])).toEqual([[1, "wrecked"]]);
   });
 
   it("saves zips of datasets, which the readers open", { timeout: 120_000 }, async () => {

@@ -17,6 +17,7 @@ const required = process.env.REPRISE_PAGE === "all";
 const TYPES: { readonly [ending: string]: string } = {
   ".html": "text/html",
   ".js": "text/javascript",
+  ".mjs": "text/javascript",
   ".css": "text/css",
   ".svg": "image/svg+xml",
   ".wasm": "application/wasm",
@@ -32,8 +33,12 @@ export interface Served {
   end(): Promise<void>;
 }
 
+type Named = Readonly<Record<string, string>>;
+/** Of an answer, which may depend on what was asked for. */
+type Headers = Named | ((url: string) => Named);
+
 /** Serves a folder's files below `/under/`, so that addresses that are not relative fail. */
-export async function serve(folder = FOLDER, headers: Readonly<Record<string, string>> = {}): Promise<Served> {
+export async function serve(folder = FOLDER, headers: Headers = {}): Promise<Served> {
   const server = createServer((request, response) => answer(folder, headers, request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
@@ -46,20 +51,25 @@ export async function serve(folder = FOLDER, headers: Readonly<Record<string, st
   };
 }
 
-function answer(folder: string, headers: Readonly<Record<string, string>>, { url = "/" }: IncomingMessage, response: ServerResponse): void {
+function answer(folder: string, headers: Headers, { url = "/" }: IncomingMessage, response: ServerResponse): void {
   const path = normalize(decodeURIComponent(url.split("?")[0] as string));
   const file = join(folder, path.replace(/^\/under\//, "/").replace(/\/$/, "/index.html"));
   if (!path.startsWith("/under/") || !existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end();
-  response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream", ...headers });
+  const more = typeof headers === "function" ? headers(url) : headers;
+  response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream", ...more });
   createReadStream(file).pipe(response);
 }
+
+/** Playwright has Firefox keep what servers answered, up to 200 MB in its own process: the least that it takes. */
+const COLLECTED = 20_000_000;
 
 export type BrowserName = "chromium" | "firefox";
 
 export function launch(name: BrowserName): Promise<Browser> {
   const { [name]: executablePath } = runtimes();
   if (executablePath === undefined) throw new Error(`${name} is not installed: npm run test:page installs it on Debian, as root`);
-  return name === "chromium" ? chromium.launch({ executablePath, args: CHROMIUM_FLAGS }) : firefox.launch({ executablePath, channel: "moz-firefox" });
+  if (name === "chromium") return chromium.launch({ executablePath, args: CHROMIUM_FLAGS });
+  return firefox.launch({ executablePath, channel: "moz-firefox", firefoxUserPrefs: { "remote.network.maxTotalDataSize": COLLECTED } });
 }
 
 export interface Visit {
@@ -82,7 +92,7 @@ export function errorsOf(page: Page): string[] {
 }
 
 /** A group of tests in each browser that is there. `npm test` leaves them out, since they take minutes: `npm run test:page`. @param headers of the server's answers */
-export function inBrowsers(tests: (open: Open, name: BrowserName) => void, headers: Readonly<Record<string, string>> = {}): void {
+export function inBrowsers(tests: (open: Open, name: BrowserName) => void, headers: Named = {}): void {
   for (const name of ["chromium", "firefox"] as const) {
     const there = whole && runtimes()[name] !== undefined;
     describe.runIf(required || there)(name, { timeout: 120_000 }, () => {
@@ -121,4 +131,12 @@ export async function until<T>(ask: () => Promise<T> | T, wanted: (answer: T) =>
     if (wanted(answer)) return answer;
     if (Date.now() > end) throw new Error(`${what}: not within ${ms / 1000} s; the last answer was ${JSON.stringify(answer)}`);
   }
+}
+
+/** Runs a script in a room's worker, before its own. */
+export function inWorker(page: Page, room: "live" | "look" | "record", script: string): Promise<void> {
+  return page.route(`**/${room}/worker.js`, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: `${script}\n${await response.text()}` });
+  }) as Promise<unknown> as Promise<void>;
 }

@@ -12,6 +12,7 @@ import {
   writeTfds,
 } from "reprise/rlds";
 import { encodeFilm } from "../../parts/film.ts";
+import { fileName } from "../../parts/save-folder.ts";
 import type { ExportArgument, ExportNews, ExportResult } from "../messages.ts";
 import { isFilm } from "../model/leaf-kinds.ts";
 import type { Session } from "./session.ts";
@@ -35,8 +36,8 @@ export async function exported(session: Session, argument: ExportArgument, signa
     return asLeRobot(session, data, to, argument, options);
   };
   if (argument.folder !== undefined) return resultOf(await write(argument.folder));
-  const { report, zip } = await zipped(fileName(argument.name), write, signal, (bytes, report) => tell({ ...report, zipped: bytes }));
-  return { ...resultOf(report), zip };
+  const { report, zip, onDisk } = await zipped(fileName(argument.name), write, signal, (bytes, report) => tell({ ...report, zipped: bytes }));
+  return { ...resultOf(report), zip, onDisk };
 }
 
 /** Images become films where that is wanted; videos stay videos, made anew of the frames that are left. */
@@ -65,11 +66,6 @@ function kept(reader: RldsReader<unknown>, without: ReadonlySet<number>, signal:
       for await (const episode of stoppable(reader, signal)) if (!without.has(index++)) yield episode;
     },
   };
-}
-
-/** As it can stand in any file system. */
-function fileName(name: string): string {
-  return name.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "") || "dataset";
 }
 
 /** Names of TFDS are small letters, digits and underscores. */

@@ -1,6 +1,7 @@
 /** Files as one zip: by way of the browser's private disk where there is one, so that neither has to fit into memory. */
 import { Zip, ZipDeflate, ZipPassThrough } from "fflate";
 import { RldsError, type Sink, type WriteReport } from "reprise/rlds";
+import { exportsFolder, hold, removeLeft } from "../private-disk.ts";
 
 /** What the zips of fflate can hold: it writes none of 64 bits. */
 const MOST = 2 ** 32 - 2 ** 24;
@@ -11,6 +12,8 @@ const DEFLATED = /\.(jsonl|json|txt|tfrecord-\d+-of-\d+)$/;
 export interface Zipped {
   readonly report: WriteReport;
   readonly zip: Blob;
+  /** Its name on the private disk, which keeps it until it is removed. */
+  readonly onDisk?: string;
 }
 
 /** @param folder that all of them are in, in the zip @param write writes the files @param tell called with the bytes of the zip so far @throws RldsError UNSUPPORTED for more than a zip holds */
@@ -20,7 +23,7 @@ export async function zipped(
   signal: AbortSignal,
   tell: (bytes: number, report: WriteReport) => void,
 ): Promise<Zipped> {
-  const disk = await privateDisk();
+  const disk = await exportsFolder(true);
   const place = disk === undefined ? new InMemory() : await OnDisk.make(disk);
   try {
     const report = await write(place.sink);
@@ -29,7 +32,7 @@ export async function zipped(
     const out = await place.output();
     try {
       await pack(folder, report, place, out, signal, (bytes) => tell(bytes, report));
-      return { report, zip: await out.done() };
+      return { report, zip: await out.done(), onDisk: out.name };
     } catch (error) {
       out.drop();
       throw error;
@@ -67,6 +70,8 @@ async function pack(folder: string, { files }: WriteReport, place: Place, out: O
 }
 
 interface Output {
+  /** On the private disk. */
+  readonly name?: string;
   write(bytes: Uint8Array): void;
   done(): Promise<Blob>;
   /** Nothing of it is wanted. */
@@ -81,17 +86,6 @@ interface Place {
   clear(): Promise<void>;
 }
 
-/** The origin's private folder; undefined where the browser has none, or gives none in a private window. */
-async function privateDisk(): Promise<FileSystemDirectoryHandle | undefined> {
-  try {
-    return await navigator.storage.getDirectory();
-  } catch {
-    return undefined;
-  }
-}
-
-const FOLDER = "look-exports";
-
 class OnDisk implements Place {
   readonly #home: FileSystemDirectoryHandle;
   readonly #name: string;
@@ -103,17 +97,11 @@ class OnDisk implements Place {
     this.#files = files;
   }
 
-  static async make(disk: FileSystemDirectoryHandle): Promise<OnDisk> {
-    const home = await disk.getDirectoryHandle(FOLDER, { create: true });
-    await removeOld(home);
+  static async make(home: FileSystemDirectoryHandle): Promise<OnDisk> {
+    await removeLeft();
     const name = crypto.randomUUID();
-    // Held as long as this worker lives, by which another page knows that the files are in use.
-    await new Promise<void>((resolve) => {
-      void navigator.locks.request(`${FOLDER}/${name}`, () => {
-        resolve();
-        return new Promise(() => {});
-      });
-    });
+    // As long as this worker lives: the page, which gets the zip, holds it before that has ended.
+    await hold(name);
     return new OnDisk(home, name, await home.getDirectoryHandle(name, { create: true }));
   }
 
@@ -134,6 +122,7 @@ class OnDisk implements Place {
       handle as unknown as { createSyncAccessHandle(): Promise<{ write(bytes: Uint8Array): number; flush(): void; close(): void }> }
     ).createSyncAccessHandle();
     return {
+      name: handle.name,
       write: (bytes) => void access.write(bytes),
       async done() {
         access.flush();
@@ -149,16 +138,6 @@ class OnDisk implements Place {
 
   async clear(): Promise<void> {
     await this.#home.removeEntry(this.#name, { recursive: true });
-  }
-}
-
-/** What pages have left behind that are gone. */
-async function removeOld(home: FileSystemDirectoryHandle): Promise<void> {
-  for await (const name of home.keys()) {
-    const lock = `${FOLDER}/${name.replace(/\.zip$/, "")}`;
-    await navigator.locks.request(lock, { ifAvailable: true }, async (held) => {
-      if (held !== null) await home.removeEntry(name, { recursive: true }).catch(() => undefined);
-    });
   }
 }
 

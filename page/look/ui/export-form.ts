@@ -3,10 +3,11 @@ import { h, section } from "../../parts/element.ts";
 import { bytes, count, counted } from "../../parts/figures.ts";
 import { filmsHere } from "../../parts/film.ts";
 import { Progress } from "../../parts/progress.ts";
-import { download, pickFolder, picksFolders } from "../../parts/save-folder.ts";
+import { download, fileName, pickFolder, picksFolders } from "../../parts/save-folder.ts";
 import { trouble } from "../../parts/trouble.ts";
 import { EXPORTS, type ExportFormat, type ExportNews, type ExportResult, type Opened } from "../messages.ts";
 import type { EpisodeTable } from "../model/episode-table.ts";
+import { offer } from "../private-disk.ts";
 
 export interface ExportAsked {
   readonly format: ExportFormat;
@@ -62,7 +63,12 @@ export function exportForm(
         ? "All episodes are exported. Flag those that you want to leave out."
         : `${count(flagged)} flagged ${flagged === 1 ? "episode is" : "episodes are"} left out, ${count(all - flagged)} exported.`;
   };
+  /** Takes the zip back that was exported before. */
+  let takeBack = () => {};
+  signal.addEventListener("abort", () => takeBack());
   const start = async (folder?: FileSystemDirectoryHandle) => {
+    takeBack();
+    takeBack = () => {};
     const own = new AbortController();
     const stop = () => own.abort(new Error("the export was stopped"));
     signal.addEventListener("abort", stop, { once: true });
@@ -78,6 +84,8 @@ export function exportForm(
     try {
       const asked = { format: format.value as ExportFormat, name, fps: fps.valueAsNumber, films: filmable && films.checked };
       const done = await run({ ...asked, folder, signal: own.signal, onNews });
+      if (done.onDisk !== undefined) takeBack = offer(done.onDisk);
+      if (signal.aborted) takeBack();
       if (!signal.aborted) result.replaceChildren(done.zip === undefined ? written(done, folder?.name) : saved(done, done.zip, name));
     } catch (error) {
       if (!signal.aborted) result.replaceChildren(own.signal.aborted ? h("p", { class: "note", role: "status" }, "The export was stopped.") : trouble(error));
@@ -107,7 +115,7 @@ function written(done: ExportResult, folder = "the folder"): HTMLElement {
 
 /** The download begins by itself; the button is for who missed it. */
 function saved(done: ExportResult, zip: Blob, name: string): HTMLElement {
-  const file = `${name.replace(/[^\w.-]+/g, "_")}.zip`;
+  const file = `${fileName(name)}.zip`;
   download(file, zip);
   return h(
     "p",

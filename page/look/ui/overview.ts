@@ -49,7 +49,7 @@ export class Overview {
       h("div", { class: "row" }, h("h2", { class: "dataset" }, name), h("span", { class: "badge" }, FORMATS[format] ?? format), this.#splits()),
       this.#figures,
       this.#state,
-      rows.length > 0 && h("details", {}, h("summary", {}, "What the files say of themselves"), h("dl", { class: "texts" }, ...rows)),
+      rows.length > 0 && h("details", {}, h("summary", {}, "Metadata in the files"), h("dl", { class: "texts" }, ...rows)),
     );
     this.figures(0);
   }

@@ -68,13 +68,18 @@ export class LimiterPanel {
     const cursor = inserts * samplesPerInsert - samples;
     const range = `${isLimited(minDiff) ? numberText(minDiff) : "−∞"} … ${isLimited(maxDiff) ? numberText(maxDiff) : "∞"}`;
     if (isLimited(minDiff) && isLimited(maxDiff)) this.#cursor.show(cursor - minDiff, maxDiff - minDiff, `Cursor ${numberText(cursor)} in ${range}`);
-    else this.#cursor.show(size, size < minSize ? minSize : Number.POSITIVE_INFINITY, `No limit but ${countText(minSize, "item")} before the first draw`);
+    else
+      this.#cursor.show(
+        size,
+        size < minSize ? minSize : Number.POSITIVE_INFINITY,
+        `No limit, but at least ${countText(minSize, "item")} before the first draw`,
+      );
     this.#facts.set("Draws", canSample ? "pass" : size < minSize ? `wait for ${countText(minSize, "item")}` : "wait for inserts");
     this.#facts.set("Inserts", canInsert ? "pass" : "wait for draws");
     this.#facts.set("Inserted", numberText(inserts));
     this.#facts.set("Drawn", numberText(samples));
-    this.#facts.set("Draws an insert", inserts > 0 ? numberText(samples / inserts) : "–");
-    this.#facts.set("Items that wait", numberText(pending));
+    this.#facts.set("Draws per insert", inserts > 0 ? numberText(samples / inserts) : "–");
+    this.#facts.set("Items waiting", numberText(pending));
   }
 }
 

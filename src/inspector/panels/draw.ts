@@ -10,6 +10,7 @@ export class DrawPanel {
   readonly root: HTMLElement;
   readonly #n: HTMLInputElement;
   readonly #key: HTMLInputElement;
+  readonly #buttons: readonly HTMLButtonElement[];
   readonly #said = make("p", { class: "summary", role: "status" });
   readonly #list = make("div", { class: "scroll" });
   readonly #shown: (item: ItemView) => void;
@@ -25,14 +26,9 @@ export class DrawPanel {
     const looking = () => this.#key.value !== "" && look(Number(this.#key.value));
     this.#key.addEventListener("keydown", ({ key }) => key === "Enter" && looking());
     this.#n.addEventListener("keydown", ({ key }) => key === "Enter" && drawing());
-    const bar = make(
-      "div",
-      { class: "bar" },
-      make("label", {}, "Items", this.#n),
-      button("Draw a batch", drawing),
-      make("label", {}, "Key", this.#key),
-      button("Look at an item", looking),
-    );
+    const [drawn, looked] = [button("Draw a batch", drawing), button("Look at an item", looking)];
+    this.#buttons = [drawn, looked];
+    const bar = make("div", { class: "bar" }, make("label", {}, "Items", this.#n), drawn, make("label", {}, "Key", this.#key), looked);
     const note = make("p", { class: "summary" }, "Drawn as the table would draw, by the inspector's own random numbers: nothing is taken from the table.");
     this.root = make("section", { class: "panel wide", "aria-label": "Draw" }, make("h3", {}, "Draw a batch"), bar, note, this.#said, this.#list);
   }
@@ -56,6 +52,11 @@ export class DrawPanel {
     });
     const head = ["key", "priority", "weight", "probability", "times sampled", "age", "episode", "steps"];
     this.#list.replaceChildren(...(items.length === 0 ? [] : [tableOf("A batch", head, rows)]));
+  }
+
+  /** Whether somebody answers. */
+  enable(answers: boolean): void {
+    for (const element of this.#buttons) element.disabled = !answers;
   }
 
   clear(): void {

@@ -108,7 +108,7 @@ export function lineOf(episodes: readonly Episode[]): Plotted {
   return {
     x: episodes.map(({ number }) => number),
     ys: [episodes.map(value)],
-    summary: `${countText(episodes.length, "episode")} seen whole; mean of the last ${last.length}: ${what}${mean(({ length }) => length)} steps`,
+    summary: `${countText(episodes.length, "episode")} seen from start to end; mean of the last ${last.length}: ${what}${mean(({ length }) => length)} steps`,
     rows: () => [...episodes].reverse().map((episode) => [String(episode.number), numberText(episode.return), `${numberText(episode.length)}, ${episode.end}`]),
   };
 }

@@ -72,6 +72,8 @@ class Opfs implements OpfsDirectory {
   readonly #files: PoolFile[] = [];
   #next = 1;
   #filling = false;
+  /** Why there are not enough that are spare. */
+  #unfilled: unknown;
   #closed = false;
   #owner: (() => void) | undefined;
 
@@ -90,7 +92,10 @@ class Opfs implements OpfsDirectory {
       this.#next = Math.max(this.#next, number + 1);
       this.#files.push(new PoolFile(await patient(() => handleOf(this.#folder, file), this.name)));
     }
-    await this.#fill();
+    await this.#fill().catch((error) => {
+      // On a full disk what is there can be read.
+      if (this.#files.length === 0) throw error;
+    });
   }
 
   list(): string[] {
@@ -103,7 +108,10 @@ class Opfs implements OpfsDirectory {
     if (file === undefined) {
       if (!create) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
       file = this.#files.find((one) => one.name === undefined);
-      if (file === undefined) throw new Error("no spare file is left: let the worker wait for something, or give opfs() more of them by `spare`");
+      if (file === undefined) {
+        void this.#fill().catch(() => {});
+        throw this.#unfilled ?? new Error("no spare file is left: let the worker wait for something, or give opfs() more of them by `spare`");
+      }
       file.take(name);
       // When the worker waits next.
       void this.#fill().catch(() => {});
@@ -148,6 +156,10 @@ class Opfs implements OpfsDirectory {
         if (this.#closed) handle.close();
         else this.#files.push(new PoolFile(handle));
       }
+      this.#unfilled = undefined;
+    } catch (error) {
+      this.#unfilled = error;
+      throw error;
     } finally {
       this.#filling = false;
     }

@@ -1,4 +1,6 @@
 /** Behaviour cloning from a Replay of demonstrations: the clone docks in games that nobody played. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { memory } from "reprise/storage";
 import { expect, it } from "vitest";
 import { BATCH, Clone } from "../../../page/record/clone.ts";
@@ -7,10 +9,14 @@ import { Game } from "../../../page/record/game.ts";
 import { CAMERA } from "../../../page/record/picture.ts";
 import { pilot } from "./pilot.ts";
 
-it("learns to dock from 40 demonstrations, the same each time", async () => {
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** A store in which the pilot has docked so many times. */
+async function demonstrated(episodes: number): Promise<Demonstrations> {
   const { demonstrations: store } = await Demonstrations.open(memory());
   const image = new Uint8Array(CAMERA * CAMERA * 3);
-  for (let seed = 0; seed < 40; seed++) {
+  for (let seed = 0; seed < episodes; seed++) {
     const game = new Game(seed);
     store.begin(seed);
     for (;;) {
@@ -24,19 +30,44 @@ it("learns to dock from 40 demonstrations, the same each time", async () => {
     }
     await store.flush();
   }
+  return store;
+}
+
+/** One update. @returns the error */
+function learn(clone: Clone, store: Demonstrations, share: number): number {
+  const batch = store.lesson(BATCH);
+  const error = clone.learn(batch.steps, share);
+  batch.release();
+  return error;
+}
+
+it("learns to dock from 40 demonstrations, the same each time", async () => {
+  const store = await demonstrated(40);
   const clone = new Clone(1);
   const unseen = Array.from({ length: 20 }, (_, i) => 1000 + i);
   const before = clone.trial(unseen);
   const errors: number[] = [];
   const UPDATES = 500;
-  for (let i = 0; i < UPDATES; i++) {
-    const batch = store.lesson(BATCH);
-    errors.push(clone.learn(batch.steps, i / UPDATES));
-    batch.release();
-  }
+  for (let i = 0; i < UPDATES; i++) errors.push(learn(clone, store, i / UPDATES));
   expect(errors.slice(-50).reduce((sum, one) => sum + one, 0) / 50).toBeLessThan((errors[0] as number) / 3);
   expect(before).toBeLessThan(5);
   const after = clone.trial(unseen);
   expect(after).toBeGreaterThan(14);
   clone.dispose();
+});
+
+it("leaves nothing behind when it is let go", async () => {
+  const store = await demonstrated(1);
+  const cloned = (count: number): number => {
+    for (let i = 0; i < count; i++) {
+      const clone = new Clone(1);
+      learn(clone, store, 0);
+      clone.trial([1]);
+      clone.dispose();
+    }
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = cloned(2);
+  expect(cloned(10) - before).toBeLessThan(2 * 2 ** 20);
 });

@@ -1,8 +1,9 @@
 /** The store under the page's room Record: what was acknowledged is there again after a crash, at any byte. */
 import { type MemoryDirectory, memory } from "reprise/storage";
 import { expect, it } from "vitest";
+import { seeded } from "../../../examples/random.js";
 import { CAPACITY, Demonstrations, type Ending } from "../../../page/record/demonstrations.ts";
-import { Game, limited, MAX_STEPS, numbers } from "../../../page/record/game.ts";
+import { Game, limited, MAX_STEPS } from "../../../page/record/game.ts";
 import { CAMERA, Painter } from "../../../page/record/picture.ts";
 
 const painter = new Painter(CAMERA, 3);
@@ -16,7 +17,7 @@ function seen(game: Game) {
 /** Plays at random until the game or the number of steps ends. */
 function play(store: Demonstrations, seed: number, most = 300): Ending {
   const game = new Game(seed);
-  const random = numbers(seed);
+  const random = seeded(seed);
   store.begin(seed);
   for (let t = 0; t < most; t++) {
     const observation = seen(game);
@@ -79,7 +80,7 @@ it("draws lessons from used episodes alone, each step as often as any other", as
 });
 
 it("loses nothing that was acknowledged, wherever a crash comes, and tells of the episode that it cut", async () => {
-  const random = numbers(5);
+  const random = seeded(5);
   let [cuts, crashes] = [0, 0];
   for (let dir = memory(), seed = 1; crashes < 25; crashes++) {
     const { demonstrations: store, cut } = await opened(dir);
@@ -145,6 +146,34 @@ it("says so where the disk is full, and goes on when there is room again", async
   full = false;
   expect((await store.flush()).steps).toBe(6);
   expect((await opened(dir.crash())).cut?.steps).toBe(6);
+});
+
+it("opens what is there while the disk is full, for who looks at it, and saves what waits when there is room again", async () => {
+  const first = memory();
+  const { demonstrations: before } = await opened(first);
+  for (const seed of [1, 2]) play(before, seed);
+  play(before, 3, 4);
+  await before.flush();
+  let full = true;
+  const dir = memory({ files: first.files(), fault: ({ kind }) => (full && kind === "write" ? { code: "ENOSPC" } : undefined) });
+  const { demonstrations: store, cut } = await opened(dir);
+  expect(cut).toMatchObject({ id: 3, ending: "cut", steps: 4 });
+  for (let tries = 0; tries < 3; tries++) {
+    await expect(store.flush()).rejects.toThrow(expect.objectContaining({ code: "IO" }));
+    // A write that failed takes no call away from who only looks.
+    expect(store.episodes.map(({ id }) => store.read(id).rows)).toEqual([before.read(1).rows, before.read(2).rows, 4]);
+    store.use(1, true);
+    store.lesson(8).release();
+  }
+  full = false;
+  await store.flush();
+  const { demonstrations: after, cut: none } = await opened(dir.crash());
+  expect(none).toBe(undefined);
+  expect(after.episodes.map(({ id, ending, used }) => [id, ending, used])).toEqual([
+    [1, before.episodes[0]?.ending, true],
+    [2, before.episodes[1]?.ending, before.episodes[1]?.used],
+    [3, "cut", false],
+  ]);
 });
 
 it("leaves nothing of an episode without a step", async () => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import { BOAT, Game, limited, MAX_STEPS, numbers, RING, ROCK } from "../../../page/record/game.ts";
+import { seeded } from "../../../examples/random.js";
+import { BOAT, Game, limited, MAX_STEPS, RING, ROCK } from "../../../page/record/game.ts";
 import { CAMERA, Painter } from "../../../page/record/picture.ts";
 import { pilot } from "./pilot.ts";
 
@@ -45,7 +46,7 @@ it("ends docked, wrecked or late, with the rewards that say so", () => {
 it("limits an action to length 1, and once is enough", () => {
   expect(limited(1, 0)).toEqual([1, 0]);
   expect(limited(0.2, 0.3)).toEqual([Math.fround(0.2), Math.fround(0.3)]);
-  const random = numbers(1);
+  const random = seeded(1);
   for (let i = 0; i < 1000; i++) {
     const action = limited(4 * random() - 2, 4 * random() - 2);
     expect(limited(...action)).toEqual(action);
@@ -57,7 +58,7 @@ it("gives the same states and pictures for the same seed and actions, in every r
   const hash = createHash("sha256");
   const painter = new Painter(CAMERA, 3);
   const pixels = new Uint8Array(CAMERA * CAMERA * 3);
-  const random = numbers(11);
+  const random = seeded(11);
   const game = new Game(11);
   for (let t = 0; t < 40; t++) {
     const action = limited(2 * random() - 1, 2 * random() - 1);
