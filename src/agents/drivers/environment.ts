@@ -50,7 +50,8 @@ export interface Observers<O, A> {
 export function checkParts(environment: Partial<Record<keyof Environment, unknown>>, policy: unknown, infoObservers: readonly unknown[]): void {
   const names = infoObservers.length === 0 ? (["reset", "step"] as const) : (["reset", "step", "getInfo"] as const);
   for (const name of names)
-    if (typeof environment?.[name] !== "function") throw mustBe(TypeError, "environment", `an object with the functions ${names.join(", ")}`, environment);
+    if (typeof environment?.[name] !== "function")
+      throw mustBe(TypeError, "environment", `an object with the functions ${names.length === 2 ? "reset and step" : "reset, step and getInfo"}`, environment);
   if (typeof policy !== "function" && typeof (policy as { action?: unknown } | undefined)?.action !== "function")
     throw mustBe(TypeError, "policy", "a function, or an object with action", policy);
 }
