@@ -53,10 +53,11 @@ export const LAYERS = {
     ["index"],
     ["store/index"],
     // TF-Agents' and Reverb's classes.
-    ["agents/nest", "agents/time-step", "agents/windows"],
-    ["agents/trajectory", "agents/writers/"],
+    ["agents/nest", "agents/signature", "agents/time-step", "agents/windows"],
+    ["agents/patterns/", "agents/sampling/", "agents/trajectory"],
+    ["agents/writers/"],
     ["agents/settle"],
-    ["agents/buffers/", "agents/observers/"],
+    ["agents/buffers/", "agents/datasets/", "agents/observers/"],
     ["agents/drive"],
     ["agents/index"],
     // PFRL's.

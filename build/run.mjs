@@ -125,6 +125,11 @@ const verbs = {
     await bundle();
     run("test/soak/soak-record.mjs", args);
   },
+  async "soak:writers"() {
+    await core();
+    await bundle();
+    run("test/soak/writers.mjs", args);
+  },
   async pages() {
     await core();
     await bundle();

@@ -9,6 +9,8 @@ declare global {
   interface Blob {}
   interface File {}
   interface HTMLElement {}
+  // biome-ignore lint/suspicious/noExplicitAny: as the host's own has it
+  interface ReadableStream<R = any> {}
   interface URL {}
   namespace WebAssembly {
     interface Module {}

@@ -35,6 +35,10 @@ export type HasLanes<L> = number extends L ? boolean : L extends 1 ? false : tru
 
 /** For the package's own writers: an item of `length` steps that end so many before the newest. */
 export let createItemOf: (writer: Writer, table: string, options: ItemOptions<ColumnSet<unknown>>, behind: number) => Promise<void> | undefined;
+/** How many items would wait for a table's rate limiter if it were given n more. */
+export let waitingOf: (writer: Writer, table: AnyTable, n: number) => number;
+/** As `createItemOf`, with a column layout that is known by its number, and without a promise: whether it is in the table. Allocates nothing. */
+export let insertOf: (writer: Writer, table: AnyTable, length: number, priority: number, behind: number, layout: number) => boolean;
 
 type Appended<S, Lanes> = Lanes extends true ? ColumnsOf<S> : StepOf<S>;
 
@@ -69,6 +73,8 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
 
   static {
     createItemOf = (writer, table, options, behind) => writer.#createItem(table, options, behind);
+    waitingOf = (writer, table, n) => writer.#writer.waiting(table.handle, n);
+    insertOf = (writer, table, length, priority, behind, layout) => writer.#insert(table, length, priority, behind, layout);
     printsAs<Writer<unknown, string, boolean>>(this, "Writer", (writer) => writer.#shown());
   }
 
@@ -227,6 +233,13 @@ export class Writer<S = any, TableName extends string = string, Lanes extends bo
     this.#writer.priority[0] = priority;
     const state = this.#writer.insert(to.handle, lane, length, behind, layout);
     return this.#done(state, "priority", lane) === 1 ? undefined : this.#admitted(to);
+  }
+
+  #insert(table: AnyTable, length: number, priority: number, behind: number, layout: number): boolean {
+    this.#begin();
+    this.#createsItems = true;
+    this.#writer.priority[0] = priority;
+    return this.#done(this.#writer.insert(table.handle, 0, length, behind, layout)) === 1;
   }
 
   /** The key of the newest item of a table; 0 if there was none yet. */

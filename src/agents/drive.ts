@@ -5,7 +5,7 @@ import { within } from "../wait.ts";
 import { isPromise, settle, type Waiting } from "./settle.ts";
 import { restart, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 import { fromTransition, isBoundary, isLast, type PolicyStep, type Trajectory } from "./trajectory.ts";
-import type { Awaitable } from "./writers/client.ts";
+import type { Awaitable } from "./writers/step-client.ts";
 
 /** What a Gymnasium-like environment gives: one environment only. */
 export interface Outcome<O = unknown> {

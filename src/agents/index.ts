@@ -19,9 +19,32 @@ export {
 export { type ReverbBufferOptions, type ReverbInfo, ReverbReplayBuffer } from "./buffers/reverb-replay-buffer.ts";
 export { StatefulEpisodicReplayBuffer } from "./buffers/stateful-episodic-replay-buffer.ts";
 export { TFUniformReplayBuffer, type UniformOptions } from "./buffers/uniform-replay-buffer.ts";
+export {
+  type InfoAndData,
+  type NoInfo,
+  PatternDataset,
+  type PatternDatasetOptions,
+  patternDatasetWithInfo,
+  type StepSource,
+  type TrajectoryOf,
+  type WithInfo,
+} from "./datasets/pattern-dataset.ts";
+export { type ElementSpec, type SampleBatch, SampleDataset } from "./datasets/sample-dataset.ts";
+export type { DatasetClient, SignatureOptions, TableDatasetOptions } from "./datasets/table-dataset.ts";
+export { TimestepDataset } from "./datasets/timestep-dataset.ts";
+export { TrajectoryDataset } from "./datasets/trajectory-dataset.ts";
 export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./observers/episode-observer.ts";
 export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./observers/trajectory-observer.ts";
+export { type Comparable, type ComparableStep, type Comparison, Condition, type Subject } from "./patterns/condition.ts";
+export { type Config, type ConfigOptions, createConfig, unpackPattern } from "./patterns/config.ts";
+export { createReferenceStep, type Pattern, type PatternNode, patternFromTransform, type ReferenceField, type ReferenceStep } from "./patterns/pattern.ts";
+export { constantPriorityFn, type PriorityFn, tdError } from "./patterns/priority.ts";
+export type { DrawnColumn, DrawnItem, ItemKey, ReplaySample, SampleInfo } from "./sampling/sample.ts";
+export type { Sampler, SamplerOptions } from "./sampling/sampler.ts";
+export { type NamedTable, Table, type TableArguments } from "./sampling/table.ts";
+export type { RateLimiterInfo, TableInfo } from "./sampling/table-info.ts";
+export type { LeafSignature, Signature } from "./signature.ts";
 export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
@@ -39,10 +62,23 @@ export {
   type TrajectorySpec,
   trajectorySpec,
 } from "./trajectory.ts";
-export type { Client, ClientLike, LeafSignature, Signature, StepWriter, StepWriterOptions, TableClient } from "./writers/client.ts";
+export type {
+  Checkpoint,
+  Client,
+  ClientLike,
+  PriorityChanges,
+  Public,
+  SampleCallOptions,
+  SampleOf,
+  ServerInfoOptions,
+  TableClient,
+} from "./writers/client.ts";
 export type { PartOf } from "./writers/fields.ts";
 export type { HistoryColumn, HistoryOf } from "./writers/history.ts";
+export { inferSignature } from "./writers/infer-signature.ts";
 export { LegacyWriter, type LegacyWriterOptions } from "./writers/legacy-writer.ts";
-export { LocalClient, type LocalClientOptions, type NamedTable } from "./writers/local-client.ts";
+export { LocalClient, type LocalClientOptions } from "./writers/local-client.ts";
+export type { StepClient, StepWriter, StepWriterOptions } from "./writers/step-client.ts";
+export { type EndEpisodeOptions, StructuredWriter } from "./writers/structured-writer.ts";
 export { TrajectoryColumn } from "./writers/trajectory-column.ts";
 export { type ItemColumns, TrajectoryWriter, type TrajectoryWriterOptions } from "./writers/trajectory-writer.ts";

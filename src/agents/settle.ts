@@ -1,5 +1,5 @@
 /** Work that may have to wait on the way: a generator that yields what it waits for, and is given what came of it. */
-import type { Awaitable } from "./writers/client.ts";
+import type { Awaitable } from "./writers/step-client.ts";
 
 export type Waiting<T> = Generator<Promise<unknown>, T, unknown>;
 

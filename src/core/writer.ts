@@ -1,5 +1,5 @@
 /** A writer of the core: a stream a lane, and the rules by which their steps become items. */
-import { type Exports, LINK_ENDS, LINK_FINAL } from "./abi.ts";
+import { type Exports, LINK_ENDS, LINK_FINAL, PENDING } from "./abi.ts";
 import type { Engine } from "./engine.ts";
 
 export interface CoreWriterOptions {
@@ -83,6 +83,15 @@ export class CoreWriter {
   /** An item of a lane's `length` steps that end so many before the newest: 1 it is in, 0 it waits, or a code. */
   insert(table: number, lane: number, length: number, behind: number, layout: number): number {
     return this.#x.table_insert_earlier(table, this.streams[lane] as number, length, behind, layout, this.priority[0] as number);
+  }
+
+  /** How many items would wait for a table's rate limiter if it were given n more. */
+  waiting(table: number, n: number): number {
+    const x = this.#x;
+    const pending = x.table_counter(table, PENDING);
+    let passing = pending > 0 ? 0 : n;
+    while (passing > 0 && x.table_can_insert(table, passing) === 0) passing--;
+    return pending + n - passing;
   }
 
   /** The key of the item that a table was given last; 0 before the first. */

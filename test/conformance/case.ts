@@ -23,6 +23,7 @@ export interface TableArgs {
   readonly max_times_sampled?: unknown;
   readonly rate_limiter?: unknown;
   readonly signature?: unknown;
+  readonly item_signature?: unknown;
 }
 
 /** A case, or a file, that does not say what it wants in the words of its README. */

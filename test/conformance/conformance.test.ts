@@ -61,6 +61,13 @@ describe("recorded cases of replay-buffer.json", () => {
   });
 });
 
+describe.each(["client-calls.json", "datasets.json"])("recorded cases of %s", (file) => {
+  it.each(read(file).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
+    const { state, why } = await runCase(raw);
+    expect({ state, why }).toEqual({ state: "passed", why: undefined });
+  });
+});
+
 describe("recorded cases of RLDS", () => {
   const own = read("rlds.json");
 

@@ -1,14 +1,19 @@
 /** The families of cases that any host can run, with nothing but the package: PFRL's have files, and are elsewhere. */
 import { runBufferCase } from "./buffers/cases.ts";
 import { isObject } from "./case.ts";
+import { runClientCase, runDatasetCase } from "./client/cases.ts";
 import { runRldsCase } from "./datasets/cases.ts";
 import { isObserverCase, runObserverCase } from "./observers/cases.ts";
 import type { Outcome } from "./outcome.ts";
+import { runStructuredCase } from "./structured/cases.ts";
 import { runReverbBufferCase } from "./tables/buffer-cases.ts";
 import { runTableCase } from "./tables/cases.ts";
 
 /** What became of a case; undefined where it is of none of these families. */
 export async function runInFamily(raw: { readonly [key: string]: unknown }): Promise<Outcome | undefined> {
+  if (raw.family === "client-calls") return runClientCase(raw);
+  if (raw.family === "datasets") return runDatasetCase(raw);
+  if (raw.family === "structured-writer") return runStructuredCase(raw);
   if (isObject(raw.buffers)) return runBufferCase(raw);
   if (raw.class === "ReverbReplayBuffer") return runReverbBufferCase(raw);
   if (isObserverCase(raw)) return runObserverCase(raw);

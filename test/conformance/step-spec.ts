@@ -24,12 +24,15 @@ const DTYPE_OF: { readonly [numpy: string]: Dtype } = {
 /** The spec of a Replay for the case: all fields that its ops append; of each the first append decides, as it does for a writer of theirs. */
 export function specOf(test: TableCase): { readonly [branch: string]: Spec } {
   const branches: { [branch: string]: Spec } = {};
-  for (const op of test.ops) {
+  // A `context` has ops within.
+  const ops = test.ops.flatMap((op) => [op, ...((op[1].ops ?? []) as readonly Op[])]);
+  for (const op of ops) {
+    if (op[0] === "insert_data") branches[dataBranch(op[1].spec)] = ourSpec(op[1].spec);
     if (op[0] === "append") branches[branchOf(op)] = merged(branches[branchOf(op)], ourSpec(appendSpec(test, op)));
     if (op[0] === "append_sequence") branches.legacy = merged(branches.legacy, ofOneStep(ourSpec(appendSpec(test, op))));
   }
-  if (test.ops.some(([kind]) => kind === "trajectory_writer")) branches.step ??= ourSpec(test.spec);
-  if (Object.keys(branches).length === 0 || test.ops.some(([kind]) => kind === "insert")) branches.insert = f64();
+  if (ops.some(([kind]) => kind === "trajectory_writer" || kind === "replay_buffer")) branches.step ??= ourSpec(test.spec);
+  if (Object.keys(branches).length === 0 || ops.some(([kind]) => kind === "insert")) branches.insert = f64();
   return branches;
 }
 
@@ -50,6 +53,11 @@ function ofOneStep(spec: Spec): Spec {
 
 function isLeafOfOurs(spec: Spec): spec is Leaf {
   return typeof (spec as Leaf).dtype === "string";
+}
+
+/** What an `insert_data` gives has a branch for each spec. */
+export function dataBranch(spec: unknown): string {
+  return `data ${JSON.stringify(spec)}`;
 }
 
 export function branchOf([, args]: Op): Branch {

@@ -1,5 +1,5 @@
 /** What the ops of a case act on: a client of the case's tables, the writers made so far, and the keys that samples have told. */
-import { type ItemColumns, type LegacyWriter, LocalClient, type Signature, TrajectoryWriter } from "../../src/agents/index.ts";
+import { type ItemColumns, type LegacyWriter, LocalClient, type NamedTable, type Signature, TrajectoryWriter } from "../../src/agents/index.ts";
 import { type Column, type Leaf, Replay, type Spec, type Table } from "../../src/index.ts";
 import { Malformed, type TableArgs, type TableCase } from "./case.ts";
 import { nestedColumn } from "./nested.ts";
@@ -39,10 +39,10 @@ export class World {
   /** What `create_item` takes where it names no steps. */
   held: ItemColumns | undefined;
 
-  constructor(test: TableCase) {
+  constructor(test: TableCase, define: (table: TableArgs) => NamedTable = definitionOf) {
     this.test = test;
     this.spec = specOf(test);
-    const tables = test.tables.map((table) => ({ name: table.name, ...tableOptions(table), ...signatureOf(table) }));
+    const tables = test.tables.map(define);
     this.client = LocalClient.of<Spec>({ spec: this.spec, tables, seed: SEED, maxBytes: MAX_BYTES, logger: null });
   }
 
@@ -123,8 +123,13 @@ export class World {
   }
 }
 
-/** A table's signature: of a case each leaf without its dimension of time. */
-function signatureOf({ signature }: TableArgs): { readonly signature?: Signature } {
+function definitionOf(table: TableArgs): NamedTable {
+  return { name: table.name, ...tableOptions(table), ...signatureOf(table) };
+}
+
+/** A table's signature: `signature` has each leaf without its dimension of time, `item_signature` as it is. */
+export function signatureOf({ signature, item_signature: own }: TableArgs): { readonly signature?: Signature } {
+  if (own !== undefined && own !== null) return { signature: ourSpec(own) as Signature };
   return signature === undefined || signature === null ? {} : { signature: timed(ourSpec(signature)) };
 }
 

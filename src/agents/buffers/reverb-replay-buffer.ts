@@ -12,8 +12,10 @@ import { type FoundLeaf, leavesOf, type Spec } from "../../spec/spec.ts";
 import { drawsOf, type Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { lengthOf, numbers, slice, stack } from "../nest.ts";
-import { type ClientLike, type TableClient, tableNames } from "../writers/client.ts";
+import type { TableInfo } from "../sampling/table-info.ts";
+import type { ClientLike, TableClient } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
+import { tableNames } from "../writers/step-client.ts";
 import { preprocessed } from "./pass.ts";
 import { type AsDatasetOptions, type BufferInfo, type ClearOptions, checkDataset, type Element, optionalCount, type ReplayBuffer } from "./replay-buffer.ts";
 
@@ -50,6 +52,7 @@ const IN_ORDER = ["fifo", "lifo", "minHeap", "maxHeap"];
 export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
   readonly dataSpec: S;
   readonly statefulDataset = true;
+  readonly #client: TableClient<S>;
   readonly #table: Table<S>;
   readonly #leaves: readonly FoundLeaf[];
   readonly #draws: Draws<Batch>;
@@ -68,6 +71,7 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
     this.#leaves = leavesOf(dataSpec);
     if (canonical(dataSpec) !== canonical(local.spec)) throw mustBe("SPEC_MISMATCH", "dataSpec", "the client's spec", dataSpec);
     this.dataSpec = dataSpec;
+    this.#client = local;
     this.#table = local.table(tableName);
     this.#draws = drawsOf(this.#table);
     this.#length = sequenceLength == null ? undefined : integer("sequenceLength", sequenceLength, 1);
@@ -82,6 +86,11 @@ export class ReverbReplayBuffer<const S extends Spec = Spec> implements ReplayBu
   /** Items in the table: their steps may overlap. */
   numFrames(): number {
     return this.#table.size;
+  }
+
+  /** What is known of its table: `client.serverInfo()` has the same. */
+  getTableInfo(): TableInfo {
+    return this.#client.serverInfo()[this.#table.name] as TableInfo;
   }
 
   /** Drops every item, and sets the table's counters to 0. */

@@ -4,8 +4,9 @@ import type { Spec, StepOf } from "../../spec/spec.ts";
 import { type WaitOptions, within } from "../../wait.ts";
 import { Writer } from "../../writer.ts";
 import { isPromise, settle, type Waiting } from "../settle.ts";
+import type { Signature } from "../signature.ts";
 import type { Trajectory } from "../trajectory.ts";
-import { type Awaitable, type Client, type Signature, type StepWriter, type StepWriterOptions, tableNames } from "../writers/client.ts";
+import { type Awaitable, type StepClient, type StepWriter, type StepWriterOptions, tableNames } from "../writers/step-client.ts";
 import { StepForm } from "./step-form.ts";
 
 /** An observer is called with every step of one environment: nested, flattened, or with columns. It gives nothing, or a promise where it waits for room in a table. */
@@ -42,7 +43,7 @@ export class Cache<S extends Spec> {
   readonly form: StepForm<S>;
   /** Since the last reset, boundary or close. */
   steps = 0;
-  readonly #client: Client<S>;
+  readonly #client: StepClient<S>;
   readonly #options: (tables: readonly string[]) => StepWriterOptions;
   #writer: StepWriter<S> | undefined;
   /** Ends what waits when the observer is closed. */
@@ -51,7 +52,7 @@ export class Cache<S extends Spec> {
   #line: Promise<unknown> | undefined;
 
   /** @throws TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
-  constructor(client: Client<S>, tableName: unknown, options: (tables: readonly string[]) => StepWriterOptions) {
+  constructor(client: StepClient<S>, tableName: unknown, options: (tables: readonly string[]) => StepWriterOptions) {
     this.tables = tableNames(client, tableName);
     this.form = new StepForm(client.spec);
     this.#client = client;

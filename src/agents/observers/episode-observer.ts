@@ -4,8 +4,9 @@ import { MAX_LENGTH } from "../../limits.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import { isPromise } from "../settle.ts";
 import { StepType } from "../time-step.ts";
-import type { Awaitable, ClientLike } from "../writers/client.ts";
+import type { ClientLike } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
+import type { Awaitable } from "../writers/step-client.ts";
 import { Cache, CachedObserver, type ObserverCall, type Work } from "./cache.ts";
 import { stepTypeOf } from "./step-form.ts";
 

@@ -1,90 +1,90 @@
-/** What observers and buffers speak to: the tables of this process today, of a server as well once there is one. */
-import { mustBe } from "../../error.ts";
+/** What observers, buffers and datasets speak to: the tables of this process today, of a server as well once there is one. */
 import type { RemoteWriter } from "../../remote/writer.ts";
 import type { Replay } from "../../replay.ts";
-import type { ItemOptions, ItemRule } from "../../rules.ts";
-import { leafText, type RowLeaf, shapeOf } from "../../spec/leaf.ts";
-import { leaves, map, type Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { Table } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
+import type { Config } from "../patterns/config.ts";
+import type { ItemKey, ReplaySample } from "../sampling/sample.ts";
+import type { Sampler, SamplerOptions } from "../sampling/sampler.ts";
+import type { TableInfo } from "../sampling/table-info.ts";
+import type { PartOf } from "./fields.ts";
+import type { LegacyWriter, LegacyWriterOptions } from "./legacy-writer.ts";
+import type { Awaitable, StepClient } from "./step-client.ts";
+import type { StructuredWriter } from "./structured-writer.ts";
+import type { TrajectoryWriter, TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
-export type Awaitable<T> = T | Promise<T>;
+/** The public part of a class, which another class may have as well. */
+export type Public<T> = { [K in keyof T]: T[K] };
 
-/** What the items of a table look like: the steps' leaves, each with a first dimension of any length (null). */
-export type Signature = Nest<LeafSignature>;
-export interface LeafSignature {
-  readonly dtype: RowLeaf["dtype"];
-  readonly shape: readonly (number | null)[];
+export interface SampleCallOptions {
+  /** Whether an item comes as a list of its steps. Default: true. */
+  readonly emitTimesteps?: boolean;
+  /** Whether data is nested as the table's signature, where it has one; else it is a flat list of columns. Default: false. */
+  readonly unpackAsTableSignature?: boolean;
+  /** Ends the iteration by throwing its reason. */
+  readonly signal?: AbortSignal;
 }
 
-/** Takes the steps of one environment. What must wait for a rate limiter gives a promise, all else nothing. */
-export interface StepWriter<S extends Spec = Spec> {
-  /** A promise where steps are taken elsewhere, and too many are on their way. */
-  append(step: StepOf<S>): unknown;
-  createItem(table: string, options: Pick<ItemOptions, "length" | "priority">): Promise<void> | undefined;
-  endEpisode(): unknown;
-  flush(options?: WaitOptions): Promise<void> | undefined;
-  close(): void;
+/** What `sample` gives for each item. */
+export type SampleOf<O> = O extends { readonly emitTimesteps: false } ? ReplaySample : readonly ReplaySample[];
+
+export interface PriorityChanges {
+  /** New priorities by key: a Map, or pairs. Of a key that comes twice the last one counts. */
+  readonly updates?: Iterable<readonly [ItemKey, number]>;
+  /** Items to delete. An item that is updated as well is gone. */
+  readonly deletes?: Iterable<ItemKey>;
 }
 
-export interface StepWriterOptions {
-  /** Steps that an item may have. */
-  readonly keep: number;
-  readonly items?: readonly ItemRule[];
+export interface ServerInfoOptions {
+  /** Seconds to wait for a server's answer. Default: for ever. */
+  readonly timeout?: number;
 }
 
-export interface Client<S extends Spec = Spec> {
-  /** What one step is. */
-  readonly spec: S;
-  /** Whether there is such a table; undefined where only a server could tell. */
-  knows(table: string): boolean | undefined;
-  signature(table: string): Awaitable<Signature>;
-  writer(options: StepWriterOptions): StepWriter<S>;
+/** A path on a server's disk; in this process the bytes of a snapshot, for `Replay.restore`. */
+export type Checkpoint = string | Iterable<Uint8Array<ArrayBuffer>>;
+
+/**
+ * Reverb's client: all that a program does with tables, wherever they are. What a server answers is a promise, what this process answers mostly is not: `await` does for both.
+ * Every call: @throws ReplayError NOT_FOUND for a table that is not there
+ */
+export interface Client<S extends Spec = Spec, N extends string = string> extends StepClient<S> {
+  /** A writer that makes the items of patterns by itself. @throws TypeError, RangeError for no config · ReplayError SPEC_MISMATCH */
+  structuredWriter(configs: readonly Config[]): Public<StructuredWriter<S>>;
+  /** A writer of items whose columns name any steps at hand. @throws RangeError, TypeError */
+  trajectoryWriter(options: TrajectoryWriterOptions): Public<TrajectoryWriter<S>>;
+  /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError */
+  legacyWriter(options: LegacyWriterOptions): Public<LegacyWriter<S>>;
+  /**
+   * Inserts one step, an episode of its own, as an item of each table.
+   * @returns nothing, or a promise: where it waits for a rate limiter, until it is in
+   * @throws RangeError for no table, a priority that is none · ReplayError SPEC_MISMATCH, INVALID_DATA, TIMEOUT
+   */
+  insert(step: PartOf<StepOf<S>>, priorities: { readonly [K in N]?: number }, options?: WaitOptions): Promise<void> | undefined;
+  /**
+   * Items as the table gives them, each when the rate limiter lets it pass; none is drawn before it is asked for.
+   * @param numSamples how many; 1 where it is left out, none at all with -1
+   * @throws RangeError, TypeError · in the iteration ReplayError SPEC_MISMATCH for an item that is no sequence of steps, with `emitTimesteps`; it counts as sampled
+   */
+  sample<const O extends SampleCallOptions>(table: string, numSamples?: number, options?: O): AsyncIterable<SampleOf<O>>;
+  /** What datasets draw from. @throws RangeError, TypeError; NOT_FOUND comes with the first item */
+  sampler(table: string, options?: SamplerOptions): Sampler;
+  /** Every table by its name. @throws ReplayError TIMEOUT */
+  serverInfo(options?: ServerInfoOptions): Awaitable<{ readonly [table: string]: TableInfo }>;
+  /** Sets priorities and deletes items. Keys whose items are gone are skipped. @throws RangeError for a priority that is none; then nothing has changed · TypeError */
+  mutatePriorities(table: string, changes: PriorityChanges): Awaitable<void>;
+  /** Drops every item of a table and sets its counts to 0. */
+  reset(table: string): Awaitable<void>;
+  /** Saves all tables. @returns what it was saved as */
+  checkpoint(): Awaitable<Checkpoint>;
 }
 
 /** A client whose tables are in this process: they answer at once. */
-export interface TableClient<S extends Spec = Spec> extends Client<S> {
+export interface TableClient<S extends Spec = Spec, N extends string = string> extends Client<S, N> {
+  serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
   /** @throws ReplayError NOT_FOUND */
   table(name: string): Table<S>;
 }
 
-/** The names of one table or several, each of which the client may know. @throws TypeError · ReplayError NOT_FOUND */
-export function tableNames(client: Pick<Client, "knows">, tableName: unknown): readonly string[] {
-  const names: readonly unknown[] = Array.isArray(tableName) ? tableName : [tableName];
-  for (const name of names) {
-    if (typeof name !== "string") throw mustBe(TypeError, "tableName", "the name of a table, or an array of them", name);
-    if (client.knows(name) === false) throw mustBe("NOT_FOUND", "tableName", "a table that the client has", name);
-  }
-  return names as readonly string[];
-}
-
 /** Wherever a client is asked for, a Replay stands for its own tables, and a writer across a port for those at the other end. */
-export type ClientLike<S extends Spec = Spec, N extends string = string> = Client<S> | Replay<S, N> | RemoteWriter<S>;
-
-/** A column of an item to be. */
-interface Shaped {
-  readonly dtype: RowLeaf["dtype"];
-  readonly shape: readonly number[];
-}
-
-/** The signature of whole items: the steps' leaves, each with a first dimension of any length. */
-export function signatureOf(spec: Spec): Signature {
-  return map(spec, (leaf): LeafSignature => ({ dtype: leaf.dtype, shape: [null, ...shapeOf(leaf)] }));
-}
-
-/** @throws ReplayError SPEC_MISMATCH where there is a signature, and columns are more or fewer than the signature's, or one differs; their names do not count */
-export function mustFit(table: string, signature: Signature | undefined, columns: readonly Shaped[]): void {
-  if (signature === undefined) return;
-  const wanted = leaves(signature);
-  const subject = `an item of table ${table}`;
-  if (columns.length !== wanted.length) throw mustBe("SPEC_MISMATCH", subject, `an object with ${wanted.length} columns, like the table's signature`, columns);
-  wanted.forEach(({ keys, leaf: { dtype, shape } }, i) => {
-    const column = columns[i] as Shaped;
-    const same = column.dtype === dtype && column.shape.length === shape.length && shape.every((n, k) => n === null || n === column.shape[k]);
-    if (same) return;
-    const sizes = shape.map((n) => n ?? "any");
-    const rule = `as ${keys.join(".") || "the only one"} of its signature, ${leafText(dtype, sizes)}`;
-    throw mustBe("SPEC_MISMATCH", `column ${i} of ${subject}`, rule, leafText(column.dtype, column.shape));
-  });
-}
+export type ClientLike<S extends Spec = Spec, N extends string = string> = StepClient<S> | Replay<S, N> | RemoteWriter<S>;

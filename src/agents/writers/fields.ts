@@ -52,6 +52,18 @@ export class Fields<S extends Spec> {
     return values;
   }
 
+  /** Which leaves a step has a key for, whatever its value. */
+  keyed(step: unknown): readonly boolean[] {
+    return this.leaves.map(({ keys }) => {
+      let at = step;
+      return keys.every((key) => {
+        const isThere = typeof at === "object" && at !== null && Object.hasOwn(at, key);
+        at = (at as { readonly [name: string]: unknown } | null | undefined)?.[key];
+        return isThere;
+      });
+    });
+  }
+
   /** A whole step, with zeros where there is no value. */
   whole(values: Values): StepOf<S> {
     const all = values.map((value, leaf) => value ?? this.zeros(leaf));

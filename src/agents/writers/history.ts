@@ -1,22 +1,25 @@
 /** The steps that a writer has at hand, field by field. Reverb's `TrajectoryWriter.history`. */
-import { integer, mustBe, ReplayError } from "../../error.ts";
+import { mustBe, ReplayError } from "../../error.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import type { RowLeaf } from "../../spec/leaf.ts";
 import { pack } from "../../spec/nest.ts";
 import type { IsAny, Spec } from "../../spec/spec.ts";
 import type { Values } from "./fields.ts";
+import { stepAt, stepsOfList, stepsOfSlice } from "./indices.ts";
 import { type ColumnSource, TrajectoryColumn } from "./trajectory-column.ts";
 
 /** One field of the steps at hand. Indices are Python's: 0 the first step of the episode, -1 the newest. */
 export interface HistoryColumn {
   /** Steps of the open episode, also those that left this field out; more where `endEpisode` kept those before. */
   readonly length: number;
-  /** One step, without a dimension of time. @throws RangeError outside of -length … length - 1 */
+  /** One step, without a dimension of time. @throws RangeError outside of -length … length - 1, for a step that is no longer kept, or that left the field out */
   at(index: number): TrajectoryColumn;
-  /** From `start` to before `stop`, every `step`-th; backwards where it is negative. @throws RangeError for a `start` before the first step */
+  /** From `start` to before `stop`, every `step`-th; backwards where it is negative. @throws RangeError for a `start` before the first step, no step at all, and as `at` */
   slice(start?: number | null, stop?: number | null, step?: number | null): TrajectoryColumn;
-  /** Steps one by one, in any order; one may come more than once. @throws RangeError outside of -length … length - 1 */
+  /** Steps one by one, in any order; one may come more than once. @throws RangeError as `at` */
   list(indices: readonly number[]): TrajectoryColumn;
+  /** `at` 0, 1, …; null for a step that is not kept, or that left the field out. */
+  [Symbol.iterator](): Generator<TrajectoryColumn | null, void>;
 }
 
 /** A history is nested as the spec, with the fields that steps had so far. */
@@ -93,16 +96,16 @@ export class History implements ColumnSource {
   }
 
   hold(subject: string, leaf: PlacedLeaf, step: number): void {
-    const keep = this.#keeps[leaf.index] as number;
-    const rule =
-      step < this.start
-        ? "of the open episode"
-        : step < Math.max(this.total - keep, this.#oldest)
-          ? `one of the last ${keep} (or raise numKeepAliveRefs)`
-          : this.#absent.get(step)?.has(leaf.index) === true
-            ? `one that has ${leaf.path}`
-            : undefined;
+    const rule = this.#refusal(leaf, step);
     if (rule !== undefined) throw mustBe(RangeError, `a step of ${subject}`, rule, step - this.start);
+  }
+
+  /** The rule that a step of a leaf breaks, which is not at hand. */
+  #refusal(leaf: PlacedLeaf, step: number): string | undefined {
+    const keep = this.#keeps[leaf.index] as number;
+    if (step < this.start) return "of the open episode";
+    if (step < Math.max(this.total - keep, this.#oldest)) return `one of the last ${keep} (or raise numKeepAliveRefs)`;
+    return this.#absent.get(step)?.has(leaf.index) === true ? `one that has ${leaf.path}` : undefined;
   }
 
   #fill(values: Values, absent: readonly number[]): void {
@@ -118,10 +121,15 @@ export class History implements ColumnSource {
   }
 
   #column(leaf: PlacedLeaf): HistoryColumn {
-    const length = () => this.total - this.start;
+    const start = () => this.start;
+    const length = () => this.total - start();
     const make = (indices: readonly number[], isSqueezed: boolean) => {
       const steps = indices.map((index) => index + this.start);
       return new TrajectoryColumn(this, leaf, steps, isSqueezed);
+    };
+    const isHeld = (step: number) => this.#refusal(leaf, step) === undefined;
+    const each = function* () {
+      for (let i = 0; i < length(); i++) yield isHeld(start() + i) ? make([i], true) : null;
     };
     const column: HistoryColumn = {
       get length() {
@@ -129,11 +137,8 @@ export class History implements ColumnSource {
       },
       at: (index) => make([stepAt("index", index, length())], true),
       slice: (start, stop, step) => make(stepsOfSlice(start, stop, step, length()), false),
-      list: (indices) => {
-        if (!Array.isArray(indices)) throw mustBe(TypeError, "indices", "an array of integers", indices);
-        const steps = indices.map((index, i) => stepAt(`indices[${i}]`, index, length()));
-        return make(steps, false);
-      },
+      list: (indices) => make(stepsOfList(indices, length()), false),
+      [Symbol.iterator]: () => each(),
     };
     COLUMNS.add(column);
     return column;
@@ -154,27 +159,4 @@ function without(node: unknown): unknown {
     .map(([name, part]) => [name, without(part)] as const)
     .filter(([, part]) => part !== undefined);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
-}
-
-const MAX = Number.MAX_SAFE_INTEGER;
-
-/** A step of `length`, by Python's rules: negative indices count from the end. @throws RangeError outside of -length … length - 1 */
-function stepAt(subject: string, index: number, length: number): number {
-  // Minus zero would be shown as such, and a history of no steps has it.
-  integer(subject, index, 0 - length, length - 1);
-  return index < 0 ? index + length : index;
-}
-
-/** The steps of a slice, which may stop anywhere. @throws RangeError for a `start` before the first step, a `step` of 0 */
-function stepsOfSlice(start: number | null | undefined, stop: number | null | undefined, step: number | null | undefined, length: number): number[] {
-  const by = integer("step", step ?? 1, -MAX, MAX);
-  if (by === 0) throw mustBe(RangeError, "step", "not 0", step);
-  const [min, max] = by > 0 ? [0, length] : [-1, length - 1];
-  /** Where a bound is, cut to what there is. */
-  const bound = (at: number) => Math.min(Math.max(at < 0 ? at + length : at, min), max);
-  const first = start == null ? (by > 0 ? 0 : length - 1) : bound(integer("start", start, 0 - length, MAX));
-  const end = stop == null ? (by > 0 ? length : -1) : bound(integer("stop", stop, -MAX, MAX));
-  const steps: number[] = [];
-  for (let at = first; by > 0 ? at < end : at > end; at += by) steps.push(at);
-  return steps;
 }

@@ -8,9 +8,10 @@ import { isList } from "../../spec/numbers.ts";
 import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
-import { mustFit, type Signature, tableNames } from "./client.ts";
+import { mustFit, type Signature } from "../signature.ts";
 import { Fields, type PartOf, type Values } from "./fields.ts";
 import { Pending } from "./pending.ts";
+import { tableNames } from "./step-client.ts";
 
 export interface LegacyWriterOptions {
   /** Steps that the longest item has. */
@@ -89,8 +90,9 @@ export class LegacyWriter<S extends Spec = Spec> {
     const length = integer("numTimesteps", numTimesteps, 1, this.#writer.length);
     finite("priority", priority, 0);
     const leaves = this.#fields.leaves.filter((_, i) => this.#given?.[i]);
-    const shapes = leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape: [length, ...shape] }));
-    mustFit(table, this.#signatures(table), shapes);
+    const steps = leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape }));
+    const shapes = steps.map(({ dtype, shape }) => ({ dtype, shape: [length, ...shape] }));
+    mustFit(table, this.#signatures(table), shapes, steps);
     const columns = leaves.length === this.#fields.leaves.length ? {} : { columns: Object.fromEntries(leaves.map(({ path }) => [path, { leaf: path }])) };
     const waits = this.#writer.createItem(table, { length, priority, ...(columns as object) });
     if (waits !== undefined) this.#pending.add(table, this.#writer.lastKey(table));

@@ -1,6 +1,7 @@
 /** A client of the tables in this process. */
 import { pointAtCallersOf } from "../../caller.ts";
-import { finite, mustBe, onlyKeys } from "../../error.ts";
+import { type Dataset, elementsOf } from "../../draws/elements.ts";
+import { finite, flag, integer, mustBe, onlyKeys } from "../../error.ts";
 import { MAX_TIMEOUT_MS } from "../../limits.ts";
 import { RemoteWriter } from "../../remote/writer.ts";
 import { engineOf, Replay, type ReplayOptions } from "../../replay.ts";
@@ -8,10 +9,18 @@ import type { ColumnsOf, Spec, StepOf } from "../../spec/spec.ts";
 import type { Table, TableOptions } from "../../table.ts";
 import { checkSignal, type WaitOptions } from "../../wait.ts";
 import type { Writer } from "../../writer.ts";
-import { type Client, type ClientLike, mustFit, type Signature, type StepWriterOptions, signatureOf, type TableClient, tableNames } from "./client.ts";
+import type { Config } from "../patterns/config.ts";
+import { type DrawnItem, type ItemKey, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../sampling/sample.ts";
+import { type Sampler, type SamplerOptions, TableSampler } from "../sampling/sampler.ts";
+import { Table as Definition, inUse, type NamedTable } from "../sampling/table.ts";
+import { type TableInfo, tableInfo } from "../sampling/table-info.ts";
+import { mustFit, type Signature, signatureOf } from "../signature.ts";
+import type { ClientLike, PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions, TableClient } from "./client.ts";
 import { Fields, type PartOf } from "./fields.ts";
 import { LegacyWriter, type LegacyWriterOptions } from "./legacy-writer.ts";
 import { RemoteClient } from "./remote-client.ts";
+import { type StepClient, type StepWriterOptions, tableNames } from "./step-client.ts";
+import { StructuredWriter } from "./structured-writer.ts";
 import { TrajectoryWriter, type TrajectoryWriterOptions } from "./trajectory-writer.ts";
 
 export interface LocalClientOptions<N extends string = string> {
@@ -19,13 +28,7 @@ export interface LocalClientOptions<N extends string = string> {
   readonly signatures?: { readonly [K in N]?: Signature };
 }
 
-/** A table as servers of Reverb list them. */
-export interface NamedTable extends TableOptions {
-  readonly name: string;
-  readonly signature?: Signature;
-}
-
-export class LocalClient<const S extends Spec = Spec, N extends string = string> implements TableClient<S> {
+export class LocalClient<const S extends Spec = Spec, N extends string = string> implements TableClient<S, N> {
   readonly replay: Replay<S, N>;
   readonly #signatures: { readonly [name: string]: Signature | undefined };
   readonly #fields: Fields<S>;
@@ -44,7 +47,7 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 
   /**
-   * The client of a new Replay, whose tables come as a list: `reverb.Server(tables)`.
+   * The client of a new Replay, whose tables come as a list: `reverb.Server(tables)`. A `Table` among them tells its counts from then on.
    * @throws RangeError for no tables, or two of one name, and as `new Replay`
    */
   static of<const S extends Spec>(options: Omit<ReplayOptions<S>, "tables"> & { readonly tables: readonly NamedTable[] }): LocalClient<S> {
@@ -60,7 +63,9 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
       tables[name] = table;
       if (signature !== undefined) signatures[name] = signature;
     });
-    return new LocalClient<S>(new Replay<S, string>({ ...rest, tables } as ReplayOptions<S>), { signatures });
+    const client = madeOf(new Replay<S, string>({ ...rest, tables } as ReplayOptions<S>), { signatures });
+    for (const one of list) if (one instanceof Definition) inUse(one, () => client.serverInfo()[one.name] as TableInfo);
+    return client;
   }
 
   get spec(): S {
@@ -91,6 +96,11 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     return new TrajectoryWriter<S>(this.#steps, options, (table) => this.#signatures[table]);
   }
 
+  /** A writer that makes items of patterns by itself: Reverb's `structured_writer`. @throws RangeError, TypeError · ReplayError NOT_FOUND, SPEC_MISMATCH */
+  structuredWriter(configs: readonly Config[]): StructuredWriter<S> {
+    return new StructuredWriter<S>(this.#steps, configs, (table) => this.#signatures[table]);
+  }
+
   /** A writer of items of the last steps: Reverb's `client.writer`. @throws RangeError, TypeError */
   legacyWriter(options: LegacyWriterOptions): LegacyWriter<S> {
     return new LegacyWriter<S>(this.#steps, options, (table) => this.#signatures[table]);
@@ -114,8 +124,9 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
     const values = this.#fields.take(step);
     const leaves = this.#fields.leaves.filter((_, i) => values[i] !== undefined);
     if (leaves.length === 0) throw mustBe("SPEC_MISMATCH", "step", "an object with at least one field", step);
-    const shapes = leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape: [1, ...shape] }));
-    for (const table of tables) mustFit(table, this.#signatures[table], shapes);
+    const steps = leaves.map(({ leaf: { dtype }, shape }) => ({ dtype, shape }));
+    const shapes = steps.map(({ dtype, shape }) => ({ dtype, shape: [1, ...shape] }));
+    for (const table of tables) mustFit(table, this.#signatures[table], shapes, steps);
     const before = this.replay.writers.length;
     const writer = this.#inserter(tables, leaves);
     // A column of one step: nothing is written unless all of it is.
@@ -131,6 +142,87 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
       throw error;
     }
     return writer.flush(options);
+  }
+
+  /**
+   * Items as the table gives them, one draw each; none is drawn before it is asked for. `for` ends where the rate limiter lets none pass now, `for await` waits. O(log size + bytes) each
+   * @param numSamples how many; 1 where it is left out, none at all with -1
+   * @throws RangeError, TypeError · ReplayError NOT_FOUND · in the iteration SPEC_MISMATCH for an item that is no sequence of steps, with `emitTimesteps`; it counts as sampled
+   */
+  sample<const O extends SampleCallOptions>(table: string, numSamples = 1, options?: O): Dataset<SampleOf<O>> {
+    const known: SampleCallOptions = onlyKeys("options", options ?? {}, "emitTimesteps, unpackAsTableSignature, signal");
+    const { emitTimesteps = true, unpackAsTableSignature = false, signal } = known;
+    if (numSamples !== -1) integer("numSamples", numSamples, 1);
+    flag("emitTimesteps", emitTimesteps);
+    flag("unpackAsTableSignature", unpackAsTableSignature);
+    const from = this.table(table);
+    const signature = unpackAsTableSignature ? this.#signatures[table] : undefined;
+    const nest = (columns: ReturnType<typeof wholeColumns>) => (signature === undefined ? columns : nestColumns(table, signature, columns));
+    const given = (item: DrawnItem): ReplaySample | readonly ReplaySample[] => {
+      const { info } = item;
+      if (!emitTimesteps) return { info, data: nest(wholeColumns(item)) };
+      return Array.from({ length: stepsOf(table, item, false) }, (_, t) => ({ info, data: nest(stepColumns(item, t)) }));
+    };
+    const begin = () => {
+      const sampler = new TableSampler(from, {});
+      let left = Math.max(numSamples, 0);
+      const taken = (item: DrawnItem | undefined) => {
+        if (item === undefined) return undefined;
+        left--;
+        return given(item);
+      };
+      return {
+        next: () => (left === 0 ? undefined : taken(sampler.now())),
+        later: async (wait: WaitOptions) => (left === 0 ? undefined : taken(await sampler.next(wait))),
+      };
+    };
+    return elementsOf(begin, signal === undefined ? {} : { signal }) as Dataset<SampleOf<O>>;
+  }
+
+  /** What datasets draw from: a table, item by item. Nothing is drawn ahead. @throws RangeError, TypeError · ReplayError NOT_FOUND with the first item */
+  sampler(table: string, options: SamplerOptions = {}): Sampler {
+    onlyKeys("options", options, SAMPLER);
+    return this.knows(table) ? new TableSampler(this.table(table), options) : nowhere(() => this.table(table));
+  }
+
+  /** Every table by its name. @param options.timeout checked, and without effect: nothing is waited for. O(tables) */
+  serverInfo(options: ServerInfoOptions = {}): { readonly [table: string]: TableInfo } {
+    const { timeout } = onlyKeys("options", options, "timeout");
+    if (timeout !== undefined && timeout !== null) finite("timeout", timeout, 0);
+    return Object.fromEntries(Object.keys(this.replay.options.tables).map((name) => [name, tableInfo(this.table(name), this.#signatures[name])]));
+  }
+
+  /**
+   * Sets priorities, and deletes items. Keys whose items are gone are skipped. All of it or nothing. O(changes × log size)
+   * @throws RangeError for a priority that is none · TypeError · ReplayError NOT_FOUND
+   */
+  mutatePriorities(table: string, changes: PriorityChanges): void {
+    const to = this.table(table);
+    const { updates = [], deletes = [] } = onlyKeys("changes", changes, "updates, deletes");
+    const keys: number[] = [];
+    const priorities: number[] = [];
+    for (const pair of listOf("updates", updates)) {
+      if (!Array.isArray(pair) || pair.length !== 2) throw mustBe(TypeError, "updates", "a Map, or pairs [key, priority]", pair);
+      keys.push(keyOf("updates", pair[0]));
+      priorities.push(finite(`the priority of key ${String(pair[0])}`, pair[1], 0));
+    }
+    const gone = listOf("deletes", deletes).map((key) => keyOf("deletes", key as ItemKey));
+    to.updatePriorities(keys, priorities);
+    to.delete(gone);
+  }
+
+  /** Drops every item of a table and sets its counts to 0; items that wait come in then. O(size log size) @throws ReplayError NOT_FOUND */
+  reset(table: string): void {
+    this.table(table).clear();
+  }
+
+  /**
+   * All tables as the bytes of a snapshot, in chunks of about 64 KiB: `Replay.restore` makes a Replay of them. Nothing may change until the last chunk was read. Signatures are
+   * no part of it: give them to the new client.
+   * @throws ReplayError OUT_OF_TURN where something did
+   */
+  checkpoint(): Iterable<Uint8Array<ArrayBuffer>> {
+    return this.replay.snapshot();
   }
 
   #inserter(tables: readonly string[], leaves: Fields<S>["leaves"]): Writer<S, string> {
@@ -150,13 +242,40 @@ export class LocalClient<const S extends Spec = Spec, N extends string = string>
   }
 }
 
+const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream";
+
+/** Out of the class, which does not name itself: see prints.ts. */
+function madeOf<S extends Spec, N extends string>(replay: Replay<S, N>, options: LocalClientOptions<N>): LocalClient<S, N> {
+  return new LocalClient<S, N>(replay, options);
+}
+
+/** A sampler of a table that is not there: the error comes with the first item. */
+function nowhere(look: () => unknown): Sampler {
+  const next = () => {
+    look();
+    return undefined;
+  };
+  return { next, close: () => {} };
+}
+
+function listOf<T>(name: string, given: Iterable<T>): T[] {
+  if (typeof given !== "object" || given === null || typeof given[Symbol.iterator] !== "function") throw mustBe(TypeError, name, "a list", given);
+  return [...given];
+}
+
+/** A key as tables of this process have them. A server's key names no item here. */
+function keyOf(name: string, key: ItemKey): number {
+  if (typeof key === "number" || typeof key === "bigint") return Number(key);
+  throw mustBe(TypeError, `a key of ${name}`, "a number or a bigint", key);
+}
+
 const locals = new WeakMap<Replay, LocalClient>();
 const remotes = new WeakMap<object, unknown>();
 
 /** The client itself, or the one of a Replay or of a remote writer; always the same one. */
-export function clientOf<S extends Spec, N extends string>(client: ClientLike<S, N>): Client<S> {
+export function clientOf<S extends Spec, N extends string>(client: ClientLike<S, N>): StepClient<S> {
   if (client instanceof RemoteWriter) {
-    const remote = (remotes.get(client) as Client<S> | undefined) ?? new RemoteClient<S>(client);
+    const remote = (remotes.get(client) as StepClient<S> | undefined) ?? new RemoteClient<S>(client);
     remotes.set(client, remote);
     return remote;
   }

@@ -3,8 +3,12 @@ import { integer } from "../../error.ts";
 import { engineOf, type Replay } from "../../replay.ts";
 import type { WaitOptions } from "../../wait.ts";
 
+/** So many are kept before anyone looks which of them are in by now. */
+const FEW = 64;
+
 export class Pending {
   readonly #replay: Replay;
+  #limit = FEW;
   #items: { readonly table: string; readonly key: number }[] = [];
 
   constructor(replay: Replay) {
@@ -12,6 +16,7 @@ export class Pending {
   }
 
   add(table: string, key: number): void {
+    if (this.#items.length >= this.#limit) this.#limit = Math.max(FEW, 2 * this.#count());
     this.#items.push({ table, key });
   }
 

@@ -4,9 +4,10 @@ import type { RemoteWriter } from "../../remote/writer.ts";
 import type { ItemOptions, ItemRule } from "../../rules.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { WaitOptions } from "../../wait.ts";
-import { type Client, type Signature, type StepWriter, type StepWriterOptions, signatureOf } from "./client.ts";
+import { type Signature, signatureOf } from "../signature.ts";
+import type { StepClient, StepWriter, StepWriterOptions } from "./step-client.ts";
 
-export class RemoteClient<S extends Spec = Spec> implements Client<S> {
+export class RemoteClient<S extends Spec = Spec> implements StepClient<S> {
   readonly #remote: RemoteWriter<S>;
   #lent: RemoteSteps<S> | undefined;
 

@@ -1,9 +1,10 @@
-/** A column of an item to be: some steps of one leaf of a writer's history. Reverb's `TrajectoryColumn`. */
+/** A column of an item to be: some steps of one leaf of a writer's history. Reverb's `TrajectoryColumn`. Indices are Python's. */
 import { Column } from "../../column.ts";
 import { mustBe } from "../../error.ts";
 import type { ColumnOf } from "../../spec/columns.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import type { RowLeaf } from "../../spec/leaf.ts";
+import { stepAt, stepsOfList, stepsOfSlice } from "./indices.ts";
 
 export class TrajectoryColumn {
   /** Whether it is a single step, without a dimension of time. */
@@ -13,12 +14,43 @@ export class TrajectoryColumn {
   /** By their number since the writer was made. */
   readonly #steps: readonly number[];
 
-  /** Made by a history's columns. */
+  /** Made by a history's columns. @throws RangeError for no step, one that the writer no longer has, or one that left the field out */
   constructor(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean) {
     this.#source = source;
     this.#leaf = leaf;
     this.#steps = steps;
     this.isSqueezed = isSqueezed;
+    this.held(leaf.path || "the history", source);
+  }
+
+  /** Its steps; 1 where it is squeezed. */
+  get length(): number {
+    return this.#steps.length;
+  }
+
+  /** One of its steps, without a dimension of time. @throws RangeError outside of -length … length - 1 · TypeError */
+  at(index: number): TrajectoryColumn {
+    return this.#of([stepAt("index", index, this.length)], true);
+  }
+
+  /** From `start` to before `stop`, every `step`-th; backwards where it is negative. @throws RangeError for no step at all · TypeError */
+  slice(start?: number | null, stop?: number | null, step?: number | null): TrajectoryColumn {
+    return this.#of(stepsOfSlice(start, stop, step, this.length, Number.MIN_SAFE_INTEGER), false);
+  }
+
+  /** Steps one by one, in any order; one may come more than once. @throws RangeError outside of -length … length - 1 · TypeError */
+  list(indices: readonly number[]): TrajectoryColumn {
+    return this.#of(stepsOfList(indices, this.length), false);
+  }
+
+  /** `at` 0, 1, … */
+  *[Symbol.iterator](): Generator<TrajectoryColumn, void> {
+    for (let i = 0; i < this.length; i++) yield this.at(i);
+  }
+
+  #of(places: readonly number[], isSqueezed: boolean): TrajectoryColumn {
+    const steps = places.map((place) => this.#steps[place] as number);
+    return made(this.#source, this.#leaf, steps, isSqueezed);
   }
 
   get dtype(): RowLeaf["dtype"] {
@@ -57,6 +89,11 @@ export class TrajectoryColumn {
     const end = from + (this.#steps.length - 1) * step + 1;
     return { leaf, from: nearest(from - first, length), ...(end - first === length ? {} : { to: nearest(end - first, length) }), step };
   }
+}
+
+/** Out of the class, which does not name itself: see prints.ts. */
+function made(source: ColumnSource, leaf: PlacedLeaf, steps: readonly number[], isSqueezed: boolean): TrajectoryColumn {
+  return new TrajectoryColumn(source, leaf, steps, isSqueezed);
 }
 
 /** A step of a run of `length`, from the nearer end: items of several lengths then have the same columns where they mean the same. */

@@ -8,14 +8,16 @@ import { engineOf, type Replay } from "../../replay.ts";
 import type { ColumnOf } from "../../spec/columns.ts";
 import { leaves, type Nest } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
+import type { AnyTable } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
-import { createItemOf, type Writer } from "../../writer.ts";
+import { createItemOf, insertOf, type Writer, waitingOf } from "../../writer.ts";
+import { mustFit, type Signature } from "../signature.ts";
 import { Windows } from "../windows.ts";
-import { mustFit, type Signature, tableNames } from "./client.ts";
 import { Fields, type PartOf, type Values } from "./fields.ts";
 import { History, type HistoryOf } from "./history.ts";
 import { OpenStep } from "./open-step.ts";
 import { Pending } from "./pending.ts";
+import { tableNames } from "./step-client.ts";
 import { TrajectoryColumn } from "./trajectory-column.ts";
 
 export interface TrajectoryWriterOptions {
@@ -30,6 +32,22 @@ export type ItemColumns = TrajectoryColumn | readonly ItemColumns[] | { readonly
 
 /** Anything else than a nest is told by its place. */
 const isEnd = (node: unknown) => typeof node !== "object" || node === null || node instanceof TrajectoryColumn;
+
+/** What structured writers do with one: steps that are taken apart already, items whose columns are known by a number. */
+export interface Steps<S extends Spec> {
+  readonly fields: Fields<S>;
+  /** What was given so far of the step that is open; undefined where none is. */
+  readonly open: Values | undefined;
+  /** @param values those of `step`, taken apart */
+  append(step: PartOf<StepOf<S>>, values: Values, partial: boolean): void;
+  /** How many items would wait for a table's rate limiter if it were given n more. */
+  waiting(table: AnyTable, n: number): number;
+  /** An item of `length` steps that end `behind` the newest one. Allocates nothing, unless it must wait. */
+  insert(table: AnyTable, length: number, priority: number, behind: number, layout: number): void;
+}
+
+/** For the package's own writers. */
+export let stepsOf: <S extends Spec>(writer: TrajectoryWriter<S>) => Steps<S>;
 
 export class TrajectoryWriter<S extends Spec = Spec> {
   readonly #replay: Replay<S, string>;
@@ -51,6 +69,20 @@ export class TrajectoryWriter<S extends Spec = Spec> {
   #rows = 0;
   #episodeSteps = 0;
   #closed = false;
+  /** Whether an end waits for items. */
+  #ending = false;
+
+  static {
+    stepsOf = (writer) => ({
+      fields: writer.#fields,
+      get open() {
+        return writer.#isOpen ? writer.#open?.values : undefined;
+      },
+      append: (step, values, partial) => writer.#append(step, values, partial),
+      waiting: (table, n) => waitingOf(writer.#live(), table, n),
+      insert: (table, length, priority, behind, layout) => writer.#insert(table, length, priority, behind, layout),
+    });
+  }
 
   /** Made by `client.trajectoryWriter`. @throws RangeError, TypeError */
   constructor(replay: Replay<S, string>, options: TrajectoryWriterOptions, signatures: (table: string) => Signature | undefined) {
@@ -111,7 +143,10 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     this.#check();
     const { partialStep = false } = onlyKeys("options", options, "partialStep");
     flag("partialStep", partialStep);
-    const values = this.#fields.take(step);
+    this.#append(step, this.#fields.take(step), partialStep);
+  }
+
+  #append(step: PartOf<StepOf<S>>, values: Values, partialStep: boolean): void {
     if (partialStep || this.#isOpen) this.#appendPart(values, partialStep);
     else {
       this.#live().append(values.includes(undefined) ? this.#fields.whole(values) : (step as StepOf<S>));
@@ -162,14 +197,39 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     return waits;
   }
 
+  #insert(table: AnyTable, length: number, priority: number, behind: number, layout: number): void {
+    const writer = this.#live();
+    if (behind === 0) this.#writeNewest();
+    // An open step that no item has needed yet is not among the rows.
+    const isIn = insertOf(writer, table, length, priority, behind - (this.#history.total - this.#rows), layout);
+    if (!isIn) this.#pending.add(table.name, writer.lastKey(table.name));
+  }
+
   /**
-   * Ends the episode; a step that is open ends with it.
+   * Ends the episode; a step that is open ends with it. With a time limit or a signal it ends when all items of this writer are in their tables, and till then every other
+   * call is OUT_OF_TURN.
    * @param options.clearBuffers whether no later item reaches back over the end; true where it is left out
+   * @returns `undefined` where no item waits for a rate limiter, else a promise until none does
+   * @throws ReplayError TIMEOUT, CLOSED, or the signal's reason; then the episode goes on, with all its steps
    */
-  endEpisode(options: { readonly clearBuffers?: boolean } = {}): void {
+  endEpisode(options: WaitOptions & { readonly clearBuffers?: boolean } = {}): Promise<void> | undefined {
     this.#check();
-    const { clearBuffers = true } = onlyKeys("options", options, "clearBuffers");
+    const { clearBuffers = true, ...wait } = onlyKeys("options", options, "clearBuffers, timeoutMs, signal");
     flag("clearBuffers", clearBuffers);
+    const waits = this.#pending.until(0, wait);
+    if (waits === undefined || (wait.timeoutMs === undefined && wait.signal === undefined)) {
+      this.#end(clearBuffers);
+      return waits;
+    }
+    this.#ending = true;
+    const ended = waits.finally(() => {
+      this.#ending = false;
+    });
+    return handled(ended.then(() => this.#end(clearBuffers)));
+  }
+
+  #end(clearBuffers: boolean): void {
+    this.#check();
     this.#writeOpen([this.#rows]);
     this.#done();
     this.#episodeSteps = 0;
@@ -206,6 +266,7 @@ export class TrajectoryWriter<S extends Spec = Spec> {
 
   #check(): void {
     if (this.#closed) throw new ReplayError("CLOSED", "this writer was closed: make a new one with client.trajectoryWriter()");
+    if (this.#ending) throw new ReplayError("OUT_OF_TURN", "the episode is just ending: await what endEpisode gave first");
     this.#engine.begin();
   }
 
@@ -252,7 +313,11 @@ export class TrajectoryWriter<S extends Spec = Spec> {
 
   /** Brings the open step into the window, if it is one of these. */
   #writeOpen(steps: readonly number[]): void {
-    if (this.#rows === this.#history.total || !steps.includes(this.#rows)) return;
+    if (steps.includes(this.#rows)) this.#writeNewest();
+  }
+
+  #writeNewest(): void {
+    if (this.#rows === this.#history.total) return;
     this.#live().append(this.#fields.whole((this.#open as OpenStep<S>).values));
     this.#rows++;
   }
@@ -261,4 +326,10 @@ export class TrajectoryWriter<S extends Spec = Spec> {
     this.#isOpen = false;
     this.#open?.reset();
   }
+}
+
+/** A promise that nobody need await. */
+function handled(promise: Promise<void>): Promise<void> {
+  promise.catch(() => {});
+  return promise;
 }

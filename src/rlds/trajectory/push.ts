@@ -1,6 +1,7 @@
 /** RLDS steps into tables: TF-Agents' `push_rlds_to_reverb`. */
+
+import type { Signature } from "../../agents/signature.ts";
 import type { Trajectory } from "../../agents/trajectory.ts";
-import type { Signature } from "../../agents/writers/client.ts";
 import { mustBe, onlyKeys, ReplayError } from "../../error.ts";
 import type { Leaf } from "../../spec/leaf.ts";
 import type { Spec } from "../../spec/spec.ts";

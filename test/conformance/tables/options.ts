@@ -34,7 +34,7 @@ export function tableOptions(args: TableArgs): TableOptions {
   };
 }
 
-function selectorOf(given: unknown): Selector {
+export function selectorOf(given: unknown): Selector {
   const [name, argument] = Array.isArray(given) ? given : [given];
   switch (name) {
     case "Fifo":

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LocalClient, ReverbAddEpisodeObserver, ReverbAddTrajectoryObserver, type Signature } from "../../../src/agents/index.ts";
-import { signatureOf } from "../../../src/agents/writers/client.ts";
+import { signatureOf } from "../../../src/agents/signature.ts";
 import { bool, type Column, f32, f64, fifo, i32, i64, type Leaf, Replay, type Spec, text } from "../../../src/index.ts";
 import {
   convertRldsToTrajectories,

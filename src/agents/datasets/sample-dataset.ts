@@ -1,0 +1,136 @@
+/** Elements one after the other, as an async iterable and as a web stream, alone or in batches. */
+import { Column, type ColumnLike } from "../../column.ts";
+import { type ElementSource, elementsOf } from "../../draws/elements.ts";
+import { codeOf, flag, integer, onlyKeys } from "../../error.ts";
+import { MAX_LENGTH } from "../../limits.ts";
+import { map, type Nest } from "../../spec/nest.ts";
+import type { WaitOptions } from "../../wait.ts";
+import { stack } from "../nest.ts";
+import type { ReplaySample, SampleInfo } from "../sampling/sample.ts";
+import type { LeafSignature, Signature } from "../signature.ts";
+import { readableOf } from "./readable.ts";
+
+/** What an element looks like. */
+export interface ElementSpec {
+  /** The keys of a server are u64, those of this process f64: numbers. */
+  readonly info: { readonly [K in keyof SampleInfo]: LeafSignature };
+  readonly data: Signature;
+}
+
+/** Samples in a batch: each number of their infos a column [samples], and data [samples, …]. */
+export interface SampleBatch<Data = unknown> {
+  readonly info: { readonly [K in keyof SampleInfo]: ColumnLike };
+  readonly data: Data;
+}
+
+/** Where elements come from, for loops that wait. */
+export type Waited<E> = Required<Pick<ElementSource<E>, "later">>;
+
+export class SampleDataset<E> implements AsyncIterable<E> {
+  readonly elementSpec: ElementSpec;
+  readonly #begin: () => Waited<E>;
+  readonly #signal: AbortSignal | undefined;
+
+  /** @param begin each iteration has a source of its own */
+  constructor(elementSpec: ElementSpec, begin: () => Waited<E>, signal: AbortSignal | undefined) {
+    this.elementSpec = elementSpec;
+    this.#begin = begin;
+    this.#signal = signal;
+  }
+
+  /** An iteration draws for itself. One that has come to its end can be asked again. @throws what its source throws, or the signal's reason */
+  [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
+    const begin = () => ({ ...this.#begin(), next: () => undefined });
+    return elementsOf(begin, this.#signal === undefined ? {} : { signal: this.#signal })[Symbol.asyncIterator]() as AsyncIterator<E, undefined>;
+  }
+
+  /**
+   * Batches of n elements. The last one is shorter, unless `dropRemainder`; so is one that an error ends, which comes with the next call.
+   * @throws RangeError, TypeError · in the iteration ReplayError SPEC_MISMATCH for elements of different shapes
+   */
+  batch(n: number, options: { readonly dropRemainder?: boolean } = {}): SampleDataset<SampleBatch> {
+    integer("n", n, 1, MAX_LENGTH);
+    const { dropRemainder = false } = onlyKeys("options", options, "dropRemainder");
+    flag("dropRemainder", dropRemainder);
+    const rows = dropRemainder ? n : null;
+    const batched = ({ dtype, shape }: LeafSignature): LeafSignature => ({ dtype, shape: [rows, ...shape] });
+    const spec = { info: map(this.elementSpec.info as Signature as Nest<never>, batched), data: map(this.elementSpec.data as Nest<never>, batched) };
+    return inBatches(
+      spec as unknown as ElementSpec,
+      () => new Batches(this.#begin() as Waited<unknown> as Waited<ReplaySample>, n, dropRemainder),
+      this.#signal,
+    );
+  }
+
+  /** A web stream of the same: nothing is drawn before it is read. Cancelling it ends the iteration. */
+  stream(): ReadableStream<E> {
+    return readableOf(this);
+  }
+}
+
+/** Out of the class, which does not name itself: see prints.ts. */
+function inBatches<E>(...of: ConstructorParameters<typeof SampleDataset<E>>): SampleDataset<E> {
+  return new SampleDataset(...of);
+}
+
+/** What is known of samples, as `elementSpec` tells it. */
+export const INFO_SPEC = {
+  key: { dtype: "f64", shape: [] },
+  probability: { dtype: "f64", shape: [] },
+  tableSize: { dtype: "u32", shape: [] },
+  priority: { dtype: "f64", shape: [] },
+  timesSampled: { dtype: "u32", shape: [] },
+} as const satisfies ElementSpec["info"];
+
+/** Puts elements together. What came before an error comes before it. */
+class Batches implements Waited<SampleBatch> {
+  readonly #source: Waited<ReplaySample>;
+  readonly #n: number;
+  readonly #drops: boolean;
+  #held: ReplaySample[] = [];
+  /** What ended the last batch too early: undefined for the end. */
+  #end: { readonly error: unknown } | undefined;
+
+  constructor(source: Waited<ReplaySample>, n: number, drops: boolean) {
+    this.#source = source;
+    this.#n = n;
+    this.#drops = drops;
+  }
+
+  later = async (wait: WaitOptions): Promise<SampleBatch | undefined> => {
+    while (this.#end === undefined && this.#held.length < this.#n) {
+      try {
+        const sample = await this.#source.later(wait);
+        if (sample === undefined) this.#end = { error: undefined };
+        else this.#held.push(sample);
+      } catch (error) {
+        this.#end = { error: codeOf(error) === "TIMEOUT" ? undefined : error };
+      }
+    }
+    const held = this.#held;
+    const end = this.#end;
+    if (held.length === this.#n || (held.length > 0 && !(this.#drops && end?.error === undefined))) {
+      this.#held = [];
+      return batchOf(held);
+    }
+    this.#end = undefined;
+    if (end?.error !== undefined) throw end.error;
+    return undefined;
+  };
+}
+
+function batchOf(samples: readonly ReplaySample[]): SampleBatch {
+  const info = (name: keyof SampleInfo) => samples.map((sample) => sample.info[name]);
+  const keys = info("key");
+  const column = (data: Column["data"]) => new Column(data, [samples.length]);
+  return {
+    info: {
+      key: column(typeof keys[0] === "bigint" ? BigUint64Array.from(keys as bigint[]) : Float64Array.from(keys as number[])),
+      probability: column(Float64Array.from(info("probability") as number[])),
+      tableSize: column(Uint32Array.from(info("tableSize") as number[])),
+      priority: column(Float64Array.from(info("priority") as number[])),
+      timesSampled: column(Uint32Array.from(info("timesSampled") as number[])),
+    },
+    data: stack(samples.map((sample) => sample.data)),
+  };
+}

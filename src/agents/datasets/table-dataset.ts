@@ -1,0 +1,99 @@
+/** What the datasets of a table have alike: their options, and where these come from. */
+import { mustBe, onlyKeys } from "../../error.ts";
+import type { Replay } from "../../replay.ts";
+import { unknownTable } from "../../rules.ts";
+import { leaves, map, type Nest } from "../../spec/nest.ts";
+import type { Spec } from "../../spec/spec.ts";
+import { checkSignal, type WaitOptions } from "../../wait.ts";
+import type { DrawnItem } from "../sampling/sample.ts";
+import { checkSampler, type SamplerOptions } from "../sampling/sampler.ts";
+import type { TableInfo } from "../sampling/table-info.ts";
+import { isPromise } from "../settle.ts";
+import { type LeafSignature, type Signature, signatureText } from "../signature.ts";
+import type { Client, ServerInfoOptions } from "../writers/client.ts";
+import { clientOf } from "../writers/local-client.ts";
+import type { Awaitable } from "../writers/step-client.ts";
+
+export interface SignatureOptions extends SamplerOptions {
+  /** Ends every iteration by throwing its reason. */
+  readonly signal?: AbortSignal;
+  /** Seconds to wait for a server to tell the signature. Default: for ever. */
+  readonly getSignatureTimeoutSecs?: number;
+}
+
+export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatureTimeoutSecs"> {
+  /** The dtype and shape of each column, nested as data is to be; null is a dimension of any length. */
+  readonly spec: Signature;
+}
+
+/** A client, or a Replay for its own tables. */
+export type DatasetClient<S extends Spec = Spec, N extends string = string> = Client<S, N> | Replay<S, N>;
+
+const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream, signal";
+
+/** The client with all of Reverb's calls. @throws TypeError */
+export function callsOf(client: DatasetClient): Client {
+  const found = clientOf(client as Client) as Client;
+  if (typeof found.sampler !== "function") throw mustBe(TypeError, "client", "a Replay, or a client that tables can be drawn from", client);
+  return found;
+}
+
+/** The options of a dataset, checked. @throws TypeError, RangeError */
+export function resolved(client: DatasetClient, table: string, options: TableDatasetOptions) {
+  const { spec, signal, ...sampler } = onlyKeys("options", options, `spec, ${SAMPLER}`);
+  if (typeof table !== "string") throw mustBe(TypeError, "table", "the name of a table", table);
+  checkSignal(signal);
+  checkSampler(sampler);
+  return { client: callsOf(client), spec: checkedSpec(spec), signal, sampler };
+}
+
+function checkedSpec(spec: Signature): Signature {
+  const size = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
+  return map(spec as Nest<never>, (leaf: LeafSignature, keys): LeafSignature => {
+    const { dtype, shape } = leaf;
+    if (!Array.isArray(shape) || !shape.every(size)) throw mustBe(TypeError, ["spec", ...keys].join("."), "{dtype, shape}, with null for any length", leaf);
+    return { dtype, shape };
+  });
+}
+
+/** The items of one iteration. @throws as `Sampler.next`; in the first call ReplayError SPEC_MISMATCH where the table's signature is another than `spec` */
+export function itemsOf({ client, spec, sampler }: ReturnType<typeof resolved>, table: string): (wait: WaitOptions) => Promise<DrawnItem | undefined> {
+  const items = client.sampler(table, sampler);
+  let isKnown = false;
+  return async (wait) => {
+    if (!isKnown) {
+      const own = (await client.serverInfo())[table]?.signature;
+      if (own !== undefined) mustAgree(table, own, spec);
+      isKnown = true;
+    }
+    return items.next(wait.signal === undefined ? {} : { signal: wait.signal });
+  };
+}
+
+/** What a table's signature says, as the options of a dataset. @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own */
+export function withSignature<D>(client: DatasetClient, table: string, options: SignatureOptions, make: (options: TableDatasetOptions) => D): Awaitable<D> {
+  const { getSignatureTimeoutSecs: timeout, ...rest } = onlyKeys("options", options, `getSignatureTimeoutSecs, ${SAMPLER}`);
+  checkSampler(rest);
+  const of = (tables: { readonly [name: string]: TableInfo }) => {
+    if (!Object.hasOwn(tables, table)) throw unknownTable(table, Object.keys(tables));
+    const { signature } = tables[table] as TableInfo;
+    if (signature === undefined) throw mustBe(RangeError, "table", "one with a signature of its own (or give spec to the constructor)", table);
+    return make({ ...rest, spec: signature });
+  };
+  const info = callsOf(client).serverInfo({ ...(timeout !== undefined && { timeout }) } satisfies ServerInfoOptions);
+  return isPromise(info) ? info.then(of) : of(info);
+}
+
+/** @throws ReplayError SPEC_MISMATCH where no item could be as both say */
+function mustAgree(table: string, signature: Signature, spec: Signature): void {
+  const [own, asked] = [leaves(signature), leaves(spec)];
+  const subject = `spec for table ${table}`;
+  if (own.length !== asked.length) throw mustBe("SPEC_MISMATCH", subject, `of ${own.length} columns, like the table's signature`, `${asked.length} columns`);
+  asked.forEach(({ keys, leaf }, i) => {
+    const { leaf: wanted } = own[i] as (typeof own)[number];
+    const fits =
+      leaf.dtype === wanted.dtype && leaf.shape.length === wanted.shape.length && leaf.shape.every((n, k) => n === null || (wanted.shape[k] ?? n) === n);
+    if (!fits)
+      throw mustBe("SPEC_MISMATCH", `${keys.join(".") || "the only column"} of ${subject}`, `as its signature, ${signatureText(wanted)}`, signatureText(leaf));
+  });
+}

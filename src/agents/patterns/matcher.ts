@@ -1,0 +1,188 @@
+/** Which configs apply to the newest step: what has to be counted for that, and nothing of the steps themselves. */
+import type { Compiled } from "./compiled.ts";
+
+/** A value a leaf; undefined where a step left it out. */
+type Values = readonly unknown[];
+
+/** Of no step. */
+const NEVER = -1;
+
+export class Matcher {
+  /** After `look` and `end`: the numbers of the configs that apply, in their order. */
+  readonly due: Int32Array;
+  readonly #configs: readonly Compiled[];
+  /** Steps that each config waits for. */
+  readonly #needs: readonly number[];
+  readonly #reach: number;
+  /** The leaves that some config names. */
+  readonly #named: readonly number[];
+  /** The newest step, by its number since the beginning; the first one at hand; the newest one's number in its episode. */
+  #step = NEVER;
+  #first = 0;
+  #index = 0;
+  /** Steps with a value in a leaf that is named, so far; whether the newest one is one of them. */
+  #live = 0;
+  #isLive = false;
+  /** By config: the count of these, and the step, with which it made its last item. */
+  readonly #liveAt: Float64Array;
+  readonly #stepAt: Float64Array;
+  /** By config, whether its conditions on data hold for the newest step. */
+  #holds: Uint8Array;
+  /** Leaves that a step at hand left out, by its number. */
+  readonly #gaps = new Map<number, ReadonlySet<number>>();
+  /** Absolute values of the field that a config's priority is made of, a ring. */
+  readonly #errors: readonly (Float64Array | undefined)[];
+  /** What `look` found, and `note` takes over. */
+  #nextStep = 0;
+  #nextIndex = 0;
+  #nextLive = 0;
+  #nextIsLive = false;
+  #nextHolds: Uint8Array;
+
+  /** @param needs steps that each config waits for, where it is not just those that it takes */
+  constructor(configs: readonly Compiled[], needs: readonly number[] = configs.map(({ reach }) => reach)) {
+    const n = configs.length;
+    this.#configs = configs;
+    this.#needs = needs;
+    this.#reach = Math.max(...configs.map(({ reach }) => reach));
+    this.#named = [...new Set(configs.flatMap(({ nodes, ofData }) => [...nodes, ...ofData].map(({ leaf }) => leaf)))];
+    this.due = new Int32Array(n);
+    this.#liveAt = new Float64Array(n);
+    this.#stepAt = new Float64Array(n).fill(NEVER);
+    this.#holds = new Uint8Array(n);
+    this.#nextHolds = new Uint8Array(n);
+    this.#errors = configs.map(({ errors }) => (errors === undefined || errors.ages.length === 0 ? undefined : new Float64Array(errors.ages[0] as number)));
+  }
+
+  /** Steps that the farthest pattern reaches back. */
+  get reach(): number {
+    return this.#reach;
+  }
+
+  /**
+   * Which configs apply once a step is there: `due`, so many. Nothing is changed by it.
+   * @param values all that it has by then
+   * @param isNew whether it is another step than the newest one, not more of that
+   * @param index its number in the episode
+   */
+  look(values: Values, isNew: boolean, index: number): number {
+    let present = 0;
+    for (let i = 0; i < this.#named.length; i++) if (values[this.#named[i] as number] !== undefined) present++;
+    this.#nextStep = isNew ? this.#step + 1 : this.#step;
+    this.#nextIndex = index;
+    this.#nextIsLive = present > 0;
+    this.#nextLive = this.#live + (present > 0 && (isNew || !this.#isLive) ? 1 : 0);
+    for (let k = 0; k < this.#configs.length; k++) this.#nextHolds[k] = holds(this.#configs[k] as Compiled, values) ? 1 : 0;
+    if (present === 0) return 0;
+    const isWhole = this.#gaps.size === 0 && present === this.#named.length;
+    return this.#match(false, this.#nextStep, index, this.#nextLive, this.#nextHolds, isWhole, values);
+  }
+
+  /** The step that `look` was told of is there. */
+  note(values: Values): void {
+    const step = this.#nextStep;
+    const isNew = step !== this.#step;
+    this.#step = step;
+    this.#index = this.#nextIndex;
+    this.#live = this.#nextLive;
+    this.#isLive = this.#nextIsLive;
+    const holds = this.#holds;
+    this.#holds = this.#nextHolds;
+    this.#nextHolds = holds;
+    const absent = this.#absent(values);
+    if (absent !== undefined) this.#gaps.set(step, absent);
+    else if (this.#gaps.size > 0) this.#gaps.delete(step);
+    if (isNew && this.#gaps.size > 0) this.#gaps.delete(step - this.#reach);
+    for (let k = 0; k < this.#configs.length; k++) {
+      const { errors } = this.#configs[k] as Compiled;
+      const ring = this.#errors[k];
+      if (errors === undefined || ring === undefined || values[errors.leaf] === undefined) continue;
+      ring[step % ring.length] = Math.abs(Number(scalarOf(values[errors.leaf])));
+    }
+  }
+
+  /** Which of the configs for ends apply to the newest step: `due`, so many. */
+  end(): number {
+    return this.#isLive ? this.#match(true, this.#step, this.#index, this.#live, this.#holds, this.#gaps.size === 0, undefined) : 0;
+  }
+
+  /** A config has made its item of the newest step. */
+  applied(k: number): void {
+    this.#liveAt[k] = this.#live;
+    this.#stepAt[k] = this.#step;
+  }
+
+  /** The steps at hand are let go. */
+  clear(): void {
+    this.#first = this.#step + 1;
+    this.#isLive = false;
+    this.#gaps.clear();
+  }
+
+  /** The priority of a config's item of the newest step. */
+  priority(k: number): number {
+    const { errors, config } = this.#configs[k] as Compiled;
+    if (errors === undefined) return config.priority.value;
+    const ring = this.#errors[k];
+    if (ring === undefined) return 0;
+    let largest = 0;
+    let sum = 0;
+    for (const age of errors.ages) {
+      const error = ring[(this.#step + 1 - age) % ring.length] as number;
+      largest = Math.max(largest, error);
+      sum += error;
+    }
+    return Math.min(errors.weight * largest + (1 - errors.weight) * (sum / errors.ages.length), Number.MAX_VALUE);
+  }
+
+  #match(atEnd: boolean, step: number, index: number, live: number, holds: Uint8Array, isWhole: boolean, newest: Values | undefined): number {
+    let count = 0;
+    const steps = step + 1 - this.#first;
+    for (let k = 0; k < this.#configs.length; k++) {
+      const config = this.#configs[k] as Compiled;
+      if (config.atEnd !== atEnd || steps < (this.#needs[k] as number) || holds[k] === 0 || this.#stepAt[k] === step) continue;
+      if (!all(config.ofIndex, index) || !all(config.ofSince, live - (this.#liveAt[k] as number))) continue;
+      if (isWhole || this.#has(config, step, newest)) this.due[count++] = k;
+    }
+    return count;
+  }
+
+  /** Whether there is a value in every place that a config takes. */
+  #has({ nodes }: Compiled, step: number, newest: Values | undefined): boolean {
+    return nodes.every(({ leaf, ages }) =>
+      ages.every((age) => (age === 1 && newest !== undefined ? newest[leaf] !== undefined : this.#gaps.get(step + 1 - age)?.has(leaf) !== true)),
+    );
+  }
+
+  #absent(values: Values): ReadonlySet<number> | undefined {
+    let absent: Set<number> | undefined;
+    for (let i = 0; i < this.#named.length; i++) {
+      const leaf = this.#named[i] as number;
+      if (values[leaf] !== undefined) continue;
+      absent ??= new Set();
+      absent.add(leaf);
+    }
+    return absent;
+  }
+}
+
+function all(tests: Compiled["ofIndex"], number: number): boolean {
+  for (let i = 0; i < tests.length; i++) if (!(tests[i] as (number: number) => boolean)(number)) return false;
+  return true;
+}
+
+function holds({ ofData }: Compiled, values: Values): boolean {
+  for (let i = 0; i < ofData.length; i++) {
+    const { leaf, test } = ofData[i] as Compiled["ofData"][number];
+    const value = values[leaf];
+    if (value === undefined || !test(scalarOf(value))) return false;
+  }
+  return true;
+}
+
+/** A value of one element as a number; NaN for what no leaf takes, which whoever stores it refuses. */
+export function scalarOf(value: unknown): number | bigint {
+  if (typeof value === "number" || typeof value === "bigint") return value;
+  if (typeof value === "boolean") return Number(value);
+  return ArrayBuffer.isView(value) || Array.isArray(value) ? scalarOf((value as ArrayLike<unknown>)[0]) : Number.NaN;
+}

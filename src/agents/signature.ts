@@ -1,0 +1,50 @@
+/** Signatures: what the items of a table look like, column by column. */
+import { mustBe } from "../error.ts";
+import { leafText, type RowLeaf, shapeOf } from "../spec/leaf.ts";
+import { leaves, map, type Nest } from "../spec/nest.ts";
+import type { Spec } from "../spec/spec.ts";
+
+/** What the items of a table look like, of a spec the steps' leaves, each with a first dimension of any length (null). */
+export type Signature = Nest<LeafSignature>;
+export interface LeafSignature {
+  readonly dtype: RowLeaf["dtype"];
+  readonly shape: readonly (number | null)[];
+}
+
+/** A column of an item to be. */
+export interface Shaped {
+  readonly dtype: RowLeaf["dtype"];
+  readonly shape: readonly number[];
+}
+
+/** The signature of whole items: the steps' leaves, each with a first dimension of any length. */
+export function signatureOf(spec: Spec): Signature {
+  return map(spec, (leaf): LeafSignature => ({ dtype: leaf.dtype, shape: [null, ...shapeOf(leaf)] }));
+}
+
+/** Whether a column has a signature's dtype and shape. */
+export function fits({ dtype, shape }: LeafSignature, column: Shaped): boolean {
+  return column.dtype === dtype && column.shape.length === shape.length && shape.every((n, k) => n === null || n === column.shape[k]);
+}
+
+export function signatureText({ dtype, shape }: LeafSignature): string {
+  const sizes = shape.map((n) => n ?? "any");
+  return leafText(dtype, sizes);
+}
+
+/**
+ * @param steps the leaves of the steps that the columns are made of, where a signature may tell of these as well
+ * @throws ReplayError SPEC_MISMATCH where there is a signature, and columns are more or fewer than the signature's, or one differs; their names do not count
+ */
+export function mustFit(table: string, signature: Signature | undefined, columns: readonly Shaped[], steps?: readonly Shaped[]): void {
+  if (signature === undefined) return;
+  const wanted = leaves(signature);
+  const subject = `an item of table ${table}`;
+  if (columns.length !== wanted.length) throw mustBe("SPEC_MISMATCH", subject, `an object with ${wanted.length} columns, like the table's signature`, columns);
+  wanted.forEach(({ keys, leaf }, i) => {
+    const column = columns[i] as Shaped;
+    if (fits(leaf, column) || (steps !== undefined && fits(leaf, steps[i] as Shaped))) return;
+    const rule = `as ${keys.join(".") || "the only one"} of its signature, ${signatureText(leaf)}`;
+    throw mustBe("SPEC_MISMATCH", `column ${i} of ${subject}`, rule, leafText(column.dtype, column.shape));
+  });
+}

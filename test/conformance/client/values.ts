@@ -1,0 +1,96 @@
+/** What clients give, in the words of the cases. */
+import type { ReplaySample, SampleInfo, Signature, TableInfo } from "../../../src/agents/index.ts";
+import type { Column, ColumnLike } from "../../../src/index.ts";
+import { DTYPES, type Dtype, dtypeOf } from "../../../src/spec/dtype.ts";
+import { isObject, type Result } from "../case.ts";
+import { nestedColumn } from "../nested.ts";
+
+const NAMES: { readonly [dtype: string]: string } = {
+  i8: "int8",
+  u8: "uint8",
+  i16: "int16",
+  u16: "uint16",
+  i32: "int32",
+  u32: "uint32",
+  i64: "int64",
+  u64: "uint64",
+  f32: "float32",
+  f64: "float64",
+};
+
+/** NumPy's name of a dtype. Arrays of flags are those of u8. */
+export function nameOfDtype(dtype: string): string {
+  return NAMES[dtype] ?? dtype;
+}
+
+export function dtypeName({ data }: ColumnLike): string {
+  return nameOfDtype(dtypeOf(data) ?? "string");
+}
+
+/** What `each` makes of the columns of a nest. */
+export function mapData(node: unknown, each: (column: Column) => unknown): unknown {
+  const { data, shape } = (node ?? {}) as Partial<Column>;
+  if (ArrayBuffer.isView(data) && Array.isArray(shape)) return each(node as Column);
+  if (Array.isArray(node)) return node.map((part) => mapData(part, each));
+  return Object.fromEntries(Object.entries(node as object).map(([name, part]) => [name, mapData(part, each)]));
+}
+
+export function plainData(data: unknown): unknown {
+  return mapData(data, nestedColumn);
+}
+
+export function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** An info with the number of its item, in the order first seen, in place of the key. */
+export function plainInfo({ key, ...rest }: SampleInfo, seen: Map<unknown, number>): Result {
+  if (!seen.has(key)) seen.set(key, seen.size);
+  return { item: seen.get(key), ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [snake(name), value])) };
+}
+
+export function plainSample({ info, data }: ReplaySample, seen: Map<unknown, number>): Result {
+  return { info: plainInfo(info, seen), data: plainData(data), dtypes: mapData(data, dtypeName) };
+}
+
+export function plainSignature(signature: Signature | undefined): unknown {
+  if (signature === undefined) return null;
+  const { dtype, shape } = signature as { readonly dtype?: Dtype; readonly shape?: readonly (number | null)[] };
+  if (typeof dtype === "string" && Object.hasOwn(DTYPES, dtype)) return { shape, dtype: nameOfDtype(dtype === "bool" ? "u8" : dtype) };
+  if (Array.isArray(signature)) return signature.map(plainSignature);
+  return Object.fromEntries(Object.entries(signature).map(([name, part]) => [name, plainSignature(part as Signature)]));
+}
+
+/** A table's info without what is protocol text. */
+export function plainTableInfo(info: TableInfo): Result {
+  const { insertStats, sampleStats, ...limiter } = info.rateLimiterInfo;
+  const numbers = Object.fromEntries(Object.entries(limiter).map(([name, value]) => [snake(name), value]));
+  return {
+    name: info.name,
+    max_size: info.maxSize,
+    max_times_sampled: info.maxTimesSampled,
+    current_size: info.currentSize,
+    num_episodes: info.numEpisodes,
+    num_deleted_episodes: info.numDeletedEpisodes,
+    num_unique_samples: info.numUniqueSamples,
+    rate_limiter: { ...numbers, inserts_completed: insertStats.completed, samples_completed: sampleStats.completed },
+  };
+}
+
+/** The definition of a table: what does not count. */
+export function plainDefinition(info: TableInfo): Result {
+  const { name, max_size, max_times_sampled, rate_limiter } = plainTableInfo(info) as { readonly [name: string]: Result };
+  const { samples_per_insert, min_size_to_sample, min_diff, max_diff } = rate_limiter as Result;
+  return { name, max_size, max_times_sampled, samples_per_insert, min_size_to_sample, min_diff, max_diff };
+}
+
+/** Expected answers in what our arrays can say: flags as bytes, no protocol text. */
+export function comparable(expected: unknown, key = ""): unknown {
+  if (key === "dtypes" || key === "dtype") return JSON.parse(JSON.stringify(expected).replaceAll('"bool"', '"uint8"'));
+  if (Array.isArray(expected)) return expected.map((part) => comparable(part));
+  if (!isObject(expected)) return expected;
+  const entries = Object.entries(expected).filter(
+    ([name]) => !(("current_size" in expected || "num_episodes" in expected) && (name === "sampler" || name === "remover")),
+  );
+  return Object.fromEntries(entries.map(([name, part]) => [name, comparable(part, name)]));
+}
