@@ -56,9 +56,9 @@ export const LAYERS = {
     ["agents/nest", "agents/signature", "agents/time-step", "agents/windows"],
     ["agents/patterns/", "agents/sampling/", "agents/trajectory"],
     ["agents/writers/"],
-    ["agents/settle"],
+    ["agents/settle", "agents/transitions/"],
     ["agents/buffers/", "agents/datasets/", "agents/observers/"],
-    ["agents/drive"],
+    ["agents/drivers/"],
     ["agents/index"],
     // PFRL's.
     ["pfrl/transition"],

@@ -30,7 +30,7 @@ export function venv(home, requirements, versions, first = [], alone = []) {
   for (const [command, args] of [
     [host, ["-m", "venv", "--clear", home]],
     ...(before.length > 0 ? [[program, [...pip, ...before]]] : []),
-    [program, [...pip, ...lines.filter((line) => !after.includes(line))]],
+    ...(after.length < lines.length ? [[program, [...pip, ...lines.filter((line) => !after.includes(line))]]] : []),
     ...(after.length > 0 ? [[program, [...pip, "--no-deps", ...after]]] : []),
   ]) {
     const { status } = spawnSync(command, args, { stdio: ["ignore", 2, 2] });

@@ -4,6 +4,9 @@ import "../host.ts";
 export type { EpisodeFn } from "./buffers/episode-flags.ts";
 export { type Episodes, type EpisodicOptions, EpisodicReplayBuffer, type ExtractedEpisodes } from "./buffers/episodic-replay-buffer.ts";
 export type { ItemsOf } from "./buffers/frames.ts";
+export { PyHashedReplayBuffer } from "./buffers/py-hashed-replay-buffer.ts";
+export type { PyBufferOptions } from "./buffers/py-items.ts";
+export { PyUniformReplayBuffer } from "./buffers/py-uniform-replay-buffer.ts";
 export {
   type ApartElement,
   type ApartInfo,
@@ -33,7 +36,17 @@ export { type ElementSpec, type SampleBatch, SampleDataset } from "./datasets/sa
 export type { DatasetClient, SignatureOptions, TableDatasetOptions } from "./datasets/table-dataset.ts";
 export { TimestepDataset } from "./datasets/timestep-dataset.ts";
 export { TrajectoryDataset } from "./datasets/trajectory-dataset.ts";
-export { type DriveLimit, type DriveState, drive, type Environment, type Observer, type Outcome, type Policy } from "./drive.ts";
+export { type DriveLimit, drive } from "./drivers/drive.ts";
+export {
+  DynamicEpisodeDriver,
+  type DynamicEpisodeDriverOptions,
+  type DynamicRunOptions,
+  DynamicStepDriver,
+  type DynamicStepDriverOptions,
+} from "./drivers/dynamic-drivers.ts";
+export type { Environment, InfoObserver, Observer, Outcome, Policy, TransitionObserver } from "./drivers/environment.ts";
+export type { DriveState } from "./drivers/loop.ts";
+export { PyDriver, type PyDriverOptions, type RunOptions } from "./drivers/py-driver.ts";
 export { type EpisodeObserverOptions, ReverbAddEpisodeObserver } from "./observers/episode-observer.ts";
 export { ReverbAddTrajectoryObserver, ReverbTrajectorySequenceObserver, type TrajectoryObserverOptions } from "./observers/trajectory-observer.ts";
 export { type Comparable, type ComparableStep, type Comparison, Condition, type Subject } from "./patterns/condition.ts";
@@ -45,7 +58,7 @@ export type { Sampler, SamplerOptions } from "./sampling/sampler.ts";
 export { type NamedTable, Table, type TableArguments } from "./sampling/table.ts";
 export type { RateLimiterInfo, TableInfo } from "./sampling/table-info.ts";
 export type { LeafSignature, Signature } from "./signature.ts";
-export { type Batched, restart, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
+export { type Batched, restart, type StepOptions, StepType, type TimeStep, termination, transition, truncation } from "./time-step.ts";
 export {
   boundary,
   first,
@@ -57,11 +70,35 @@ export {
   last,
   mid,
   type PolicyStep,
+  replace,
   singleStep,
   type Trajectory,
   type TrajectorySpec,
   trajectorySpec,
 } from "./trajectory.ts";
+export type { ColumnsIn, Numbers, WithoutTime } from "./transitions/columns.ts";
+export {
+  type AsNStepTransitionOptions,
+  type AsTrajectoryOptions,
+  type AsTransitionOptions,
+  asHalfTransition,
+  asNStepTransition,
+  asTrajectory,
+  asTransition,
+  type Experience,
+} from "./transitions/convert.ts";
+export { type Episode, fromEpisode } from "./transitions/episode.ts";
+export { type DiscountedReturnOptions, discountedReturn, toNStepTransition } from "./transitions/n-step.ts";
+export {
+  experienceToTransitions,
+  type StepColumns,
+  type TrajectoryBatch,
+  type TrajectoryColumns,
+  type Transition,
+  type TransitionSpec,
+  toTransition,
+  toTransitionSpec,
+} from "./transitions/transition.ts";
 export type {
   Checkpoint,
   Client,

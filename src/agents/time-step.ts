@@ -1,6 +1,8 @@
 /** What an environment emits: a step type, the reward and discount of the action before, an observation. After TF-Agents' `time_step`. */
 
+import { Column, type ColumnLike, isColumn } from "../column.ts";
 import { integer, mustBe, onlyKeys } from "../error.ts";
+import { sizeOf } from "../spec/leaf.ts";
 import { isList, listLength } from "../spec/numbers.ts";
 
 /** Rows of a batch at most. */
@@ -30,29 +32,37 @@ export function restart<O>(observation: O, options: { readonly batchSize?: numbe
   return timeStep(StepType.FIRST, observation, new Float32Array(batchSize), 1);
 }
 
-/** A step between. A batch is told by its rewards. */
-export function transition<O>(observation: O, reward: Batched, discount: Batched = 1): TimeStep<O> {
-  return timeStep(StepType.MID, observation, reward, discount);
+export interface StepOptions {
+  /** The batch, where its rewards do not tell it: `[]` of a single step whose reward is a vector, `[rows]` of a batch of such. */
+  readonly outerDims?: readonly [] | readonly [rows: number];
+}
+
+/** A step between. A batch is told by its rewards, here and below; one discount is every row's. */
+export function transition<O>(observation: O, reward: Batched, discount: Batched = 1, options: StepOptions = {}): TimeStep<O> {
+  return timeStep(StepType.MID, observation, reward, discount, options);
 }
 
 /** The last step of an episode that ended for good: discount 0. */
-export function termination<O>(observation: O, reward: Batched): TimeStep<O> {
-  return timeStep(StepType.LAST, observation, reward, 0);
+export function termination<O>(observation: O, reward: Batched, options: StepOptions = {}): TimeStep<O> {
+  return timeStep(StepType.LAST, observation, reward, 0, options);
 }
 
 /** The last step of an episode that was cut off, by a limit of time mostly: what would have followed still counts. */
-export function truncation<O>(observation: O, reward: Batched, discount: Batched = 1): TimeStep<O> {
-  return timeStep(StepType.LAST, observation, reward, discount);
+export function truncation<O>(observation: O, reward: Batched, discount: Batched = 1, options: StepOptions = {}): TimeStep<O> {
+  return timeStep(StepType.LAST, observation, reward, discount, options);
 }
 
-function timeStep<O>(stepType: StepType, observation: O, reward: Batched, discount: Batched): TimeStep<O> {
-  const rows = rowsOf("reward", reward);
-  return { stepType: stepTypes(stepType, reward), reward, discount: rows === undefined ? discount : spread(discount, rows), observation };
+function timeStep<O>(stepType: StepType, observation: O, reward: Batched, discount: Batched, options: StepOptions = {}): TimeStep<O> {
+  const { outerDims } = onlyKeys("options", options, "outerDims");
+  const rows = outerDims === undefined ? rowsOf("reward", reward) : rowsIn(outerDims);
+  const types = rows === undefined ? stepType : new Int32Array(rows).fill(stepType);
+  return { stepType: types, reward, discount: rows === undefined ? discount : spread(discount, rows), observation };
 }
 
-/** The step type, as often as there are rows in a batch like this. */
-export function stepTypes(stepType: StepType, like: Batched, name = "reward"): Batched {
-  const rows = rowsOf(name, like);
+/** The step type, as often as there are rows in a batch like this: of columns, one of the same shape. */
+export function stepTypes(stepType: StepType, like: Batched | ColumnLike, name = "reward"): Batched {
+  if (isColumn(like)) return new Column(new Int32Array(sizeOf(like.shape)).fill(stepType), [...like.shape]) as unknown as Batched;
+  const rows = rowsOf(name, like as Batched);
   return rows === undefined ? stepType : new Int32Array(rows).fill(stepType);
 }
 
@@ -61,6 +71,12 @@ function rowsOf(name: string, value: Batched): number | undefined {
   if (typeof value === "number") return undefined;
   if (!isList(value)) throw mustBe(TypeError, name, "a number, or a list of one a row", value);
   return listLength(value);
+}
+
+function rowsIn(outerDims: unknown): number | undefined {
+  if (!Array.isArray(outerDims)) throw mustBe(TypeError, "outerDims", "[] or [rows]", outerDims);
+  if (outerDims.length > 1) throw mustBe(RangeError, "outerDims", "[] or [rows]", outerDims);
+  return outerDims.length === 0 ? undefined : integer("outerDims[0]", outerDims[0], 0, MAX_ROWS);
 }
 
 function spread(value: Batched, rows: number): ArrayLike<number> {

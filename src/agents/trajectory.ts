@@ -1,5 +1,5 @@
 /** What an agent lived through in one step: what it saw and did, and what came of it. After TF-Agents' `trajectory`. */
-import { type ColumnLike, isColumn } from "../column.ts";
+import { type Column, type ColumnLike, isColumn } from "../column.ts";
 import { mustBe, onlyKeys } from "../error.ts";
 import { f32, i32 } from "../spec/constructors.ts";
 import type { Leaf } from "../spec/leaf.ts";
@@ -7,16 +7,17 @@ import { isList } from "../spec/numbers.ts";
 import type { Spec } from "../spec/spec.ts";
 import { type Batched, StepType, stepTypes, type TimeStep } from "./time-step.ts";
 
-export interface Trajectory<O = unknown, A = unknown, P = unknown> {
+/** `N` are its numbers: one, or one a row; in batches with time, columns. */
+export interface Trajectory<O = unknown, A = unknown, P = unknown, N = Batched, R = N> {
   /** Of the observation. LAST: a boundary, the step between two episodes. */
-  readonly stepType: Batched;
+  readonly stepType: N;
   readonly observation: O;
   readonly action: A;
   readonly policyInfo: P;
   /** Of what followed the action. */
-  readonly nextStepType: Batched;
-  readonly reward: Batched;
-  readonly discount: Batched;
+  readonly nextStepType: N;
+  readonly reward: R;
+  readonly discount: N;
 }
 
 /** A policy's answer. */
@@ -51,10 +52,13 @@ export function trajectorySpec<const O extends Spec, const A extends Spec, const
   return { stepType: i32(), observation, action, policyInfo, nextStepType: i32(), reward: f32(), discount: f32() };
 }
 
-type Maker = <O, A, P>(observation: O, action: A, policyInfo: P, reward: Batched, discount: Batched) => Trajectory<O, A, P>;
+interface Maker {
+  <O, A, P>(observation: O, action: A, policyInfo: P, reward: Batched, discount: Batched): Trajectory<O, A, P>;
+  <O, A, P, C extends ColumnLike>(observation: O, action: A, policyInfo: P, reward: C, discount: C): Trajectory<O, A, P, Column<"i32"> | C>;
+}
 
 function maker(stepType: StepType, nextStepType: StepType): Maker {
-  return (observation, action, policyInfo, reward, discount) => ({
+  const make = (observation: unknown, action: unknown, policyInfo: unknown, reward: Batched, discount: Batched) => ({
     stepType: stepTypes(stepType, discount, "discount"),
     observation,
     action,
@@ -63,9 +67,10 @@ function maker(stepType: StepType, nextStepType: StepType): Maker {
     reward,
     discount,
   });
+  return make as Maker;
 }
 
-/** A trajectory of an episode's first step. A batch is told by its discounts, here and below. */
+/** A trajectory of an episode's first step. A batch is told by its discounts, here and below, and may have a dimension of time as well: then they are columns. */
 export const first: Maker = maker(FIRST, MID);
 /** Of a step between. */
 export const mid: Maker = maker(MID, MID);
@@ -83,6 +88,18 @@ export function fromTransition<O, A, P = readonly []>(timeStep: TimeStep<O>, act
   const { stepType, observation } = timeStep;
   const { stepType: nextStepType, reward, discount } = nextTimeStep;
   return { stepType, observation, action: answer.action, policyInfo: answer.info ?? ([] as unknown as P), nextStepType, reward, discount };
+}
+
+/** The same trajectory with other values in some of its fields. @throws RangeError for a field that trajectories do not have */
+export function replace<T extends Trajectory<unknown, unknown, unknown, unknown, unknown>, const F extends { readonly [K in keyof Trajectory]?: unknown }>(
+  trajectory: T,
+  fields: F,
+): Omit<T, keyof F> & F {
+  checkStep("trajectory", trajectory);
+  checkStep("fields", fields);
+  const unknown = Object.keys(fields).find((field) => !Object.hasOwn(trajectory, field));
+  if (unknown !== undefined) throw mustBe(RangeError, "fields", `some of ${Object.keys(trajectory).join(", ")}`, unknown);
+  return { ...trajectory, ...fields };
 }
 
 /** @throws TypeError for what is no step */

@@ -11,6 +11,9 @@ import { PFRL } from "./transitions/departures.ts";
 
 type Raw = { name: string; tables: object[]; ops: [string, object?][]; expect: { results?: Record<string, unknown>[]; error?: object } };
 
+/** Client calls to which ours answer otherwise. */
+const CLIENT = ["insert_one_table_unknown", "column_history_beyond", "column_other_writer", "column_of_column_type"].map((name) => `client_${name}`);
+
 const FOLDERS = ["pfrl", "reverb-wire/checkpoint", "reverb-wire", "tfagents", "variants"];
 const folder = join(import.meta.dirname, "tfagents");
 const read = (file: string, from = folder) => JSON.parse(readFileSync(join(from, file), "utf8")) as Raw[];
@@ -63,8 +66,14 @@ describe("recorded cases of replay-buffer.json", () => {
 
 describe.each(["client-calls.json", "datasets.json"])("recorded cases of %s", (file) => {
   it.each(read(file).map((raw) => [raw.name, raw] as const))("%s", async (_, raw) => {
-    const { state, why } = await runCase(raw);
-    expect({ state, why }).toEqual({ state: "passed", why: undefined });
+    const { state, why, departs } = await runCase(raw);
+    expect({ state, why, departs }).toEqual({ state: "passed", why: undefined, departs: CLIENT.includes(raw.name) });
+  });
+
+  it("a wrong answer is a failure", async () => {
+    const [first] = read(file).filter(({ expect: { results = [] } }) => JSON.stringify(results).includes('"table_size":2'));
+    const wrong = JSON.parse(JSON.stringify(first).replace('"table_size":2', '"table_size":3'));
+    expect(await runCase(wrong)).toMatchObject({ state: "failed", why: expect.stringMatching(/table_size: expected 3, got 2/) });
   });
 });
 

@@ -3,14 +3,20 @@ import { runBufferCase } from "./buffers/cases.ts";
 import { isObject } from "./case.ts";
 import { runClientCase, runDatasetCase } from "./client/cases.ts";
 import { runRldsCase } from "./datasets/cases.ts";
+import { runDriverCase } from "./drivers/cases.ts";
 import { isObserverCase, runObserverCase } from "./observers/cases.ts";
 import type { Outcome } from "./outcome.ts";
+import { runPyBufferCase } from "./py-buffers/cases.ts";
 import { runStructuredCase } from "./structured/cases.ts";
 import { runReverbBufferCase } from "./tables/buffer-cases.ts";
 import { runTableCase } from "./tables/cases.ts";
+import { runTrajectoryCase } from "./trajectories/cases.ts";
 
 /** What became of a case; undefined where it is of none of these families. */
 export async function runInFamily(raw: { readonly [key: string]: unknown }): Promise<Outcome | undefined> {
+  if (raw.family === "drivers") return runDriverCase(raw);
+  if (raw.family === "py-buffers") return runPyBufferCase(raw);
+  if (raw.family === "trajectories") return runTrajectoryCase(raw);
   if (raw.family === "client-calls") return runClientCase(raw);
   if (raw.family === "datasets") return runDatasetCase(raw);
   if (raw.family === "structured-writer") return runStructuredCase(raw);

@@ -9,6 +9,11 @@ export function passing<E>(elements: Iterator<E, void>): ElementSource<E> {
   return { next: () => elements.next().value ?? undefined };
 }
 
+/** What `each` makes of the elements, one at a time. */
+export function* mapped<E, F>(elements: Iterable<E>, each: (element: E) => F): Generator<F, void> {
+  for (const element of elements) yield each(element);
+}
+
 /** Draws without end; with a time-out an async iteration waits until one can be had. */
 export function endless<E>(draw: () => E, waiters: Waiters, timeoutMs: number | undefined): ElementSource<E> {
   if (timeoutMs === undefined) return { next: draw };

@@ -12,7 +12,7 @@ import type { Writer } from "../../writer.ts";
 import { at, lengthOf, numbers, slice, stack, unbatch } from "../nest.ts";
 import { Windows } from "../windows.ts";
 import { type Batch, batchForm, type ItemsOf } from "./frames.ts";
-import { endless, passing, preprocessed, windowsOver } from "./pass.ts";
+import { endless, mapped, passing, preprocessed, windowsOver } from "./pass.ts";
 import {
   type ApartElement,
   type AsDatasetOptions,
@@ -37,6 +37,18 @@ export interface UniformOptions extends StoreOptions {
   readonly statefulDataset?: boolean;
 }
 
+/** For the package's own buffers: what they need beside the public calls. */
+export interface UniformInternals<S extends Spec> {
+  /** Many frames for the only segment, all or none: a flat typed array a leaf. */
+  add(values: unknown, rows: number): void;
+  /** A dataset whose elements are what `each` makes of them, in the moment in which they are drawn. */
+  dataset<E>(options: AsDatasetOptions<S>, each: (element: Element<S>) => E): Dataset<E>;
+  /** Memory that it has taken. */
+  bytes(): number;
+}
+
+export let internalsOf: <S extends Spec>(buffer: TFUniformReplayBuffer<S>) => UniformInternals<S>;
+
 export class TFUniformReplayBuffer<const S extends Spec = Spec> implements ReplayBuffer<S> {
   readonly dataSpec: S;
   readonly batchSize: number;
@@ -52,6 +64,14 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
   #added = 0;
   /** Calls of clear: whoever reads over several calls sees that its frames are gone. */
   #clears = 0;
+
+  static {
+    internalsOf = (buffer) => ({
+      add: (values, rows) => buffer.#append(rows, () => buffer.#writer.appendColumns(values as never)),
+      dataset: (options, each) => buffer.#dataset(options, each),
+      bytes: () => buffer.#engine.bytes,
+    });
+  }
 
   /**
    * Takes 4 bytes a frame at once, the frames' own bytes and 12 more each as they come.
@@ -87,12 +107,16 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    */
   addBatch(items: ItemsOf<S>): void {
     const { values } = this.#form(items, this.batchSize);
+    this.#append(1, () => this.#writer.append(values as never));
+  }
+
+  #append(steps: number, write: () => void): void {
     // Before: who waits for frames is woken in the middle of it.
-    this.#added++;
+    this.#added += steps;
     try {
-      this.#writer.append(values as never);
+      write();
     } catch (error) {
-      this.#added--;
+      this.#added -= steps;
       throw error;
     }
   }
@@ -118,11 +142,15 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
    * @throws RangeError for what can never come · in the iteration EMPTY, TOO_FEW
    */
   asDataset(options: AsDatasetOptions<S> = {}): Dataset<Element<S>> {
+    return this.#dataset(options, (element) => element);
+  }
+
+  #dataset<E>(options: AsDatasetOptions<S>, each: (element: Element<S>) => E): Dataset<E> {
     this.#engine.open();
     const { sampleBatchSize, numSteps, singleDeterministicPass, sequencePreprocessFn, timeoutMs } = checkDataset(this.dataSpec, options);
     const { waiters } = this.#engine;
     if (!singleDeterministicPass) {
-      const draw = () => this.#draw({ sampleBatchSize, numSteps }, sequencePreprocessFn) as Element<S>;
+      const draw = () => each(this.#draw({ sampleBatchSize, numSteps }, sequencePreprocessFn) as Element<S>);
       return elementsOf(() => endless(draw, waiters, timeoutMs), options);
     }
     if (this.#dropRemainder) {
@@ -131,7 +159,7 @@ export class TFUniformReplayBuffer<const S extends Spec = Spec> implements Repla
       if ((numSteps ?? 0) > this.maxLength)
         throw mustBe(RangeError, "numSteps", `at most maxLength (${this.maxLength}) if datasetDropRemainder is set`, numSteps);
     }
-    return elementsOf(() => passing(this.#pass(options)), options);
+    return elementsOf(() => passing(mapped(this.#pass(options), each)), options);
   }
 
   /** All frames, each leaf [batchSize, T, …], oldest first. T is 0 where there are none. */

@@ -3,7 +3,6 @@ import { mustBe, onlyKeys } from "../../error.ts";
 import type { Replay } from "../../replay.ts";
 import { unknownTable } from "../../rules.ts";
 import { leaves, map, type Nest } from "../../spec/nest.ts";
-import type { Spec } from "../../spec/spec.ts";
 import { checkSignal, type WaitOptions } from "../../wait.ts";
 import type { DrawnItem } from "../sampling/sample.ts";
 import { checkSampler, type SamplerOptions } from "../sampling/sampler.ts";
@@ -27,7 +26,13 @@ export interface TableDatasetOptions extends Omit<SignatureOptions, "getSignatur
 }
 
 /** A client, or a Replay for its own tables. */
-export type DatasetClient<S extends Spec = Spec, N extends string = string> = Client<S, N> | Replay<S, N>;
+// biome-ignore lint/suspicious/noExplicitAny: of any spec
+export type DatasetClient = Client<any, any> | Replay;
+
+/** A client that knows its tables without asking a server. By its form: an overload for a class of `any` spec would come second to one for every client. */
+export interface AtOnce {
+  serverInfo(options?: ServerInfoOptions): { readonly [table: string]: TableInfo };
+}
 
 const SAMPLER = "maxSamples, rateLimiterTimeoutMs, maxInFlightSamplesPerWorker, numWorkersPerIterator, maxSamplesPerStream, signal";
 
@@ -48,6 +53,8 @@ export function resolved(client: DatasetClient, table: string, options: TableDat
 }
 
 function checkedSpec(spec: Signature): Signature {
+  // What is no nest at all is refused here.
+  leaves(spec as Nest<never>);
   const size = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
   return map(spec as Nest<never>, (leaf: LeafSignature, keys): LeafSignature => {
     const { dtype, shape } = leaf;

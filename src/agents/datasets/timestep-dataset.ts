@@ -3,10 +3,9 @@ import { pointAtCallersOf } from "../../caller.ts";
 import type { Replay } from "../../replay.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { type DrawnItem, mustBeAs, nestColumns, type ReplaySample, stepColumns, stepsOf } from "../sampling/sample.ts";
-import type { LocalClient } from "../writers/local-client.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import { INFO_SPEC, SampleDataset } from "./sample-dataset.ts";
-import { type DatasetClient, itemsOf, resolved, type SignatureOptions, type TableDatasetOptions, withSignature } from "./table-dataset.ts";
+import { type AtOnce, type DatasetClient, itemsOf, resolved, type SignatureOptions, type TableDatasetOptions, withSignature } from "./table-dataset.ts";
 
 /**
  * Steps of the items that the table gives: the `info` of their item, and `data` nested as the spec, which is that of one step. Where an item ends nothing tells. An iteration
@@ -50,7 +49,7 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
    * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
-  static fromTableSignature<Data = any>(client: LocalClient<any, any> | Replay, table: string, options?: SignatureOptions): TimestepDataset<Data>;
+  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay<any, any>, table: string, options?: SignatureOptions): TimestepDataset<Data>;
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: DatasetClient, table: string, options?: SignatureOptions): Awaitable<TimestepDataset<Data>>;
   static fromTableSignature(client: DatasetClient, table: string, options: SignatureOptions = {}): Awaitable<TimestepDataset> {

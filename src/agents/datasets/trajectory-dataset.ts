@@ -3,10 +3,9 @@ import { pointAtCallersOf } from "../../caller.ts";
 import type { Replay } from "../../replay.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { mustBeAs, nestColumns, type ReplaySample, wholeColumns } from "../sampling/sample.ts";
-import type { LocalClient } from "../writers/local-client.ts";
 import type { Awaitable } from "../writers/step-client.ts";
 import { INFO_SPEC, SampleDataset } from "./sample-dataset.ts";
-import { type DatasetClient, itemsOf, resolved, type SignatureOptions, type TableDatasetOptions, withSignature } from "./table-dataset.ts";
+import { type AtOnce, type DatasetClient, itemsOf, resolved, type SignatureOptions, type TableDatasetOptions, withSignature } from "./table-dataset.ts";
 
 /**
  * Items as the table gives them: `info`, and `data` nested as the spec, columns with their dimension of time. An iteration ends after `maxSamples`, or when the rate limiter
@@ -41,7 +40,7 @@ export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Da
    * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
-  static fromTableSignature<Data = any>(client: LocalClient<any, any> | Replay, table: string, options?: SignatureOptions): TrajectoryDataset<Data>;
+  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay<any, any>, table: string, options?: SignatureOptions): TrajectoryDataset<Data>;
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: DatasetClient, table: string, options?: SignatureOptions): Awaitable<TrajectoryDataset<Data>>;
   static fromTableSignature(client: DatasetClient, table: string, options: SignatureOptions = {}): Awaitable<TrajectoryDataset> {

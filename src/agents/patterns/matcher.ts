@@ -26,8 +26,11 @@ export class Matcher {
   /** By config: the count of these, and the step, with which it made its last item. */
   readonly #liveAt: Float64Array;
   readonly #stepAt: Float64Array;
-  /** By config, whether its conditions on data hold for the newest step. */
+  /** By config for ends, whether its conditions on data hold for the newest step. */
   #holds: Uint8Array;
+  /** Whether there are such, and configs whose priority is made of errors. */
+  readonly #hasEnds: boolean;
+  readonly #hasErrors: boolean;
   /** Leaves that a step at hand left out, by its number. */
   readonly #gaps = new Map<number, ReadonlySet<number>>();
   /** Absolute values of the field that a config's priority is made of, a ring. */
@@ -37,6 +40,7 @@ export class Matcher {
   #nextIndex = 0;
   #nextLive = 0;
   #nextIsLive = false;
+  #nextIsWhole = false;
   #nextHolds: Uint8Array;
 
   /** @param needs steps that each config waits for, where it is not just those that it takes */
@@ -51,6 +55,8 @@ export class Matcher {
     this.#stepAt = new Float64Array(n).fill(NEVER);
     this.#holds = new Uint8Array(n);
     this.#nextHolds = new Uint8Array(n);
+    this.#hasEnds = configs.some(({ atEnd, ofData }) => atEnd && ofData.length > 0);
+    this.#hasErrors = configs.some(({ errors }) => errors !== undefined);
     this.#errors = configs.map(({ errors }) => (errors === undefined || errors.ages.length === 0 ? undefined : new Float64Array(errors.ages[0] as number)));
   }
 
@@ -71,11 +77,10 @@ export class Matcher {
     this.#nextStep = isNew ? this.#step + 1 : this.#step;
     this.#nextIndex = index;
     this.#nextIsLive = present > 0;
+    this.#nextIsWhole = present === this.#named.length;
     this.#nextLive = this.#live + (present > 0 && (isNew || !this.#isLive) ? 1 : 0);
-    for (let k = 0; k < this.#configs.length; k++) this.#nextHolds[k] = holds(this.#configs[k] as Compiled, values) ? 1 : 0;
-    if (present === 0) return 0;
-    const isWhole = this.#gaps.size === 0 && present === this.#named.length;
-    return this.#match(false, this.#nextStep, index, this.#nextLive, this.#nextHolds, isWhole, values);
+    if (this.#hasEnds) for (let k = 0; k < this.#configs.length; k++) this.#nextHolds[k] = holds(this.#configs[k] as Compiled, values) ? 1 : 0;
+    return present === 0 ? 0 : this.#match(this.#nextStep, index, this.#nextLive, values, this.#nextIsWhole && this.#gaps.size === 0);
   }
 
   /** The step that `look` was told of is there. */
@@ -86,13 +91,19 @@ export class Matcher {
     this.#index = this.#nextIndex;
     this.#live = this.#nextLive;
     this.#isLive = this.#nextIsLive;
-    const holds = this.#holds;
-    this.#holds = this.#nextHolds;
-    this.#nextHolds = holds;
-    const absent = this.#absent(values);
-    if (absent !== undefined) this.#gaps.set(step, absent);
+    if (this.#hasEnds) {
+      const holds = this.#holds;
+      this.#holds = this.#nextHolds;
+      this.#nextHolds = holds;
+    }
+    if (!this.#nextIsWhole) this.#gaps.set(step, this.#absent(values));
     else if (this.#gaps.size > 0) this.#gaps.delete(step);
     if (isNew && this.#gaps.size > 0) this.#gaps.delete(step - this.#reach);
+    if (this.#hasErrors) this.#noteErrors(values);
+  }
+
+  #noteErrors(values: Values): void {
+    const step = this.#step;
     for (let k = 0; k < this.#configs.length; k++) {
       const { errors } = this.#configs[k] as Compiled;
       const ring = this.#errors[k];
@@ -103,7 +114,7 @@ export class Matcher {
 
   /** Which of the configs for ends apply to the newest step: `due`, so many. */
   end(): number {
-    return this.#isLive ? this.#match(true, this.#step, this.#index, this.#live, this.#holds, this.#gaps.size === 0, undefined) : 0;
+    return this.#isLive ? this.#match(this.#step, this.#index, this.#live, undefined, this.#gaps.size === 0) : 0;
   }
 
   /** A config has made its item of the newest step. */
@@ -135,13 +146,15 @@ export class Matcher {
     return Math.min(errors.weight * largest + (1 - errors.weight) * (sum / errors.ages.length), Number.MAX_VALUE);
   }
 
-  #match(atEnd: boolean, step: number, index: number, live: number, holds: Uint8Array, isWhole: boolean, newest: Values | undefined): number {
+  /** @param newest what a step that is to come has; undefined: at the end of an episode */
+  #match(step: number, index: number, live: number, newest: Values | undefined, isWhole: boolean): number {
     let count = 0;
     const steps = step + 1 - this.#first;
     for (let k = 0; k < this.#configs.length; k++) {
       const config = this.#configs[k] as Compiled;
-      if (config.atEnd !== atEnd || steps < (this.#needs[k] as number) || holds[k] === 0 || this.#stepAt[k] === step) continue;
+      if (config.atEnd !== (newest === undefined) || steps < (this.#needs[k] as number) || this.#stepAt[k] === step) continue;
       if (!all(config.ofIndex, index) || !all(config.ofSince, live - (this.#liveAt[k] as number))) continue;
+      if (config.ofData.length > 0 && !(newest === undefined ? this.#holds[k] === 1 : holds(config, newest))) continue;
       if (isWhole || this.#has(config, step, newest)) this.due[count++] = k;
     }
     return count;
@@ -154,15 +167,8 @@ export class Matcher {
     );
   }
 
-  #absent(values: Values): ReadonlySet<number> | undefined {
-    let absent: Set<number> | undefined;
-    for (let i = 0; i < this.#named.length; i++) {
-      const leaf = this.#named[i] as number;
-      if (values[leaf] !== undefined) continue;
-      absent ??= new Set();
-      absent.add(leaf);
-    }
-    return absent;
+  #absent(values: Values): ReadonlySet<number> {
+    return new Set(this.#named.filter((leaf) => values[leaf] === undefined));
   }
 }
 

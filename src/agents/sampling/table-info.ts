@@ -17,7 +17,7 @@ export interface TableInfo {
   readonly currentSize: number;
   /** Episodes of which the table has items. */
   readonly numEpisodes: number;
-  /** Episodes of which it had some, and has none. */
+  /** How often the last item of an episode has left. */
   readonly numDeletedEpisodes: number;
   /** Items that were sampled at least once. */
   readonly numUniqueSamples: number;

@@ -3,12 +3,16 @@ import type { Engine } from "../../core/engine.ts";
 import { mustBe } from "../../error.ts";
 import type { PlacedLeaf } from "../../spec/layout.ts";
 import { blank, type RowLeaf, zeroOf } from "../../spec/leaf.ts";
-import { fold, pack } from "../../spec/nest.ts";
+import { fold, pack, type Visit, visitor } from "../../spec/nest.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 
-/** A step, or a part of it: fields left out, null and undefined are the same. */
-export type PartOf<T> = T extends readonly unknown[] | ArrayBufferView
+/** A step, or a part of it: fields left out, null and undefined are the same. An array of any length is a leaf's value, one of a length of its own a tuple of fields. */
+export type PartOf<T> = T extends ArrayBufferView
   ? T | null | undefined
+  : T extends readonly unknown[]
+    ? number extends T["length"]
+      ? T | null | undefined
+      : { readonly [K in keyof T]: PartOf<T[K]> } | null | undefined
   : T extends object
     ? { readonly [K in keyof T]?: PartOf<T[K]> } | null | undefined
     : T | null | undefined;
@@ -16,13 +20,20 @@ export type PartOf<T> = T extends readonly unknown[] | ArrayBufferView
 /** Puts the parts of a step where their leaves stand. */
 type VisitField = (value: unknown, values: unknown[]) => void;
 
+/** Thrown and caught here. */
+const NOT_WHOLE = new Error("a node of the step lacks keys, or has others");
+
 /** A value a leaf; undefined where it was left out. */
 export type Values = readonly unknown[];
 
 export class Fields<S extends Spec> {
   readonly leaves: readonly PlacedLeaf[];
   readonly #spec: Spec;
+  /** What takes any step apart, and one that has a key for each leaf, faster. */
   readonly #visit: VisitField;
+  readonly #visitWhole: Visit;
+  #values: unknown[] = [];
+  #hasKeys = false;
   readonly #zeros: unknown[] = [];
 
   constructor(engine: Engine) {
@@ -42,13 +53,33 @@ export class Fields<S extends Spec> {
       },
     );
     this.leaves = engine.layout.leaves;
+    const take = (index: number) => (value: unknown) => {
+      // It may lack the key, and have another.
+      if (value === undefined) throw NOT_WHOLE;
+      this.#values[index] = value ?? undefined;
+    };
+    this.#visitWhole = visitor(engine.spec, take, () => NOT_WHOLE);
+  }
+
+  /** Whether the step that was taken apart last has a key for each leaf. */
+  get hasKeys(): boolean {
+    return this.#hasKeys;
   }
 
   /** @throws ReplayError SPEC_MISMATCH where a part is not nested as the spec, or has a name that the spec has not */
   take(step: unknown): Values {
     if (step === null || step === undefined) throw mustBe("SPEC_MISMATCH", "step", "nested like the spec", step);
     const values: unknown[] = [];
-    this.#visit(step, values);
+    this.#values = values;
+    this.#hasKeys = true;
+    try {
+      this.#visitWhole(step);
+    } catch (error) {
+      this.#hasKeys = false;
+      if (error !== NOT_WHOLE) throw error;
+      values.length = 0;
+      this.#visit(step, values);
+    }
     return values;
   }
 

@@ -10,7 +10,7 @@ import { type Compiled, compiled } from "../patterns/compiled.ts";
 import { type Config, mustBeConfigs } from "../patterns/config.ts";
 import { Matcher, scalarOf } from "../patterns/matcher.ts";
 import { mustFit, type Signature } from "../signature.ts";
-import type { PartOf } from "./fields.ts";
+import type { PartOf, Values } from "./fields.ts";
 import { tableNames } from "./step-client.ts";
 import { type Steps, stepsOf, TrajectoryWriter } from "./trajectory-writer.ts";
 
@@ -90,25 +90,26 @@ export class StructuredWriter<S extends Spec = Spec> {
    * @throws ReplayError SPEC_MISMATCH, INVALID_DATA for another form, or a field that an earlier append of the step has set; RATE_LIMITED where too many items wait already;
    * OUT_OF_TURN while `endEpisode` waits; OUT_OF_MEMORY. Nothing changed then; but where memory ran out for an item, the step is there
    */
-  append(step: PartOf<StepOf<S>>, options: { readonly partialStep?: boolean } = {}): void {
+  append(step: PartOf<StepOf<S>>, options?: { readonly partialStep?: boolean }): void {
     this.#check();
-    const { partialStep = false } = onlyKeys("options", options, "partialStep");
-    flag("partialStep", partialStep);
-    const { fields } = this.#steps;
-    const given = fields.take(step);
-    const keyed = this.#isWhole && !given.includes(undefined) ? this.#keyed : this.#alike(step);
-    const { open } = this.#steps;
-    const values = open === undefined ? given : given.map((value, i) => value ?? open[i]);
-    for (const leaf of this.#errors) this.#mustBeFinite(leaf, given[leaf]);
+    const partialStep = options === undefined ? false : isPartial(options);
+    const steps = this.#steps;
+    const given = steps.fields.take(step);
+    const isAlike = this.#isWhole && steps.fields.hasKeys;
+    const keyed = isAlike ? this.#keyed : this.#alike(step);
+    const values = this.#stepIsOpen ? merged(given, steps.open) : given;
+    if (this.#errors.length > 0) this.#mustBeFinite(given);
     const matcher = this.#matcher;
     const due = matcher.look(values, !this.#stepIsOpen, this.#writer.episodeSteps);
-    this.#mustHaveRoom(due);
-    this.#steps.append(step, given, partialStep);
+    if (due > 0) this.#mustHaveRoom(due);
+    steps.append(step, given, partialStep);
     this.#stepIsOpen = partialStep;
-    this.#keyed = keyed;
-    this.#isWhole = keyed?.includes(false) === false;
+    if (!isAlike) {
+      this.#keyed = keyed;
+      this.#isWhole = keyed?.includes(false) === false;
+    }
     matcher.note(values);
-    this.#apply(due);
+    if (due > 0) this.#apply(due);
   }
 
   /**
@@ -193,10 +194,13 @@ export class StructuredWriter<S extends Spec = Spec> {
     );
   }
 
-  #mustBeFinite(leaf: number, value: unknown): void {
-    if (value === undefined || Number.isFinite(Number(scalarOf(value)))) return;
-    const { path } = this.#steps.fields.leaves[leaf] as { readonly path: string };
-    throw mustBe("INVALID_DATA", path || "step", "a finite number, because tdError makes priorities of it", value);
+  #mustBeFinite(values: Values): void {
+    for (const leaf of this.#errors) {
+      const value = values[leaf];
+      if (value === undefined || Number.isFinite(Number(scalarOf(value)))) continue;
+      const { path } = this.#steps.fields.leaves[leaf] as { readonly path: string };
+      throw mustBe("INVALID_DATA", path || "step", "a finite number, because tdError makes priorities of it", value);
+    }
   }
 
   /** Whether the items of the first `due` configs may come in, or wait. */
@@ -229,6 +233,16 @@ export class StructuredWriter<S extends Spec = Spec> {
     this.#stepIsOpen = false;
     if (clearBuffers) this.#matcher.clear();
   }
+}
+
+function isPartial(options: { readonly partialStep?: boolean }): boolean {
+  const { partialStep = false } = onlyKeys("options", options, "partialStep");
+  return flag("partialStep", partialStep) === 1;
+}
+
+/** What an open step has with more of it. */
+function merged(given: Values, open: Values = []): Values {
+  return given.map((value, i) => value ?? open[i]);
 }
 
 /** @throws RangeError for a priority that its table does not take, as beside a large exponent */

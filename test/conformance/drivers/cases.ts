@@ -1,0 +1,58 @@
+/** Running one case of the drivers' family. */
+import { isObject, Malformed, type Result, readOps } from "../case.ts";
+import { valueDifference } from "../compare.ts";
+import { kindOf } from "../meaning.ts";
+import type { Outcome } from "../outcome.ts";
+import { DriverWorld } from "./world.ts";
+
+type Raw = { readonly [key: string]: unknown };
+
+export function runDriverCase(raw: Raw): Outcome {
+  const name = String(raw.name);
+  try {
+    const why = run(raw);
+    return why === undefined ? { name, state: "passed" } : { name, state: "failed", why };
+  } catch (error) {
+    const why = error instanceof Malformed ? `malformed: ${error.message}` : `the runner broke down: ${(error as Error)?.stack ?? error}`;
+    return { name, state: "failed", why };
+  }
+}
+
+function run(raw: Raw): string | undefined {
+  const { expect } = raw;
+  if (!isObject(expect)) throw new Malformed("expect must be an object");
+  const made = tried(() => new DriverWorld(raw));
+  if (isObject(expect.error) || "error" in made) {
+    const found = errorDifference(expect.error, made);
+    return found === undefined ? undefined : `constructor: ${found}`;
+  }
+  if (!Array.isArray(expect.results)) throw new Malformed("expect must have results, an array, or an error");
+  for (const [i, [kind, args]] of readOps(raw.ops).entries()) {
+    if (kind !== "run") return `op ${i}: unknown op ${JSON.stringify(kind)}`;
+    const expected = expect.results[i];
+    if (!isObject(expected)) throw new Malformed(`expect.results has nothing for op ${i}`);
+    const got = tried(() => made.value.run(args));
+    const found = isObject(expected.error) || "error" in got ? errorDifference(expected.error, got) : valueDifference("", expected, got.value as Result);
+    if (found !== undefined) return `op ${i} ${kind}: ${found}`;
+  }
+  return undefined;
+}
+
+type Tried<T> = { readonly value: T } | { readonly error: unknown };
+
+function tried<T>(call: () => T): Tried<T> {
+  try {
+    return { value: call() };
+  } catch (error) {
+    if (error instanceof Malformed) throw error;
+    return { error };
+  }
+}
+
+/** Whether an error was to be, and means what theirs means: a wrong kind, or a wrong value. */
+function errorDifference(expected: unknown, got: Tried<unknown>): string | undefined {
+  if (!isObject(expected)) return `expected no error, got ${String("error" in got ? (got.error as Error)?.stack : "")}`;
+  const kind = expected.type === "TypeError" ? "TypeError" : "RangeError";
+  if (!("error" in got)) return `expected ${kind}, got none`;
+  return kindOf(got.error) === kind ? undefined : `expected ${kind}, got ${String(got.error)}`;
+}

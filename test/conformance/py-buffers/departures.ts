@@ -1,0 +1,110 @@
+/** Where our answer is not the recorded one, by rule (POLICY.md, "Python's buffers"): worked out of the ops of the case by a list of items. */
+import { isObject, type Op, type Result } from "../case.ts";
+
+export interface Ruled {
+  readonly rule: string;
+  /** `{ any: true }`: that it answers. */
+  readonly result: Result;
+}
+
+type Args = Op[1];
+
+/** What is stored, as lists have it: in order of time. */
+export class Listed {
+  readonly #capacity: number;
+  readonly #spec: unknown;
+  #items: unknown[] = [];
+  #added = 0;
+  /** Whether a batch of several was added, which theirs cannot. */
+  #several = false;
+
+  constructor(capacity: number, spec: unknown) {
+    this.#capacity = capacity;
+    this.#spec = spec;
+  }
+
+  /** Our answer to an op, where a rule says another one than the recorded; undefined where the recorded one holds. Notes what the op changes. */
+  ruled([kind, args]: Op, recorded: Result): Ruled | undefined {
+    const error = isObject(recorded.error) ? recorded.error : undefined;
+    switch (kind) {
+      case "add_batch":
+        return this.#add(args, error);
+      case "clear":
+        this.#items = [];
+        this.#added = 0;
+        return undefined;
+      case "size":
+        return this.#several ? { rule: "a batch of several is added", result: { value: this.#items.length } } : undefined;
+      case "num_frames":
+        return { rule: "what is not implemented works", result: { value: this.#items.length } };
+      case "gather_all":
+        return this.#gathered(recorded);
+      case "get_next":
+      case "outcomes":
+        return this.#drawn(args, error);
+      case "dataset":
+        return this.#passed(args, recorded, error);
+      default:
+        return undefined;
+    }
+  }
+
+  #add({ items }: Args, error: Result | undefined): Ruled | undefined {
+    if (error !== undefined && error.type !== "NotImplementedError") return undefined;
+    const batch = rows(this.#spec, items);
+    this.#several ||= batch.length > 1;
+    this.#added += batch.length;
+    this.#items = [...this.#items, ...batch].slice(-this.#capacity);
+    return error === undefined ? undefined : { rule: "a batch of several is added", result: {} };
+  }
+
+  /** In the order of the places, as recorded; but nothing that was never stored. */
+  #gathered(recorded: Result): Ruled | undefined {
+    const isFull = this.#items.length === this.#capacity;
+    if (isFull && recorded.error === undefined && !this.#several) return undefined;
+    const behind = this.#added > this.#capacity ? this.#added % this.#capacity : 0;
+    const turned = [...this.#items.slice(this.#items.length - behind), ...this.#items.slice(0, this.#items.length - behind)];
+    return { rule: "gatherAll gives what is stored and nothing else", result: { data: gathered(this.#spec, turned) } };
+  }
+
+  #drawn({ args }: Args, error: Result | undefined): Ruled | undefined {
+    const steps = isObject(args) && typeof args.num_steps === "number" ? args.num_steps : 1;
+    if (steps >= 1 && this.#items.length === 0) return { rule: "an empty buffer is EMPTY", result: { error: { kind: "EMPTY" } } };
+    if (error !== undefined && steps > this.#items.length)
+      return { rule: "asking for more steps than there are is another error than asking an empty buffer", result: { error: { kind: "TOO_FEW" } } };
+    return undefined;
+  }
+
+  #passed({ args, take }: Args, recorded: Result, error: Result | undefined): Ruled | undefined {
+    const asked = isObject(args) ? args : {};
+    const drawn = this.#drawn({ args }, error);
+    if (error?.type !== "NotImplementedError") return drawn;
+    if (drawn !== undefined) return drawn;
+    const rule = "what is not implemented works";
+    const { sample_batch_size: batch, num_steps: steps } = asked;
+    if (asked.single_deterministic_pass !== true || asked.sequence_preprocess_fn !== undefined || batch != null || steps != null)
+      return { rule, result: { any: true } };
+    return { rule, result: { ...recorded, error: undefined, elements: this.#items.slice(0, take as number) } };
+  }
+}
+
+/** A batch's items, one by one. */
+function rows(spec: unknown, items: unknown): unknown[] {
+  if (isObject(spec) && typeof spec.dtype === "string") return Array.isArray(items) ? items : [items];
+  const parts = Object.entries(spec as object).map(([key, part]) => [key, rows(part, (items as { [key: string]: unknown })[key])] as const);
+  const [longest = []] = parts.map(([, part]) => part).sort((a, b) => b.length - a.length);
+  return longest.map((_, i) => {
+    const item = parts.map(([key, part]) => [key, part[i] ?? []] as const);
+    return Array.isArray(spec) ? item.map(([, part]) => part) : Object.fromEntries(item);
+  });
+}
+
+/** Items as gatherAll gives them: each leaf [1, items, …]. */
+function gathered(spec: unknown, items: readonly unknown[]): unknown {
+  if (isObject(spec) && typeof spec.dtype === "string") return [items];
+  const parts = Object.entries(spec as object).map(([key, part]) => {
+    const own = items.map((item) => (item as { readonly [key: string]: unknown })[key]);
+    return [key, gathered(part, own)] as const;
+  });
+  return Array.isArray(spec) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
+}

@@ -1,0 +1,115 @@
+/** Values of trajectories: theirs as columns on the way in, ours as nested numbers under their names on the way out. */
+import { Column, type ColumnLike, isColumn } from "../../../src/column.ts";
+import { DTYPES, type Dtype } from "../../../src/spec/dtype.ts";
+import { isObject, Malformed, numberOf } from "../case.ts";
+import { nested } from "../nested.ts";
+import { ourSpec } from "../step-spec.ts";
+
+type Fields = { readonly [field: string]: unknown };
+
+/** Fields of trajectories, transitions and their parts that have another name here. */
+const NAMES: { readonly [theirs: string]: string } = {
+  step_type: "stepType",
+  next_step_type: "nextStepType",
+  policy_info: "policyInfo",
+  time_step: "timeStep",
+  action_step: "actionStep",
+  next_time_step: "nextTimeStep",
+};
+const THEIRS = Object.fromEntries(Object.entries(NAMES).map(([theirs, ours]) => [ours, theirs]));
+
+const NUMPY: { readonly [D in Dtype]: string } = {
+  bool: "bool",
+  i8: "int8",
+  u8: "uint8",
+  i16: "int16",
+  u16: "uint16",
+  i32: "int32",
+  u32: "uint32",
+  i64: "int64",
+  u64: "uint64",
+  f32: "float32",
+  f64: "float64",
+};
+
+export const ours = (field: string): string => NAMES[field] ?? field;
+
+/** Nested numbers as a column of a leaf's dtype, of whatever shape the numbers have. */
+export function columnOf(dtype: Dtype, value: unknown): Column {
+  const shape: number[] = [];
+  for (let part = value; Array.isArray(part); part = part[0]) shape.push(part.length);
+  const flat = [value].flat(Number.POSITIVE_INFINITY).map(numberOf);
+  const data = new DTYPES[dtype].array(flat.length);
+  for (const [i, one] of flat.entries())
+    data[i] = (data instanceof BigInt64Array || data instanceof BigUint64Array ? BigInt(one as number) : Number(one)) as never;
+  return new Column(data as Column["data"], shape);
+}
+
+/** A value as a nest of columns, each of the dtype that the spec says. */
+export function given(spec: unknown, value: unknown): unknown {
+  const node = spec as Fields | undefined;
+  if (isObject(node) && typeof node.dtype === "string") return columnOf((ourSpec(node) as { dtype: Dtype }).dtype, value);
+  if (Array.isArray(spec)) return (value as unknown[]).map((part, i) => given(spec[i], part));
+  if (isObject(node) && isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, given(node[key], part)]));
+  throw new Malformed(`no spec of ${JSON.stringify(value)}`);
+}
+
+/** Columns as a step of a single environment, or of a batch of them, has it: a number, a flat typed array; else as they are. */
+export function loose(nest: unknown): unknown {
+  if (isColumn(nest)) return nest.shape.length === 0 ? Number(nest.data[0]) : nest.shape.length === 1 ? nest.data : nest;
+  if (Array.isArray(nest)) return nest.map(loose);
+  return Object.fromEntries(Object.entries(nest as Fields).map(([key, part]) => [key, loose(part)]));
+}
+
+const FIELDS = ["step_type", "observation", "action", "policy_info", "next_step_type", "reward", "discount"];
+
+/** Fields of a case, by its spec, under our names. */
+export function fieldsOf(spec: Fields, value: Fields): Fields {
+  return Object.fromEntries(Object.entries(value).map(([field, part]) => [ours(field), given(specOf(spec, field), part)]));
+}
+
+export function specOf(spec: Fields, field: string): unknown {
+  // Of a policy's answer.
+  const name = field === "info" ? "policy_info" : field;
+  return spec[name] ?? (["policy_info", "state"].includes(name) ? [] : spec[field]);
+}
+
+/** A trajectory, a time step, a policy's answer, or a transition of these. */
+export function partOf(spec: Fields, value: Fields): Fields {
+  if (!("time_step" in value)) return fieldsOf(spec, value);
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [ours(name), fieldsOf(spec, part as Fields)]));
+}
+
+/** The spec of a case as one of trajectories. */
+export function trajectorySpecOf(spec: Fields): Fields {
+  return Object.fromEntries(FIELDS.map((field) => [ours(field), ourSpec(specOf(spec, field))]));
+}
+
+/** What is ours as the cases have it: nested numbers, and beside them nested dtypes; null where nothing tells one. */
+export function plain(value: unknown): unknown {
+  return folded(value, ({ data, shape }) => nested([...(data as Float32Array)].map(Number), shape));
+}
+
+export function dtypes(value: unknown): unknown {
+  return folded(value, ({ data }) => {
+    const found = (Object.keys(DTYPES) as Dtype[]).find((dtype) => dtype !== "bool" && data instanceof DTYPES[dtype].array);
+    return found === undefined ? null : NUMPY[found];
+  });
+}
+
+function folded(value: unknown, leaf: (column: ColumnLike) => unknown): unknown {
+  if (isColumn(value)) return leaf(value);
+  if (ArrayBuffer.isView(value)) return leaf({ data: value as Column["data"], shape: [(value as unknown as Float32Array).length] });
+  if (Array.isArray(value)) return value.map((part) => folded(part, leaf));
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [THEIRS[key] ?? key, folded(part, leaf)]));
+  return leaf({ data: [value] as never, shape: [] });
+}
+
+/** A spec of ours as the cases have it. */
+export function plainSpec(spec: unknown): unknown {
+  const node = spec as { readonly dtype?: Dtype; readonly shape?: readonly number[] };
+  if (typeof node.dtype === "string") return { shape: [...(node.shape as readonly number[])], dtype: NUMPY[node.dtype] };
+  if (Array.isArray(spec)) return spec.map(plainSpec);
+  return Object.fromEntries(Object.entries(spec as Fields).map(([key, part]) => [THEIRS[key] ?? key, plainSpec(part)]));
+}

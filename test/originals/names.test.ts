@@ -1,0 +1,76 @@
+/** docs/from-reverb.md and docs/from-tf-agents.md have every public name of the two packages, and no other; what of ours they name is there. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { expect, test } from "vitest";
+import { root } from "../support/core.ts";
+import { kept } from "./count.mjs";
+
+const NAMES: { readonly [module: string]: readonly string[] } = kept().names;
+const PAGES = { reverb: "from-reverb.md", tf_agents: "from-tf-agents.md" };
+
+interface Row {
+  readonly module: string;
+  readonly names: readonly string[];
+  readonly ours: string;
+}
+
+/** The rows of the tables whose heading is a module. */
+function rows(page: string): Row[] {
+  const [, ...sections] = readFileSync(join(root, "docs", page), "utf8").split(/^##+ /m);
+  return sections.flatMap((section) => {
+    const module = section.match(/^`([\w.]+)`\n/)?.[1];
+    if (module === undefined) return [];
+    return [...section.matchAll(/^\| (`[^|]*`) \| ([^|]*) \|$/gm)].map(([, names = "", ours = ""]) => ({
+      module: module.replaceAll(".", "/"),
+      names: names.split(", ").map((name) => name.replaceAll("`", "")),
+      ours,
+    }));
+  });
+}
+
+/** Each exported name of the entries, with its members: a class's own and static ones, an interface's, an object's. */
+function exported(): Map<string, ReadonlySet<string>> {
+  const program = ts.createProgram(
+    ["src/index.ts", "src/agents/index.ts", "src/rlds/index.ts"].map((file) => join(root, file)),
+    { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, allowImportingTsExtensions: true, noEmit: true, strict: true, types: [] },
+  );
+  const checker = program.getTypeChecker();
+  const found = new Map<string, ReadonlySet<string>>();
+  for (const file of program.getRootFileNames()) {
+    const entry = checker.getSymbolAtLocation(program.getSourceFile(file) as ts.SourceFile) as ts.Symbol;
+    for (const one of checker.getExportsOfModule(entry)) {
+      const symbol = one.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(one) : one;
+      const types = [
+        ...(symbol.flags & ts.SymbolFlags.Type ? [checker.getDeclaredTypeOfSymbol(symbol)] : []),
+        ...(symbol.valueDeclaration === undefined ? [] : [checker.getTypeOfSymbolAtLocation(symbol, symbol.valueDeclaration)]),
+      ];
+      // Agents come after the main entry, whose `Table` is another one.
+      found.set(one.name, new Set(types.flatMap((type) => checker.getPropertiesOfType(type).map(({ name }) => name))));
+    }
+  }
+  return found;
+}
+
+test.each(Object.entries(PAGES))("every name of %s is in %s, and no other", (its, page) => {
+  const all = rows(page);
+  const modules = Object.keys(NAMES).filter((module) => module.startsWith(`${its}/`));
+  expect([...new Set(all.map(({ module }) => module))].sort()).toEqual(modules.sort());
+  for (const module of modules) {
+    const named = all.filter((row) => row.module === module).flatMap(({ names }) => names);
+    expect(named.sort(), module).toEqual([...(NAMES[module] as readonly string[])].sort());
+  }
+});
+
+test("what they name of ours is exported, with its members", () => {
+  const known = exported();
+  const missing = Object.values(PAGES).flatMap((page) =>
+    rows(page).flatMap(({ names, ours }) => {
+      const [, head, member] = ours.match(/^`(\w+)(?:\.(\w+))?/) ?? [];
+      if (head === undefined) return ours.startsWith("— ") ? [] : [`${page}: ${names[0]}: neither a name nor a reason`];
+      const members = known.get(head);
+      return members !== undefined && (member === undefined || members.has(member)) ? [] : [`${page}: ${names[0]}: ${ours}`];
+    }),
+  );
+  expect(missing).toEqual([]);
+});

@@ -1,0 +1,98 @@
+/** What Reverb's trajectory_dataset_test.py and trajectory_dataset_eager_test.py assert, of ours. */
+import { expect, test } from "vitest";
+import { LocalClient, type Signature, Table, type TableDatasetOptions, TrajectoryDataset } from "../../src/agents/index.ts";
+import { type Column, f32, fifo, i32, i64, minSize, prioritized } from "../../src/index.ts";
+import { code, INFO, REFUSED, TAKEN, taken } from "./support.ts";
+
+const TABLE = "prioritized";
+const prioritizedTable = () => new Table({ name: TABLE, sampler: prioritized(1), remover: fifo(), maxSize: 1000, rateLimiter: minSize(1) });
+const SPEC = { observation: f32(1, 3, 3), reward: i64() };
+
+function ofPairs() {
+  return LocalClient.of({ spec: [f32(3, 3), i64()] as const, tables: [prioritizedTable()] });
+}
+
+test.each([...TAKEN, ...REFUSED])("an argument that Reverb refuses is refused: $options", ({ options }) => {
+  const make = () => new TrajectoryDataset(ofPairs(), TABLE, { spec: SPEC, ...options } as TableDatasetOptions);
+  if (REFUSED.some((one) => one.options === options)) expect(make).toThrow(RangeError);
+  else expect(make().elementSpec.data).toEqual(SPEC);
+});
+
+test("an element has the item's columns and what is known of the item", async () => {
+  const client = ofPairs();
+  const writer = client.trajectoryWriter({ numKeepAliveRefs: 1 });
+  for (let i = 0; i < 10; i++) {
+    writer.append([Array(9).fill(1), 3n]);
+    const { 0: observation, 1: reward } = writer.history;
+    writer.createItem(TABLE, 1, { observation: observation.slice(-1), reward: reward.at(-1) });
+  }
+  writer.close();
+  const [sample] = await taken(new TrajectoryDataset(client, TABLE, { spec: SPEC, maxInFlightSamplesPerWorker: 1 }), 1);
+  expect(sample?.info).toEqual({ ...INFO, probability: 0.1, tableSize: 10, priority: 1, timesSampled: 1 });
+  const { observation, reward } = sample?.data as { observation: Column<"f32">; reward: Column<"i64"> };
+  expect([observation.shape, [...observation.data]]).toEqual([[1, 3, 3], Array(9).fill(1)]);
+  expect([reward.shape, [...reward.data]]).toEqual([[], [3n]]);
+});
+
+const LENGTHS: Signature = { last: i32(3, 3), all: { dtype: "i32", shape: [null, 3, 3] } };
+/** Ten items, each with all steps up to its own. */
+function grown(table: Table) {
+  const client = LocalClient.of({ spec: [i32(3, 3)] as const, tables: [table] });
+  const writer = client.trajectoryWriter({ numKeepAliveRefs: 10 });
+  for (let i = 0; i < 10; i++) {
+    writer.append([new Int32Array(9).fill(i)]);
+    const { 0: steps } = writer.history;
+    writer.createItem(table.name, 1, { last: steps.at(-1), all: steps.slice() });
+  }
+  writer.close();
+  return client;
+}
+
+test("items of any length come from one table", async () => {
+  const dataset = new TrajectoryDataset(grown(prioritizedTable()), TABLE, { spec: LENGTHS, maxInFlightSamplesPerWorker: 1 });
+  const seen = new Set<number>();
+  for await (const { data } of dataset) {
+    const { last, all } = data as { last: Column<"i32">; all: Column<"i32"> };
+    expect(Object.keys(data).sort()).toEqual(["all", "last"]);
+    expect(last.shape).toEqual([3, 3]);
+    expect(all.shape).toEqual([(last.data[0] as number) + 1, 3, 3]);
+    seen.add(all.shape[0] as number);
+    if (seen.size === 10) break;
+  }
+  expect([...seen].sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
+
+test.each([1, 3].flatMap((workers) => [1, 5].map((ahead) => ({ options: { numWorkersPerIterator: workers, maxInFlightSamplesPerWorker: ahead } }))))(
+  "maxSamples items are drawn, and no more: $options",
+  async ({ options }) => {
+    const client = grown(Table.queue("queue", 10));
+    const dataset = new TrajectoryDataset(client, "queue", { spec: LENGTHS, maxSamples: 4, ...options });
+    expect((await taken(dataset, 100)).length).toBe(4);
+    expect(client.serverInfo().queue?.currentSize).toBe(6);
+  },
+);
+
+const queues = (...tables: Table[]) => LocalClient.of({ spec: i64(), tables });
+
+test("a table that is not there has no dataset", () => {
+  const client = queues(Table.queue("table_a", 10), Table.queue("table_c", 10), Table.queue("table_b", 10));
+  const make = () => TrajectoryDataset.fromTableSignature(client, "not_found");
+  expect(make).toThrow(code("NOT_FOUND"));
+  for (const part of ["not_found", "table_a", "table_b", "table_c"]) expect(make).toThrow(part);
+});
+
+test("a table without a signature needs a spec", () => {
+  expect(() => TrajectoryDataset.fromTableSignature(queues(Table.queue("plain", 10)), "plain")).toThrow(RangeError);
+});
+
+test("the elements are as the signature says", () => {
+  const signature: Signature = { a: { b: f32(3, 3), c: i64() }, x: { dtype: "u64", shape: [null] } };
+  const client = queues(Table.queue("queue", 10, { signature }));
+  expect(TrajectoryDataset.fromTableSignature(client, "queue").elementSpec.data).toEqual(signature);
+});
+
+test("bounds of a signature are no part of the elements", () => {
+  const signature = { a: { b: { ...f32(3, 3), minimum: 0, maximum: 3 }, c: { ...i64(), minimum: 0, maximum: 5 } } };
+  const client = queues(Table.queue("queue", 10, { signature }));
+  expect(TrajectoryDataset.fromTableSignature(client, "queue").elementSpec.data).toEqual({ a: { b: f32(3, 3), c: i64() } });
+});

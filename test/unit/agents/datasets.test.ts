@@ -1,0 +1,221 @@
+import { expect, expectTypeOf, test } from "vitest";
+import { type Client, LocalClient, type ReplaySample, Table, TimestepDataset, TrajectoryDataset } from "../../../src/agents/index.ts";
+import { f32, i32, Replay } from "../../../src/index.ts";
+
+const spec = { a: i32(), b: f32(2) } as const;
+const code = (error: string) => expect.objectContaining({ code: error });
+const ITEM = { a: { dtype: "i32", shape: [null] }, b: { dtype: "f32", shape: [null, 2] } } as const;
+const STEP = { a: { dtype: "i32", shape: [] }, b: { dtype: "f32", shape: [2] } } as const;
+const empty = (signature: object = {}) => LocalClient.of({ spec, tables: [Table.queue("q", 20, signature)] });
+
+function filled(lengths: readonly number[], client = empty()) {
+  const writer = client.trajectoryWriter({ numKeepAliveRefs: 9, validateItems: false });
+  let n = 0;
+  for (const length of lengths) {
+    for (let i = 0; i < length; i++) writer.append({ a: n, b: [n++, 0.5] });
+    const { a, b } = writer.history;
+    writer.createItem("q", 1, { a: a.slice(), b: b.slice() });
+    writer.endEpisode();
+  }
+  return client;
+}
+
+async function all<E>(from: AsyncIterable<E>): Promise<E[]> {
+  const elements: E[] = [];
+  for await (const element of from) elements.push(element);
+  return elements;
+}
+const as = ({ data }: ReplaySample) => data.a.toArray();
+const soon = { rateLimiterTimeoutMs: 5 };
+
+test("items come whole, nested as the spec, until the limiter's time is up", async () => {
+  const client = filled([2, 3]);
+  const dataset = new TrajectoryDataset<{ a: { toArray(): number[] } }>(client, "q", { spec: ITEM, ...soon });
+  expect((await all(dataset)).map(as)).toEqual([
+    [0, 1],
+    [2, 3, 4],
+  ]);
+  expectTypeOf(dataset).toExtend<AsyncIterable<ReplaySample<{ a: { toArray(): number[] } }>>>();
+  // It can be gone through again, and an iteration that has ended can be asked again.
+  filled([1], client);
+  const iterator = dataset[Symbol.asyncIterator]();
+  expect(as((await iterator.next()).value as never)).toEqual([0]);
+  expect((await iterator.next()).done).toBe(true);
+  filled([1], client);
+  expect((await iterator.next()).done).toBe(false);
+});
+
+test("arrays in a spec are tuples, and a bare leaf is bare data", async () => {
+  const [tuple] = await all(new TrajectoryDataset(filled([2]), "q", { spec: [ITEM.a, ITEM.b], ...soon }));
+  expect(tuple?.data.map((column: { shape: number[] }) => column.shape)).toEqual([[2], [2, 2]]);
+  const client = LocalClient.of({ spec: i32(), tables: [Table.queue("q", 5)] });
+  client.insert(7, { q: 1 });
+  const [bare] = await all(new TimestepDataset(client, "q", { spec: { dtype: "i32", shape: [] }, ...soon }));
+  expect(bare?.data).toMatchObject({ data: Int32Array.of(7), shape: [] });
+});
+
+test("steps come one after the other, and maxSamples counts items", async () => {
+  const dataset = new TimestepDataset(filled([2, 1, 2]), "q", { spec: STEP, maxSamples: 2 });
+  const steps = await all(dataset);
+  expect(steps.map(as)).toEqual([0, 1, 2]);
+  expect(steps.map(({ info }) => info.tableSize)).toEqual([3, 3, 2]);
+  expect(new Set(steps.map(({ info }) => info.key)).size).toBe(2);
+});
+
+test("columns without a dimension of time are one step of a TimestepDataset", async () => {
+  const client = empty();
+  const writer = client.trajectoryWriter({ numKeepAliveRefs: 2 });
+  for (let a = 0; a < 2; a++) writer.append({ a, b: [a, a] });
+  writer.createItem("q", 1, { a: writer.history.a.at(-1), b: writer.history.b.slice(-1) });
+  expect((await all(new TimestepDataset(client, "q", { spec: STEP, ...soon }))).map(as)).toEqual([1]);
+});
+
+test("what differs from the spec breaks off, and is told column by column; the next call goes on", async () => {
+  const client = filled([2, 2]);
+  const iterator = new TrajectoryDataset(client, "q", { spec: { ...ITEM, a: { dtype: "i64", shape: [2] } }, ...soon })[Symbol.asyncIterator]();
+  await expect(iterator.next()).rejects.toThrow(/^column 0 of table q must be as a of spec, i64 of shape \[2\], got "i32 of shape \[2\]"$/);
+  expect(client.table("q").size).toBe(1);
+  await expect(iterator.next()).rejects.toThrow(code("SPEC_MISMATCH"));
+  await expect(all(new TrajectoryDataset(filled([1]), "q", { spec: { a: ITEM.a }, ...soon }))).rejects.toThrow(
+    /^an item of table q must be one of 1 columns, as the spec has, got "2 columns"$/,
+  );
+});
+
+test("a spec that no item of the table's signature can have is refused before anything is drawn", async () => {
+  const client = filled([2], empty({ signature: ITEM }));
+  for (const [wrong, message] of [
+    [{ ...ITEM, a: { dtype: "i64", shape: [null] } }, /^a of spec for table q must be as its signature, i32 of shape \[any\], got "i64 of shape \[any\]"$/],
+    [STEP, /^a of spec for table q must be as its signature/],
+    [{ a: ITEM.a }, /^spec for table q must be of 2 columns, like the table's signature, got "1 columns"$/],
+  ] as const)
+    await expect(all(new TrajectoryDataset(client, "q", { spec: wrong as never, ...soon }))).rejects.toThrow(message);
+  expect(client.table("q").size).toBe(1);
+  const fixed = { a: { dtype: "i32", shape: [2] }, b: { dtype: "f32", shape: [2, 2] } } as const;
+  expect(await all(new TrajectoryDataset(client, "q", { spec: fixed, ...soon }))).toHaveLength(1);
+});
+
+test("fromTableSignature takes the table's own signature", async () => {
+  const client = filled([2], empty({ signature: ITEM }));
+  const dataset = TrajectoryDataset.fromTableSignature(client, "q", soon);
+  expect(dataset.elementSpec).toEqual({
+    info: {
+      key: { dtype: "f64", shape: [] },
+      probability: { dtype: "f64", shape: [] },
+      tableSize: { dtype: "u32", shape: [] },
+      priority: { dtype: "f64", shape: [] },
+      timesSampled: { dtype: "u32", shape: [] },
+    },
+    data: ITEM,
+  });
+  expect((await all(dataset)).map(as)).toEqual([[0, 1]]);
+  expect(() => TimestepDataset.fromTableSignature(client, "nowhere")).toThrow(/^table must be one of "q", got "nowhere"$/);
+  expect(() => TimestepDataset.fromTableSignature(empty(), "q")).toThrow(
+    /^table must be one with a signature of its own \(or give spec to the constructor\), got "q"$/,
+  );
+  expect(() => TimestepDataset.fromTableSignature(client, "q", { spec: STEP } as never)).toThrow(/has no option "spec"/);
+});
+
+test("a client whose answers are promises does as well", async () => {
+  const local = filled([2, 1], empty({ signature: ITEM }));
+  const far = {
+    spec,
+    writer: () => {},
+    sampler: (...of: Parameters<typeof local.sampler>) => {
+      const sampler = local.sampler(...of);
+      return { next: async (wait: object) => sampler.next(wait), close: () => sampler.close() };
+    },
+    serverInfo: async (options: object) => local.serverInfo(options),
+  } as unknown as Client;
+  const dataset = await TrajectoryDataset.fromTableSignature(far, "q", soon);
+  expect((await all(dataset)).map(as)).toEqual([[0, 1], [2]]);
+  await expect(Promise.resolve(TrajectoryDataset.fromTableSignature(far, "nowhere", soon))).rejects.toThrow(code("NOT_FOUND"));
+});
+
+test("a Replay stands for its own tables", async () => {
+  const replay = new Replay({ spec, tables: { t: { maxSize: 3 } } });
+  const writer = replay.writer({ items: [{ table: "t", length: 2 }] });
+  for (let a = 0; a < 2; a++) writer.append({ a, b: [a, a] });
+  expect((await all(new TrajectoryDataset(replay, "t", { spec: ITEM, maxSamples: 1 }))).map(as)).toEqual([[0, 1]]);
+});
+
+test("batches: infos as columns, the last one shorter unless it is dropped", async () => {
+  const dataset = (lengths: readonly number[]) => new TrajectoryDataset(filled(lengths), "q", { spec: ITEM, ...soon });
+  const two = dataset([2, 2, 2]).batch(2);
+  expect(two.elementSpec).toMatchObject({ info: { priority: { shape: [null] } }, data: { b: { shape: [null, null, 2] } } });
+  const [first, last] = await all(two);
+  expect([first?.info.tableSize, last?.info.tableSize]).toMatchObject([{ data: Uint32Array.of(3, 2), shape: [2] }, { data: Uint32Array.of(1) }]);
+  expect(first?.data).toMatchObject({ b: { shape: [2, 2, 2] } });
+  expect(await all(dataset([2, 2, 2]).batch(2, { dropRemainder: true }))).toHaveLength(1);
+  expect(dataset([]).batch(2, { dropRemainder: true }).elementSpec.data).toMatchObject({ a: { shape: [2, null] } });
+  await expect(all(dataset([2, 3]).batch(2))).rejects.toThrow(code("SPEC_MISMATCH"));
+  for (const n of [0, 1.5]) expect(() => dataset([]).batch(n)).toThrow(/^n must be/);
+  expect(() => dataset([]).batch(1, { drop: true } as never)).toThrow(/has no option "drop"/);
+});
+
+test("what came before an error comes before it, as a short batch", async () => {
+  const stop = new AbortController();
+  const dataset = new TrajectoryDataset(filled([1]), "q", { spec: ITEM, signal: stop.signal });
+  const iterator = dataset.batch(2)[Symbol.asyncIterator]();
+  const next = iterator.next();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  stop.abort(new Error("enough"));
+  expect((await next).value).toMatchObject({ info: { key: { shape: [1] } } });
+  await expect(iterator.next()).rejects.toThrow("enough");
+});
+
+test("as a web stream nothing is drawn before it is read, and cancelling it ends the wait", async () => {
+  const client = filled([1, 1]);
+  const dataset = new TrajectoryDataset(client, "q", { spec: ITEM });
+  const reader = dataset.stream().getReader();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(client.table("q").size).toBe(2);
+  expect(as((await reader.read()).value as never)).toEqual([0]);
+  expect(client.table("q").size).toBe(1);
+  await reader.read();
+  const waits = reader.read();
+  await reader.cancel();
+  expect((await waits).done).toBe(true);
+  filled([1], client);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(client.table("q").size).toBe(1);
+});
+
+test("a signal ends an iteration that waits", async () => {
+  const stop = new AbortController();
+  const waits = all(new TimestepDataset(empty(), "q", { spec: STEP, signal: stop.signal }));
+  setTimeout(() => stop.abort(new Error("enough")), 5);
+  await expect(waits).rejects.toThrow("enough");
+});
+
+test("a Replay that is disposed of ends an iteration that waits", async () => {
+  const client = empty();
+  const waits = all(new TrajectoryDataset(client, "q", { spec: ITEM }));
+  setTimeout(() => client.replay.dispose(), 5);
+  await expect(waits).rejects.toThrow(code("CLOSED"));
+});
+
+test.each([
+  [{ maxInFlightSamplesPerWorker: 0 }, RangeError, /^maxInFlightSamplesPerWorker must be an integer >= 1, got 0$/],
+  [{ maxInFlightSamplesPerWorker: -1 }, RangeError, /^maxInFlightSamplesPerWorker/],
+  [{ numWorkersPerIterator: 0 }, RangeError, /^numWorkersPerIterator must be an integer >= 1, or -1, got 0$/],
+  [{ maxSamplesPerStream: -2 }, RangeError, /^maxSamplesPerStream/],
+  [{ maxSamples: 1.5 }, TypeError, /^maxSamples/],
+  [{ rateLimiterTimeoutMs: -2 }, RangeError, /^rateLimiterTimeoutMs must be an integer in -1 … \d+, got -2$/],
+  [{ rateLimiterTimeoutMs: "3" }, TypeError, /^rateLimiterTimeoutMs/],
+  [{ signal: 3 }, TypeError, /^signal must be an AbortSignal/],
+  [{ spec: { a: { dtype: "i32", shape: 3 } } }, TypeError, /^spec\.a must be \{dtype, shape\}, with null for any length/],
+  [{ spec: 3 }, TypeError, /^spec must be/],
+  [{ timeout: 3 }, TypeError, /has no option "timeout"/],
+])("an argument is refused where the dataset is made %#", (options, kind, message) => {
+  for (const make of [TrajectoryDataset, TimestepDataset]) {
+    const call = () => new make(empty(), "q", { spec: ITEM, ...options } as never);
+    expect(call).toThrow(kind);
+    expect(call).toThrow(message);
+  }
+});
+
+test("a client that no table can be drawn from is refused", () => {
+  expect(() => new TrajectoryDataset({} as never, "q", { spec: ITEM })).toThrow(TypeError);
+  const steps = { spec, writer: () => {} };
+  expect(() => new TrajectoryDataset(steps as never, "q", { spec: ITEM })).toThrow(/^client must be a Replay, or a client that tables can be drawn from/);
+});
