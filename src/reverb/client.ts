@@ -1,6 +1,6 @@
 /** Speaks to a server of Reverb's: what `LocalClient` is for tables of this process. */
 import { type DrawnItem, nestColumns, type ReplaySample, stepColumns, stepsOf, wholeColumns } from "../agents/sampling/sample.ts";
-import type { Sampler, SamplerOptions } from "../agents/sampling/sampler.ts";
+import type { Sampler, SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import type { TableInfo } from "../agents/sampling/table-info.ts";
 import type { PriorityChanges, SampleCallOptions, SampleOf, ServerInfoOptions } from "../agents/writers/client.ts";
 import { Fields, type PartOf } from "../agents/writers/fields.ts";

@@ -1,6 +1,6 @@
 /** Draws items of a server's table, over one stream or several. */
 import type { DrawnColumn, DrawnItem } from "../agents/sampling/sample.ts";
-import { checkSampler, type Sampler, type SamplerOptions } from "../agents/sampling/sampler.ts";
+import { checkSampler, type Sampler, type SamplerOptions } from "../agents/sampling/sampler-options.ts";
 import { ReplayError } from "../error.ts";
 import type { WaitOptions } from "../wait.ts";
 import { BackOff } from "./back-off.ts";
