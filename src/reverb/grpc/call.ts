@@ -48,12 +48,19 @@ export class Call {
     stream.on("error", (error: Error) => {
       lost = error;
     });
-    stream.on("close", () => {
+    const over = () => {
       if (this.#ended) return;
       if (this.#status === OK && frames.isCut) this.#fail(INTERNAL, "its last message is cut off");
       else if (this.#status === OK) this.#end(undefined);
       else if (this.#status !== undefined) this.#fail(this.#status, this.#details);
       else this.#fail(UNAVAILABLE, reasonOf(lost), lost);
+    };
+    stream.on("close", over);
+    // A server may end a call while this side has more to say: the stream then stays open.
+    stream.on("end", () => {
+      if (this.#status === undefined || this.#ended) return;
+      over();
+      if (!stream.destroyed) stream.close();
     });
   }
 
