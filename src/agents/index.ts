@@ -32,7 +32,7 @@ export {
   type TrajectoryOf,
   type WithInfo,
 } from "./datasets/pattern-dataset.ts";
-export { type ElementSpec, type SampleBatch, SampleDataset } from "./datasets/sample-dataset.ts";
+export { type ElementSpec, type SampleBatch, type SampleBatches, SampleDataset } from "./datasets/sample-dataset.ts";
 export type { DatasetClient, SignatureOptions, TableDatasetOptions } from "./datasets/table-dataset.ts";
 export { TimestepDataset } from "./datasets/timestep-dataset.ts";
 export { TrajectoryDataset } from "./datasets/trajectory-dataset.ts";

@@ -46,7 +46,8 @@ export function faults() {
     if (title !== undefined && !known.get(file).includes(title)) found.push(`${original}: ${name}: ${file} has no test "${title}"`);
   }
   // A file here is a translation and nothing else.
-  for (const [file, all] of known) for (const title of all) if (!table.some((row) => row.file === file && row.title === title)) found.push(`${file}: no row names "${title}"`);
+  for (const [file, all] of known)
+    for (const title of all) if (!table.some((row) => row.file === file && row.title === title)) found.push(`${file}: no row names "${title}"`);
   return found;
 }
 

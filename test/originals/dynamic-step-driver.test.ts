@@ -4,10 +4,16 @@ import { DynamicStepDriver, isBoundary, isFirst, restart, TFUniformReplayBuffer,
 import { type ColumnLike, f32, i32 } from "../../src/index.ts";
 import { environment, policy, SPEC } from "./mocks.ts";
 
-const sum = (flags: boolean | Uint8Array) => [flags].flat().reduce<number>((all, flag) => all + (typeof flag === "boolean" ? Number(flag) : flag[0] ?? 0), 0);
+/** How many rows of a batch have a flag. */
+const sum = (flags: boolean | Uint8Array) => (flags as Uint8Array).reduce((all, flag) => all + flag, 0);
 /** Counts the boundaries that it is called with. */
 function episodes() {
-  const counted = { episodes: 0, observer: (trajectory: { stepType: never }) => void (counted.episodes += sum(isBoundary(trajectory))) };
+  const counted = {
+    episodes: 0,
+    observer(trajectory: { stepType: never }) {
+      counted.episodes += sum(isBoundary(trajectory));
+    },
+  };
   return counted;
 }
 
@@ -28,8 +34,13 @@ test("one run of five steps sees two episodes end", () => {
 test("every observer sees all, transition observers five steps", () => {
   const [one, other] = [episodes(), episodes()];
   let steps = 0;
-  const transitionObservers = [({ nextTimeStep }: { nextTimeStep: TimeStep }) => void (steps += 1 - sum(isFirst(nextTimeStep)))];
-  new DynamicStepDriver(environment(), policy, [one.observer as never, other.observer as never], { numSteps: 5, transitionObservers } as never).run();
+  const observe = ({ nextTimeStep }: { nextTimeStep: TimeStep }) => {
+    steps += 1 - sum(isFirst(nextTimeStep));
+  };
+  new DynamicStepDriver(environment(), policy, [one.observer as never, other.observer as never], {
+    numSteps: 5,
+    transitionObservers: [observe],
+  } as never).run();
   expect([one.episodes, other.episodes, steps]).toEqual([2, 2, 5]);
 });
 

@@ -87,14 +87,14 @@ test("sequences do not cross from the newest item to the oldest, and all others 
   for (let i = 0; i < 10; i++) buffer.addBatch([i] as never);
   const counts = new Array<number>(10).fill(0);
   for (let i = 0; i < 10_000; i++) {
-    const [first, second] = buffer.getNext({ numSteps: 2, timeStacked: false }).map((item) => valueOf(item)) as [number, number];
+    const [first, second] = buffer.getNext({ numSteps: 2, timeStacked: false }).map((item) => numberIn(item)) as [number, number];
     expect(second).toBe(first + 1);
     counts[first] = (counts[first] as number) + 1;
   }
   expect(counts[9]).toBe(0);
   for (const count of counts.slice(0, 9)) expect(Math.abs(count - 10_000 / 9)).toBeLessThan(150);
 });
-function valueOf(item: unknown): number {
+function numberIn(item: unknown): number {
   return typeof item === "number" ? item : ((item as ColumnLike).data[0] as number);
 }
 

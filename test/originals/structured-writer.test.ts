@@ -27,7 +27,10 @@ function clientOf<const S extends Spec>(spec: S): LocalClient<S> {
 }
 const filled = (shape: readonly number[], x: number | bigint): unknown =>
   shape.length === 0 ? x : Array.from({ length: shape[0] as number }, () => filled(shape.slice(1), x));
-const stepOf = (x: number) => ({ a: x, b: { c: new Int32Array(4).fill(x), d: [new BigInt64Array(3).fill(BigInt(x)), new BigInt64Array(6).fill(BigInt(x))] as const } });
+const stepOf = (x: number) => ({
+  a: x,
+  b: { c: new Int32Array(4).fill(x), d: [new BigInt64Array(3).fill(BigInt(x)), new BigInt64Array(6).fill(BigInt(x))] as const },
+});
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
 test.each([

@@ -1,6 +1,6 @@
 /** What Reverb's timestep_dataset_test.py and timestep_dataset_eager_test.py assert, of ours. */
 import { expect, test } from "vitest";
-import { LocalClient, type Signature, Table, type TableDatasetOptions, TimestepDataset } from "../../src/agents/index.ts";
+import { LocalClient, type SampleBatch, type Signature, Table, type TableDatasetOptions, TimestepDataset } from "../../src/agents/index.ts";
 import { type Column, f32, f64, fifo, i8, i32, i64, minSize, prioritized, type Spec } from "../../src/index.ts";
 import { code, INFO, plain, REFUSED, samples, TAKEN, taken } from "./support.ts";
 
@@ -109,7 +109,16 @@ test("nested steps come in batches", async () => {
   expect(got.length).toBe(10);
   const zeros = (n: number) => Array(3).fill(Array(n).fill(Array(n).fill(0)));
   for (const { data } of got)
-    expect(plain(data)).toEqual({ observation: { data: zeros(3), extras: [[10n, 10n, 10n], [[1], [1], [1]]] }, reward: zeros(10) });
+    expect(plain(data)).toEqual({
+      observation: {
+        data: zeros(3),
+        extras: [
+          [10n, 10n, 10n],
+          [[1], [1], [1]],
+        ],
+      },
+      reward: zeros(10),
+    });
 });
 
 test("iterators of one dataset go each their own way", async () => {
@@ -122,7 +131,7 @@ test("iterators of one dataset go each their own way", async () => {
   const iterators = [0, 1, 2].map(() => batches[Symbol.asyncIterator]());
   const firsts = await Promise.all(iterators.map((iterator) => iterator.next()));
   for (const { value } of firsts) {
-    const [column] = value?.data as [Column<"f32">];
+    const [column] = (value as SampleBatch).data as [Column<"f32">];
     expect(column.shape).toEqual([5, 81, 81]);
     for (let t = 0; t < 5; t++) expect(column.data.subarray(t * 6561, (t + 1) * 6561).every((x) => x === t)).toBe(true);
   }

@@ -1,6 +1,6 @@
 /** What Reverb's trajectory_dataset_test.py and trajectory_dataset_eager_test.py assert, of ours. */
 import { expect, test } from "vitest";
-import { LocalClient, type Signature, Table, type TableDatasetOptions, TrajectoryDataset } from "../../src/agents/index.ts";
+import { LocalClient, type ReplaySample, type Signature, Table, type TableDatasetOptions, TrajectoryDataset } from "../../src/agents/index.ts";
 import { type Column, f32, fifo, i32, i64, minSize, prioritized } from "../../src/index.ts";
 import { code, INFO, REFUSED, TAKEN, taken } from "./support.ts";
 
@@ -29,7 +29,7 @@ test("an element has the item's columns and what is known of the item", async ()
   writer.close();
   const [sample] = await taken(new TrajectoryDataset(client, TABLE, { spec: SPEC, maxInFlightSamplesPerWorker: 1 }), 1);
   expect(sample?.info).toEqual({ ...INFO, probability: 0.1, tableSize: 10, priority: 1, timesSampled: 1 });
-  const { observation, reward } = sample?.data as { observation: Column<"f32">; reward: Column<"i64"> };
+  const { observation, reward } = (sample as ReplaySample).data as { observation: Column<"f32">; reward: Column<"i64"> };
   expect([observation.shape, [...observation.data]]).toEqual([[1, 3, 3], Array(9).fill(1)]);
   expect([reward.shape, [...reward.data]]).toEqual([[], [3n]]);
 });

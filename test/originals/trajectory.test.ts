@@ -19,7 +19,10 @@ import { environment, policy, SPEC } from "./mocks.ts";
 const { FIRST, MID, LAST } = StepType;
 const row = (...numbers: number[]) => ({ data: Float64Array.from(numbers), shape: [1, numbers.length] });
 const types = (...numbers: number[]) => ({ data: Int32Array.from(numbers), shape: [1, numbers.length] });
-const shown = ({ data, shape }: { readonly data: unknown; readonly shape: readonly number[] }) => ({ data: Array.from(data as ArrayLike<number>), shape: [...shape] });
+const shown = ({ data, shape }: { readonly data: unknown; readonly shape: readonly number[] }) => ({
+  data: Array.from(data as ArrayLike<number>),
+  shape: [...shape],
+});
 
 test.each([
   { name: "first", make: first, stepType: FIRST, nextStepType: MID },

@@ -3,6 +3,7 @@ import { Column, type ColumnLike } from "../../column.ts";
 import { type ElementSource, elementsOf } from "../../draws/elements.ts";
 import { codeOf, flag, integer, onlyKeys } from "../../error.ts";
 import { MAX_LENGTH } from "../../limits.ts";
+import type { RowLeaf } from "../../spec/leaf.ts";
 import { map, type Nest } from "../../spec/nest.ts";
 import type { WaitOptions } from "../../wait.ts";
 import { stack } from "../nest.ts";
@@ -18,48 +19,33 @@ export interface ElementSpec {
 }
 
 /** Samples in a batch: each number of their infos a column [samples], and data [samples, …]. */
-export interface SampleBatch<Data = unknown> {
+// biome-ignore lint/suspicious/noExplicitAny: of any spec
+export interface SampleBatch<Data = any> {
   readonly info: { readonly [K in keyof SampleInfo]: ColumnLike };
   readonly data: Data;
 }
 
-/** Where elements come from, for loops that wait. */
-export type Waited<E> = Required<Pick<ElementSource<E>, "later">>;
+/** Where the elements of one iteration come from. */
+export interface Waited<E> extends Required<Pick<ElementSource<E>, "later">> {
+  /** Lets go of what it holds. */
+  close(): void;
+}
 
-export class SampleDataset<E> implements AsyncIterable<E> {
+/** What datasets and batches of them have alike. */
+class Elements<E> implements AsyncIterable<E> {
   readonly elementSpec: ElementSpec;
-  readonly #begin: () => Waited<E>;
-  readonly #signal: AbortSignal | undefined;
+  protected readonly begin: () => Waited<E>;
+  protected readonly signal: AbortSignal | undefined;
 
-  /** @param begin each iteration has a source of its own */
   constructor(elementSpec: ElementSpec, begin: () => Waited<E>, signal: AbortSignal | undefined) {
     this.elementSpec = elementSpec;
-    this.#begin = begin;
-    this.#signal = signal;
+    this.begin = begin;
+    this.signal = signal;
   }
 
-  /** An iteration draws for itself. One that has come to its end can be asked again. @throws what its source throws, or the signal's reason */
-  [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
-    const begin = () => ({ ...this.#begin(), next: () => undefined });
-    return elementsOf(begin, this.#signal === undefined ? {} : { signal: this.#signal })[Symbol.asyncIterator]() as AsyncIterator<E, undefined>;
-  }
-
-  /**
-   * Batches of n elements. The last one is shorter, unless `dropRemainder`; so is one that an error ends, which comes with the next call.
-   * @throws RangeError, TypeError · in the iteration ReplayError SPEC_MISMATCH for elements of different shapes
-   */
-  batch(n: number, options: { readonly dropRemainder?: boolean } = {}): SampleDataset<SampleBatch> {
-    integer("n", n, 1, MAX_LENGTH);
-    const { dropRemainder = false } = onlyKeys("options", options, "dropRemainder");
-    flag("dropRemainder", dropRemainder);
-    const rows = dropRemainder ? n : null;
-    const batched = ({ dtype, shape }: LeafSignature): LeafSignature => ({ dtype, shape: [rows, ...shape] });
-    const spec = { info: map(this.elementSpec.info as Signature as Nest<never>, batched), data: map(this.elementSpec.data as Nest<never>, batched) };
-    return inBatches(
-      spec as unknown as ElementSpec,
-      () => new Batches(this.#begin() as Waited<unknown> as Waited<ReplaySample>, n, dropRemainder),
-      this.#signal,
-    );
+  /** An iteration draws for itself. One that has come to its end begins anew where it is asked again. @throws what its source throws, or the signal's reason */
+  [Symbol.asyncIterator](): AsyncIterableIterator<E, undefined> {
+    return new Iteration(this.begin, this.signal);
   }
 
   /** A web stream of the same: nothing is drawn before it is read. Cancelling it ends the iteration. */
@@ -68,9 +54,75 @@ export class SampleDataset<E> implements AsyncIterable<E> {
   }
 }
 
-/** Out of the class, which does not name itself: see prints.ts. */
-function inBatches<E>(...of: ConstructorParameters<typeof SampleDataset<E>>): SampleDataset<E> {
-  return new SampleDataset(...of);
+/** Batches of samples. Made by `batch`. */
+export class SampleBatches extends Elements<SampleBatch> {}
+
+export class SampleDataset<E extends ReplaySample = ReplaySample> extends Elements<E> {
+  /**
+   * Batches of n elements. The last one is shorter, unless `dropRemainder`; so is one that an error ends, which comes with the next call.
+   * @throws RangeError, TypeError · in the iteration ReplayError SPEC_MISMATCH for elements of different shapes
+   */
+  batch(n: number, options: { readonly dropRemainder?: boolean } = {}): SampleBatches {
+    integer("n", n, 1, MAX_LENGTH);
+    const { dropRemainder = false } = onlyKeys("options", options, "dropRemainder");
+    flag("dropRemainder", dropRemainder);
+    const rows = dropRemainder ? n : null;
+    const batched = (spec: unknown) => map(spec as Nest<RowLeaf>, ({ dtype, shape }: LeafSignature): LeafSignature => ({ dtype, shape: [rows, ...shape] }));
+    const spec = { info: batched(this.elementSpec.info) as unknown as ElementSpec["info"], data: batched(this.elementSpec.data) };
+    return new SampleBatches(spec, () => new Batches(this.begin(), n, dropRemainder), this.signal);
+  }
+}
+
+/** One time through the elements. Whatever ends it, its source is closed; an error alone does not end it. */
+class Iteration<E> implements AsyncIterableIterator<E, undefined> {
+  readonly #begin: () => Waited<E>;
+  readonly #signal: AbortSignal | undefined;
+  #source: Waited<E> | undefined;
+  #elements: AsyncIterator<E, undefined> | undefined;
+  #left = false;
+
+  constructor(begin: () => Waited<E>, signal: AbortSignal | undefined) {
+    this.#begin = begin;
+    this.#signal = signal;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<E, undefined>> {
+    if (this.#left) return { done: true, value: undefined };
+    const elements = this.#elements ?? this.#begun();
+    let result: IteratorResult<E, undefined> | undefined;
+    try {
+      result = await elements.next();
+      return result;
+    } finally {
+      if ((result?.done || this.#signal?.aborted) && this.#elements === elements) this.#close();
+    }
+  }
+
+  async return(): Promise<IteratorResult<E, undefined>> {
+    this.#left = true;
+    await this.#elements?.return?.();
+    this.#close();
+    return { done: true, value: undefined };
+  }
+
+  #begun(): AsyncIterator<E, undefined> {
+    const source = this.#begin();
+    const begin = () => ({ later: (wait: WaitOptions) => source.later(wait), next: () => undefined });
+    const elements = elementsOf<E>(begin, this.#signal === undefined ? {} : { signal: this.#signal })[Symbol.asyncIterator]() as AsyncIterator<E, undefined>;
+    this.#source = source;
+    this.#elements = elements;
+    return elements;
+  }
+
+  #close(): void {
+    this.#source?.close();
+    this.#source = undefined;
+    this.#elements = undefined;
+  }
 }
 
 /** What is known of samples, as `elementSpec` tells it. */
@@ -97,7 +149,11 @@ class Batches implements Waited<SampleBatch> {
     this.#drops = drops;
   }
 
-  later = async (wait: WaitOptions): Promise<SampleBatch | undefined> => {
+  close(): void {
+    this.#source.close();
+  }
+
+  async later(wait: WaitOptions): Promise<SampleBatch | undefined> {
     while (this.#end === undefined && this.#held.length < this.#n) {
       try {
         const sample = await this.#source.later(wait);
@@ -116,7 +172,7 @@ class Batches implements Waited<SampleBatch> {
     this.#end = undefined;
     if (end?.error !== undefined) throw end.error;
     return undefined;
-  };
+  }
 }
 
 function batchOf(samples: readonly ReplaySample[]): SampleBatch {

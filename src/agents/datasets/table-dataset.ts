@@ -12,6 +12,7 @@ import { type LeafSignature, type Signature, signatureText } from "../signature.
 import type { Client, ServerInfoOptions } from "../writers/client.ts";
 import { clientOf } from "../writers/local-client.ts";
 import type { Awaitable } from "../writers/step-client.ts";
+import type { Waited } from "./sample-dataset.ts";
 
 export interface SignatureOptions extends SamplerOptions {
   /** Ends every iteration by throwing its reason. */
@@ -64,10 +65,10 @@ function checkedSpec(spec: Signature): Signature {
 }
 
 /** The items of one iteration. @throws as `Sampler.next`; in the first call ReplayError SPEC_MISMATCH where the table's signature is another than `spec` */
-export function itemsOf({ client, spec, sampler }: ReturnType<typeof resolved>, table: string): (wait: WaitOptions) => Promise<DrawnItem | undefined> {
+export function itemsOf({ client, spec, sampler }: ReturnType<typeof resolved>, table: string): Waited<DrawnItem> {
   const items = client.sampler(table, sampler);
   let isKnown = false;
-  return async (wait) => {
+  const later = async (wait: WaitOptions) => {
     if (!isKnown) {
       const own = (await client.serverInfo())[table]?.signature;
       if (own !== undefined) mustAgree(table, own, spec);
@@ -75,6 +76,7 @@ export function itemsOf({ client, spec, sampler }: ReturnType<typeof resolved>, 
     }
     return items.next(wait.signal === undefined ? {} : { signal: wait.signal });
   };
+  return { later, close: () => items.close() };
 }
 
 /** What a table's signature says, as the options of a dataset. @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own */

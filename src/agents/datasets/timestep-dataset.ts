@@ -21,15 +21,16 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
     pointAtCallersOf(new.target);
     const asked = resolved(client, table, options);
     const begin = () => {
-      const next = itemsOf(asked, table);
+      const items = itemsOf(asked, table);
       /** What is being taken apart, and how far. */
       let item: DrawnItem | undefined;
       let t = 0;
       let length = 0;
       return {
+        close: () => items.close(),
         later: async (wait: WaitOptions): Promise<ReplaySample<Data> | undefined> => {
           while (item === undefined || t === length) {
-            item = await next(wait);
+            item = await items.later(wait);
             if (item === undefined) return undefined;
             t = 0;
             length = 0;
@@ -49,7 +50,7 @@ export class TimestepDataset<Data = any> extends SampleDataset<ReplaySample<Data
    * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
-  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay<any, any>, table: string, options?: SignatureOptions): TimestepDataset<Data>;
+  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay, table: string, options?: SignatureOptions): TimestepDataset<Data>;
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: DatasetClient, table: string, options?: SignatureOptions): Awaitable<TimestepDataset<Data>>;
   static fromTableSignature(client: DatasetClient, table: string, options: SignatureOptions = {}): Awaitable<TimestepDataset> {

@@ -21,10 +21,11 @@ export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Da
     pointAtCallersOf(new.target);
     const asked = resolved(client, table, options);
     const begin = () => {
-      const next = itemsOf(asked, table);
+      const items = itemsOf(asked, table);
       return {
+        close: () => items.close(),
         later: async (wait: WaitOptions): Promise<ReplaySample<Data> | undefined> => {
-          const item = await next(wait);
+          const item = await items.later(wait);
           if (item === undefined) return undefined;
           const columns = wholeColumns(item);
           mustBeAs(table, asked.spec, item, columns);
@@ -40,7 +41,7 @@ export class TrajectoryDataset<Data = any> extends SampleDataset<ReplaySample<Da
    * @throws ReplayError NOT_FOUND for the table · RangeError where it has no signature of its own, and as the constructor
    */
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
-  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay<any, any>, table: string, options?: SignatureOptions): TrajectoryDataset<Data>;
+  static fromTableSignature<Data = any>(client: (AtOnce & DatasetClient) | Replay, table: string, options?: SignatureOptions): TrajectoryDataset<Data>;
   // biome-ignore lint/suspicious/noExplicitAny: of any spec
   static fromTableSignature<Data = any>(client: DatasetClient, table: string, options?: SignatureOptions): Awaitable<TrajectoryDataset<Data>>;
   static fromTableSignature(client: DatasetClient, table: string, options: SignatureOptions = {}): Awaitable<TrajectoryDataset> {

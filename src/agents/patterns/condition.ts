@@ -1,7 +1,7 @@
 /** When a config is applied: comparisons of counts and of scalar fields. Reverb's `Condition`. */
 import { finite, integer, mustBe } from "../../error.ts";
 import { DTYPES, isDtype } from "../../spec/dtype.ts";
-import type { RowLeaf } from "../../spec/leaf.ts";
+import { leafText, type RowLeaf } from "../../spec/leaf.ts";
 import { named } from "../../spec/nest.ts";
 import type { FoundLeaf, IsAny, Spec } from "../../spec/spec.ts";
 import { mapFields } from "./pattern.ts";
@@ -115,7 +115,7 @@ export class Comparable {
   #scalar(): void {
     const { leaf } = this.#compared;
     if (leaf === undefined || (isDtype(leaf.leaf.dtype) && leaf.size === 1)) return;
-    throw mustBe(RangeError, `Condition.data of ${named(leaf.keys)}`, "of a field that is one number or flag", leaf.leaf);
+    throw mustBe(RangeError, `Condition.data of ${named(leaf.keys)}`, "of a field that is one number or flag", leafText(leaf.leaf.dtype, leaf.shape));
   }
 
   get #name(): string {

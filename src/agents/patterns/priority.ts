@@ -1,6 +1,7 @@
 /** Which priority the items of a config have: always the same, or one of a field's values. */
 import { finite, mustBe } from "../../error.ts";
 import { isDtype } from "../../spec/dtype.ts";
+import { leafText } from "../../spec/leaf.ts";
 import { named } from "../../spec/nest.ts";
 import type { FoundLeaf, Spec } from "../../spec/spec.ts";
 import { createReferenceStep, ReferenceField, type ReferenceStep } from "./pattern.ts";
@@ -38,6 +39,6 @@ export function tdError<const S extends Spec>(weight: number, spec: S, field: (s
   if (!(found instanceof ReferenceField)) throw mustBe(TypeError, "the result of field, of tdError,", "a field of its step", found);
   const { leaf } = found;
   if (!isDtype(leaf.leaf.dtype) || leaf.leaf.dtype === "bool" || leaf.size !== 1)
-    throw mustBe(RangeError, `tdError of ${named(leaf.keys)}`, "of a field that is one number", leaf.leaf);
+    throw mustBe(RangeError, `tdError of ${named(leaf.keys)}`, "of a field that is one number", leafText(leaf.leaf.dtype, leaf.shape));
   return new PriorityFn(weight, leaf);
 }

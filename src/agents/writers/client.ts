@@ -1,4 +1,5 @@
 /** What observers, buffers and datasets speak to: the tables of this process today, of a server as well once there is one. */
+import type { Column } from "../../column.ts";
 import type { RemoteWriter } from "../../remote/writer.ts";
 import type { Replay } from "../../replay.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
@@ -27,7 +28,9 @@ export interface SampleCallOptions {
 }
 
 /** What `sample` gives for each item. */
-export type SampleOf<O> = O extends { readonly emitTimesteps: false } ? ReplaySample : readonly ReplaySample[];
+export type SampleOf<O> = O extends { readonly emitTimesteps: false } ? ReplaySample<DataOf<O>> : readonly ReplaySample<DataOf<O>>[];
+// biome-ignore lint/suspicious/noExplicitAny: of any signature
+type DataOf<O> = O extends { readonly unpackAsTableSignature: true } ? any : readonly Column[];
 
 export interface PriorityChanges {
   /** New priorities by key: a Map, or pairs. Of a key that comes twice the last one counts. */

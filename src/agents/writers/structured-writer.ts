@@ -3,6 +3,7 @@ import { pointAtCallersOf } from "../../caller.ts";
 import type { Engine } from "../../core/engine.ts";
 import { flag, mustBe, onlyKeys, ReplayError, show } from "../../error.ts";
 import { engineOf, type Replay } from "../../replay.ts";
+import { unknownTable } from "../../rules.ts";
 import type { Spec, StepOf } from "../../spec/spec.ts";
 import type { AnyTable } from "../../table.ts";
 import type { WaitOptions } from "../../wait.ts";
@@ -11,7 +12,6 @@ import { type Config, mustBeConfigs } from "../patterns/config.ts";
 import { Matcher, scalarOf } from "../patterns/matcher.ts";
 import { mustFit, type Signature } from "../signature.ts";
 import type { PartOf, Values } from "./fields.ts";
-import { tableNames } from "./step-client.ts";
 import { type Steps, stepsOf, TrajectoryWriter } from "./trajectory-writer.ts";
 
 export interface EndEpisodeOptions extends WaitOptions {
@@ -55,8 +55,9 @@ export class StructuredWriter<S extends Spec = Spec> {
     engine.begin();
     const { leaves } = engine.layout;
     const found = configs.map((config, i) => compiled(config, leaves, `configs[${i}]`));
-    for (const { config, nodes } of found) {
-      tableNames({ knows: (name) => Object.hasOwn(replay.options.tables, name) }, config.table);
+    for (const [i, { config, nodes }] of found.entries()) {
+      if (!Object.hasOwn(replay.options.tables, config.table))
+        throw unknownTable(config.table, Object.keys(replay.options.tables), `the table of configs[${i}]`);
       const shapes = nodes.map(({ node: { isSqueezed, leaf }, ages }) => ({
         dtype: leaf.leaf.dtype,
         shape: [...(isSqueezed ? [] : [ages.length]), ...leaf.shape],

@@ -72,7 +72,7 @@ interface Element {
   readonly data: unknown;
 }
 
-async function datasetOf(world: ClientWorld, args: Args): Promise<SampleDataset<unknown>> {
+async function datasetOf(world: ClientWorld, args: Args): Promise<SampleDataset> {
   const { rate_limiter_timeout_ms: timeout, ...rest } = { ...DEFAULTS, ...((args.args ?? {}) as Args) } as Args;
   const options = { ...ourArguments(rest), rateLimiterTimeoutMs: (timeout as number) > WAIT_MS ? WAIT_MS : (timeout as number) };
   const Class = CLASSES[args.class as keyof typeof CLASSES];

@@ -76,11 +76,22 @@ function difference(op: Op, expected: Result, ask: () => Result): string | undef
   if (expected.outcomes !== undefined) return valueDifference(".outcomes", sorted(expected.outcomes), sorted(got.outcomes));
   // What is expected and what a rule leaves out is not held.
   const held = Object.fromEntries(Object.keys(expected).map((key) => [key, got[key]]));
-  return valueDifference("", expected, held);
+  return valueDifference("", { ...expected, ...(expected.dtypes === undefined ? {} : { dtypes: asBytes(expected.dtypes) }) }, held);
 }
 
 function sorted(outcomes: unknown): unknown[] {
-  return (outcomes as unknown[]).map((one) => JSON.stringify(one)).sort();
+  return (outcomes as unknown[]).map((one) => JSON.stringify(inOrder(one))).sort();
+}
+
+/** With keys in one order. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (!isObject(value)) return typeof value === "boolean" ? Number(value) : value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, inOrder(value[key])]),
+  );
 }
 
 function accepted([kind, { args }]: Op, error: Result): readonly string[] {
@@ -88,4 +99,9 @@ function accepted([kind, { args }]: Op, error: Result): readonly string[] {
   if (kind === "add_batch") return ["SPEC_MISMATCH"];
   const steps = isObject(args) ? args.num_steps : undefined;
   return steps === 0 || error.type !== "ValueError" ? ["RangeError"] : ["RangeError", "TOO_FEW", "EMPTY"];
+}
+
+/** Truth values are bytes here. */
+function asBytes(dtypes: unknown): unknown {
+  return JSON.parse(JSON.stringify(dtypes).replaceAll('"bool"', '"uint8"'));
 }

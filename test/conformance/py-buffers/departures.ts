@@ -35,6 +35,8 @@ export class Listed {
         return undefined;
       case "size":
         return this.#several ? { rule: "a batch of several is added", result: { value: this.#items.length } } : undefined;
+      case "frames":
+        return this.#several ? { rule: "a batch of several is added", result: { value: this.#frames() } } : undefined;
       case "num_frames":
         return { rule: "what is not implemented works", result: { value: this.#items.length } };
       case "gather_all":
@@ -56,6 +58,14 @@ export class Listed {
     this.#added += batch.length;
     this.#items = [...this.#items, ...batch].slice(-this.#capacity);
     return error === undefined ? undefined : { rule: "a batch of several is added", result: {} };
+  }
+
+  /** Different ones, of observations whose last dimension counts frames. */
+  #frames(): number {
+    const seen = new Set<string>();
+    for (const { observation } of this.#items as { readonly observation: unknown }[])
+      for (let k = 0; k < lastOf(observation); k++) seen.add(JSON.stringify(frame(observation, k)));
+    return seen.size;
   }
 
   /** In the order of the places, as recorded; but nothing that was never stored. */
@@ -86,6 +96,18 @@ export class Listed {
       return { rule, result: { any: true } };
     return { rule, result: { ...recorded, error: undefined, elements: this.#items.slice(0, take as number) } };
   }
+}
+
+/** The last dimension of nested numbers. */
+function lastOf(value: unknown): number {
+  let part = value as readonly unknown[];
+  while (Array.isArray(part[0])) part = part[0];
+  return part.length;
+}
+
+function frame(value: unknown, k: number): unknown {
+  const parts = value as readonly unknown[];
+  return Array.isArray(parts[0]) ? parts.map((part) => frame(part, k)) : parts[k];
 }
 
 /** A batch's items, one by one. */

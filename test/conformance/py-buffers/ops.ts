@@ -77,7 +77,7 @@ export const PY_BUFFER_OPS: { readonly [name: string]: (world: PyBufferWorld, ar
     const items: unknown = buffer.getNext(ourArguments(args) as never);
     const told = { shapes: shapes(items), dtypes: dtypes(items) };
     const list = isObject(args) && args.time_stacked === false && args.num_steps != null ? { list: true } : {};
-    return shapes_only === true ? { ...told, ...list } : { data: plain(items), ...told, ...list };
+    return shapes_only === true ? { ...told, ...list } : { data: "list" in list ? (items as unknown[]).map(plain) : plain(items), ...told, ...list };
   },
   outcomes: (world, { args, draws: n = 400 }) => different(draws(world, args, n as number)),
   dataset(world, { args, take, outcomes, draws: n = 400 }) {

@@ -180,6 +180,35 @@ test("as a web stream nothing is drawn before it is read, and cancelling it ends
   expect(client.table("q").size).toBe(1);
 });
 
+test("whatever ends an iteration closes its sampler; an error that is not the signal's does not", async () => {
+  const closed: string[] = [];
+  const stop = new AbortController();
+  const watched = (of: readonly number[], name: string, options: object = {}) => {
+    const local = filled(of);
+    const sampler = (...given: Parameters<typeof local.sampler>) => {
+      const made = local.sampler(...given);
+      return { next: (wait: object) => made.next(wait), close: () => void closed.push(name) };
+    };
+    const client = { spec, writer: () => {}, sampler, serverInfo: () => local.serverInfo() } as unknown as Client;
+    return new TrajectoryDataset(client, "q", { spec: ITEM, ...soon, ...options });
+  };
+  await all(watched([1], "the end"));
+  for await (const _ of watched([1, 1], "a break")) break;
+  const reader = watched([1], "a cancel").stream().getReader();
+  await reader.read();
+  await reader.cancel();
+  await all(watched([1, 1, 1], "a batch").batch(2));
+  const failing = watched([1, 1], "an error", { spec: STEP })[Symbol.asyncIterator]();
+  for (let i = 0; i < 2; i++) await expect(failing.next()).rejects.toThrow(code("SPEC_MISMATCH"));
+  expect(closed).toEqual(["the end", "a break", "a cancel", "a batch"]);
+  expect((await failing.next()).done).toBe(true);
+  expect(closed.pop()).toBe("an error");
+  const waits = all(watched([], "a signal", { signal: stop.signal, rateLimiterTimeoutMs: -1 }));
+  setTimeout(() => stop.abort(new Error("enough")), 1);
+  await expect(waits).rejects.toThrow("enough");
+  expect(closed.pop()).toBe("a signal");
+});
+
 test("a signal ends an iteration that waits", async () => {
   const stop = new AbortController();
   const waits = all(new TimestepDataset(empty(), "q", { spec: STEP, signal: stop.signal }));

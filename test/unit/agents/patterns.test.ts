@@ -1,0 +1,123 @@
+import { expect, expectTypeOf, test } from "vitest";
+import {
+  type Comparable,
+  Condition,
+  constantPriorityFn,
+  createConfig,
+  createReferenceStep,
+  inferSignature,
+  patternFromTransform,
+  type ReferenceField,
+  tdError,
+  unpackPattern,
+} from "../../../src/agents/index.ts";
+import { bool, f32, i32, i64, text } from "../../../src/index.ts";
+
+const spec = { obs: { image: f32(2, 2), speed: f32() }, action: i32(), done: bool(), name: text({ maxBytes: 9 }) } as const;
+const step = createReferenceStep(spec);
+const pattern = { a: step.action.at(-1) };
+
+test("a reference step is nested as the spec, and its nodes say what they take", () => {
+  expectTypeOf(step.obs.speed).toEqualTypeOf<ReferenceField>();
+  const { leaf, ...node } = step.obs.speed.slice(-5, -1, 2);
+  expect(node).toEqual({ spec, flatSourceIndex: 4, start: -5, stop: -1, step: 2 });
+  expect(leaf.path).toBe("obs.speed");
+  expect(step.obs.speed.slice(-5, null, 2).ages).toEqual([5, 3, 1]);
+  expect(step.action.at(-3)).toMatchObject({ start: null, stop: -3, step: null, ages: [3], isSqueezed: true });
+  expect(createReferenceStep(f32()).slice(-2).ages).toEqual([2, 1]);
+});
+
+// What is wrong, and all that the error says.
+test.each([
+  [() => step.action.at(0), RangeError, "the index of action must be an integer in -16777215 … -1, got 0"],
+  [() => step.action.at(-1.5), TypeError, "the index of action must be an integer in -16777215 … -1, got -1.5"],
+  [() => step.obs.speed.slice(0), RangeError, "start of obs.speed must be an integer in -16777215 … -1, got 0"],
+  [() => step.action.slice(), RangeError, "start of action must be a negative index, because there is no stop, got undefined"],
+  [() => step.action.slice(-3, 1), RangeError, "stop of action must be an integer in -16777215 … 0, got 1"],
+  [() => step.action.slice(-2, -2), RangeError, "stop of action must be more than its start, -2, got -2"],
+  [() => step.action.slice(-3, null, -1), RangeError, "step of action must be an integer in 1 … 16777215, got -1"],
+  [() => step.action.slice(null, -1, 2), RangeError, "step of action must be left out, because there is no start, got 2"],
+  [() => createReferenceStep({ a: f32 } as never), TypeError, /^spec of a must be a leaf .* \(call it: f32\(\) in the place of f32\)/],
+  [() => patternFromTransform(spec, undefined as never), TypeError, "transform must be a function of a reference step, got undefined"],
+  [() => createConfig({}, "t"), RangeError, "pattern must be a nest with at least one node, as { x: step.field.at(-1) }, got an object without keys"],
+  [() => createConfig({ x: 3 } as never, "t"), TypeError, "pattern.x must be made of a reference step, as step.field.at(-1), got 3"],
+  [() => createConfig({ x: step.action } as never, "t"), TypeError, /^pattern.x must be made of a reference step/],
+  [() => createConfig({ a: { b: pattern.a }, "a.b": pattern.a }, "t"), RangeError, 'pattern must be without two nodes of the same dotted name, got "a.b"'],
+  [() => createConfig(pattern, ""), RangeError, 'table must be the name of a table, got ""'],
+  [() => createConfig(pattern, 3 as never), TypeError, "table must be a string, got 3"],
+  [
+    () => createConfig(pattern, "t", { conditions: [Condition.stepIndex() as never] }),
+    TypeError,
+    /^conditions\[0\] must be compared with a number, as Condition.stepIndex\(\).ge\(2\)/,
+  ],
+  [() => createConfig(pattern, "t", { priority: 3 as never }), TypeError, "priority must be made by constantPriorityFn or tdError, got 3"],
+  [() => createConfig(pattern, "t", { prioriy: 3 } as never), TypeError, /has no option "prioriy"/],
+  [() => Condition.stepIndex().mod(0), RangeError, "the divisor of mod in stepIndex must be an integer in 1 … 2147483647, got 0"],
+  [() => Condition.stepIndex().mod(2).eq(-1), RangeError, "the value of eq in stepIndex must be an integer in 0 … 2147483647, got -1"],
+  [() => Condition.stepsSinceApplied().ge(1.5), TypeError, /^the value of ge in stepsSinceApplied must be an integer in -2147483648 … 2147483647, got 1.5/],
+  [() => Condition.stepIndex().eq(2 ** 31), RangeError, /got 2147483648$/],
+  [
+    () => Condition.data(spec).obs.image.gt(0),
+    RangeError,
+    'Condition.data of obs.image must be of a field that is one number or flag, got "f32 of shape [2, 2]"',
+  ],
+  [() => Condition.data(spec).name.mod(2), RangeError, 'Condition.data of name must be of a field that is one number or flag, got "string of shape []"'],
+  [() => Condition.data(spec).obs.speed.gt(Number.NaN), RangeError, "the value of gt in obs.speed must be a finite number"],
+  [() => constantPriorityFn(-1), RangeError, "the priority must be a finite number >= 0, got -1"],
+  [() => constantPriorityFn("a" as never), TypeError, 'the priority must be a finite number >= 0, got "a"'],
+  [() => tdError(-0.5, spec, (one) => one.action), RangeError, "the weight of tdError must be a finite number >= 0, got -0.5"],
+  [() => tdError(0.5, spec, (one) => one.obs.image), RangeError, 'tdError of obs.image must be of a field that is one number, got "f32 of shape [2, 2]"'],
+  [() => tdError(0.5, spec, () => 3 as never), TypeError, "the result of field, of tdError, must be a field of its step, got 3"],
+  [() => unpackPattern({} as never), TypeError, "config must be made by createConfig, got an object without keys"],
+  [() => inferSignature([], spec), RangeError, "configs must be an array of at least one config, got an array of 0"],
+  [
+    () => inferSignature([createConfig(pattern, "t"), createConfig(pattern, "u")], spec),
+    RangeError,
+    'the table of configs[1] must be "t", like the first one\'s, got "u"',
+  ],
+  [
+    () => inferSignature([createConfig(pattern, "t"), createConfig({ b: pattern.a }, "t")], spec),
+    RangeError,
+    'the pattern of configs[1] must be one with the columns a, like the first one\'s, got "b"',
+  ],
+  [
+    () => inferSignature([createConfig(pattern, "t"), createConfig({ a: step.done.at(-1) }, "t")], spec),
+    RangeError,
+    'the column a of each config must be i32 of shape [], like the first one\'s, but for its length, got "bool of shape []"',
+  ],
+  [
+    () => inferSignature([createConfig(pattern, "t")], { other: f32() }),
+    Error,
+    /^configs\[0\], which names action, must be made of the spec of the steps, which has no/,
+  ],
+  [
+    () => inferSignature([createConfig(pattern, "t")], { action: f32() }),
+    Error,
+    'action of configs[0] must be f32 of shape [], as in the spec of the steps, got "i32 of shape []"',
+  ],
+] as const)("what is wrong fails where it is made: %s", (make, kind, message) => {
+  expect(make).toThrow(kind);
+  expect(make).toThrow(message);
+});
+
+test("conditions keep what they compare; flags are numbers", () => {
+  expect({ ...Condition.stepIndex().mod(3).lt(2) }).toEqual({ of: "stepIndex", leaf: undefined, mod: 3, comparison: "lt", value: 2 });
+  expect(Condition.data(spec).done.eq(true)).toMatchObject({ of: "data", value: 1, leaf: { path: "done" } });
+  expect(Condition.data(spec).obs.speed.ge(0.25).value).toBe(0.25);
+  expectTypeOf(Condition.data(spec).obs.speed).toEqualTypeOf<Comparable>();
+});
+
+test("a config gives its pattern back, and cannot be changed", () => {
+  const made = patternFromTransform(spec, (one) => ({ speeds: one.obs.speed.slice(-3), nest: [one.action.at(-1)] }));
+  const config = createConfig(made, "t");
+  expect(unpackPattern(config)).toBe(made);
+  expect(Object.isFrozen(config) && Object.isFrozen(config.conditions) && Object.isFrozen(made.speeds)).toBe(true);
+});
+
+test("a signature has the lengths that the items have", () => {
+  const long = { x: i64(3) };
+  const of = (start: number, by?: number) => createConfig({ x: createReferenceStep(long).x.slice(start, null, by) }, "t");
+  expect(inferSignature([of(-5, 2)], long)).toEqual({ x: { dtype: "i64", shape: [3, 3] } });
+  expect(inferSignature([of(-5, 2), of(-3)], long)).toEqual({ x: { dtype: "i64", shape: [3, 3] } });
+  expect(inferSignature([of(-2), of(-3)], long)).toEqual({ x: { dtype: "i64", shape: [null, 3] } });
+});
